@@ -1,0 +1,69 @@
+// Package suggest finds the name that a misspelt one was meant to be.
+package suggest
+
+import "strings"
+
+// Nearest returns the candidate closest to word, and "" when none is close:
+// more than a third of the letters would have to change. Case, dots, dashes
+// and underscores do not count. Among equals the earlier candidate wins.
+func Nearest(word string, candidates []string) string {
+	best, bestCost := "", len(word)+1
+	for _, candidate := range candidates {
+		cost, ok := cost(fold(word), fold(candidate))
+		if ok && cost < bestCost {
+			best, bestCost = candidate, cost
+		}
+	}
+	return best
+}
+
+// cost is how far b is from a; ok tells whether it is near at all.
+func cost(a, b string) (cost int, ok bool) {
+	if a == "" || b == "" {
+		return 0, false
+	}
+	short, long := min(len(a), len(b)), max(len(a), len(b))
+	if long > 4*short || long > 200 {
+		return 0, false
+	}
+	if short >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+		return 1, true
+	}
+	d := distance([]rune(a), []rune(b))
+	return d, d <= max(1, long/3)
+}
+
+func fold(s string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(s))
+}
+
+// distance is the number of letters to insert, delete, replace or swap with a
+// neighbour (optimal string alignment).
+func distance(a, b []rune) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			rows[i][j] = cheapest(rows, a, b, i, j)
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+func cheapest(rows [][]int, a, b []rune, i, j int) int {
+	replace := rows[i-1][j-1]
+	if a[i-1] != b[j-1] {
+		replace++
+	}
+	best := min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
+	if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+		best = min(best, rows[i-2][j-2]+1)
+	}
+	return best
+}

@@ -1,0 +1,151 @@
+package tools
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// ActionParam is the argument that picks the action of a consolidated tool.
+const ActionParam = "action"
+
+// Entry is one way to call an action: the name that is called, and the
+// parameters as they are spelt there. Make entries once; they compile their
+// schema on first use.
+type Entry struct {
+	Action *ActionSpec
+	Tool   string // the name that is called
+
+	// Selector is the value of the action argument that leads here. Empty
+	// when the tool's name alone does.
+	Selector string
+
+	// Old is set for legacy names: parameters are spelt as they were, and
+	// unknown ones are dropped with a warning, as old callers expect.
+	Old *OldName
+
+	compile sync.Once
+	schema  *checker
+}
+
+// Consolidated returns the entry under the family's name.
+func Consolidated(a *ActionSpec) *Entry {
+	e := &Entry{Action: a, Tool: a.Family.Name}
+	if !a.Family.Bare {
+		e.Selector = a.Name
+	}
+	return e
+}
+
+// Named returns the entry under a name of its own with today's parameters,
+// such as the action's full name.
+func Named(a *ActionSpec, name string) *Entry {
+	return &Entry{Action: a, Tool: name}
+}
+
+// Legacy returns the entry under one of the action's old names.
+func Legacy(a *ActionSpec, old OldName) *Entry {
+	return &Entry{Action: a, Tool: old.Name, Old: &old}
+}
+
+// Required lists the required parameters as they are spelt here.
+func (e *Entry) Required() []Param { return e.spelt(e.Action.Required) }
+
+// Optional lists the optional parameters as they are spelt here.
+func (e *Entry) Optional() []Param { return e.spelt(e.Action.Optional) }
+
+// Params lists the parameters as they are spelt here, required ones first.
+func (e *Entry) Params() []Param { return e.spelt(e.Action.Params()) }
+
+// Title names the action the way the caller did: memory.store, memory_store.
+func (e *Entry) Title() string {
+	if e.Selector == "" {
+		return e.Tool
+	}
+	return e.Tool + "." + e.Selector
+}
+
+// verb is the action's name in usage lines and signatures.
+func (e *Entry) verb() string {
+	if e.Selector == "" {
+		return e.Tool
+	}
+	return e.Selector
+}
+
+// Usage is the action's shape in one line, with types.
+func (e *Entry) Usage() string {
+	return e.verb() + "(" + signature(e.Required(), e.Optional(), typed) + ")"
+}
+
+// Example is the declared example as a call of this entry: with the action
+// argument, or with the parameters as they were spelt.
+func (e *Entry) Example() json.RawMessage {
+	return e.FromCanonical(e.Action.Example)
+}
+
+// FromCanonical spells the action's own arguments the way this entry takes
+// them. Arguments that are not a JSON object come back as they are.
+func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
+	members, err := members(args)
+	if err != nil {
+		return args
+	}
+	call := ordered.Map{}
+	if e.Selector != "" {
+		call.Set(ActionParam, e.Selector)
+	}
+	for _, m := range members {
+		call.Set(e.spell(m.Key), m.Value)
+	}
+	return ordered.MustJSON(call)
+}
+
+// spell returns today's parameter name as this entry spells it.
+func (e *Entry) spell(name string) string {
+	if e.Old == nil {
+		return name
+	}
+	for _, r := range e.Old.Renames {
+		if r.Field.Param().Name == name {
+			return r.Was
+		}
+	}
+	return name
+}
+
+// canonical is the reverse of spell.
+func (e *Entry) canonical(name string) string {
+	if e.Old == nil {
+		return name
+	}
+	for _, r := range e.Old.Renames {
+		if r.Was == name {
+			return r.Field.Param().Name
+		}
+	}
+	return name
+}
+
+func (e *Entry) spelt(params []Param) []Param {
+	spelt := slices.Clone(params)
+	for i := range spelt {
+		spelt[i].Name = e.spell(spelt[i].Name)
+	}
+	return spelt
+}
+
+func (e *Entry) checker() *checker {
+	e.compile.Do(func() {
+		e.schema = mustCompile("mem://"+e.Title(), e.strictSchema())
+	})
+	return e.schema
+}
+
+// strictSchema is what a call's arguments must satisfy, the action argument
+// left out. Unknown parameters are judged before it, so it is open.
+func (e *Entry) strictSchema() ordered.Map {
+	return objectSchema(e.Required(), e.Optional(), strict)
+}

@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Handler is the typed method that an action runs. Make one with [Method].
+type Handler[S any] struct {
+	in, out reflect.Type // nil in the zero Handler, which Validate refuses
+	run     runner
+}
+
+// Method makes a handler of a method expression, so that a declaration needs
+// no service to exist: Method((*Service).Search).
+func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Handler[S] {
+	return Handler[S]{
+		in:  reflect.TypeFor[In](),
+		out: reflect.TypeFor[Out](),
+		run: func(ctx context.Context, service any, args []byte) (any, error) {
+			var in In
+			if err := json.Unmarshal(args, &in); err != nil {
+				return nil, decodeError(err)
+			}
+			return method(service.(S), ctx, in)
+		},
+	}
+}
+
+// decodeError turns a value that fits its schema but not its Go type, such as
+// an integer above 64 bits, into a problem the caller can mend.
+func decodeError(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		return fmt.Errorf("decoding arguments: %w", err)
+	}
+	path := "/" + strings.ReplaceAll(mismatch.Field, ".", "/")
+	return &Error{
+		Code:     InvalidInput,
+		Problems: []Problem{{Path: path, Kind: ProblemRange, Got: mismatch.Value}},
+	}
+}

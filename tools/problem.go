@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Text says the problem in words, for the message of an [Error].
+func (p Problem) Text() string {
+	name := p.name()
+	switch p.Kind {
+	case ProblemMissing:
+		return name + " is missing"
+	case ProblemUnknown:
+		return strconv.Quote(name) + " is unknown" + didYouMean(p.Suggest)
+	case ProblemStray:
+		return fmt.Sprintf("%s belongs to %s", name, strings.Join(p.BelongsTo, ", "))
+	case ProblemType:
+		return fmt.Sprintf("%s must be %s, got %v", name, p.Want, p.Got)
+	case ProblemEnum:
+		return fmt.Sprintf("%s must be one of its allowed values, got %s%s", name, quote(p.Got), didYouMean(p.Suggest))
+	case ProblemRange:
+		return fmt.Sprintf("%s must be %s, got %v", name, p.bounds(), p.Got)
+	case ProblemLength:
+		return fmt.Sprintf("%s must be %s long, got %v", name, p.bounds(), p.Got)
+	case ProblemFormat:
+		return fmt.Sprintf("%s must be a %s", name, p.Want)
+	}
+	return name + " is wrong"
+}
+
+// name is the path without its slash; deeper levels keep theirs.
+func (p Problem) name() string {
+	return unescapePointer(strings.TrimPrefix(p.Path, "/"))
+}
+
+func (p Problem) bounds() string {
+	switch {
+	case p.Min != nil && p.Max != nil:
+		return fmt.Sprintf("%s to %s", number(*p.Min), number(*p.Max))
+	case p.Min != nil:
+		return "at least " + number(*p.Min)
+	case p.Max != nil:
+		return "at most " + number(*p.Max)
+	}
+	return "within range"
+}
+
+func number(f float64) string {
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+func didYouMean(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", did you mean " + strconv.Quote(name) + "?"
+}
+
+func quote(v any) string {
+	return strconv.Quote(shorten(fmt.Sprint(v), 40))
+}
+
+// shorten cuts s to at most n characters: an error quotes what it got, but
+// never in full.
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "…"
+}

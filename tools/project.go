@@ -1,0 +1,135 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// FieldPaths lists the dotted paths of all declared result fields, outer ones
+// before what is in them. They are what include_fields accepts.
+func FieldPaths(returns []Param) []string {
+	var paths []string
+	for _, p := range returns {
+		paths = append(paths, p.Name)
+		for _, inner := range FieldPaths(inside(p)) {
+			paths = append(paths, p.Name+"."+inner)
+		}
+	}
+	return paths
+}
+
+// inside lists the declared members of an object or of a list of objects.
+func inside(p Param) []Param {
+	if p.Kind == KindArray {
+		return inside(*p.Items)
+	}
+	return slices.Concat(p.Required, p.Optional)
+}
+
+// declares tells whether path leads to a declared field, or into an object
+// whose members are not declared.
+func declares(params []Param, path []string) bool {
+	p, ok := find(params, path[0])
+	if !ok {
+		return false
+	}
+	if len(path) == 1 {
+		return true
+	}
+	if isOpen(p) {
+		return true
+	}
+	return declares(inside(p), path[1:])
+}
+
+func isOpen(p Param) bool {
+	if p.Kind == KindArray {
+		return isOpen(*p.Items)
+	}
+	return p.Kind == KindAny || p.Kind == KindObject && len(inside(p)) == 0
+}
+
+// tree is what to keep of an object: nil keeps all of it.
+type tree map[string]tree
+
+// Project keeps only the named fields of a result: dotted paths, through
+// objects and lists. No fields keep everything. It reads the JSON once and
+// copies, never re-encodes.
+func Project(result json.RawMessage, fields []string) json.RawMessage {
+	if len(fields) == 0 {
+		return result
+	}
+	root := tree{}
+	for _, field := range fields {
+		root.add(strings.Split(field, "."))
+	}
+	var buf bytes.Buffer
+	keep(&buf, gjson.ParseBytes(result), root)
+	return buf.Bytes()
+}
+
+func (t tree) add(path []string) {
+	branch, seen := t[path[0]]
+	switch {
+	case len(path) == 1:
+		t[path[0]] = nil
+	case seen && branch == nil: // all of it is kept already
+	default:
+		if !seen {
+			branch = tree{}
+			t[path[0]] = branch
+		}
+		branch.add(path[1:])
+	}
+}
+
+func keep(buf *bytes.Buffer, value gjson.Result, t tree) {
+	switch {
+	case t == nil:
+		buf.WriteString(value.Raw)
+	case value.IsObject():
+		keepMembers(buf, value, t)
+	case value.IsArray():
+		keepItems(buf, value, t)
+	default:
+		buf.WriteString(value.Raw)
+	}
+}
+
+func keepMembers(buf *bytes.Buffer, object gjson.Result, t tree) {
+	first := true
+	buf.WriteByte('{')
+	object.ForEach(func(name, value gjson.Result) bool {
+		branch, ok := t[name.Str]
+		if !ok {
+			return true
+		}
+		if !first {
+			buf.WriteByte(',')
+		}
+		first = false
+		buf.WriteString(name.Raw)
+		buf.WriteByte(':')
+		keep(buf, value, branch)
+		return true
+	})
+	buf.WriteByte('}')
+}
+
+func keepItems(buf *bytes.Buffer, list gjson.Result, t tree) {
+	first := true
+	buf.WriteByte('[')
+	list.ForEach(func(_, value gjson.Result) bool {
+		if !first {
+			buf.WriteByte(',')
+		}
+		first = false
+		keep(buf, value, t)
+		return true
+	})
+	buf.WriteByte(']')
+}

@@ -1,0 +1,181 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of the texts that every listing shows.
+const (
+	MaxFamilySummary = 60
+	MaxActionSummary = 80
+)
+
+var (
+	toolName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	fieldName = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
+)
+
+// faults gathers what is wrong with a declaration, each under the name of
+// what it is about.
+type faults struct {
+	list []error
+}
+
+func (f *faults) add(where, format string, args ...any) {
+	f.list = append(f.list, fmt.Errorf(where+": "+format, args...))
+}
+
+func (f *faults) check(ok bool, where, format string, args ...any) {
+	if !ok {
+		f.add(where, format, args...)
+	}
+}
+
+// Validate reports everything that is wrong with the declaration of a family,
+// also where it differs from the Go types behind it. It runs in every
+// family's test and when a server starts.
+func (f Family[S]) Validate() error {
+	var found faults
+	spec := f.Spec()
+	validateFamily(&found, spec)
+	for i, action := range f.Actions {
+		a := spec.Actions[i]
+		validateAction(&found, a)
+		validateExample(&found, a)
+		where := a.FullName()
+		if action.Run.run == nil {
+			found.add(where, "has nothing to run")
+			continue
+		}
+		compareStruct(&found, where+" arguments", action.Run.in, a.Params())
+		compareStruct(&found, where+" result", action.Run.out, a.Returns)
+	}
+	return errors.Join(found.list...)
+}
+
+func validateFamily(found *faults, s *Spec) {
+	found.check(toolName.MatchString(s.Name), s.Name, "the name is not lower snake case")
+	checkText(found, s.Name, "summary", s.Summary, MaxFamilySummary)
+	found.check(s.Category != "", s.Name, "has no category")
+	found.check(s.Tier.String() != "", s.Name, "has no tier")
+	found.check(len(s.Actions) > 0, s.Name, "has no actions")
+	found.check(!s.Bare || len(s.Actions) == 1, s.Name, "is bare but has %d actions", len(s.Actions))
+	seen := map[string]bool{}
+	meaning := map[string]Param{}
+	for _, a := range s.Actions {
+		found.check(!seen[a.Name], a.FullName(), "is declared twice")
+		seen[a.Name] = true
+		for _, p := range a.Params() {
+			validateMeaning(found, a, meaning, p)
+		}
+	}
+}
+
+// validateMeaning holds a family to one type and one text per parameter name.
+// Several values of a field mean the same as one.
+func validateMeaning(found *faults, a *ActionSpec, meaning map[string]Param, p Param) {
+	before, seen := meaning[p.Name]
+	if !seen {
+		meaning[p.Name] = p
+		return
+	}
+	same := before.Doc == p.Doc && single(before).Kind == single(p).Kind
+	found.check(same, a.FullName(), "parameter %q has another meaning than before in the family", p.Name)
+}
+
+func single(p Param) Param {
+	if p.Kind == KindArray {
+		return *p.Items
+	}
+	return p
+}
+
+func validateAction(found *faults, a *ActionSpec) {
+	where := a.FullName()
+	found.check(toolName.MatchString(a.Name), where, "the name is not lower snake case")
+	checkText(found, where, "summary", a.Summary, MaxActionSummary)
+	found.check(a.Effect.String() != "", where, "has no effect")
+	found.check(len(a.Returns) > 0, where, "returns nothing")
+	validateParams(found, where, a.Params())
+	validateParams(found, where+" result", a.Returns)
+	for _, old := range a.Legacy {
+		found.check(toolName.MatchString(old.Name), where, "legacy name %q is not lower snake case", old.Name)
+		for _, r := range old.Renames {
+			_, ok := find(a.Params(), r.Field.Param().Name)
+			found.check(ok, where, "renames %q, which is not a parameter", r.Field.Param().Name)
+		}
+	}
+}
+
+func checkText(found *faults, where, what, text string, limit int) {
+	n := utf8.RuneCountInString(text)
+	found.check(n > 0, where, "has no %s", what)
+	found.check(n <= limit, where, "the %s has %d characters, more than %d", what, n, limit)
+	found.check(!strings.ContainsAny(text, "\n\t"), where, "the %s has more than one line", what)
+}
+
+func validateParams(found *faults, where string, params []Param) {
+	seen := map[string]bool{}
+	for _, p := range params {
+		name := where + " " + p.Name
+		found.check(!seen[p.Name], name, "is declared twice")
+		seen[p.Name] = true
+		found.check(fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
+		found.check(p.Name != ActionParam && p.Name != IncludeFields, name, "the name is reserved")
+		found.check(p.Doc != "", name, "has no text")
+		validateParams(found, name, inside(p))
+	}
+}
+
+// validateExample holds the example to the action's own schema: it is shown
+// to models, in errors and by describe.
+func validateExample(found *faults, a *ActionSpec) {
+	where := a.FullName()
+	if len(a.Example) == 0 {
+		found.add(where, "has no example")
+		return
+	}
+	args, err := ParseArgs(a.Example)
+	if err != nil {
+		found.add(where, "the example does not parse: %v", err)
+		return
+	}
+	call := Named(a, where).prepare(args)
+	for _, p := range call.problems {
+		found.add(where, "the example does not validate: %s", p.Text())
+	}
+	found.check(len(call.warnings) == 0, where, "the example is called with a warning: %v", call.warnings)
+}
+
+// ValidateAll reports what is wrong between families: names that two of them
+// use, and related actions that do not exist.
+func ValidateAll(specs []*Spec) error {
+	var found faults
+	owner := map[string]string{}
+	claim := func(name, by string) {
+		found.check(owner[name] == "" || owner[name] == by, by, "the name %q belongs to %s", name, owner[name])
+		owner[name] = by
+	}
+	full := map[string]bool{}
+	for _, s := range specs {
+		claim(s.Name, s.Name)
+		for _, a := range s.Actions {
+			full[a.FullName()] = true
+			for _, old := range a.Legacy {
+				claim(old.Name, a.FullName())
+			}
+		}
+	}
+	for _, s := range specs {
+		for _, a := range s.Actions {
+			for _, name := range a.Related {
+				found.check(full[name] && name != a.FullName(), a.FullName(), "related action %q does not exist", name)
+			}
+		}
+	}
+	return errors.Join(found.list...)
+}
