@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-
-	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // Args are the arguments of a call. Numbers are [json.Number], so that what a
@@ -15,13 +13,13 @@ type Args map[string]any
 
 // ParseArgs reads arguments. Nothing and null are no arguments; anything else
 // that is not an object is an error.
-func ParseArgs(raw json.RawMessage) (Args, error) {
+func ParseArgs(raw json.RawMessage) (Args, *Error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return Args{}, nil
 	}
 	var v any
 	if err := decode(raw, &v); err != nil {
-		return nil, &Error{Code: InvalidInput, Message: "arguments are not valid JSON: " + err.Error()}
+		return nil, Errorf(InvalidInput, "arguments are not valid JSON: %v", err)
 	}
 	switch args := v.(type) {
 	case nil:
@@ -29,7 +27,7 @@ func ParseArgs(raw json.RawMessage) (Args, error) {
 	case map[string]any:
 		return args, nil
 	}
-	return nil, Errorf(InvalidInput, "arguments must be a JSON object, got %s", typeName(v)).
+	return nil, Errorf(InvalidInput, "arguments must be a JSON object, got %s", TypeName(v)).
 		WithHint(`send an object such as {"action":"list"}`)
 }
 
@@ -46,33 +44,8 @@ func decode(raw []byte, v any) error {
 	return nil
 }
 
-// members reads a JSON object in the order it was written.
-func members(raw json.RawMessage) (ordered.Map, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	open, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	if open != json.Delim('{') {
-		return nil, fmt.Errorf("not a JSON object")
-	}
-	list := ordered.Map{}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, err
-		}
-		list = append(list, ordered.Member{Key: key.(string), Value: value})
-	}
-	return list, nil
-}
-
-// typeName is the JSON type of a decoded value.
-func typeName(v any) string {
+// TypeName is the JSON type of a decoded value.
+func TypeName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"

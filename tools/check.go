@@ -100,7 +100,7 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 	p := Problem{Path: path, Got: got(value)}
 	switch keyword {
 	case "type":
-		p.Kind, p.Want, p.Got = ProblemType, fmt.Sprint(demand["type"]), typeName(value)
+		p.Kind, p.Want, p.Got = ProblemType, fmt.Sprint(demand["type"]), TypeName(value)
 	case "enum", "const":
 		p.Kind, p.Allowed = ProblemEnum, texts(demand["enum"])
 		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
@@ -156,7 +156,7 @@ func got(v any) any {
 	case bool, json.Number:
 		return v
 	}
-	return typeName(v)
+	return TypeName(v)
 }
 
 func length(v any) any {

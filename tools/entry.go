@@ -89,8 +89,8 @@ func (e *Entry) Example() json.RawMessage {
 // FromCanonical spells the action's own arguments the way this entry takes
 // them. Arguments that are not a JSON object come back as they are.
 func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
-	members, err := members(args)
-	if err != nil {
+	var members ordered.Map
+	if err := json.Unmarshal(args, &members); err != nil {
 		return args
 	}
 	call := ordered.Map{}
@@ -101,6 +101,24 @@ func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
 		call.Set(e.spell(m.Key), m.Value)
 	}
 	return ordered.MustJSON(call)
+}
+
+// ToCanonical is the reverse of FromCanonical: arguments of this entry as the
+// action itself spells them. Nothing and null are no arguments.
+func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
+	var members ordered.Map
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &members); err != nil {
+			return nil, err
+		}
+	}
+	canonical := ordered.Map{}
+	for _, m := range members {
+		if e.Selector == "" || m.Key != ActionParam {
+			canonical.Set(e.canonical(m.Key), m.Value)
+		}
+	}
+	return ordered.MustJSON(canonical), nil
 }
 
 // spell returns today's parameter name as this entry spells it.

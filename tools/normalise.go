@@ -61,7 +61,7 @@ func (p *prepared) takeFields(e *Entry, args Args) {
 	}
 	list, ok := value.([]any)
 	if !ok {
-		p.problems = append(p.problems, Problem{Path: "/" + IncludeFields, Kind: ProblemType, Want: "array", Got: typeName(value)})
+		p.problems = append(p.problems, Problem{Path: "/" + IncludeFields, Kind: ProblemType, Want: "array", Got: TypeName(value)})
 		return
 	}
 	for i, item := range list {
@@ -77,9 +77,9 @@ func fieldProblem(a *ActionSpec, i int, item any) (problem Problem, bad bool) {
 	path := pointer("/"+IncludeFields, strconv.Itoa(i))
 	name, ok := item.(string)
 	if !ok {
-		return Problem{Path: path, Kind: ProblemType, Want: "string", Got: typeName(item)}, true
+		return Problem{Path: path, Kind: ProblemType, Want: "string", Got: TypeName(item)}, true
 	}
-	if declares(a.Returns, strings.Split(name, ".")) {
+	if Declares(a.Returns, name) {
 		return Problem{}, false
 	}
 	allowed := FieldPaths(a.Returns)
@@ -217,7 +217,7 @@ func convert(value any, want string) (mended any, ok bool) {
 	}
 	var parsed any
 	if err := decode([]byte(strings.TrimSpace(text)), &parsed); err == nil {
-		kind := typeName(parsed)
+		kind := TypeName(parsed)
 		if kind == want || kind == "number" && want == "integer" {
 			return parsed, true
 		}

@@ -15,23 +15,27 @@ func FieldPaths(returns []Param) []string {
 	var paths []string
 	for _, p := range returns {
 		paths = append(paths, p.Name)
-		for _, inner := range FieldPaths(inside(p)) {
+		for _, inner := range FieldPaths(Inside(p)) {
 			paths = append(paths, p.Name+"."+inner)
 		}
 	}
 	return paths
 }
 
-// inside lists the declared members of an object or of a list of objects.
-func inside(p Param) []Param {
+// Inside lists the declared members of an object or of a list of objects.
+func Inside(p Param) []Param {
 	if p.Kind == KindArray {
-		return inside(*p.Items)
+		return Inside(*p.Items)
 	}
 	return slices.Concat(p.Required, p.Optional)
 }
 
-// declares tells whether path leads to a declared field, or into an object
-// whose members are not declared.
+// Declares tells whether a dotted path leads to a declared field, or into an
+// object whose members are not declared.
+func Declares(returns []Param, path string) bool {
+	return declares(returns, strings.Split(path, "."))
+}
+
 func declares(params []Param, path []string) bool {
 	p, ok := find(params, path[0])
 	if !ok {
@@ -43,14 +47,14 @@ func declares(params []Param, path []string) bool {
 	if isOpen(p) {
 		return true
 	}
-	return declares(inside(p), path[1:])
+	return declares(Inside(p), path[1:])
 }
 
 func isOpen(p Param) bool {
 	if p.Kind == KindArray {
 		return isOpen(*p.Items)
 	}
-	return p.Kind == KindAny || p.Kind == KindObject && len(inside(p)) == 0
+	return p.Kind == KindAny || p.Kind == KindObject && len(Inside(p)) == 0
 }
 
 // tree is what to keep of an object: nil keeps all of it.

@@ -60,11 +60,14 @@ func NewRegistry(families []Mounted, permit Permit, log *slog.Logger) *Registry 
 // Answer is what a call gives back: the result object, or {"error": …}.
 type Answer struct {
 	Content json.RawMessage
-	IsError bool
+	Code    string // the error's code; empty for success
 
 	// Deprecated is set when the call used a legacy name: how to call it now.
 	Deprecated *Deprecation
 }
+
+// IsError tells whether the call failed.
+func (a Answer) IsError() bool { return a.Code != "" }
 
 // Deprecation tells a caller of a legacy name the present one.
 type Deprecation struct {
@@ -93,7 +96,7 @@ func deprecation(a *ActionSpec) *Deprecation {
 
 // Fail is the answer to a call that failed before it reached an action.
 func Fail(err *Error) Answer {
-	return Answer{IsError: true, Content: ordered.MustJSON(map[string]*Error{"error": err})}
+	return Answer{Code: err.Code, Content: ordered.MustJSON(map[string]*Error{"error": err})}
 }
 
 func (r *Registry) run(ctx context.Context, e *Entry, args Args) (content json.RawMessage, err error) {

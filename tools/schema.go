@@ -20,7 +20,7 @@ const (
 // included. It is an object schema without combinators.
 func (e *Entry) InputSchema() ordered.Map {
 	if e.Old != nil {
-		return objectSchema(e.recordedParams(e.Required()), e.recordedParams(e.Optional()), recorded)
+		return objectSchema(e.Required(), e.Optional(), recorded)
 	}
 	schema := objectSchema(e.Required(), e.Optional(), listed)
 	if e.Selector == "" {
@@ -29,8 +29,16 @@ func (e *Entry) InputSchema() ordered.Map {
 	return withAction(schema, ordered.Map{{Key: "const", Value: e.Selector}})
 }
 
-// recordedParams leaves out what the legacy tool did not have.
-func (e *Entry) recordedParams(params []Param) []Param {
+// Listed lists the parameters that a listing of this entry shows: under a
+// legacy name only those that the legacy tool had.
+func (e *Entry) Listed() []Param {
+	if e.Old != nil {
+		return withoutAdded(e.Params())
+	}
+	return e.Params()
+}
+
+func withoutAdded(params []Param) []Param {
 	var kept []Param
 	for _, p := range params {
 		if !p.Added {
@@ -116,8 +124,11 @@ func unite(a, b Param) Param {
 
 // objectSchema describes an object with the given members.
 func objectSchema(required, optional []Param, why purpose) ordered.Map {
+	if why == recorded {
+		optional = withoutAdded(optional)
+	}
 	properties := ordered.Map{}
-	for _, p := range append(append([]Param(nil), required...), optional...) {
+	for _, p := range slices.Concat(required, optional) {
 		properties.Set(p.Name, paramSchema(p, why))
 	}
 	schema := ordered.Map{{Key: "type", Value: "object"}, {Key: "properties", Value: properties}}

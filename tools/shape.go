@@ -70,7 +70,7 @@ func compareType(found *faults, where string, t reflect.Type, p Param) {
 }
 
 func compareObject(found *faults, where string, t reflect.Type, p Param) {
-	members := inside(p)
+	members := Inside(p)
 	if len(members) > 0 && t.Kind() == reflect.Struct {
 		compareStruct(found, where, t, members)
 		return

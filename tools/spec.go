@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // Spec is a family as plain data, free of its service's type. Specs are made
@@ -87,7 +88,7 @@ func (a *ActionSpec) Hints() Hints {
 
 // Params lists the parameters, required ones first.
 func (a *ActionSpec) Params() []Param {
-	return append(append([]Param(nil), a.Required...), a.Optional...)
+	return slices.Concat(a.Required, a.Optional)
 }
 
 // find returns the parameter called name.

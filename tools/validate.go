@@ -127,7 +127,7 @@ func validateParams(found *faults, where string, params []Param) {
 		found.check(fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
 		found.check(p.Name != ActionParam && p.Name != IncludeFields, name, "the name is reserved")
 		found.check(p.Doc != "", name, "has no text")
-		validateParams(found, name, inside(p))
+		validateParams(found, name, Inside(p))
 	}
 }
 

@@ -48,6 +48,33 @@ func (m Map) Keys() []string {
 	return keys
 }
 
+// UnmarshalJSON implements [json.Unmarshaler]. Values stay as they were
+// written, as [json.RawMessage]; null is an empty Map.
+func (m *Map) UnmarshalJSON(raw []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	open, err := dec.Token()
+	if err != nil || open == nil {
+		*m = nil
+		return err
+	}
+	if open != json.Delim('{') {
+		return fmt.Errorf("not a JSON object")
+	}
+	*m = Map{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		m.Set(key.(string), value)
+	}
+	return nil
+}
+
 // MarshalJSON implements [json.Marshaler].
 func (m Map) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer

@@ -1,0 +1,18 @@
+package tools
+
+import "github.com/toolfold/toolfold/internal/ordered"
+
+// Tool is what a surface offers under one name.
+type Tool struct {
+	Name, Summary string
+	Doc           string // more than the summary; may be empty
+	Category      Category
+	Entries       []*Entry // the ways to call it, one per action
+	Schema        ordered.Map
+	Hints         Hints
+}
+
+// Dispatches tells whether the tool takes an action argument.
+func (t Tool) Dispatches() bool {
+	return len(t.Entries) > 0 && t.Entries[0].Selector != ""
+}
