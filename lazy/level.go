@@ -1,0 +1,124 @@
+// Package lazy decides how much of a surface a client sees at once.
+//
+// It works on tools and their entries alone, whatever surface they come from
+// and wherever their schemas were written.
+package lazy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Level is how much of each tool a listing shows.
+type Level string
+
+// The levels, least first.
+const (
+	Lazy      Level = "lazy"      // names, actions and what they require
+	Signature Level = "signature" // every parameter by name
+	Full      Level = "full"      // whole schemas
+)
+
+// Levels lists the levels, least first.
+func Levels() []Level { return []Level{Lazy, Signature, Full} }
+
+// ParseLevel reads the name of a level.
+func ParseLevel(name string) (Level, error) {
+	for _, l := range Levels() {
+		if name == string(l) {
+			return l, nil
+		}
+	}
+	return "", fmt.Errorf("unknown listing level %q: use lazy, signature or full", name)
+}
+
+// Listed is a tool as tools/list shows it. The JSON of a Listed without its
+// hints is what a model is charged for.
+type Listed struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Hints       tools.Hints     `json:"-"`
+}
+
+// List shows a surface at a level.
+func List(surface []tools.Tool, level Level) []Listed {
+	list := make([]Listed, len(surface))
+	for i, t := range surface {
+		list[i] = Listed{
+			Name: t.Name, Description: description(t, level),
+			InputSchema: ordered.MustJSON(schema(t, level)), Hints: t.Hints,
+		}
+	}
+	return list
+}
+
+// description of a tool with actions names them with their parameters; that
+// of a single one leaves its parameters to the schema.
+func description(t tools.Tool, level Level) string {
+	if t.Dispatches() {
+		return t.Summary + ": " + signatures(t.Entries, level != Lazy)
+	}
+	if level == Full && t.Doc != "" {
+		return t.Summary + " " + t.Doc
+	}
+	return t.Summary
+}
+
+func signatures(entries []*tools.Entry, all bool) string {
+	parts := make([]string, len(entries))
+	for i, e := range entries {
+		parts[i] = e.Signature(all)
+	}
+	return strings.Join(parts, " ")
+}
+
+// schema below the full level names parameters and nothing else. It stays an
+// open object, so that a host that checks arguments lets the others through.
+func schema(t tools.Tool, level Level) ordered.Map {
+	switch {
+	case level == Full:
+		return t.Schema
+	case t.Dispatches():
+		return actionStub(t, level)
+	}
+	return singleStub(t.Entries[0], level)
+}
+
+func actionStub(t tools.Tool, level Level) ordered.Map {
+	properties := ordered.Map{{Key: tools.ActionParam, Value: ordered.Map{{Key: "type", Value: "string"}}}}
+	if level == Signature {
+		all, _ := t.Schema.Get("properties")
+		for _, p := range all.(ordered.Map)[1:] {
+			properties.Set(p.Key, ordered.Map{})
+		}
+	}
+	return object(properties, []string{tools.ActionParam})
+}
+
+func singleStub(e *tools.Entry, level Level) ordered.Map {
+	properties := ordered.Map{}
+	var required []string
+	for _, p := range e.Required() {
+		properties.Set(p.Name, ordered.Map{})
+		required = append(required, p.Name)
+	}
+	if level == Signature {
+		for _, p := range e.Listed() {
+			properties.Set(p.Name, ordered.Map{})
+		}
+	}
+	return object(properties, required)
+}
+
+func object(properties ordered.Map, required []string) ordered.Map {
+	o := ordered.Map{{Key: "type", Value: "object"}, {Key: "properties", Value: properties}}
+	if len(required) > 0 {
+		o.Set("required", required)
+	}
+	return o
+}
