@@ -1,0 +1,112 @@
+// Package doctor counts what surfaces cost the models that are shown them.
+package doctor
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Method says how tokens are counted; every report carries it.
+const Method = "o200k_base tokens of the compact JSON of name, description and inputSchema"
+
+// Cost is what a list of tools costs.
+type Cost struct {
+	Tools  int `json:"tools"`
+	Bytes  int `json:"bytes"`
+	Tokens int `json:"tokens"`
+}
+
+// Add returns the sum of two costs.
+func (c Cost) Add(d Cost) Cost {
+	return Cost{c.Tools + d.Tools, c.Bytes + d.Bytes, c.Tokens + d.Tokens}
+}
+
+// Family is the part of a surface that one family makes up.
+type Family struct {
+	Name string `json:"name"`
+	Cost
+}
+
+// Surface is what a client of one mode and level is shown.
+type Surface struct {
+	Mode     surface.Mode `json:"mode"`
+	Level    lazy.Level   `json:"level"`
+	Default  bool         `json:"default"` // the mode's own level
+	Total    Cost         `json:"total"`
+	Families []Family     `json:"families"`
+}
+
+// Report is the cost of every surface.
+type Report struct {
+	Method   string    `json:"method"`
+	Surfaces []Surface `json:"surfaces"`
+}
+
+// Measure counts every surface of the families.
+func Measure(specs []*tools.Spec) (Report, error) {
+	report := Report{Method: Method}
+	for _, mode := range surface.Modes() {
+		for _, level := range lazy.Levels() {
+			s, err := measure(specs, mode, level)
+			if err != nil {
+				return Report{}, err
+			}
+			report.Surfaces = append(report.Surfaces, s)
+		}
+	}
+	return report, nil
+}
+
+func measure(specs []*tools.Spec, mode surface.Mode, level lazy.Level) (Surface, error) {
+	s := Surface{Mode: mode, Level: level, Default: level == mode.DefaultLevel()}
+	for _, spec := range specs {
+		cost, err := Count(surface.List([]*tools.Spec{spec}, mode, level))
+		if err != nil {
+			return Surface{}, err
+		}
+		s.Families = append(s.Families, Family{spec.Name, cost})
+		s.Total = s.Total.Add(cost)
+	}
+	return s, nil
+}
+
+// Count is the cost of a list.
+func Count(list []lazy.Listed) (Cost, error) {
+	var total Cost
+	for _, l := range list {
+		raw, err := ordered.JSON(l)
+		if err != nil {
+			return Cost{}, fmt.Errorf("encoding %s: %w", l.Name, err)
+		}
+		tokens, err := Tokens(string(raw))
+		if err != nil {
+			return Cost{}, err
+		}
+		total = total.Add(Cost{1, len(raw), tokens})
+	}
+	return total, nil
+}
+
+var codec = sync.OnceValues(func() (tokenizer.Codec, error) {
+	return tokenizer.Get(tokenizer.O200kBase)
+})
+
+// Tokens counts the o200k_base tokens of a text.
+func Tokens(text string) (int, error) {
+	c, err := codec()
+	if err != nil {
+		return 0, fmt.Errorf("loading tokenizer: %w", err)
+	}
+	n, err := c.Count(text)
+	if err != nil {
+		return 0, fmt.Errorf("counting tokens: %w", err)
+	}
+	return n, nil
+}
