@@ -1,0 +1,92 @@
+// Package docs renders the reference pages from the declarations. The pages
+// lie beside it; a test keeps them fresh and, with -update, writes them.
+package docs
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/tools"
+)
+
+//go:embed family.md.tmpl
+var familyText string
+
+var familyTemplate = template.Must(template.New("family").Funcs(template.FuncMap{
+	"legacy":  legacyNames,
+	"usage":   func(a *tools.ActionSpec) string { return tools.Consolidated(a).Usage() },
+	"example": func(a *tools.ActionSpec) string { return string(tools.Consolidated(a).Example()) },
+	"params":  func(a *tools.ActionSpec) []tools.Param { return a.Params() },
+	"results": func(a *tools.ActionSpec) []result { return results("", a.Returns) },
+	"word":    tools.TypeWord,
+	"cell":    func(s string) string { return strings.ReplaceAll(s, "|", " \\| ") },
+	"json":    func(v any) string { return string(ordered.MustJSON(v)) },
+	"bounds":  bounds,
+}).Parse(familyText))
+
+// Pages returns every generated page by its path below docs.
+func Pages(specs []*tools.Spec) (map[string]string, error) {
+	guide, err := migration.Guide(specs)
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]string{"migration.md": guide}
+	for _, s := range specs {
+		var b strings.Builder
+		if err := familyTemplate.Execute(&b, s); err != nil {
+			return nil, fmt.Errorf("page of %s: %w", s.Name, err)
+		}
+		pages["tools/"+s.Name+".md"] = b.String()
+	}
+	return pages, nil
+}
+
+func legacyNames(a *tools.ActionSpec) string {
+	var list []string
+	for _, old := range a.Legacy {
+		list = append(list, "`"+old.Name+"`")
+	}
+	return strings.Join(list, ", ")
+}
+
+// result is a result field with the path that include_fields takes.
+type result struct {
+	Path  string
+	Param tools.Param
+}
+
+func results(prefix string, params []tools.Param) []result {
+	var list []result
+	for _, p := range params {
+		list = append(list, result{prefix + p.Name, p})
+		list = append(list, results(prefix+p.Name+".", tools.Inside(p))...)
+	}
+	return list
+}
+
+// bounds says the limits of a parameter in words.
+func bounds(p tools.Param) string {
+	var list []string
+	add := func(format string, n any) { list = append(list, fmt.Sprintf(format, n)) }
+	if p.Min != nil {
+		add("at least %v", *p.Min)
+	}
+	if p.Max != nil {
+		add("at most %v", *p.Max)
+	}
+	if p.MaxLen > 0 {
+		add("at most %d characters", p.MaxLen)
+	}
+	if p.MaxItems > 0 {
+		add("at most %d items", p.MaxItems)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	text := strings.Join(list, ", ")
+	return " " + strings.ToUpper(text[:1]) + text[1:] + "."
+}

@@ -1,0 +1,41 @@
+package docs_test
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/docs"
+	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/tools/all"
+)
+
+func TestPagesAreFresh(t *testing.T) {
+	t.Parallel()
+	pages, err := docs.Pages(all.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range pages {
+		golden.Compare(t, path, content)
+	}
+	checkLeftovers(t, pages)
+}
+
+// checkLeftovers finds pages of families that are gone.
+func checkLeftovers(t *testing.T, pages map[string]string) {
+	t.Helper()
+	err := filepath.WalkDir("tools", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".md") {
+			return err
+		}
+		if _, ok := pages[filepath.ToSlash(path)]; !ok {
+			t.Errorf("%s belongs to no family: delete it", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package migration
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+//go:embed guide.md.tmpl
+var guideText string
+
+var guideTemplate = template.Must(template.New("guide").Parse(guideText))
+
+// row is one legacy tool in the guide.
+type row struct {
+	Old, New, Renamed string
+	OldCall, NewCall  string
+}
+
+type change struct{ Name, Text string }
+
+type section struct {
+	Name    string
+	Rows    []row
+	Changes []change
+}
+
+// Guide is the migration guide for callers, in Markdown.
+func Guide(specs []*tools.Spec) (string, error) {
+	var sections []section
+	rewriter := NewRewriter(specs)
+	for _, s := range specs {
+		section, err := rewriter.section(s)
+		if err != nil {
+			return "", fmt.Errorf("guide for %s: %w", s.Name, err)
+		}
+		if len(section.Rows) > 0 {
+			sections = append(sections, section)
+		}
+	}
+	var b strings.Builder
+	err := guideTemplate.Execute(&b, map[string]any{
+		"Families": sections,
+		"First":    map[string]string{"Old": sections[0].Rows[0].OldCall, "New": sections[0].Rows[0].NewCall},
+	})
+	return b.String(), err
+}
+
+func (r *Rewriter) section(s *tools.Spec) (section, error) {
+	section := section{Name: s.Name}
+	for _, a := range s.Actions {
+		for _, old := range a.Legacy {
+			row, err := r.row(tools.Legacy(a, old))
+			if err != nil {
+				return section, err
+			}
+			section.Rows = append(section.Rows, row)
+		}
+		if a.Changed != "" {
+			section.Changes = append(section.Changes, change{a.FullName(), a.Changed})
+		}
+	}
+	return section, nil
+}
+
+func (r *Rewriter) row(e *tools.Entry) (row, error) {
+	call := Call{Name: e.Tool, Arguments: e.Example()}
+	now, err := r.Rewrite(call)
+	if err != nil {
+		return row{}, err
+	}
+	return row{
+		Old: e.Tool, New: tools.Consolidated(e.Action).Title(), Renamed: renames(e),
+		OldCall: string(ordered.MustJSON(call)), NewCall: string(ordered.MustJSON(now)),
+	}, nil
+}
+
+func renames(e *tools.Entry) string {
+	var list []string
+	for _, r := range e.Old.Renames {
+		list = append(list, fmt.Sprintf("`%s` → `%s`", r.Was, r.Field.Param().Name))
+	}
+	return strings.Join(list, ", ")
+}
