@@ -1,0 +1,97 @@
+package arrows
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// Tests may import what they like: they put the parts together.
+func TestArrows(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root || entry.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			checked++
+			checkFile(t, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked < 20 {
+		t.Errorf("only %d files were checked", checked)
+	}
+}
+
+func checkFile(t *testing.T, path string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	dir, err := filepath.Rel(root, filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := filepath.ToSlash(dir)
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		checkImport(t, from, imported)
+	}
+}
+
+func checkImport(t *testing.T, from, imported string) {
+	t.Helper()
+	for library, home := range onlyIn {
+		if strings.HasPrefix(imported, library) && from != home {
+			t.Errorf("%s imports %s: only %s may", from, imported, home)
+		}
+	}
+	to, ours := strings.CutPrefix(imported, module)
+	if !ours {
+		return
+	}
+	ok, known := allowed(from, to)
+	if !known {
+		t.Errorf("%s has no rule: say in arrows.go what it may import", from)
+	} else if !ok {
+		t.Errorf("%s imports %s, against the arrows in arrows.go", from, to)
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		from, to  string
+		ok, known bool
+	}{
+		{"serve", "tools", true, true},
+		{"tools", "serve", false, true},
+		{"consolidate", "legacy", false, true},
+		{"tools/memory", "tools", true, true},
+		{"tools/memory", "storage", false, true},
+		{"storage", "tools/memory", true, true},
+		{"tools", "internal/suggest", true, true},
+		{"internal/suggest", "tools", false, true},
+		{"elsewhere", "tools", false, false},
+	} {
+		if ok, known := allowed(test.from, test.to); ok != test.ok || known != test.known {
+			t.Errorf("allowed(%s, %s) = %v, %v, want %v, %v", test.from, test.to, ok, known, test.ok, test.known)
+		}
+	}
+}
