@@ -42,7 +42,7 @@ func compileSchema(name string, schema any) (*checker, error) {
 	return c, decode(raw, &c.doc)
 }
 
-func mustCompile(name string, schema ordered.Map) *checker {
+func mustCompile(name string, schema any) *checker {
 	c, err := compileSchema(name, schema)
 	if err != nil {
 		panic(err)
@@ -100,7 +100,7 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 	p := Problem{Path: path, Got: got(value)}
 	switch keyword {
 	case "type":
-		p.Kind, p.Want, p.Got = ProblemType, fmt.Sprint(demand["type"]), TypeName(value)
+		p.Kind, p.Want, p.Got = ProblemType, strings.Join(typeWords(demand["type"]), typeOr), TypeName(value)
 	case "enum", "const":
 		p.Kind, p.Allowed = ProblemEnum, texts(demand["enum"])
 		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
@@ -116,6 +116,16 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 		p.Kind, p.Want = ProblemFormat, "value that satisfies "+keyword
 	}
 	return p
+}
+
+// typeOr joins the types that a schema written elsewhere may allow.
+const typeOr = " or "
+
+func typeWords(demand any) []string {
+	if word, ok := demand.(string); ok {
+		return []string{word}
+	}
+	return texts(demand)
 }
 
 func missing(path string, demand map[string]any, value any) []Problem {
@@ -152,7 +162,7 @@ func unknown(path string, demand map[string]any, value any) []Problem {
 func got(v any) any {
 	switch v := v.(type) {
 	case string:
-		return shorten(v, 40)
+		return Shorten(v)
 	case bool, json.Number:
 		return v
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -78,6 +79,20 @@ func (e *Entry) verb() string {
 // Usage is the action's shape in one line, with types.
 func (e *Entry) Usage() string {
 	return e.verb() + "(" + signature(e.Required(), e.Optional(), typed) + ")"
+}
+
+// CallUsage is the shape of a whole call: the name to call, the action
+// argument with its value, the parameters with their types.
+func (e *Entry) CallUsage() string {
+	params := signature(e.Required(), e.Listed()[len(e.Required()):], typed)
+	if e.Selector == "" {
+		return e.Tool + "(" + params + ")"
+	}
+	selector := ActionParam + ": " + strconv.Quote(e.Selector)
+	if params != "" {
+		selector += ", "
+	}
+	return e.Tool + "(" + selector + params + ")"
 }
 
 // Example is the declared example as a call of this entry: with the action
@@ -157,13 +172,16 @@ func (e *Entry) spelt(params []Param) []Param {
 
 func (e *Entry) checker() *checker {
 	e.compile.Do(func() {
-		e.schema = mustCompile("mem://"+e.Title(), e.strictSchema())
+		e.schema = mustCompile(e.Title(), e.strictSchema())
 	})
 	return e.schema
 }
 
 // strictSchema is what a call's arguments must satisfy, the action argument
 // left out. Unknown parameters are judged before it, so it is open.
-func (e *Entry) strictSchema() ordered.Map {
+func (e *Entry) strictSchema() any {
+	if e.Action.input != nil {
+		return e.Action.input
+	}
 	return objectSchema(e.Required(), e.Optional(), strict)
 }

@@ -35,6 +35,11 @@ func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// UnknownName is the error for a name that leads to no tool.
+func UnknownName(name string) *Error {
+	return Errorf(UnknownTool, "there is no tool %q", Shorten(name))
+}
+
 // WithHint adds the next step.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)

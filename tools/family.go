@@ -1,7 +1,5 @@
 package tools
 
-import "context"
-
 // Family declares one noun: a consolidated tool. S is its service.
 type Family[S any] struct {
 	Name     string // lower case, snake case; the consolidated tool's name
@@ -127,9 +125,10 @@ type Category string
 
 // The categories.
 const (
-	Memory   Category = "memory"
-	Sessions Category = "sessions"
-	Settings Category = "settings"
+	Memory    Category = "memory"
+	Sessions  Category = "sessions"
+	Settings  Category = "settings"
+	Discovery Category = "discovery" // finding and describing the other tools
 )
 
 // Tier says how central a family is. A later tier includes the earlier ones.
@@ -154,7 +153,3 @@ func (t Tier) String() string {
 	}
 	return ""
 }
-
-// Opener builds a family's service. It is called by the first call that needs
-// the service, and again after an error.
-type Opener[S any] func(context.Context) (S, error)

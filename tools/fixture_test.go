@@ -133,12 +133,12 @@ var family = tools.Family[*service]{
 // caller serves the fixture family.
 func caller(t *testing.T) *consolidate.Caller {
 	t.Helper()
-	mounted := family.Mount(func(context.Context) (*service, error) { return &service{}, nil })
-	specs := []*tools.Spec{mounted.Spec}
-	return &consolidate.Caller{
-		Resolver: consolidate.NewResolver(specs, consolidate.AllNames),
-		Registry: tools.NewRegistry([]tools.Mounted{mounted}, nil, slog.New(slog.NewTextHandler(io.Discard, nil))),
+	var catalogue tools.Catalogue
+	if err := catalogue.Put(family.Mount(func(context.Context) (*service, error) { return &service{}, nil })); err != nil {
+		t.Fatal(err)
 	}
+	registry := tools.NewRegistry(nil, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return consolidate.NewCaller(&catalogue, consolidate.AllNames, registry, nil)
 }
 
 // answer calls and returns the content as text.

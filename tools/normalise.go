@@ -79,11 +79,11 @@ func fieldProblem(a *ActionSpec, i int, item any) (problem Problem, bad bool) {
 	if !ok {
 		return Problem{Path: path, Kind: ProblemType, Want: "string", Got: TypeName(item)}, true
 	}
-	if Declares(a.Returns, name) {
+	if a.open() || Declares(a.Returns, name) {
 		return Problem{}, false
 	}
 	allowed := FieldPaths(a.Returns)
-	return Problem{Path: path, Kind: ProblemEnum, Got: shorten(name, 40), Allowed: allowed, Suggest: suggest.Nearest(name, allowed)}, true
+	return Problem{Path: path, Kind: ProblemEnum, Got: Shorten(name), Allowed: allowed, Suggest: suggest.Nearest(name, allowed)}, true
 }
 
 // judgeNames removes parameters that the action does not have: silently where
@@ -198,9 +198,12 @@ func (p *prepared) coerce(e *Entry, args Args, problems []Problem) bool {
 		if problem.Kind != ProblemType {
 			continue
 		}
-		if mended, ok := convert(value, problem.Want); ok {
-			replace(args, problem.Path, mended)
-			changed = true
+		for _, want := range strings.Split(problem.Want, typeOr) {
+			if mended, ok := convert(value, want); ok {
+				replace(args, problem.Path, mended)
+				changed = true
+				break
+			}
 		}
 	}
 	return changed

@@ -59,11 +59,13 @@ func didYouMean(name string) string {
 }
 
 func quote(v any) string {
-	return strconv.Quote(shorten(fmt.Sprint(v), 40))
+	return strconv.Quote(Shorten(fmt.Sprint(v)))
 }
 
-// shorten cuts s to at most n characters: an error quotes what it got, but
-// never in full.
+// Shorten cuts a text of the caller's to what an error quotes of it.
+func Shorten(s string) string { return shorten(s, 40) }
+
+// shorten cuts s to at most n characters.
 func shorten(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {

@@ -7,26 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 )
-
-// Mounted is a family together with the way to open its service.
-type Mounted struct {
-	Spec *Spec
-	open func(context.Context) (any, error)
-}
-
-// Mount binds a family to its service.
-func (f Family[S]) Mount(open Opener[S]) Mounted {
-	return Mounted{
-		Spec: f.Spec(),
-		open: func(ctx context.Context) (any, error) { return open(ctx) },
-	}
-}
 
 // Permit decides whether an action may run. Nil lets it; an error refuses it,
 // and reaches the caller.
@@ -34,40 +19,52 @@ type Permit func(*ActionSpec) *Error
 
 // Registry runs calls. It is safe for concurrent use.
 type Registry struct {
-	services map[*Spec]*service
-	permit   Permit
-	log      *slog.Logger
+	permit Permit
+	log    *slog.Logger
 }
 
-// service opens a family's service once. An error is not kept: the next call
-// tries again.
-type service struct {
-	open  func(context.Context) (any, error)
-	mu    sync.Mutex
-	value any
-}
-
-// NewRegistry returns a registry of the mounted families. A nil permit lets
-// everything run; log gets the failures that callers only see an id of.
-func NewRegistry(families []Mounted, permit Permit, log *slog.Logger) *Registry {
-	r := &Registry{services: map[*Spec]*service{}, permit: permit, log: log}
-	for _, f := range families {
-		r.services[f.Spec] = &service{open: f.open}
-	}
-	return r
+// NewRegistry returns a registry. A nil permit lets everything run; log gets
+// the failures that callers only see an id of.
+func NewRegistry(permit Permit, log *slog.Logger) *Registry {
+	return &Registry{permit: permit, log: log}
 }
 
 // Answer is what a call gives back: the result object, or {"error": …}.
 type Answer struct {
 	Content json.RawMessage
-	Code    string // the error's code; empty for success
+	Err     *Error // nil for success
+
+	// Forward is set when the action asks for another call to be run in its
+	// place; Content is empty then.
+	Forward *Forward
 
 	// Deprecated is set when the call used a legacy name: how to call it now.
 	Deprecated *Deprecation
 }
 
 // IsError tells whether the call failed.
-func (a Answer) IsError() bool { return a.Code != "" }
+func (a Answer) IsError() bool { return a.Err != nil }
+
+// Forward is the result of an action that stands for another call: whoever
+// resolves names runs that call and answers with its result as it is.
+type Forward struct {
+	Name      string
+	Arguments json.RawMessage
+}
+
+// keeping hands the wanted result fields on to the call, unless that has its
+// own.
+func (f Forward) keeping(fields []string) *Forward {
+	var args ordered.Map
+	if len(fields) == 0 || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {
+		return &f
+	}
+	if _, own := args.Get(IncludeFields); !own {
+		args.Set(IncludeFields, fields)
+		f.Arguments = ordered.MustJSON(args)
+	}
+	return &f
+}
 
 // Deprecation tells a caller of a legacy name the present one.
 type Deprecation struct {
@@ -78,8 +75,7 @@ type Deprecation struct {
 // Run runs a call of an entry. It always answers; it never panics. Run may
 // change args.
 func (r *Registry) Run(ctx context.Context, e *Entry, args Args) Answer {
-	content, err := r.run(ctx, e, args)
-	answer := Answer{Content: content}
+	answer, err := r.run(ctx, e, args)
 	if err != nil {
 		answer = Fail(r.tell(e, err))
 	}
@@ -96,63 +92,45 @@ func deprecation(a *ActionSpec) *Deprecation {
 
 // Fail is the answer to a call that failed before it reached an action.
 func Fail(err *Error) Answer {
-	return Answer{Code: err.Code, Content: ordered.MustJSON(map[string]*Error{"error": err})}
+	return Answer{Err: err, Content: ordered.MustJSON(map[string]*Error{"error": err})}
 }
 
-func (r *Registry) run(ctx context.Context, e *Entry, args Args) (content json.RawMessage, err error) {
+func (r *Registry) run(ctx context.Context, e *Entry, args Args) (answer Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			content, err = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			answer, err = Answer{}, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	call := e.prepare(args)
 	if len(call.problems) > 0 {
-		return nil, &Error{Code: InvalidInput, Problems: call.problems}
+		return Answer{}, &Error{Code: InvalidInput, Problems: call.problems}
 	}
 	if r.permit != nil {
 		if refusal := r.permit(e.Action); refusal != nil {
-			return nil, refusal
+			return Answer{}, refusal
 		}
 	}
-	result, err := r.invoke(ctx, e.Action, call.args)
+	raw, err := ordered.JSON(call.args)
 	if err != nil {
-		return nil, err
+		return Answer{}, fmt.Errorf("encoding arguments: %w", err)
+	}
+	result, err := e.Action.invoke(ctx, raw)
+	if err != nil {
+		return Answer{}, err
+	}
+	return call.answer(result)
+}
+
+// answer makes a method's result what the caller gets.
+func (p prepared) answer(result any) (Answer, error) {
+	if forward, ok := result.(Forward); ok {
+		return Answer{Forward: forward.keeping(p.fields)}, nil
 	}
 	raw, err := ordered.JSON(result)
 	if err != nil {
-		return nil, fmt.Errorf("encoding result: %w", err)
+		return Answer{}, fmt.Errorf("encoding result: %w", err)
 	}
-	return withWarnings(Project(raw, call.fields), call.warnings), nil
-}
-
-func (r *Registry) invoke(ctx context.Context, a *ActionSpec, args Args) (any, error) {
-	svc, ok := r.services[a.Family]
-	if !ok {
-		return nil, fmt.Errorf("family %s is not mounted", a.Family.Name)
-	}
-	value, err := svc.get(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", a.Family.Name, err)
-	}
-	raw, err := ordered.JSON(args)
-	if err != nil {
-		return nil, fmt.Errorf("encoding arguments: %w", err)
-	}
-	return a.run(ctx, value, raw)
-}
-
-func (s *service) get(ctx context.Context) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.value != nil {
-		return s.value, nil
-	}
-	value, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.value = value
-	return value, nil
+	return Answer{Content: withWarnings(Project(raw, p.fields), p.warnings)}, nil
 }
 
 // tell turns any failure into what the model may see. Failures that are not
@@ -165,7 +143,7 @@ func (r *Registry) tell(e *Entry, err error) *Error {
 		return Errorf(Internal, "%s failed; the server's log has it under %s", e.Title(), id)
 	}
 	told := *known
-	if len(told.Problems) > 0 {
+	if len(told.Problems) > 0 && told.Usage == "" {
 		e.explain(&told)
 	}
 	return &told

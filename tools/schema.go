@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -22,11 +23,36 @@ func (e *Entry) InputSchema() ordered.Map {
 	if e.Old != nil {
 		return objectSchema(e.Required(), e.Optional(), recorded)
 	}
+	if schema, ok := plain(e.Action.input); ok {
+		return schema
+	}
 	schema := objectSchema(e.Required(), e.Optional(), listed)
 	if e.Selector == "" {
 		return schema
 	}
 	return withAction(schema, ordered.Map{{Key: "const", Value: e.Selector}})
+}
+
+// plain reads a foreign schema, unless its root is one that hosts refuse.
+func plain(input json.RawMessage) (schema ordered.Map, ok bool) {
+	if len(input) == 0 || json.Unmarshal(input, &schema) != nil {
+		return nil, false
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
+		if _, combined := schema.Get(keyword); combined {
+			return nil, false
+		}
+	}
+	var kind string
+	get(schema, "type", &kind)
+	_, ok = schema.Get("properties")
+	return schema, ok && kind == string(KindObject)
+}
+
+// OutputSchema describes the result of the action. Nothing is required:
+// callers may ask for some of the fields only.
+func (a *ActionSpec) OutputSchema() ordered.Map {
+	return objectSchema(nil, a.Returns, listed)
 }
 
 // Listed lists the parameters that a listing of this entry shows: under a
@@ -64,15 +90,14 @@ func FlatSchema(actions []*ActionSpec) ordered.Map {
 	for i, a := range actions {
 		names[i] = a.Name
 	}
-	return withAction(schema, ordered.Map{{Key: "enum", Value: names}})
+	return withAction(schema, ordered.Map{{Key: "type", Value: "string"}, {Key: "enum", Value: names}})
 }
 
 // withAction puts the action argument first.
-func withAction(schema, values ordered.Map) ordered.Map {
+func withAction(schema, action ordered.Map) ordered.Map {
 	properties, _ := schema.Get("properties")
 	required, _ := schema.Get("required")
 	list, _ := required.([]string)
-	action := append(ordered.Map{{Key: "type", Value: "string"}}, values...)
 	schema.Set("properties", append(ordered.Map{{Key: ActionParam, Value: action}}, properties.(ordered.Map)...))
 	schema.Set("required", append([]string{ActionParam}, list...))
 	return schema

@@ -10,6 +10,8 @@ import (
 var (
 	rawType  = reflect.TypeFor[json.RawMessage]()
 	timeType = reflect.TypeFor[time.Time]()
+
+	forwardType = reflect.TypeFor[Forward]()
 )
 
 // compareStruct reports where a declared object and the Go struct behind it

@@ -15,6 +15,8 @@ type Spec struct {
 	OpenWorld          bool
 	Bare               bool
 	Actions            []*ActionSpec
+
+	service *service // nil until mounted
 }
 
 // ActionSpec is an action as plain data.
@@ -27,7 +29,12 @@ type ActionSpec struct {
 	Example                     json.RawMessage
 	Related                     []string
 
-	run runner
+	// input is the schema of a tool that was declared elsewhere, as it came;
+	// nil for our own. The result of such a tool is not declared either.
+	input json.RawMessage
+
+	run      runner
+	forwards bool // its result is a [Forward]
 }
 
 // runner calls the typed method behind an action.
@@ -51,7 +58,7 @@ func (a Action[S]) spec(family *Spec) *ActionSpec {
 		Summary: a.Summary, Doc: a.Doc, Changed: a.Changed,
 		Required: a.Required.Params(), Optional: a.Optional.Params(), Returns: a.Returns.Params(),
 		Effect: a.Effect, Example: json.RawMessage(a.Example), Related: a.Related,
-		run: a.Run.run,
+		run: a.Run.run, forwards: a.Run.out == forwardType,
 	}
 }
 
@@ -74,10 +81,21 @@ func (s *Spec) ActionNames() []string {
 	return names
 }
 
-// FullName is family.action, the name that permissions, describe and logs use.
+// FullName is family.action, the name that permissions, describe and logs use;
+// that of a bare family's action is the family's.
 func (a *ActionSpec) FullName() string {
+	if a.Family.Bare {
+		return a.Family.Name
+	}
 	return a.Family.Name + "." + a.Name
 }
+
+// Forwards tells whether the action stands for another call, so that its
+// result is that call's.
+func (a *ActionSpec) Forwards() bool { return a.forwards }
+
+// open tells whether the result may have any fields.
+func (a *ActionSpec) open() bool { return a.forwards || a.input != nil }
 
 // Hints returns the MCP annotations of the action alone.
 func (a *ActionSpec) Hints() Hints {

@@ -7,6 +7,7 @@ type Tool struct {
 	Name, Summary string
 	Doc           string // more than the summary; may be empty
 	Category      Category
+	Tier          Tier
 	Entries       []*Entry // the ways to call it, one per action
 	Schema        ordered.Map
 	Hints         Hints

@@ -52,7 +52,9 @@ func (f Family[S]) Validate() error {
 			continue
 		}
 		compareStruct(&found, where+" arguments", action.Run.in, a.Params())
-		compareStruct(&found, where+" result", action.Run.out, a.Returns)
+		if !a.Forwards() {
+			compareStruct(&found, where+" result", action.Run.out, a.Returns)
+		}
 	}
 	return errors.Join(found.list...)
 }
@@ -99,7 +101,7 @@ func validateAction(found *faults, a *ActionSpec) {
 	found.check(toolName.MatchString(a.Name), where, "the name is not lower snake case")
 	checkText(found, where, "summary", a.Summary, MaxActionSummary)
 	found.check(a.Effect.String() != "", where, "has no effect")
-	found.check(len(a.Returns) > 0, where, "returns nothing")
+	found.check(a.Forwards() == (len(a.Returns) == 0), where, "returns nothing")
 	validateParams(found, where, a.Params())
 	validateParams(found, where+" result", a.Returns)
 	for _, old := range a.Legacy {

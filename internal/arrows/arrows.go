@@ -14,7 +14,8 @@ const module = "github.com/toolfold/toolfold/"
 var mayImport = map[string][]string{
 	"tools":               {},
 	"tools/":              {"tools", "engine"},
-	"tools/all":           {"tools/", "tools", "engine"},
+	"tools/all":           {"tools/", "tools", "engine", "lazy"},
+	"tools/discovery":     {"tools", "lazy"},
 	"tools/tooltest":      {"tools", "consolidate", "legacy", "lazy", "migration"},
 	"consolidate":         {"tools"},
 	"legacy":              {"tools"},
@@ -24,7 +25,7 @@ var mayImport = map[string][]string{
 	"doctor":              {"tools", "lazy", "surface"},
 	"docs":                {"tools", "migration"},
 	"storage":             {"tools/"},
-	"storage/storagetest": {"tools/", "storage"},
+	"storage/storagetest": {"tools", "tools/", "storage"},
 	"serve":               {"tools", "consolidate", "legacy", "lazy", "surface"},
 	"cmd/toolfold": {"tools", "tools/", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
 		"storage", "serve", "engine"},
