@@ -3,19 +3,30 @@ package consolidate
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Caller runs calls by name: it resolves the name and hands the call to the
-// registry. It is safe for concurrent use.
-type Caller struct {
-	Resolver *Resolver
-	Registry *tools.Registry
+// maxForwards is how many calls may stand for each other in a row.
+const maxForwards = 3
 
-	// Observe is told of every call once it is answered; nil tells nobody.
-	Observe func(Call)
+// Caller runs calls by name: it resolves the name and hands the call to the
+// registry. It is safe for concurrent use, also while the catalogue changes:
+// a call runs what its name meant when it came in.
+type Caller struct {
+	resolver atomic.Pointer[Resolver]
+	registry *tools.Registry
+	observe  func(Call)
+}
+
+// NewCaller calls what a catalogue offers under the accepted names. Observe
+// is told of every call once it is answered; nil tells nobody.
+func NewCaller(c *tools.Catalogue, accept Names, r *tools.Registry, observe func(Call)) *Caller {
+	caller := &Caller{registry: r, observe: observe}
+	c.Watch(func(specs []*tools.Spec) { caller.resolver.Store(NewResolver(specs, accept)) })
+	return caller
 }
 
 // Call is what an observer learns of a call.
@@ -26,14 +37,41 @@ type Call struct {
 	Duration time.Duration
 }
 
+// Lookup finds what a name stands for: see [Resolver.Lookup].
+func (c *Caller) Lookup(name string) []*tools.Entry { return c.resolver.Load().Lookup(name) }
+
+// Nearest is the accepted name closest to name, empty when none is near.
+func (c *Caller) Nearest(name string) string { return c.resolver.Load().Nearest(name) }
+
 // Call answers a call of name with a JSON object of arguments.
 func (c *Caller) Call(ctx context.Context, name string, raw json.RawMessage) tools.Answer {
 	start := time.Now()
-	entry, answer := c.call(ctx, name, raw)
-	if c.Observe != nil {
-		c.Observe(record(entry, answer, time.Since(start)))
+	entry, answer := c.follow(ctx, name, raw)
+	if c.observe != nil {
+		c.observe(record(entry, answer, time.Since(start)))
 	}
 	return answer
+}
+
+// follow runs a call, or the one it stands for. A legacy name that was called
+// is reported even when it stands for a present one.
+func (c *Caller) follow(ctx context.Context, name string, raw json.RawMessage) (*tools.Entry, tools.Answer) {
+	entry, answer := c.call(ctx, name, raw)
+	deprecated := answer.Deprecated
+	for range maxForwards {
+		if answer.Forward == nil {
+			break
+		}
+		entry, answer = c.call(ctx, answer.Forward.Name, answer.Forward.Arguments)
+	}
+	if answer.Forward != nil {
+		answer = tools.Fail(tools.Errorf(tools.InvalidInput, "%s calls itself", entry.Title()).
+			WithHint("name the action to run"))
+	}
+	if deprecated != nil {
+		answer.Deprecated = deprecated
+	}
+	return entry, answer
 }
 
 func (c *Caller) call(ctx context.Context, name string, raw json.RawMessage) (*tools.Entry, tools.Answer) {
@@ -41,15 +79,18 @@ func (c *Caller) call(ctx context.Context, name string, raw json.RawMessage) (*t
 	if refused != nil {
 		return nil, tools.Fail(refused)
 	}
-	entry, refused := c.Resolver.Resolve(name, args)
+	entry, refused := c.resolver.Load().Resolve(name, args)
 	if refused != nil {
 		return nil, tools.Fail(refused)
 	}
-	return entry, c.Registry.Run(ctx, entry, args)
+	return entry, c.registry.Run(ctx, entry, args)
 }
 
 func record(e *tools.Entry, answer tools.Answer, d time.Duration) Call {
-	call := Call{Code: answer.Code, Duration: d}
+	call := Call{Duration: d}
+	if answer.Err != nil {
+		call.Code = answer.Err.Code
+	}
 	if e == nil {
 		return call
 	}

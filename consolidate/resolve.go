@@ -117,7 +117,7 @@ func (r *Resolver) Nearest(name string) string {
 }
 
 func (r *Resolver) unknown(name string) *tools.Error {
-	err := tools.Errorf(tools.UnknownTool, "there is no tool %q", shorten(name))
+	err := tools.UnknownName(name)
 	near := r.Nearest(name)
 	if near == "" {
 		return err.WithHint("call one of the listed tools")
@@ -127,14 +127,6 @@ func (r *Resolver) unknown(name string) *tools.Error {
 		err.Usage, err.Example = e[0].Usage(), e[0].Example()
 	}
 	return err
-}
-
-func shorten(name string) string {
-	const most = 80
-	if r := []rune(name); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return name
 }
 
 // resolve picks the action that args name.
@@ -153,7 +145,7 @@ func (f *family) resolve(args tools.Args) (*tools.Entry, *tools.Error) {
 		problem.Kind, problem.Want, problem.Got = tools.ProblemType, "string", tools.TypeName(value)
 		problem.Suggest = f.guess(args)
 	default:
-		problem.Kind, problem.Got = tools.ProblemEnum, shorten(name)
+		problem.Kind, problem.Got = tools.ProblemEnum, tools.Shorten(name)
 		problem.Suggest = f.nearest(name, args)
 	}
 	return nil, f.refuse(problem)
@@ -197,18 +189,28 @@ func (f *family) nearest(name string, args tools.Args) string {
 }
 
 // guess is the action that the given arguments fit best: all its required
-// parameters are there, and it takes the most of the others.
+// parameters are there and it takes the most of the others. Among equals one
+// that only reads goes first, then one that could take the least besides.
 func (f *family) guess(args tools.Args) string {
-	best, bestKnown := f.spec.Actions[0].Name, -1
+	best, bestKnown := f.spec.Actions[0], -1
 	for _, a := range f.spec.Actions {
 		known, ok := fit(a, args)
-		if ok && known > bestKnown {
-			best, bestKnown = a.Name, known
+		if ok && (known > bestKnown || known == bestKnown && safer(a, best)) {
+			best, bestKnown = a, known
 		}
 	}
-	return best
+	return best.Name
 }
 
+func safer(a, than *tools.ActionSpec) bool {
+	if a, than := a.Effect == tools.Reads, than.Effect == tools.Reads; a != than {
+		return a
+	}
+	return len(a.Params()) < len(than.Params())
+}
+
+// fit counts the arguments that the action knows; it is not ok where a
+// required one is missing.
 func fit(a *tools.ActionSpec, args tools.Args) (known int, ok bool) {
 	for _, p := range a.Required {
 		if _, given := args[p.Name]; !given {

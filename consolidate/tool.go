@@ -16,7 +16,7 @@ func Tools(specs []*tools.Spec) []tools.Tool {
 
 func tool(s *tools.Spec) tools.Tool {
 	t := tools.Tool{
-		Name: s.Name, Summary: s.Summary, Doc: s.Doc, Category: s.Category,
+		Name: s.Name, Summary: s.Summary, Doc: s.Doc, Category: s.Category, Tier: s.Tier,
 		Schema: tools.FlatSchema(s.Actions), Hints: tools.FoldHints(s.Actions),
 	}
 	for _, a := range s.Actions {

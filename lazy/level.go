@@ -1,4 +1,5 @@
-// Package lazy decides how much of a surface a client sees at once.
+// Package lazy decides how much of a surface a client sees at once, and gives
+// the rest when asked: find, describe, load.
 //
 // It works on tools and their entries alone, whatever surface they come from
 // and wherever their schemas were written.
@@ -18,13 +19,14 @@ type Level string
 
 // The levels, least first.
 const (
+	Search    Level = "search"    // discovery, the core tier, and what was loaded
 	Lazy      Level = "lazy"      // names, actions and what they require
 	Signature Level = "signature" // every parameter by name
 	Full      Level = "full"      // whole schemas
 )
 
 // Levels lists the levels, least first.
-func Levels() []Level { return []Level{Lazy, Signature, Full} }
+func Levels() []Level { return []Level{Search, Lazy, Signature, Full} }
 
 // ParseLevel reads the name of a level.
 func ParseLevel(name string) (Level, error) {
@@ -33,7 +35,7 @@ func ParseLevel(name string) (Level, error) {
 			return l, nil
 		}
 	}
-	return "", fmt.Errorf("unknown listing level %q: use lazy, signature or full", name)
+	return "", fmt.Errorf("unknown listing level %q: use search, lazy, signature or full", name)
 }
 
 // Listed is a tool as tools/list shows it. The JSON of a Listed without its
@@ -45,23 +47,46 @@ type Listed struct {
 	Hints       tools.Hints     `json:"-"`
 }
 
-// List shows a surface at a level.
+// List shows a surface at a level. At the search level it leaves out all but
+// discovery and the core tier.
 func List(surface []tools.Tool, level Level) []Listed {
-	list := make([]Listed, len(surface))
-	for i, t := range surface {
-		list[i] = Listed{
-			Name: t.Name, Description: description(t, level),
-			InputSchema: ordered.MustJSON(schema(t, level)), Hints: t.Hints,
+	list := make([]Listed, 0, len(surface))
+	for _, t := range surface {
+		if level != Search || shownAtSearch(t) {
+			list = append(list, show(t, level))
 		}
 	}
 	return list
+}
+
+func shownAtSearch(t tools.Tool) bool {
+	return t.Tier == tools.Core || t.Category == tools.Discovery
+}
+
+// Stubs is the least that is still a legal list: names and summaries.
+func Stubs(surface []tools.Tool) []Listed {
+	list := make([]Listed, len(surface))
+	for i, t := range surface {
+		list[i] = Listed{
+			Name: t.Name, Description: t.Summary,
+			InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)), Hints: t.Hints,
+		}
+	}
+	return list
+}
+
+func show(t tools.Tool, level Level) Listed {
+	return Listed{
+		Name: t.Name, Description: description(t, level),
+		InputSchema: ordered.MustJSON(schema(t, level)), Hints: t.Hints,
+	}
 }
 
 // description of a tool with actions names them with their parameters; that
 // of a single one leaves its parameters to the schema.
 func description(t tools.Tool, level Level) string {
 	if t.Dispatches() {
-		return t.Summary + ": " + signatures(t.Entries, level != Lazy)
+		return t.Summary + ": " + signatures(t.Entries, level == Signature || level == Full)
 	}
 	if level == Full && t.Doc != "" {
 		return t.Summary + " " + t.Doc

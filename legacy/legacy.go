@@ -21,9 +21,9 @@ func Tools(specs []*tools.Spec) []tools.Tool {
 func tool(e *tools.Entry) tools.Tool {
 	return tools.Tool{
 		Name: e.Tool, Summary: e.Action.Summary, Doc: e.Action.Doc,
-		Category: e.Action.Family.Category,
-		Entries:  []*tools.Entry{e},
-		Schema:   e.InputSchema(),
-		Hints:    e.Action.Hints(),
+		Category: e.Action.Family.Category, Tier: e.Action.Family.Tier,
+		Entries: []*tools.Entry{e},
+		Schema:  e.InputSchema(),
+		Hints:   e.Action.Hints(),
 	}
 }

@@ -1,0 +1,216 @@
+package surface_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/tools/discovery"
+)
+
+// live is a surface with discovery and a tool that stays.
+func live(t testing.TB, o surface.Options) *surface.Surface {
+	t.Helper()
+	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	s := surface.New(o)
+	put(t, s, external(t, "weather_report", "Weather of a city, today and tomorrow."))
+	for _, spec := range all.Mount(all.Host{Discovery: s.Discovery}) {
+		if spec.Name == discovery.Family.Name {
+			put(t, s, spec)
+		}
+	}
+	return s
+}
+
+func put(t testing.TB, s *surface.Surface, spec *tools.Spec) {
+	t.Helper()
+	if err := s.Catalogue.Put(spec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// external is a tool that answers with its name and its arguments.
+func external(t testing.TB, name, description string) *tools.Spec {
+	t.Helper()
+	spec, err := tools.External{
+		Name: name, Description: description, Category: "elsewhere", Effect: tools.Reads,
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"Where."},` +
+			`"days":{"type":["integer","null"],"minimum":1}},"required":["city"],"additionalProperties":false}`),
+		Run: func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(fmt.Sprintf(`{"tool":%q,"args":%s}`, name, args)), nil
+		},
+	}.Mount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// Many clients find, describe, load and call while tools come and go. A tool
+// that stays is always there; one that comes and goes is there as a whole or
+// not at all.
+func TestToolsComeAndGoUnderLoad(t *testing.T) {
+	t.Parallel()
+	s := live(t, surface.Options{Level: lazy.Search})
+	stop := make(chan struct{})
+	var changer, clients sync.WaitGroup
+	changer.Go(func() { comeAndGo(t, s, stop) })
+	for i := range 100 {
+		clients.Go(func() { useTools(t, s, fmt.Sprint("session ", i)) })
+	}
+	clients.Wait()
+	close(stop)
+	changer.Wait()
+}
+
+func comeAndGo(t *testing.T, s *surface.Surface, stop chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		spec := external(t, "almanac", fmt.Sprintf("Tides of a harbour, edition %d.", i))
+		if err := s.Catalogue.Put(spec); err != nil {
+			t.Error(err)
+		}
+		if i%2 == 1 {
+			if err := s.Catalogue.Remove("almanac"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func useTools(t *testing.T, s *surface.Surface, session string) {
+	ctx := lazy.WithSession(t.Context(), lazy.Session{ID: session, Keeps: true})
+	call := func(args string) (string, bool) {
+		answer := s.Caller.Call(ctx, "tools", json.RawMessage(args))
+		if answer.Err != nil && answer.Err.Code == tools.Internal {
+			t.Errorf("%s: %s", args, answer.Content)
+		}
+		return string(answer.Content), !answer.IsError()
+	}
+	for range 20 {
+		if found, ok := call(`{"action":"find","query":"weather of a city"}`); !ok || !strings.Contains(found, `"weather_report"`) {
+			t.Errorf("weather_report is not found: %s", found)
+		}
+		if doc, ok := call(`{"action":"describe","names":["weather_report","almanac"]}`); !ok || !strings.Contains(doc, `"weather_report"`) {
+			t.Errorf("weather_report is not described: %s", doc)
+		}
+		for _, name := range []string{"weather_report", "almanac"} {
+			got, ok := call(fmt.Sprintf(`{"action":"call","name":%q,"arguments":{"city":"Kiel"}}`, name))
+			if want := fmt.Sprintf(`{"tool":%q,"args":{"city":"Kiel"}}`, name); ok && got != want || !ok && name == "weather_report" {
+				t.Errorf("calling %s answered %s", name, got)
+			}
+		}
+		if loaded, ok := call(`{"action":"load","names":["weather_report","almanac"]}`); !ok || !strings.Contains(loaded, `"loaded":["weather_report"`) {
+			t.Errorf("weather_report is not loaded: %s", loaded)
+		}
+		if active, ok := call(`{"action":"active"}`); !ok || !strings.Contains(active, `"loaded":["weather_report"`) {
+			t.Errorf("weather_report is not active: %s", active)
+		}
+	}
+}
+
+// What is added, changed and removed is found, described and listed so.
+func TestDiscoveryFollowsTheCatalogue(t *testing.T) {
+	t.Parallel()
+	s := live(t, surface.Options{Level: lazy.Lazy})
+	call := func(args string) string {
+		return string(s.Caller.Call(t.Context(), "tools", json.RawMessage(args)).Content)
+	}
+	find, describe := `{"action":"find","query":"harbour tides"}`, `{"action":"describe","name":"almanac"}`
+	if got := call(find); strings.Contains(got, "almanac") {
+		t.Errorf("found before it is there: %s", got)
+	}
+	put(t, s, external(t, "almanac", "Tides of a harbour."))
+	if got := call(find); !strings.Contains(got, "almanac") {
+		t.Errorf("not found: %s", got)
+	}
+	if got := call(describe); !strings.Contains(got, "Tides of a harbour.") {
+		t.Errorf("not described: %s", got)
+	}
+	put(t, s, external(t, "almanac", "Moon phases by night."))
+	if got := call(find); strings.Contains(got, "almanac") {
+		t.Errorf("found by words it no longer has: %s", got)
+	}
+	if got := call(describe); !strings.Contains(got, "Moon phases by night.") {
+		t.Errorf("the old description is shown: %s", got)
+	}
+	if err := s.Catalogue.Remove("almanac"); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(describe); !strings.Contains(got, "UNKNOWN_TOOL") {
+		t.Errorf("described after it is gone: %s", got)
+	}
+	for _, l := range s.Discovery.ListFor(lazy.Session{}) {
+		if l.Name == "almanac" {
+			t.Error("listed after it is gone")
+		}
+	}
+}
+
+// Tools that were declared elsewhere are checked and explained like our own.
+func TestExternalTools(t *testing.T) {
+	t.Parallel()
+	s := live(t, surface.Options{})
+	for _, test := range []struct{ args, want string }{
+		{`{"city":"Kiel","days":2}`, `{"tool":"weather_report","args":{"city":"Kiel","days":2}}`},
+		{`{"city":"Kiel","days":"2"}`, `{"tool":"weather_report","args":{"city":"Kiel","days":2}}`},
+		{`{"city":"Kiel","include_fields":["args.city"]}`, `{"args":{"city":"Kiel"}}`},
+		{`{"town":"Kiel"}`, `"problems":[{"path":"/town","kind":"unknown"},{"path":"/city","kind":"missing"}]`},
+		{`{"city":"Kiel","days":0}`, `"kind":"range"`},
+	} {
+		got := string(s.Caller.Call(t.Context(), "weather_report", json.RawMessage(test.args)).Content)
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%s answered %s, want %s", test.args, got, test.want)
+		}
+	}
+}
+
+// What is not permitted is neither listed, found, described, loaded nor
+// called; list shows it, with the reason, when asked.
+func TestRefusedToolsAreNotSeen(t *testing.T) {
+	t.Parallel()
+	s := live(t, surface.Options{Permit: func(a *tools.ActionSpec) *tools.Error {
+		if a.FullName() != "weather_report" {
+			return nil
+		}
+		return tools.Errorf("PERMISSION_DENIED", "weather is not allowed here")
+	}})
+	for _, l := range s.Discovery.ListFor(lazy.Session{}) {
+		if l.Name == "weather_report" {
+			t.Error("it is listed")
+		}
+	}
+	for args, want := range map[string]bool{
+		`{"action":"find","query":"weather of a city"}`:                                 false,
+		`{"action":"list"}`:                                                             false,
+		`{"action":"list","include_disabled":true}`:                                     true,
+		`{"action":"load","names":["weather_report"]}`:                                  false,
+		`{"action":"describe","name":"weather_report"}`:                                 false,
+		`{"action":"call","name":"weather_report","arguments":{"city":"Kiel"}}`:         false,
+		`{"action":"list","category":"elsewhere","include_disabled":true}`:              true,
+		`{"action":"list","category":"elsewhere","include_disabled":false}`:             false,
+		`{"action":"active"}`:                                                           false,
+		`{"action":"describe","names":["weather_report","tools"]}`:                      false,
+		`{"action":"find","query":"what is the weather like tomorrow, say","limit":50}`: false,
+	} {
+		got := string(s.Caller.Call(t.Context(), "tools", json.RawMessage(args)).Content)
+		shown := strings.Contains(got, `"Weather of a city`) || strings.Contains(got, `"tool":"weather_report"`) ||
+			strings.Contains(got, `"weather is not allowed here"`) && strings.Contains(got, "reason")
+		if shown != want {
+			t.Errorf("%s answered %s", args, got)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+// Package tooltest is the test that every family runs: its declaration is
+// valid, everything derived from it is legal, and all of it lies in one
+// golden file that a reviewer reads as a model would.
+package tooltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/legacy"
+	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Run tests the declaration of a family. It belongs in the family's own test.
+func Run[S any](t *testing.T, family tools.Family[S]) {
+	t.Helper()
+	if err := family.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	spec := family.Spec()
+	for _, level := range lazy.Levels() {
+		for _, l := range append(listed(spec, level), legacyListed(spec, level)...) {
+			CheckSchema(t, l.Name, l.InputSchema)
+		}
+	}
+	golden.Compare(t, "testdata/"+spec.Name+".txtar", Derived(t, spec))
+}
+
+func listed(s *tools.Spec, level lazy.Level) []lazy.Listed {
+	return lazy.List(consolidate.Tools([]*tools.Spec{s}), level)
+}
+
+func legacyListed(s *tools.Spec, level lazy.Level) []lazy.Listed {
+	return lazy.List(legacy.Tools([]*tools.Spec{s}), level)
+}
+
+// Derived is everything that follows from a declaration, as a txtar archive.
+func Derived(t *testing.T, s *tools.Spec) string {
+	t.Helper()
+	var b strings.Builder
+	section := func(name string, lines ...string) {
+		fmt.Fprintf(&b, "-- %s --\n%s\n", name, strings.Join(lines, "\n"))
+	}
+	for _, level := range lazy.Levels() {
+		section("consolidated "+string(level), lines(listed(s, level))...)
+	}
+	section("legacy full", lines(legacyListed(s, lazy.Full))...)
+	section("usage", usages(s)...)
+	section("hints", hints(s)...)
+	section("migration", rewrites(t, s)...)
+	return b.String()
+}
+
+func lines(list []lazy.Listed) []string {
+	var lines []string
+	for _, l := range list {
+		lines = append(lines, string(ordered.MustJSON(l)))
+	}
+	return lines
+}
+
+func usages(s *tools.Spec) []string {
+	var lines []string
+	for _, a := range s.Actions {
+		lines = append(lines, tools.Consolidated(a).Usage())
+	}
+	return lines
+}
+
+func hints(s *tools.Spec) []string {
+	lines := []string{fmt.Sprintf("%s %s", s.Name, ordered.MustJSON(tools.FoldHints(s.Actions)))}
+	for _, a := range s.Actions {
+		lines = append(lines, fmt.Sprintf("%s %s", a.FullName(), a.Effect))
+	}
+	return lines
+}
+
+func rewrites(t *testing.T, s *tools.Spec) []string {
+	t.Helper()
+	rewriter := migration.NewRewriter([]*tools.Spec{s})
+	var lines []string
+	for _, a := range s.Actions {
+		for _, old := range a.Legacy {
+			call := migration.Call{Name: old.Name, Arguments: tools.Legacy(a, old).Example()}
+			now, err := rewriter.Rewrite(call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, string(ordered.MustJSON(call)), string(ordered.MustJSON(now)))
+		}
+	}
+	return lines
+}
+
+// CheckSchema fails the test when an input schema is one that a known host
+// refuses or mangles: the root is an object with properties and without
+// combinators, no type is an array, and no schema is a boolean.
+func CheckSchema(t *testing.T, name string, schema json.RawMessage) {
+	t.Helper()
+	var root map[string]any
+	if err := json.Unmarshal(schema, &root); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if root["type"] != "object" || root["properties"] == nil {
+		t.Errorf("%s: the root of the schema is not an object with properties: %s", name, schema)
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
+		if _, ok := root[keyword]; ok {
+			t.Errorf("%s: %s at the root of the schema", name, keyword)
+		}
+	}
+	checkPart(t, name, root)
+}
+
+func checkPart(t *testing.T, where string, schema map[string]any) {
+	t.Helper()
+	if word, ok := schema["type"]; ok {
+		if _, text := word.(string); !text {
+			t.Errorf("%s: the type is not one word: %v", where, word)
+		}
+	}
+	if properties, ok := schema["properties"].(map[string]any); ok {
+		for name, p := range properties {
+			checkMember(t, where+"."+name, p)
+		}
+	}
+	if items, ok := schema["items"]; ok {
+		checkMember(t, where+"[]", items)
+	}
+}
+
+func checkMember(t *testing.T, where string, schema any) {
+	t.Helper()
+	object, ok := schema.(map[string]any)
+	if !ok {
+		t.Errorf("%s: the schema is not an object: %v", where, schema)
+		return
+	}
+	checkPart(t, where, object)
+}
