@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -32,7 +33,8 @@ func route(_ context.Context, _ any, request *mcp.CallToolRequest) {
 
 func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := request.Params.Arguments.(routed)
-	return result(s.caller.Call(ctx, call.name, call.args)), nil
+	ctx = lazy.WithSession(ctx, session(ctx))
+	return result(s.surface.Caller.Call(ctx, call.name, call.args)), nil
 }
 
 // result carries an answer as structured content and as the same JSON in one

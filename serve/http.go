@@ -85,7 +85,7 @@ func shutDown(web *http.Server, streamable *server.StreamableHTTPServer) error {
 
 func (s *Server) handler(streamable http.Handler, token string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", bearer(token, http.MaxBytesHandler(streamable, maxBody)))
+	mux.Handle("/mcp", bearer(token, http.MaxBytesHandler(s.inFrontOf(streamable), maxBody)))
 	mux.Handle("GET /metrics", bearer(token, s.metrics.handler()))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -4,22 +4,19 @@
 package serve
 
 import (
-	"context"
 	"log/slog"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // MaxInstructions is the most characters of server instructions: they are
 // billed on every turn of every client.
 const MaxInstructions = 400
-
-// listTTL is how long clients may keep a list, in milliseconds.
-const listTTL = 5 * 60 * 1000
 
 // dispatch is the one tool that mcp-go knows. Every call is routed to it and
 // the list it answers is replaced by ours, so that names can be callable
@@ -29,55 +26,48 @@ const dispatch = "toolfold"
 // Options say what a server serves.
 type Options struct {
 	Version      string
-	Instructions string
-	List         []lazy.Listed // what tools/list shows, in order
-	Caller       *consolidate.Caller
+	Instructions string // at most [MaxInstructions] characters
+	Surface      *surface.Surface
 	Log          *slog.Logger
 }
 
 // Server serves one surface over any number of connections.
 type Server struct {
 	mcp     *server.MCPServer
-	caller  *consolidate.Caller
-	listed  []mcp.Tool
+	surface *surface.Surface
 	log     *slog.Logger
 	metrics *metrics
 }
 
 // New returns a server. It opens nothing.
 func New(o Options) *Server {
-	s := &Server{caller: o.Caller, listed: listing(o.List), log: o.Log, metrics: newMetrics()}
-	o.Caller.Observe = s.metrics.observe
+	s := &Server{surface: o.Surface, log: o.Log, metrics: newMetrics()}
 	hooks := &server.Hooks{}
 	hooks.AddBeforeCallTool(route)
 	hooks.AddAfterListTools(s.list)
+	hooks.AddOnUnregisterSession(s.forget)
 	s.mcp = server.NewMCPServer("toolfold", o.Version,
 		server.WithInstructions(o.Instructions),
-		server.WithToolCapabilities(false),
-		server.WithMethodCacheHints(mcp.MethodToolsList, listTTL, mcp.CacheScopePrivate),
+		server.WithToolCapabilities(true),
+		server.WithExtensions(extensions),
+		server.WithMethodCacheHints(mcp.MethodToolsList, lazy.TTL.Milliseconds(), mcp.CacheScopePrivate),
 		server.WithHooks(hooks),
 		server.WithRecovery(),
 	)
 	s.mcp.AddTool(mcp.NewTool(dispatch), s.call)
+	o.Surface.Observe(s.metrics.observe)
+	o.Surface.OnGrown(s.tellGrown)
+	s.followCatalogue()
 	return s
 }
 
-func listing(list []lazy.Listed) []mcp.Tool {
-	listed := make([]mcp.Tool, len(list))
-	for i, l := range list {
-		listed[i] = mcp.Tool{
-			Name: l.Name, Description: l.Description, RawInputSchema: l.InputSchema,
-			Annotations: mcp.ToolAnnotation{
-				ReadOnlyHint:    new(l.Hints.ReadOnly),
-				DestructiveHint: new(l.Hints.Destructive),
-				IdempotentHint:  new(l.Hints.Idempotent),
-				OpenWorldHint:   new(l.Hints.OpenWorld),
-			},
+// followCatalogue tells clients when tools are added or removed.
+func (s *Server) followCatalogue() {
+	started := false
+	s.surface.Catalogue.Watch(func([]*tools.Spec) {
+		if started {
+			s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 		}
-	}
-	return listed
-}
-
-func (s *Server) list(_ context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	result.Tools = s.listed
+		started = true
+	})
 }

@@ -32,29 +32,27 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 
 	pending := newPending()
 	lines, forward := io.Pipe()
+	answers := &answers{out: out, pending: pending}
 	go func() {
-		err := pump(in, forward, pending)
+		err := s.pump(in, forward, answers)
 		pending.wait(ctx, stdioGrace)
 		forward.CloseWithError(err)
 	}()
-	err := stdio.Listen(ctx, lines, &answers{out: out, pending: pending})
+	err := stdio.Listen(ctx, lines, answers)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
 }
 
-// pump forwards lines and counts the requests among them.
-func pump(in io.Reader, forward io.Writer, pending *pending) error {
+// pump forwards the lines that are not answered in front of mcp-go, and counts
+// the requests among them.
+func (s *Server) pump(in io.Reader, forward io.Writer, answers *answers) error {
 	reader := bufio.NewReader(in)
 	for {
 		line, err := reader.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			pending.sent(line)
-			if !bytes.HasSuffix(line, []byte("\n")) {
-				line = append(line, '\n')
-			}
-			if _, err := forward.Write(line); err != nil {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if err := s.accept(line, forward, answers); err != nil {
 				return err
 			}
 		}
@@ -62,6 +60,27 @@ func pump(in io.Reader, forward io.Writer, pending *pending) error {
 			return err
 		}
 	}
+}
+
+func (s *Server) accept(line []byte, forward io.Writer, answers *answers) error {
+	reply, next := s.front(line, s.probeDirectly)
+	if reply != nil {
+		_, err := answers.Write(append(reply, '\n'))
+		return err
+	}
+	next, _ = maskID(next)
+	answers.pending.sent(next)
+	_, err := forward.Write(append(next, '\n'))
+	return err
+}
+
+// probeDirectly is the probe of a transport without sessions and headers.
+func (s *Server) probeDirectly(message []byte) []byte {
+	reply, err := json.Marshal(s.mcp.HandleMessage(context.Background(), message))
+	if err != nil {
+		return nil
+	}
+	return reply
 }
 
 // answers passes what mcp-go writes on, one whole message a write, and counts
@@ -75,9 +94,11 @@ type answers struct {
 func (a *answers) Write(line []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	n, err := a.out.Write(line)
 	a.pending.answered(line)
-	return n, err
+	if _, err := a.out.Write(unmaskID(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // pending counts the requests that have no answer yet, so that the end of the

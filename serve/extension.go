@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// extensionName identifies the lazy-describe extension among the
+// capabilities.
+const extensionName = "io.github.toolfold/lazy-describe"
+
+// extensions is what the server announces.
+var extensions = map[string]any{
+	extensionName: map[string]any{
+		"methods":    []string{methodDescribe, methodDescribeBatch},
+		"toolsList":  "lazy",
+		"toolsMeta":  lazyMeta,
+		"maxPerCall": maxDescribed,
+	},
+}
+
+// maxDescribed is how many names one batch may have.
+const maxDescribed = 200
+
+// describe answers tools/describe and tools/describe_batch.
+func (s *Server) describe(m message, ask probe) []byte {
+	marks, refusal := s.inOrder(m, ask)
+	if refusal != nil {
+		return refusal
+	}
+	result, err := s.described(m)
+	if err != nil {
+		text := err.Message
+		if err.Hint != "" {
+			text += "; " + err.Hint
+		}
+		return failure(m.id, mcp.INVALID_PARAMS, text)
+	}
+	return success(m.id, append(result, marks...))
+}
+
+func (s *Server) described(m message) (ordered.Map, *tools.Error) {
+	if m.method == methodDescribe {
+		return s.describeOne(m.params)
+	}
+	return s.describeBatch(m.params)
+}
+
+func (s *Server) describeOne(params ordered.Map) (ordered.Map, *tools.Error) {
+	var name string
+	if raw, ok := raws(params, "tool_name"); !ok || json.Unmarshal(raw, &name) != nil || name == "" {
+		return nil, tools.Errorf(tools.InvalidInput, `tool_name must be a text, such as {"tool_name":"memory.store"}`)
+	}
+	return s.schemaOf(name)
+}
+
+func (s *Server) schemaOf(name string) (ordered.Map, *tools.Error) {
+	definition, err := s.surface.Discovery.Define(name)
+	if err != nil {
+		return nil, err
+	}
+	return ordered.Map{{Key: "tool_name", Value: name}, {Key: "schema", Value: definition}}, nil
+}
+
+func (s *Server) describeBatch(params ordered.Map) (ordered.Map, *tools.Error) {
+	var names []string
+	if raw, ok := raws(params, "tool_names"); !ok || json.Unmarshal(raw, &names) != nil || names == nil {
+		return nil, tools.Errorf(tools.InvalidInput, `tool_names must be a list of texts, such as {"tool_names":["memory.store"]}`)
+	}
+	if len(names) > maxDescribed {
+		return nil, tools.Errorf(tools.InvalidInput, "%d names are too many: at most %d a call", len(names), maxDescribed)
+	}
+	described, failed := []ordered.Map{}, []ordered.Map{}
+	for _, name := range names {
+		one, err := s.schemaOf(name)
+		if err != nil {
+			failed = append(failed, ordered.Map{
+				{Key: "tool_name", Value: name}, {Key: "message", Value: err.Message}, {Key: "hint", Value: err.Hint},
+			})
+			continue
+		}
+		described = append(described, one)
+	}
+	return ordered.Map{{Key: "tools", Value: described}, {Key: "errors", Value: failed}}, nil
+}
+
+// inOrder has mcp-go answer the plainest request of the message's era under
+// the same session, headers and version. What it refuses is refused; what it
+// marks every result with, such as the resultType of 2026-07-28, is returned.
+func (s *Server) inOrder(m message, ask probe) (marks ordered.Map, refusal []byte) {
+	answer := ask(plainest(m))
+	var reply struct {
+		Result ordered.Map     `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(answer, &reply); err != nil {
+		return nil, answer
+	}
+	if reply.Error != nil {
+		return nil, ordered.MustJSON(ordered.Map{
+			{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: m.id}, {Key: "error", Value: reply.Error},
+		})
+	}
+	for _, name := range []string{"resultType", "_meta"} {
+		if value, ok := reply.Result.Get(name); ok {
+			marks.Set(name, value)
+		}
+	}
+	return marks, nil
+}
+
+// plainest is server/discover for messages of 2026-07-28 and ping before.
+func plainest(m message) []byte {
+	method, params := mcp.MethodPing, ordered.Map{}
+	if meta, ok := raws(m.params, "_meta"); ok {
+		params.Set("_meta", meta)
+		if isModernMeta(meta) {
+			method = mcp.MethodServerDiscover
+		}
+	}
+	return ordered.MustJSON(ordered.Map{
+		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: 1},
+		{Key: "method", Value: method}, {Key: "params", Value: params},
+	})
+}
+
+func isModernMeta(meta json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(meta, &members)
+	_, ok := members[mcp.MetaKeyProtocolVersion]
+	return ok
+}
