@@ -1,0 +1,186 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// FileProblem is the code of a settings file that cannot be read, written or
+// understood.
+const FileProblem = "CONFIG_FILE_ERROR"
+
+// Service runs the config actions. It is safe for concurrent use.
+type Service struct {
+	files Files
+}
+
+// New returns the service for the settings in files.
+func New(files Files) *Service { return &Service{files: files} }
+
+// Get reads one setting.
+func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
+	layers, err := s.load(in.Scope)
+	if err != nil {
+		return GetOut{}, err
+	}
+	value, found := lookup(layers.scope(in.Scope), split(in.Path))
+	if _, known := declared(s.files.root(), split(in.Path)); !known && !found {
+		return GetOut{}, s.unknownPath(in.Path)
+	}
+	return GetOut{Path: in.Path, Value: value, Scope: in.Scope, Found: found}, nil
+}
+
+// Show reads all settings of a scope.
+func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
+	layers, err := s.load(in.Scope)
+	if err != nil {
+		return ShowOut{}, err
+	}
+	return ShowOut{Scope: in.Scope, Config: layers.scope(in.Scope), Unknown: layers.Unknown}, nil
+}
+
+// load reads the files that a scope draws on.
+func (s *Service) load(scope string) (*Layers, error) {
+	if scope == Merged {
+		layers, err := s.files.Load()
+		return layers, tell(err)
+	}
+	if !s.files.has(scope) {
+		return nil, noFile(scope)
+	}
+	layers, err := s.files.load(scope)
+	return layers, tell(err)
+}
+
+// Set writes one setting. Other values in the file, invalid ones included,
+// stay as they are: what is wrong can be mended one by one.
+func (s *Service) Set(_ context.Context, in SetIn) (SetOut, error) {
+	setting, known := declared(s.files.root(), split(in.Path))
+	if !known {
+		return SetOut{}, s.unknownPath(in.Path)
+	}
+	value, err := read(setting, in.Value)
+	if err != nil {
+		return SetOut{}, err
+	}
+	if !s.files.has(in.Scope) {
+		return SetOut{}, noFile(in.Scope)
+	}
+	old, err := s.put(in.Scope, split(in.Path), value)
+	if err != nil {
+		return SetOut{}, tell(err)
+	}
+	return SetOut{Success: true, Path: in.Path, OldValue: old, NewValue: value, Scope: in.Scope}, nil
+}
+
+// put writes a value and returns the one before.
+func (s *Service) put(scope string, path []string, value any) (old any, err error) {
+	err = s.files.update(scope, func(text []byte) ([]byte, error) {
+		before, line, err := parseText(text)
+		if err != nil {
+			return nil, s.files.fail(scope, line, err)
+		}
+		old, _ = lookup(before, path)
+		edited, err := change{path: path, value: ordered.MustJSON(value)}.put(text, s.files.root(), 0)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.compare(before, edited); err != nil {
+			return nil, err
+		}
+		return pretty(edited)
+	})
+	return old, err
+}
+
+// compare refuses an edit that leaves a file with a problem it did not have:
+// a value can be right in itself and yet make the list around it too long.
+func (s *Service) compare(before map[string]any, edited json.RawMessage) error {
+	after, _, err := parseText(edited)
+	if err != nil {
+		return err
+	}
+	_, had := s.files.check("", before)
+	old := map[string]bool{}
+	for _, p := range had {
+		old[p.Path+" "+p.Kind] = true
+	}
+	var added []tools.Problem
+	_, has := s.files.check("", after)
+	for _, p := range has {
+		if !old[p.Path+" "+p.Kind] {
+			added = append(added, p)
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	return tools.Errorf(tools.InvalidInput, "config.set: %s", describe(added)).
+		WithHint("set what holds the setting as a whole")
+}
+
+// read decides what a sent value means for a setting: its JSON if that is
+// valid there, else the text itself; the other way round where text is due.
+func read(setting tools.Param, sent json.RawMessage) (any, error) {
+	var value any
+	if _, err := decode(sent, &value); err != nil {
+		return nil, err
+	}
+	readings := []any{value}
+	if text, ok := value.(string); ok {
+		var parsed any
+		_, err := decode([]byte(text), &parsed)
+		switch {
+		case err != nil: // not JSON: only the text is left
+		case setting.Kind == tools.KindString:
+			readings = []any{text, parsed}
+		default:
+			readings = []any{parsed, text}
+		}
+	}
+	return firstValid(setting, readings)
+}
+
+// firstValid returns the first reading that the setting allows, else what is
+// wrong with the first.
+func firstValid(setting tools.Param, readings []any) (any, error) {
+	setting.Name = "value" // of the action, whose argument it is
+	var first []tools.Problem
+	for i, reading := range readings {
+		problems := tools.CheckFields([]tools.Param{setting}, map[string]any{"value": reading})
+		if len(problems) == 0 {
+			return reading, nil
+		}
+		if i == 0 {
+			first = problems
+		}
+	}
+	return nil, &tools.Error{Code: tools.InvalidInput, Problems: first}
+}
+
+func (s *Service) unknownPath(path string) error {
+	known := paths(s.files.root(), "")
+	return &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
+		Path: "/path", Kind: tools.ProblemEnum, Got: path, Allowed: known, Suggest: suggest.Nearest(path, known),
+	}}}
+}
+
+func noFile(scope string) error {
+	return tools.Errorf(FileProblem, "this server has no %s settings file", scope).WithHint("use another scope")
+}
+
+// tell makes a problem with a file known to the caller, by scope and not by
+// its path.
+func tell(err error) error {
+	var file *FileError
+	if !errors.As(err, &file) {
+		return err
+	}
+	return tools.Errorf(FileProblem, "%s settings file: %s", file.Scope, file.reason()).
+		WithHint("mend the file; config.set can replace an invalid value, but not read a broken file")
+}
