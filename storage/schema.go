@@ -1,0 +1,41 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed schema
+var schema embed.FS
+
+// schemaTable is where the database notes which steps it has seen.
+const schemaTable = "toolfold_schema"
+
+// upgrade runs the schema steps that the database has not seen. The caller
+// holds a lock, so that no other process does the same.
+func upgrade(ctx context.Context, pool *sql.DB, d dialect) error {
+	steps, err := fs.Sub(schema, d.schema)
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(d.goose, pool, steps, goose.WithTableName(schemaTable), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("reading schema steps: %w", err)
+	}
+	current, latest, err := provider.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("reading schema version: %w", err)
+	}
+	if current > latest {
+		return fmt.Errorf("the database has schema step %d and this toolfold knows %d: use a newer toolfold", current, latest)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("upgrading schema: %w", err)
+	}
+	return nil
+}

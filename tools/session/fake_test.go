@@ -1,0 +1,70 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+)
+
+// fakeStore keeps sessions in memory. The first conflicts saves give way to
+// another change.
+type fakeStore struct {
+	mu        sync.Mutex
+	sessions  map[string]Session
+	conflicts int
+	saves     int
+}
+
+func newFakeStore() *fakeStore { return &fakeStore{sessions: map[string]Session{}} }
+
+func (f *fakeStore) Create(_ context.Context, s Session) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions[s.ID] = s
+	return nil
+}
+
+func (f *fakeStore) Get(_ context.Context, id string) (Session, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, found := f.sessions[id]
+	s.Participants = slices.Clone(s.Participants)
+	return s, found, nil
+}
+
+func (f *fakeStore) Save(_ context.Context, s Session) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saves++
+	if f.saves <= f.conflicts || f.sessions[s.ID].Version != s.Version {
+		return false, nil
+	}
+	s.Version++
+	s.Participants = slices.Clone(s.Participants)
+	f.sessions[s.ID] = s
+	return true, nil
+}
+
+func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Listed
+	for _, s := range f.sessions {
+		if (q.Status == "" || s.Status == q.Status) && (q.Initiator == "" || s.Initiator == q.Initiator) {
+			all = append(all, Listed{s.ID, s.Initiator, s.Task, s.Status, s.present(), s.CreatedAt})
+		}
+	}
+	slices.SortFunc(all, func(a, b Listed) int { return newerFirst(a.position(), b.position()) })
+	page := Page{Total: len(all)}
+	for _, l := range all {
+		if (q.After == nil || newerFirst(*q.After, l.position()) < 0) && len(page.Sessions) < q.Limit {
+			page.Sessions = append(page.Sessions, l)
+		}
+	}
+	return page, nil
+}
+
+func newerFirst(a, b Position) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+}

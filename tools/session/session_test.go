@@ -1,0 +1,314 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/tooltest"
+)
+
+func TestFamily(t *testing.T) {
+	t.Parallel()
+	tooltest.Run(t, Family)
+}
+
+// bench calls the actions the way a client does. Its clock goes on by a
+// second with each call, its ids by one with each session.
+type bench struct {
+	t        *testing.T
+	store    *fakeStore
+	registry *tools.Registry
+	spec     *tools.Spec
+	calls    int
+	ids      int
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, store: newFakeStore()}
+	start := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
+	now := func() time.Time { return start.Add(time.Duration(b.calls) * time.Second) }
+	newID := func() string { b.ids++; return id(b.ids) }
+	b.spec = Family.Mount(func(context.Context) (*Service, error) { return New(b.store, now, newID), nil })
+	b.registry = tools.NewRegistry(nil, slog.New(slog.DiscardHandler))
+	return b
+}
+
+func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
+
+// call answers with the content; $1 in args is the first session's id.
+func (b *bench) call(action, args string) string {
+	b.t.Helper()
+	for n := 1; n <= b.ids; n++ {
+		args = strings.ReplaceAll(args, fmt.Sprintf("$%d", n), id(n))
+	}
+	parsed, problem := tools.ParseArgs(json.RawMessage(args))
+	if problem != nil {
+		b.t.Fatal(problem)
+	}
+	content := string(b.registry.Run(b.t.Context(), tools.Consolidated(b.spec.Action(action)), parsed).Content)
+	b.calls++
+	return strings.ReplaceAll(content, "00000000-0000-4000-8000-00000000000", "$")
+}
+
+func (b *bench) expect(action, args, want string) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.call(action, args)); diff != "" {
+		b.t.Errorf("%s %s: %s", action, args, diff)
+	}
+}
+
+// refuse expects an error with a code, a text in its message and one in its
+// hint.
+func (b *bench) refuse(action, args, code, message, hint string) {
+	b.t.Helper()
+	answer := b.call(action, args)
+	var failed struct{ Error tools.Error }
+	if err := json.Unmarshal([]byte(answer), &failed); err != nil {
+		b.t.Fatal(err)
+	}
+	e := failed.Error
+	if e.Code != code || !strings.Contains(e.Message, message) || !strings.Contains(e.Hint, hint) {
+		b.t.Errorf("%s %s answered %s, want %s, %q and %q", action, args, answer, code, message, hint)
+	}
+}
+
+func TestLifeOfASession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.expect("create", `{"initiator":"ann","task":"ship","workspace":"/w","metadata":{"n":12345678901234567890}}`,
+		`{"sessionId":"$1","initiator":"ann","task":"ship","status":"active","createdAt":"2026-03-01T11:00:00.123456Z","workspace":"/w"}`)
+	b.expect("join", `{"sessionId":"$1","agentId":"bob"}`,
+		`{"sessionId":"$1","agentId":"bob","role":"collaborator","joinedAt":"2026-03-01T11:00:01.123456Z","participantCount":2}`)
+	b.expect("leave", `{"sessionId":"$1","agentId":"bob"}`,
+		`{"sessionId":"$1","agentId":"bob","leftAt":"2026-03-01T11:00:02.123456Z","remainingParticipants":1}`)
+	b.expect("status", `{"sessionId":"$1"}`, `{"sessionId":"$1","status":"active","initiator":"ann","task":"ship",`+
+		`"participants":[{"agentId":"ann","role":"initiator","joinedAt":"2026-03-01T11:00:00.123456Z"},`+
+		`{"agentId":"bob","role":"collaborator","joinedAt":"2026-03-01T11:00:01.123456Z","leftAt":"2026-03-01T11:00:02.123456Z"}],`+
+		`"createdAt":"2026-03-01T11:00:00.123456Z","updatedAt":"2026-03-01T11:00:02.123456Z",`+
+		`"workspace":"/w","metadata":{"n":12345678901234567890}}`)
+	b.expect("complete", `{"sessionId":"$1","summary":"done"}`,
+		`{"sessionId":"$1","status":"completed","completedAt":"2026-03-01T11:00:04.123456Z","summary":"done"}`)
+	b.expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","summary","error"]}`,
+		`{"status":"completed","completedAt":"2026-03-01T11:00:04.123456Z","summary":"done"}`)
+}
+
+func TestFail(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("create", `{"initiator":"ann","task":"ship"}`)
+	b.expect("fail", `{"sessionId":"$1","error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`,
+		`{"sessionId":"$1","status":"failed","failedAt":"2026-03-01T11:00:01.123456Z",`+
+			`"error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`)
+	b.expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","failedAt","error"]}`,
+		`{"status":"failed","failedAt":"2026-03-01T11:00:01.123456Z",`+
+			`"error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`)
+	b.refuse("fail", `{"sessionId":"$1","error":{"code":"E"}}`, tools.InvalidInput, "error/message is missing", "")
+}
+
+func TestFinalStates(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("create", `{"initiator":"ann","task":"one"}`)
+	b.call("create", `{"initiator":"ann","task":"two"}`)
+	b.call("complete", `{"sessionId":"$1"}`)
+	b.call("fail", `{"sessionId":"$2","error":{"code":"E","message":"m"}}`)
+	for session, state := range map[string]string{"$1": Completed, "$2": Failed} {
+		for action, more := range map[string]string{
+			"complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
+			"join": `,"agentId":"bob"`, "leave": `,"agentId":"ann"`,
+		} {
+			b.refuse(action, `{"sessionId":"`+session+`"`+more+`}`, InvalidTransition, "is "+state+", which is final", "session.create")
+		}
+	}
+}
+
+func TestRejoin(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("create", `{"initiator":"ann","task":"ship"}`)
+	b.call("join", `{"sessionId":"$1","agentId":"bob"}`)
+	b.expect("join", `{"sessionId":"$1","agentId":"bob","role":"delegate"}`,
+		`{"sessionId":"$1","agentId":"bob","role":"collaborator","joinedAt":"2026-03-01T11:00:01.123456Z","participantCount":2}`)
+	b.expect("join", `{"sessionId":"$1","agentId":"ann"}`,
+		`{"sessionId":"$1","agentId":"ann","role":"initiator","joinedAt":"2026-03-01T11:00:00.123456Z","participantCount":2}`)
+	b.call("leave", `{"sessionId":"$1","agentId":"bob"}`)
+	b.expect("join", `{"sessionId":"$1","agentId":"bob","role":"delegate"}`,
+		`{"sessionId":"$1","agentId":"bob","role":"delegate","joinedAt":"2026-03-01T11:00:05.123456Z","participantCount":2}`)
+	b.expect("status", `{"sessionId":"$1","include_fields":["participants.agentId","participants.leftAt"]}`,
+		`{"participants":[{"agentId":"ann"},{"agentId":"bob"}]}`)
+	if version := b.store.sessions[id(1)].Version; version != 3 {
+		t.Errorf("the session was saved %d times, want 3: joining twice is nothing to save", version)
+	}
+}
+
+func TestLeaveRefusals(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("create", `{"initiator":"ann","task":"ship"}`)
+	b.refuse("leave", `{"sessionId":"$1","agentId":"ann"}`, InitiatorCannotLeave, `"ann"`, "session.complete")
+	b.refuse("leave", `{"sessionId":"$1","agentId":"bob"}`, AgentNotParticipant, `"bob"`, "in the session: ann")
+	b.call("join", `{"sessionId":"$1","agentId":"bob"}`)
+	b.call("leave", `{"sessionId":"$1","agentId":"bob"}`)
+	b.refuse("leave", `{"sessionId":"$1","agentId":"bob"}`, AgentNotParticipant, `"bob"`, "in the session: ann")
+}
+
+func TestMaxParticipants(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("create", `{"initiator":"a0","task":"ship"}`)
+	for i := 1; i < MaxPresent; i++ {
+		b.call("join", fmt.Sprintf(`{"sessionId":"$1","agentId":"a%d"}`, i))
+	}
+	b.refuse("join", `{"sessionId":"$1","agentId":"late"}`, MaxParticipants, "10 agents", "a0, a1")
+	b.call("leave", `{"sessionId":"$1","agentId":"a5"}`)
+	b.expect("join", `{"sessionId":"$1","agentId":"late","include_fields":["participantCount"]}`, `{"participantCount":10}`)
+	b.refuse("join", `{"sessionId":"$1","agentId":"a5"}`, MaxParticipants, "10 agents", "late")
+}
+
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const absent = "11111111-1111-4111-8111-111111111111"
+	for action, more := range map[string]string{
+		"status": "", "complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
+		"join": `,"agentId":"bob"`, "leave": `,"agentId":"bob"`,
+	} {
+		b.refuse(action, `{"sessionId":"`+absent+`"`+more+`}`, NotFound, absent, "session.list")
+	}
+}
+
+func TestIDInCapitals(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore()
+	const lower = "abcdefab-cdef-4bcd-8fab-abcdefabcdef"
+	service := New(store, time.Now, func() string { return lower })
+	if _, err := service.Create(t.Context(), CreateIn{Initiator: "ann", Task: "ship"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := service.Status(t.Context(), StatusIn{SessionID: strings.ToUpper(lower)}); err != nil || out.SessionID != lower {
+		t.Errorf("status answered %q, %v", out.SessionID, err)
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, agent := range []string{"ann", "bob", "ann", "ann"} {
+		b.call("create", `{"initiator":"`+agent+`","task":"ship"}`)
+	}
+	b.call("join", `{"sessionId":"$3","agentId":"bob"}`)
+	b.call("complete", `{"sessionId":"$1"}`)
+	b.expect("list", `{"limit":1,"status":"completed"}`, `{"sessions":[{"sessionId":"$1","initiator":"ann","task":"ship","status":"completed",`+
+		`"participantCount":1,"createdAt":"2026-03-01T11:00:00.123456Z"}],"total":1,"hasMore":false}`)
+	b.expect("list", `{"initiator":"ann","include_fields":["sessions.sessionId","sessions.participantCount","total"]}`,
+		`{"sessions":[{"sessionId":"$4","participantCount":1},{"sessionId":"$3","participantCount":2},{"sessionId":"$1","participantCount":1}],"total":3}`)
+	b.expect("list", `{"initiator":"nobody"}`, `{"sessions":[],"total":0,"hasMore":false}`)
+	b.refuse("list", `{"cursor":"nonsense"}`, tools.InvalidInput, "cursor must be a nextCursor of session.list", "")
+	b.refuse("list", `{"limit":101}`, tools.InvalidInput, "limit must be 1 to 100", "")
+}
+
+func TestListPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for range 5 {
+		b.call("create", `{"initiator":"ann","task":"ship"}`)
+	}
+	var seen []string
+	var page struct {
+		Sessions   []struct{ SessionID string }
+		Total      int
+		HasMore    bool
+		NextCursor string
+	}
+	for pages := 1; ; pages++ {
+		args := fmt.Sprintf(`{"limit":2,"cursor":%q}`, page.NextCursor)
+		page.Sessions, page.NextCursor = nil, ""
+		if err := json.Unmarshal([]byte(b.call("list", args)), &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range page.Sessions {
+			seen = append(seen, s.SessionID)
+		}
+		if page.Total != 5 || page.HasMore != (page.NextCursor != "") || page.HasMore != (pages < 3) {
+			t.Fatalf("page %d is %+v", pages, page)
+		}
+		if !page.HasMore {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"$5", "$4", "$3", "$2", "$1"}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("create", `{"initiator":"ann","task":"ship"}`)
+	b.store.conflicts = attempts - 1
+	b.expect("join", `{"sessionId":"$1","agentId":"bob","include_fields":["participantCount"]}`, `{"participantCount":2}`)
+	for action, more := range map[string]string{
+		"complete": "", "fail": `,"error":{"code":"E","message":"m"}`, "join": `,"agentId":"eve"`, "leave": `,"agentId":"bob"`,
+	} {
+		b.store.saves, b.store.conflicts = 0, attempts
+		b.refuse(action, `{"sessionId":"$1"`+more+`}`, "SESSION_"+strings.ToUpper(action)+"_FAILED", "changed nothing", "call again")
+	}
+}
+
+func TestConcurrentJoins(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore()
+	service := New(store, time.Now, func() string { return id(1) })
+	if _, err := service.Create(t.Context(), CreateIn{Initiator: "a0", Task: "ship"}); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	var refused sync.Map
+	for i := range 12 {
+		group.Go(func() {
+			agent := fmt.Sprintf("b%d", i)
+			_, err := service.Join(t.Context(), JoinIn{SessionID: id(1), AgentID: agent, Role: Collaborator})
+			var known *tools.Error
+			if errors.As(err, &known) && known.Code == MaxParticipants {
+				refused.Store(agent, true)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	n := 0
+	refused.Range(func(any, any) bool { n++; return true })
+	if got := len(store.sessions[id(1)].Participants); got != MaxPresent || n != 3 {
+		t.Errorf("%d participants and %d refusals, want 10 and 3", got, n)
+	}
+}
+
+func TestChangeEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore()
+	store.conflicts = attempts
+	service := New(store, time.Now, func() string { return id(1) })
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := service.Create(ctx, CreateIn{Initiator: "ann", Task: "ship"}); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := service.Complete(ctx, CompleteIn{SessionID: id(1)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("completing answered %v, want context.Canceled", err)
+	}
+	if store.saves != 1 {
+		t.Errorf("tried %d times, want once: the call had ended", store.saves)
+	}
+}

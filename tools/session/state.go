@@ -1,0 +1,117 @@
+package session
+
+import (
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// MaxPresent is how many agents may be in a session at once.
+const MaxPresent = 10
+
+// Codes of what sessions refuse.
+const (
+	NotFound             = "SESSION_NOT_FOUND"
+	InvalidTransition    = "SESSION_INVALID_TRANSITION"
+	MaxParticipants      = "SESSION_MAX_PARTICIPANTS"
+	AgentNotParticipant  = "SESSION_AGENT_NOT_PARTICIPANT"
+	InitiatorCannotLeave = "SESSION_INITIATOR_CANNOT_LEAVE"
+)
+
+// Codes of changes that gave way to others again and again.
+const (
+	completeFailed = "SESSION_COMPLETE_FAILED"
+	joinFailed     = "SESSION_JOIN_FAILED"
+	leaveFailed    = "SESSION_LEAVE_FAILED"
+	failFailed     = "SESSION_FAIL_FAILED"
+)
+
+// edit changes a session at a moment, or refuses. It is not changed when the
+// session already is as asked, so that there is nothing to save.
+type edit func(s *Session, now time.Time) (changed bool, err error)
+
+// end is the way from active to one of the final states.
+func end(state, summary string, failure *Failure) edit {
+	return func(s *Session, now time.Time) (bool, error) {
+		if err := s.mustBeActive(); err != nil {
+			return false, err
+		}
+		s.Status, s.Summary, s.Failure, s.EndedAt = state, summary, failure, now
+		return true, nil
+	}
+}
+
+// join adds an agent, or takes up the membership of one that left.
+func join(agent, role string) edit {
+	return func(s *Session, now time.Time) (bool, error) {
+		if err := s.mustBeActive(); err != nil {
+			return false, err
+		}
+		member := s.member(agent)
+		if member != nil && member.LeftAt.IsZero() {
+			return false, nil
+		}
+		if s.present() >= MaxPresent {
+			return false, tools.Errorf(MaxParticipants, "%d agents are in the session, which is the most", MaxPresent).
+				WithHint("one of them has to leave first: %s", strings.Join(s.agents(), ", "))
+		}
+		joined := Participant{AgentID: agent, Role: role, JoinedAt: now}
+		if member == nil {
+			s.Participants = append(s.Participants, joined)
+		} else {
+			*member = joined
+		}
+		return true, nil
+	}
+}
+
+func leave(agent string) edit {
+	return func(s *Session, now time.Time) (bool, error) {
+		if err := s.mustBeActive(); err != nil {
+			return false, err
+		}
+		member := s.member(agent)
+		if member == nil || !member.LeftAt.IsZero() {
+			return false, tools.Errorf(AgentNotParticipant, "%q is not in the session", agent).
+				WithHint("in the session: %s", strings.Join(s.agents(), ", "))
+		}
+		if member.Role == Initiator {
+			return false, tools.Errorf(InitiatorCannotLeave, "%q opened the session and stays while it is active", agent).
+				WithHint("end it with session.complete or session.fail")
+		}
+		member.LeftAt = now
+		return true, nil
+	}
+}
+
+func (s *Session) mustBeActive() error {
+	if s.Status == Active {
+		return nil
+	}
+	return tools.Errorf(InvalidTransition, "the session is %s, which is final", s.Status).
+		WithHint("open another one with session.create")
+}
+
+// member returns an agent's membership for change, nil when it never joined.
+func (s *Session) member(agent string) *Participant {
+	for i := range s.Participants {
+		if s.Participants[i].AgentID == agent {
+			return &s.Participants[i]
+		}
+	}
+	return nil
+}
+
+// agents lists those that are present.
+func (s *Session) agents() []string {
+	var list []string
+	for _, p := range s.Participants {
+		if p.LeftAt.IsZero() {
+			list = append(list, p.AgentID)
+		}
+	}
+	return list
+}
+
+func (s *Session) present() int { return len(s.agents()) }

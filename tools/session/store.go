@@ -1,0 +1,99 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// The states of a session. All but Active are final.
+const (
+	Active    = "active"
+	Completed = "completed"
+	Failed    = "failed"
+)
+
+// The roles of a participant.
+const (
+	Initiator    = "initiator"
+	Collaborator = "collaborator"
+	Delegate     = "delegate"
+)
+
+// Session is a session as it is stored. Times are UTC in whole microseconds.
+type Session struct {
+	ID, Initiator, Task, Status string
+	Workspace                   string          // may be empty
+	Metadata                    json.RawMessage // nil = none
+	Summary                     string          // of a completed session; may be empty
+	Failure                     *Failure        // of a failed session
+	CreatedAt, UpdatedAt        time.Time
+	EndedAt                     time.Time // zero while active
+
+	// Version is how often the session was saved.
+	Version int
+
+	// Participants are in the order they first joined; each agent is there
+	// once, and the initiator is the first.
+	Participants []Participant
+}
+
+// Participant is an agent's membership of a session.
+type Participant struct {
+	AgentID, Role string
+	JoinedAt      time.Time
+	LeftAt        time.Time // zero while present
+}
+
+// Failure is why a session failed.
+type Failure struct {
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
+	TaskID  string          `json:"taskId,omitempty"`
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// Store keeps sessions. Methods are safe for concurrent use, also by several
+// processes.
+type Store interface {
+	// Create keeps a new session, at version 0.
+	Create(ctx context.Context, s Session) error
+
+	// Get returns a session; found is false where there is none.
+	Get(ctx context.Context, id string) (s Session, found bool, err error)
+
+	// Save replaces a session and raises its version, if the stored version
+	// still is s.Version; otherwise it changes nothing and saved is false.
+	// ID, Initiator, Task, Workspace, Metadata and CreatedAt never change,
+	// and participants are never removed.
+	Save(ctx context.Context, s Session) (saved bool, err error)
+
+	// List returns sessions, newest first, those of one moment by falling id.
+	List(ctx context.Context, q Query) (Page, error)
+}
+
+// Query picks sessions. Empty texts do not filter.
+type Query struct {
+	Status, Initiator string
+	Limit             int
+	After             *Position // nil = from the newest
+}
+
+// Position is a session's place in a list.
+type Position struct {
+	CreatedAt time.Time
+	ID        string
+}
+
+// Page is a part of a list.
+type Page struct {
+	Sessions []Listed
+	Total    int // of all sessions that the query picks, After and Limit aside
+}
+
+// Listed is what a list shows of a session.
+type Listed struct {
+	ID, Initiator, Task, Status string
+	Present                     int // participants that have not left
+	CreatedAt                   time.Time
+}
