@@ -1,0 +1,37 @@
+.DEFAULT_GOAL := help
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 14
+
+.PHONY: build
+build: ## build the binary into ./toolfold
+	go build ./cmd/toolfold
+
+.PHONY: run
+run: ## serve on HTTP at 127.0.0.1:8137
+	go run ./cmd/toolfold serve --http 127.0.0.1:8137
+
+.PHONY: test
+test: ## run the tests; nothing but Go is needed
+	go test ./...
+
+.PHONY: check
+check: ## what CI checks, but for the clients from npm
+	test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	go test -race ./...
+
+.PHONY: generate
+generate: ## write the golden files and the generated docs; read the difference
+	go test ./tools/... ./docs ./doctor -update
+
+.PHONY: bench
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchtime 1x ./...
+
+.PHONY: e2e
+e2e: build ## drive the binary with the official clients from npm
+	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold npm test

@@ -1,0 +1,92 @@
+package legacy_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/all"
+)
+
+// recorded is a tool as the old server had it. No flag rewrites the file:
+// the legacy surface follows the recording, never the other way round.
+type recorded struct {
+	Name       string         `json:"name"`
+	Required   []string       `json:"required"`
+	Properties map[string]any `json:"properties"`
+}
+
+func TestSurfaceIsAsRecorded(t *testing.T) {
+	t.Parallel()
+	var want []recorded
+	raw, err := os.ReadFile("testdata/recorded.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &want); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]recorded{}
+	for _, tool := range surface.List(all.Specs(), surface.Legacy, lazy.Full) {
+		got[tool.Name] = record(t, tool.Name, tool.InputSchema)
+	}
+	for _, w := range want {
+		if diff := cmp.Diff(w, got[w.Name]); diff != "" {
+			t.Errorf("%s differs from the recording (-recorded +now):\n%s", w.Name, diff)
+		}
+		delete(got, w.Name)
+	}
+	for name := range got {
+		t.Errorf("%s is not recorded", name)
+	}
+}
+
+// record reduces a schema to what the recording holds: texts are our own, and
+// what is inside a parameter was recorded without its lengths.
+func record(t *testing.T, name string, schema []byte) recorded {
+	t.Helper()
+	r := recorded{Name: name, Required: []string{}}
+	if err := json.Unmarshal(schema, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Properties {
+		reduce(p)
+		eachInside(p, dropLengths)
+	}
+	return r
+}
+
+func reduce(schema any) {
+	object, ok := schema.(map[string]any)
+	if !ok {
+		return
+	}
+	if _, isText := object["description"].(string); isText {
+		delete(object, "description")
+	}
+	eachInside(object, reduce)
+}
+
+func dropLengths(schema any) {
+	object, ok := schema.(map[string]any)
+	if !ok {
+		return
+	}
+	delete(object, "minLength")
+	delete(object, "maxLength")
+	eachInside(object, dropLengths)
+}
+
+// eachInside visits the schemas of the items and members of a schema.
+func eachInside(schema any, visit func(any)) {
+	object, _ := schema.(map[string]any)
+	visit(object["items"])
+	properties, _ := object["properties"].(map[string]any)
+	for _, p := range properties {
+		visit(p)
+	}
+}

@@ -1,0 +1,139 @@
+package all_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// exampleID is the first id that a test's workbench hands out, and the one
+// that declared examples use: in declared order they make sense together.
+const exampleID = "00000000-0000-4000-8000-000000000001"
+
+// bench is a workbench of its own, with a fixed clock and counted ids.
+type bench struct {
+	*surface.Surface
+}
+
+func newBench(t testing.TB) *bench { return benchOf(t, surface.Options{}) }
+
+func benchOf(t testing.TB, o surface.Options) *bench {
+	t.Helper()
+	store := storage.Lazy("memory:")
+	t.Cleanup(func() { store.Close() })
+	var ids atomic.Int64
+	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	b := &bench{surface.New(o)}
+	err := b.Catalogue.Put(all.Mount(all.Host{
+		Open:      func(ctx context.Context) (all.Stores, error) { return store.Open(ctx) },
+		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: t.TempDir()},
+		Discovery: b.Discovery,
+		Now:       func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) },
+		NewID:     func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids.Add(1)) },
+	})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// entries are all ways to call all actions: consolidated, legacy, full name.
+func (b *bench) entries() []*tools.Entry {
+	var list []*tools.Entry
+	for _, s := range b.Catalogue.Specs() {
+		for _, a := range s.Actions {
+			list = append(list, tools.Consolidated(a), tools.Named(a, a.FullName()))
+			for _, old := range a.Legacy {
+				list = append(list, tools.Legacy(a, old))
+			}
+		}
+	}
+	return list
+}
+
+// call answers within the process.
+func (b *bench) call(e *tools.Entry, args json.RawMessage) tools.Answer {
+	return b.Caller.Call(context.Background(), e.Tool, args)
+}
+
+// served is a workbench behind HTTP in one tool mode.
+type served struct {
+	*bench
+	server *httptest.Server
+}
+
+func serveBench(t *testing.T, mode surface.Mode) *served {
+	t.Helper()
+	b := benchOf(t, surface.Options{Mode: mode})
+	s := serve.New(serve.Options{Version: "test", Surface: b.Surface, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	server := httptest.NewServer(s.Handler(""))
+	t.Cleanup(server.Close)
+	return &served{b, server}
+}
+
+// modern is a request of protocol 2026-07-28, which needs no session.
+const modern = `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{` +
+	`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+
+// toolResult is a tools/call result as a client sees it.
+type toolResult struct {
+	Content           []struct{ Type, Text string } `json:"content"`
+	StructuredContent json.RawMessage               `json:"structuredContent"`
+	IsError           bool                          `json:"isError"`
+	Meta              map[string]json.RawMessage    `json:"_meta"`
+}
+
+func (s *served) callTool(t *testing.T, name string, args json.RawMessage) toolResult {
+	t.Helper()
+	body := fmt.Sprintf(modern, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s,`, name, args))
+	var result toolResult
+	s.post(t, "tools/call", name, body, &result)
+	return result
+}
+
+func (s *served) post(t *testing.T, method, name, body string, result any) {
+	t.Helper()
+	request := httptest.NewRequest("POST", s.server.URL+"/mcp", strings.NewReader(body))
+	request.RequestURI = ""
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+	request.Header.Set("Mcp-Method", method)
+	if name != "" {
+		request.Header.Set("Mcp-Name", name)
+	}
+	response, err := s.server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var message struct {
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&message); err != nil {
+		t.Fatalf("%s: %v (status %d)", method, err, response.StatusCode)
+	}
+	if message.Error != nil {
+		t.Fatalf("%s %s: %s", method, name, message.Error)
+	}
+	if err := json.Unmarshal(message.Result, result); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,66 @@
+package all_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// What describing an action may cost: in the median, and at most.
+const (
+	describeMedian = 150
+	describeMost   = 400
+	listMost       = 500 // the whole account of consolidated tools
+)
+
+func TestDescribeIsShort(t *testing.T) {
+	t.Parallel()
+	for _, mode := range surface.Modes() {
+		b := benchOf(t, surface.Options{Mode: mode})
+		var costs []int
+		for _, s := range b.Catalogue.Specs() {
+			for _, a := range s.Actions {
+				cost := describeCost(t, b, a.FullName())
+				t.Logf("%s %s: %d tokens", mode, a.FullName(), cost)
+				costs = append(costs, cost)
+			}
+			if cost := describeCost(t, b, s.Name); cost > describeMost {
+				t.Errorf("%s: %d tokens, more than %d", s.Name, cost, describeMost)
+			}
+		}
+		slices.Sort(costs)
+		if median := costs[len(costs)/2]; median > describeMedian {
+			t.Errorf("%s: the median is %d tokens, more than %d", mode, median, describeMedian)
+		}
+		if most := costs[len(costs)-1]; most > describeMost {
+			t.Errorf("%s: the longest is %d tokens, more than %d", mode, most, describeMost)
+		}
+	}
+}
+
+func describeCost(t *testing.T, b *bench, name string) int {
+	t.Helper()
+	doc, err := b.Discovery.Describe(name, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, countErr := doctor.Tokens(string(doc))
+	if countErr != nil {
+		t.Fatal(countErr)
+	}
+	return tokens
+}
+
+func TestListOfToolsIsShort(t *testing.T) {
+	t.Parallel()
+	answer := newBench(t).Caller.Call(t.Context(), "tools.list", nil)
+	tokens, err := doctor.Tokens(string(answer.Content))
+	if err != nil || answer.IsError() {
+		t.Fatal(err, answer.Err)
+	}
+	if tokens > listMost {
+		t.Errorf("the list of tools costs %d tokens, more than %d", tokens, listMost)
+	}
+}

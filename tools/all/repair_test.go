@@ -1,0 +1,200 @@
+package all_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// maxErrorTokens is the most that an error may cost the model that made it.
+const maxErrorTokens = 200
+
+// Every example, broken in every way, is mended from the error alone: apply
+// what its problems say, with values from its example.
+func TestErrorsMendCalls(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, e := range b.entries() {
+		t.Run(e.Title()+" as "+e.Tool, func(t *testing.T) {
+			t.Parallel()
+			for _, broken := range breakages(e) {
+				checkRepair(t, b, e, broken)
+			}
+		})
+	}
+}
+
+func checkRepair(t *testing.T, b *bench, e *tools.Entry, broken breakage) {
+	t.Helper()
+	answer := b.call(e, ordered.MustJSON(broken.args))
+	if !isAboutArguments(answer) {
+		t.Errorf("%s: %s is accepted: %s", broken.how, ordered.MustJSON(broken.args), answer.Content)
+		return
+	}
+	if tokens, err := doctor.Tokens(string(answer.Content)); err != nil || tokens > maxErrorTokens {
+		t.Errorf("%s: the error costs %d tokens (%v): %s", broken.how, tokens, err, answer.Content)
+	}
+	mended := mend(t, broken.args, answer.Content)
+	again := b.call(e, ordered.MustJSON(mended))
+	if answer.Err.Hint != "" && isAboutArguments(again) { // more was wrong than one error tells
+		mended = mend(t, mended, again.Content)
+		again = b.call(e, ordered.MustJSON(mended))
+	}
+	if isAboutArguments(again) {
+		t.Errorf("%s: mended to %s it still fails\nfirst: %s\nthen: %s",
+			broken.how, ordered.MustJSON(mended), answer.Content, again.Content)
+	}
+}
+
+func isAboutArguments(a tools.Answer) bool {
+	return a.Err != nil && len(a.Err.Problems) > 0
+}
+
+// breakage is an example with something wrong in it.
+type breakage struct {
+	how  string
+	args map[string]any
+}
+
+func breakages(e *tools.Entry) []breakage {
+	var list []breakage
+	everything := example(e)
+	add := func(how string, change func(args map[string]any)) {
+		args := example(e)
+		change(args)
+		change(everything)
+		list = append(list, breakage{how, args})
+	}
+	for _, p := range e.Required() {
+		add("without "+p.Name, func(args map[string]any) { delete(args, p.Name) })
+	}
+	for _, p := range e.Params() {
+		for _, wrong := range wrongValues(p) {
+			add(fmt.Sprintf("%s = %.20v", p.Name, wrong), func(args map[string]any) { args[p.Name] = wrong })
+		}
+	}
+	if e.Old == nil {
+		for name, value := range example(e) {
+			if name != tools.ActionParam {
+				add("misspelt "+name, func(args map[string]any) { delete(args, name); args[name+"x"] = value })
+			}
+		}
+		add("with a parameter that nobody has", func(args map[string]any) { args["qqqq"] = 1 })
+		if stray, ok := strayParam(e); ok && e.Action.Effect != tools.Reads {
+			add("with a sibling's "+stray, func(args map[string]any) { args[stray] = "stray" })
+		}
+	}
+	if !e.Action.Forwards() {
+		add("with a field that the result has not", func(args map[string]any) { args[tools.IncludeFields] = []any{"qqqq"} })
+	}
+	if e.Selector != "" {
+		list = append(list, withoutAction(e)...)
+	}
+	return append(list, breakage{"everything at once", everything})
+}
+
+func withoutAction(e *tools.Entry) []breakage {
+	missing, unknown := example(e), example(e)
+	delete(missing, tools.ActionParam)
+	unknown[tools.ActionParam] = e.Selector + "x"
+	return []breakage{{"without the action", missing}, {"misspelt action", unknown}}
+}
+
+func example(e *tools.Entry) map[string]any {
+	var args map[string]any
+	if err := json.Unmarshal(e.Example(), &args); err != nil {
+		panic(err)
+	}
+	return args
+}
+
+// wrongValues are values that a parameter cannot be.
+func wrongValues(p tools.Param) []any {
+	var list []any
+	switch {
+	case p.Kind == tools.KindAny:
+		return nil
+	case p.Kind == tools.KindArray && p.Items.Loose:
+		return nil
+	case p.Kind == tools.KindArray && p.Items.Kind == tools.KindString:
+		list = append(list, []any{map[string]any{}})
+	case p.Kind == tools.KindString, p.Kind == tools.KindArray, p.Kind == tools.KindObject:
+		list = append(list, 7)
+	default:
+		list = append(list, "neither")
+	}
+	if len(p.Enum) > 0 {
+		list = append(list, "qqqq", p.Enum[0]+"x")
+	}
+	if p.Format != "" {
+		list = append(list, "qqqq")
+	}
+	if p.MaxLen > 0 {
+		list = append(list, strings.Repeat("x", p.MaxLen+1))
+	}
+	if p.MaxItems > 0 {
+		list = append(list, slices.Repeat([]any{"x"}, p.MaxItems+1))
+	}
+	if p.Min != nil {
+		list = append(list, *p.Min-1)
+	}
+	if p.Max != nil {
+		list = append(list, *p.Max+1)
+	}
+	return list
+}
+
+// strayParam is a parameter of a sibling that the action does not have.
+func strayParam(e *tools.Entry) (name string, ok bool) {
+	own := e.Params()
+	for _, sibling := range e.Action.Family.Actions {
+		for _, p := range sibling.Params() {
+			if !slices.ContainsFunc(own, func(q tools.Param) bool { return q.Name == p.Name }) {
+				return p.Name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// mend applies an error to the call that it answers.
+func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string]any {
+	t.Helper()
+	var told struct {
+		Error struct {
+			Problems []tools.Problem
+			Example  map[string]any
+		}
+	}
+	if err := json.Unmarshal(content, &told); err != nil {
+		t.Fatal(err)
+	}
+	mended := maps.Clone(args)
+	for _, p := range told.Error.Problems {
+		name := strings.Split(strings.TrimPrefix(p.Path, "/"), "/")[0]
+		mendOne(mended, name, p, told.Error.Example)
+	}
+	return mended
+}
+
+func mendOne(args map[string]any, name string, p tools.Problem, example map[string]any) {
+	value, known := example[name]
+	switch {
+	case p.Kind == tools.ProblemUnknown && p.Suggest != "":
+		args[p.Suggest] = args[name]
+		delete(args, name)
+	case name == tools.ActionParam:
+		args[name] = p.Suggest
+	case known:
+		args[name] = value
+	default:
+		delete(args, name)
+	}
+}
