@@ -43,7 +43,7 @@ type DB struct {
 // Open opens the store at a URL and brings its schema up to date:
 // sqlite:///path, postgres://…, or memory: for one that ends with the process.
 // An empty URL is toolfold.db in the user's data directory, see [DefaultURL].
-// Errors never hold the URL, which may have a password in it.
+// Errors name no part of a URL that may be a password.
 func Open(ctx context.Context, url string) (*DB, error) {
 	db, err := open(ctx, url)
 	if err != nil {

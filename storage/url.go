@@ -11,7 +11,7 @@ import (
 )
 
 // forms are the URLs that Open takes, for its errors.
-const forms = "use sqlite:///path, postgres://user@host/database or memory:"
+const forms = "use memory:, sqlite:///path or postgres://user@host/database"
 
 type kind int
 
@@ -86,7 +86,7 @@ func DefaultURL() (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	return (&url.URL{Scheme: "sqlite", Path: path, OmitHost: false}).String(), nil
+	return (&url.URL{Scheme: "sqlite", Path: path}).String(), nil
 }
 
 // dataDir is where programs of the system keep a user's data.

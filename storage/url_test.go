@@ -13,7 +13,7 @@ import (
 func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, want string }{
-		"no URL":             {"toolfold.db", "sqlite:///path, postgres://user@host/database or memory:"},
+		"no URL":             {"toolfold.db", "memory:, sqlite:///path or postgres://user@host/database"},
 		"unknown scheme":     {"mysql://u:secret@h/d", `unknown store scheme "mysql"`},
 		"sqlite, two slash":  {"sqlite://secret/x.db", "three slashes"},
 		"sqlite, relative":   {"sqlite:secret.db", "three slashes"},

@@ -4,6 +4,7 @@ package storagetest
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -29,22 +30,20 @@ type durability struct {
 // Exercise tests the stores of every family. open returns an empty store,
 // which Exercise closes.
 func Exercise(t *testing.T, open func(t *testing.T) *storage.DB) {
-	for _, family := range [][]behaviour{memoryBehaviours} {
-		for _, b := range family {
-			t.Run(b.name, func(t *testing.T) {
-				t.Parallel()
-				db := open(t)
-				t.Cleanup(func() { noError(t, db.Close()) })
-				b.test(t, db)
-			})
-		}
+	for _, b := range slices.Concat(memoryBehaviours, sessionBehaviours) {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			t.Cleanup(func() { noError(t, db.Close()) })
+			b.test(t, db)
+		})
 	}
 }
 
 // ExerciseDurable tests what concerns several openings of one store. fresh
 // returns the URL of a store that does not exist yet.
 func ExerciseDurable(t *testing.T, fresh func(t *testing.T) string) {
-	for _, d := range append(openings, memoryDurabilities...) {
+	for _, d := range slices.Concat(openings, memoryDurabilities, sessionDurabilities) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.test(t, fresh(t))

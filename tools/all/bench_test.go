@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/storage"
 	"github.com/toolfold/toolfold/surface"
@@ -137,3 +138,5 @@ func (s *served) post(t *testing.T, method, name, body string, result any) {
 		t.Fatal(err)
 	}
 }
+
+func quoted(s string) string { return string(ordered.MustJSON(s)) }

@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	path    = tools.String{Name: "path", Doc: "Dotted path of a setting; numbers index into lists.", MinLen: 1, MaxLen: 300, Unclear: true}
-	value   = tools.Any{Name: "value", Doc: "New value: JSON, or plain text."}
-	scope   = tools.String{Name: "scope", Doc: "Settings of the user (global), of the workspace (local), or what applies (merged).", Enum: []string{Global, Local, Merged}}
+	path    = tools.String{Name: "path", Doc: "Dotted path of a setting; numbers index lists.", MinLen: 1, Unclear: true}
+	value   = tools.Any{Name: "value", Doc: "JSON or plain text."}
+	scope   = tools.String{Name: "scope", Doc: "The user's file, the workspace's, or what applies.", Enum: []string{Global, Local, Merged}}
 	config  = tools.Object{Name: "config", Doc: "The settings."}
 	found   = tools.Bool{Name: "found", Doc: "Whether the scope has a value there."}
 	success = tools.Bool{Name: "success", Doc: "True: a set that fails is an error."}

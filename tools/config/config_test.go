@@ -12,13 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
 )
-
-func TestFamily(t *testing.T) {
-	t.Parallel()
-	tooltest.Run(t, Family)
-}
 
 // nested is a list of settings with everything that later families need.
 var nested = tools.Fields{

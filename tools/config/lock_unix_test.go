@@ -28,7 +28,7 @@ func TestSetWaitsForOtherProcess(t *testing.T) {
 	}()
 	select {
 	case <-done:
-		t.Error("set did not wait for the lock")
+		t.Fatal("set did not wait for the lock")
 	case <-time.After(50 * time.Millisecond):
 	}
 	write(t, files, Local, `{"http": "127.0.0.1:2"}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
@@ -124,31 +125,31 @@ func (s *Service) compare(before map[string]any, edited json.RawMessage) error {
 		WithHint("set what holds the setting as a whole")
 }
 
-// read decides what a sent value means for a setting: its JSON if that is
-// valid there, else the text itself; the other way round where text is due.
+// read decides what a sent value means for a setting. A text may be the JSON of
+// the value: it is taken so if that is valid there, else as it is. Where text
+// is due, only a quoted text is read as JSON: "true" stays a text.
 func read(setting tools.Param, sent json.RawMessage) (any, error) {
 	var value any
 	if _, err := decode(sent, &value); err != nil {
 		return nil, err
 	}
-	readings := []any{value}
-	if text, ok := value.(string); ok {
-		var parsed any
-		_, err := decode([]byte(text), &parsed)
-		switch {
-		case err != nil: // not JSON: only the text is left
-		case setting.Kind == tools.KindString:
-			readings = []any{text, parsed}
-		default:
-			readings = []any{parsed, text}
-		}
+	text, ok := value.(string)
+	if !ok {
+		return firstValid(setting, value)
 	}
-	return firstValid(setting, readings)
+	var parsed any
+	if _, err := decode([]byte(text), &parsed); err != nil {
+		return firstValid(setting, text)
+	}
+	if _, quoted := parsed.(string); setting.Kind == tools.KindString && !quoted {
+		return firstValid(setting, text)
+	}
+	return firstValid(setting, parsed, text)
 }
 
 // firstValid returns the first reading that the setting allows, else what is
 // wrong with the first.
-func firstValid(setting tools.Param, readings []any) (any, error) {
+func firstValid(setting tools.Param, readings ...any) (any, error) {
 	setting.Name = "value" // of the action, whose argument it is
 	var first []tools.Problem
 	for i, reading := range readings {
@@ -166,8 +167,13 @@ func firstValid(setting tools.Param, readings []any) (any, error) {
 func (s *Service) unknownPath(path string) error {
 	known := paths(s.files.root(), "")
 	return &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-		Path: "/path", Kind: tools.ProblemEnum, Got: path, Allowed: known, Suggest: suggest.Nearest(path, known),
+		Path: "/path", Kind: tools.ProblemEnum, Got: short(path), Allowed: known, Suggest: suggest.Nearest(path, known),
 	}}}
+}
+
+// short is as much of a path as an error quotes.
+func short(path string) string {
+	return strings.ToValidUTF8(path[:min(len(path), 60)], "")
 }
 
 func noFile(scope string) error {

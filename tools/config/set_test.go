@@ -32,6 +32,8 @@ func TestSet(t *testing.T) {
 			`{"success":true,"path":"name","newValue":"true","scope":"global"}`, `{"name":"true"}`},
 		{"quoted text of an enum", "", `{"path":"level","value":"\"high\""}`,
 			`{"success":true,"path":"level","newValue":"high","scope":"global"}`, `{"level":"high"}`},
+		{"quoted text", "", `{"path":"name","value":"\"a b\""}`,
+			`{"success":true,"path":"name","newValue":"a b","scope":"global"}`, `{"name":"a b"}`},
 		{"JSON text of a list", "", `{"path":"allow","value":"[\"a\",\"b\"]"}`,
 			`{"success":true,"path":"allow","newValue":["a","b"],"scope":"global"}`, `{"allow":["a","b"]}`},
 		{"item replaced", `{"allow":["a","b"]}`, `{"path":"allow.0","value":"c"}`,
@@ -84,6 +86,9 @@ func TestSetRefuses(t *testing.T) {
 			"enum", `{"path":"level","value":"hihg"}`,
 			`config.set: value must be one of its allowed values, got "hihg", did you mean "high"?`,
 			problem(tools.Problem{Path: "/value", Kind: tools.ProblemEnum, Got: "hihg", Allowed: []string{"low", "high"}, Suggest: "high"}),
+		}, {
+			"number as text of an enum", `{"path":"level","value":"5"}`, `config.set: value must be one of its allowed values, got "5"`,
+			problem(tools.Problem{Path: "/value", Kind: tools.ProblemEnum, Got: "5", Allowed: []string{"low", "high"}}),
 		}, {
 			"type", `{"path":"on","value":"maybe"}`, `config.set: value must be boolean, got string`,
 			problem(tools.Problem{Path: "/value", Kind: tools.ProblemType, Want: "boolean", Got: "string"}),
@@ -140,6 +145,14 @@ func TestSetUnknownPath(t *testing.T) {
 		if _, err := os.Stat(files.Global); err == nil {
 			t.Errorf("set %s wrote a file", path)
 		}
+	}
+}
+
+func TestLongPathIsNotEchoed(t *testing.T) {
+	t.Parallel()
+	got := failure(t, call(t, tempFiles(t), "set", `{"path":"`+strings.Repeat("é", 5000)+`","value":"1"}`))
+	if echo, ok := got.Problems[0].Got.(string); !ok || echo != strings.Repeat("é", 30) {
+		t.Errorf("the error quotes %q", echo)
 	}
 }
 

@@ -9,17 +9,17 @@ package session
 import "github.com/toolfold/toolfold/tools"
 
 var (
-	sessionID = tools.UUID("sessionId", "Session ID.")
-	initiator = tools.String{Name: "initiator", Doc: "Agent that opened the session.", MaxLen: 50}
-	task      = tools.String{Name: "task", Doc: "What the session is about.", MinLen: 1, MaxLen: 5000}
-	workspace = tools.String{Name: "workspace", Doc: "Folder or project it is about.", MaxLen: 200}
+	sessionID = tools.UUID("sessionId", "The session.")
+	initiator = tools.String{Name: "initiator", Doc: "Agent that opened it.", MaxLen: 50}
+	task      = tools.String{Name: "task", Doc: "What it is about.", MinLen: 1, MaxLen: 5000}
+	workspace = tools.String{Name: "workspace", Doc: "Its folder or project.", MaxLen: 200}
 	metadata  = tools.Object{Name: "metadata", Doc: "Anything to keep with it."}
 	summary   = tools.String{Name: "summary", Doc: "What was achieved.", MaxLen: 5000}
-	status    = tools.String{Name: "status", Doc: "State of the session.", Enum: []string{Active, Completed, Failed}}
+	status    = tools.String{Name: "status", Doc: "Its state.", Enum: []string{Active, Completed, Failed}}
 	limit     = tools.Int{Name: "limit", Doc: "Most sessions to return.", Min: 1, Max: 100}
 	cursor    = tools.String{Name: "cursor", Doc: "nextCursor of the page before."}
-	agentID   = tools.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
-	role      = tools.String{Name: "role", Doc: "Part the agent takes.", Enum: []string{Collaborator, Delegate}}
+	agentID   = tools.String{Name: "agentId", Doc: "Its name.", MinLen: 1, MaxLen: 50}
+	role      = tools.String{Name: "role", Doc: "Part it takes.", Enum: []string{Collaborator, Delegate}}
 	failure   = tools.Object{
 		Name: "error", Doc: "Why it failed.",
 		Required: tools.Fields{
@@ -67,12 +67,12 @@ var Family = tools.Family[*Service]{
 		Returns:  tools.Fields{sessionID, initiator, task, status, createdAt, workspace},
 		Effect:   tools.Adds,
 		Example:  `{"initiator": "planner", "task": "Ship release 2.1"}`,
-		Related:  []string{"session.join", "session.complete"},
+		Related:  []string{"session.join"},
 		Run:      tools.Method((*Service).Create),
 	}, {
 		Name:     "status",
 		Legacy:   tools.Was("session_status"),
-		Summary:  "Show a session with its participants and how it ended.",
+		Summary:  "Show a session and how it ended.",
 		Changed:  "Shows workspace, metadata, summary, error, failedAt and leftAt. Tasks were never counted per participant: taskCount is gone.",
 		Required: tools.Fields{sessionID},
 		Returns: tools.Fields{
@@ -93,7 +93,7 @@ var Family = tools.Family[*Service]{
 		Returns:  tools.Fields{sessionID, status, completedAt, summary},
 		Effect:   tools.Sets,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "summary": "Released on Friday."}`,
-		Related:  []string{"session.fail", "session.status"},
+		Related:  []string{"session.fail"},
 		Run:      tools.Method((*Service).Complete),
 	}, {
 		Name:    "list",
@@ -112,7 +112,7 @@ var Family = tools.Family[*Service]{
 		Name:     "join",
 		Legacy:   tools.Was("session_join"),
 		Summary:  "Add an agent to an active session, or bring it back.",
-		Doc:      "At most 10 agents are present at once. An agent that is present keeps its membership and role.",
+		Doc:      "At most 10 are present. One that is in already stays as it is.",
 		Changed:  "Joining again after leaving takes up the same membership, with the role asked for now. Agents that left do not count towards the 10.",
 		Required: tools.Fields{sessionID, agentID},
 		Optional: tools.Fields{role.With(tools.Default(Collaborator))},
@@ -124,8 +124,7 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:     "leave",
 		Legacy:   tools.Was("session_leave"),
-		Summary:  "Take an agent out of an active session.",
-		Doc:      "The initiator stays until the session ends.",
+		Summary:  "Take an agent, not the initiator, out of an active session.",
 		Changed:  "remainingParticipants counts only those present. A finished session is refused with SESSION_INVALID_TRANSITION.",
 		Required: tools.Fields{sessionID, agentID},
 		Returns:  tools.Fields{sessionID, agentID, leftAt, remaining},
@@ -142,7 +141,7 @@ var Family = tools.Family[*Service]{
 		Returns:  tools.Fields{sessionID, status, failedAt, failure},
 		Effect:   tools.Sets,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "error": {"code": "BUILD_BROKEN", "message": "main does not compile"}}`,
-		Related:  []string{"session.complete", "session.status"},
+		Related:  []string{"session.complete"},
 		Run:      tools.Method((*Service).Fail),
 	}},
 }

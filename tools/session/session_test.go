@@ -14,13 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
 )
-
-func TestFamily(t *testing.T) {
-	t.Parallel()
-	tooltest.Run(t, Family)
-}
 
 // bench calls the actions the way a client does. Its clock goes on by a
 // second with each call, its ids by one with each session.

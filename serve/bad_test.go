@@ -1,0 +1,140 @@
+package serve_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/serve"
+)
+
+// Garbage is answered, and the server lives.
+func TestBadInputOverStdio(t *testing.T) {
+	s, _ := newServer(t, lazy.Lazy)
+	good := `{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{"text":"still here"}}}`
+	for why, test := range map[string]struct{ line, want string }{
+		"no JSON":            {`garbage`, `-32700`},
+		"an empty batch":     {`[]`, `-32700`},
+		"no version":         {`{"id":1,"method":"tools/list"}`, `-32600`},
+		"unknown method":     {`{"jsonrpc":"2.0","id":1,"method":"tools/nope"}`, `-32601`},
+		"deep nesting":       {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 200_000) + `1` + strings.Repeat(`}`, 200_001), `-32700`},
+		"nested arguments":   {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}}}`, `query must be string`},
+		"unknown tool":       {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}`, `UNKNOWN_TOOL`},
+		"nearly a tool":      {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ehco"}}`, `did you mean \"echo\"?`},
+		"no tool":            {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, `UNKNOWN_TOOL`},
+		"array arguments":    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":[1]}}`, `must be a JSON object, got array`},
+		"text arguments":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":"x"}}`, `must be a JSON object, got string`},
+		"ten megabytes":      {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 10<<20) + `"}}}`, `got 10485760`},
+		"an id as an object": {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"id":{}`},
+	} {
+		answers := talk(t, s, test.line, good)
+		if !strings.Contains(answers[0], test.want) {
+			t.Errorf("%s: answered %.300s, want %s", why, answers[0], test.want)
+		}
+		if !strings.Contains(answers[1], "still here") {
+			t.Errorf("%s: afterwards a good call is answered %s", why, answers[1])
+		}
+	}
+}
+
+// Requests that are under way are answered after the input has ended.
+func TestEndOfInputWaitsForAnswers(t *testing.T) {
+	s, _ := newServer(t, lazy.Lazy)
+	var lines []string
+	for range 50 {
+		lines = append(lines, `{"jsonrpc":"2.0","id":`+strings.Repeat("1", len(lines)%9+1)+`,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`)
+	}
+	var out strings.Builder
+	if err := s.Stdio(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), `"structuredContent"`); got < 9 {
+		t.Errorf("%d of 9 ids were answered", got)
+	}
+}
+
+// Numbers that a float cannot hold come back digit by digit.
+func TestNumbersComeBackAsSent(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, lazy.Lazy)
+	h := newHTTPTalk(t, s)
+	h.post(initialize)
+	answer, _ := h.post(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"echo","arguments":{"n":9007199254740993}}}`)
+	if strings.Count(answer, "9007199254740993") != 3 { // id, text, structured content
+		t.Errorf("answered %s", answer)
+	}
+}
+
+func TestHTTPSurroundings(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, lazy.Lazy)
+	h := newHTTPTalk(t, s)
+	h.post(initialize)
+	session := h.session
+	request, _ := http.NewRequestWithContext(t.Context(), http.MethodDelete, h.url, nil)
+	request.Header.Set("Mcp-Session-Id", session)
+	if response, err := http.DefaultClient.Do(request); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("deleting a session: %v %v", response.StatusCode, err)
+	}
+	if _, status := h.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != http.StatusNotFound {
+		t.Errorf("a deleted session is answered %d", status)
+	}
+	if _, status := h.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, "Host", "evil.example"); status == http.StatusOK {
+		t.Error("a foreign host is let in")
+	}
+	if err := s.HTTP(t.Context(), serveOn("0.0.0.0:0")); err == nil || !strings.Contains(err.Error(), "token") {
+		t.Errorf("serving to everybody without a token: %v", err)
+	}
+}
+
+func serveOn(addr string) serve.HTTP { return serve.HTTP{Addr: addr} }
+
+// A token guards the tools and the metrics, not the health check.
+func TestBearerToken(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, lazy.Lazy)
+	handler := s.Handler("secret")
+	for _, test := range []struct {
+		path, authorization string
+		want                int
+	}{
+		{"/metrics", "", http.StatusUnauthorized},
+		{"/metrics", "Bearer wrong", http.StatusUnauthorized},
+		{"/metrics", "secret", http.StatusUnauthorized},
+		{"/metrics", "Bearer secret", http.StatusOK},
+		{"/mcp", "", http.StatusUnauthorized},
+		{"/healthz", "", http.StatusOK},
+	} {
+		request := httptest.NewRequest(http.MethodGet, test.path, nil)
+		request.Header.Set("Authorization", test.authorization)
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, request)
+		if response.Code != test.want {
+			t.Errorf("%s with %q is answered %d, want %d", test.path, test.authorization, response.Code, test.want)
+		}
+	}
+}
+
+// Calls are counted by action and error, and legacy names by name.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, lazy.Lazy)
+	h := newHTTPTalk(t, s)
+	h.post(initialize)
+	for _, call := range []string{`"name":"tool_find","arguments":{"query":"echo"}`, `"name":"nope"`} {
+		h.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + call + `}}`)
+	}
+	response := httptest.NewRecorder()
+	s.Handler("").ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, line := range []string{
+		`toolfold_calls_total{action="tools.find",code=""} 1`,
+		`toolfold_calls_total{action="",code="UNKNOWN_TOOL"} 1`,
+		`toolfold_legacy_calls_total{name="tool_find"} 1`,
+	} {
+		if !strings.Contains(response.Body.String(), line) {
+			t.Errorf("no %s in the metrics", line)
+		}
+	}
+}
