@@ -11,6 +11,7 @@ import (
 // Weights of the texts of an action, beside its name.
 const (
 	summaryWeight = 2
+	wordsWeight   = 2
 	paramWeight   = 0.5
 )
 
@@ -59,7 +60,8 @@ func document(a *tools.ActionSpec) rank.Document {
 		doc.Fields = append(doc.Fields, rank.Field{Text: strings.Join(texts, " "), Weight: weight})
 	}
 	add(summaryWeight, a.Summary)
-	add(1, a.Family.Summary, a.Doc)
+	add(wordsWeight, a.Words)
+	add(1, a.Family.Summary, a.Family.Words, a.Doc)
 	for _, old := range a.Legacy {
 		add(1, old.Name)
 	}

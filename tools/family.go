@@ -5,6 +5,7 @@ type Family[S any] struct {
 	Name     string // lower case, snake case; the consolidated tool's name
 	Summary  string // at most 60 characters, for listings
 	Doc      string // more, for describe and the docs; may be empty
+	Words    string // other words for its subject, for find only
 	Category Category
 	Tier     Tier
 
@@ -24,6 +25,10 @@ type Action[S any] struct {
 	Legacy  OldNames // the names it had as a tool of its own
 	Summary string   // at most 80 characters, for listings
 	Doc     string   // more, for describe, the legacy surface and the docs
+
+	// Words are other words that people use for it. Find knows them; nothing
+	// shows them.
+	Words string
 
 	// Changed tells callers of the legacy tool what is different now. Empty
 	// means that only the name and the parameters changed.

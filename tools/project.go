@@ -1,12 +1,9 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // FieldPaths lists the dotted paths of all declared result fields, outer ones
@@ -61,8 +58,8 @@ func isOpen(p Param) bool {
 type tree map[string]tree
 
 // Project keeps only the named fields of a result: dotted paths, through
-// objects and lists. No fields keep everything. It reads the JSON once and
-// copies, never re-encodes.
+// objects and lists. No fields keep everything. The result is JSON that we
+// wrote ourselves; it is read once and copied, never encoded again.
 func Project(result json.RawMessage, fields []string) json.RawMessage {
 	if len(fields) == 0 {
 		return result
@@ -71,9 +68,9 @@ func Project(result json.RawMessage, fields []string) json.RawMessage {
 	for _, field := range fields {
 		root.add(strings.Split(field, "."))
 	}
-	var buf bytes.Buffer
-	keep(&buf, gjson.ParseBytes(result), root)
-	return buf.Bytes()
+	p := projector{in: result, out: make([]byte, 0, len(result))}
+	p.keep(root)
+	return p.out
 }
 
 func (t tree) add(path []string) {
@@ -89,51 +86,4 @@ func (t tree) add(path []string) {
 		}
 		branch.add(path[1:])
 	}
-}
-
-func keep(buf *bytes.Buffer, value gjson.Result, t tree) {
-	switch {
-	case t == nil:
-		buf.WriteString(value.Raw)
-	case value.IsObject():
-		keepMembers(buf, value, t)
-	case value.IsArray():
-		keepItems(buf, value, t)
-	default:
-		buf.WriteString(value.Raw)
-	}
-}
-
-func keepMembers(buf *bytes.Buffer, object gjson.Result, t tree) {
-	first := true
-	buf.WriteByte('{')
-	object.ForEach(func(name, value gjson.Result) bool {
-		branch, ok := t[name.Str]
-		if !ok {
-			return true
-		}
-		if !first {
-			buf.WriteByte(',')
-		}
-		first = false
-		buf.WriteString(name.Raw)
-		buf.WriteByte(':')
-		keep(buf, value, branch)
-		return true
-	})
-	buf.WriteByte('}')
-}
-
-func keepItems(buf *bytes.Buffer, list gjson.Result, t tree) {
-	first := true
-	buf.WriteByte('[')
-	list.ForEach(func(_, value gjson.Result) bool {
-		if !first {
-			buf.WriteByte(',')
-		}
-		first = false
-		keep(buf, value, t)
-		return true
-	})
-	buf.WriteByte(']')
 }

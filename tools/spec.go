@@ -10,6 +10,7 @@ import (
 // once and must not be changed.
 type Spec struct {
 	Name, Summary, Doc string
+	Words              string
 	Category           Category
 	Tier               Tier
 	OpenWorld          bool
@@ -22,7 +23,8 @@ type Spec struct {
 // ActionSpec is an action as plain data.
 type ActionSpec struct {
 	Family                      *Spec
-	Name, Summary, Doc, Changed string
+	Name, Summary, Doc          string
+	Words, Changed              string
 	Legacy                      OldNames
 	Required, Optional, Returns []Param
 	Effect                      Effect
@@ -43,7 +45,7 @@ type runner func(ctx context.Context, service any, args []byte) (any, error)
 // Spec returns the family as plain data.
 func (f Family[S]) Spec() *Spec {
 	spec := &Spec{
-		Name: f.Name, Summary: f.Summary, Doc: f.Doc, Category: f.Category,
+		Name: f.Name, Summary: f.Summary, Doc: f.Doc, Words: f.Words, Category: f.Category,
 		Tier: f.Tier, OpenWorld: f.OpenWorld, Bare: f.Bare,
 	}
 	for _, a := range f.Actions {
@@ -55,7 +57,7 @@ func (f Family[S]) Spec() *Spec {
 func (a Action[S]) spec(family *Spec) *ActionSpec {
 	return &ActionSpec{
 		Family: family, Name: a.Name, Legacy: a.Legacy,
-		Summary: a.Summary, Doc: a.Doc, Changed: a.Changed,
+		Summary: a.Summary, Doc: a.Doc, Words: a.Words, Changed: a.Changed,
 		Required: a.Required.Params(), Optional: a.Optional.Params(), Returns: a.Returns.Params(),
 		Effect: a.Effect, Example: json.RawMessage(a.Example), Related: a.Related,
 		run: a.Run.run, forwards: a.Run.out == forwardType,

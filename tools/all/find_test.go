@@ -13,8 +13,8 @@ var queriesFile string
 // The least share of the queries that must lead to a right action in first
 // place, and among the first three. Raise them when find gets better.
 const (
-	floorTop1 = 0.70
-	floorTop3 = 0.90
+	floorTop1 = 0.75
+	floorTop3 = 0.92
 )
 
 type labelled struct {

@@ -34,11 +34,13 @@ var (
 // Family declares the config tool.
 var Family = tools.Family[*Service]{
 	Name: "config", Summary: "toolfold's own settings", Category: tools.Settings, Tier: tools.Core,
-	Doc: "Local settings go before global ones, these before defaults. A running server keeps the settings it started with.",
+	Words: "configuration, options, preferences",
+	Doc:   "Local settings go before global ones, these before defaults. A running server keeps the settings it started with.",
 	Actions: []tools.Action[*Service]{{
 		Name:     "get",
 		Legacy:   tools.Was("config_get"),
 		Summary:  "Read one setting by dotted path.",
+		Words:    "what is the current option, preference, configured, configuration value, look up",
 		Changed:  "A path that is neither a setting nor in a file is an error that names the nearest setting, not found=false.",
 		Required: tools.Fields{path},
 		Optional: tools.Fields{scope.With(tools.Default(Merged))},
@@ -51,6 +53,7 @@ var Family = tools.Family[*Service]{
 		Name:    "set",
 		Legacy:  tools.Was("config_set"),
 		Summary: "Write one setting to the user's or the workspace's file.",
+		Words:   "change, modify, switch, turn on, turn off, configure, update an option or preference",
 		Doc:     "Takes effect when the server starts again. Settings: " + index(root(Settings)) + ".",
 		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
 			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due.",
@@ -65,6 +68,7 @@ var Family = tools.Family[*Service]{
 		Name:     "show",
 		Legacy:   tools.Was("config_show"),
 		Summary:  "Read all settings of a scope.",
+		Words:    "print, display, dump, view, all options, whole configuration, preferences in effect",
 		Changed:  "The settings are in the member config, which was the whole result. A missing file has no settings and is no error.",
 		Optional: tools.Fields{scope.With(tools.Default(Merged))},
 		Returns:  tools.Fields{scope, config, unknown},

@@ -34,6 +34,7 @@ var Family = tools.Family[*Service]{
 		Name:     "find",
 		Legacy:   tools.Was("tool_find"),
 		Summary:  "Find actions by what they do, best first, with how to call them.",
+		Words:    "search, discover, which tool can do this, look for a suitable function, capability",
 		Required: tools.Fields{query},
 		Optional: tools.Fields{limit.With(tools.Default(5))},
 		Returns: tools.Fields{
@@ -52,6 +53,7 @@ var Family = tools.Family[*Service]{
 		Legacy: tools.Was("tool_describe").
 			Or("get_tool_description", tools.Rename{Field: name, Was: "tool_name"}),
 		Summary:  "Full account of an action: schema, result fields, effect, example.",
+		Words:    "documentation, help, explain, parameters, arguments, schema, how do I call it",
 		Doc:      "A tool's name gives a line for each of its actions.",
 		Optional: tools.Fields{name, many, examples.With(tools.Default(true))},
 		Returns: tools.Fields{
@@ -65,6 +67,7 @@ var Family = tools.Family[*Service]{
 		Name:     "load",
 		Legacy:   tools.Was("tool_load"),
 		Summary:  "Get whole definitions, and list them for this session where it can.",
+		Words:    "activate, enable, make available, add to this session",
 		Required: tools.Fields{many},
 		Returns: tools.Fields{
 			tools.Strings("loaded", "Tools that were meant."),
@@ -80,6 +83,7 @@ var Family = tools.Family[*Service]{
 		Name:    "active",
 		Legacy:  tools.Was("tool_active"),
 		Summary: "What this session is listed and has loaded.",
+		Words:   "loaded, current, what do I see, enabled now",
 		Returns: tools.Fields{
 			tools.String{Name: "level", Doc: "Listing level of the server."},
 			tools.Strings("listed", "Tools that tools/list shows."),
@@ -97,6 +101,7 @@ var Family = tools.Family[*Service]{
 		Name:     "list",
 		Legacy:   tools.Was("list_available_tools"),
 		Summary:  "All tools, a line each, by category.",
+		Words:    "catalogue, overview, every, available, what can this server do, capabilities",
 		Optional: tools.Fields{category, disabled.With(tools.Default(false))},
 		Returns: tools.Fields{
 			tools.List{Name: "tools", Doc: "In the order of the listing.", Of: tools.Object{
@@ -115,6 +120,7 @@ var Family = tools.Family[*Service]{
 		Name:     "call",
 		Legacy:   tools.Was("tool_call"),
 		Summary:  "Run any action by name; the result is that action's.",
+		Words:    "run, execute, invoke, dispatch, not listed",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{arguments},
 		Effect:   tools.Deletes, // the worst that what it calls can do

@@ -6,7 +6,7 @@ import "github.com/toolfold/toolfold/tools"
 var (
 	key       = tools.String{Name: "key", Doc: "Name of the entry.", MinLen: 1, MaxLen: maxKey}
 	value     = tools.Object{Name: "value", Doc: "JSON object, at most 1 MB."}
-	namespace = tools.String{Name: "namespace", Doc: `Notebook; absent: "default" for keys, all of them for searches and lists.`, MaxLen: maxNamespace}
+	namespace = tools.String{Name: "namespace", Doc: `Notebook; else "default", or all in searches and lists.`, MaxLen: maxNamespace}
 	query     = tools.String{Name: "query", Doc: "Words, all or some of which the entry has.", MinLen: 1, MaxLen: 500}
 	limit     = tools.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
 	prefix    = tools.String{Name: "prefix", Doc: "How the keys start.", MaxLen: 200}

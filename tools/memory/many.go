@@ -8,6 +8,7 @@ var (
 		Name:     "export",
 		Legacy:   tools.Was("memory_export"),
 		Summary:  "Return whole entries, for a backup or for import elsewhere.",
+		Words:    "dump, download, copy, move elsewhere, all values",
 		Doc:      "Without limit, all entries come at once.",
 		Changed:  "Sorted; limit and cursor page.",
 		Optional: tools.Fields{namespace, prefix, metadata.With(tools.Default(true)), limit.With(tools.Added()), cursor.With(tools.Added())},
@@ -25,6 +26,7 @@ var (
 		Name:    "import",
 		Legacy:  tools.Was("memory_import"),
 		Summary: "Store many entries, as export returned them.",
+		Words:   "restore, load many, bulk insert, bring in, migrate from a dump or backup",
 		Doc:     "Bad entries are reported by index and the good ones kept. A namespace given here replaces that of each entry.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
 			"Values that are no objects, and members an entry does not have, are errors of that entry.",
@@ -45,6 +47,7 @@ var (
 		Name:     "stats",
 		Legacy:   tools.Was("memory_stats"),
 		Summary:  "Count entries and bytes per namespace.",
+		Words:    "statistics, how many, how big, size, usage, number of, which namespaces",
 		Changed:  "Adds bytes. detailed names the first 1,000 keys of a namespace; list has the rest.",
 		Optional: tools.Fields{namespace, detailed.With(tools.Default(false))},
 		Returns: tools.Fields{
@@ -62,6 +65,7 @@ var (
 		Name:    "bulk_delete",
 		Legacy:  tools.Was("memory_bulk_delete"),
 		Summary: "Remove the entries of some keys, or of all keys with a prefix.",
+		Words:   "mass deletion, purge, clean up, erase many, delete all with a prefix",
 		Doc:     "Takes keys or prefix, not both; clear empties a namespace.",
 		Changed: "Refuses a call with neither keys nor prefix, which did nothing, and one with both, which ignored prefix. " +
 			"notFound counts keys that did not exist.",
@@ -80,6 +84,7 @@ var (
 		Name:     "clear",
 		Legacy:   tools.Was("memory_clear"),
 		Summary:  "Remove every entry of a namespace.",
+		Words:    "empty, wipe, reset, delete everything, start over, the whole notebook",
 		Required: tools.Fields{namespace.With(tools.MinLen(1)), confirm},
 		Returns:  tools.Fields{count("cleared", "Entries removed."), inSpace, tools.Time("clearedAt", "When.")},
 		Effect:   tools.Deletes,

@@ -12,12 +12,14 @@ var Family = tools.Family[*Service]{
 	Name:     "memory",
 	Summary:  "Key-value notebook",
 	Doc:      "Entries are JSON objects that outlive the server. Keys and namespaces may hold any character.",
+	Words:    "notes, memories, facts, entries, knowledge, remember",
 	Category: tools.Memory,
 	Tier:     tools.Core,
 	Actions: []tools.Action[*Service]{{
 		Name:     "store",
 		Legacy:   tools.Was("memory_store"),
 		Summary:  "Keep a JSON object under a key, replacing what is there.",
+		Words:    "remember, save, write down, note, memo, record, persist, put, set, cache, update, overwrite",
 		Changed:  "Entries survive a restart. replaced tells whether the key existed. Values over 1 MB answer VALUE_TOO_LARGE.",
 		Required: tools.Fields{key, value},
 		Optional: tools.Fields{namespace},
@@ -33,6 +35,7 @@ var Family = tools.Family[*Service]{
 		Name:     "get",
 		Legacy:   tools.Was("memory_retrieve"),
 		Summary:  "Read the entry of a known key.",
+		Words:    "recall, retrieve, read back, fetch, load, open, look up one value",
 		Required: tools.Fields{key},
 		Optional: tools.Fields{namespace},
 		Returns: tools.Fields{
@@ -46,6 +49,7 @@ var Family = tools.Family[*Service]{
 		Name:    "search",
 		Legacy:  tools.Was("memory_search"),
 		Summary: "Find entries by words in key or value, best first.",
+		Words:   "find, query, look for, locate, grep, mention, talk about, full text, content, what do I know about",
 		Doc: "Case does not matter, and every character but letters, digits and symbols only separates words. " +
 			"Entries with all words come first, then those with some. A key counts more than a value, " +
 			"a rare word more than a common one; where whole words find too little, beginnings of words match. " +
@@ -66,6 +70,7 @@ var Family = tools.Family[*Service]{
 		Name:     "list",
 		Legacy:   tools.Was("memory_list"),
 		Summary:  "List keys, by prefix, page by page.",
+		Words:    "browse, enumerate, which keys, names, overview, starting with",
 		Changed:  "Sorted. total counts all that match, not those on the page; hasMore is exact; cursor pages.",
 		Optional: tools.Fields{namespace, limit.With(tools.Default(100), tools.Max(1000)), prefix, cursor.With(tools.Added())},
 		Returns: tools.Fields{
@@ -80,6 +85,7 @@ var Family = tools.Family[*Service]{
 		Name:     "delete",
 		Legacy:   tools.Was("memory_delete"),
 		Summary:  "Remove the entry of one key.",
+		Words:    "forget, erase, drop, throw away, remove one",
 		Required: tools.Fields{key},
 		Optional: tools.Fields{namespace},
 		Returns:  tools.Fields{tools.Bool{Name: "deleted", Doc: "Whether the key existed."}, key, inSpace, message},

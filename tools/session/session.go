@@ -56,11 +56,13 @@ var (
 // Family declares the session tool.
 var Family = tools.Family[*Service]{
 	Name: "session", Summary: "Records of agents at work on one task", Category: tools.Sessions, Tier: tools.Standard,
-	Doc: "A session is active until completed or failed, and both are final. It starts no agent.",
+	Words: "collaboration, joint work of agents, team",
+	Doc:   "A session is active until completed or failed, and both are final. It starts no agent.",
 	Actions: []tools.Action[*Service]{{
 		Name:     "create",
 		Legacy:   tools.Was("session_create"),
 		Summary:  "Open a session; its initiator is the first participant.",
+		Words:    "start, begin, new, set up, kick off work together, collaborate, team, joint work",
 		Changed:  "Sessions are kept across restarts.",
 		Required: tools.Fields{initiator.With(tools.MinLen(1)), task},
 		Optional: tools.Fields{workspace, metadata},
@@ -73,6 +75,7 @@ var Family = tools.Family[*Service]{
 		Name:     "status",
 		Legacy:   tools.Was("session_status"),
 		Summary:  "Show a session and how it ended.",
+		Words:    "show, details, who takes part, is it still active, how is it going, why did it fail",
 		Changed:  "Shows workspace, metadata, summary, error, failedAt and leftAt. Tasks were never counted per participant: taskCount is gone.",
 		Required: tools.Fields{sessionID},
 		Returns: tools.Fields{
@@ -87,6 +90,7 @@ var Family = tools.Family[*Service]{
 		Name:     "complete",
 		Legacy:   tools.Was("session_complete"),
 		Summary:  "End an active session as done.",
+		Words:    "finish, done, close, wrap up, end successfully, mark as done",
 		Changed:  "session.status shows the summary.",
 		Required: tools.Fields{sessionID},
 		Optional: tools.Fields{summary},
@@ -99,6 +103,7 @@ var Family = tools.Family[*Service]{
 		Name:    "list",
 		Legacy:  tools.Was("session_list"),
 		Summary: "List sessions, newest first.",
+		Words:   "which sessions, running, history, past, started by, active sessions",
 		Changed: "Pages: hasMore, and nextCursor for the next one. participantCount counts those present.",
 		Optional: tools.Fields{
 			status, initiator, limit.With(tools.Default(20)), cursor.With(tools.Added()),
@@ -112,6 +117,7 @@ var Family = tools.Family[*Service]{
 		Name:     "join",
 		Legacy:   tools.Was("session_join"),
 		Summary:  "Add an agent to an active session, or bring it back.",
+		Words:    "enter, take part, participate, become a participant, invite, add an agent, collaborate",
 		Doc:      "At most 10 are present. One that is in already stays as it is.",
 		Changed:  "Joining again after leaving takes up the same membership, with the role asked for now. Agents that left do not count towards the 10.",
 		Required: tools.Fields{sessionID, agentID},
@@ -125,6 +131,7 @@ var Family = tools.Family[*Service]{
 		Name:     "leave",
 		Legacy:   tools.Was("session_leave"),
 		Summary:  "Take an agent, not the initiator, out of an active session.",
+		Words:    "quit, step out, drop out, no longer needed, remove an agent",
 		Changed:  "remainingParticipants counts only those present. A finished session is refused with SESSION_INVALID_TRANSITION.",
 		Required: tools.Fields{sessionID, agentID},
 		Returns:  tools.Fields{sessionID, agentID, leftAt, remaining},
@@ -136,6 +143,7 @@ var Family = tools.Family[*Service]{
 		Name:     "fail",
 		Legacy:   tools.Was("session_fail"),
 		Summary:  "End an active session as failed, with the reason.",
+		Words:    "abort, give up, broken, report an error, stop the work, unsuccessful",
 		Changed:  "session.status shows the error. The answer has all of the error, taskId and details included.",
 		Required: tools.Fields{sessionID, failure},
 		Returns:  tools.Fields{sessionID, status, failedAt, failure},
