@@ -15,19 +15,23 @@ func TestBadInputOverStdio(t *testing.T) {
 	s, _ := newServer(t, lazy.Lazy)
 	good := `{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{"text":"still here"}}}`
 	for why, test := range map[string]struct{ line, want string }{
-		"no JSON":            {`garbage`, `-32700`},
-		"an empty batch":     {`[]`, `-32700`},
-		"no version":         {`{"id":1,"method":"tools/list"}`, `-32600`},
-		"unknown method":     {`{"jsonrpc":"2.0","id":1,"method":"tools/nope"}`, `-32601`},
-		"deep nesting":       {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 200_000) + `1` + strings.Repeat(`}`, 200_001), `-32700`},
-		"nested arguments":   {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}}}`, `query must be string`},
-		"unknown tool":       {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}`, `UNKNOWN_TOOL`},
-		"nearly a tool":      {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ehco"}}`, `did you mean \"echo\"?`},
-		"no tool":            {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, `UNKNOWN_TOOL`},
-		"array arguments":    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":[1]}}`, `must be a JSON object, got array`},
-		"text arguments":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":"x"}}`, `must be a JSON object, got string`},
-		"ten megabytes":      {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 10<<20) + `"}}}`, `got 10485760`},
-		"an id as an object": {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"id":{}`},
+		"no JSON":                    {`garbage`, `-32700`},
+		"an empty batch":             {`[]`, `-32700`},
+		"no version":                 {`{"id":1,"method":"tools/list"}`, `-32600`},
+		"unknown method":             {`{"jsonrpc":"2.0","id":1,"method":"tools/nope"}`, `-32601`},
+		"deep nesting":               {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 200_000) + `1` + strings.Repeat(`}`, 200_001), `-32700`},
+		"nested arguments":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}}}`, `query must be string`},
+		"unknown tool":               {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}`, `UNKNOWN_TOOL`},
+		"nearly a tool":              {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ehco"}}`, `did you mean \"echo\"?`},
+		"no tool":                    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, `UNKNOWN_TOOL`},
+		"array arguments":            {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":[1]}}`, `must be a JSON object, got array`},
+		"text arguments":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":"x"}}`, `must be a JSON object, got string`},
+		"ten megabytes":              {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 10<<20) + `"}}}`, `got 10485760`},
+		"an id that is null":         {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, `id must be a string or a number`},
+		"neither request nor answer": {`{"jsonrpc":"2.0","id":4}`, `"id":4,"error":{"code":-32600,"message":"a request needs a method"}`},
+		"a number beyond floats":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e999}}}`, `beyond 64-bit floating point`},
+		"a long name":                {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"load","` + strings.Repeat("p", 100_000) + `":1}}}`, `is unknown`},
+		"an id as an object":         {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `id must be a string or a number`},
 	} {
 		answers := talk(t, s, test.line, good)
 		if !strings.Contains(answers[0], test.want) {
@@ -81,8 +85,9 @@ func TestHTTPSurroundings(t *testing.T) {
 	if _, status := h.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != http.StatusNotFound {
 		t.Errorf("a deleted session is answered %d", status)
 	}
-	if _, status := h.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, "Host", "evil.example"); status == http.StatusOK {
-		t.Error("a foreign host is let in")
+	h.session = ""
+	if _, status := h.post(initialize, "Host", "evil.example"); status != http.StatusForbidden {
+		t.Errorf("a foreign host is answered %d", status)
 	}
 	if err := s.HTTP(t.Context(), serveOn("0.0.0.0:0")); err == nil || !strings.Contains(err.Error(), "token") {
 		t.Errorf("serving to everybody without a token: %v", err)

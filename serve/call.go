@@ -27,7 +27,7 @@ func route(_ context.Context, _ any, request *mcp.CallToolRequest) {
 	if args == nil {
 		args, _ = json.Marshal(request.Params.Arguments)
 	}
-	request.Params.Arguments = routed{name: request.Params.Name, args: args}
+	request.Params.Arguments = routed{name: request.Params.Name, args: unmaskHuge(args)}
 	request.Params.Name = dispatch
 }
 

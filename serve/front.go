@@ -49,14 +49,19 @@ func raws(m ordered.Map, name string) (json.RawMessage, bool) {
 type probe func(message []byte) []byte
 
 // front sees a message before mcp-go does. It answers the methods of the
-// extension, rewrites what mcp-go would lose, and leaves all else alone: no
-// reply means that next goes on to mcp-go.
+// extension and what is no JSON-RPC, rewrites what mcp-go would lose, and
+// leaves all else alone: no reply means that next goes on to mcp-go.
 func (s *Server) front(raw []byte, ask probe) (reply, next []byte) {
+	if mayBeMalformed(raw) {
+		if reply := malformed(raw); reply != nil {
+			return reply, nil
+		}
+	}
 	if !mayConcernFront(raw) {
-		return nil, raw
+		return nil, maskHuge(raw)
 	}
 	m, ok := parseMessage(raw)
-	if !ok {
+	if version, _ := raws(m.all, "jsonrpc"); !ok || string(version) != `"2.0"` {
 		return nil, raw
 	}
 	switch {
@@ -65,7 +70,7 @@ func (s *Server) front(raw []byte, ask probe) (reply, next []byte) {
 	case m.method == string(mcp.MethodToolsList):
 		return listLazily(m, raw)
 	}
-	return nil, raw
+	return nil, maskHuge(raw)
 }
 
 // mayConcernFront spares most messages, large ones above all, from being

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -43,7 +45,10 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 		return fmt.Errorf("listening on %s: %w", h.Addr, err)
 	}
 	streamable := s.streamable()
-	web := &http.Server{Handler: s.handler(streamable, h.Token), ReadHeaderTimeout: 10 * time.Second}
+	fresh := &freshConns{}
+	web := &http.Server{
+		Handler: s.handler(streamable, h.Token), ReadHeaderTimeout: 10 * time.Second, ConnState: fresh.track,
+	}
 	if h.Ready != nil {
 		h.Ready(listener.Addr())
 	}
@@ -54,6 +59,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
+	fresh.close()
 	return shutDown(web, streamable)
 }
 
@@ -85,7 +91,7 @@ func shutDown(web *http.Server, streamable *server.StreamableHTTPServer) error {
 
 func (s *Server) handler(streamable http.Handler, token string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", bearer(token, http.MaxBytesHandler(s.inFrontOf(streamable), maxBody)))
+	mux.Handle("/mcp", sameOrigin(bearer(token, http.MaxBytesHandler(s.inFrontOf(streamable), maxBody))))
 	mux.Handle("GET /metrics", bearer(token, s.metrics.handler()))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -113,12 +119,58 @@ func bearer(token string, next http.Handler) http.Handler {
 	})
 }
 
+// sameOrigin refuses what a web page from elsewhere sends: a browser says
+// where the page is from, other clients say nothing.
+func sameOrigin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		from, err := url.Parse(origin)
+		if origin != "" && (err != nil || from.Host != r.Host && !loopbackHost(from.Hostname())) {
+			http.Error(w, "requests from pages of another origin are refused", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// freshConns are connections that have sent nothing yet. A shutdown would
+// wait seconds for each of them.
+type freshConns struct {
+	mu   sync.Mutex
+	open map[net.Conn]bool
+}
+
+func (f *freshConns) track(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open == nil {
+		f.open = map[net.Conn]bool{}
+	}
+	if state == http.StateNew {
+		f.open[c] = true
+		return
+	}
+	delete(f.open, c)
+}
+
+func (f *freshConns) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.open {
+		c.Close()
+	}
+}
+
 // loopback tells whether an address can be reached from this machine only.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return false
 	}
+	return loopbackHost(host)
+}
+
+func loopbackHost(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

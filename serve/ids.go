@@ -5,13 +5,18 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
-// mcp-go reads ids as floating point numbers and so rounds integers above
-// 2^53. Such an id travels through it as a text that holds the number as it
-// was written.
-const idMark = "toolfold:id:"
+// mcp-go reads numbers as floating point. What it would round or refuse
+// travels through it as a text that holds the JSON as it was written, behind
+// a mark that no client can know.
+var (
+	idMark  = "id:" + uuid.NewString() + ":"
+	rawMark = "raw:" + uuid.NewString()
+)
 
 // maskID rewrites a message whose id, or whose cancelled request's id, mcp-go
 // would round. mark is what to look for in the answer; empty when there is
@@ -40,18 +45,19 @@ func maskID(raw []byte) (masked []byte, mark string) {
 
 // hasLongNumber tells whether there are 16 digits in a row, the least that
 // can be rounded.
-func hasLongNumber(raw []byte) bool {
-	run := 0
+func hasLongNumber(raw []byte) bool { return longestRun(raw) >= 16 }
+
+func longestRun(raw []byte) int {
+	run, longest := 0, 0
 	for _, c := range raw {
 		if c < '0' || c > '9' {
 			run = 0
 			continue
 		}
-		if run++; run == 16 {
-			return true
-		}
+		run++
+		longest = max(longest, run)
 	}
-	return false
+	return longest
 }
 
 // masked64 is the text for a number that a float64 does not hold as written.
@@ -65,7 +71,7 @@ func masked64(id json.RawMessage) (text string, ok bool) {
 
 // unmaskID puts the number back into an answer.
 func unmaskID(answer []byte) []byte {
-	const before = `"id":"` + idMark
+	before := `"id":"` + idMark
 	start := bytes.Index(answer[:min(len(answer), 256)], []byte(before))
 	if start < 0 {
 		return answer

@@ -114,6 +114,9 @@ func (h *httpTalk) post(body string, headers ...string) (answer string, status i
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		h.t.Fatal(err)
