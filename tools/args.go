@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // Args are the arguments of a call. Numbers are [json.Number], so that what a
@@ -25,10 +26,36 @@ func ParseArgs(raw json.RawMessage) (Args, *Error) {
 	case nil:
 		return Args{}, nil
 	case map[string]any:
+		if path, ok := hugeNumber("", args); ok {
+			return nil, Errorf(InvalidInput, "%s is a number beyond 64-bit floating point", Shorten(path)).
+				WithHint("send it as a string, or smaller")
+		}
 		return args, nil
 	}
 	return nil, Errorf(InvalidInput, "arguments must be a JSON object, got %s", TypeName(v)).
 		WithHint(`send an object such as {"action":"list"}`)
+}
+
+// hugeNumber finds a number that other JSON readers could not hold.
+func hugeNumber(path string, v any) (where string, ok bool) {
+	switch v := v.(type) {
+	case json.Number:
+		_, err := v.Float64()
+		return path, err != nil
+	case []any:
+		for i, item := range v {
+			if where, ok := hugeNumber(pointer(path, strconv.Itoa(i)), item); ok {
+				return where, true
+			}
+		}
+	case map[string]any:
+		for name, member := range v {
+			if where, ok := hugeNumber(pointer(path, name), member); ok {
+				return where, true
+			}
+		}
+	}
+	return "", false
 }
 
 // decode reads exactly one JSON value, with numbers kept as written.

@@ -12,6 +12,7 @@ import (
 const (
 	maxErrorBytes = 640
 	maxProblems   = 10 // spelled out; the rest are counted
+	maxPath       = 80 // characters of a path, which may hold a name of the caller's
 	maxAllowed    = 12 // values of a list that is cut
 )
 
@@ -23,6 +24,9 @@ func (e *Entry) explain(err *Error) {
 	if more := len(err.Problems) - maxProblems; more > 0 {
 		err.Problems = err.Problems[:maxProblems]
 		err.Hint = fmt.Sprintf("%d more problems are not shown", more)
+	}
+	for i := range err.Problems {
+		err.Problems[i].Path = shorten(err.Problems[i].Path, maxPath)
 	}
 	err.Usage, err.Example = e.Usage(), e.Example()
 	if err.Message == "" {

@@ -100,7 +100,7 @@ func (p *prepared) judgeNames(e *Entry, args Args) {
 		switch {
 		case len(owners) > 0 && (saysNothing(value) || isDefault(owners, name, value)):
 		case e.Old != nil:
-			p.warn("%s has no parameter %q: ignored", e.Title(), name)
+			p.warn("%s has no parameter %q: ignored", e.Title(), Shorten(name))
 		case len(owners) > 0 && e.Action.Effect == Reads:
 			p.warn("%s has no parameter %q: ignored (it belongs to %s)", e.Title(), name, strings.Join(verbs(owners), ", "))
 		case len(owners) > 0:
@@ -111,7 +111,17 @@ func (p *prepared) judgeNames(e *Entry, args Args) {
 	}
 }
 
+// maxWarnings is how many warnings a result carries: enough to see that the
+// call was meant for something else.
+const maxWarnings = 8
+
 func (p *prepared) warn(format string, args ...any) {
+	if len(p.warnings) == maxWarnings {
+		p.warnings = append(p.warnings, "there are more")
+	}
+	if len(p.warnings) > maxWarnings {
+		return
+	}
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
@@ -191,7 +201,7 @@ func (p *prepared) coerce(e *Entry, args Args, problems []Problem) bool {
 		value, _ := lookup(map[string]any(args), problem.Path)
 		if problem.Kind == ProblemUnknown && e.Old != nil {
 			remove(args, problem.Path)
-			p.warn("%s has no parameter %q: ignored", e.Title(), problem.name())
+			p.warn("%s has no parameter %q: ignored", e.Title(), Shorten(problem.name()))
 			changed = true
 			continue
 		}

@@ -3,15 +3,23 @@ package suggest
 
 import "strings"
 
+// prefixCost is what a name that the other begins with costs at most: less
+// near than a slip of the finger, nearer than two.
+const prefixCost = 2
+
 // Nearest returns the candidate closest to word, and "" when none is close:
 // more than a third of the letters would have to change. Case, dots, dashes
-// and underscores do not count. Among equals the earlier candidate wins.
+// and underscores only decide between equals; then the earlier one wins.
 func Nearest(word string, candidates []string) string {
-	best, bestCost := "", len(word)+1
+	best, bestCost, bestSpelling := "", 0, 0
 	for _, candidate := range candidates {
 		cost, ok := cost(fold(word), fold(candidate))
-		if ok && cost < bestCost {
-			best, bestCost = candidate, cost
+		if !ok || best != "" && cost > bestCost {
+			continue
+		}
+		spelling := distance([]rune(word), []rune(candidate))
+		if best == "" || cost < bestCost || spelling < bestSpelling {
+			best, bestCost, bestSpelling = candidate, cost, spelling
 		}
 	}
 	return best
@@ -26,10 +34,10 @@ func cost(a, b string) (cost int, ok bool) {
 	if long > 4*short || long > 200 {
 		return 0, false
 	}
-	if short >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
-		return 1, true
-	}
 	d := distance([]rune(a), []rune(b))
+	if short >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
+		return min(d, prefixCost), true
+	}
 	return d, d <= max(1, long/3)
 }
 

@@ -2,6 +2,17 @@ package suggest
 
 import "testing"
 
+// Of names that differ only in how they are joined, the one joined alike wins.
+func TestNearestSpelling(t *testing.T) {
+	t.Parallel()
+	names := []string{"memory", "memory_store", "memory.store"}
+	for word, want := range map[string]string{"memory.stor": "memory.store", "memory_stor": "memory_store", "memori": "memory"} {
+		if got := Nearest(word, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	actions := []string{"store", "get", "search", "list", "bulk_delete", "delete"}

@@ -16,7 +16,7 @@ var Settings = tools.Fields{
 	}.With(tools.Default("consolidated")),
 	tools.String{
 		Name: "listing", Doc: "How much of each tool tools/list shows: lazy unless set, full in legacy mode.",
-		Enum: []string{"lazy", "signature", "full"},
+		Enum: []string{"search", "lazy", "signature", "full"},
 	},
 	tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)),
 	tools.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1},
