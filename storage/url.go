@@ -27,6 +27,13 @@ type location struct {
 	path string // of a SQLite file
 }
 
+// CheckURL tells whether Open understands a store URL, without opening
+// anything. Its errors quote nothing but the scheme.
+func CheckURL(text string) error {
+	_, err := parseURL(text)
+	return err
+}
+
 // parseURL reads a store URL. Its errors quote nothing but the scheme: the
 // rest may hold a password.
 func parseURL(text string) (location, error) {

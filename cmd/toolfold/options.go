@@ -103,12 +103,14 @@ func allowed(p tools.Problem) string {
 	return "; use " + strings.Join(p.Allowed, ", ")
 }
 
-// flag is the value of a setting on the command line or in the environment.
+// flag is the value of a setting on the command line or in the environment,
+// where empty counts as not set.
 func (o *options) flag(name string) (value any, ok bool) {
 	if !o.cli.IsSet(dashed(name)) {
 		return nil, false
 	}
-	return o.cli.Value(dashed(name)), true
+	value = o.cli.Value(dashed(name))
+	return value, value != ""
 }
 
 // value is what applies: flag, environment, local file, global file, default.

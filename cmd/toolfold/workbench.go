@@ -28,6 +28,9 @@ func newWorkbench(o *options) (*workbench, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := storage.CheckURL(o.text("store")); err != nil {
+		return nil, usageError("%v", err)
+	}
 	b := &workbench{store: storage.Lazy(o.text("store")), log: logger()}
 	b.Surface = surface.New(surface.Options{Mode: mode, Level: level, Strict: o.yes("strictNames"), Log: b.log})
 	return b, b.Catalogue.Put(all.Mount(all.Host{
