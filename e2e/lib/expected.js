@@ -1,0 +1,26 @@
+// What the server is expected to offer. Figures stand here and nowhere else:
+// a new family is one more line.
+
+// legacyTools counts the names that a family's actions had as single tools.
+const families = {
+  memory: { legacyTools: 10 },
+  session: { legacyTools: 7 },
+  config: { legacyTools: 3 },
+  tools: { legacyTools: 7, discovery: true },
+};
+
+export const modes = ['consolidated', 'legacy'];
+export const levels = ['lazy', 'signature', 'full'];
+
+/** How many tools a mode lists at a level; without one, at the mode's own. */
+export function listedTools(mode, level) {
+  if (mode === 'consolidated') return Object.keys(families).length;
+  // The whole legacy list is what it always was, without discovery.
+  const whole = level === undefined || level === 'full';
+  const shown = Object.values(families).filter((family) => !(whole && family.discovery));
+  return shown.reduce((sum, family) => sum + family.legacyTools, 0);
+}
+
+export const maxInstructions = 400; // characters
+export const maxValueBytes = 1 << 20;
+export const maxRefusal = 4000; // characters of an answer to nonsense
