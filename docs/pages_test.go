@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,20 @@ func TestPagesAreFresh(t *testing.T) {
 		golden.Compare(t, path, content)
 	}
 	checkLeftovers(t, pages)
+}
+
+func TestReadmeIsFresh(t *testing.T) {
+	t.Parallel()
+	const path = "../README.md"
+	readme, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := docs.Readme(string(readme), all.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, path, fresh)
 }
 
 // checkLeftovers finds pages of families that are gone.

@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"migration":           {"tools", "consolidate"},
 	"surface":             {"tools", "consolidate", "legacy", "lazy"},
 	"doctor":              {"tools", "lazy", "surface"},
-	"docs":                {"tools", "migration"},
+	"docs":                {"tools", "migration", "doctor", "surface", "lazy"},
 	"storage":             {"tools/"},
 	"storage/storagetest": {"tools", "tools/", "storage"},
 	"serve":               {"tools", "consolidate", "legacy", "lazy", "surface"},
