@@ -21,11 +21,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// exampleID is the first id that a test's workbench hands out, and the one
-// that declared examples use: in declared order they make sense together.
-const exampleID = "00000000-0000-4000-8000-000000000001"
-
-// bench is a workbench of its own, with a fixed clock and counted ids.
+// bench is a workbench of its own, with a fixed clock and counted ids. Declared
+// examples use the first id: in declared order they make sense together.
 type bench struct {
 	*surface.Surface
 }
