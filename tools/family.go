@@ -77,6 +77,7 @@ const (
 	Adds                      // makes something new, touches nothing else
 	Sets                      // overwrites or ends something; doing it twice is doing it once
 	Deletes                   // removes something; doing it twice is doing it once
+	Runs                      // runs what it was given, which may do anything, each time
 )
 
 // String returns the word for the effect that describe and the docs use.
@@ -90,6 +91,8 @@ func (e Effect) String() string {
 		return "sets"
 	case Deletes:
 		return "deletes"
+	case Runs:
+		return "runs"
 	}
 	return ""
 }
@@ -106,8 +109,8 @@ type Hints struct {
 func (e Effect) Hints() Hints {
 	return Hints{
 		ReadOnly:    e == Reads,
-		Destructive: e == Sets || e == Deletes,
-		Idempotent:  e != Adds,
+		Destructive: e == Sets || e == Deletes || e == Runs,
+		Idempotent:  e != Adds && e != Runs,
 	}
 }
 

@@ -36,6 +36,10 @@ type Param struct {
 	// with neither takes any members.
 	Required, Optional []Param
 
+	// Values is what every other member of an object is. Nil = anything, for an
+	// object without known members.
+	Values *Param
+
 	// Loose members are listed but not enforced: the service judges them one
 	// by one, so that one bad item does not refuse the good ones.
 	Loose bool
@@ -173,6 +177,22 @@ func (f Object) Param() Param {
 
 // With returns the field as one action refines it.
 func (f Object) With(r ...Refinement) Field { return refine(f.Param(), r) }
+
+// Map declares an object whose members have names of the caller's and are all
+// alike. The name and text of Of do not matter.
+type Map struct {
+	Name, Doc string
+	Of        Field
+	Unclear   bool
+}
+
+// Param implements [Field].
+func (f Map) Param() Param {
+	return Param{Name: f.Name, Doc: f.Doc, Kind: KindObject, Unclear: f.Unclear, Values: new(f.Of.Param())}
+}
+
+// With returns the field as one action refines it.
+func (f Map) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
 // List declares an array. Of is what it holds; the name and text of Of do not
 // matter.

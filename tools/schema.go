@@ -228,6 +228,10 @@ func addMembers(schema *ordered.Map, p Param, why purpose) {
 		schema.Set("items", paramSchema(*p.Items, why))
 		return
 	}
+	if p.Values != nil {
+		schema.Set("additionalProperties", paramSchema(*p.Values, why))
+		return
+	}
 	known := len(p.Required)+len(p.Optional) > 0
 	if p.Kind != KindObject || !known || (p.Loose && why == strict) {
 		return

@@ -27,7 +27,10 @@ var (
 			tools.String{Name: "scope", Doc: "File that has the key."},
 			tools.String{Name: "path", Doc: "Dotted path of the key."},
 		},
-		Optional: tools.Fields{tools.String{Name: "suggest", Doc: "Setting that may be meant."}},
+		Optional: tools.Fields{
+			tools.String{Name: "suggest", Doc: "Setting that may be meant."},
+			tools.String{Name: "reason", Doc: "Why a setting does nothing there."},
+		},
 	}}
 )
 

@@ -84,10 +84,14 @@ type Unknown struct {
 	Scope   string `json:"scope"`
 	Path    string `json:"path"`
 	Suggest string `json:"suggest,omitempty"` // the setting that may be meant
+	Reason  string `json:"reason,omitempty"`  // why it does nothing, where it is a setting
 }
 
 // Text says it in words.
 func (u Unknown) Text() string {
+	if u.Reason != "" {
+		return fmt.Sprintf("%s settings: %q is left out: %s", u.Scope, u.Path, u.Reason)
+	}
 	text := fmt.Sprintf("%s settings: %q is unknown", u.Scope, u.Path)
 	if u.Suggest != "" {
 		text += fmt.Sprintf(", did you mean %q?", u.Suggest)

@@ -45,6 +45,9 @@ func member(object tools.Param, name string) (p tools.Param, ok bool) {
 			return p, true
 		}
 	}
+	if object.Values != nil {
+		return *object.Values, true
+	}
 	return tools.Param{Name: name, Kind: tools.KindAny}, len(known) == 0
 }
 

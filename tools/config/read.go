@@ -79,11 +79,25 @@ func (f Files) read(scope string) (values map[string]any, unknown []Unknown, err
 	if err != nil {
 		return nil, nil, err
 	}
+	denied := f.deny(scope, values)
 	unknown, invalid := f.check(scope, values)
 	if len(invalid) > 0 {
 		return nil, nil, f.fail(scope, 0, errors.New(describe(invalid)))
 	}
-	return values, unknown, nil
+	return values, append(denied, unknown...), nil
+}
+
+// deny takes what only the user may set out of a workspace's values: whoever
+// wrote the files of a cloned repository must not choose what runs here.
+func (f Files) deny(scope string, values map[string]any) []Unknown {
+	var denied []Unknown
+	for _, name := range UserOnly {
+		if _, ok := values[name]; ok && scope == Local {
+			delete(values, name)
+			denied = append(denied, Unknown{Scope: scope, Path: name, Reason: "only the user's own file may set it"})
+		}
+	}
+	return denied
 }
 
 // parse returns a scope's file as text and as values, both empty when there

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -64,6 +65,10 @@ func (s *Service) Set(_ context.Context, in SetIn) (SetOut, error) {
 	setting, known := declared(s.files.root(), split(in.Path))
 	if !known {
 		return SetOut{}, s.unknownPath(in.Path)
+	}
+	if name := split(in.Path)[0]; in.Scope == Local && slices.Contains(UserOnly, name) {
+		return SetOut{}, tools.Errorf(tools.InvalidInput, "%s cannot be set for a workspace: only the user's own file may", name).
+			WithHint("use scope global")
 	}
 	value, err := read(setting, in.Value)
 	if err != nil {

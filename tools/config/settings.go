@@ -24,6 +24,10 @@ var Settings = tools.Fields{
 	tools.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1},
 }
 
+// UserOnly are the settings that a workspace cannot make, because they decide
+// what runs on the user's machine or who may use it.
+var UserOnly = []string{"httpTokenFile"}
+
 // root is the declaration of a whole settings file.
 func root(settings tools.Fields) tools.Param {
 	return tools.Param{Kind: tools.KindObject, Optional: settings.Params()}

@@ -123,7 +123,7 @@ var Family = tools.Family[*Service]{
 		Words:    "run, execute, invoke, dispatch, not listed",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{arguments},
-		Effect:   tools.Deletes, // the worst that what it calls can do
+		Effect:   tools.Runs,
 		Example:  `{"name": "memory.get", "arguments": {"key": "team/rules"}}`,
 		Related:  []string{"tools.find"},
 		Run:      tools.Method((*Service).Call),
