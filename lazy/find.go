@@ -28,7 +28,7 @@ type Found struct {
 func (d *Discovery) Find(query string, limit int) []Found {
 	ask := limit
 	if d.options.Permit != nil {
-		ask = 0 // some of the hits may be left out
+		ask = d.index.Len() // some of the hits may be left out
 	}
 	hits := d.index.Find(query, ask)
 	state := d.state.Load()

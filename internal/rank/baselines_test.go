@@ -28,7 +28,7 @@ func newBM25(_ testing.TB, tools []setTool) engine {
 	having, total := map[string]float64{}, 0.0
 	for i, t := range tools {
 		counts[i] = map[string]float64{}
-		for _, w := range latinWords(t.Name + " " + t.Description + " " + t.Server + " " + strings.Join(t.Params, " ")) {
+		for _, w := range latinWords(t.Name + " " + t.Description + " " + strings.Join(t.Params, " ")) {
 			if counts[i][w] == 0 {
 				having[w]++
 			}

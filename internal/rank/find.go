@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// What relevance is made of. All were chosen on a plateau: half or twice of
-// each changes little.
+// What relevance is made of. Each value is in the middle of a range in which
+// BenchmarkSets changes little.
 const (
 	saturation    = 1.2  // BM25's k1
 	lengthShare   = 0.9  // BM25's b
@@ -17,7 +17,8 @@ const (
 	sentenceBonus = 0.7  // for the best sentence against the whole query
 	background    = 1000 // documents that a small index is thought to be part of
 	evenEvidence  = 1.0  // evidence that gives a Score of one half
-	maxTerms      = 128  // of a query, words and pairs
+	longestQuery  = 16 << 10
+	maxTerms      = 128 // of a query, words and pairs
 	maxSentences  = 16
 )
 
@@ -40,11 +41,11 @@ type term struct {
 	sources []source
 }
 
-// source is the postings of a term, each worth weight.
+// source is a list that a term finds documents in.
 type source struct {
-	weight   float64
-	synonym  float64
-	postings []posting
+	*list
+	worth float64 // of a perfect match
+	name  float64 // of a match in a name
 }
 
 func newFinder(x *Index, query string) *finder {
@@ -92,10 +93,19 @@ func (f *finder) passage(terms []*term) []float64 {
 	}
 	for slot, s := range f.score {
 		if s > 0 && f.name[slot] > 0 {
-			f.score[slot] *= 1 + nameBonus*min(1, f.name[slot]/f.x.docs[slot].nameWords)
+			f.score[slot] *= 1 + nameBonus*min(1, f.name[slot]/f.nameRarity(slot))
 		}
 	}
 	return f.score
+}
+
+// nameRarity returns how rare the words of a document's name are together.
+func (f *finder) nameRarity(slot int) float64 {
+	sum := 0.0
+	for _, l := range f.x.docs[slot].name {
+		sum += f.rarity(len(l.postings))
+	}
+	return sum
 }
 
 // add adds to every document what its best match of t is worth.
@@ -103,13 +113,13 @@ func (f *finder) add(t *term) {
 	for _, src := range t.sources {
 		for _, p := range src.postings {
 			weight := float64(p.weight)
-			worth := src.weight * weight / (weight + f.norm[p.slot])
+			worth := src.worth * weight / (weight + f.norm[p.slot])
 			if worth > f.best[p.slot] {
 				f.score[p.slot] += worth - f.best[p.slot]
 				f.best[p.slot] = worth
 			}
 			if !t.isPair {
-				f.name[p.slot] += src.synonym * float64(p.inName)
+				f.name[p.slot] += src.name * float64(p.inName)
 			}
 		}
 	}
@@ -120,23 +130,23 @@ func (f *finder) add(t *term) {
 	}
 }
 
-// hits sorts the documents that are worth something.
+// hits returns the best documents that are worth something.
 func (f *finder) hits(worth []float64, limit int) []Hit {
-	var slots []int
-	for slot, w := range worth {
-		if w > 0 {
-			slots = append(slots, slot)
-		}
-	}
-	slices.SortFunc(slots, func(a, b int) int {
+	order := func(a, b int) int {
 		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(f.x.docs[a].order, f.x.docs[b].order))
-	})
-	if limit > 0 && limit < len(slots) {
-		slots = slots[:limit]
 	}
-	hits := make([]Hit, len(slots))
+	var best []int
+	for slot, w := range worth {
+		if w == 0 || len(best) == limit && order(best[limit-1], slot) < 0 {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(best, slot, order)
+		best = slices.Insert(best, i, slot)
+		best = best[:min(limit, len(best))]
+	}
+	hits := make([]Hit, len(best))
 	asked := math.Sqrt(f.wants * f.rarity(0))
-	for i, slot := range slots {
+	for i, slot := range best {
 		evidence := worth[slot] / asked
 		hits[i] = Hit{ID: f.x.docs[slot].id, Score: evidence / (evidence + evenEvidence)}
 	}

@@ -1,6 +1,9 @@
 package rank
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // nameWeight is how much a word of a document's name counts.
 const nameWeight = 2
@@ -12,44 +15,54 @@ type posting struct {
 	weight float32 // times the term occurs, each by the weight of its field
 }
 
+// list holds the documents that have a term, in no order.
+type list struct {
+	term     string
+	postings []posting
+}
+
 // entry is a document as the index keeps it.
 type entry struct {
-	id        string
-	order     int
-	length    float64 // words, each by the weight of its field
-	nameWords float64
-	terms     map[string]posting // nil once indexed
-	keys      []string           // of terms, to find the postings again
+	id     string
+	order  int
+	length float64 // words, each by the weight of its field
+	lists  []*list // in which it has a posting
+	name   []*list // of the words of its name
+}
+
+// draft is a document that is analysed and not yet in the index.
+type draft struct {
+	id     string
+	length float64
+	name   []string
+	terms  map[string]posting
 }
 
 // analyse does the costly part of Put, which needs no lock.
-func analyse(docs []Document) []entry {
+func analyse(docs []Document) []draft {
 	a := newAnalyser()
-	entries := make([]entry, len(docs))
-	for i, d := range docs {
-		e := entry{id: d.ID, terms: map[string]posting{}}
-		e.nameWords = float64(e.add(a, d.Name, nameWeight))
-		for key, p := range e.terms {
+	drafts := make([]draft, len(docs))
+	for i, doc := range docs {
+		d := draft{id: doc.ID, terms: map[string]posting{}}
+		d.name = d.add(a, doc.Name, nameWeight)
+		for term, p := range d.terms {
 			p.inName = p.weight / nameWeight
-			e.terms[key] = p
+			d.terms[term] = p
 		}
-		for _, f := range d.Fields {
-			if f.Weight == 0 {
-				f.Weight = 1
-			}
-			e.add(a, f.Text, f.Weight)
+		for _, f := range doc.Fields {
+			d.add(a, f.Text, cmp.Or(f.Weight, 1))
 		}
-		entries[i] = e
+		drafts[i] = d
 	}
-	return entries
+	return drafts
 }
 
-// add counts the terms of text and returns the number of its words.
-func (e *entry) add(a *analyser, text string, weight float64) int {
-	count := func(key string) {
-		p := e.terms[key]
+// add counts the terms of text and returns those of its words.
+func (d *draft) add(a *analyser, text string, weight float64) []string {
+	count := func(term string) {
+		p := d.terms[term]
 		p.weight += float32(weight)
-		e.terms[key] = p
+		d.terms[term] = p
 	}
 	words := a.terms(text, nil)
 	for i, w := range words {
@@ -61,28 +74,35 @@ func (e *entry) add(a *analyser, text string, weight float64) int {
 	for _, w := range a.compounds(text) {
 		count(w)
 	}
-	e.length += weight * float64(len(words))
-	return len(words)
+	d.length += weight * float64(len(words))
+	return words
 }
 
-// put adds e, in the place of the document with the same ID if there is one.
-func (x *Index) put(e entry) {
-	e.order = x.added
-	if slot, ok := x.slots[e.id]; ok {
+// put adds d, in the place of the document with the same ID if there is one.
+func (x *Index) put(d draft) {
+	e := entry{id: d.id, order: x.added, length: d.length}
+	if slot, ok := x.slots[d.id]; ok {
 		e.order = x.docs[slot].order
-		x.remove(e.id)
+		x.remove(d.id)
 	} else {
 		x.added++
 	}
 	slot := x.freeSlot()
-	for key, p := range e.terms {
+	for term, p := range d.terms {
 		p.slot = int32(slot)
-		x.postings[key] = append(x.postings[key], p)
-		e.keys = append(e.keys, key)
+		l := x.lists[term]
+		if l == nil {
+			l = &list{term: term}
+			x.lists[term] = l
+		}
+		l.postings = append(l.postings, p)
+		e.lists = append(e.lists, l)
 	}
-	e.terms = nil
+	for _, w := range d.name {
+		e.name = append(e.name, x.lists[w])
+	}
 	x.docs[slot] = e
-	x.slots[e.id] = slot
+	x.slots[d.id] = slot
 	x.length += e.length
 }
 
@@ -101,8 +121,11 @@ func (x *Index) remove(id string) {
 	if !ok {
 		return
 	}
-	for _, key := range x.docs[slot].keys {
-		x.unpost(key, int32(slot))
+	for _, l := range x.docs[slot].lists {
+		l.remove(int32(slot))
+		if len(l.postings) == 0 {
+			delete(x.lists, l.term)
+		}
 	}
 	x.length -= x.docs[slot].length
 	x.docs[slot] = entry{}
@@ -110,16 +133,9 @@ func (x *Index) remove(id string) {
 	delete(x.slots, id)
 }
 
-// unpost takes the document at slot out of the list of key, whose order has
-// no meaning.
-func (x *Index) unpost(key string, slot int32) {
-	list := x.postings[key]
-	i := slices.IndexFunc(list, func(p posting) bool { return p.slot == slot })
-	last := len(list) - 1
-	if last == 0 {
-		delete(x.postings, key)
-		return
-	}
-	list[i] = list[last]
-	x.postings[key] = list[:last]
+func (l *list) remove(slot int32) {
+	i := slices.IndexFunc(l.postings, func(p posting) bool { return p.slot == slot })
+	last := len(l.postings) - 1
+	l.postings[i] = l.postings[last]
+	l.postings = l.postings[:last]
 }

@@ -9,7 +9,7 @@ import (
 // parse fills terms, wants and parts.
 func (f *finder) parse(query string) {
 	a := newAnalyser()
-	known := func(term string) bool { return len(f.x.postings[term]) > 0 }
+	known := func(term string) bool { return f.x.lists[term] != nil }
 	var all [][]string
 	for _, s := range sentences(query, maxSentences) {
 		if words := a.terms(s, known); len(words) > 0 {
@@ -40,28 +40,34 @@ func (f *finder) resolve(words []string) []string {
 }
 
 func (f *finder) resolveTerm(key string, isPair bool) {
-	if _, seen := f.terms[key]; seen {
+	if f.terms[key] != nil {
 		return
 	}
-	literal := f.x.postings[key]
-	t := &term{rarity: f.rarity(len(literal)), isPair: isPair}
+	t := &term{rarity: f.rarity(f.count(key)), isPair: isPair}
 	f.terms[key] = t
-	worth := 1.0
+	worth := t.rarity
 	if isPair {
-		worth = pairWeight
+		worth *= pairWeight
 	} else {
 		f.wants += t.rarity
 	}
-	t.addSource(literal, worth*t.rarity, 1)
+	f.addSource(t, key, worth, 1)
 	for _, s := range synonyms()[key] {
-		list := f.x.postings[s]
-		t.addSource(list, synonymWeight*worth*min(t.rarity, f.rarity(len(list))), synonymWeight)
+		f.addSource(t, s, min(worth, f.rarity(f.count(s))), synonymWeight)
 	}
 }
 
-func (t *term) addSource(list []posting, weight, synonym float64) {
-	if len(list) > 0 {
-		t.sources = append(t.sources, source{weight: weight, synonym: synonym, postings: list})
+// count returns the number of documents that have a term.
+func (f *finder) count(key string) int {
+	if l := f.x.lists[key]; l != nil {
+		return len(l.postings)
+	}
+	return 0
+}
+
+func (f *finder) addSource(t *term, key string, worth, share float64) {
+	if l := f.x.lists[key]; l != nil {
+		t.sources = append(t.sources, source{list: l, worth: share * worth, name: share * f.rarity(len(l.postings))})
 	}
 }
 

@@ -19,8 +19,8 @@ import "sync"
 // Field is a text of a document.
 type Field struct {
 	Text string
-	// Weight says how much a word of Text counts, where 1 is usual; the name
-	// of a document counts 2. Zero means 1.
+	// Weight says how much a word of Text counts, where 1 is usual and a word
+	// of a document's name counts 2. Zero means 1; it must not be negative.
 	Weight float64
 }
 
@@ -37,10 +37,14 @@ type Document struct {
 type Hit struct {
 	ID string
 	// Score is between 0 and 1 and can be compared between queries and
-	// indexes. It weighs the rare words that the document shares with the
-	// query against all that the query asks for, so a document does not
-	// become relevant to a long text by a few chance words. Below 0.4 the two
-	// are mostly unrelated, above 0.6 mostly related.
+	// indexes, so a threshold can keep out what is unrelated. It weighs the
+	// rare words that document and query share against all that the query
+	// asks for: a document does not become relevant to a long text by a few
+	// chance words. The more documents there are, the better is the best of
+	// unrelated ones. Measured on up to 200 documents: of the best hits for
+	// unrelated questions nine in ten were below 0.46, of the right best hits
+	// three in four were above 0.5, which is a fair threshold; on thousands of
+	// documents 0.6 was.
 	Score float64
 }
 
@@ -51,18 +55,18 @@ type Hit struct {
 // millisecond at most, and a writer changes a few lists instead of copying
 // the index.
 type Index struct {
-	mu       sync.RWMutex
-	slots    map[string]int // by document ID
-	docs     []entry        // by slot; a free slot has no terms
-	free     []int
-	postings map[string][]posting // by term
-	length   float64              // of all documents together
-	added    int                  // documents ever added
+	mu     sync.RWMutex
+	slots  map[string]int // by document ID
+	docs   []entry        // by slot; a free slot is in no list
+	free   []int
+	lists  map[string]*list // by term; none is empty
+	length float64          // of all documents together
+	added  int              // documents ever added
 }
 
 // New returns an index of docs.
 func New(docs ...Document) *Index {
-	x := &Index{slots: map[string]int{}, postings: map[string][]posting{}}
+	x := &Index{slots: map[string]int{}, lists: map[string]*list{}}
 	x.Put(docs...)
 	return x
 }
@@ -70,11 +74,11 @@ func New(docs ...Document) *Index {
 // Put adds documents. A document replaces the one with the same ID and takes
 // its place among equals.
 func (x *Index) Put(docs ...Document) {
-	entries := analyse(docs)
+	drafts := analyse(docs)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, e := range entries {
-		x.put(e)
+	for _, d := range drafts {
+		x.put(d)
 	}
 }
 
@@ -95,15 +99,15 @@ func (x *Index) Len() int {
 }
 
 // Find returns the documents that match query, best first; equals are in the
-// order in which they were added. It returns at most limit hits, or all of
-// them where limit is zero or less, and none for a query without words. Of a
-// very long query only the rarest words are used.
+// order in which they were added. It returns at most limit hits, and none where
+// limit is zero or less or the query has no words. Of a very long query only the
+// rarest words of the first 16 kB are used.
 func (x *Index) Find(query string, limit int) []Hit {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if len(x.slots) == 0 {
+	if len(x.slots) == 0 || limit <= 0 {
 		return nil
 	}
-	f := newFinder(x, query)
+	f := newFinder(x, query[:min(len(query), longestQuery)])
 	return f.hits(f.relevance(), limit)
 }

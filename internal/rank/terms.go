@@ -42,13 +42,13 @@ func (a *analyser) terms(text string, known func(term string) bool) []string {
 	before := ""
 	for _, chunk := range chunks(text) {
 		words := parts(chunk)
-		if whole := a.stem(strings.ToLower(chunk)); len(words) > 1 && known != nil && known(whole) {
-			all, before = append(all, whole), ""
+		if len(words) > 1 && known != nil && known(a.compound(chunk)) {
+			all, before = append(all, a.compound(chunk)), ""
 			continue
 		}
 		for _, w := range words {
-			if phrase := a.stem(before + w); particles[w] && len(all) > 0 && before != "" && hasSynonyms(phrase) {
-				all[len(all)-1], before = phrase, ""
+			if particles[w] && before != "" && hasSynonyms(a.stem(before+w)) {
+				all[len(all)-1], before = a.stem(before+w), ""
 				continue
 			}
 			before = ""
@@ -65,10 +65,12 @@ func (a *analyser) compounds(text string) []string {
 	all := chunks(text)
 	all = slices.DeleteFunc(all, func(c string) bool { return len(parts(c)) == 1 })
 	for i, c := range all {
-		all[i] = a.stem(strings.ToLower(c))
+		all[i] = a.compound(c)
 	}
 	return all
 }
+
+func (a *analyser) compound(chunk string) string { return a.stem(fold(chunk)) }
 
 func (a *analyser) stem(word string) string {
 	if s, ok := a.stems[word]; ok {

@@ -65,19 +65,22 @@ func chunks(text string) []string {
 	return all
 }
 
+// fold makes letters equal that differ in case only, such as the three sigmas.
+func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }
+
 // parts splits a chunk where its letters change case, as in getPDFFile, and
-// between letters and digits, and lower-cases them.
+// between letters and digits, and folds them.
 func parts(chunk string) []string {
 	runes := []rune(chunk)
 	var all []string
 	start := 0
 	for i := 1; i < len(runes); i++ {
 		if bound(runes, i) {
-			all = append(all, strings.ToLower(string(runes[start:i])))
+			all = append(all, fold(string(runes[start:i])))
 			start = i
 		}
 	}
-	return append(all, strings.ToLower(string(runes[start:])))
+	return append(all, fold(string(runes[start:])))
 }
 
 // bound reports whether a new part begins at i. Two lower-case letters must
