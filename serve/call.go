@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
@@ -33,8 +34,12 @@ func route(_ context.Context, _ any, request *mcp.CallToolRequest) {
 
 func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := request.Params.Arguments.(routed)
-	ctx = lazy.WithSession(ctx, session(ctx))
-	return result(s.surface.Caller.Call(ctx, call.name, call.args)), nil
+	ctx = lazy.WithSession(s.withProgress(ctx, request), session(ctx))
+	run := func(ctx context.Context) tools.Answer { return s.surface.Caller.Call(ctx, call.name, call.args) }
+	if server.IsModernRequest(ctx) && samples(ctx) {
+		return s.callModern(ctx, request, run)
+	}
+	return result(run(s.withSampler(ctx))), nil
 }
 
 // result carries an answer as structured content and as the same JSON in one

@@ -37,6 +37,7 @@ type Server struct {
 	surface *surface.Surface
 	log     *slog.Logger
 	metrics *metrics
+	parking lot
 }
 
 // New returns a server. It opens nothing.

@@ -13,7 +13,7 @@ const module = "github.com/toolfold/toolfold/"
 // the module but each other.
 var mayImport = map[string][]string{
 	"tools":               {},
-	"tools/":              {"tools", "engine"},
+	"tools/":              {"tools", "engine", "engine/"},
 	"tools/all":           {"tools/", "tools", "engine", "lazy"},
 	"tools/discovery":     {"tools", "lazy"},
 	"tools/tooltest":      {"tools", "consolidate", "legacy", "lazy", "migration"},
@@ -24,9 +24,11 @@ var mayImport = map[string][]string{
 	"surface":             {"tools", "consolidate", "legacy", "lazy"},
 	"doctor":              {"tools", "lazy", "surface"},
 	"docs":                {"tools", "migration", "doctor", "surface", "lazy"},
-	"storage":             {"tools/"},
+	"storage":             {"tools/", "engine/queue"},
 	"storage/storagetest": {"tools", "tools/", "storage"},
-	"serve":               {"tools", "consolidate", "legacy", "lazy", "surface"},
+	"engine":              {"tools"},
+	"engine/queue":        {"tools", "engine"},
+	"serve":               {"tools", "consolidate", "legacy", "lazy", "surface", "engine"},
 	"cmd/toolfold": {"tools", "tools/", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
 		"storage", "serve", "engine"},
 }
