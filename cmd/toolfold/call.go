@@ -31,11 +31,7 @@ func callAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := loadOptions(c)
-	if err != nil {
-		return err
-	}
-	b, err := newWorkbench(o)
+	b, err := openWorkbench(c)
 	if err != nil {
 		return err
 	}
@@ -46,7 +42,7 @@ func callAction(c *cli.Context) error {
 	}
 	if answer.Deprecated != nil {
 		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
-		fmt.Fprintf(os.Stderr, "toolfold: %s is a legacy name, now %s\n", c.Args().First(), now)
+		fmt.Fprintf(os.Stderr, "toolfold: called by a legacy name, now %s\n", now)
 	}
 	if answer.IsError() {
 		return cli.Exit("", exitFailed)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/storage"
@@ -19,6 +20,15 @@ type workbench struct {
 	*surface.Surface
 	store *storage.LazyDB
 	log   *slog.Logger
+}
+
+// openWorkbench is the workbench that a command's options ask for.
+func openWorkbench(c *cli.Context) (*workbench, error) {
+	o, err := loadOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	return newWorkbench(o)
 }
 
 // newWorkbench opens nothing: the store is opened by the first call that
