@@ -3,21 +3,23 @@
 
 // legacyTools counts the names that a family's actions had as single tools.
 const families = {
-  memory: { legacyTools: 10 },
+  memory: { legacyTools: 10, core: true },
   session: { legacyTools: 7 },
-  config: { legacyTools: 3 },
+  config: { legacyTools: 3, core: true },
   tools: { legacyTools: 7, discovery: true },
 };
 
 export const modes = ['consolidated', 'legacy'];
-export const levels = ['lazy', 'signature', 'full'];
+export const levels = ['search', 'lazy', 'signature', 'full'];
 
 /** How many tools a mode lists at a level; without one, at the mode's own. */
 export function listedTools(mode, level) {
-  if (mode === 'consolidated') return Object.keys(families).length;
   // The whole legacy list is what it always was, without discovery.
-  const whole = level === undefined || level === 'full';
-  const shown = Object.values(families).filter((family) => !(whole && family.discovery));
+  const whole = mode === 'legacy' && (level === undefined || level === 'full');
+  const shown = Object.values(families)
+    .filter((family) => !(whole && family.discovery))
+    .filter((family) => level !== 'search' || family.core || family.discovery);
+  if (mode === 'consolidated') return shown.length;
   return shown.reduce((sum, family) => sum + family.legacyTools, 0);
 }
 
