@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// body compiles the config of one step. Its shape was checked against
+// configFields.
+type body struct {
+	*compiler
+	step  string
+	at    string // of the config
+	scope scope
+	depth int
+}
+
+func (b body) missing(name string) {
+	b.fault(b.step, tools.Problem{Path: child(b.at, name), Kind: tools.ProblemMissing})
+}
+
+// textAt compiles the text of a member; an absent one is empty.
+func (b body) textAt(config map[string]any, name string) text {
+	s, _ := config[name].(string)
+	return b.text(b.step, child(b.at, name), s, b.scope)
+}
+
+// exprAt compiles the expression of a member, written with or without the
+// braces of a placeholder; nil when it is absent.
+func (b body) exprAt(config map[string]any, name string, sc scope) *expression {
+	s, ok := config[name].(string)
+	if !ok {
+		return nil
+	}
+	s = strings.TrimSpace(s)
+	if inner, wrapped := strings.CutPrefix(s, opening); wrapped && placeholderEnd(inner) == len(inner)-len(closing) {
+		s = strings.TrimSpace(inner[:len(inner)-len(closing)])
+	}
+	compiled, err := b.expression(s, sc)
+	if err != nil {
+		b.wrong(b.step, child(b.at, name), "valid expression: "+err.Error(), nil)
+	}
+	return compiled
+}
+
+func whole(config map[string]any, name string, otherwise int) int {
+	n, ok := config[name].(json.Number)
+	if !ok {
+		return otherwise
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return otherwise
+	}
+	return int(f)
+}
+
+func (b body) prompt(config map[string]any) action {
+	if _, ok := config["prompt"]; !ok {
+		b.missing("prompt")
+	}
+	p := promptAction{prompt: b.textAt(config, "prompt"), maxTokens: whole(config, "maxTokens", 0)}
+	p.provider, _ = config["provider"].(string)
+	p.model, _ = config["model"].(string)
+	if _, own := config["system"]; own {
+		p.system = new(b.textAt(config, "system"))
+	}
+	return p
+}
+
+func (b body) tool(config map[string]any) action {
+	name, ok := config["tool"].(string)
+	if !ok {
+		b.missing("tool")
+		return nil
+	}
+	b.checkTool(name, config["arguments"])
+	return toolAction{name: name, arguments: b.objectAt(config, "arguments")}
+}
+
+// checkTool refuses a tool that does not exist, and an action that it does
+// not have where that is written out.
+func (b body) checkTool(name string, arguments any) {
+	if b.tools == nil {
+		return
+	}
+	entries := b.tools.Lookup(name)
+	if len(entries) == 0 {
+		b.fault(b.step, tools.Problem{Path: child(b.at, "tool"), Kind: tools.ProblemEnum, Got: tools.Shorten(name), Suggest: b.tools.Nearest(name)})
+		return
+	}
+	object, isObject := arguments.(map[string]any)
+	if entries[0].Selector == "" || arguments != nil && !isObject {
+		return
+	}
+	var allowed []string
+	for _, e := range entries {
+		allowed = append(allowed, e.Selector)
+	}
+	path := child(b.at, "arguments/"+tools.ActionParam)
+	chosen, given := object[tools.ActionParam].(string)
+	switch {
+	case !given:
+		b.fault(b.step, tools.Problem{Path: path, Kind: tools.ProblemMissing})
+	case !strings.Contains(chosen, opening) && !slices.Contains(allowed, chosen):
+		b.fault(b.step, tools.Problem{Path: path, Kind: tools.ProblemEnum, Got: tools.Shorten(chosen), Allowed: allowed, Suggest: suggest.Nearest(chosen, allowed)})
+	}
+}
+
+func (b body) delegate(config map[string]any) action {
+	var agents []string
+	for _, name := range []string{"agentId", "targetAgent", "targetAgentId"} {
+		if id, ok := config[name].(string); ok && !slices.Contains(agents, id) {
+			agents = append(agents, id)
+		}
+	}
+	switch len(agents) {
+	case 0:
+		b.missing("agentId")
+		return nil
+	case 1:
+	default:
+		b.wrong(b.step, child(b.at, "agentId"), "single agent, not "+strings.Join(agents, " and "), nil)
+	}
+	agent := b.text(b.step, child(b.at, "agentId"), agents[0], b.scope)
+	return delegateAction{agent: agent, input: b.objectAt(config, "input")}
+}
+
+// objectAt compiles a member that is an object, or one placeholder for one.
+func (b body) objectAt(config map[string]any, name string) template {
+	value := config[name]
+	path := child(b.at, name)
+	switch v := value.(type) {
+	case nil, map[string]any:
+	case string:
+		if t := b.template(v, path); t.text != nil && len(t.text.parts) == 1 {
+			return t
+		}
+		b.fault(b.step, tools.Problem{Path: path, Kind: tools.ProblemType, Want: "object", Got: "string"})
+		return template{}
+	default:
+		b.fault(b.step, tools.Problem{Path: path, Kind: tools.ProblemType, Want: "object", Got: tools.TypeName(value)})
+		return template{}
+	}
+	return b.template(value, path)
+}
+
+// template compiles the placeholders in every text of a value.
+func (b body) template(value any, at string) template {
+	switch v := value.(type) {
+	case string:
+		if strings.Contains(v, opening) {
+			return template{text: new(b.text(b.step, at, v, b.scope))}
+		}
+	case map[string]any:
+		t := template{object: make(map[string]template, len(v))}
+		for _, name := range sorted(v) {
+			t.object[name] = b.template(v[name], child(at, escape(name)))
+		}
+		return t
+	case []any:
+		t := template{list: make([]template, len(v))}
+		for i, inner := range v {
+			t.list[i] = b.template(inner, child(at, strconv.Itoa(i)))
+		}
+		return t
+	}
+	return template{literal: value}
+}
+
+func sorted(object map[string]any) []string {
+	names := make([]string, 0, len(object))
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// escape writes a name the way JSON pointers have it.
+func escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+func (b body) conditional(config map[string]any) action {
+	condition := b.exprAt(config, "condition", b.scope)
+	if config["condition"] == nil {
+		b.missing("condition")
+	}
+	if config["then"] == nil && config["else"] == nil {
+		b.missing("then")
+	}
+	return conditionalAction{
+		condition: condition,
+		yes:       b.stepsAt(config, "then", b.scope, inOrder),
+		no:        b.stepsAt(config, "else", b.scope, inOrder),
+	}
+}
+
+func (b body) parallel(config map[string]any) action {
+	b.needSteps(config)
+	l := b.stepsAt(config, "steps", b.scope, atOnce)
+	if l == nil {
+		return nil
+	}
+	l.limit = whole(config, "maxConcurrency", levelConcurrency)
+	return parallelAction{l}
+}
+
+func (b body) loop(config map[string]any) action {
+	if config["items"] == nil && config["while"] == nil && config["until"] == nil {
+		b.fault(b.step, tools.Problem{Path: child(b.at, "items"), Kind: tools.ProblemMissing})
+	}
+	inner := b.scope.naming(indexName, previousName)
+	if config["items"] != nil {
+		inner = inner.naming(itemName)
+	}
+	as, named := config["as"].(string)
+	if named {
+		b.checkName(as, config["items"] != nil)
+		inner = inner.naming(as)
+	}
+	b.needSteps(config)
+	l := b.stepsAt(config, "steps", inner, inOrder)
+	ids := l.ids()
+	return loopAction{
+		items: b.items(config), as: as, limit: whole(config, "maxIterations", 100), body: l,
+		while: b.exprAt(config, "while", inner.with(ids...)),
+		until: b.exprAt(config, "until", inner.with(ids...)),
+	}
+}
+
+// checkName refuses a name for items that expressions cannot use.
+func (b body) checkName(as string, items bool) {
+	taken := slices.Contains(b.scope.names, as) || slices.Contains([]string{stepsName, itemName, indexName, previousName, agentName, meterName}, as)
+	switch {
+	case !items:
+		b.wrong(b.step, child(b.at, "as"), "name for an item of items, which are missing", as)
+	case taken || !isName(as):
+		b.wrong(b.step, child(b.at, "as"), "plain name that nothing else has", tools.Shorten(as))
+	}
+}
+
+// items compiles what a loop goes over: a list as it is written, or an
+// expression; nil when there is none.
+func (b body) items(config map[string]any) *template {
+	switch v := config["items"].(type) {
+	case nil:
+		return nil
+	case []any:
+		return new(b.template(plain(v), child(b.at, "items")))
+	case string:
+		compiled := b.exprAt(config, "items", b.scope)
+		return &template{text: &text{parts: []part{{expr: compiled, source: v}}}}
+	}
+	b.fault(b.step, tools.Problem{Path: child(b.at, "items"), Kind: tools.ProblemType, Want: "array", Got: tools.TypeName(config["items"])})
+	return nil
+}
+
+func (b body) needSteps(config map[string]any) {
+	if list, _ := config["steps"].([]any); len(list) == 0 {
+		b.missing("steps")
+	}
+}
+
+// stepsAt compiles a nested list of steps; nil when it is absent or cannot be
+// read.
+func (b body) stepsAt(config map[string]any, name string, sc scope, usual arrangement) *list {
+	if config[name] == nil {
+		return nil
+	}
+	at := child(b.at, name)
+	steps, faults := ParseSteps(ordered.MustJSON(config[name]), at)
+	if len(faults) > 0 {
+		b.faults = append(b.faults, faults...)
+		return nil
+	}
+	b.collect(steps)
+	if b.count > MaxSteps {
+		return nil // one fault says so
+	}
+	return b.list(steps, at, sc, b.depth+1, usual)
+}
+
+// ids lists the steps of a list; none of a nil list.
+func (l *list) ids() []string {
+	if l == nil {
+		return nil
+	}
+	ids := make([]string, len(l.nodes))
+	for i, n := range l.nodes {
+		ids[i] = n.id
+	}
+	return ids
+}
