@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"context"
+	"database/sql"
 	"strconv"
 	"strings"
 
@@ -23,6 +25,18 @@ type dialect struct {
 	// again tells whether a transaction failed only because of another one
 	// that ran at the same time.
 	again func(error) bool
+
+	// clock is the time of the database, in microseconds since 1970. It is
+	// one for all processes, whatever their own clocks say.
+	clock string
+
+	// share and lock, after a query, keep its rows from being changed by
+	// others while the transaction lasts. They are empty where a transaction
+	// that writes is alone.
+	share, lock string
+
+	// migrateQueue brings the tables of the durable queue up to date.
+	migrateQueue func(context.Context, *sql.DB) error
 
 	// memoryMatches selects the id of each memory entry that matches what
 	// matchText returns, its parameter.

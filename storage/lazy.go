@@ -11,6 +11,8 @@ import (
 type LazyDB struct {
 	url string
 
+	opened chan struct{} // closed once the store is open
+
 	mu     sync.Mutex
 	db     *DB
 	closed bool
@@ -18,8 +20,11 @@ type LazyDB struct {
 
 // Lazy returns the store at a URL without looking at it, see [Open].
 func Lazy(url string) *LazyDB {
-	return &LazyDB{url: url}
+	return &LazyDB{url: url, opened: make(chan struct{})}
 }
+
+// Opened is closed once somebody has opened the store.
+func (l *LazyDB) Opened() <-chan struct{} { return l.opened }
 
 // Open opens the store, or returns the one that is open. An error is not
 // kept: the next call tries again.
@@ -37,6 +42,7 @@ func (l *LazyDB) Open(ctx context.Context) (*DB, error) {
 		return nil, err
 	}
 	l.db = db
+	close(l.opened)
 	return db, nil
 }
 

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
@@ -26,6 +28,11 @@ var postgresDialect = dialect{
 		var told *pgconn.PgError
 		return errors.As(err, &told) && (told.Code == deadlock || told.Code == serialization)
 	},
+
+	clock:        `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+	share:        ` FOR SHARE`,
+	lock:         ` FOR UPDATE`,
+	migrateQueue: queue.MigratePostgres,
 
 	memoryMatches: `SELECT id FROM memory WHERE lexemes @@ ?::tsquery`,
 	matchText: func(m memory.Match) string {
@@ -55,6 +62,7 @@ func openPostgres(ctx context.Context, address string) (*DB, error) {
 	pool.SetMaxOpenConns(max(8, 2*runtime.GOMAXPROCS(0)))
 	pool.SetMaxIdleConns(4)
 	db := newDB(postgresDialect, pool, pool)
+	db.river = sync.OnceValues(func() (*queue.Jobs, error) { return queue.OnPostgres(pool, config) })
 	if err := preparePostgres(ctx, db); err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}

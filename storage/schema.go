@@ -34,6 +34,14 @@ func upgrade(ctx context.Context, pool *sql.DB, d dialect) error {
 	if current > latest {
 		return fmt.Errorf("the database has schema step %d and this toolfold knows %d: use a newer toolfold", current, latest)
 	}
+	if current == latest {
+		return nil
+	}
+	// The queue's own tables come first: a step that changes them is any step,
+	// even an empty one, and one that was interrupted is taken again.
+	if err := d.migrateQueue(ctx, pool); err != nil {
+		return fmt.Errorf("upgrading schema: %w", err)
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("upgrading schema: %w", err)
 	}

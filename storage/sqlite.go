@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
 	"github.com/rogpeppe/go-internal/lockedfile"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
@@ -25,6 +27,9 @@ var sqliteDialect = dialect{
 	// A writer holds the lock from its first statement on and others wait
 	// for it, so no transaction fails because of another.
 	again: func(error) bool { return false },
+
+	clock:        `CAST(unixepoch('subsec') * 1000000 AS INTEGER)`,
+	migrateQueue: queue.MigrateSQLite,
 
 	memoryMatches: `SELECT rowid AS id FROM memory_index WHERE memory_index MATCH ?`,
 	matchText: func(m memory.Match) string {
@@ -68,10 +73,16 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(err, write.Close())
 	}
 	db := newDB(sqliteDialect, write, read)
+	db.river = onSQLite(write)
 	if err := prepareSQLite(ctx, db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// onSQLite prepares the durable queue when it is first used.
+func onSQLite(pool *sql.DB) func() (*queue.Jobs, error) {
+	return sync.OnceValues(func() (*queue.Jobs, error) { return queue.OnSQLite(pool) })
 }
 
 // createPrivate makes the file readable for its owner only. A file that
@@ -134,6 +145,7 @@ func openMemory(ctx context.Context) (*DB, error) {
 		return nil, errors.Join(err, conn.Close(), keep.Close())
 	}
 	db := newDB(sqliteDialect, pool, pool)
+	db.river = onSQLite(pool)
 	db.release = func() error { return errors.Join(conn.Close(), keep.Close()) }
 	if err := upgrade(ctx, db.write, db.dialect); err != nil {
 		return nil, errors.Join(err, db.Close())

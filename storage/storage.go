@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
@@ -34,6 +35,9 @@ type DB struct {
 
 	// writes and reads run single statements on them.
 	writes, reads tx
+
+	// river makes the durable queue, on first use.
+	river func() (*queue.Jobs, error)
 
 	// release lets go of what belongs to the store besides its connections.
 	// Nil when there is nothing.

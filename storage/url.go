@@ -34,6 +34,20 @@ func CheckURL(text string) error {
 	return err
 }
 
+// MayHold tells whether the store at a URL may hold something from before:
+// a file that is there, or a server, which only opening it would tell.
+func MayHold(url string) bool {
+	at, err := parseURL(url)
+	if err != nil || at.kind == kindMemory {
+		return false
+	}
+	if at.kind == kindPostgres {
+		return true
+	}
+	_, err = os.Stat(at.path)
+	return err == nil
+}
+
 // parseURL reads a store URL. Its errors quote nothing but the scheme: the
 // rest may hold a password.
 func parseURL(text string) (location, error) {

@@ -30,7 +30,7 @@ type durability struct {
 // Exercise tests the stores of every family. open returns an empty store,
 // which Exercise closes.
 func Exercise(t *testing.T, open func(t *testing.T) *storage.DB) {
-	for _, b := range slices.Concat(memoryBehaviours, sessionBehaviours, abilityBehaviours) {
+	for _, b := range slices.Concat(memoryBehaviours, sessionBehaviours, agentBehaviours, abilityBehaviours, taskBehaviours) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
@@ -43,7 +43,7 @@ func Exercise(t *testing.T, open func(t *testing.T) *storage.DB) {
 // ExerciseDurable tests what concerns several openings of one store. fresh
 // returns the URL of a store that does not exist yet.
 func ExerciseDurable(t *testing.T, fresh func(t *testing.T) string) {
-	for _, d := range slices.Concat(openings, memoryDurabilities, sessionDurabilities, abilityDurabilities) {
+	for _, d := range slices.Concat(openings, memoryDurabilities, sessionDurabilities, agentDurabilities, abilityDurabilities) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			d.test(t, fresh(t))

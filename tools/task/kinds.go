@@ -1,0 +1,63 @@
+package task
+
+import (
+	"github.com/toolfold/toolfold/engine/queue"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// The types of a task. The legacy tool had them as labels without effect.
+const (
+	Sequential = "sequential" // runs once
+	Retry      = "retry"      // tries several times
+	Timeout    = "timeout"    // has to have a time limit
+	Wait       = "wait"       // runs nothing
+	Other      = "other"      // runs once
+)
+
+var kinds = []string{Sequential, "parallel", "conditional", "loop", Retry, Timeout, Wait, "callback", Other}
+
+// refusals say what to do in place of a type that a single task cannot have.
+var refusals = map[string]string{
+	"parallel":    "tasks of a queue run side by side anyway: submit several, or run a workflow with a parallel step",
+	"conditional": "run a workflow or an agent with a conditional step",
+	"loop":        "run a workflow or an agent with a loop step",
+	"callback":    "submit the callback as a task that has this one in its dependencies",
+}
+
+// retryAttempts is how often a task of type retry is tried when nothing else
+// is said.
+const retryAttempts = 3
+
+// applyKind checks what the type asks for and fills in what it stands for.
+func applyKind(in SubmitIn, t *queue.Task) error {
+	if hint, refused := refusals[in.Type]; refused {
+		return tools.Errorf(tools.InvalidInput, "a task cannot be of type %s", in.Type).WithHint("%s", hint)
+	}
+	t.MaxAttempts = max(1, in.MaxAttempts)
+	switch in.Type {
+	case Retry:
+		if in.MaxAttempts == 0 {
+			t.MaxAttempts = retryAttempts
+		}
+	case Timeout:
+		if in.TimeoutMs == 0 {
+			return tools.Errorf(tools.InvalidInput, "type timeout needs timeoutMs").
+				WithHint("add timeoutMs, the longest one attempt may take; any type may have it")
+		}
+	case Wait:
+		return checkWait(in)
+	}
+	return nil
+}
+
+func checkWait(in SubmitIn) error {
+	if _, call := queue.ParseCall(in.Input); call || in.AgentID != "" {
+		return tools.Errorf(tools.InvalidInput, "type wait runs nothing, so it takes no agentId and no input.tool").
+			WithHint("leave the type out to run them")
+	}
+	if len(in.Dependencies) == 0 && in.ScheduledAt.IsZero() {
+		return tools.Errorf(tools.InvalidInput, "type wait has nothing to wait for").
+			WithHint("add dependencies or scheduledAt")
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// Package task declares the task tool: work that is done later, by whichever
+// process works the queue, and outlives the one that asked for it.
+package task
+
+import (
+	"github.com/toolfold/toolfold/engine/queue"
+	"github.com/toolfold/toolfold/tools"
+)
+
+var (
+	taskID      = tools.UUID("taskId", "Task ID.")
+	name        = tools.String{Name: "name", Doc: "Title.", MaxLen: 200}
+	description = tools.String{Name: "description", Doc: "Details.", MaxLen: 2000}
+	agentID     = tools.String{Name: "agentId", Doc: "Agent that runs it."}
+	input       = tools.Object{Name: "input", Doc: "For the agent, or {tool, arguments} to run an action.", Unclear: true}
+	priority    = tools.String{Name: "priority", Doc: "How urgent.", Enum: queue.Priorities()}
+	queueID     = tools.String{Name: "queueId", Doc: "ID or name of a queue."}
+	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(maxItems(50))
+	tags        = tools.Strings("tags", "Labels.")
+	kind        = tools.String{Name: "type", Doc: "How it runs.", Enum: kinds}
+	scheduledAt = tools.Time("scheduledAt", "Not before this time.")
+	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt.", Min: 1, Max: 86_400_000}
+	maxAttempts = tools.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
+	status      = tools.String{Name: "status", Doc: "State of the task.", Enum: queue.States()}
+	limit       = tools.Int{Name: "limit", Doc: "Most tasks to return.", Min: 1, Max: 100}
+	cursor      = tools.String{Name: "cursor", Doc: "nextCursor of the page before."}
+	force       = tools.Bool{Name: "force", Doc: "Do not wait for it to stop."}
+	reason      = tools.String{Name: "reason", Doc: "Why.", MaxLen: 500}
+	reset       = tools.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
+
+	position    = tools.Int{Name: "position", Doc: "Place in its queue's line, 1 is next; 0 when not in line."}
+	attempt     = tools.Int{Name: "attempt", Doc: "Present or last attempt."}
+	output      = tools.Any{Name: "output", Doc: "What the run answered."}
+	failure     = tools.String{Name: "error", Doc: "Why the last attempt failed, or why it was cancelled."}
+	submittedAt = tools.Time("submittedAt", "When it was accepted.")
+	createdAt   = tools.Time("createdAt", "When it was accepted.")
+	startedAt   = tools.Time("startedAt", "When it last started.")
+	completedAt = tools.Time("completedAt", "When it ended, however.")
+	cancelledAt = tools.Time("cancelledAt", "When it was cancelled.")
+	retriedAt   = tools.Time("retriedAt", "When it was started anew.")
+	total       = tools.Int{Name: "total", Doc: "Tasks that match, on all pages."}
+	hasMore     = tools.Bool{Name: "hasMore", Doc: "Whether more follow."}
+	nextCursor  = tools.String{Name: "nextCursor", Doc: "Pass as cursor for the next page; absent on the last."}
+
+	record = tools.Fields{
+		taskID, queueID, name, description, kind, priority, status, agentID, input, output, depends, tags,
+		attempt, maxAttempts, timeout, failure, scheduledAt, startedAt, completedAt, createdAt,
+	}
+	tasks = tools.List{Name: "tasks", Doc: "Newest first.", Of: tools.Object{
+		Required: tools.Fields{taskID, queueID, name, kind, priority, status, depends, tags, attempt, maxAttempts, createdAt},
+		Optional: tools.Fields{description, agentID, input, output, timeout, failure, scheduledAt, startedAt, completedAt},
+	}}
+)
+
+func maxItems(n int) tools.Refinement {
+	return func(p *tools.Param) { p.MaxItems = n }
+}
+
+// Family declares the task tool.
+var Family = tools.Family[*Service]{
+	Name: "task", Summary: "Durable work queue", Category: tools.Tasks, Tier: tools.Core,
+	Doc: "Tasks run in any process that works the queue. A task whose process dies is run again by another, so what it does should bear repeating.",
+	Actions: []tools.Action[*Service]{{
+		Name:    "submit",
+		Legacy:  tools.Was("task_submit"),
+		Summary: "Queue up work: run an agent or an action in the background, durably.",
+		Doc: "type retry tries 3 times; timeout needs timeoutMs; wait runs nothing and completes when dependencies and scheduledAt let it; " +
+			"parallel, conditional, loop and callback are refused.",
+		Changed: "Tasks are run. Needs agentId, input.tool or type wait. Dependencies are checked and waited for. Without priority, the queue's counts. " +
+			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
+		Required: tools.Fields{name},
+		Optional: tools.Fields{
+			description, agentID, input, priority, queueID, depends, tags.With(maxItems(20)),
+			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()),
+		},
+		Returns: tools.Fields{taskID, queueID, status, position, submittedAt},
+		Effect:  tools.Adds,
+		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {"ok": true}}}}`,
+		Related: []string{"task.status", "task.cancel"},
+		Run:     tools.Method((*Service).Submit),
+	}, {
+		Name:     "status",
+		Legacy:   tools.Was("task_status"),
+		Summary:  "Show a background job: is it finished, its output, why did it fail.",
+		Required: tools.Fields{taskID},
+		Returns:  record,
+		Effect:   tools.Reads,
+		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
+		Related:  []string{"task.list"},
+		Run:      tools.Method((*Service).Status),
+	}, {
+		Name:    "list",
+		Legacy:  tools.Was("task_list"),
+		Summary: "List tasks: running, pending, failed jobs, newest first.",
+		Doc:     "Filters combine; of several values any will do.",
+		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on.",
+		Optional: tools.Fields{
+			queueID, agentID, status.With(tools.Many()), priority.With(tools.Many()), tags,
+			limit.With(tools.Default(50)), cursor.With(tools.Added()),
+		},
+		Returns: tools.Fields{tasks, total, hasMore, nextCursor},
+		Effect:  tools.Reads,
+		Example: `{"status": ["queued", "running"], "limit": 10}`,
+		Related: []string{"task.status"},
+		Run:     tools.Method((*Service).List),
+	}, {
+		Name:     "cancel",
+		Legacy:   tools.Was("task_cancel"),
+		Summary:  "Stop a task that has not ended.",
+		Doc:      "Waits up to 20 s for a running task to stop. Tasks that depend on it fail.",
+		Changed:  "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
+		Required: tools.Fields{taskID},
+		Optional: tools.Fields{force.With(tools.Default(false)), reason},
+		Returns:  tools.Fields{taskID, status, reason, cancelledAt},
+		Effect:   tools.Sets,
+		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
+		Related:  []string{"task.retry", "task.status"},
+		Run:      tools.Method((*Service).Cancel),
+	}, {
+		Name:     "retry",
+		Legacy:   tools.Was("task_retry"),
+		Summary:  "Run a failed, cancelled or timed-out job again.",
+		Doc:      "Ignores scheduledAt. Retry failed dependencies first.",
+		Required: tools.Fields{taskID},
+		Optional: tools.Fields{reset.With(tools.Default(false))},
+		Returns:  tools.Fields{taskID, status, attempt, retriedAt},
+		Effect:   tools.Sets,
+		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
+		Related:  []string{"task.status"},
+		Run:      tools.Method((*Service).Retry),
+	}},
+}

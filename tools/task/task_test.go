@@ -1,0 +1,294 @@
+package task_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/engine/queue"
+	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/tools"
+	family "github.com/toolfold/toolfold/tools/queue"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+
+// catalogue is a caller that knows memory and one agent of each kind.
+type catalogue struct{}
+
+func (catalogue) Call(_ context.Context, name string, args json.RawMessage) tools.Answer {
+	switch {
+	case name != "agent.get":
+		return tools.Fail(tools.UnknownName(name))
+	case strings.Contains(string(args), `"planner"`):
+		return tools.Answer{Content: json.RawMessage(`{"agentId":"planner","enabled":true}`)}
+	case strings.Contains(string(args), `"retired"`):
+		return tools.Answer{Content: json.RawMessage(`{"agentId":"retired","enabled":false}`)}
+	}
+	return tools.Fail(tools.Errorf("AGENT_NOT_FOUND", "there is no such agent"))
+}
+
+func (catalogue) Lookup(name string) []*tools.Entry {
+	switch name {
+	case "memory.store":
+		return []*tools.Entry{{Tool: name}}
+	case "memory":
+		return []*tools.Entry{{Tool: name, Selector: "store"}, {Tool: name, Selector: "get"}}
+	}
+	return nil
+}
+
+func (catalogue) Nearest(string) string { return "memory.store" }
+
+// bench is a service on a store in memory, with a clock that goes on by a
+// second at each look.
+type bench struct {
+	*testing.T
+	*task.Service
+	db *storage.DB
+}
+
+func newBench(t *testing.T) bench {
+	t.Parallel()
+	db, err := storage.Open(t.Context(), "memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	ids, now := 0, noon
+	s := task.New(task.Options{
+		Store: db.Task(), Caller: catalogue{}, CancelWait: time.Millisecond,
+		Now:   func() time.Time { now = now.Add(time.Second); return now },
+		NewID: func() string { ids++; return id(ids) },
+	})
+	return bench{t, s, db}
+}
+
+func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
+
+// storing is a task that can run.
+func storing() task.SubmitIn {
+	return task.SubmitIn{Name: "n", Type: task.Sequential, Input: json.RawMessage(`{"tool":"memory.store","arguments":{}}`)}
+}
+
+func (b bench) submit(in task.SubmitIn) task.SubmitOut {
+	b.Helper()
+	out, err := b.Submit(b.Context(), in)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+// start has a worker claim a task.
+func (b bench) start(n int) queue.Ticket {
+	b.Helper()
+	ledger, err := b.db.Ledger()
+	if err != nil {
+		b.Fatal(err)
+	}
+	ticket := queue.Ticket{TaskID: id(n), Turn: 1}
+	enter := ledger.Enter(b.Context(), "w", time.Hour)
+	_, claim, err := ledger.Start(b.Context(), ticket, "w", noon)
+	if enter != nil || err != nil || claim != queue.Claimed {
+		b.Fatal(enter, claim, err)
+	}
+	return ticket
+}
+
+func (b bench) finish(t queue.Ticket, status string) {
+	b.Helper()
+	ledger, err := b.db.Ledger()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if ok, err := ledger.Finish(b.Context(), queue.Ending{Ticket: t, Status: status, EndedAt: noon}); !ok || err != nil {
+		b.Fatal(ok, err)
+	}
+}
+
+// refused wants a call to have failed with a code and words.
+func refused(t *testing.T, err error, code, words string) {
+	t.Helper()
+	var told *tools.Error
+	if !errors.As(err, &told) || told.Code != code {
+		t.Fatalf("%v, want %s", err, code)
+	}
+	if !strings.Contains(told.Message+" "+told.Hint, words) {
+		t.Errorf("%s (%s) does not say %q", told.Message, told.Hint, words)
+	}
+}
+
+func TestSubmitRefuses(t *testing.T) {
+	b := newBench(t)
+	b.submit(storing())
+	b.finish(b.start(1), queue.Failed)
+	for name, test := range map[string]struct {
+		change      func(*task.SubmitIn)
+		code, words string
+	}{
+		"nothing to run":      {func(in *task.SubmitIn) { in.Input = nil }, tools.InvalidInput, "agentId"},
+		"input without tool":  {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"x":1}`) }, tools.InvalidInput, `"tool": NAME`},
+		"unknown tool":        {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"tool":"memory.stoer"}`) }, tools.UnknownTool, "memory.store"},
+		"family alone":        {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"tool":"memory"}`) }, tools.InvalidAction, "store, get"},
+		"unknown agent":       {func(in *task.SubmitIn) { in.AgentID = "nobody" }, "AGENT_NOT_FOUND", "no such agent"},
+		"disabled agent":      {func(in *task.SubmitIn) { in.AgentID = "retired" }, "AGENT_PERMISSION_DENIED", "disabled"},
+		"unknown queue":       {func(in *task.SubmitIn) { in.QueueID = "nowhere" }, task.QueueNotFound, "queue.list"},
+		"unknown dependency":  {func(in *task.SubmitIn) { in.Dependencies = []string{id(77)} }, tools.InvalidInput, id(77)},
+		"not even an id":      {func(in *task.SubmitIn) { in.Dependencies = []string{"the other"} }, tools.InvalidInput, "the other"},
+		"failed dependency":   {func(in *task.SubmitIn) { in.Dependencies = []string{id(1)} }, task.InvalidState, "retry it first"},
+		"parallel":            {func(in *task.SubmitIn) { in.Type = "parallel" }, tools.InvalidInput, "submit several"},
+		"conditional":         {func(in *task.SubmitIn) { in.Type = "conditional" }, tools.InvalidInput, "conditional step"},
+		"loop":                {func(in *task.SubmitIn) { in.Type = "loop" }, tools.InvalidInput, "loop step"},
+		"callback":            {func(in *task.SubmitIn) { in.Type = "callback" }, tools.InvalidInput, "dependencies"},
+		"timeout without one": {func(in *task.SubmitIn) { in.Type = task.Timeout }, tools.InvalidInput, "timeoutMs"},
+		"wait with a tool":    {func(in *task.SubmitIn) { in.Type = task.Wait }, tools.InvalidInput, "runs nothing"},
+		"wait for nothing":    {func(in *task.SubmitIn) { in.Type, in.Input = task.Wait, nil }, tools.InvalidInput, "scheduledAt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := storing()
+			test.change(&in)
+			_, err := b.Submit(t.Context(), in)
+			refused(t, err, test.code, test.words)
+		})
+	}
+	if out, err := b.List(t.Context(), task.ListIn{Limit: 5}); err != nil || out.Total != 1 {
+		t.Errorf("%d tasks, %v: what is refused leaves nothing behind", out.Total, err)
+	}
+}
+
+func TestSubmitKeepsEverything(t *testing.T) {
+	b := newBench(t)
+	b.submit(storing())
+	full := task.SubmitIn{
+		Name: "full", Description: "d", AgentID: "planner", Priority: queue.Low, QueueID: "default",
+		Dependencies: []string{strings.ToUpper(id(1)), id(1)}, Tags: []string{"a", "a", "b"}, Type: task.Other,
+		ScheduledAt: noon.Add(time.Hour), TimeoutMs: 5, MaxAttempts: 2,
+	}
+	want := task.SubmitOut{TaskID: id(2), QueueID: queue.Default, Status: queue.Pending, SubmittedAt: noon.Add(3 * time.Second)}
+	if diff := cmp.Diff(want, b.submit(full)); diff != "" {
+		t.Errorf("answer (-want +got)\n%s", diff)
+	}
+	got, err := b.Status(t.Context(), task.StatusIn{TaskID: id(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := task.Record{
+		TaskID: id(2), QueueID: queue.Default, Name: "full", Description: "d", AgentID: "planner", Input: json.RawMessage(`{}`),
+		Priority: queue.Low, Type: task.Other, Status: queue.Pending, Dependencies: []string{id(1)}, Tags: []string{"a", "b"},
+		Attempt: 1, MaxAttempts: 2, TimeoutMs: 5, ScheduledAt: new(noon.Add(time.Hour)), CreatedAt: noon.Add(3 * time.Second),
+	}
+	if diff := cmp.Diff(record, got); diff != "" {
+		t.Errorf("record (-want +got)\n%s", diff)
+	}
+}
+
+// A queue's priority counts where the task has none.
+func TestDefaultPriority(t *testing.T) {
+	b := newBench(t)
+	queues := family.New(b.db.Queue(), time.Now, func() string { return id(50) })
+	if _, err := queues.Create(t.Context(), family.CreateIn{Name: "calm", MaxConcurrency: 1, DefaultPriority: queue.Background}); err != nil {
+		t.Fatal(err)
+	}
+	in := storing()
+	b.submit(in)
+	in.QueueID = "calm"
+	b.submit(in)
+	in.Priority = queue.Critical
+	b.submit(in)
+	for n, want := range []string{queue.Medium, queue.Background, queue.Critical} {
+		if got, err := b.Status(t.Context(), task.StatusIn{TaskID: id(n + 1)}); err != nil || got.Priority != want {
+			t.Errorf("task %d has priority %s, want %s (%v)", n+1, got.Priority, want, err)
+		}
+	}
+}
+
+func TestListPages(t *testing.T) {
+	b := newBench(t)
+	for range 4 {
+		b.submit(storing())
+	}
+	var got []string
+	in := task.ListIn{Limit: 2}
+	for page := 1; ; page++ {
+		out, err := b.List(t.Context(), in)
+		if err != nil || out.Total != 4 {
+			t.Fatal(out.Total, err)
+		}
+		for _, r := range out.Tasks {
+			got = append(got, r.TaskID)
+		}
+		if out.HasMore != (page < 2) || out.HasMore != (out.NextCursor != "") {
+			t.Fatalf("page %d: hasMore %v, cursor %q", page, out.HasMore, out.NextCursor)
+		}
+		if in.Cursor = out.NextCursor; !out.HasMore {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{id(4), id(3), id(2), id(1)}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	_, err := b.List(t.Context(), task.ListIn{Limit: 2, Cursor: "nonsense"})
+	var told *tools.Error
+	if !errors.As(err, &told) || len(told.Problems) != 1 || told.Problems[0].Path != "/cursor" {
+		t.Errorf("a wrong cursor: %v", err)
+	}
+	_, err = b.List(t.Context(), task.ListIn{Limit: 2, QueueID: "nowhere"})
+	refused(t, err, task.QueueNotFound, "nowhere")
+}
+
+func TestCancelAndRetryRefuse(t *testing.T) {
+	b := newBench(t)
+	for range 2 {
+		b.submit(storing())
+	}
+	ctx := t.Context()
+	_, err := b.Cancel(ctx, task.CancelIn{TaskID: id(9)})
+	refused(t, err, task.NotFound, "task.list")
+	_, err = b.Retry(ctx, task.RetryIn{TaskID: id(9)})
+	refused(t, err, task.NotFound, "task.list")
+	_, err = b.Status(ctx, task.StatusIn{TaskID: id(9)})
+	refused(t, err, task.NotFound, "task.list")
+	_, err = b.Retry(ctx, task.RetryIn{TaskID: id(1)})
+	refused(t, err, task.InvalidState, "queued")
+
+	ticket := b.start(1)
+	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(1)}) // there is no worker that would stop it
+	refused(t, err, task.CancelFailed, "force")
+	b.finish(ticket, queue.Completed)
+	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(1), Force: true})
+	refused(t, err, task.InvalidState, "completed")
+	_, err = b.Retry(ctx, task.RetryIn{TaskID: id(1)})
+	refused(t, err, task.InvalidState, "completed")
+	b.finish(b.start(2), queue.TimedOut)
+	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(2)})
+	refused(t, err, task.InvalidState, "timeout")
+}
+
+func TestCancelAndRetry(t *testing.T) {
+	b := newBench(t)
+	b.submit(storing())
+	out, err := b.Cancel(t.Context(), task.CancelIn{TaskID: strings.ToUpper(id(1))})
+	if err != nil || out.Reason != "cancelled by request" || out.TaskID != id(1) {
+		t.Fatal(out, err)
+	}
+	for _, test := range []struct {
+		reset   bool
+		attempt int
+	}{{false, 2}, {false, 3}, {true, 1}} {
+		got, err := b.Retry(t.Context(), task.RetryIn{TaskID: id(1), ResetAttempts: test.reset})
+		if err != nil || got.Attempt != test.attempt || got.Status != queue.Queued {
+			t.Fatalf("%v, %v, want attempt %d", got, err, test.attempt)
+		}
+		if _, err := b.Cancel(t.Context(), task.CancelIn{TaskID: id(1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
