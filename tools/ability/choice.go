@@ -1,0 +1,130 @@
+package ability
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// maxLeftOut is how many abilities a result names that are not in.
+const maxLeftOut = 20
+
+// Why an ability that fits is not in.
+const (
+	tooMany = "maxAbilities"
+	tooLong = "maxTokens"
+)
+
+// choice puts a result together: it is offered abilities, best first, and
+// takes those that go together and have room.
+type choice struct {
+	in      InjectIn
+	library library
+	shelf   *shelf
+
+	// groups are what was taken: each ability after those it requires and
+	// that were not in before.
+	groups  [][]Ability
+	taken   map[string]bool
+	tokens  int             // of the texts apart, with what stands between them
+	leftOut []LeftOut       // each ability once; some may have come in after all
+	named   map[string]bool // those in leftOut
+}
+
+func newChoice(s *shelf, l library, in InjectIn) *choice {
+	return &choice{in: in, library: l, shelf: s, taken: map[string]bool{}, named: map[string]bool{}}
+}
+
+// offer takes an ability with all that it requires, or nothing of it. What it
+// requires and cannot be had is named and does not hold it up.
+func (c *choice) offer(ctx context.Context, id string) error {
+	if c.taken[id] || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	g := group{choice: c, seen: map[string]bool{}}
+	g.collect(id)
+	why := c.clash(id, g.members)
+	if why == "" && len(c.taken)+len(g.members) > c.in.MaxAbilities {
+		why = tooMany
+	}
+	if why != "" {
+		c.leave(id, why)
+		return nil
+	}
+	cost, err := c.cost(g.members)
+	if err != nil {
+		return fmt.Errorf("counting tokens of %s: %w", id, err)
+	}
+	if c.tokens+cost > c.in.MaxTokens {
+		c.leave(id, tooLong)
+		return nil
+	}
+	c.take(g, cost)
+	return nil
+}
+
+func (c *choice) take(g group, cost int) {
+	c.groups = append(c.groups, g.members)
+	c.tokens += cost
+	for _, a := range g.members {
+		c.taken[a.ID] = true
+	}
+	for _, l := range g.unmet {
+		c.leave(l.AbilityID, l.Reason)
+	}
+}
+
+// leave notes why an ability is not in, the first reason of each.
+func (c *choice) leave(id, reason string) {
+	if !c.named[id] {
+		c.named[id] = true
+		c.leftOut = append(c.leftOut, LeftOut{AbilityID: id, Reason: reason})
+	}
+}
+
+// clash says with what an ability or something it requires conflicts: with
+// what is in, which is better, or within itself.
+func (c *choice) clash(id string, members []Ability) string {
+	for i, a := range members {
+		before := append(slices.Concat(c.groups...), members[:i]...)
+		for _, b := range before {
+			if !a.conflictsWith(b) {
+				continue
+			}
+			if a.ID == id {
+				return "conflicts with " + b.ID
+			}
+			return fmt.Sprintf("requires %s, which conflicts with %s", a.ID, b.ID)
+		}
+	}
+	return ""
+}
+
+// conflictsWith holds both ways, whichever of the two says so.
+func (a Ability) conflictsWith(b Ability) bool {
+	return slices.Contains(a.Conflicts, b.ID) || slices.Contains(b.Conflicts, a.ID)
+}
+
+// group is an ability and what it requires, directly and indirectly.
+type group struct {
+	choice  *choice
+	members []Ability // required ones first
+	unmet   []LeftOut
+	seen    map[string]bool // ends cycles
+}
+
+func (g *group) collect(id string) {
+	g.seen[id] = true
+	a := g.choice.library.abilities[id]
+	for _, need := range a.Requires {
+		if g.seen[need] || g.choice.taken[need] {
+			continue
+		}
+		if why := g.choice.library.obstacle(need, g.choice.in.AgentID); why != "" {
+			g.unmet = append(g.unmet, LeftOut{AbilityID: need, Reason: fmt.Sprintf("%s requires it: %s", id, why)})
+			continue
+		}
+		g.collect(need)
+	}
+	g.members = append(g.members, a)
+}

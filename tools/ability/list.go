@@ -1,0 +1,94 @@
+package ability
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// List lists abilities, a page at a time.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	after, err := parseCursor(in.Cursor)
+	if err != nil {
+		return ListOut{}, err
+	}
+	l, err := s.library(ctx)
+	if err != nil {
+		return ListOut{}, err
+	}
+	out := ListOut{Abilities: []Item{}, Broken: l.broken}
+	for _, a := range l.sorted() {
+		if !in.picks(a) {
+			continue
+		}
+		out.Total++
+		switch {
+		case after != nil && byPriority(a, *after) <= 0: // on a page before
+		case len(out.Abilities) == in.Limit:
+			out.HasMore = true
+		default:
+			out.Abilities = append(out.Abilities, a.item())
+		}
+	}
+	if out.HasMore {
+		out.NextCursor = cursorOf(out.Abilities[in.Limit-1])
+	}
+	return out, nil
+}
+
+// sorted lists the abilities, the highest priority first.
+func (l library) sorted() []Ability {
+	list := make([]Ability, 0, len(l.abilities))
+	for _, a := range l.abilities {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, byPriority)
+	return list
+}
+
+func byPriority(a, b Ability) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
+}
+
+// picks tells whether an ability is in the list that was asked for.
+func (in ListIn) picks(a Ability) bool {
+	tagged := func(tag string) bool { return slices.Contains(a.Tags, tag) }
+	return (in.Category == "" || in.Category == a.Category) &&
+		(in.Enabled == nil || *in.Enabled == a.Enabled) &&
+		(len(in.Tags) == 0 || slices.ContainsFunc(in.Tags, tagged))
+}
+
+func (a Ability) item() Item {
+	return Item{
+		AbilityID: a.ID, DisplayName: a.DisplayName, Description: a.Description, Category: a.Category,
+		Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled,
+	}
+}
+
+// cursorOf writes down the place of an item for the caller, to whom it means
+// nothing.
+func cursorOf(last Item) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(last.Priority) + " " + last.AbilityID))
+}
+
+// parseCursor reads what cursorOf wrote: an ability with nothing but its
+// place. No text is no place.
+func parseCursor(text string) (*Ability, error) {
+	if text == "" {
+		return nil, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	number, id, _ := strings.Cut(string(raw), " ")
+	n, notNumber := strconv.Atoi(number)
+	if err != nil || notNumber != nil || misnamed(id) != "" {
+		return nil, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
+			Path: "/cursor", Kind: tools.ProblemFormat, Want: "nextCursor of ability.list",
+		}}}
+	}
+	return &Ability{ID: id, Priority: n}, nil
+}

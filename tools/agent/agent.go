@@ -1,0 +1,132 @@
+// Package agent declares the agent tool: profiles with a system prompt and
+// steps, and their runs.
+//
+// A profile is registered, and then lies in the store, or it is a file in the
+// workspace's folder .toolfold/agents, as YAML or JSON with the same fields.
+// Where both have an id, the registered one counts, and list says so.
+package agent
+
+import (
+	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/tools"
+)
+
+var (
+	agentID      = tools.String{Name: "agentId", Doc: "Agent ID.", MinLen: 1, MaxLen: 50}
+	description  = tools.String{Name: "description", Doc: "What it is for.", MinLen: 1, MaxLen: 1000}
+	displayName  = tools.String{Name: "displayName", Doc: "Name for people.", MaxLen: 100}
+	capabilities = tools.Strings("capabilities", "At most 50.")
+	team         = tools.String{Name: "team", Doc: "Group of agents.", MaxLen: 100}
+	tags         = tools.Strings("tags", "At most 20.")
+	systemPrompt = tools.String{Name: "systemPrompt", Doc: "May have {{ input.x }}.", MaxLen: 10_000}
+	enabled      = tools.Bool{Name: "enabled", Doc: "Whether it may run."}
+	workflow     = engine.StepsField("workflow", "Without any, one prompt with the input.")
+	wholeSteps   = engine.StepsResult("workflow", "Steps.")
+	input        = tools.Object{Name: "input", Doc: "What steps read as input."}
+	sessionID    = tools.UUID("sessionId", "Active session to join.")
+	limit        = tools.Int{Name: "limit", Doc: "Most agents to return.", Min: 1, Max: 100}
+	cursor       = tools.String{Name: "cursor", Doc: "nextCursor of the page before."}
+
+	version       = tools.String{Name: "version", Doc: "Version of the file.", MaxLen: 50}
+	role          = tools.String{Name: "role", Doc: "Part it plays.", MaxLen: 200}
+	expertise     = tools.Strings("expertise", "What it knows.")
+	orchestration = tools.Object{Name: "orchestration", Doc: "How it works with others.", Optional: tools.Fields{
+		tools.Int{Name: "maxDelegationDepth", Doc: "How deep its delegations may go.", Max: engine.MaxDepth}.With(tools.Min(0)),
+	}}
+	source     = tools.String{Name: "source", Doc: "store, or the file it is in."}
+	registered = tools.Bool{Name: "registered", Doc: "True: a failure is an error."}
+	removed    = tools.Bool{Name: "removed", Doc: "Whether there was one."}
+	message    = tools.String{Name: "message", Doc: "The same in words."}
+	createdAt  = tools.Time("createdAt", "When it was registered.")
+
+	success     = tools.Bool{Name: "success", Doc: "Whether every step succeeded."}
+	output      = tools.Object{Name: "output", Doc: "Outputs of the steps that succeeded, by stepId."}
+	stepResults = tools.List{Name: "stepResults", Doc: "Steps that ran.", Of: tools.Object{Optional: engine.StepResultFields}}
+	duration    = tools.Int{Name: "totalDurationMs", Doc: "How long it took."}
+	failure     = tools.Object{Name: "error", Doc: "Why it stopped.", Optional: engine.FailureFields}
+
+	agents = tools.List{Name: "agents", Doc: "By ID.", Of: tools.Object{
+		Required: tools.Fields{agentID, description, enabled}, Optional: tools.Fields{displayName, team, capabilities},
+	}}
+	total      = tools.Int{Name: "total", Doc: "Agents that match, on all pages."}
+	hasMore    = tools.Bool{Name: "hasMore", Doc: "Whether more follow."}
+	nextCursor = tools.String{Name: "nextCursor", Doc: "Pass as cursor for the next page."}
+	broken     = tools.List{Name: "broken", Doc: "Agent files that cannot be used.", Of: tools.Object{Optional: engine.BrokenFields}}
+)
+
+// details are what a profile may have beside its id and description.
+var details = tools.Fields{displayName, capabilities, team, tags, systemPrompt, workflow, enabled.With(tools.Default(true))}
+
+// Family declares the agent tool.
+var Family = tools.Family[*Service]{
+	Name: "agent", Summary: "Agents that run prompts and tools", Category: tools.Agents, Tier: tools.Core,
+	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: prompt {prompt, system?, provider?, model?}; " +
+		"tool {tool, arguments?}; delegate {agentId, input?}; conditional {condition, then, else?}; " +
+		"loop {items|while|until, steps}; parallel {steps}. Texts take {{ expressions }} over input, steps.<id>, agent.",
+	Actions: []tools.Action[*Service]{{
+		Name:     "register",
+		Legacy:   tools.Was("agent_register"),
+		Summary:  "Add an agent.",
+		Doc:      "How to write steps: describe agent. They also take dependsOn, timeoutMs, retry {maxAttempts, backoffMs}.",
+		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
+		Required: tools.Fields{agentID, description},
+		Optional: details,
+		Returns:  tools.Fields{registered, agentID, message, createdAt},
+		Effect:   tools.Adds,
+		Example: `{"agentId": "keeper", "description": "Looks up notes.", ` +
+			`"workflow": [{"stepId": "notes", "name": "Look", "type": "tool", "config": {"tool": "memory.list"}}]}`,
+		Related: []string{"agent.run", "agent.get"},
+		Run:     tools.Method((*Service).Register),
+	}, {
+		Name:     "list",
+		Legacy:   tools.Was("agent_list"),
+		Summary:  "List agents, registered ones and files.",
+		Changed:  "Pages: hasMore, and nextCursor for the next one. broken has the files that cannot be used.",
+		Optional: tools.Fields{team, enabled, limit.With(tools.Default(50)), cursor.With(tools.Added())},
+		Returns:  tools.Fields{agents, total, hasMore, nextCursor, broken},
+		Effect:   tools.Reads,
+		Example:  `{"limit": 10}`,
+		Related:  []string{"agent.get"},
+		Run:      tools.Method((*Service).List),
+	}, {
+		Name:    "run",
+		Legacy:  tools.Was("agent_run"),
+		Summary: "Run an agent's steps; answers when they are done.",
+		Doc: "A failing step is a result with success=false, error and the outputs so far. Abilities that fit join the system prompt. " +
+			"Agents delegate at most 5 deep.",
+		Changed: "Branches, loops and parallel steps run. An agent without steps sends the input to a model under its system prompt. " +
+			"The agent joins the session it is run in.",
+		Required: tools.Fields{agentID},
+		Optional: tools.Fields{input, sessionID},
+		Returns:  tools.Fields{success, agentID, sessionID, output, stepResults, duration, failure},
+		Effect:   tools.Runs,
+		Example:  `{"agentId": "keeper"}`,
+		Related:  []string{"agent.list", "agent.get"},
+		Run:      tools.Method((*Service).Run),
+	}, {
+		Name:     "get",
+		Legacy:   tools.Was("agent_get"),
+		Summary:  "Read one agent's profile.",
+		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
+		Required: tools.Fields{agentID},
+		Returns: tools.Fields{
+			agentID, displayName, version, description, role, expertise, capabilities, team, tags, enabled,
+			systemPrompt, wholeSteps, orchestration, source, createdAt,
+		},
+		Effect:  tools.Reads,
+		Example: `{"agentId": "keeper"}`,
+		Related: []string{"agent.list", "agent.run"},
+		Run:     tools.Method((*Service).Get),
+	}, {
+		Name:     "remove",
+		Legacy:   tools.Was("agent_remove"),
+		Summary:  "Remove a registered agent.",
+		Doc:      "An agent that is a file goes when its file goes.",
+		Required: tools.Fields{agentID},
+		Returns:  tools.Fields{removed, agentID, message},
+		Effect:   tools.Deletes,
+		Example:  `{"agentId": "keeper"}`,
+		Related:  []string{"agent.register"},
+		Run:      tools.Method((*Service).Remove),
+	}},
+}
