@@ -3,11 +3,9 @@ package doctor
 
 import (
 	"fmt"
-	"sync"
-
-	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
@@ -85,28 +83,11 @@ func Count(list []lazy.Listed) (Cost, error) {
 		if err != nil {
 			return Cost{}, fmt.Errorf("encoding %s: %w", l.Name, err)
 		}
-		tokens, err := Tokens(string(raw))
+		n, err := tokens.Count(string(raw))
 		if err != nil {
 			return Cost{}, err
 		}
-		total = total.Add(Cost{1, len(raw), tokens})
+		total = total.Add(Cost{1, len(raw), n})
 	}
 	return total, nil
-}
-
-var codec = sync.OnceValues(func() (tokenizer.Codec, error) {
-	return tokenizer.Get(tokenizer.O200kBase)
-})
-
-// Tokens counts the o200k_base tokens of a text.
-func Tokens(text string) (int, error) {
-	c, err := codec()
-	if err != nil {
-		return 0, fmt.Errorf("loading tokenizer: %w", err)
-	}
-	n, err := c.Count(text)
-	if err != nil {
-		return 0, fmt.Errorf("counting tokens: %w", err)
-	}
-	return n, nil
 }

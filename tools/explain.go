@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -19,12 +20,10 @@ const (
 // explain completes an error about arguments: its message names every
 // problem, its usage and example show the shape of just this action. What
 // would make it too long is said shorter: the message, long lists of values,
-// and at last the usage, for which the example stands.
+// the usage, for which the example stands, and at last some of the problems.
 func (e *Entry) explain(err *Error) {
-	if more := len(err.Problems) - maxProblems; more > 0 {
-		err.Problems = err.Problems[:maxProblems]
-		err.Hint = fmt.Sprintf("%d more problems are not shown", more)
-	}
+	all := len(err.Problems)
+	err.Problems = slices.Clone(err.Problems[:min(all, maxProblems)])
 	for i := range err.Problems {
 		err.Problems[i].Path = shorten(err.Problems[i].Path, maxPath)
 	}
@@ -33,16 +32,28 @@ func (e *Entry) explain(err *Error) {
 		err.Message = e.Title() + ": " + summarise(err.Problems)
 	}
 	for _, shorten := range []func(*Error){
-		func(err *Error) { err.Message = fmt.Sprintf("%s: %d problems", e.Title(), len(err.Problems)) },
+		func(err *Error) { err.Message = fmt.Sprintf("%s: %d problems", e.Title(), all) },
 		cutAllowed,
 		func(err *Error) { err.Usage = "" },
 		dropAllowed,
 	} {
-		if len(ordered.MustJSON(err)) <= maxErrorBytes {
+		if isShort(err, all) {
 			return
 		}
 		shorten(err)
 	}
+	for !isShort(err, all) && len(err.Problems) > 1 {
+		err.Problems = err.Problems[:len(err.Problems)-1]
+	}
+}
+
+// isShort says how many problems are hidden, and tells whether the error is short
+// enough.
+func isShort(err *Error, all int) bool {
+	if hidden := all - len(err.Problems); hidden > 0 {
+		err.Hint = fmt.Sprintf("%d more problems are not shown", hidden)
+	}
+	return len(ordered.MustJSON(err)) <= maxErrorBytes
 }
 
 func summarise(problems []Problem) string {
@@ -55,23 +66,19 @@ func summarise(problems []Problem) string {
 
 // cutAllowed shows only some of the values that are allowed.
 func cutAllowed(err *Error) {
-	problems := append([]Problem(nil), err.Problems...)
-	for i, p := range problems {
+	for i, p := range err.Problems {
 		if len(p.Allowed) > maxAllowed {
-			problems[i].Allowed = append(p.Allowed[:maxAllowed:maxAllowed], "…")
+			err.Problems[i].Allowed = append(p.Allowed[:maxAllowed:maxAllowed], "…")
 		}
 	}
-	err.Problems = problems
 }
 
 // dropAllowed leaves out the values where one is suggested, and the result
 // fields, which describe has.
 func dropAllowed(err *Error) {
-	problems := append([]Problem(nil), err.Problems...)
-	for i, p := range problems {
+	for i, p := range err.Problems {
 		if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+IncludeFields) {
-			problems[i].Allowed = nil
+			err.Problems[i].Allowed = nil
 		}
 	}
-	err.Problems = problems
 }

@@ -136,6 +136,8 @@ const (
 	Memory    Category = "memory"
 	Sessions  Category = "sessions"
 	Settings  Category = "settings"
+	Agents    Category = "agents"
+	Tasks     Category = "tasks"
 	Discovery Category = "discovery" // finding and describing the other tools
 )
 

@@ -13,7 +13,7 @@ func newApp() *cli.App {
 		Description: "Options come from flags, then the environment, then .toolfold/config.json in the\n" +
 			"workspace, then the user's config file, then the default.",
 		Commands: []*cli.Command{
-			serveCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
+			serveCommand(), workerCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
 			migrateCommand(), versionCommand(),
 		},
 		HideVersion:     true,

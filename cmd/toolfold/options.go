@@ -39,7 +39,8 @@ func settingFlag(p tools.Param) cli.Flag {
 		usage += " (" + strings.Join(p.Enum, ", ") + ")"
 	}
 	if p.Kind == tools.KindBoolean {
-		return &cli.BoolFlag{Name: name, Usage: usage, EnvVars: env}
+		yes, _ := p.Default.(bool)
+		return &cli.BoolFlag{Name: name, Usage: usage, EnvVars: env, Value: yes}
 	}
 	return &cli.StringFlag{Name: name, Usage: usage, EnvVars: env}
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,7 +29,7 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "serve",
 		Usage:        "serve MCP on standard input and output, or on --http",
-		Flags:        settingFlags("toolMode", "listing", "strictNames", "store", "http", "httpTokenFile"),
+		Flags:        settingFlags("toolMode", "listing", "strictNames", "store", "http", "httpTokenFile", "worker"),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
 	}
@@ -43,18 +45,29 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	defer b.store.Close()
-	server := serve.New(serve.Options{
-		Version: version(), Instructions: b.instructions(), Surface: b.Surface, Log: b.log,
-	})
-	addr := o.text("http")
-	if addr == "" {
-		return server.Stdio(c.Context, os.Stdin, os.Stdout)
-	}
 	token, err := readToken(o.text("httpTokenFile"))
 	if err != nil {
 		return err
 	}
-	return server.HTTP(c.Context, serve.HTTP{Addr: addr, Token: token, Ready: b.announce})
+	stop := b.startWork(c.Context, o)
+	defer stop()
+	server := serve.New(serve.Options{Version: version(), Instructions: b.instructions(), Surface: b.Surface, Log: b.log})
+	if addr := o.text("http"); addr != "" {
+		return server.HTTP(c.Context, serve.HTTP{Addr: addr, Token: token, Ready: b.announce})
+	}
+	return server.Stdio(c.Context, os.Stdin, os.Stdout)
+}
+
+// startWork runs queued tasks in the background, unless the options say
+// otherwise. Stop ends that and waits for it.
+func (b *workbench) startWork(ctx context.Context, o *options) (stop func()) {
+	if !o.yes("worker") {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { b.workWhileServing(ctx, o.text("store")) })
+	return func() { cancel(); work.Wait() }
 }
 
 func (b *workbench) instructions() string {

@@ -45,7 +45,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	b.Surface = surface.New(surface.Options{Mode: mode, Level: level, Strict: o.yes("strictNames"), Log: b.log})
 	return b, b.Catalogue.Put(all.Mount(all.Host{
 		Open:  func(ctx context.Context) (all.Stores, error) { return b.store.Open(ctx) },
-		Files: o.files, Discovery: b.Discovery, Now: time.Now, NewID: uuid.NewString,
+		Files: o.files, Caller: b.Caller, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})...)
 }
 

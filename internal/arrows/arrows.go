@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"doctor":              {"tools", "lazy", "surface"},
 	"docs":                {"tools", "migration", "doctor", "surface", "lazy"},
 	"storage":             {"tools/", "engine/queue"},
-	"storage/storagetest": {"tools", "tools/", "storage"},
+	"storage/storagetest": {"tools", "tools/", "storage", "engine", "engine/"},
 	"engine":              {"tools"},
 	"engine/queue":        {"tools", "engine"},
 	"serve":               {"tools", "consolidate", "legacy", "lazy", "surface", "engine"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,8 +39,10 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 	b := &bench{surface.New(o)}
 	err := b.Catalogue.Put(all.Mount(all.Host{
 		Open:      func(ctx context.Context) (all.Stores, error) { return store.Open(ctx) },
-		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: t.TempDir()},
+		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: workspace(t)},
+		Caller:    b.Caller,
 		Discovery: b.Discovery,
+		Log:       o.Log,
 		Now:       func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) },
 		NewID:     func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids.Add(1)) },
 	})...)
@@ -47,6 +50,16 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// workspace is a copy of the workspace that declared examples refer to.
+func workspace(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/workspace")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // entries are all ways to call all actions: consolidated, legacy, full name.

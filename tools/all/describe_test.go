@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -46,21 +46,21 @@ func describeCost(t *testing.T, b *bench, name string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, countErr := doctor.Tokens(string(doc))
+	cost, countErr := tokens.Count(string(doc))
 	if countErr != nil {
 		t.Fatal(countErr)
 	}
-	return tokens
+	return cost
 }
 
 func TestListOfToolsIsShort(t *testing.T) {
 	t.Parallel()
 	answer := newBench(t).Caller.Call(t.Context(), "tools.list", nil)
-	tokens, err := doctor.Tokens(string(answer.Content))
+	cost, err := tokens.Count(string(answer.Content))
 	if err != nil || answer.IsError() {
 		t.Fatal(err, answer.Err)
 	}
-	if tokens > listMost {
-		t.Errorf("the list of tools costs %d tokens, more than %d", tokens, listMost)
+	if cost > listMost {
+		t.Errorf("the list of tools costs %d tokens, more than %d", cost, listMost)
 	}
 }

@@ -74,7 +74,7 @@ func (w world) run(t *testing.T, mode surface.Mode) toolResult {
 			e = tools.Legacy(a, a.Legacy[0])
 		}
 		last = s.callTool(t, e.Tool, e.Example())
-		if len(last.Content) != 1 || last.Content[0].Text != string(last.StructuredContent) {
+		if len(last.Content) != 1 || !cmp.Equal(decode(t, []byte(last.Content[0].Text)), decode(t, last.StructuredContent)) {
 			t.Errorf("%s: text and structured content differ: %v, %s", e.Title(), last.Content, last.StructuredContent)
 		}
 	}

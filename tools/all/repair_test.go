@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -38,12 +38,13 @@ func checkRepair(t *testing.T, b *bench, e *tools.Entry, broken breakage) {
 		t.Errorf("%s: %s is accepted: %s", broken.how, ordered.MustJSON(broken.args), answer.Content)
 		return
 	}
-	if tokens, err := doctor.Tokens(string(answer.Content)); err != nil || tokens > maxErrorTokens {
-		t.Errorf("%s: the error costs %d tokens (%v): %s", broken.how, tokens, err, answer.Content)
+	if cost, err := tokens.Count(string(answer.Content)); err != nil || cost > maxErrorTokens {
+		t.Errorf("%s: the error costs %d tokens (%v): %s", broken.how, cost, err, answer.Content)
 	}
 	mended := mend(t, broken.args, answer.Content)
 	again := b.call(e, ordered.MustJSON(mended))
-	if answer.Err.Hint != "" && isAboutArguments(again) { // more was wrong than one error tells
+	for last := answer; last.Err.Hint != "" && isAboutArguments(again); { // more was wrong than one error tells
+		last = again
 		mended = mend(t, mended, again.Content)
 		again = b.call(e, ordered.MustJSON(mended))
 	}

@@ -3,13 +3,14 @@ package config
 import (
 	"strings"
 
+	"github.com/toolfold/toolfold/engine"
 	"github.com/toolfold/toolfold/tools"
 )
 
 // Settings declares everything that can be set, with the vocabulary of the
 // tools: type, allowed values, default and text are written here and nowhere
 // else. None is required. An object without declared members is an open map.
-var Settings = tools.Fields{
+var Settings = append(tools.Fields{
 	tools.String{
 		Name: "toolMode", Doc: "Which names tools/list shows: one tool per family, or the old ones.",
 		Enum: []string{"consolidated", "legacy"},
@@ -22,11 +23,12 @@ var Settings = tools.Fields{
 	tools.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1},
 	tools.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1},
 	tools.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1},
-}
+	tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)),
+}, engine.ProviderSettings...)
 
 // UserOnly are the settings that a workspace cannot make, because they decide
 // what runs on the user's machine or who may use it.
-var UserOnly = []string{"httpTokenFile"}
+var UserOnly = []string{"httpTokenFile", "providers"}
 
 // root is the declaration of a whole settings file.
 func root(settings tools.Fields) tools.Param {
