@@ -3,7 +3,7 @@
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as HTTPV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CreateMessageRequestSchema, ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HTTPV2, fromJsonSchema } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 
@@ -12,25 +12,29 @@ import { atEnd, httpFor } from './server.js';
 const self = { name: 'toolfold-e2e', version: '1.0.0' };
 
 const anyObject = fromJsonSchema({ type: 'object' });
-const v2 = (mode) => () => new ClientV2(self, { versionNegotiation: { mode } });
+const v2 = (mode) => (options) => new ClientV2(self, { versionNegotiation: { mode }, ...options });
+
+// How a client is told to let a server use its model.
+const offerV1 = (client, model) => client.setRequestHandler(CreateMessageRequestSchema, model);
+const offerV2 = (client, model) => client.setRequestHandler('sampling/createMessage', model);
 
 /** The clients: what each is, and the protocol revision it must agree on. */
 export const clients = [
   {
     name: 'TypeScript v1', revision: '2025-11-25',
-    client: () => new ClientV1(self), Stdio: StdioV1, HTTP: HTTPV1, anyResult: ResultSchema,
+    client: (options) => new ClientV1(self, options), offer: offerV1, Stdio: StdioV1, HTTP: HTTPV1, anyResult: ResultSchema,
   },
   {
     name: 'TypeScript v2, pinned', revision: '2026-07-28',
-    client: v2({ pin: '2026-07-28' }), Stdio: StdioV2, HTTP: HTTPV2, anyResult: anyObject,
+    client: v2({ pin: '2026-07-28' }), offer: offerV2, Stdio: StdioV2, HTTP: HTTPV2, anyResult: anyObject,
   },
   {
     name: 'TypeScript v2, legacy', revision: '2025-11-25',
-    client: v2('legacy'), Stdio: StdioV2, HTTP: HTTPV2, anyResult: anyObject,
+    client: v2('legacy'), offer: offerV2, Stdio: StdioV2, HTTP: HTTPV2, anyResult: anyObject,
   },
   {
     name: 'TypeScript v2, auto', revision: '2026-07-28',
-    client: v2('auto'), Stdio: StdioV2, HTTP: HTTPV2, anyResult: anyObject,
+    client: v2('auto'), offer: offerV2, Stdio: StdioV2, HTTP: HTTPV2, anyResult: anyObject,
   },
 ];
 
@@ -41,19 +45,21 @@ export const fresh = { cacheMode: 'refresh' };
 
 /**
  * Connects a client of the given kind to a server of its own, until test t
- * ends.
+ * ends. With options.model the client offers a model: a function that answers
+ * sampling requests.
  */
 export async function connect(t, kind, transport, place, options) {
   if (transport === 'http') {
     const { url } = await httpFor(t, place, options);
-    return attach(t, kind, new kind.HTTP(new URL(url)));
+    return attach(t, kind, new kind.HTTP(new URL(url)), options);
   }
-  return attach(t, kind, new kind.Stdio({ ...place.serve(options), stderr: 'pipe' }));
+  return attach(t, kind, new kind.Stdio({ ...place.serve(options), stderr: 'pipe' }), options);
 }
 
 /** Connects over a transport, until test t ends. */
-export async function attach(t, kind, transport) {
-  const client = kind.client();
+export async function attach(t, kind, transport, { model } = {}) {
+  const client = kind.client(model ? { capabilities: { sampling: {} } } : {});
+  if (model) kind.offer(client, model);
   atEnd(t, () => client.close());
   const revision = noteRevision(transport);
   await client.connect(transport);

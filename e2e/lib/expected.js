@@ -5,6 +5,11 @@
 const families = {
   memory: { legacyTools: 10, core: true },
   session: { legacyTools: 7 },
+  task: { legacyTools: 5, core: true },
+  queue: { legacyTools: 2 },
+  agent: { legacyTools: 5, core: true },
+  ability: { legacyTools: 5 },
+  workflow: { legacyTools: 3 },
   config: { legacyTools: 3, core: true },
   tools: { legacyTools: 7, discovery: true },
 };
