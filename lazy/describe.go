@@ -16,7 +16,7 @@ type ActionDoc struct {
 	Returns     string          `json:"returns,omitempty"` // result fields; inner ones in brackets
 	Effect      string          `json:"effect"`
 	Examples    json.RawMessage `json:"examples,omitempty"`
-	Related     []string        `json:"related,omitempty"`
+	Related     string          `json:"related,omitempty"`
 }
 
 // ToolDoc is the account of a tool with several actions.
@@ -124,7 +124,7 @@ func (s *state) shown(e *tools.Entry) *tools.Entry {
 func actionDoc(e *tools.Entry, examples bool) ActionDoc {
 	doc := ActionDoc{
 		Name: e.Title(), Description: join(e.Action.Summary, e.Action.Doc), InputSchema: e.InputSchema(),
-		Returns: fieldNames(e.Action.Returns), Effect: e.Action.Effect.String(), Related: e.Action.Related,
+		Returns: fieldNames(e.Action.Returns), Effect: e.Action.Effect.String(), Related: strings.Join(e.Action.Related, ", "),
 	}
 	if examples && len(e.Action.Example) > 0 {
 		doc.Examples = ordered.MustJSON([]json.RawMessage{e.Example()})

@@ -81,6 +81,16 @@ func (e *Entry) Usage() string {
 	return e.verb() + "(" + signature(e.Required(), e.Optional(), typed) + ")"
 }
 
+// shortUsage is Usage without the types of what may be left out.
+func (e *Entry) shortUsage() string {
+	required := signature(e.Required(), nil, typed)
+	optional := signature(nil, e.Optional(), bare)
+	if required != "" && optional != "" {
+		required += ", "
+	}
+	return e.verb() + "(" + required + optional + ")"
+}
+
 // CallUsage is the shape of a whole call: the name to call, the action
 // argument with its value, the parameters with their types.
 func (e *Entry) CallUsage() string {

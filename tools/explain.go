@@ -19,8 +19,8 @@ const (
 
 // explain completes an error about arguments: its message names every
 // problem, its usage and example show the shape of just this action. What
-// would make it too long is said shorter: the message, long lists of values,
-// the usage, for which the example stands, and at last some of the problems.
+// would make it too long is said shorter: long lists of values, the usage, for
+// which the example stands, the message, and at last some of the problems.
 func (e *Entry) explain(err *Error) {
 	all := len(err.Problems)
 	err.Problems = slices.Clone(err.Problems[:min(all, maxProblems)])
@@ -32,10 +32,12 @@ func (e *Entry) explain(err *Error) {
 		err.Message = e.Title() + ": " + summarise(err.Problems)
 	}
 	for _, shorten := range []func(*Error){
-		func(err *Error) { err.Message = fmt.Sprintf("%s: %d problems", e.Title(), all) },
 		cutAllowed,
+		func(err *Error) { err.Usage = e.shortUsage() },
+		func(err *Error) { e.countProblems(err, all, 3) },
 		func(err *Error) { err.Usage = "" },
 		dropAllowed,
+		func(err *Error) { e.countProblems(err, all, 2) },
 	} {
 		if isShort(err, all) {
 			return
@@ -44,6 +46,14 @@ func (e *Entry) explain(err *Error) {
 	}
 	for !isShort(err, all) && len(err.Problems) > 1 {
 		err.Problems = err.Problems[:len(err.Problems)-1]
+	}
+}
+
+// countProblems leaves the message to say how many problems there are, when
+// they are many.
+func (e *Entry) countProblems(err *Error, all, many int) {
+	if all >= many {
+		err.Message = fmt.Sprintf("%s: %d problems", e.Title(), all)
 	}
 }
 

@@ -173,7 +173,7 @@ func paramSchema(p Param, why purpose) ordered.Map {
 		schema.Set("description", p.Doc)
 	}
 	addValues(&schema, p)
-	addBounds(&schema, p)
+	addBounds(&schema, p, why)
 	addMembers(&schema, p, why)
 	if p.Default != nil && why != strict {
 		schema.Set("default", p.Default)
@@ -202,7 +202,11 @@ func addValues(schema *ordered.Map, p Param) {
 	}
 }
 
-func addBounds(schema *ordered.Map, p Param) {
+// addBounds says the limits. That a text is not empty goes without saying.
+func addBounds(schema *ordered.Map, p Param, why purpose) {
+	if why == listed && p.MinLen == 1 {
+		p.MinLen = 0
+	}
 	for _, b := range []struct {
 		keyword string
 		n       int

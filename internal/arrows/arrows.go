@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"engine/queue":        {"tools", "engine"},
 	"serve":               {"tools", "consolidate", "legacy", "lazy", "surface", "engine"},
 	"cmd/toolfold": {"tools", "tools/", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
-		"storage", "serve", "engine"},
+		"storage", "serve", "engine", "engine/"},
 }
 
 // onlyIn names the one package that may import a library.

@@ -27,7 +27,7 @@ var nested = tools.Fields{
 		tools.Bool{Name: "parallel", Doc: "A switch."},
 		tools.Object{Name: "deep", Doc: "An object.", Optional: tools.Fields{tools.String{Name: "leaf", Doc: "A text."}}},
 	}},
-	tools.Object{Name: "providers", Doc: "An open map."},
+	tools.Object{Name: "engines", Doc: "An open map."},
 	tools.List{Name: "servers", Doc: "A list of objects.", Of: tools.Object{
 		Required: tools.Fields{tools.String{Name: "host", Doc: "A text."}},
 		Optional: tools.Fields{tools.Int{Name: "port", Doc: "A number."}},
@@ -106,7 +106,7 @@ func TestGet(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
 	write(t, files, Global, `{"level": "high", "count": 2, "policy": {"parallel": true}, "allow": ["a", "b"], "mystery": {"x": 1}}`)
-	write(t, files, Local, `{"count": 7, "allow": ["c"], "name": null, "providers": {"p": {"key": 12345678901234567890}}}`)
+	write(t, files, Local, `{"count": 7, "allow": ["c"], "name": null, "engines": {"p": {"key": 12345678901234567890}}}`)
 	for _, test := range []struct{ name, args, want string }{
 		{"default", `{"path":"policy.maxRetries"}`, `{"path":"policy.maxRetries","value":3,"scope":"merged","found":true}`},
 		{"global over default", `{"path":"level"}`, `{"path":"level","value":"high","scope":"merged","found":true}`},
@@ -117,8 +117,8 @@ func TestGet(t *testing.T) {
 		{"index too high", `{"path":"allow.1"}`, `{"path":"allow.1","scope":"merged","found":false}`},
 		{"one scope has no defaults", `{"path":"level","scope":"local"}`, `{"path":"level","scope":"local","found":false}`},
 		{"null is not set", `{"path":"name"}`, `{"path":"name","scope":"merged","found":false}`},
-		{"open map", `{"path":"providers.p.key"}`, `{"path":"providers.p.key","value":12345678901234567890,"scope":"merged","found":true}`},
-		{"open map, absent", `{"path":"providers.q"}`, `{"path":"providers.q","scope":"merged","found":false}`},
+		{"open map", `{"path":"engines.p.key"}`, `{"path":"engines.p.key","value":12345678901234567890,"scope":"merged","found":true}`},
+		{"open map, absent", `{"path":"engines.q"}`, `{"path":"engines.q","scope":"merged","found":false}`},
 		{"hand-written key", `{"path":"mystery.x"}`, `{"path":"mystery.x","value":1,"scope":"merged","found":true}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestGetUnknown(t *testing.T) {
 		Message: `config.get: path must be one of its allowed values, got "toolmod", did you mean "toolMode"?`,
 		Problems: []tools.Problem{{
 			Path: "/path", Kind: tools.ProblemEnum, Got: "toolmod", Suggest: "toolMode",
-			Allowed: []string{"toolMode", "listing", "strictNames", "store", "http", "httpTokenFile"},
+			Allowed: paths(root(Settings), ""),
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -151,7 +151,7 @@ func TestShow(t *testing.T) {
 	files := tempFiles(t)
 	write(t, files, Global, `{"listing": "full", "tool_mode": "legacy"}`)
 	for _, test := range []struct{ name, args, want string }{
-		{"merged", `{}`, `{"scope":"merged","config":{"listing":"full","strictNames":false,"toolMode":"consolidated","tool_mode":"legacy"},` +
+		{"merged", `{}`, `{"scope":"merged","config":{"listing":"full","strictNames":false,"toolMode":"consolidated","tool_mode":"legacy","worker":true},` +
 			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}]}`},
 		{"no file", `{"scope":"local"}`, `{"scope":"local","config":{}}`},
 	} {

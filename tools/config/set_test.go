@@ -44,11 +44,11 @@ func TestSet(t *testing.T) {
 			`{"success":true,"path":"policy.deep.leaf","newValue":"x","scope":"global"}`, `{"policy":{"deep":{"leaf":"x"}}}`},
 		{"missing list", "", `{"path":"servers.0","value":{"host":"h","port":1}}`,
 			`{"success":true,"path":"servers.0","newValue":{"host":"h","port":1},"scope":"global"}`, `{"servers":[{"host":"h","port":1}]}`},
-		{"open map takes JSON", `{"providers":{"a":{"x":1}}}`, `{"path":"providers.b.url","value":"http://b?x=<1>&y"}`,
-			`{"success":true,"path":"providers.b.url","newValue":"http://b?x=<1>&y","scope":"global"}`,
-			`{"providers":{"a":{"x":1},"b":{"url":"http://b?x=<1>&y"}}}`},
-		{"open map reads JSON text", "", `{"path":"providers.n","value":"5"}`,
-			`{"success":true,"path":"providers.n","newValue":5,"scope":"global"}`, `{"providers":{"n":5}}`},
+		{"open map takes JSON", `{"engines":{"a":{"x":1}}}`, `{"path":"engines.b.url","value":"http://b?x=<1>&y"}`,
+			`{"success":true,"path":"engines.b.url","newValue":"http://b?x=<1>&y","scope":"global"}`,
+			`{"engines":{"a":{"x":1},"b":{"url":"http://b?x=<1>&y"}}}`},
+		{"open map reads JSON text", "", `{"path":"engines.n","value":"5"}`,
+			`{"success":true,"path":"engines.n","newValue":5,"scope":"global"}`, `{"engines":{"n":5}}`},
 		{"order, numbers and unknown keys stay", `{"zeta":1e400,"count":1,"mystery":[null,0.10],"level":"low"}`, `{"path":"count","value":3}`,
 			`{"success":true,"path":"count","oldValue":1,"newValue":3,"scope":"global"}`,
 			`{"zeta":1e400,"count":3,"mystery":[null,0.10],"level":"low"}`},
@@ -111,13 +111,13 @@ func TestSetRefuses(t *testing.T) {
 		}, {
 			"hole in a list", `{"path":"allow.7","value":"d"}`, `config.set: allow is a list: the index can be 0 to 3`, nil,
 		}, {
-			"through a scalar", `{"path":"providers.a.b","value":1}`, `config.set: providers.a is neither an object nor a list`, nil,
+			"through a scalar", `{"path":"engines.a.b","value":1}`, `config.set: engines.a is neither an object nor a list`, nil,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			files := nestedFiles(t)
-			before := `{"allow": ["a", "b", "c"], "providers": {"a": 1}}`
+			before := `{"allow": ["a", "b", "c"], "engines": {"a": 1}}`
 			write(t, files, Global, before)
 			got := failure(t, call(t, files, "set", test.args))
 			want := tools.Error{Code: tools.InvalidInput, Message: test.message, Hint: got.Hint, Problems: test.problems}
@@ -206,7 +206,7 @@ func TestSetConcurrently(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 20 {
 		group.Go(func() {
-			in := SetIn{Path: fmt.Sprintf("providers.p%02d", i), Value: json.RawMessage(`1`), Scope: Local}
+			in := SetIn{Path: fmt.Sprintf("engines.p%02d", i), Value: json.RawMessage(`1`), Scope: Local}
 			if _, err := New(files).Set(t.Context(), in); err != nil {
 				t.Error(err)
 			}
@@ -217,7 +217,7 @@ func TestSetConcurrently(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := len(layers.Local["providers"].(map[string]any)); got != 20 {
+	if got := len(layers.Local["engines"].(map[string]any)); got != 20 {
 		t.Errorf("%d of 20 sets are in the file", got)
 	}
 }

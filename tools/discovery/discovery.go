@@ -12,7 +12,7 @@ import (
 var (
 	query     = tools.String{Name: "query", Doc: "What you want to do, in words.", MaxLen: 20_000}
 	limit     = tools.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
-	name      = tools.String{Name: "name", Doc: "Tool, action or legacy name: memory, memory.store, memory_store."}
+	name      = tools.String{Name: "name", Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = tools.Strings("names", "Several such names.")
 	examples  = tools.Bool{Name: "include_examples", Doc: "Add an example call."}
 	category  = tools.String{Name: "category", Doc: "Only tools of this category."}
@@ -54,7 +54,7 @@ var Family = tools.Family[*Service]{
 			Or("get_tool_description", tools.Rename{Field: name, Was: "tool_name"}),
 		Summary:  "Full account of an action: schema, result fields, effect, example.",
 		Words:    "documentation, help, explain, parameters, arguments, schema, how do I call it",
-		Doc:      "A tool's name gives a line for each of its actions.",
+		Doc:      "A tool's name lists its actions.",
 		Optional: tools.Fields{name, many, examples.With(tools.Default(true))},
 		Returns: tools.Fields{
 			tools.List{Name: "tools", Doc: "The accounts, in the order asked for.", Of: tools.Object{}}, unknown,
