@@ -18,7 +18,6 @@ type body struct {
 	step  string
 	at    string // of the config
 	scope scope
-	depth int
 }
 
 func (b body) missing(name string) {
@@ -285,7 +284,8 @@ func (b body) stepsAt(config map[string]any, name string, sc scope, usual arrang
 	if b.count > MaxSteps {
 		return nil // one fault says so
 	}
-	return b.list(steps, at, sc, b.depth+1, usual)
+	sc.depth++
+	return b.list(steps, at, sc, usual)
 }
 
 // ids lists the steps of a list; none of a nil list.

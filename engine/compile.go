@@ -49,13 +49,13 @@ type Program struct {
 // is wrong. Nil tools are not checked.
 func Compile(d Definition, known Tools) (*Program, Faults) {
 	c := &compiler{tools: known, seen: map[string]bool{}, agentFields: d.AgentFields}
-	sc := scope{names: []string{inputName}, steps: map[string]bool{}}
+	sc := scope{names: []string{inputName}, steps: map[string]bool{}, depth: 1}
 	if d.AgentFields != nil {
 		sc.names = append(sc.names, agentName)
 	}
 	c.collect(d.Steps)
 	p := &Program{system: c.text("", d.SystemAt, d.System, sc)}
-	p.steps = c.list(d.Steps, d.StepsAt, sc, 1, inOrder)
+	p.steps = c.list(d.Steps, d.StepsAt, sc, inOrder)
 	if c.count > MaxSteps {
 		c.fault("", tools.Problem{Path: d.StepsAt, Kind: tools.ProblemLength, Max: new(float64(MaxSteps)), Got: c.count})
 	}
@@ -124,10 +124,11 @@ func (c *compiler) collect(steps []Step) {
 type scope struct {
 	names []string
 	steps map[string]bool // steps that run before it
+	depth int             // lists around it
 }
 
 func (s scope) with(steps ...string) scope {
-	wider := scope{names: s.names, steps: make(map[string]bool, len(s.steps)+len(steps))}
+	wider := scope{names: s.names, depth: s.depth, steps: make(map[string]bool, len(s.steps)+len(steps))}
 	for id := range s.steps {
 		wider.steps[id] = true
 	}
@@ -143,9 +144,9 @@ func (s scope) naming(names ...string) scope {
 }
 
 // list compiles a list of steps.
-func (c *compiler) list(steps []Step, at string, sc scope, depth int, usual arrangement) *list {
-	if depth > MaxNesting {
-		c.wrong("", at, fmt.Sprintf("nesting of at most %d levels", MaxNesting), depth)
+func (c *compiler) list(steps []Step, at string, sc scope, usual arrangement) *list {
+	if sc.depth > MaxNesting {
+		c.wrong("", at, fmt.Sprintf("nesting of at most %d levels", MaxNesting), sc.depth)
 		return nil
 	}
 	order := c.order(steps, at, usual)
@@ -155,7 +156,7 @@ func (c *compiler) list(steps []Step, at string, sc scope, depth int, usual arra
 		for _, j := range order.before(i) {
 			before = append(before, steps[j].StepID)
 		}
-		n := c.step(s, child(at, i), sc.with(before...), depth)
+		n := c.step(s, child(at, i), sc.with(before...))
 		n.after = order.after[i]
 		l.nodes = append(l.nodes, n)
 	}
@@ -163,7 +164,7 @@ func (c *compiler) list(steps []Step, at string, sc scope, depth int, usual arra
 }
 
 // step compiles one step.
-func (c *compiler) step(s Step, at string, sc scope, depth int) *node {
+func (c *compiler) step(s Step, at string, sc scope) *node {
 	c.count++
 	c.identify(s, at)
 	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1}
@@ -180,7 +181,7 @@ func (c *compiler) step(s Step, at string, sc scope, depth int) *node {
 	if !ok {
 		return n
 	}
-	b := body{compiler: c, step: s.StepID, at: at + "/config", scope: sc, depth: depth}
+	b := body{compiler: c, step: s.StepID, at: at + "/config", scope: sc}
 	switch s.Type {
 	case TypePrompt:
 		n.act = b.prompt(config)

@@ -51,9 +51,9 @@ func compileExpression(text string, names []string) (*expression, references, er
 func describe(err error) error {
 	var at *file.Error
 	if !errors.As(err, &at) {
-		return err
+		return errors.New(short(err.Error()))
 	}
-	return fmt.Errorf("%s (line %d, column %d)", at.Message, at.Line, at.Column+1)
+	return fmt.Errorf("%s (line %d, column %d)", short(at.Message), at.Line, at.Column+1)
 }
 
 // eval runs the expression over values that JSON knows. Env is not changed.

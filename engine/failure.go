@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolfold/toolfold/tools"
 )
@@ -80,3 +81,15 @@ func asFailure(ctx context.Context, err error) *Failure {
 
 // errTimeout is the cause of a context whose step took too long.
 var errTimeout = errors.New("the step took too long")
+
+// maxQuote is how many bytes of a foreign text an error quotes.
+const maxQuote = 240
+
+// short cuts a foreign text to what an error quotes of it.
+func short(s string) string {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, ""))
+	if len(s) > maxQuote {
+		s = strings.ToValidUTF8(s[:maxQuote], "") + "…"
+	}
+	return s
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -38,22 +39,36 @@ func (fs Faults) Error() string {
 	return strings.Join(list, "; ")
 }
 
-// mostProblems are spelled out in an error; a model mends a few at a time.
-const mostProblems = 4
+// An error is paid for by the model that made the mistake: it costs at most
+// 200 tokens.
+const (
+	mostProblems  = 4
+	maxErrorBytes = 640
+)
+
+// stepUsage is the shape of a step in errors.
+const stepUsage = "{stepId, name, type, config, dependsOn?, timeoutMs?, retry?}"
 
 // Problem returns the faults as the error of a call whose argument the
-// definition was, nil when there are none.
+// definition was, nil when there are none. It spells out as many as an error
+// may hold, and counts the rest.
 func (fs Faults) Problem(title string) *tools.Error {
-	if len(fs) == 0 {
-		return nil
+	for n := min(len(fs), mostProblems); n > 0; n-- {
+		err := fs[:n].problem(title)
+		if more := len(fs) - n; more > 0 {
+			err.Hint = fmt.Sprintf("%d more faults are not shown", more)
+		}
+		if n == 1 || len(ordered.MustJSON(err)) <= maxErrorBytes {
+			return err
+		}
 	}
-	shown := fs[:min(len(fs), mostProblems)]
-	err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + shown.Error()}
-	for _, f := range shown {
+	return nil
+}
+
+func (fs Faults) problem(title string) *tools.Error {
+	err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + fs.Error(), Usage: stepUsage}
+	for _, f := range fs {
 		err.Problems = append(err.Problems, f.Problem)
-	}
-	if more := len(fs) - len(shown); more > 0 {
-		err.Hint = fmt.Sprintf("%d more faults are not shown", more)
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func (o openAI) request(p Prompt) openai.ChatCompletionRequest {
 	if u, err := url.Parse(o.config.BaseURL); err == nil && u.Hostname() == "api.openai.com" {
 		r.MaxCompletionTokens = p.MaxTokens
 	} else {
-		r.MaxTokens = p.MaxTokens
+		r.MaxTokens = p.MaxTokens //lint:ignore SA1019 the only name that all endpoints know
 	}
 	return r
 }
@@ -112,15 +112,6 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 	// Too many requests, and faults of the endpoint, can pass.
 	f.final = code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
 	return f
-}
-
-// short cuts a foreign text to what an error quotes of it.
-func short(s string) string {
-	s = strings.TrimSpace(strings.ToValidUTF8(s, ""))
-	if len(s) > 300 {
-		s = strings.ToValidUTF8(s[:300], "") + "…"
-	}
-	return s
 }
 
 // bounding is an HTTP client that reads replies up to a length, and does not

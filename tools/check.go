@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"sort"
 	"strconv"
@@ -31,6 +32,7 @@ func compileSchema(name string, schema any) (*checker, error) {
 	address := "mem://toolfold/" + url.PathEscape(name)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat = true
+	compiler.LoadURL = refuseToLoad
 	if err := compiler.AddResource(address, bytes.NewReader(raw)); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
 	}
@@ -40,6 +42,12 @@ func compileSchema(name string, schema any) (*checker, error) {
 	}
 	c := &checker{schema: compiled}
 	return c, decode(raw, &c.doc)
+}
+
+// refuseToLoad keeps a schema that was written elsewhere from reading files of
+// this machine.
+func refuseToLoad(address string) (io.ReadCloser, error) {
+	return nil, fmt.Errorf("references to other documents are not followed: %s", address)
 }
 
 func mustCompile(name string, schema any) *checker {

@@ -60,6 +60,7 @@ var details = tools.Fields{displayName, capabilities, team, tags, systemPrompt, 
 // Family declares the agent tool.
 var Family = tools.Family[*Service]{
 	Name: "agent", Summary: "Agents that run prompts and tools", Category: tools.Agents, Tier: tools.Core,
+	Words: "assistants, specialists, bots, profiles",
 	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: prompt {prompt, system?, provider?, model?}; " +
 		"tool {tool, arguments?}; delegate {agentId, input?}; conditional {condition, then, else?}; " +
 		"loop {items|while|until, steps}; parallel {steps}. Texts take {{ expressions }} over input, steps.<id>, agent.",
@@ -67,6 +68,7 @@ var Family = tools.Family[*Service]{
 		Name:     "register",
 		Legacy:   tools.Was("agent_register"),
 		Summary:  "Add an agent.",
+		Words:    "create, define, new, custom, set up, profile, prompt, own steps",
 		Doc:      "How to write steps: describe agent. They also take dependsOn, timeoutMs, retry {maxAttempts, backoffMs}.",
 		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
 		Required: tools.Fields{agentID, description},
@@ -81,6 +83,7 @@ var Family = tools.Family[*Service]{
 		Name:     "list",
 		Legacy:   tools.Was("agent_list"),
 		Summary:  "List agents, registered ones and files.",
+		Words:    "which agents are there, available, team, enumerate",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken has the files that cannot be used.",
 		Optional: tools.Fields{team, enabled, limit.With(tools.Default(50)), cursor.With(tools.Added())},
 		Returns:  tools.Fields{agents, total, hasMore, nextCursor, broken},
@@ -92,6 +95,7 @@ var Family = tools.Family[*Service]{
 		Name:    "run",
 		Legacy:  tools.Was("agent_run"),
 		Summary: "Run an agent's steps; answers when they are done.",
+		Words:   "start, execute, let it work, delegate, invoke",
 		Doc: "A failing step is a result with success=false, error and the outputs so far. Abilities that fit join the system prompt. " +
 			"Agents delegate at most 5 deep.",
 		Changed: "Branches, loops and parallel steps run. An agent without steps sends the input to a model under its system prompt. " +
@@ -107,6 +111,7 @@ var Family = tools.Family[*Service]{
 		Name:     "get",
 		Legacy:   tools.Was("agent_get"),
 		Summary:  "Read one agent's profile.",
+		Words:    "show, details, what does it do, prompt and steps",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: tools.Fields{agentID},
 		Returns: tools.Fields{
@@ -121,6 +126,7 @@ var Family = tools.Family[*Service]{
 		Name:     "remove",
 		Legacy:   tools.Was("agent_remove"),
 		Summary:  "Remove a registered agent.",
+		Words:    "delete, get rid of",
 		Doc:      "An agent that is a file goes when its file goes.",
 		Required: tools.Fields{agentID},
 		Returns:  tools.Fields{removed, agentID, message},

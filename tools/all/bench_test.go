@@ -56,7 +56,7 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 func workspace(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/workspace")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS("../workflow/testdata/workspace")); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -64,7 +64,6 @@ var Family = tools.Family[*Service]{
 		Returns:  tools.Fields{list, total, hasMore, nextCursor},
 		Effect:   tools.Reads,
 		Example:  `{"limit": 5}`,
-		Related:  []string{"task.list"},
 		Run:      tools.Method((*Service).List),
 	}, {
 		Name:     "pause",

@@ -63,9 +63,8 @@ var Family = tools.Family[*Service]{
 	Actions: []tools.Action[*Service]{{
 		Name:    "submit",
 		Legacy:  tools.Was("task_submit"),
-		Summary: "Queue up work: run an agent or an action in the background, durably.",
-		Doc: "type retry tries 3 times; timeout needs timeoutMs; wait runs nothing and completes when dependencies and scheduledAt let it; " +
-			"parallel, conditional, loop and callback are refused.",
+		Summary: "Queue up work, schedule a job: an agent or action run later, durably.",
+		Doc:     "type retry tries 3 times; timeout needs timeoutMs; wait runs nothing; parallel, conditional, loop and callback are refused.",
 		Changed: "Tasks are run. Needs agentId, input.tool or type wait. Dependencies are checked and waited for. Without priority, the queue's counts. " +
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
 		Required: tools.Fields{name},
@@ -75,23 +74,22 @@ var Family = tools.Family[*Service]{
 		},
 		Returns: tools.Fields{taskID, queueID, status, position, submittedAt},
 		Effect:  tools.Adds,
-		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {"ok": true}}}}`,
-		Related: []string{"task.status", "task.cancel"},
+		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
+		Related: []string{"task.status"},
 		Run:     tools.Method((*Service).Submit),
 	}, {
 		Name:     "status",
 		Legacy:   tools.Was("task_status"),
-		Summary:  "Show a background job: is it finished, its output, why did it fail.",
+		Summary:  "Show a job: is it finished, its output, why did it fail.",
 		Required: tools.Fields{taskID},
 		Returns:  record,
 		Effect:   tools.Reads,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
-		Related:  []string{"task.list"},
 		Run:      tools.Method((*Service).Status),
 	}, {
 		Name:    "list",
 		Legacy:  tools.Was("task_list"),
-		Summary: "List tasks: running, pending, failed jobs, newest first.",
+		Summary: "List tasks: running, pending, failed jobs; the history, newest first.",
 		Doc:     "Filters combine; of several values any will do.",
 		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on.",
 		Optional: tools.Fields{
@@ -106,15 +104,15 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:     "cancel",
 		Legacy:   tools.Was("task_cancel"),
-		Summary:  "Stop a task that has not ended.",
-		Doc:      "Waits up to 20 s for a running task to stop. Tasks that depend on it fail.",
+		Summary:  "Cancel a job: do not run it, or stop it.",
+		Doc:      "Waits up to 20 s for it to stop. Tasks that depend on it fail.",
 		Changed:  "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
 		Required: tools.Fields{taskID},
 		Optional: tools.Fields{force.With(tools.Default(false)), reason},
 		Returns:  tools.Fields{taskID, status, reason, cancelledAt},
 		Effect:   tools.Sets,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
-		Related:  []string{"task.retry", "task.status"},
+		Related:  []string{"task.retry"},
 		Run:      tools.Method((*Service).Cancel),
 	}, {
 		Name:     "retry",

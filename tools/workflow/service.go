@@ -214,25 +214,44 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	return report(w, s.runner.Run(ctx, job)), nil
 }
 
-// input checks an input against the schema.
+// input checks an input against the schema, with the defaults that the schema
+// gives its outermost properties.
 func (w workflow) input(raw json.RawMessage) (map[string]any, error) {
-	if len(raw) == 0 {
-		raw = json.RawMessage(`{}`)
+	args, refused := tools.ParseArgs(raw)
+	if refused != nil {
+		return nil, refused
 	}
 	if len(w.InputSchema) > 0 {
-		args, refused := tools.ParseArgs(raw)
-		if refused != nil {
-			return nil, refused
-		}
+		w.defaults(args)
 		problems, err := tools.CheckSchema(w.InputSchema, args, "/input")
 		if err != nil {
 			return nil, fmt.Errorf("checking input: %w", err)
 		}
 		if len(problems) > 0 {
-			return nil, &tools.Error{Code: tools.InvalidInput, Problems: problems}
+			e := &tools.Error{Code: tools.InvalidInput, Problems: problems}
+			return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
 		}
 	}
-	return engine.Input(raw)
+	return engine.Input(ordered.MustJSON(args))
+}
+
+func (w workflow) defaults(args tools.Args) {
+	var schema struct {
+		Properties map[string]struct {
+			Default json.RawMessage `json:"default"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(w.InputSchema, &schema) != nil {
+		return // its properties are of another shape, such as true
+	}
+	for name, p := range schema.Properties {
+		if _, given := args[name]; given || len(p.Default) == 0 {
+			continue
+		}
+		if value, refused := tools.ParseArgs([]byte(`{"default":` + string(p.Default) + `}`)); refused == nil {
+			args[name] = value["default"]
+		}
+	}
 }
 
 func report(w workflow, r engine.Result) RunOut {

@@ -57,11 +57,13 @@ var (
 // Family declares the workflow tool.
 var Family = tools.Family[*Service]{
 	Name: "workflow", Summary: "Workflows in files", Category: tools.Tasks, Tier: tools.Standard,
-	Doc: "Workflows are files in .toolfold/workflows; changes count at once.",
+	Words: "pipelines, procedures, sequences of steps",
+	Doc:   "Workflows are files in .toolfold/workflows; changes count at once.",
 	Actions: []tools.Action[*Service]{{
 		Name:     "run",
 		Legacy:   tools.Was("workflow_run"),
 		Summary:  "Run a workflow's steps; answers when they are done.",
+		Words:    "start, execute, procedure, predefined sequence, pipeline",
 		Doc:      "A failing step is a result with success=false, error and the outputs so far. Only active workflows run.",
 		Changed:  "Runs the file of that id, where any id ran the same three steps. An unknown id and an input that does not fit are errors.",
 		Required: tools.Fields{workflowID},
@@ -75,6 +77,7 @@ var Family = tools.Family[*Service]{
 		Name:     "list",
 		Legacy:   tools.Was("workflow_list"),
 		Summary:  "List workflows, and files that cannot be used.",
+		Words:    "which workflows can I run, pipelines, files, broken",
 		Changed:  "Lists the files there are, where it had four samples. Pages: total, hasMore, and nextCursor for the next one.",
 		Optional: tools.Fields{status, limit.With(tools.Default(10)), cursor.With(tools.Added())},
 		Returns:  tools.Fields{workflows, total, hasMore, nextCursor, broken},
@@ -86,6 +89,7 @@ var Family = tools.Family[*Service]{
 		Name:     "describe",
 		Legacy:   tools.Was("workflow_describe"),
 		Summary:  "Read a workflow's steps and input schema.",
+		Words:    "details, what steps, what input does it need",
 		Changed:  "Describes the file of that id. Steps have their config and dependsOn.",
 		Required: tools.Fields{workflowID},
 		Returns:  tools.Fields{id, name, version, description, status, steps, inputSchema, file},

@@ -1,0 +1,163 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/agent"
+	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/session"
+)
+
+const sessionID = "00000000-0000-4000-8000-000000000001"
+
+// bench is a workbench with agents, memory, sessions, and abilities that a
+// test makes up. Its clock stands still.
+type bench struct {
+	*surface.Surface
+	t         *testing.T
+	workspace string
+	model     *model
+	abilities *abilities
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	db, err := storage.Open(t.Context(), "memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	log := slog.New(slog.DiscardHandler)
+	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}, abilities: &abilities{}}
+	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
+	runner := &engine.Runner{Caller: b.Caller, Now: now, Log: log}
+	err = b.Catalogue.Put(
+		memory.Family.Mount(func(context.Context) (*memory.Service, error) { return memory.New(db.Memory(), now), nil }),
+		session.Family.Mount(func(context.Context) (*session.Service, error) {
+			return session.New(db.Session(), now, func() string { return sessionID }), nil
+		}),
+		agent.Family.Mount(func(context.Context) (*agent.Service, error) {
+			return agent.New(db.Agent(), agent.Options{Workspace: b.workspace, Runner: runner, Tools: b.Caller, Now: now}), nil
+		}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// model answers prompts with what it was asked.
+type model struct {
+	mu    sync.Mutex
+	asked []engine.Prompt
+}
+
+func (m *model) Sample(_ context.Context, p engine.Prompt) (engine.Completion, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, p)
+	return engine.Completion{Text: "re: " + p.Text}, nil
+}
+
+// abilities stands for the service of that family.
+type abilities struct {
+	asked []injectIn
+	text  string
+	err   error
+}
+
+type injectIn struct {
+	AgentID   string `json:"agentId"`
+	Task      string `json:"task"`
+	MaxTokens int    `json:"maxTokens"`
+}
+
+type injectOut struct {
+	CombinedContent string `json:"combinedContent"`
+	TokenCount      int    `json:"tokenCount"`
+}
+
+func (a *abilities) inject(_ context.Context, in injectIn) (injectOut, error) {
+	a.asked = append(a.asked, in)
+	return injectOut{CombinedContent: a.text}, a.err
+}
+
+var abilityFamily = tools.Family[*abilities]{
+	Name: "ability", Summary: "s", Category: "abilities", Tier: tools.Core,
+	Actions: []tools.Action[*abilities]{{
+		Name: "inject", Summary: "s", Effect: tools.Reads, Example: `{"agentId":"a","task":"t","maxTokens":1}`,
+		Required: tools.Fields{
+			tools.String{Name: "agentId", Doc: "d"}, tools.String{Name: "task", Doc: "d", MaxLen: 5000}, tools.Int{Name: "maxTokens", Doc: "d"},
+		},
+		Returns: tools.Fields{tools.String{Name: "combinedContent", Doc: "d"}, tools.Int{Name: "tokenCount", Doc: "d"}},
+		Run:     tools.Method((*abilities).inject),
+	}},
+}
+
+func (b *bench) withAbilities() {
+	b.t.Helper()
+	err := b.Catalogue.Put(abilityFamily.Mount(func(context.Context) (*abilities, error) { return b.abilities, nil }))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// call answers with the content of the answer.
+func (b *bench) call(action, args string) string {
+	b.t.Helper()
+	ctx := engine.WithSampler(b.t.Context(), b.model)
+	return string(b.Caller.Call(ctx, action, json.RawMessage(args)).Content)
+}
+
+func (b *bench) expect(action, args, want string) {
+	b.t.Helper()
+	if diff := cmp.Diff(want, b.call(action, args)); diff != "" {
+		b.t.Errorf("%s %s: %s", action, args, diff)
+	}
+}
+
+// refuse expects an error with a code and texts in its message and hint.
+func (b *bench) refuse(action, args, code, message, hint string) {
+	b.t.Helper()
+	answer := b.call(action, args)
+	var failed struct{ Error tools.Error }
+	if err := json.Unmarshal([]byte(answer), &failed); err != nil {
+		b.t.Fatal(err)
+	}
+	e := failed.Error
+	if e.Code != code || !strings.Contains(e.Message, message) || !strings.Contains(e.Hint, hint) {
+		b.t.Errorf("%s %s answered %s, want %s, %q and %q", action, args, answer, code, message, hint)
+	}
+}
+
+func (b *bench) register(id, more string) {
+	b.t.Helper()
+	b.expect("agent.register", fmt.Sprintf(`{"agentId":%q,"description":"About %s."%s}`, id, id, more),
+		fmt.Sprintf(`{"registered":true,"agentId":%q,"message":"agent \"%s\" is registered","createdAt":"2026-07-28T09:00:00Z"}`, id, id))
+}
+
+func (b *bench) file(name, text string) {
+	b.t.Helper()
+	path := filepath.Join(b.workspace, filepath.FromSlash(agent.Folder), name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
