@@ -19,7 +19,13 @@ const (
 
 // ProviderSettings declares the settings that prompt steps go by.
 var ProviderSettings = tools.Fields{
-	tools.Object{Name: "providers", Doc: "Models for prompt steps, by name: type (command, openai or sampling) and its options."},
+	tools.Map{
+		Name: "providers", Doc: "Models for prompt steps, by name: type (command, openai or sampling) and its options.",
+		Of: tools.Object{
+			Required: tools.Fields{providerType},
+			Optional: tools.Fields{timeout, model, maxTokens, argv, maxOutput, baseURL, apiKeyEnv},
+		},
+	},
 	tools.String{Name: "defaultProvider", Doc: "Provider of prompt steps that name none.", MinLen: 1},
 }
 
@@ -27,13 +33,11 @@ var ProviderSettings = tools.Fields{
 var providerFields = map[string]tools.Fields{
 	typeCommand: {
 		providerType, timeout, model, maxTokens,
-		tools.List{Name: "command", Doc: "Program and arguments; {system}, {model} and {maxTokens} are filled in.", Of: tools.String{}, MinItems: 1, MaxItems: 100},
-		tools.Int{Name: "maxOutputBytes", Doc: "Longest answer.", Min: 1, Max: maxOutputs},
+		argv, maxOutput,
 	},
 	typeOpenAI: {
 		providerType, timeout, model, maxTokens,
-		tools.String{Name: "baseURL", Doc: "Where the API is, up to /v1.", MinLen: 1},
-		tools.String{Name: "apiKeyEnv", Doc: "Environment variable that holds the key.", MinLen: 1},
+		baseURL, apiKeyEnv,
 	},
 	typeSampling: {providerType, timeout, model, maxTokens},
 }
@@ -43,6 +47,13 @@ var (
 	timeout      = tools.Int{Name: "timeoutMs", Doc: "Time per prompt.", Min: 1, Max: MaxStepTimeout}
 	model        = tools.String{Name: "model", Doc: "Model, unless a step names one.", MinLen: 1}
 	maxTokens    = tools.Int{Name: "maxTokens", Doc: "Longest answer, unless a step says.", Min: 1, Max: 1_000_000}
+	argv         = tools.List{
+		Name: "command", Doc: "Program and arguments; {system}, {model} and {maxTokens} are filled in.",
+		Of: tools.String{}, MinItems: 1, MaxItems: 100,
+	}
+	maxOutput = tools.Int{Name: "maxOutputBytes", Doc: "Longest answer.", Min: 1, Max: maxOutputs}
+	baseURL   = tools.String{Name: "baseURL", Doc: "Where the API is, up to /v1.", MinLen: 1}
+	apiKeyEnv = tools.String{Name: "apiKeyEnv", Doc: "Environment variable that holds the key.", MinLen: 1}
 )
 
 // providerSettings are the settings as read.

@@ -145,7 +145,7 @@ func (l ledger) GiveBack(ctx context.Context, worker string, tickets []queue.Tic
 	return n, err
 }
 
-func (l ledger) Redeliver(ctx context.Context, tickets []queue.Ticket, _ time.Time) (n int, err error) {
+func (l ledger) Redeliver(ctx context.Context, tickets []queue.Ticket) (n int, err error) {
 	err = l.db.flowing(ctx, func(f *flow) error {
 		n = 0
 		for _, t := range tickets {

@@ -81,18 +81,19 @@ func (f *flow) settle(ctx context.Context, e ended, now time.Time) error {
 	if e.status != queue.Completed {
 		return f.failDependents(ctx, []ended{e}, now)
 	}
-	dependents, err := all(ctx, f.tx, sqlf(`SELECT task_id FROM task_dependencies WHERE depends_on = ?`, e.id), scanText)
-	if err != nil || len(dependents) == 0 {
+	some, err := one[int](ctx, f.tx, sqlf(`SELECT count(*) FROM (SELECT 1 FROM task_dependencies WHERE depends_on = ? LIMIT 1) d`, e.id))
+	if err != nil || some == 0 {
 		return err
 	}
-	these := among("id", dependents)
-	waiting := sqlf(`UPDATE tasks SET waiting = waiting - 1 WHERE status = 'pending' AND waiting > 0 AND`).with(these)
-	if _, err := f.exec(ctx, waiting.text, waiting.args...); err != nil {
+	if _, err := f.exec(ctx, `UPDATE tasks SET waiting = waiting - 1 WHERE status = 'pending' AND waiting > 0 AND `+dependents, e.id); err != nil {
 		return err
 	}
-	_, err = f.ready(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND`, now.UnixMicro()).with(these))
+	_, err = f.ready(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND `+dependents, now.UnixMicro(), e.id))
 	return err
 }
+
+// dependents are the tasks that wait for one, or did.
+const dependents = `id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?)`
 
 // failDependents fails what waits for tasks that ended badly, and what waits
 // for that.
@@ -100,7 +101,7 @@ func (f *flow) failDependents(ctx context.Context, list []ended, now time.Time) 
 	for len(list) > 0 {
 		e := list[0]
 		failed, err := all(ctx, f.tx, sqlf(`UPDATE tasks SET status = 'failed', error = ?, ended_at = ?
-			WHERE status = 'pending' AND id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?) RETURNING id`,
+			WHERE status = 'pending' AND `+dependents+` RETURNING id`,
 			[]byte(blame(e)), now.UnixMicro(), e.id), scanText)
 		if err != nil {
 			return err

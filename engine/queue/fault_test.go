@@ -24,7 +24,7 @@ var errAway = errors.New("the database is away")
 // do is done, but the answer is lost.
 type shaky struct {
 	queue.Ledger
-	starts, endings, renewals atomic.Int32
+	starts, endings atomic.Int32
 }
 
 func (s *shaky) Start(ctx context.Context, t queue.Ticket, worker string, now time.Time) (queue.Task, queue.Claim, error) {
@@ -43,11 +43,17 @@ func (s *shaky) Finish(ctx context.Context, e queue.Ending) (bool, error) {
 	return ok, err
 }
 
-func (s *shaky) Renew(ctx context.Context, worker string, lease time.Duration) (bool, error) {
-	if s.renewals.Add(1) < 5 {
+// cut is a ledger whose lease cannot be renewed while it is cut off.
+type cut struct {
+	queue.Ledger
+	off atomic.Bool
+}
+
+func (c *cut) Renew(ctx context.Context, worker string, lease time.Duration) (bool, error) {
+	if c.off.Load() {
 		return false, errAway
 	}
-	return s.Ledger.Renew(ctx, worker, lease)
+	return c.Ledger.Renew(ctx, worker, lease)
 }
 
 func (y yard) workOn(ledger queue.Ledger, o queue.Options) {
@@ -92,17 +98,20 @@ func TestLostAnswers(t *testing.T) {
 // them, and runs them again once it can.
 func TestDatabaseAway(t *testing.T) {
 	eachYard(t, func(y yard) {
+		ledger := &cut{Ledger: y.ledger()}
 		var runs atomic.Int32
 		y.on("task", func(ctx context.Context, _ json.RawMessage) tools.Answer {
 			if runs.Add(1) > 1 {
 				return answer(`{}`)
 			}
+			ledger.off.Store(true)
+			defer ledger.off.Store(false)
 			return untilStopped(ctx, nil)
 		})
-		y.workOn(&shaky{Ledger: y.ledger()}, queue.Options{Lease: 500 * time.Millisecond})
+		y.workOn(ledger, queue.Options{Lease: 500 * time.Millisecond})
 		got := y.await(y.submit("task", task.SubmitIn{}), queue.Completed)
-		if got.Attempt != 1 {
-			y.Errorf("attempt %d", got.Attempt)
+		if got.Attempt != 1 || runs.Load() < 2 {
+			y.Errorf("attempt %d, %d runs", got.Attempt, runs.Load())
 		}
 	})
 }

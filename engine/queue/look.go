@@ -105,7 +105,7 @@ func (s *shift) redeliver(ctx context.Context) error {
 	if err != nil || len(tickets) == 0 {
 		return err
 	}
-	_, err = s.ledger.Redeliver(ctx, tickets, s.options.Now())
+	_, err = s.ledger.Redeliver(ctx, tickets)
 	return err
 }
 

@@ -166,5 +166,5 @@ type Ledger interface {
 
 	// Redeliver makes new jobs for those tickets that are good but unused,
 	// and tells for how many.
-	Redeliver(ctx context.Context, tickets []Ticket, now time.Time) (int, error)
+	Redeliver(ctx context.Context, tickets []Ticket) (int, error)
 }

@@ -112,8 +112,8 @@ type soon struct{}
 // NextRetry implements [river.ClientRetryPolicy].
 func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }
 
-// quiet passes on what a reader of our log can act on. River's warnings and
-// errors on its way out are not that.
+// quiet passes on River's errors only. What it warns of, the ledger copes
+// with, and on its way out it reports what was cut off as failed.
 func quiet(log *slog.Logger) *slog.Logger {
 	return slog.New(atLeast{log.Handler()})
 }

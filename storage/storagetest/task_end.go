@@ -179,7 +179,7 @@ func redeliver(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1), newTask(2))
 	tickets := []queue.Ticket{{TaskID: taskID(1), Turn: 1}, b.start(2), {TaskID: taskID(3), Turn: 1}}
-	n, err := b.ledger.Redeliver(t.Context(), tickets, noon)
+	n, err := b.ledger.Redeliver(t.Context(), tickets)
 	noError(t, err)
 	equal(t, n, 1)
 	b.states(queue.Queued, queue.Running)
