@@ -31,7 +31,7 @@ generate: ## write the golden files and the generated docs; read the difference
 
 .PHONY: bench
 bench: ## run the benchmarks
-	go test -run '^$$' -bench . -benchtime 1x ./...
+	go test -run '^$$' -bench . ./...
 
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm

@@ -13,8 +13,8 @@ var queriesFile string
 // The least share of the queries that must lead to a right action in first
 // place, and among the first three. Raise them when find gets better.
 const (
-	floorTop1 = 0.75
-	floorTop3 = 0.92
+	floorTop1 = 0.80
+	floorTop3 = 0.94
 )
 
 type labelled struct {

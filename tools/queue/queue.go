@@ -45,6 +45,7 @@ var Family = tools.Family[*Service]{
 		Name:     "create",
 		Legacy:   tools.Was("queue_create"),
 		Summary:  "Make a queue that runs a limited number of tasks at once.",
+		Words:    "new, limit how many jobs run, separate line, concurrency",
 		Changed:  "The limit holds, in each process that works, and the default priority counts.",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{
@@ -59,6 +60,7 @@ var Family = tools.Family[*Service]{
 		Name:     "list",
 		Legacy:   tools.Was("queue_list"),
 		Summary:  "List queues with their tasks counted by state.",
+		Words:    "which queues exist, how long, waiting jobs",
 		Changed:  "Counts all states. Pages: hasMore, and nextCursor for the next one.",
 		Optional: tools.Fields{limit.With(tools.Default(20)), cursor.With(tools.Added())},
 		Returns:  tools.Fields{list, total, hasMore, nextCursor},
@@ -68,6 +70,7 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:     "pause",
 		Summary:  "Hold back the tasks of a queue.",
+		Words:    "suspend, stop taking new jobs",
 		Doc:      "Tasks that run go on; those that wait are shown as paused.",
 		Required: tools.Fields{queueID},
 		Returns:  one,
@@ -78,6 +81,7 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:     "resume",
 		Summary:  "Let the tasks of a paused queue run again.",
+		Words:    "continue, unpause, held-back jobs",
 		Required: tools.Fields{queueID},
 		Returns:  one,
 		Effect:   tools.Sets,

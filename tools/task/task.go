@@ -63,7 +63,8 @@ var Family = tools.Family[*Service]{
 	Actions: []tools.Action[*Service]{{
 		Name:    "submit",
 		Legacy:  tools.Was("task_submit"),
-		Summary: "Queue up work, schedule a job: an agent or action run later, durably.",
+		Summary: "Have an agent or an action run later, durably.",
+		Words:   "queue up work, schedule a job, background, defer, hand over without waiting",
 		Doc:     "type retry tries 3 times; timeout needs timeoutMs; wait runs nothing; parallel, conditional, loop and callback are refused.",
 		Changed: "Tasks are run. Needs agentId, input.tool or type wait. Dependencies are checked and waited for. Without priority, the queue's counts. " +
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
@@ -80,7 +81,8 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:     "status",
 		Legacy:   tools.Was("task_status"),
-		Summary:  "Show a job: is it finished, its output, why did it fail.",
+		Summary:  "Show a task, with its output or error.",
+		Words:    "job, is it finished, progress, what came out, why did it fail",
 		Required: tools.Fields{taskID},
 		Returns:  record,
 		Effect:   tools.Reads,
@@ -89,7 +91,8 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:    "list",
 		Legacy:  tools.Was("task_list"),
-		Summary: "List tasks: running, pending, failed jobs; the history, newest first.",
+		Summary: "List tasks, newest first.",
+		Words:   "jobs, which are running, pending, waiting, failed, history",
 		Doc:     "Filters combine; of several values any will do.",
 		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on.",
 		Optional: tools.Fields{
@@ -104,7 +107,8 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:     "cancel",
 		Legacy:   tools.Was("task_cancel"),
-		Summary:  "Cancel a job: do not run it, or stop it.",
+		Summary:  "Stop a task that has not ended.",
+		Words:    "abort, kill, a running job, do not run it, never mind",
 		Doc:      "Waits up to 20 s for it to stop. Tasks that depend on it fail.",
 		Changed:  "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
 		Required: tools.Fields{taskID},
@@ -117,7 +121,8 @@ var Family = tools.Family[*Service]{
 	}, {
 		Name:     "retry",
 		Legacy:   tools.Was("task_retry"),
-		Summary:  "Run a failed, cancelled or timed-out job again.",
+		Summary:  "Run a failed, cancelled or timed-out task again.",
+		Words:    "rerun, restart, try a job again",
 		Doc:      "Ignores scheduledAt. Retry failed dependencies first.",
 		Required: tools.Fields{taskID},
 		Optional: tools.Fields{reset.With(tools.Default(false))},
