@@ -45,6 +45,7 @@ type asking struct {
 func (a asking) Sample(ctx context.Context, p engine.Prompt) (engine.Completion, error) {
 	ctx, cancel := joined(a.request, ctx)
 	defer cancel()
+	//lint:ignore SA1019 the clients that this is for know no other way
 	result, err := a.mcp.RequestSampling(ctx, mcp.CreateMessageRequest{
 		Request: mcp.Request{Method: string(mcp.MethodSamplingCreateMessage)}, CreateMessageParams: sampleParams(p),
 	})
