@@ -7,6 +7,7 @@ import (
 
 	engine "github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/queue"
 )
 
@@ -62,7 +63,7 @@ func listQueues(t *testing.T, db *storage.DB) {
 	equal(t, first.Queues[1], queue.Counted{Queue: newQueue(1), Counts: map[string]int{}})
 	equal(t, first.Queues[2].Counts, map[string]int{engine.Queued: 1})
 	last := first.Queues[2]
-	rest, err := db.Queue().List(t.Context(), queue.Query{Limit: 3, After: &queue.Position{CreatedAt: last.CreatedAt, ID: last.ID}})
+	rest, err := db.Queue().List(t.Context(), queue.Query{Limit: 3, After: &tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}})
 	noError(t, err)
 	equal(t, rest.Queues, []queue.Counted{{Queue: newQueue(3), Counts: map[string]int{}}})
 }

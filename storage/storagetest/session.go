@@ -185,7 +185,7 @@ func pageSessions(t *testing.T, db *storage.DB) {
 		}
 		for _, l := range page.Sessions {
 			got = append(got, l.ID)
-			query.After = &session.Position{CreatedAt: l.CreatedAt, ID: l.ID}
+			query.After = &tools.Position{CreatedAt: l.CreatedAt, ID: l.ID}
 		}
 	}
 	equal(t, got, []string{sessionID(5), sessionID(4), sessionID(3), sessionID(2), sessionID(1)})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -224,7 +225,7 @@ func pageTasks(t *testing.T, db *storage.DB) {
 		equal(t, page.Total, 5)
 		for _, found := range page.Tasks {
 			got = append(got, found.ID)
-			query.After = &task.Position{CreatedAt: found.CreatedAt, ID: found.ID}
+			query.After = &tools.Position{CreatedAt: found.CreatedAt, ID: found.ID}
 		}
 	}
 	equal(t, got, want)

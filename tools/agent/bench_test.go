@@ -7,12 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/engine"
 	"github.com/toolfold/toolfold/storage"
@@ -21,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/tools/agent"
 	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/session"
+	"github.com/toolfold/toolfold/tools/tooltest"
 )
 
 const sessionID = "00000000-0000-4000-8000-000000000001"
@@ -28,6 +26,7 @@ const sessionID = "00000000-0000-4000-8000-000000000001"
 // bench is a workbench with agents, memory, sessions, and abilities that a
 // test makes up. Its clock stands still.
 type bench struct {
+	tooltest.Talk
 	*surface.Surface
 	t         *testing.T
 	workspace string
@@ -44,6 +43,7 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(func() { db.Close() })
 	log := slog.New(slog.DiscardHandler)
 	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}, abilities: &abilities{}}
+	b.Talk = tooltest.Talk{T: t, Call: b.call}
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
 	runner := &engine.Runner{Caller: b.Caller, Now: now, Log: log}
 	err = b.Catalogue.Put(
@@ -124,30 +124,9 @@ func (b *bench) call(action, args string) string {
 	return string(b.Caller.Call(ctx, action, json.RawMessage(args)).Content)
 }
 
-func (b *bench) expect(action, args, want string) {
-	b.t.Helper()
-	if diff := cmp.Diff(want, b.call(action, args)); diff != "" {
-		b.t.Errorf("%s %s: %s", action, args, diff)
-	}
-}
-
-// refuse expects an error with a code and texts in its message and hint.
-func (b *bench) refuse(action, args, code, message, hint string) {
-	b.t.Helper()
-	answer := b.call(action, args)
-	var failed struct{ Error tools.Error }
-	if err := json.Unmarshal([]byte(answer), &failed); err != nil {
-		b.t.Fatal(err)
-	}
-	e := failed.Error
-	if e.Code != code || !strings.Contains(e.Message, message) || !strings.Contains(e.Hint, hint) {
-		b.t.Errorf("%s %s answered %s, want %s, %q and %q", action, args, answer, code, message, hint)
-	}
-}
-
 func (b *bench) register(id, more string) {
 	b.t.Helper()
-	b.expect("agent.register", fmt.Sprintf(`{"agentId":%q,"description":"About %s."%s}`, id, id, more),
+	b.Expect("agent.register", fmt.Sprintf(`{"agentId":%q,"description":"About %s."%s}`, id, id, more),
 		fmt.Sprintf(`{"registered":true,"agentId":%q,"message":"agent \"%s\" is registered","createdAt":"2026-07-28T09:00:00Z"}`, id, id))
 }
 

@@ -17,10 +17,10 @@ func TestRegisterKeepsEverything(t *testing.T) {
 	b.register("writer", `,"displayName":"W","capabilities":["write"],"team":"red","tags":["a","b"],"systemPrompt":"You are {{ agent.team }}.","enabled":false,
 		"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"},"description":"lists","timeoutMs":500,"retry":{"maxAttempts":2,"backoffMs":10}},
 		{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}]`)
-	b.expect("agent.get", `{"agentId":"writer"}`, `{"agentId":"writer","displayName":"W","description":"About writer.","capabilities":["write"],"team":"red","tags":["a","b"],"enabled":false,`+
+	b.Expect("agent.get", `{"agentId":"writer"}`, `{"agentId":"writer","displayName":"W","description":"About writer.","capabilities":["write"],"team":"red","tags":["a","b"],"enabled":false,`+
 		`"systemPrompt":"You are {{ agent.team }}.","workflow":[{"stepId":"a","name":"A","type":"tool","description":"lists","config":{"tool":"memory.list"},"timeoutMs":500,"retry":{"maxAttempts":2,"backoffMs":10}},`+
 		`{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}],"source":"store","createdAt":"2026-07-28T09:00:00Z"}`)
-	b.expect("agent.list", `{}`, `{"agents":[{"agentId":"writer","displayName":"W","description":"About writer.","team":"red","enabled":false,"capabilities":["write"]}],"total":1,"hasMore":false}`)
+	b.Expect("agent.list", `{}`, `{"agents":[{"agentId":"writer","displayName":"W","description":"About writer.","team":"red","enabled":false,"capabilities":["write"]}],"total":1,"hasMore":false}`)
 }
 
 func TestRegisterRefuses(t *testing.T) {
@@ -44,9 +44,9 @@ func TestRegisterRefuses(t *testing.T) {
 		fmt.Sprintf(`{"agentId":"a","description":"d","tags":[%s"x"]}`, strings.Repeat(`"x",`, 20)):                                        {tools.InvalidInput, "tags must be at most 20 long, got 21", ""},
 		fmt.Sprintf(`{"agentId":"a","description":"d","capabilities":[%s"x"]}`, strings.Repeat(`"x",`, 50)):                                {tools.InvalidInput, "capabilities must be at most 50 long, got 51", ""},
 	} {
-		b.refuse("agent.register", args, want[0], want[1], want[2])
+		b.Refuse("agent.register", args, want[0], want[1], want[2])
 	}
-	b.expect("agent.list", `{"include_fields":["total"]}`, `{"total":2}`)
+	b.Expect("agent.list", `{"include_fields":["total"]}`, `{"total":2}`)
 }
 
 func TestListFiltersAndPages(t *testing.T) {
@@ -69,7 +69,7 @@ func TestListFiltersAndPages(t *testing.T) {
 		`{"enabled":true,"team":"blue"`: `{"agents":[{"agentId":"e"}],"total":1,"hasMore":false}`,
 		`{"team":"green"`:               `{"agents":[],"total":0,"hasMore":false}`,
 	} {
-		b.expect("agent.list", args+ids, want)
+		b.Expect("agent.list", args+ids, want)
 	}
 }
 
@@ -92,13 +92,13 @@ workflow:
     type: prompt
     config: {prompt: "{{ input.q }}"}
 `)
-	b.expect("agent.get", `{"agentId":"full"}`, `{"agentId":"full","displayName":"Full","version":"2","description":"All of it","role":"tester","expertise":["go"],"capabilities":["x"],"team":"red","tags":["t"],"enabled":true,`+
+	b.Expect("agent.get", `{"agentId":"full"}`, `{"agentId":"full","displayName":"Full","version":"2","description":"All of it","role":"tester","expertise":["go"],"capabilities":["x"],"team":"red","tags":["t"],"enabled":true,`+
 		`"systemPrompt":"You are {{ agent.role }}, {{ agent.expertise[0] }}.","workflow":[{"stepId":"ask","type":"prompt","config":{"prompt":"{{ input.q }}"}}],"orchestration":{"maxDelegationDepth":0},"source":".toolfold/agents/full.yaml"}`)
-	b.expect("agent.run", `{"agentId":"full","input":{"q":"why"},"include_fields":["output"]}`, `{"output":{"ask":"re: why"}}`)
+	b.Expect("agent.run", `{"agentId":"full","input":{"q":"why"},"include_fields":["output"]}`, `{"output":{"ask":"re: why"}}`)
 	if got := b.model.asked[0].System; got != "You are tester, go." {
 		t.Errorf("the system prompt is %q", got)
 	}
-	b.refuse("agent.remove", `{"agentId":"full"}`, agent.RemoveFailed, `agent "full" is a file`, "delete its file in .toolfold/agents")
+	b.Refuse("agent.remove", `{"agentId":"full"}`, agent.RemoveFailed, `agent "full" is a file`, "delete its file in .toolfold/agents")
 }
 
 // Broken files are told with line and reason, and hide nothing.
@@ -140,20 +140,20 @@ func TestBrokenFiles(t *testing.T) {
 			t.Errorf("the list lacks %s:\n%s", want, answer)
 		}
 	}
-	b.refuse("agent.run", `{"agentId":"step"}`, agent.ValidationError, `the file of agent "step" cannot be used: .toolfold/agents/step.yaml, line 9`, "mend the file")
+	b.Refuse("agent.run", `{"agentId":"step"}`, agent.ValidationError, `the file of agent "step" cannot be used: .toolfold/agents/step.yaml, line 9`, "mend the file")
 }
 
 func TestUnknownAgents(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.refuse("agent.get", `{"agentId":"writer"}`, agent.NotFound, `there is no agent "writer"`, "agent.list shows")
+	b.Refuse("agent.get", `{"agentId":"writer"}`, agent.NotFound, `there is no agent "writer"`, "agent.list shows")
 	b.register("writer", ``)
 	b.file("reader.yaml", "description: d\n")
-	b.refuse("agent.get", `{"agentId":"writre"}`, agent.NotFound, `there is no agent "writre"`, `did you mean "writer"?`)
-	b.refuse("agent.run", `{"agentId":"reder"}`, agent.NotFound, `there is no agent "reder"`, `did you mean "reader"?`)
-	b.expect("agent.remove", `{"agentId":"nobody"}`, `{"removed":false,"agentId":"nobody","message":"there is no agent \"nobody\""}`)
-	b.expect("agent.remove", `{"agentId":"writer"}`, `{"removed":true,"agentId":"writer","message":"agent \"writer\" is removed"}`)
-	b.refuse("agent.get", `{"agentId":"writer"}`, agent.NotFound, `there is no agent "writer"`, "")
+	b.Refuse("agent.get", `{"agentId":"writre"}`, agent.NotFound, `there is no agent "writre"`, `did you mean "writer"?`)
+	b.Refuse("agent.run", `{"agentId":"reder"}`, agent.NotFound, `there is no agent "reder"`, `did you mean "reader"?`)
+	b.Expect("agent.remove", `{"agentId":"nobody"}`, `{"removed":false,"agentId":"nobody","message":"there is no agent \"nobody\""}`)
+	b.Expect("agent.remove", `{"agentId":"writer"}`, `{"removed":true,"agentId":"writer","message":"agent \"writer\" is removed"}`)
+	b.Refuse("agent.get", `{"agentId":"writer"}`, agent.NotFound, `there is no agent "writer"`, "")
 }
 
 // The documented file is an agent, and runs.
@@ -168,7 +168,7 @@ func TestDocumentedFile(t *testing.T) {
 	text, _, _ := strings.Cut(rest, "```")
 	b := newBench(t)
 	b.file("reviewer.yaml", text)
-	b.expect("agent.run", `{"agentId":"reviewer","input":{"text":"Hi."},"include_fields":["success","output.review"]}`,
+	b.Expect("agent.run", `{"agentId":"reviewer","input":{"text":"Hi."},"include_fields":["success","output.review"]}`,
 		`{"success":true,"output":{"review":"re: Rules: []\n\nText: Hi."}}`)
 	if got := b.model.asked[0].System; got != "You are the editor of team docs." {
 		t.Errorf("the system prompt is %q", got)

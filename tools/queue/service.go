@@ -67,7 +67,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 
 // List lists queues, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := parseCursor(in.Cursor)
+	after, err := tools.ParseCursor(in.Cursor, "queue.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -82,7 +82,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	for i, q := range page.Queues {
 		if i == in.Limit {
 			out.HasMore = true
-			out.NextCursor = page.Queues[i-1].cursor()
+			out.NextCursor = positionOf(page.Queues[i-1].Queue).Cursor()
 			break
 		}
 		out.Queues = append(out.Queues, q.item())
@@ -113,4 +113,8 @@ func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (
 			WithHint("queue.list shows those there are")
 	}
 	return q.shown(), nil
+}
+
+func positionOf(last Queue) tools.Position {
+	return tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 }

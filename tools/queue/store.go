@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"time"
+
+	"github.com/toolfold/toolfold/tools"
 )
 
 // Queue is a queue as it is stored.
@@ -34,13 +36,7 @@ type Store interface {
 // Query picks a part of the list.
 type Query struct {
 	Limit int
-	After *Position // nil = from the first
-}
-
-// Position is a queue's place in the list.
-type Position struct {
-	CreatedAt time.Time
-	ID        string
+	After *tools.Position // nil = from the first
 }
 
 // Page is a part of the list.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/toolfold/toolfold/tools"
 )
 
 // fakeStore keeps sessions in memory. The first conflicts saves give way to
@@ -55,16 +57,16 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 			all = append(all, Listed{s.ID, s.Initiator, s.Task, s.Status, s.present(), s.CreatedAt})
 		}
 	}
-	slices.SortFunc(all, func(a, b Listed) int { return newerFirst(a.position(), b.position()) })
+	slices.SortFunc(all, func(a, b Listed) int { return newerFirst(positionOf(a), positionOf(b)) })
 	page := Page{Total: len(all)}
 	for _, l := range all {
-		if (q.After == nil || newerFirst(*q.After, l.position()) < 0) && len(page.Sessions) < q.Limit {
+		if (q.After == nil || newerFirst(*q.After, positionOf(l)) < 0) && len(page.Sessions) < q.Limit {
 			page.Sessions = append(page.Sessions, l)
 		}
 	}
 	return page, nil
 }
 
-func newerFirst(a, b Position) int {
+func newerFirst(a, b tools.Position) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }

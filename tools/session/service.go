@@ -132,7 +132,7 @@ func (s *Service) Leave(ctx context.Context, in LeaveIn) (LeaveOut, error) {
 
 // List lists sessions, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := parseCursor(in.Cursor)
+	after, err := tools.ParseCursor(in.Cursor, "session.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -145,7 +145,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	for i, l := range page.Sessions {
 		if i == in.Limit {
 			out.HasMore = true
-			out.NextCursor = page.Sessions[i-1].position().cursor()
+			out.NextCursor = positionOf(page.Sessions[i-1]).Cursor()
 			break
 		}
 		out.Sessions = append(out.Sessions, l.shown())
@@ -210,4 +210,8 @@ func pause(ctx context.Context) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+func positionOf(last Listed) tools.Position {
+	return tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 }

@@ -14,11 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/tooltest"
 )
 
 // bench calls the actions the way a client does. Its clock goes on by a
 // second with each call, its ids by one with each session.
 type bench struct {
+	tooltest.Talk
 	t        *testing.T
 	store    *fakeStore
 	registry *tools.Registry
@@ -30,6 +32,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, store: newFakeStore()}
+	b.Talk = tooltest.Talk{T: t, Call: b.call}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 	now := func() time.Time { return start.Add(time.Duration(b.calls) * time.Second) }
 	newID := func() string { b.ids++; return id(b.ids) }
@@ -55,45 +58,23 @@ func (b *bench) call(action, args string) string {
 	return strings.ReplaceAll(content, "00000000-0000-4000-8000-00000000000", "$")
 }
 
-func (b *bench) expect(action, args, want string) {
-	b.t.Helper()
-	if diff := cmp.Diff(want, b.call(action, args)); diff != "" {
-		b.t.Errorf("%s %s: %s", action, args, diff)
-	}
-}
-
-// refuse expects an error with a code, a text in its message and one in its
-// hint.
-func (b *bench) refuse(action, args, code, message, hint string) {
-	b.t.Helper()
-	answer := b.call(action, args)
-	var failed struct{ Error tools.Error }
-	if err := json.Unmarshal([]byte(answer), &failed); err != nil {
-		b.t.Fatal(err)
-	}
-	e := failed.Error
-	if e.Code != code || !strings.Contains(e.Message, message) || !strings.Contains(e.Hint, hint) {
-		b.t.Errorf("%s %s answered %s, want %s, %q and %q", action, args, answer, code, message, hint)
-	}
-}
-
 func TestLifeOfASession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.expect("create", `{"initiator":"ann","task":"ship","workspace":"/w","metadata":{"n":12345678901234567890}}`,
+	b.Expect("create", `{"initiator":"ann","task":"ship","workspace":"/w","metadata":{"n":12345678901234567890}}`,
 		`{"sessionId":"$1","initiator":"ann","task":"ship","status":"active","createdAt":"2026-03-01T11:00:00.123456Z","workspace":"/w"}`)
-	b.expect("join", `{"sessionId":"$1","agentId":"bob"}`,
+	b.Expect("join", `{"sessionId":"$1","agentId":"bob"}`,
 		`{"sessionId":"$1","agentId":"bob","role":"collaborator","joinedAt":"2026-03-01T11:00:01.123456Z","participantCount":2}`)
-	b.expect("leave", `{"sessionId":"$1","agentId":"bob"}`,
+	b.Expect("leave", `{"sessionId":"$1","agentId":"bob"}`,
 		`{"sessionId":"$1","agentId":"bob","leftAt":"2026-03-01T11:00:02.123456Z","remainingParticipants":1}`)
-	b.expect("status", `{"sessionId":"$1"}`, `{"sessionId":"$1","status":"active","initiator":"ann","task":"ship",`+
+	b.Expect("status", `{"sessionId":"$1"}`, `{"sessionId":"$1","status":"active","initiator":"ann","task":"ship",`+
 		`"participants":[{"agentId":"ann","role":"initiator","joinedAt":"2026-03-01T11:00:00.123456Z"},`+
 		`{"agentId":"bob","role":"collaborator","joinedAt":"2026-03-01T11:00:01.123456Z","leftAt":"2026-03-01T11:00:02.123456Z"}],`+
 		`"createdAt":"2026-03-01T11:00:00.123456Z","updatedAt":"2026-03-01T11:00:02.123456Z",`+
 		`"workspace":"/w","metadata":{"n":12345678901234567890}}`)
-	b.expect("complete", `{"sessionId":"$1","summary":"done"}`,
+	b.Expect("complete", `{"sessionId":"$1","summary":"done"}`,
 		`{"sessionId":"$1","status":"completed","completedAt":"2026-03-01T11:00:04.123456Z","summary":"done"}`)
-	b.expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","summary","error"]}`,
+	b.Expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","summary","error"]}`,
 		`{"status":"completed","completedAt":"2026-03-01T11:00:04.123456Z","summary":"done"}`)
 }
 
@@ -101,13 +82,13 @@ func TestFail(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.call("create", `{"initiator":"ann","task":"ship"}`)
-	b.expect("fail", `{"sessionId":"$1","error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`,
+	b.Expect("fail", `{"sessionId":"$1","error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`,
 		`{"sessionId":"$1","status":"failed","failedAt":"2026-03-01T11:00:01.123456Z",`+
 			`"error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`)
-	b.expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","failedAt","error"]}`,
+	b.Expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","failedAt","error"]}`,
 		`{"status":"failed","failedAt":"2026-03-01T11:00:01.123456Z",`+
 			`"error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`)
-	b.refuse("fail", `{"sessionId":"$1","error":{"code":"E"}}`, tools.InvalidInput, "error/message is missing", "")
+	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E"}}`, tools.InvalidInput, "error/message is missing", "")
 }
 
 func TestFinalStates(t *testing.T) {
@@ -122,7 +103,7 @@ func TestFinalStates(t *testing.T) {
 			"complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
 			"join": `,"agentId":"bob"`, "leave": `,"agentId":"ann"`,
 		} {
-			b.refuse(action, `{"sessionId":"`+session+`"`+more+`}`, InvalidTransition, "is "+state+", which is final", "session.create")
+			b.Refuse(action, `{"sessionId":"`+session+`"`+more+`}`, InvalidTransition, "is "+state+", which is final", "session.create")
 		}
 	}
 }
@@ -132,14 +113,14 @@ func TestRejoin(t *testing.T) {
 	b := newBench(t)
 	b.call("create", `{"initiator":"ann","task":"ship"}`)
 	b.call("join", `{"sessionId":"$1","agentId":"bob"}`)
-	b.expect("join", `{"sessionId":"$1","agentId":"bob","role":"delegate"}`,
+	b.Expect("join", `{"sessionId":"$1","agentId":"bob","role":"delegate"}`,
 		`{"sessionId":"$1","agentId":"bob","role":"collaborator","joinedAt":"2026-03-01T11:00:01.123456Z","participantCount":2}`)
-	b.expect("join", `{"sessionId":"$1","agentId":"ann"}`,
+	b.Expect("join", `{"sessionId":"$1","agentId":"ann"}`,
 		`{"sessionId":"$1","agentId":"ann","role":"initiator","joinedAt":"2026-03-01T11:00:00.123456Z","participantCount":2}`)
 	b.call("leave", `{"sessionId":"$1","agentId":"bob"}`)
-	b.expect("join", `{"sessionId":"$1","agentId":"bob","role":"delegate"}`,
+	b.Expect("join", `{"sessionId":"$1","agentId":"bob","role":"delegate"}`,
 		`{"sessionId":"$1","agentId":"bob","role":"delegate","joinedAt":"2026-03-01T11:00:05.123456Z","participantCount":2}`)
-	b.expect("status", `{"sessionId":"$1","include_fields":["participants.agentId","participants.leftAt"]}`,
+	b.Expect("status", `{"sessionId":"$1","include_fields":["participants.agentId","participants.leftAt"]}`,
 		`{"participants":[{"agentId":"ann"},{"agentId":"bob"}]}`)
 	if version := b.store.sessions[id(1)].Version; version != 3 {
 		t.Errorf("the session was saved %d times, want 3: joining twice is nothing to save", version)
@@ -150,11 +131,11 @@ func TestLeaveRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.call("create", `{"initiator":"ann","task":"ship"}`)
-	b.refuse("leave", `{"sessionId":"$1","agentId":"ann"}`, InitiatorCannotLeave, `"ann"`, "session.complete")
-	b.refuse("leave", `{"sessionId":"$1","agentId":"bob"}`, AgentNotParticipant, `"bob"`, "in the session: ann")
+	b.Refuse("leave", `{"sessionId":"$1","agentId":"ann"}`, InitiatorCannotLeave, `"ann"`, "session.complete")
+	b.Refuse("leave", `{"sessionId":"$1","agentId":"bob"}`, AgentNotParticipant, `"bob"`, "in the session: ann")
 	b.call("join", `{"sessionId":"$1","agentId":"bob"}`)
 	b.call("leave", `{"sessionId":"$1","agentId":"bob"}`)
-	b.refuse("leave", `{"sessionId":"$1","agentId":"bob"}`, AgentNotParticipant, `"bob"`, "in the session: ann")
+	b.Refuse("leave", `{"sessionId":"$1","agentId":"bob"}`, AgentNotParticipant, `"bob"`, "in the session: ann")
 }
 
 func TestMaxParticipants(t *testing.T) {
@@ -164,10 +145,10 @@ func TestMaxParticipants(t *testing.T) {
 	for i := 1; i < MaxPresent; i++ {
 		b.call("join", fmt.Sprintf(`{"sessionId":"$1","agentId":"a%d"}`, i))
 	}
-	b.refuse("join", `{"sessionId":"$1","agentId":"late"}`, MaxParticipants, "10 agents", "a0, a1")
+	b.Refuse("join", `{"sessionId":"$1","agentId":"late"}`, MaxParticipants, "10 agents", "a0, a1")
 	b.call("leave", `{"sessionId":"$1","agentId":"a5"}`)
-	b.expect("join", `{"sessionId":"$1","agentId":"late","include_fields":["participantCount"]}`, `{"participantCount":10}`)
-	b.refuse("join", `{"sessionId":"$1","agentId":"a5"}`, MaxParticipants, "10 agents", "late")
+	b.Expect("join", `{"sessionId":"$1","agentId":"late","include_fields":["participantCount"]}`, `{"participantCount":10}`)
+	b.Refuse("join", `{"sessionId":"$1","agentId":"a5"}`, MaxParticipants, "10 agents", "late")
 }
 
 func TestNotFound(t *testing.T) {
@@ -178,7 +159,7 @@ func TestNotFound(t *testing.T) {
 		"status": "", "complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
 		"join": `,"agentId":"bob"`, "leave": `,"agentId":"bob"`,
 	} {
-		b.refuse(action, `{"sessionId":"`+absent+`"`+more+`}`, NotFound, absent, "session.list")
+		b.Refuse(action, `{"sessionId":"`+absent+`"`+more+`}`, NotFound, absent, "session.list")
 	}
 }
 
@@ -203,13 +184,13 @@ func TestList(t *testing.T) {
 	}
 	b.call("join", `{"sessionId":"$3","agentId":"bob"}`)
 	b.call("complete", `{"sessionId":"$1"}`)
-	b.expect("list", `{"limit":1,"status":"completed"}`, `{"sessions":[{"sessionId":"$1","initiator":"ann","task":"ship","status":"completed",`+
+	b.Expect("list", `{"limit":1,"status":"completed"}`, `{"sessions":[{"sessionId":"$1","initiator":"ann","task":"ship","status":"completed",`+
 		`"participantCount":1,"createdAt":"2026-03-01T11:00:00.123456Z"}],"total":1,"hasMore":false}`)
-	b.expect("list", `{"initiator":"ann","include_fields":["sessions.sessionId","sessions.participantCount","total"]}`,
+	b.Expect("list", `{"initiator":"ann","include_fields":["sessions.sessionId","sessions.participantCount","total"]}`,
 		`{"sessions":[{"sessionId":"$4","participantCount":1},{"sessionId":"$3","participantCount":2},{"sessionId":"$1","participantCount":1}],"total":3}`)
-	b.expect("list", `{"initiator":"nobody"}`, `{"sessions":[],"total":0,"hasMore":false}`)
-	b.refuse("list", `{"cursor":"nonsense"}`, tools.InvalidInput, "cursor must be a nextCursor of session.list", "")
-	b.refuse("list", `{"limit":101}`, tools.InvalidInput, "limit must be 1 to 100", "")
+	b.Expect("list", `{"initiator":"nobody"}`, `{"sessions":[],"total":0,"hasMore":false}`)
+	b.Refuse("list", `{"cursor":"nonsense"}`, tools.InvalidInput, "cursor must be a nextCursor of session.list", "")
+	b.Refuse("list", `{"limit":101}`, tools.InvalidInput, "limit must be 1 to 100", "")
 }
 
 func TestListPages(t *testing.T) {
@@ -251,12 +232,12 @@ func TestConflicts(t *testing.T) {
 	b := newBench(t)
 	b.call("create", `{"initiator":"ann","task":"ship"}`)
 	b.store.conflicts = attempts - 1
-	b.expect("join", `{"sessionId":"$1","agentId":"bob","include_fields":["participantCount"]}`, `{"participantCount":2}`)
+	b.Expect("join", `{"sessionId":"$1","agentId":"bob","include_fields":["participantCount"]}`, `{"participantCount":2}`)
 	for action, more := range map[string]string{
 		"complete": "", "fail": `,"error":{"code":"E","message":"m"}`, "join": `,"agentId":"eve"`, "leave": `,"agentId":"bob"`,
 	} {
 		b.store.saves, b.store.conflicts = 0, attempts
-		b.refuse(action, `{"sessionId":"$1"`+more+`}`, "SESSION_"+strings.ToUpper(action)+"_FAILED", "changed nothing", "call again")
+		b.Refuse(action, `{"sessionId":"$1"`+more+`}`, "SESSION_"+strings.ToUpper(action)+"_FAILED", "changed nothing", "call again")
 	}
 }
 

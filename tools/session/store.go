@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/toolfold/toolfold/tools"
 )
 
 // The states of a session. All but Active are final.
@@ -76,13 +78,7 @@ type Store interface {
 type Query struct {
 	Status, Initiator string
 	Limit             int
-	After             *Position // nil = from the newest
-}
-
-// Position is a session's place in a list.
-type Position struct {
-	CreatedAt time.Time
-	ID        string
+	After             *tools.Position // nil = from the newest
 }
 
 // Page is a part of a list.

@@ -106,7 +106,7 @@ func (s *Service) queue(ctx context.Context, idOrName string) (Queue, error) {
 
 // List lists tasks, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := parseCursor(in.Cursor)
+	after, err := tools.ParseCursor(in.Cursor, "task.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -129,7 +129,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	for i, t := range page.Tasks {
 		if i == in.Limit {
 			out.HasMore = true
-			out.NextCursor = cursorAfter(page.Tasks[i-1])
+			out.NextCursor = positionOf(page.Tasks[i-1]).Cursor()
 			break
 		}
 		out.Tasks = append(out.Tasks, shown(t))
@@ -167,4 +167,8 @@ func obstructed(blocked []Obstacle) error {
 	}
 	return tools.Errorf(InvalidState, "dependency %s ended as %s", first.TaskID, first.Status).
 		WithHint("retry it first")
+}
+
+func positionOf(last queue.Task) tools.Position {
+	return tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/engine/queue"
+
+	"github.com/toolfold/toolfold/tools"
 )
 
 // Store keeps tasks. All methods are safe for concurrent use, also between
@@ -72,13 +74,7 @@ type Query struct {
 	QueueID, AgentID           string
 	Statuses, Priorities, Tags []string // any of them
 	Limit                      int
-	After                      *Position // nil = from the newest
-}
-
-// Position is a task's place in a list.
-type Position struct {
-	CreatedAt time.Time
-	ID        string
+	After                      *tools.Position // nil = from the newest
 }
 
 // Page is a part of a list.

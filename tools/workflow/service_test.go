@@ -12,18 +12,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/toolfold/toolfold/engine"
 	"github.com/toolfold/toolfold/storage"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/tooltest"
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
 // bench is a workbench with workflows and memory. Its clock stands still.
 type bench struct {
+	tooltest.Talk
 	*surface.Surface
 	t         *testing.T
 	workspace string
@@ -39,6 +39,7 @@ func newBench(t *testing.T) *bench {
 	t.Cleanup(func() { db.Close() })
 	log := slog.New(slog.DiscardHandler)
 	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}}
+	b.Talk = tooltest.Talk{T: t, Call: b.call}
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
 	runner := &engine.Runner{Caller: b.Caller, Now: now, Log: log}
 	err = b.Catalogue.Put(
@@ -88,26 +89,6 @@ func (b *bench) call(action, args string) string {
 	return string(b.Caller.Call(ctx, action, json.RawMessage(args)).Content)
 }
 
-func (b *bench) expect(action, args, want string) {
-	b.t.Helper()
-	if diff := cmp.Diff(want, b.call(action, args)); diff != "" {
-		b.t.Errorf("%s %s: %s", action, args, diff)
-	}
-}
-
-func (b *bench) refuse(action, args, code, message, hint string) {
-	b.t.Helper()
-	answer := b.call(action, args)
-	var failed struct{ Error tools.Error }
-	if err := json.Unmarshal([]byte(answer), &failed); err != nil {
-		b.t.Fatal(err)
-	}
-	e := failed.Error
-	if e.Code != code || !strings.Contains(e.Message, message) || !strings.Contains(e.Hint, hint) {
-		b.t.Errorf("%s %s answered %s, want %s, %q and %q", action, args, answer, code, message, hint)
-	}
-}
-
 // documented is the example of the documentation.
 func documented(t *testing.T) string {
 	t.Helper()
@@ -128,18 +109,18 @@ func TestDocumentedExample(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.file("triage.yaml", documented(t))
-	b.expect("workflow.list", `{}`, `{"workflows":[{"id":"triage","name":"Triage notes","version":"1.2","status":"active","stepCount":3}],"total":1,"hasMore":false}`)
+	b.Expect("workflow.list", `{}`, `{"workflows":[{"id":"triage","name":"Triage notes","version":"1.2","status":"active","stepCount":3}],"total":1,"hasMore":false}`)
 	b.call("memory.store", `{"key":"team/a","value":{"n":1}}`)
 	b.call("memory.store", `{"key":"team/b","value":{"n":2}}`)
-	b.expect("workflow.run", `{"workflowId":"triage","input":{"prefix":"team/"},"include_fields":["success","workflowId","stepsCompleted","output.ratings.key","stepResults"]}`,
+	b.Expect("workflow.run", `{"workflowId":"triage","input":{"prefix":"team/"},"include_fields":["success","workflowId","stepsCompleted","output.ratings.key","stepResults"]}`,
 		`{"success":true,"workflowId":"triage","stepsCompleted":3,"output":{"ratings":{"key":"triage/ratings"}},`+
 			`"stepResults":[{"stepId":"notes","success":true,"durationMs":0},{"stepId":"verdict","success":true,"durationMs":0},{"stepId":"keep","success":true,"durationMs":0}]}`)
-	b.expect("memory.get", `{"key":"triage/ratings","include_fields":["value"]}`, `{"value":{"ratings":["later","later"]}}`)
+	b.Expect("memory.get", `{"key":"triage/ratings","include_fields":["value"]}`, `{"value":{"ratings":["later","later"]}}`)
 	if n := b.model.asked.Load(); n != 2 {
 		t.Errorf("the model was asked %d times", n)
 	}
 	b.call("workflow.run", `{"workflowId":"triage","input":{"prefix":"none/"}}`)
-	b.expect("memory.get", `{"key":"triage/none","include_fields":["value"]}`, `{"value":{"prefix":"none/"}}`)
+	b.Expect("memory.get", `{"key":"triage/none","include_fields":["value"]}`, `{"value":{"prefix":"none/"}}`)
 }
 
 // A run that is cancelled half-way ends, and does no more.
@@ -168,7 +149,7 @@ func TestCancelledHalfWay(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the run goes on")
 	}
-	b.expect("memory.list", `{"prefix":"triage/","include_fields":["total"]}`, `{"total":0}`)
+	b.Expect("memory.list", `{"prefix":"triage/","include_fields":["total"]}`, `{"total":0}`)
 }
 
 // The file that the declared examples run lies in testdata.
@@ -186,7 +167,7 @@ func TestExampleWorkflow(t *testing.T) {
 		}
 	}
 	b.call("memory.store", `{"key":"team/a","value":{}}`)
-	b.expect("workflow.run", `{"workflowId":"count-notes","include_fields":["success","output"]}`,
+	b.Expect("workflow.run", `{"workflowId":"count-notes","include_fields":["success","output"]}`,
 		`{"success":true,"output":{"some":{"key":"counts/notes","message":"stored","namespace":"default","replaced":false,"success":true}}}`)
 }
 
@@ -198,9 +179,9 @@ func TestDescribe(t *testing.T) {
 	b.file("plain.yaml", one)
 	b.file("full.json", `{"workflowId":"whole/one","name":"W","version":"3","status":"draft","description":"d","inputSchema":{"type":"object","required":["a"]},
 		"steps":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"},"description":"first"},{"stepId":"b","type":"prompt","dependsOn":["a"],"config":{"prompt":"{{ steps.a.total }}"}}]}`)
-	b.expect("workflow.describe", `{"workflowId":"plain"}`, `{"id":"plain","name":"N","version":"1","description":"","status":"active",`+
+	b.Expect("workflow.describe", `{"workflowId":"plain"}`, `{"id":"plain","name":"N","version":"1","description":"","status":"active",`+
 		`"steps":[{"stepId":"a","name":"a","type":"tool","config":{"tool":"memory.list"}}],"inputSchema":{"type":"object"},"file":".toolfold/workflows/plain.yaml"}`)
-	b.expect("workflow.describe", `{"workflowId":"whole/one"}`, `{"id":"whole/one","name":"W","version":"3","description":"d","status":"draft",`+
+	b.Expect("workflow.describe", `{"workflowId":"whole/one"}`, `{"id":"whole/one","name":"W","version":"3","description":"d","status":"draft",`+
 		`"steps":[{"stepId":"a","name":"A","type":"tool","description":"first","config":{"tool":"memory.list"}},{"stepId":"b","name":"b","type":"prompt","dependsOn":["a"],"config":{"prompt":"{{ steps.a.total }}"}}],`+
 		`"inputSchema":{"required":["a"],"type":"object"},"file":".toolfold/workflows/full.json"}`)
 }
@@ -208,7 +189,7 @@ func TestDescribe(t *testing.T) {
 func TestListFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.expect("workflow.list", `{}`, `{"workflows":[],"total":0,"hasMore":false}`)
+	b.Expect("workflow.list", `{}`, `{"workflows":[],"total":0,"hasMore":false}`)
 	for i, status := range []string{"active", "draft", "active", "inactive"} {
 		b.file(fmt.Sprintf("w%d.yaml", i), one+"status: "+status+"\n")
 	}
@@ -220,7 +201,7 @@ func TestListFiltersAndPages(t *testing.T) {
 		`{"status":"active","limit":1`:   `{"workflows":[{"id":"w0"}],"total":2,"hasMore":true,"nextCursor":"w0"}`,
 		`{"status":"inactive","limit":1`: `{"workflows":[{"id":"w3"}],"total":1,"hasMore":false}`,
 	} {
-		b.expect("workflow.list", args+ids, want)
+		b.Expect("workflow.list", args+ids, want)
 	}
 }
 
@@ -275,13 +256,13 @@ func TestBrokenFiles(t *testing.T) {
 	if len(got) != 0 {
 		t.Errorf("also broken: %v", got)
 	}
-	b.refuse("workflow.run", `{"workflowId":"tool"}`, workflow.Broken, `workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10: step "b"`, "mend the file")
+	b.Refuse("workflow.run", `{"workflowId":"tool"}`, workflow.Broken, `workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10: step "b"`, "mend the file")
 }
 
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.refuse("workflow.run", `{"workflowId":"x"}`, workflow.NotFound, `there is no workflow "x"`, "workflows are files in .toolfold/workflows")
+	b.Refuse("workflow.run", `{"workflowId":"x"}`, workflow.NotFound, `there is no workflow "x"`, "workflows are files in .toolfold/workflows")
 	b.file("deploy.yaml", one+`
 inputSchema:
   type: object
@@ -291,14 +272,14 @@ inputSchema:
 `)
 	b.file("off.yaml", one+"status: inactive\n")
 	b.file("self.yaml", "name: N\nsteps: [{stepId: a, type: tool, config: {tool: workflow.run, arguments: {workflowId: self}}}]\n")
-	b.refuse("workflow.run", `{"workflowId":"deplyo"}`, workflow.NotFound, `there is no workflow "deplyo"`, `did you mean "deploy"?`)
-	b.refuse("workflow.run", `{"workflowId":"unlike"}`, workflow.NotFound, ``, `there are deploy, off, self`)
-	b.refuse("workflow.run", `{"workflowId":"off"}`, workflow.NotActive, `workflow "off" is inactive`, "status: active in .toolfold/workflows/off.yaml")
-	b.refuse("workflow.run", `{"workflowId":"deploy"}`, tools.InvalidInput, "workflow.run: input/to is missing", "workflow.describe has the inputSchema of deploy")
-	b.refuse("workflow.run", `{"workflowId":"deploy","input":{"to":"liv","n":0,"m":1}}`, tools.InvalidInput,
+	b.Refuse("workflow.run", `{"workflowId":"deplyo"}`, workflow.NotFound, `there is no workflow "deplyo"`, `did you mean "deploy"?`)
+	b.Refuse("workflow.run", `{"workflowId":"unlike"}`, workflow.NotFound, ``, `there are deploy, off, self`)
+	b.Refuse("workflow.run", `{"workflowId":"off"}`, workflow.NotActive, `workflow "off" is inactive`, "status: active in .toolfold/workflows/off.yaml")
+	b.Refuse("workflow.run", `{"workflowId":"deploy"}`, tools.InvalidInput, "workflow.run: input/to is missing", "workflow.describe has the inputSchema of deploy")
+	b.Refuse("workflow.run", `{"workflowId":"deploy","input":{"to":"liv","n":0,"m":1}}`, tools.InvalidInput,
 		`"input/m" is unknown; input/n must be at least 1, got 0; input/to must be one of its allowed values, got "liv", did you mean "live"?`, "")
-	b.expect("workflow.run", `{"workflowId":"deploy","input":{"to":"live"},"include_fields":["success"]}`, `{"success":true}`)
-	b.expect("workflow.run", `{"workflowId":"self","include_fields":["success","error.code"]}`, `{"success":false,"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
+	b.Expect("workflow.run", `{"workflowId":"deploy","input":{"to":"live"},"include_fields":["success"]}`, `{"success":true}`)
+	b.Expect("workflow.run", `{"workflowId":"self","include_fields":["success","error.code"]}`, `{"success":false,"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
 }
 
 // A failing step is a result, with the outputs of those before.
@@ -312,7 +293,7 @@ steps:
   - {stepId: b, type: tool, config: {tool: memory.get, arguments: {key: "{{ input.key }}"}}}
   - {stepId: c, type: tool, config: {tool: memory.stats}}
 `)
-	b.expect("workflow.run", `{"workflowId":"w","include_fields":["success","stepsCompleted","output.a.totalEntries","stepResults.stepId","stepResults.success","error.code","error.stepId","error.hint"]}`,
+	b.Expect("workflow.run", `{"workflowId":"w","include_fields":["success","stepsCompleted","output.a.totalEntries","stepResults.stepId","stepResults.success","error.code","error.stepId","error.hint"]}`,
 		`{"success":false,"stepsCompleted":1,"output":{"a":{"totalEntries":0}},"stepResults":[{"stepId":"a","success":true},{"stepId":"b","success":false}],`+
 			`"error":{"code":"TOOL_CONFIG_ERROR","hint":"usage: memory.get(key: string, namespace?: string)","stepId":"b"}}`)
 }
