@@ -19,14 +19,30 @@ type Caller struct {
 	resolver atomic.Pointer[Resolver]
 	registry *tools.Registry
 	observe  func(Call)
+
+	// inner runs the calls that others stand for: it accepts every name.
+	inner *Caller
 }
 
-// NewCaller calls what a catalogue offers under the accepted names. Observe
-// is told of every call once it is answered; nil tells nobody.
-func NewCaller(c *tools.Catalogue, accept Names, r *tools.Registry, observe func(Call)) *Caller {
+// NewCaller calls what a catalogue offers, under every name. Observe is told of
+// every call once it is answered; nil tells nobody.
+func NewCaller(c *tools.Catalogue, r *tools.Registry, observe func(Call)) *Caller {
 	caller := &Caller{registry: r, observe: observe}
-	c.Watch(func(specs []*tools.Spec) { caller.resolver.Store(NewResolver(specs, accept)) })
+	caller.inner = caller
+	caller.follow(c, AllNames)
 	return caller
+}
+
+// Accepting returns a caller that takes only some of the names. What its calls
+// run in their turn may go by every name.
+func (c *Caller) Accepting(catalogue *tools.Catalogue, accept Names) *Caller {
+	caller := &Caller{registry: c.registry, observe: c.observe, inner: c.inner}
+	caller.follow(catalogue, accept)
+	return caller
+}
+
+func (c *Caller) follow(catalogue *tools.Catalogue, accept Names) {
+	catalogue.Watch(func(specs []*tools.Spec) { c.resolver.Store(NewResolver(specs, accept)) })
 }
 
 // Call is what an observer learns of a call.
@@ -46,23 +62,23 @@ func (c *Caller) Nearest(name string) string { return c.resolver.Load().Nearest(
 // Call answers a call of name with a JSON object of arguments.
 func (c *Caller) Call(ctx context.Context, name string, raw json.RawMessage) tools.Answer {
 	start := time.Now()
-	entry, answer := c.follow(ctx, name, raw)
+	entry, answer := c.run(ctx, name, raw)
 	if c.observe != nil {
 		c.observe(record(entry, answer, time.Since(start)))
 	}
 	return answer
 }
 
-// follow runs a call, or the one it stands for. A legacy name that was called
+// run runs a call, or the one it stands for. A legacy name that was called
 // is reported even when it stands for a present one.
-func (c *Caller) follow(ctx context.Context, name string, raw json.RawMessage) (*tools.Entry, tools.Answer) {
+func (c *Caller) run(ctx context.Context, name string, raw json.RawMessage) (*tools.Entry, tools.Answer) {
 	entry, answer := c.call(ctx, name, raw)
 	deprecated := answer.Deprecated
 	for range maxForwards {
 		if answer.Forward == nil {
 			break
 		}
-		entry, answer = c.call(ctx, answer.Forward.Name, answer.Forward.Arguments)
+		entry, answer = c.inner.call(ctx, answer.Forward.Name, answer.Forward.Arguments)
 	}
 	if answer.Forward != nil {
 		answer = tools.Fail(tools.Errorf(tools.InvalidInput, "%s calls itself", entry.Title()).

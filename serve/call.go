@@ -35,7 +35,7 @@ func route(_ context.Context, _ any, request *mcp.CallToolRequest) {
 func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := request.Params.Arguments.(routed)
 	ctx = lazy.WithSession(s.withProgress(ctx, request), session(ctx))
-	run := func(ctx context.Context) tools.Answer { return s.surface.Caller.Call(ctx, call.name, call.args) }
+	run := func(ctx context.Context) tools.Answer { return s.surface.Client.Call(ctx, call.name, call.args) }
 	if server.IsModernRequest(ctx) && samples(ctx) {
 		return s.callModern(ctx, request, run)
 	}

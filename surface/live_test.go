@@ -214,3 +214,27 @@ func TestRefusedToolsAreNotSeen(t *testing.T) {
 		}
 	}
 }
+
+// A strict surface refuses clients the names that are not its mode's; what
+// those they may use run goes by every name.
+func TestStrictNames(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		mode       surface.Mode
+		name, args string
+		want       string
+	}{
+		{surface.Consolidated, "tools", `{"action":"find","query":"weather"}`, `"weather_report"`},
+		{surface.Consolidated, "tools", `{"action":"describe","name":"tools.find"}`, `"tools.find"`},
+		{surface.Consolidated, "tools", `{"action":"call","name":"tools.active"}`, `"level"`},
+		{surface.Consolidated, "tools.find", `{"query":"weather"}`, `UNKNOWN_TOOL`},
+		{surface.Consolidated, "tool_find", `{"query":"weather"}`, `UNKNOWN_TOOL`},
+		{surface.Legacy, "tool_find", `{"query":"weather"}`, `"results"`},
+		{surface.Legacy, "tools", `{"action":"find","query":"weather"}`, `UNKNOWN_TOOL`},
+	} {
+		s := live(t, surface.Options{Mode: test.mode, Strict: true})
+		if got := string(s.Client.Call(t.Context(), test.name, []byte(test.args)).Content); !strings.Contains(got, test.want) {
+			t.Errorf("%s %s %s answered %s, want %s", test.mode, test.name, test.args, got, test.want)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func List(specs []*tools.Spec, m Mode, level lazy.Level) []lazy.Listed {
 type Options struct {
 	Mode   Mode       // empty = Consolidated
 	Level  lazy.Level // empty = the mode's own
-	Strict bool       // refuse names that are not the mode's
+	Strict bool       // clients may not use names that are not the mode's
 
 	Permit tools.Permit     // nil lets everything be seen and run
 	Log    *slog.Logger     // nil = the default logger
@@ -103,8 +103,11 @@ type Surface struct {
 	Mode      Mode
 	Level     lazy.Level
 	Catalogue *tools.Catalogue
-	Caller    *consolidate.Caller
 	Discovery *lazy.Discovery
+
+	// Caller calls under every name; Client is what clients call through, and
+	// refuses names that are not the mode's where the surface is strict.
+	Caller, Client *consolidate.Caller
 
 	observers []func(consolidate.Call)
 	grown     func(context.Context)
@@ -114,11 +117,11 @@ type Surface struct {
 func New(o Options) *Surface {
 	o = o.complete()
 	s := &Surface{Mode: o.Mode, Level: o.Level, Catalogue: &tools.Catalogue{}}
-	accept := consolidate.AllNames
+	s.Caller = consolidate.NewCaller(s.Catalogue, tools.NewRegistry(o.Permit, o.Log), s.observed)
+	s.Client = s.Caller
 	if o.Strict {
-		accept = o.Mode.names()
+		s.Client = s.Caller.Accepting(s.Catalogue, o.Mode.names())
 	}
-	s.Caller = consolidate.NewCaller(s.Catalogue, accept, tools.NewRegistry(o.Permit, o.Log), s.observed)
 	s.Discovery = lazy.NewDiscovery(lazy.Options{
 		Catalogue: s.Catalogue, Names: s.Caller, Level: o.Level,
 		Project: func(specs []*tools.Spec) []tools.Tool { return Tools(specs, o.Mode, o.Level) },

@@ -138,7 +138,7 @@ func caller(t *testing.T) *consolidate.Caller {
 		t.Fatal(err)
 	}
 	registry := tools.NewRegistry(nil, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	return consolidate.NewCaller(&catalogue, consolidate.AllNames, registry, nil)
+	return consolidate.NewCaller(&catalogue, registry, nil)
 }
 
 // answer calls and returns the content as text.
