@@ -27,6 +27,8 @@ const allActions = 64
 var ceilings = map[lazy.Level]int{lazy.Lazy: 820, lazy.Signature: 1700, lazy.Full: 3300}
 
 const (
+	allFamilies      = 16  // that the ceiling of stubs holds for
+	stubsCeiling     = 450 // the list of names and summaries
 	searchCeiling    = 450 // the whole list at the search level
 	discoveryCeiling = 60  // the discovery tool at the lazy level
 )
@@ -67,6 +69,8 @@ func TestCeilings(t *testing.T) {
 	for level, most := range ceilings {
 		within(t, string(level), families, level, most*min(actions, allActions)/allActions)
 	}
+	stubs := lazy.Stubs(surface.Tools(families, surface.Consolidated, lazy.Lazy))
+	withinList(t, "stubs", stubs, stubsCeiling*len(families)/allFamilies)
 	within(t, "search", all.Specs(), lazy.Search, searchCeiling)
 	within(t, "discovery", discovery, lazy.Lazy, discoveryCeiling)
 }
@@ -85,7 +89,12 @@ func parts() (families, discovery []*tools.Spec) {
 
 func within(t *testing.T, what string, specs []*tools.Spec, level lazy.Level, most int) {
 	t.Helper()
-	cost, err := doctor.Count(surface.List(specs, surface.Consolidated, level))
+	withinList(t, what, surface.List(specs, surface.Consolidated, level), most)
+}
+
+func withinList(t *testing.T, what string, list []lazy.Listed, most int) {
+	t.Helper()
+	cost, err := doctor.Count(list)
 	if err != nil {
 		t.Fatal(err)
 	}
