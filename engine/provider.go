@@ -75,8 +75,9 @@ func (p picked) model(prompt Prompt) string {
 }
 
 // howToConfigure is the hint of a server without a model.
-const howToConfigure = `call config.set {"path":"providers.main","value":{"type":"openai","baseURL":"http://127.0.0.1:11434/v1","model":"…"}} ` +
-	`(or "type":"command","command":["claude","-p"]), or use a client that offers sampling`
+const howToConfigure = `have the user run: toolfold call config.set '{"path":"providers.main","value":{"type":"openai",` +
+	`"baseURL":"http://127.0.0.1:11434/v1","model":"…"}}' (or "type":"command","command":["claude","-p"]); ` +
+	`or use a client that offers sampling`
 
 // pick finds the provider called name. An empty name is the default one: the
 // one that defaultProvider names, else the only one there is, else the

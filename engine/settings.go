@@ -132,7 +132,7 @@ func (c providerConfig) check(at string) error {
 }
 
 func misconfigured(p tools.Problem) error {
-	return fatal(ProviderUnavailable, "the settings are wrong: %s", p.Text()).hint("mend it with config.set; config.show has all settings")
+	return fatal(ProviderUnavailable, "the settings are wrong: %s", p.Text()).hint("the user can mend it in their config.json or with toolfold call config.set; config.show has all settings")
 }
 
 // fill puts the provider's model and limit where the prompt has none.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/tools/config"
 )
 
 func callCommand() *cli.Command {
@@ -36,7 +38,7 @@ func callAction(c *cli.Context) error {
 		return err
 	}
 	defer b.store.Close()
-	answer := b.Caller.Call(c.Context, c.Args().First(), args)
+	answer := b.Caller.Call(config.ByUser(c.Context), c.Args().First(), args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func TestRunWithoutAModel(t *testing.T) {
 	if err := json.Unmarshal(answer.Content, &out); err != nil {
 		t.Fatal(err)
 	}
-	if out.Success || out.Error.Code != engine.ProviderUnavailable || !strings.Contains(out.Error.Hint, `config.set {"path":"providers.main"`) {
+	if out.Success || out.Error.Code != engine.ProviderUnavailable || !strings.Contains(out.Error.Hint, `config.set '{"path":"providers.main"`) {
 		t.Errorf("%s", answer.Content)
 	}
 }

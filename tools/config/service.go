@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
@@ -15,6 +16,9 @@ import (
 // FileProblem is the code of a settings file that cannot be read, written or
 // understood.
 const FileProblem = "CONFIG_FILE_ERROR"
+
+// PermissionDenied is the code of a setting that the caller may not make.
+const PermissionDenied = "PERMISSION_DENIED"
 
 // Service runs the config actions. It is safe for concurrent use.
 type Service struct {
@@ -34,7 +38,7 @@ func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
 	if _, known := declared(s.files.root(), split(in.Path)); !known && !found {
 		return GetOut{}, s.unknownPath(in.Path)
 	}
-	return GetOut{Path: in.Path, Value: value, Scope: in.Scope, Found: found}, nil
+	return GetOut{Path: in.Path, Value: redacted(value), Scope: in.Scope, Found: found}, nil
 }
 
 // Show reads all settings of a scope.
@@ -43,7 +47,29 @@ func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
 	if err != nil {
 		return ShowOut{}, err
 	}
-	return ShowOut{Scope: in.Scope, Config: layers.scope(in.Scope), Unknown: layers.Unknown}, nil
+	return ShowOut{Scope: in.Scope, Config: redacted(layers.scope(in.Scope)).(map[string]any), Unknown: layers.Unknown}, nil
+}
+
+// mayMake refuses the settings that only the user makes to everybody else: to
+// workspaces, to clients and their models, and to steps of a run.
+func mayMake(ctx context.Context, name, scope string) error {
+	if !slices.Contains(UserOnly, name) || scope == Global && byUser(ctx) && !engine.Nested(ctx) {
+		return nil
+	}
+	return tools.Errorf(PermissionDenied, "%s decides what runs on this machine or who may use it: only its user makes it", name).
+		WithHint(`ask the user to run: toolfold call config.set '{"path":…,"value":…}', with scope global`)
+}
+
+type userKey struct{}
+
+// ByUser says that a call comes from the shell of this machine's user.
+func ByUser(ctx context.Context) context.Context {
+	return context.WithValue(ctx, userKey{}, true)
+}
+
+func byUser(ctx context.Context) bool {
+	yes, _ := ctx.Value(userKey{}).(bool)
+	return yes
 }
 
 // load reads the files that a scope draws on.
@@ -61,14 +87,13 @@ func (s *Service) load(scope string) (*Layers, error) {
 
 // Set writes one setting. Other values in the file, invalid ones included,
 // stay as they are: what is wrong can be mended one by one.
-func (s *Service) Set(_ context.Context, in SetIn) (SetOut, error) {
+func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
 	setting, known := declared(s.files.root(), split(in.Path))
 	if !known {
 		return SetOut{}, s.unknownPath(in.Path)
 	}
-	if name := split(in.Path)[0]; in.Scope == Local && slices.Contains(UserOnly, name) {
-		return SetOut{}, tools.Errorf(tools.InvalidInput, "%s cannot be set for a workspace: only the user's own file may", name).
-			WithHint("use scope global")
+	if err := mayMake(ctx, split(in.Path)[0], in.Scope); err != nil {
+		return SetOut{}, err
 	}
 	value, err := read(setting, in.Value)
 	if err != nil {
@@ -81,7 +106,7 @@ func (s *Service) Set(_ context.Context, in SetIn) (SetOut, error) {
 	if err != nil {
 		return SetOut{}, tell(err)
 	}
-	return SetOut{Success: true, Path: in.Path, OldValue: old, NewValue: value, Scope: in.Scope}, nil
+	return SetOut{Success: true, Path: in.Path, OldValue: redacted(old), NewValue: redacted(value), Scope: in.Scope}, nil
 }
 
 // put writes a value and returns the one before.

@@ -26,8 +26,9 @@ var Settings = append(tools.Fields{
 	tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)),
 }, engine.ProviderSettings...)
 
-// UserOnly are the settings that a workspace cannot make, because they decide
-// what runs on the user's machine or who may use it.
+// UserOnly are the settings that only the user of this machine makes, in the
+// user's own file or from the shell: they decide what runs here or who may use
+// it. Neither a workspace nor a client can.
 var UserOnly = []string{"httpTokenFile", "providers"}
 
 // root is the declaration of a whole settings file.

@@ -1,0 +1,27 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// No answer shows a password that a setting holds; the file keeps it.
+func TestPasswordsAreNotShown(t *testing.T) {
+	t.Parallel()
+	files := tempFiles(t)
+	const stored = "postgres://me:hunter2@db.example/work"
+	for _, c := range []struct{ action, args string }{
+		{"set", `{"path":"store","value":"` + stored + `"}`},
+		{"set", `{"path":"store","value":"` + stored + `"}`},
+		{"get", `{"path":"store"}`},
+		{"show", `{}`},
+	} {
+		answer := call(t, files, c.action, c.args)
+		if strings.Contains(answer, "hunter2") || !strings.Contains(answer, "postgres://me:xxxxx@db.example/work") {
+			t.Errorf("%s answered %s", c.action, answer)
+		}
+	}
+	if text := content(t, files, Global); !strings.Contains(text, stored) {
+		t.Errorf("the file has %s", text)
+	}
+}
