@@ -71,6 +71,7 @@ func (c *capture) Write(p []byte) (int, error) { return c.body.Write(p) }
 // repeats the method follows, if it was right for the message that came.
 func withMessage(r *http.Request, original, message []byte) *http.Request {
 	probe := withBody(r, message)
+	probe.Header = r.Header.Clone()
 	was, _ := parseMessage(original)
 	now, _ := parseMessage(message)
 	if probe.Header.Get(mcp.HeaderMethod) == was.method {
@@ -80,8 +81,9 @@ func withMessage(r *http.Request, original, message []byte) *http.Request {
 	return probe
 }
 
+// withBody is the request with another body; it shares everything else.
 func withBody(r *http.Request, body []byte) *http.Request {
-	clone := r.Clone(r.Context())
+	clone := r.WithContext(r.Context())
 	clone.Body = io.NopCloser(bytes.NewReader(body))
 	clone.ContentLength = int64(len(body))
 	return clone

@@ -45,19 +45,18 @@ func maskID(raw []byte) (masked []byte, mark string) {
 
 // hasLongNumber tells whether there are 16 digits in a row, the least that
 // can be rounded.
-func hasLongNumber(raw []byte) bool { return longestRun(raw) >= 16 }
-
-func longestRun(raw []byte) int {
-	run, longest := 0, 0
+func hasLongNumber(raw []byte) bool {
+	run := 0
 	for _, c := range raw {
 		if c < '0' || c > '9' {
 			run = 0
 			continue
 		}
-		run++
-		longest = max(longest, run)
+		if run++; run == 16 {
+			return true
+		}
 	}
-	return longest
+	return false
 }
 
 // masked64 is the text for a number that a float64 does not hold as written.

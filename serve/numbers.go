@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -12,15 +11,36 @@ import (
 
 // A number needs three digits of exponent, or 300 before the point, to be
 // beyond what mcp-go can read.
-const digitsOfHuge = 300
+const (
+	digitsOfHugeExponent = 3
+	digitsOfHuge         = 300
+)
 
-var bigExponent = regexp.MustCompile(`[0-9][eE][+]?[0-9]{3}`)
+// mayHoldHuge spares most messages from being parsed twice.
+func mayHoldHuge(raw []byte) bool {
+	run, inExponent := 0, false
+	for i, c := range raw {
+		switch {
+		case c >= '0' && c <= '9':
+			run++
+			if inExponent && run == digitsOfHugeExponent || run == digitsOfHuge {
+				return true
+			}
+			continue
+		case c == '+' && inExponent:
+			continue
+		}
+		inExponent = (c == 'e' || c == 'E') && i > 0 && raw[i-1] >= '0' && raw[i-1] <= '9'
+		run = 0
+	}
+	return false
+}
 
 // maskHuge wraps the arguments of a call that may hold a number beyond
 // floating point, so that the call gets through to an answer of ours. [route]
 // unwraps them.
 func maskHuge(raw []byte) []byte {
-	if !bytes.ContainsAny(raw, "eE") || !bigExponent.Match(raw) && longestRun(raw) < digitsOfHuge {
+	if !mayHoldHuge(raw) {
 		return raw
 	}
 	m, ok := parseMessage(raw)

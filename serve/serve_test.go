@@ -22,7 +22,7 @@ import (
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // newServer serves discovery and one tool that answers with its arguments.
-func newServer(t *testing.T, level lazy.Level) (*serve.Server, *surface.Surface) {
+func newServer(t testing.TB, level lazy.Level) (*serve.Server, *surface.Surface) {
 	t.Helper()
 	s := surface.New(surface.Options{Level: level, Log: quiet})
 	echo, err := tools.External{

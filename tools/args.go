@@ -26,7 +26,7 @@ func ParseArgs(raw json.RawMessage) (Args, *Error) {
 	case nil:
 		return Args{}, nil
 	case map[string]any:
-		if path, ok := hugeNumber("", args); ok {
+		if path, ok := hugeNumber(v); ok {
 			return nil, Errorf(InvalidInput, "%s is a number beyond 64-bit floating point", Shorten(path)).
 				WithHint("send it as a string, or smaller")
 		}
@@ -37,21 +37,21 @@ func ParseArgs(raw json.RawMessage) (Args, *Error) {
 }
 
 // hugeNumber finds a number that other JSON readers could not hold.
-func hugeNumber(path string, v any) (where string, ok bool) {
+func hugeNumber(v any) (where string, ok bool) {
 	switch v := v.(type) {
 	case json.Number:
 		_, err := v.Float64()
-		return path, err != nil
+		return "", err != nil
 	case []any:
 		for i, item := range v {
-			if where, ok := hugeNumber(pointer(path, strconv.Itoa(i)), item); ok {
-				return where, true
+			if where, ok := hugeNumber(item); ok {
+				return pointer("", strconv.Itoa(i)) + where, true
 			}
 		}
 	case map[string]any:
 		for name, member := range v {
-			if where, ok := hugeNumber(pointer(path, name), member); ok {
-				return where, true
+			if where, ok := hugeNumber(member); ok {
+				return pointer("", name) + where, true
 			}
 		}
 	}
