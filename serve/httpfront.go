@@ -44,8 +44,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, body []byte, strea
 
 // pass hands a message on to mcp-go.
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, body []byte, streamable http.Handler) {
-	body, mark := maskID(body)
-	if mark != "" {
+	body, undo := maskID(body)
+	if undo {
 		w = &unmasking{w}
 	}
 	streamable.ServeHTTP(w, withBody(r, body))

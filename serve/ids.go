@@ -19,28 +19,27 @@ var (
 )
 
 // maskID rewrites a message whose id, or whose cancelled request's id, mcp-go
-// would round. mark is what to look for in the answer; empty when there is
-// nothing to undo.
-func maskID(raw []byte) (masked []byte, mark string) {
+// would round. undo says that the answer will have the masked id.
+func maskID(raw []byte) (masked []byte, undo bool) {
 	// Clients write the id first or last.
 	if !hasLongNumber(raw[:min(len(raw), 4096)]) && !hasLongNumber(raw[max(0, len(raw)-4096):]) {
-		return raw, ""
+		return raw, false
 	}
 	m, ok := parseMessage(raw)
 	if !ok {
-		return raw, ""
+		return raw, false
 	}
 	if text, ok := masked64(m.id); ok {
 		m.all.Set("id", text)
-		return ordered.MustJSON(m.all), text
+		return ordered.MustJSON(m.all), true
 	}
 	cancelled, _ := raws(m.params, "requestId")
 	if text, ok := masked64(cancelled); ok && m.method == "notifications/cancelled" {
 		m.params.Set("requestId", text)
 		m.all.Set("params", m.params)
-		return ordered.MustJSON(m.all), ""
+		return ordered.MustJSON(m.all), false
 	}
-	return raw, ""
+	return raw, false
 }
 
 // hasLongNumber tells whether there are 16 digits in a row, the least that

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
 	"log/slog"
 	"sync"
 	"time"
@@ -28,7 +27,6 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	stdio := server.NewStdioServer(s.mcp)
 	server.WithWorkerPoolSize(stdioWorkers)(stdio)
 	stdio.SetErrorLogger(slog.NewLogLogger(s.log.Handler(), slog.LevelWarn))
-	log.SetOutput(io.Discard) // mcp-go must not write past our logger
 
 	pending := newPending()
 	lines, forward := io.Pipe()
