@@ -28,16 +28,6 @@ type Definition struct {
 	AgentFields []string
 }
 
-// Tools tells which actions there are. *consolidate.Caller implements it.
-type Tools interface {
-	// Lookup finds what a name stands for: one entry, or all actions of a
-	// tool that takes an action argument. Empty for an unknown name.
-	Lookup(name string) []*tools.Entry
-
-	// Nearest is the name closest to an unknown one, empty when none is near.
-	Nearest(name string) string
-}
-
 // Program is a definition that was checked, ready to run. It is safe for
 // concurrent use.
 type Program struct {
@@ -47,7 +37,7 @@ type Program struct {
 
 // Compile checks a definition and makes a program of it, or returns all that
 // is wrong. Nil tools are not checked.
-func Compile(d Definition, known Tools) (*Program, Faults) {
+func Compile(d Definition, known tools.Names) (*Program, Faults) {
 	c := &compiler{tools: known, seen: map[string]bool{}, agentFields: d.AgentFields}
 	sc := scope{names: []string{inputName}, steps: map[string]bool{}, depth: 1}
 	if d.AgentFields != nil {
@@ -104,7 +94,7 @@ func child(at string, part any) string { return fmt.Sprintf("%s/%v", at, part) }
 
 // compiler compiles one definition and gathers its faults.
 type compiler struct {
-	tools       Tools
+	tools       tools.Names
 	agentFields []string
 	all         []string        // every stepId of the definition
 	seen        map[string]bool // ids that were compiled

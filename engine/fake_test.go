@@ -98,7 +98,7 @@ func compiled(t testing.TB, text string) *Program {
 }
 
 // do runs steps as a workflow.
-func do(t testing.TB, caller Caller, text, input string) Result {
+func do(t testing.TB, caller tools.Caller, text, input string) Result {
 	t.Helper()
 	values, err := Input(json.RawMessage(input))
 	if err != nil {

@@ -12,15 +12,9 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Caller runs an action by any accepted name, with its permissions,
-// validation and traces. *consolidate.Caller implements it.
-type Caller interface {
-	Call(ctx context.Context, name string, args json.RawMessage) tools.Answer
-}
-
 // Runner runs programs. It is safe for concurrent use.
 type Runner struct {
-	Caller    Caller
+	Caller    tools.Caller
 	Providers *Providers
 
 	// Tracer opens the spans of runs and steps. Nil is the process's.

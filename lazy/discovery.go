@@ -9,19 +9,10 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Names finds what an accepted name stands for.
-type Names interface {
-	// Lookup returns all actions of a tool, or the one that a name leads to;
-	// nil when there is no such name.
-	Lookup(name string) []*tools.Entry
-	// Nearest is the accepted name closest to name; empty when none is near.
-	Nearest(name string) string
-}
-
 // Options say what a [Discovery] shows, and how.
 type Options struct {
 	Catalogue *tools.Catalogue
-	Names     Names
+	Names     tools.Names
 	Level     Level
 
 	// Project makes the tools of the surface out of the families.

@@ -112,7 +112,7 @@ func newYard(t *testing.T, address string, c *calls) yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks := task.New(task.Options{Store: db.Task(), Caller: c, Now: time.Now, NewID: uuid.NewString, CancelWait: patient})
+	tasks := task.New(task.Options{Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, CancelWait: patient})
 	return yard{t, c, store, db, tasks, family.New(db.Queue(), time.Now, uuid.NewString), &atomic.Value{}}
 }
 

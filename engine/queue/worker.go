@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,12 +12,6 @@ import (
 
 	"github.com/toolfold/toolfold/tools"
 )
-
-// Caller runs an action by any accepted name, with its permissions, validation
-// and traces.
-type Caller interface {
-	Call(ctx context.Context, name string, args json.RawMessage) tools.Answer
-}
 
 // Options are the timings of a worker. Zero values are the usual ones.
 type Options struct {
@@ -64,12 +57,12 @@ func (o Options) withDefaults() Options {
 // Worker runs tasks. Several may work the same store, in one process or many.
 type Worker struct {
 	open    func(context.Context) (Ledger, error)
-	caller  Caller
+	caller  tools.Caller
 	options Options
 }
 
 // New returns a worker. It opens nothing before it works.
-func New(open func(context.Context) (Ledger, error), caller Caller, o Options) *Worker {
+func New(open func(context.Context) (Ledger, error), caller tools.Caller, o Options) *Worker {
 	return &Worker{open: open, caller: caller, options: o.withDefaults()}
 }
 

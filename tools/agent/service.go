@@ -40,7 +40,7 @@ type Options struct {
 	// sessions.
 	Runner *engine.Runner
 
-	Tools engine.Tools // that steps may call; nil = not checked before they run
+	Tools tools.Names // that steps may call; nil = not checked before they run
 	Now   func() time.Time
 }
 

@@ -33,8 +33,8 @@ type Stores interface {
 // Caller runs actions by name, and knows which there are. A
 // *consolidate.Caller is one.
 type Caller interface {
-	engine.Caller
-	engine.Tools
+	tools.Caller
+	tools.Names
 }
 
 // Host is what families run on.
@@ -59,7 +59,7 @@ func Mount(h Host) []*tools.Spec {
 		memory.Family.Mount(stored(h, func(s Stores) *memory.Service { return memory.New(s.Memory(), h.Now) })),
 		session.Family.Mount(stored(h, func(s Stores) *session.Service { return session.New(s.Session(), h.Now, h.NewID) })),
 		task.Family.Mount(stored(h, func(s Stores) *task.Service {
-			return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Now: h.Now, NewID: h.NewID})
+			return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID})
 		})),
 		queue.Family.Mount(stored(h, func(s Stores) *queue.Service { return queue.New(s.Queue(), h.Now, h.NewID) })),
 		agent.Family.Mount(stored(h, func(s Stores) *agent.Service {

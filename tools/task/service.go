@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -20,18 +19,11 @@ const (
 	CancelFailed  = "CANCEL_FAILED"
 )
 
-// Caller runs an action by any accepted name, and tells which names there
-// are.
-type Caller interface {
-	Call(ctx context.Context, name string, args json.RawMessage) tools.Answer
-	Lookup(name string) []*tools.Entry
-	Nearest(name string) string
-}
-
 // Options are what a service runs on.
 type Options struct {
 	Store  Store
-	Caller Caller
+	Caller tools.Caller
+	Names  tools.Names // that tasks may call
 	Now    func() time.Time
 	NewID  func() string // UUIDs
 

@@ -113,10 +113,10 @@ func (s *Service) checkAgent(ctx context.Context, id string) error {
 // checkCall holds a call to the names there are, not to its other arguments:
 // these are checked when it runs.
 func (s *Service) checkCall(call queue.Call) error {
-	entries := s.Caller.Lookup(call.Tool)
+	entries := s.Names.Lookup(call.Tool)
 	if len(entries) == 0 {
 		err := tools.UnknownName(call.Tool)
-		if near := s.Caller.Nearest(call.Tool); near != "" {
+		if near := s.Names.Nearest(call.Tool); near != "" {
 			err.Message += fmt.Sprintf(", did you mean %q?", near)
 		}
 		return err.WithHint("input.tool is the name of an action, such as memory.store")

@@ -64,7 +64,7 @@ func newBench(t *testing.T) bench {
 	t.Cleanup(func() { db.Close() })
 	ids, now := 0, noon
 	s := task.New(task.Options{
-		Store: db.Task(), Caller: catalogue{}, CancelWait: time.Millisecond,
+		Store: db.Task(), Caller: catalogue{}, Names: catalogue{}, CancelWait: time.Millisecond,
 		Now:   func() time.Time { now = now.Add(time.Second); return now },
 		NewID: func() string { ids++; return id(ids) },
 	})

@@ -28,13 +28,13 @@ const (
 type Service struct {
 	workspace string
 	runner    *engine.Runner
-	tools     engine.Tools
+	tools     tools.Names
 }
 
 // New returns the service for the workflows of a workspace; an empty one has
 // none. Known tells which tools steps may call; nil is not checked before
 // they run.
-func New(workspace string, runner *engine.Runner, known engine.Tools) *Service {
+func New(workspace string, runner *engine.Runner, known tools.Names) *Service {
 	return &Service{workspace, runner, known}
 }
 
