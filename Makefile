@@ -36,3 +36,4 @@ bench: ## run the benchmarks
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm
 	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold npm test
+	cd e2e/designs && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../../toolfold npm test

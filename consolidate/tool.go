@@ -1,26 +1,124 @@
-// Package consolidate projects families onto consolidated tools, one per
-// family with an action argument, and finds the action that a call by any
-// accepted name means.
+// Package consolidate projects families onto consolidated tools: one per
+// family, with an action argument.
 package consolidate
 
-import "github.com/toolfold/toolfold/tools"
+import (
+	"slices"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
 
 // Tools returns the consolidated surface: one tool per family, in order.
-func Tools(specs []*tools.Spec) []tools.Tool {
-	list := make([]tools.Tool, len(specs))
-	for i, s := range specs {
-		list[i] = tool(s)
+func Tools(families []*tools.Family) []tools.Tool {
+	list := make([]tools.Tool, len(families))
+	for i, f := range families {
+		list[i] = tools.Tool{
+			Name: f.Name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
+			Entries: Entries(f), Schema: Schema(f.Actions), Hints: FoldHints(f.Actions),
+		}
 	}
 	return list
 }
 
-func tool(s *tools.Spec) tools.Tool {
-	t := tools.Tool{
-		Name: s.Name, Summary: s.Summary, Doc: s.Doc, Category: s.Category, Tier: s.Tier,
-		Schema: tools.FlatSchema(s.Actions), Hints: tools.FoldHints(s.Actions),
+// Entries returns the ways to call a family's actions by the action argument.
+func Entries(f *tools.Family) []*tools.Entry {
+	list := make([]*tools.Entry, len(f.Actions))
+	for i, a := range f.Actions {
+		list[i] = tools.Select(a)
 	}
-	for _, a := range s.Actions {
-		t.Entries = append(t.Entries, tools.Consolidated(a))
+	return list
+}
+
+// Schema returns the flat schema of a tool that can do all of the actions: the
+// action argument and every parameter of every action, in the order of first
+// use. Bounds and defaults differ from action to action and are checked per
+// action; texts stand only where a name does not say what is meant.
+func Schema(actions []*tools.Action) ordered.Map {
+	unclear := func(p tools.Param) bool { return p.Unclear }
+	schema := tools.ObjectSchema(nil, Union(actions), tools.Style{Describe: unclear})
+	if actions[0].Family.Bare {
+		return schema
 	}
-	return t
+	names := make([]string, len(actions))
+	for i, a := range actions {
+		names[i] = a.Name
+	}
+	return tools.WithAction(schema, ordered.Map{{Key: "type", Value: "string"}, {Key: "enum", Value: names}})
+}
+
+// Union lists the parameters of all actions, each once, in the order of first
+// use. Enums are united; bounds and defaults are left out; where one action
+// takes a single value and another several, the single value stands for both.
+func Union(actions []*tools.Action) []tools.Param {
+	var union []tools.Param
+	at := map[string]int{}
+	for _, a := range actions {
+		for _, p := range a.Params() {
+			p = unbound(p)
+			i, seen := at[p.Name]
+			if !seen {
+				at[p.Name] = len(union)
+				union = append(union, p)
+				continue
+			}
+			union[i] = unite(union[i], p)
+		}
+	}
+	return union
+}
+
+// unbound returns a parameter without bounds and defaults, also inside.
+func unbound(p tools.Param) tools.Param {
+	if p.Items != nil {
+		p.Items = new(unbound(*p.Items))
+	}
+	if p.Values != nil {
+		p.Values = new(unbound(*p.Values))
+	}
+	p.Required, p.Optional = unboundAll(p.Required), unboundAll(p.Optional)
+	p.MinLen, p.MaxLen, p.Min, p.Max, p.MinItems, p.MaxItems, p.Default = 0, 0, nil, nil, 0, 0, nil
+	return p
+}
+
+func unboundAll(params []tools.Param) []tools.Param {
+	list := make([]tools.Param, len(params))
+	for i, p := range params {
+		list[i] = unbound(p)
+	}
+	return list
+}
+
+func unite(a, b tools.Param) tools.Param {
+	if a.Kind == tools.KindArray && b.Kind != tools.KindArray {
+		a, b = b, a
+	}
+	if b.Kind == tools.KindArray && a.Kind != tools.KindArray {
+		b = unbound(*b.Items)
+	}
+	if len(a.Enum) == 0 || len(b.Enum) == 0 {
+		a.Enum = nil
+		return a
+	}
+	a.Enum = slices.Clone(a.Enum)
+	for _, value := range b.Enum {
+		if !slices.Contains(a.Enum, value) {
+			a.Enum = append(a.Enum, value)
+		}
+	}
+	return a
+}
+
+// FoldHints returns the hints that are true of a tool that can do all of the
+// actions: it only reads if all of them do, and destroys if one of them may.
+func FoldHints(actions []*tools.Action) tools.Hints {
+	fold := tools.Hints{ReadOnly: true, Idempotent: true}
+	for _, a := range actions {
+		h := a.Hints()
+		fold.ReadOnly = fold.ReadOnly && h.ReadOnly
+		fold.Destructive = fold.Destructive || h.Destructive
+		fold.Idempotent = fold.Idempotent && h.Idempotent
+		fold.OpenWorld = fold.OpenWorld || h.OpenWorld
+	}
+	return fold
 }

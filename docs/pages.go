@@ -17,11 +17,17 @@ import (
 var familyText string
 
 var familyTemplate = template.Must(template.New("family").Funcs(template.FuncMap{
-	"legacy":  legacyNames,
-	"usage":   func(a *tools.ActionSpec) string { return tools.Consolidated(a).Usage() },
-	"example": func(a *tools.ActionSpec) string { return string(tools.Consolidated(a).Example()) },
-	"params":  func(a *tools.ActionSpec) []tools.Param { return a.Params() },
-	"results": func(a *tools.ActionSpec) []result { return results("", a.Returns) },
+	"legacy": func(a *tools.Action) string {
+		var list []string
+		for _, old := range a.Legacy {
+			list = append(list, "`"+old.Name+"`")
+		}
+		return strings.Join(list, ", ")
+	},
+	"usage":   func(a *tools.Action) string { return tools.Select(a).Usage() },
+	"example": func(a *tools.Action) string { return string(tools.Select(a).Example()) },
+	"params":  func(a *tools.Action) []tools.Param { return a.Params() },
+	"results": func(a *tools.Action) []result { return results("", a.Results()) },
 	"word":    tools.TypeWord,
 	"cell":    func(s string) string { return strings.ReplaceAll(s, "|", " \\| ") },
 	"json":    func(v any) string { return string(ordered.MustJSON(v)) },
@@ -29,7 +35,7 @@ var familyTemplate = template.Must(template.New("family").Funcs(template.FuncMap
 }).Parse(familyText))
 
 // Pages returns every generated page by its path below docs.
-func Pages(specs []*tools.Spec) (map[string]string, error) {
+func Pages(specs []*tools.Family) (map[string]string, error) {
 	guide, err := migration.Guide(specs)
 	if err != nil {
 		return nil, err
@@ -43,14 +49,6 @@ func Pages(specs []*tools.Spec) (map[string]string, error) {
 		pages["tools/"+s.Name+".md"] = b.String()
 	}
 	return pages, nil
-}
-
-func legacyNames(a *tools.ActionSpec) string {
-	var list []string
-	for _, old := range a.Legacy {
-		list = append(list, "`"+old.Name+"`")
-	}
-	return strings.Join(list, ", ")
 }
 
 // result is a result field with the path that include_fields takes.

@@ -14,7 +14,7 @@ import (
 
 func TestPagesAreFresh(t *testing.T) {
 	t.Parallel()
-	pages, err := docs.Pages(all.Specs())
+	pages, err := docs.Pages(all.Families())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestReadmeIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh, err := docs.Readme(string(readme), all.Specs())
+	fresh, err := docs.Readme(string(readme), all.Families())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,31 +12,25 @@ import (
 
 // Readme returns a README with the parts that follow from the declarations
 // brought up to date. They stand between <!-- name: … --> and <!-- /name -->.
-func Readme(readme string, specs []*tools.Spec) (string, error) {
+func Readme(readme string, specs []*tools.Family) (string, error) {
 	costs, err := costTable(specs)
 	if err != nil {
 		return "", err
 	}
 	for name, part := range map[string]string{"costs": costs, "tools": toolTable(specs)} {
-		if readme, err = replacePart(readme, name, part); err != nil {
-			return "", err
+		before, rest, ok := strings.Cut(readme, "<!-- "+name+":")
+		head, rest, closed := strings.Cut(rest, "-->\n")
+		_, after, ended := strings.Cut(rest, "<!-- /"+name+" -->")
+		if !ok || !closed || !ended {
+			return "", fmt.Errorf("the README has no part %q", name)
 		}
+		readme = before + "<!-- " + name + ":" + head + "-->\n" + part + "<!-- /" + name + " -->" + after
 	}
 	return readme, nil
 }
 
-func replacePart(text, name, part string) (string, error) {
-	before, rest, ok := strings.Cut(text, "<!-- "+name+":")
-	head, rest, closed := strings.Cut(rest, "-->\n")
-	_, after, ended := strings.Cut(rest, "<!-- /"+name+" -->")
-	if !ok || !closed || !ended {
-		return "", fmt.Errorf("the README has no part %q", name)
-	}
-	return before + "<!-- " + name + ":" + head + "-->\n" + part + "<!-- /" + name + " -->" + after, nil
-}
-
 // costTable compares what the surfaces cost.
-func costTable(specs []*tools.Spec) (string, error) {
+func costTable(specs []*tools.Family) (string, error) {
 	var b strings.Builder
 	b.WriteString("| what a client is shown | tools | tokens |\n|---|---:|---:|\n")
 	for _, row := range []struct {
@@ -66,7 +60,7 @@ func thousands(n int) string {
 }
 
 // toolTable lists the families with their actions.
-func toolTable(specs []*tools.Spec) string {
+func toolTable(specs []*tools.Family) string {
 	var b strings.Builder
 	b.WriteString("| tool | what it is | actions |\n|---|---|---|\n")
 	for _, s := range specs {

@@ -14,7 +14,7 @@ import (
 // Method says how tokens are counted; every report carries it.
 const Method = "o200k_base tokens of the compact JSON of name, description and inputSchema"
 
-// Cost is what a list of tools costs.
+// Cost counts what a list of tools costs a model.
 type Cost struct {
 	Tools  int `json:"tools"`
 	Bytes  int `json:"bytes"`
@@ -32,7 +32,7 @@ type Family struct {
 	Cost
 }
 
-// Surface is what a client of one mode and level is shown.
+// Surface holds the costs of the tools that a client of one mode and level sees.
 type Surface struct {
 	Mode     surface.Mode `json:"mode"`
 	Level    lazy.Level   `json:"level"`
@@ -48,31 +48,23 @@ type Report struct {
 }
 
 // Measure counts every surface of the families.
-func Measure(specs []*tools.Spec) (Report, error) {
+func Measure(specs []*tools.Family) (Report, error) {
 	report := Report{Method: Method}
 	for _, mode := range surface.Modes() {
 		for _, level := range lazy.Levels() {
-			s, err := measure(specs, mode, level)
-			if err != nil {
-				return Report{}, err
+			s := Surface{Mode: mode, Level: level, Default: level == mode.DefaultLevel()}
+			for _, spec := range specs {
+				cost, err := Count(surface.List([]*tools.Family{spec}, mode, level))
+				if err != nil {
+					return Report{}, err
+				}
+				s.Families = append(s.Families, Family{spec.Name, cost})
+				s.Total = s.Total.Add(cost)
 			}
 			report.Surfaces = append(report.Surfaces, s)
 		}
 	}
 	return report, nil
-}
-
-func measure(specs []*tools.Spec, mode surface.Mode, level lazy.Level) (Surface, error) {
-	s := Surface{Mode: mode, Level: level, Default: level == mode.DefaultLevel()}
-	for _, spec := range specs {
-		cost, err := Count(surface.List([]*tools.Spec{spec}, mode, level))
-		if err != nil {
-			return Surface{}, err
-		}
-		s.Families = append(s.Families, Family{spec.Name, cost})
-		s.Total = s.Total.Add(cost)
-	}
-	return s, nil
 }
 
 // Count is the cost of a list.

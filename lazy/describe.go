@@ -2,17 +2,29 @@ package lazy
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/legacy"
 	"github.com/toolfold/toolfold/tools"
 )
+
+// Account says what a description has beside usage, result fields and effect.
+type Account struct {
+	Examples bool // an example call
+	Schema   bool // the JSON Schema of the arguments
+}
 
 // ActionDoc is the full account of one action.
 type ActionDoc struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
-	InputSchema ordered.Map     `json:"inputSchema"`
+	Usage       string          `json:"usage"`            // the call with the types of all parameters
+	Params      ordered.Map     `json:"params,omitempty"` // what the types do not tell, by parameter
+	InputSchema ordered.Map     `json:"inputSchema,omitempty"`
 	Returns     string          `json:"returns,omitempty"` // result fields; inner ones in brackets
 	Effect      string          `json:"effect"`
 	Examples    json.RawMessage `json:"examples,omitempty"`
@@ -43,93 +55,98 @@ type Definition struct {
 
 // Describe returns the account of a tool, an action or a legacy name, as
 // JSON. An unknown name is an error that has the nearest one.
-func (d *Discovery) Describe(name string, examples bool) (json.RawMessage, *tools.Error) {
-	key := "doc " + name
-	if examples {
-		key = "doc+examples " + name
-	}
-	return d.cached(key, name, func(state *state, entries []*tools.Entry) any {
+func (v *View) Describe(name string, with Account) (json.RawMessage, *tools.Error) {
+	return v.render(fmt.Sprint(with), name, func(entries []*tools.Entry) any {
 		if len(entries) > 1 || entries[0].Action.Family.Name == name && !entries[0].Action.Family.Bare {
-			return toolDoc(entries)
+			family := entries[0].Action.Family
+			doc := ToolDoc{Name: family.Name, Description: join(family.Summary+".", family.Doc)}
+			for _, e := range entries {
+				doc.Actions = append(doc.Actions, ActionRow{e.ShortUsage(), e.Action.Summary, e.Action.Effect.String()})
+			}
+			return doc
 		}
-		return actionDoc(state.shown(entries[0]), examples)
+		return actionDoc(v.entry(entries[0]), with)
 	})
 }
 
 // Define returns the whole definition of a tool, an action or a legacy name,
 // as JSON.
-func (d *Discovery) Define(name string) (json.RawMessage, *tools.Error) {
-	return d.cached("definition "+name, name, func(state *state, entries []*tools.Entry) any {
+func (v *View) Define(name string) (json.RawMessage, *tools.Error) {
+	return v.render("definition", name, func(entries []*tools.Entry) any {
 		if len(entries) > 1 {
-			return toolDefinition(entries)
+			family := entries[0].Action.Family
+			actions := make([]*tools.Action, len(entries))
+			for i, e := range entries {
+				actions[i] = e.Action
+			}
+			return Definition{
+				Name: family.Name, Description: family.Summary + ": " + signatures(entries, true),
+				InputSchema:  consolidate.Schema(actions),
+				OutputSchema: object(ordered.Map{}, nil), // it depends on the action
+			}
 		}
-		return actionDefinition(state.shown(entries[0]))
+		e := v.entry(entries[0])
+		return Definition{
+			Name: e.Tool, Description: join(e.Action.Summary, e.Action.Doc),
+			InputSchema: inputSchema(e), OutputSchema: e.Action.OutputSchema(),
+		}
 	})
 }
 
-// cached renders the account of a name on its first use. What is cached is
-// what everybody may see: permissions are the same for all callers.
-func (d *Discovery) cached(key, name string, render func(*state, []*tools.Entry) any) (json.RawMessage, *tools.Error) {
-	text, generation, ok := d.cache.get(key)
-	if ok {
-		return text, nil
+// inputSchema returns the schema of a call of an entry, under a legacy name
+// the one that the legacy tool had.
+func inputSchema(e *tools.Entry) ordered.Map {
+	if e.Legacy {
+		return legacy.Schema(e)
 	}
-	entries, err := d.lookup(name)
-	if err != nil {
-		return nil, err
-	}
-	text = ordered.MustJSON(render(d.state.Load(), entries))
-	d.cache.keep(key, text, generation)
-	return text, nil
+	return e.InputSchema()
 }
 
-// lookup finds the permitted entries that a name stands for.
-func (d *Discovery) lookup(name string) ([]*tools.Entry, *tools.Error) {
-	var permitted []*tools.Entry
-	for _, e := range d.options.Names.Lookup(name) {
-		if d.refusal(e.Action) == nil {
-			permitted = append(permitted, e)
+func actionDoc(e *tools.Entry, with Account) ActionDoc {
+	doc := ActionDoc{
+		Name: e.Title(), Description: join(e.Action.Summary, e.Action.Doc), Usage: e.FullUsage(),
+		Returns: fieldNames(e.Action.Results()), Effect: e.Action.Effect.String(), Related: strings.Join(e.Action.Related, ", "),
+	}
+	for _, p := range e.Listed() {
+		if text := words(p); text != "" {
+			doc.Params.Set(p.Name, text)
 		}
 	}
-	if len(permitted) == 0 {
-		return nil, d.unknown(name)
+	if with.Schema {
+		doc.InputSchema = inputSchema(e)
 	}
-	return permitted, nil
-}
-
-func (d *Discovery) unknown(name string) *tools.Error {
-	err := tools.UnknownName(name)
-	if near := d.options.Names.Nearest(name); near != "" {
-		return err.WithHint("did you mean %s?", near)
-	}
-	var names []string
-	for _, hit := range d.Find(name, 3) {
-		names = append(names, hit.Name)
-	}
-	if len(names) > 0 {
-		return err.WithHint("perhaps one of %v", names)
-	}
-	return err.WithHint("find tools by what they do")
-}
-
-// shown is the entry under which the surface calls the action: a legacy name
-// is described as it is, any other the way it is listed.
-func (s *state) shown(e *tools.Entry) *tools.Entry {
-	if e.Old != nil || s.entries[e.Action] == nil {
-		return e
-	}
-	return s.entries[e.Action]
-}
-
-func actionDoc(e *tools.Entry, examples bool) ActionDoc {
-	doc := ActionDoc{
-		Name: e.Title(), Description: join(e.Action.Summary, e.Action.Doc), InputSchema: e.InputSchema(),
-		Returns: fieldNames(e.Action.Returns), Effect: e.Action.Effect.String(), Related: strings.Join(e.Action.Related, ", "),
-	}
-	if examples && len(e.Action.Example) > 0 {
+	if with.Examples && len(e.Action.Example) > 0 {
 		doc.Examples = ordered.MustJSON([]json.RawMessage{e.Example()})
 	}
 	return doc
+}
+
+// words says of a parameter what usage does not: its text, its bounds and its
+// default.
+func words(p tools.Param) string {
+	var parts []string
+	if p.Doc != "" {
+		parts = append(parts, strings.TrimSuffix(p.Doc, "."))
+	}
+	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	switch {
+	case p.Min != nil && p.Max != nil:
+		parts = append(parts, number(*p.Min)+" to "+number(*p.Max))
+	case p.Min != nil:
+		parts = append(parts, "at least "+number(*p.Min))
+	case p.Max != nil:
+		parts = append(parts, "at most "+number(*p.Max))
+	}
+	if p.MaxLen > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d characters", p.MaxLen))
+	}
+	if p.MaxItems > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d", p.MaxItems))
+	}
+	if p.Default != nil {
+		parts = append(parts, "default "+string(ordered.MustJSON(p.Default)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // fieldNames names result fields, shorter than a schema does:
@@ -143,35 +160,6 @@ func fieldNames(params []tools.Param) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-func toolDoc(entries []*tools.Entry) ToolDoc {
-	family := entries[0].Action.Family
-	doc := ToolDoc{Name: family.Name, Description: join(family.Summary+".", family.Doc)}
-	for _, e := range entries {
-		doc.Actions = append(doc.Actions, ActionRow{e.Usage(), e.Action.Summary, e.Action.Effect.String()})
-	}
-	return doc
-}
-
-func actionDefinition(e *tools.Entry) Definition {
-	return Definition{
-		Name: e.Tool, Description: join(e.Action.Summary, e.Action.Doc),
-		InputSchema: e.InputSchema(), OutputSchema: e.Action.OutputSchema(),
-	}
-}
-
-// toolDefinition leaves the result open: it depends on the action.
-func toolDefinition(entries []*tools.Entry) Definition {
-	family := entries[0].Action.Family
-	actions := make([]*tools.ActionSpec, len(entries))
-	for i, e := range entries {
-		actions[i] = e.Action
-	}
-	return Definition{
-		Name: family.Name, Description: family.Summary + ": " + signatures(entries, true),
-		InputSchema: tools.FlatSchema(actions), OutputSchema: object(ordered.Map{}, nil),
-	}
 }
 
 func join(summary, doc string) string {

@@ -17,44 +17,28 @@ const (
 
 // Found is an action that a query led to.
 type Found struct {
-	Name    string  `json:"name"`
-	Usage   string  `json:"usage"`
-	Summary string  `json:"summary"`
-	Score   float64 `json:"score"`
+	Name    string  `json:"name" doc:"Action to call."`
+	Usage   string  `json:"usage" doc:"How to call it; a ? marks what may be left out."`
+	Summary string  `json:"summary" doc:"What it does."`
+	Score   float64 `json:"score" doc:"From 0 to 1; below 0.4 mostly unrelated."`
 }
 
 // Find returns the actions that match a query in words, best first, at most
-// limit. What is not permitted is not found.
-func (d *Discovery) Find(query string, limit int) []Found {
-	ask := limit
-	if d.options.Permit != nil {
-		ask = d.index.Len() // some of the hits may be left out
-	}
-	hits := d.index.Find(query, ask)
-	state := d.state.Load()
+// limit.
+func (v *View) Find(query string, limit int) []Found {
 	list := make([]Found, 0, limit)
-	for _, hit := range hits {
-		a := state.actions[hit.ID]
-		if a == nil || d.refusal(a) != nil {
-			continue
-		}
-		list = append(list, found(state.entries[a], hit.Score))
-		if len(list) == limit {
-			break
-		}
+	for _, hit := range v.index().Find(query, limit) {
+		e := v.shown[v.byID[hit.ID]]
+		list = append(list, Found{
+			Name: e.Title(), Usage: e.CallUsage(), Summary: e.Action.Summary,
+			Score: math.Round(hit.Score*100) / 100,
+		})
 	}
 	return list
 }
 
-func found(e *tools.Entry, score float64) Found {
-	return Found{
-		Name: e.Title(), Usage: e.CallUsage(), Summary: e.Action.Summary,
-		Score: math.Round(score*100) / 100,
-	}
-}
-
-// document is what the index knows of an action.
-func document(a *tools.ActionSpec) rank.Document {
+// document returns what the index knows of an action.
+func document(a *tools.Action) rank.Document {
 	doc := rank.Document{ID: a.FullName(), Name: a.FullName()}
 	add := func(weight float64, texts ...string) {
 		doc.Fields = append(doc.Fields, rank.Field{Text: strings.Join(texts, " "), Weight: weight})

@@ -9,12 +9,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Level is how much of each tool a listing shows.
+// TTL says for how long a client may keep a list.
+const TTL = 5 * time.Minute
+
+// Level says how much of each tool a listing shows.
 type Level string
 
 // The levels, least first.
@@ -38,8 +42,8 @@ func ParseLevel(name string) (Level, error) {
 	return "", fmt.Errorf("unknown listing level %q: use search, lazy, signature or full", name)
 }
 
-// Listed is a tool as tools/list shows it. The JSON of a Listed without its
-// hints is what a model is charged for.
+// Listed is a tool as tools/list shows it. A model is charged for its JSON
+// without the hints.
 type Listed struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -52,15 +56,11 @@ type Listed struct {
 func List(surface []tools.Tool, level Level) []Listed {
 	list := make([]Listed, 0, len(surface))
 	for _, t := range surface {
-		if level != Search || shownAtSearch(t) {
+		if level != Search || t.Tier == tools.Core || t.Category == tools.Discovery {
 			list = append(list, show(t, level))
 		}
 	}
 	return list
-}
-
-func shownAtSearch(t tools.Tool) bool {
-	return t.Tier == tools.Core || t.Category == tools.Discovery
 }
 
 // Stubs is the least that is still a legal list: names and summaries.
@@ -75,23 +75,29 @@ func Stubs(surface []tools.Tool) []Listed {
 	return list
 }
 
+// show lists a tool at a level. The description of a tool with actions names
+// them with their parameters; that of a single one leaves its parameters to the
+// schema. A schema below the full level names parameters and nothing else. It
+// stays an open object, so that a host that checks arguments lets the others
+// through.
 func show(t tools.Tool, level Level) Listed {
-	return Listed{
-		Name: t.Name, Description: description(t, level),
-		InputSchema: ordered.MustJSON(schema(t, level)), Hints: t.Hints,
+	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints}
+	switch {
+	case t.Dispatches():
+		l.Description += ": " + signatures(t.Entries, level == Signature || level == Full)
+	case level == Full && t.Doc != "":
+		l.Description += " " + t.Doc
 	}
-}
-
-// description of a tool with actions names them with their parameters; that
-// of a single one leaves its parameters to the schema.
-func description(t tools.Tool, level Level) string {
-	if t.Dispatches() {
-		return t.Summary + ": " + signatures(t.Entries, level == Signature || level == Full)
+	schema := t.Schema
+	switch {
+	case level == Full:
+	case t.Dispatches():
+		schema = actionStub(t, level)
+	default:
+		schema = singleStub(t.Entries[0], level)
 	}
-	if level == Full && t.Doc != "" {
-		return t.Summary + " " + t.Doc
-	}
-	return t.Summary
+	l.InputSchema = ordered.MustJSON(schema)
+	return l
 }
 
 func signatures(entries []*tools.Entry, all bool) string {
@@ -100,18 +106,6 @@ func signatures(entries []*tools.Entry, all bool) string {
 		parts[i] = e.Signature(all)
 	}
 	return strings.Join(parts, " ")
-}
-
-// schema below the full level names parameters and nothing else. It stays an
-// open object, so that a host that checks arguments lets the others through.
-func schema(t tools.Tool, level Level) ordered.Map {
-	switch {
-	case level == Full:
-		return t.Schema
-	case t.Dispatches():
-		return actionStub(t, level)
-	}
-	return singleStub(t.Entries[0], level)
 }
 
 func actionStub(t tools.Tool, level Level) ordered.Map {
@@ -128,7 +122,7 @@ func actionStub(t tools.Tool, level Level) ordered.Map {
 func singleStub(e *tools.Entry, level Level) ordered.Map {
 	properties := ordered.Map{}
 	var required []string
-	for _, p := range e.Required() {
+	for _, p := range e.Required {
 		properties.Set(p.Name, ordered.Map{})
 		required = append(required, p.Name)
 	}

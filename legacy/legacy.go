@@ -3,27 +3,41 @@
 // as they were spelt, typed and bounded then.
 package legacy
 
-import "github.com/toolfold/toolfold/tools"
+import (
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
 
 // Tools returns the legacy surface, in the order of the declarations.
-func Tools(specs []*tools.Spec) []tools.Tool {
+func Tools(families []*tools.Family) []tools.Tool {
 	var list []tools.Tool
-	for _, s := range specs {
-		for _, a := range s.Actions {
+	for _, e := range Entries(families) {
+		a := e.Action
+		list = append(list, tools.Tool{
+			Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: a.Family.Category, Tier: a.Family.Tier,
+			Entries: []*tools.Entry{e}, Schema: Schema(e), Hints: a.Hints(),
+		})
+	}
+	return list
+}
+
+// Entries returns the ways to call actions by their legacy names.
+func Entries(families []*tools.Family) []*tools.Entry {
+	var list []*tools.Entry
+	for _, f := range families {
+		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
-				list = append(list, tool(tools.Legacy(a, old)))
+				list = append(list, tools.Spell(a, old))
 			}
 		}
 	}
 	return list
 }
 
-func tool(e *tools.Entry) tools.Tool {
-	return tools.Tool{
-		Name: e.Tool, Summary: e.Action.Summary, Doc: e.Action.Doc,
-		Category: e.Action.Family.Category, Tier: e.Action.Family.Tier,
-		Entries: []*tools.Entry{e},
-		Schema:  e.InputSchema(),
-		Hints:   e.Action.Hints(),
-	}
+// Schema returns the schema that a legacy tool had: without the parameters
+// that were added since, and with whole numbers as plain numbers.
+func Schema(e *tools.Entry) ordered.Map {
+	return tools.ObjectSchema(e.Required, e.Optional, tools.Style{
+		Describe: func(tools.Param) bool { return true }, Recorded: true,
+	})
 }

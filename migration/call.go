@@ -1,13 +1,16 @@
 // Package migration brings callers of the legacy tools over to the
-// consolidated ones: it rewrites their calls and tells what changed.
+// consolidated ones: it rewrites their calls and lists what changed.
 package migration
 
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/legacy"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -19,12 +22,16 @@ type Call struct {
 
 // Rewriter turns legacy calls into consolidated ones.
 type Rewriter struct {
-	resolver *consolidate.Resolver
+	resolver *call.Resolver
 }
 
-// NewRewriter knows the legacy names of the families.
-func NewRewriter(specs []*tools.Spec) *Rewriter {
-	return &Rewriter{consolidate.NewResolver(specs, consolidate.AllNames)}
+// NewRewriter returns a rewriter that knows every name of the families.
+func NewRewriter(families []*tools.Family) *Rewriter {
+	var entries []*tools.Entry
+	for _, f := range families {
+		entries = append(entries, consolidate.Entries(f)...)
+	}
+	return &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families)))}
 }
 
 // Rewrite returns the call under its consolidated name. A call that is
@@ -32,7 +39,10 @@ func NewRewriter(specs []*tools.Spec) *Rewriter {
 func (r *Rewriter) Rewrite(c Call) (Call, error) {
 	entries := r.resolver.Lookup(c.Name)
 	if len(entries) == 0 {
-		return Call{}, r.unknown(c.Name)
+		if near := r.resolver.Nearest(c.Name); near != "" {
+			return Call{}, fmt.Errorf("unknown tool %q, did you mean %q?", c.Name, near)
+		}
+		return Call{}, fmt.Errorf("unknown tool %q", c.Name)
 	}
 	e := entries[0]
 	if e.Selector != "" || e.Tool == e.Action.Family.Name {
@@ -42,15 +52,8 @@ func (r *Rewriter) Rewrite(c Call) (Call, error) {
 	if err != nil {
 		return Call{}, fmt.Errorf("arguments of %s: %w", c.Name, err)
 	}
-	now := tools.Consolidated(e.Action)
+	now := tools.Select(e.Action)
 	return Call{Name: now.Tool, Arguments: now.FromCanonical(args)}, nil
-}
-
-func (r *Rewriter) unknown(name string) error {
-	if near := r.resolver.Nearest(name); near != "" {
-		return fmt.Errorf("unknown tool %q, did you mean %q?", name, near)
-	}
-	return fmt.Errorf("unknown tool %q", name)
 }
 
 // RewriteLine rewrites one JSON line: a call, or a whole tools/call request,
@@ -64,11 +67,11 @@ func (r *Rewriter) RewriteLine(line []byte) ([]byte, error) {
 	if !ok {
 		return r.rewriteObject(line)
 	}
-	call, err := r.rewriteObject(params.(json.RawMessage))
+	rewritten, err := r.rewriteObject(params.(json.RawMessage))
 	if err != nil {
 		return nil, err
 	}
-	request.Set("params", json.RawMessage(call))
+	request.Set("params", json.RawMessage(rewritten))
 	return ordered.JSON(request)
 }
 
@@ -76,17 +79,17 @@ func (r *Rewriter) RewriteLine(line []byte) ([]byte, error) {
 // other members.
 func (r *Rewriter) rewriteObject(raw json.RawMessage) ([]byte, error) {
 	var object ordered.Map
-	var call Call
+	var c Call
 	if err := json.Unmarshal(raw, &object); err != nil {
 		return nil, fmt.Errorf("reading call: %w", err)
 	}
-	if err := json.Unmarshal(raw, &call); err != nil {
+	if err := json.Unmarshal(raw, &c); err != nil {
 		return nil, fmt.Errorf("reading call: %w", err)
 	}
-	if call.Name == "" {
+	if c.Name == "" {
 		return nil, fmt.Errorf(`reading call: no "name"; a line looks like {"name":"memory_store","arguments":{…}}`)
 	}
-	now, err := r.Rewrite(call)
+	now, err := r.Rewrite(c)
 	if err != nil {
 		return nil, err
 	}

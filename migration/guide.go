@@ -30,7 +30,7 @@ type section struct {
 }
 
 // Guide is the migration guide for callers, in Markdown.
-func Guide(specs []*tools.Spec) (string, error) {
+func Guide(specs []*tools.Family) (string, error) {
 	var sections []section
 	rewriter := NewRewriter(specs)
 	for _, s := range specs {
@@ -50,11 +50,11 @@ func Guide(specs []*tools.Spec) (string, error) {
 	return b.String(), err
 }
 
-func (r *Rewriter) section(s *tools.Spec) (section, error) {
+func (r *Rewriter) section(s *tools.Family) (section, error) {
 	section := section{Name: s.Name}
 	for _, a := range s.Actions {
 		for _, old := range a.Legacy {
-			row, err := r.row(tools.Legacy(a, old))
+			row, err := r.row(tools.Spell(a, old))
 			if err != nil {
 				return section, err
 			}
@@ -73,16 +73,14 @@ func (r *Rewriter) row(e *tools.Entry) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
+	var renamed []string
+	for _, p := range e.Action.Params() {
+		if was := e.Spelling(p.Name); was != p.Name {
+			renamed = append(renamed, fmt.Sprintf("`%s` → `%s`", was, p.Name))
+		}
+	}
 	return row{
-		Old: e.Tool, New: tools.Consolidated(e.Action).Title(), Renamed: renames(e),
+		Old: e.Tool, New: tools.Select(e.Action).Title(), Renamed: strings.Join(renamed, ", "),
 		OldCall: string(ordered.MustJSON(call)), NewCall: string(ordered.MustJSON(now)),
 	}, nil
-}
-
-func renames(e *tools.Entry) string {
-	var list []string
-	for _, r := range e.Old.Renames {
-		list = append(list, fmt.Sprintf("`%s` → `%s`", r.Was, r.Field.Param().Name))
-	}
-	return strings.Join(list, ", ")
 }

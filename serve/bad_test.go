@@ -1,8 +1,8 @@
 package serve_test
 
 import (
+	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -20,13 +20,14 @@ func TestBadInputOverStdio(t *testing.T) {
 		"no version":                 {`{"id":1,"method":"tools/list"}`, `-32600`},
 		"unknown method":             {`{"jsonrpc":"2.0","id":1,"method":"tools/nope"}`, `-32601`},
 		"deep nesting":               {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 200_000) + `1` + strings.Repeat(`}`, 200_001), `-32700`},
-		"nested arguments":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}}}`, `query must be string`},
+		"nested arguments":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}}}`, `arguments nest deeper than 200 levels`},
 		"unknown tool":               {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}`, `UNKNOWN_TOOL`},
 		"nearly a tool":              {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ehco"}}`, `did you mean \"echo\"?`},
 		"no tool":                    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, `UNKNOWN_TOOL`},
 		"array arguments":            {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":[1]}}`, `must be a JSON object, got array`},
 		"text arguments":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":"x"}}`, `must be a JSON object, got string`},
-		"ten megabytes":              {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 10<<20) + `"}}}`, `got 10485760`},
+		"ten megabytes":              {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 10<<20) + `"}}}`, `longer than 4194304 bytes`},
+		"four million bytes":         {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 4_000_000) + `"}}}`, `got 4000000`},
 		"an id that is null":         {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, `id must be a string or a number`},
 		"neither request nor answer": {`{"jsonrpc":"2.0","id":4}`, `"id":4,"error":{"code":-32600,"message":"a request needs a method"}`},
 		"a number beyond floats":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e999}}}`, `beyond 64-bit floating point`},
@@ -100,24 +101,30 @@ func serveOn(addr string) serve.HTTP { return serve.HTTP{Addr: addr} }
 func TestBearerToken(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	handler := s.Handler("secret")
+	h := talkTo(t, s.Handler("secret"))
 	for _, test := range []struct {
 		path, authorization string
 		want                int
 	}{
 		{"/metrics", "", http.StatusUnauthorized},
 		{"/metrics", "Bearer wrong", http.StatusUnauthorized},
+		{"/metrics", "Bearer", http.StatusUnauthorized},
 		{"/metrics", "secret", http.StatusUnauthorized},
 		{"/metrics", "Bearer secret", http.StatusOK},
+		{"/metrics", "bearer  secret", http.StatusOK},
+		{"/metrics", "BEARER secret", http.StatusOK},
 		{"/mcp", "", http.StatusUnauthorized},
 		{"/healthz", "", http.StatusOK},
 	} {
-		request := httptest.NewRequest(http.MethodGet, test.path, nil)
-		request.Header.Set("Authorization", test.authorization)
-		response := httptest.NewRecorder()
-		handler.ServeHTTP(response, request)
-		if response.Code != test.want {
-			t.Errorf("%s with %q is answered %d, want %d", test.path, test.authorization, response.Code, test.want)
+		response := h.send(http.MethodGet, test.path, "Authorization", test.authorization)
+		io.Copy(io.Discard, response.Body) // so that the connection is used again
+		response.Body.Close()
+		if got := response.StatusCode; got != test.want {
+			t.Errorf("%s with %q is answered %d, want %d", test.path, test.authorization, got, test.want)
+		}
+		// A refusal is the end of nothing but the request.
+		if answer, status := h.post(initialize, "Authorization", "Bearer secret"); status != http.StatusOK || !strings.Contains(answer, "serverInfo") {
+			t.Errorf("after %s with %q a good request is answered %d %q", test.path, test.authorization, status, answer)
 		}
 	}
 }
@@ -131,14 +138,16 @@ func TestMetrics(t *testing.T) {
 	for _, call := range []string{`"name":"tool_find","arguments":{"query":"echo"}`, `"name":"nope"`} {
 		h.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + call + `}}`)
 	}
-	response := httptest.NewRecorder()
-	s.Handler("").ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	metrics, err := io.ReadAll(h.send(http.MethodGet, "/metrics").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, line := range []string{
 		`toolfold_calls_total{action="tools.find",code=""} 1`,
 		`toolfold_calls_total{action="",code="UNKNOWN_TOOL"} 1`,
 		`toolfold_legacy_calls_total{name="tool_find"} 1`,
 	} {
-		if !strings.Contains(response.Body.String(), line) {
+		if !strings.Contains(string(metrics), line) {
 			t.Errorf("no %s in the metrics", line)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -23,35 +23,28 @@ type routed struct {
 
 // route sends every call to the dispatch tool, under which the name that was
 // called and the arguments as they were written travel along.
-func route(_ context.Context, _ any, request *mcp.CallToolRequest) {
-	args := request.Params.RawArguments
-	if args == nil {
-		args, _ = json.Marshal(request.Params.Arguments)
-	}
-	request.Params.Arguments = routed{name: request.Params.Name, args: unmaskHuge(args)}
+func route(ctx context.Context, _ any, request *mcp.CallToolRequest) {
+	request.Params.Arguments = routed{name: request.Params.Name, args: exchangeOf(ctx).args}
 	request.Params.Name = dispatch
 }
 
 func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := request.Params.Arguments.(routed)
-	ctx = lazy.WithSession(s.withProgress(ctx, request), session(ctx))
-	run := func(ctx context.Context) tools.Answer { return s.surface.Client.Call(ctx, call.name, call.args) }
-	if server.IsModernRequest(ctx) && samples(ctx) {
-		return s.callModern(ctx, request, run)
+	defer exchangeOf(ctx).notices.wait(ctx)
+	ctx = tools.WithOrigin(s.withProgress(ctx, request), origin(ctx))
+	run := func(ctx context.Context) tools.Answer {
+		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)
+		if refusal != nil {
+			return tools.Fail(refusal)
+		}
+		defer leave()
+		return s.surface.Client.Call(ctx, call.name, call.args)
 	}
-	return result(run(s.withSampler(ctx))), nil
-}
-
-// result carries an answer as structured content and as the same JSON in one
-// text block, for clients that read only text.
-func result(answer tools.Answer) *mcp.CallToolResult {
-	r := &mcp.CallToolResult{
-		Content:           []mcp.Content{mcp.NewTextContent(string(answer.Content))},
-		StructuredContent: answer.Content,
-		IsError:           answer.IsError(),
+	if !samples(ctx) {
+		return result(ctx, run(ctx)), nil
 	}
-	if answer.Deprecated != nil {
-		r.Meta = &mcp.Meta{AdditionalFields: map[string]any{deprecatedMeta: answer.Deprecated}}
+	if server.IsModernRequest(ctx) { // its client is asked between requests
+		return s.callModern(ctx, request, run), nil
 	}
-	return r
+	return result(ctx, run(engine.WithSampler(ctx, asking{s, ctx}))), nil
 }

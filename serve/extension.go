@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -13,7 +14,7 @@ import (
 // capabilities.
 const extensionName = "io.github.toolfold/lazy-describe"
 
-// extensions is what the server announces.
+// extensions are announced among the capabilities.
 var extensions = map[string]any{
 	extensionName: map[string]any{
 		"methods":    []string{methodDescribe, methodDescribeBatch},
@@ -23,31 +24,32 @@ var extensions = map[string]any{
 	},
 }
 
-// maxDescribed is how many names one batch may have.
+// maxDescribed bounds the names of one batch.
 const maxDescribed = 200
 
 // describe answers tools/describe and tools/describe_batch.
 func (s *Server) describe(m message, ask probe) []byte {
-	marks, refusal := s.inOrder(m, ask)
+	var params ordered.Map
+	_ = json.Unmarshal(m.text(m.params), &params) // without any there is no name
+	marks, refusal := inOrder(m, params, ask)
 	if refusal != nil {
 		return refusal
 	}
-	result, err := s.described(m)
+	describe := s.describeOne
+	if m.name() == methodDescribeBatch {
+		describe = s.describeBatch
+	}
+	result, err := describe(params)
 	if err != nil {
 		text := err.Message
 		if err.Hint != "" {
 			text += "; " + err.Hint
 		}
-		return failure(m.id, mcp.INVALID_PARAMS, text)
+		return failure(m.text(m.id), mcp.INVALID_PARAMS, text)
 	}
-	return success(m.id, append(result, marks...))
-}
-
-func (s *Server) described(m message) (ordered.Map, *tools.Error) {
-	if m.method == methodDescribe {
-		return s.describeOne(m.params)
-	}
-	return s.describeBatch(m.params)
+	return ordered.MustJSON(ordered.Map{
+		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: m.text(m.id)}, {Key: "result", Value: append(result, marks...)},
+	})
 }
 
 func (s *Server) describeOne(params ordered.Map) (ordered.Map, *tools.Error) {
@@ -59,7 +61,7 @@ func (s *Server) describeOne(params ordered.Map) (ordered.Map, *tools.Error) {
 }
 
 func (s *Server) schemaOf(name string) (ordered.Map, *tools.Error) {
-	definition, err := s.surface.Discovery.Define(name)
+	definition, err := s.surface.Discovery.View(context.Background()).Define(name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +90,24 @@ func (s *Server) describeBatch(params ordered.Map) (ordered.Map, *tools.Error) {
 	return ordered.Map{{Key: "tools", Value: described}, {Key: "errors", Value: failed}}, nil
 }
 
-// inOrder has mcp-go answer the plainest request of the message's era under
-// the same session, headers and version. What it refuses is refused; what it
-// marks every result with, such as the resultType of 2026-07-28, is returned.
-func (s *Server) inOrder(m message, ask probe) (marks ordered.Map, refusal []byte) {
-	answer := ask(plainest(m))
+// inOrder has mcp-go answer the plainest request of the message's era under the
+// same session, headers and version: server/discover from 2026-07-28 on, ping
+// before. A refusal of that is the refusal of the message; what mcp-go marks
+// every result with, such as the resultType of 2026-07-28, is returned.
+func inOrder(m message, params ordered.Map, ask probe) (marks ordered.Map, refusal []byte) {
+	method, plainest := mcp.MethodPing, ordered.Map{}
+	if meta, ok := raws(params, "_meta"); ok {
+		plainest.Set("_meta", meta)
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(meta, &members)
+		if _, modern := members[mcp.MetaKeyProtocolVersion]; modern {
+			method = mcp.MethodServerDiscover
+		}
+	}
+	answer := ask(method, ordered.MustJSON(ordered.Map{
+		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: 1},
+		{Key: "method", Value: method}, {Key: "params", Value: plainest},
+	}))
 	var reply struct {
 		Result ordered.Map     `json:"result"`
 		Error  json.RawMessage `json:"error"`
@@ -102,7 +117,7 @@ func (s *Server) inOrder(m message, ask probe) (marks ordered.Map, refusal []byt
 	}
 	if reply.Error != nil {
 		return nil, ordered.MustJSON(ordered.Map{
-			{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: m.id}, {Key: "error", Value: reply.Error},
+			{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: m.text(m.id)}, {Key: "error", Value: reply.Error},
 		})
 	}
 	for _, name := range []string{"resultType", "_meta"} {
@@ -111,26 +126,4 @@ func (s *Server) inOrder(m message, ask probe) (marks ordered.Map, refusal []byt
 		}
 	}
 	return marks, nil
-}
-
-// plainest is server/discover for messages of 2026-07-28 and ping before.
-func plainest(m message) []byte {
-	method, params := mcp.MethodPing, ordered.Map{}
-	if meta, ok := raws(m.params, "_meta"); ok {
-		params.Set("_meta", meta)
-		if isModernMeta(meta) {
-			method = mcp.MethodServerDiscover
-		}
-	}
-	return ordered.MustJSON(ordered.Map{
-		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: 1},
-		{Key: "method", Value: method}, {Key: "params", Value: params},
-	})
-}
-
-func isModernMeta(meta json.RawMessage) bool {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(meta, &members)
-	_, ok := members[mcp.MetaKeyProtocolVersion]
-	return ok
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -15,101 +14,77 @@ const (
 	methodDescribeBatch = "tools/describe_batch"
 )
 
-// message is a JSON-RPC message with its members as they were written.
-type message struct {
-	all    ordered.Map
-	id     json.RawMessage // nil for notifications
-	method string
-	params ordered.Map
+// A probe sends a message of a method through mcp-go, on the transport that the
+// original came in on, and returns the answer. The extension uses it to have
+// mcp-go check sessions, headers and versions.
+type probe func(method mcp.MCPMethod, message []byte) []byte
+
+// front looks at a message before mcp-go does. It answers the methods of the
+// extension and what is no JSON-RPC; a nil reply means that next goes on to
+// mcp-go, without what x keeps back.
+func (s *Server) front(m message, x *exchange, ask probe) (reply, next []byte) {
+	if reply := malformed(m); reply != nil {
+		return reply, nil
+	}
+	var edits []edit
+	switch m.name() {
+	case methodDescribe, methodDescribeBatch:
+		if m.hasID() {
+			return s.describe(m, ask), nil
+		}
+	case mcp.MethodToolsList:
+		change, reply := listLazily(m)
+		if reply != nil {
+			return reply, nil
+		}
+		edits = change
+	case mcp.MethodToolsCall:
+		if at, ok := m.param("arguments"); ok {
+			x.args = m.text(at)
+			edits = append(edits, edit{at, []byte("null")})
+		}
+	case mcp.MethodNotificationCancelled:
+		if at, ok := m.param("requestId"); ok {
+			if masked, ok := mask(m.text(at)); ok {
+				edits = append(edits, edit{at, masked})
+			}
+		}
+	}
+	if m.hasID() {
+		if masked, ok := mask(m.text(m.id)); ok {
+			edits = append(edits, edit{m.id, masked})
+		}
+	}
+	return nil, m.edited(edits...)
 }
 
-func parseMessage(raw []byte) (m message, ok bool) {
-	if json.Unmarshal(raw, &m.all) != nil {
-		return message{}, false
+// listLazily moves the parameter lazy of tools/list to where mcp-go keeps it,
+// and refuses cursors: the list has one page.
+func listLazily(m message) (change []edit, reply []byte) {
+	var params, meta ordered.Map
+	if json.Unmarshal(m.text(m.params), &params) != nil {
+		return nil, nil
 	}
-	m.id, _ = raws(m.all, "id")
-	if method, ok := raws(m.all, "method"); !ok || json.Unmarshal(method, &m.method) != nil {
-		return message{}, false
+	if cursor, ok := raws(params, "cursor"); ok && string(cursor) != "null" && string(cursor) != `""` {
+		return nil, failure(m.text(m.id), mcp.INVALID_PARAMS, "tools/list has one page and gives out no cursor: ask again without cursor")
 	}
-	if params, ok := raws(m.all, "params"); ok && json.Unmarshal(params, &m.params) != nil {
-		return message{}, false
+	value, ok := raws(params, "lazy")
+	if !ok {
+		return nil, nil
 	}
-	return m, true
+	if text := string(value); text != "true" && text != "false" {
+		return nil, failure(m.text(m.id), mcp.INVALID_PARAMS, "lazy must be true or false")
+	}
+	if old, ok := raws(params, "_meta"); ok && json.Unmarshal(old, &meta) != nil {
+		return nil, nil
+	}
+	meta.Set(lazyMeta, value)
+	params.Set("_meta", meta)
+	return []edit{{m.params, ordered.MustJSON(params)}}, nil
 }
 
 func raws(m ordered.Map, name string) (json.RawMessage, bool) {
 	value, _ := m.Get(name)
 	raw, ok := value.(json.RawMessage)
 	return raw, ok
-}
-
-// A probe sends a message through mcp-go, on the transport that the original
-// came in on, and returns what it answered. It is how the extension has
-// sessions, headers and versions checked by the one who knows them.
-type probe func(message []byte) []byte
-
-// front sees a message before mcp-go does. It answers the methods of the
-// extension and what is no JSON-RPC, rewrites what mcp-go would lose, and
-// leaves all else alone: no reply means that next goes on to mcp-go.
-func (s *Server) front(raw []byte, ask probe) (reply, next []byte) {
-	if mayBeMalformed(raw) {
-		if reply := malformed(raw); reply != nil {
-			return reply, nil
-		}
-	}
-	if !mayConcernFront(raw) {
-		return nil, maskHuge(raw)
-	}
-	m, ok := parseMessage(raw)
-	if version, _ := raws(m.all, "jsonrpc"); !ok || string(version) != `"2.0"` {
-		return nil, raw
-	}
-	switch {
-	case m.id != nil && (m.method == methodDescribe || m.method == methodDescribeBatch):
-		return s.describe(m, ask), nil
-	case m.method == string(mcp.MethodToolsList):
-		return listLazily(m, raw)
-	}
-	return nil, maskHuge(raw)
-}
-
-// mayConcernFront spares most messages, large ones above all, from being
-// parsed twice.
-func mayConcernFront(raw []byte) bool {
-	head := raw[:min(len(raw), 64<<10)]
-	return bytes.Contains(head, []byte(`tools/describe`)) ||
-		bytes.Contains(head, []byte(`tools/list`)) && bytes.Contains(head, []byte(`"lazy"`))
-}
-
-// listLazily moves the parameter lazy of tools/list to where mcp-go keeps it.
-func listLazily(m message, raw []byte) (reply, next []byte) {
-	value, ok := raws(m.params, "lazy")
-	if !ok {
-		return nil, raw
-	}
-	if text := string(value); text != "true" && text != "false" {
-		return failure(m.id, mcp.INVALID_PARAMS, "lazy must be true or false"), nil
-	}
-	var meta ordered.Map
-	if old, ok := raws(m.params, "_meta"); ok && json.Unmarshal(old, &meta) != nil {
-		return nil, raw
-	}
-	meta.Set(lazyMeta, value)
-	m.params.Set("_meta", meta)
-	m.all.Set("params", m.params)
-	return nil, ordered.MustJSON(m.all)
-}
-
-// failure is a JSON-RPC error. The id comes back byte by byte.
-func failure(id json.RawMessage, code int, text string) []byte {
-	return ordered.MustJSON(ordered.Map{
-		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: id},
-		{Key: "error", Value: ordered.Map{{Key: "code", Value: code}, {Key: "message", Value: text}}},
-	})
-}
-
-func success(id json.RawMessage, result ordered.Map) []byte {
-	return ordered.MustJSON(ordered.Map{
-		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: id}, {Key: "result", Value: result},
-	})
 }

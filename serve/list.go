@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // lazyMeta is the member of a tools/list request's _meta that asks for less
@@ -15,25 +16,23 @@ const lazyMeta = "toolfold/lazy"
 
 // list replaces mcp-go's answer to tools/list by ours.
 func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	result.Tools = defined(s.listFor(ctx, request))
-}
-
-func (s *Server) listFor(ctx context.Context, request *mcp.ListToolsRequest) []lazy.Listed {
+	ctx = tools.WithOrigin(ctx, origin(ctx))
+	var asked any
 	if meta := request.Params.Meta; meta != nil {
-		switch meta.AdditionalFields[lazyMeta] {
-		case true:
-			return s.surface.Discovery.Stubs()
-		case false:
-			return s.surface.Discovery.ListAt(lazy.Full)
-		}
+		asked = meta.AdditionalFields[lazyMeta]
 	}
-	return s.surface.Discovery.ListFor(session(ctx))
-}
-
-func defined(list []lazy.Listed) []mcp.Tool {
-	tools := make([]mcp.Tool, len(list))
+	var list []lazy.Listed
+	switch asked {
+	case true:
+		list = s.surface.Discovery.View(ctx).Stubs()
+	case false:
+		list = s.surface.Discovery.View(ctx).ListAt(lazy.Full)
+	default:
+		list = s.surface.Discovery.List(ctx)
+	}
+	result.Tools = make([]mcp.Tool, len(list))
 	for i, l := range list {
-		tools[i] = mcp.Tool{
+		result.Tools[i] = mcp.Tool{
 			Name: l.Name, Description: l.Description, RawInputSchema: l.InputSchema,
 			Annotations: mcp.ToolAnnotation{
 				ReadOnlyHint:    new(l.Hints.ReadOnly),
@@ -43,28 +42,37 @@ func defined(list []lazy.Listed) []mcp.Tool {
 			},
 		}
 	}
-	return tools
 }
 
-// session is the connection of a request, as far as discovery needs it.
-func session(ctx context.Context) lazy.Session {
+// origin returns where a request comes from.
+func origin(ctx context.Context) tools.Origin {
 	s := server.ClientSessionFromContext(ctx)
 	if s == nil {
-		return lazy.Session{}
+		return tools.Origin{}
 	}
-	return lazy.Session{ID: s.SessionID(), Keeps: !server.IsModernRequest(ctx)}
+	return tools.Origin{Session: s.SessionID(), ListGrows: !server.IsModernRequest(ctx)}
 }
 
 // tellGrown notifies the session of a call that its list has grown.
 func (s *Server) tellGrown(ctx context.Context) {
-	err := s.mcp.SendNotificationToClient(ctx, mcp.MethodNotificationToolsListChanged, nil)
+	s.grown.Store(origin(ctx).Session, true)
+	err := exchangeOf(ctx).notices.send(func() error {
+		return s.mcp.SendNotificationToClient(ctx, mcp.MethodNotificationToolsListChanged, nil)
+	})
 	if err != nil {
 		s.log.Warn("sending list_changed", "err", err)
 	}
 }
 
+// hasGrown reports whether the list of a session is longer than that of others.
+func (s *Server) hasGrown(session string) bool {
+	_, ok := s.grown.Load(session)
+	return ok
+}
+
 // forget drops what a session loaded. Requests of 2026-07-28 have sessions of
 // their own without an id, which load nothing.
 func (s *Server) forget(_ context.Context, session server.ClientSession) {
+	s.grown.Delete(session.SessionID())
 	s.surface.Discovery.Drop(session.SessionID())
 }

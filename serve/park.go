@@ -2,7 +2,10 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,38 +13,111 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
 )
 
 const (
-	// parkedFor is how long a call waits for its client to come back with the
-	// answers of its model.
-	parkedFor = 10 * time.Minute
-	// maxParked is how many calls may wait at a time.
-	maxParked = 1000
+	// promptWait bounds how long a prompt waits for its client's model.
+	promptWait = 10 * time.Minute
+	// maxPrompts bounds the prompts that wait at a time, maxClientPrompts those
+	// of one client.
+	maxPrompts       = 1000
+	maxClientPrompts = 32
 )
+
+// prompts bounds the prompts that wait for the models of clients. When they are
+// too many, the oldest of the client with the most of them fails.
+type prompts struct {
+	mu       sync.Mutex
+	byClient map[string][]*waiting // the oldest first
+	count    int
+}
+
+type waiting struct{ fail context.CancelCauseFunc }
+
+// wait begins the wait for a client's model: the context of it ends when it may
+// wait no longer. Done ends it.
+func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, done func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.byClient[client]) >= maxClientPrompts {
+		return nil, nil, fmt.Errorf("%d prompts of this client wait for its model: it has to answer some first", maxClientPrompts)
+	}
+	if p.count >= maxPrompts {
+		most := slices.MaxFunc(slices.Collect(maps.Keys(p.byClient)), func(a, b string) int {
+			return len(p.byClient[a]) - len(p.byClient[b])
+		})
+		oldest := p.byClient[most][0]
+		oldest.fail(errors.New("the prompt waited too long for its client's model while others had to wait"))
+		p.remove(most, oldest)
+	}
+	if p.byClient == nil {
+		p.byClient = map[string][]*waiting{}
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	ctx, stop := context.WithTimeoutCause(ctx, promptWait, fmt.Errorf("the client's model did not answer within %s", promptWait))
+	one := &waiting{fail}
+	p.byClient[client] = append(p.byClient[client], one)
+	p.count++
+	return ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		stop()
+		fail(nil)
+		p.remove(client, one)
+	}, nil
+}
+
+func (p *prompts) remove(client string, one *waiting) {
+	list := p.byClient[client]
+	i := slices.Index(list, one)
+	if i < 0 {
+		return
+	}
+	p.count--
+	if p.byClient[client] = slices.Delete(list, i, i+1); len(list) == 1 {
+		delete(p.byClient, client)
+	}
+}
+
+// clientOf returns a key of the client of a call: its session, or from
+// 2026-07-28 on its host and what it says of itself.
+func clientOf(ctx context.Context) string {
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		client := info.ClientInfo
+		if client == nil {
+			client = &mcp.Implementation{}
+		}
+		return fmt.Sprintf("%s %.100s %.100s", exchangeOf(ctx).remote, client.Name, client.Version)
+	}
+	return server.ClientSessionFromContext(ctx).SessionID()
+}
 
 // From 2026-07-28 on a server does not send requests: a call that needs the
 // client's model is answered with what it wants to ask, and the client sends
 // the call again with the answers. Meanwhile the call stays parked here,
-// running, under a name that only its client knows.
+// running, under a state that only its client knows and that is good for one
+// retry.
 
-// lot holds the parked calls.
-type lot struct {
+// parking holds the calls whose clients have to answer.
+type parking struct {
+	prompts prompts
+
 	mu    sync.Mutex
-	calls map[string]*parked
+	calls map[string]*parked // by state
 }
 
 // parked is a call that may ask its client's model.
 type parked struct {
-	id     string
-	tool   string
-	cancel context.CancelFunc
-	expire *time.Timer
-	done   chan tools.Answer // the answer, once
+	tool    string
+	client  string
+	parking *parking
+	cancel  context.CancelFunc
+	done    chan tools.Answer // the answer, once
 
 	mu      sync.Mutex
+	state   string               // while the client has to answer
 	asked   map[string]*question // without an answer yet, by id
 	changed chan struct{}        // has room for one: something was asked
 }
@@ -53,94 +129,80 @@ type question struct {
 }
 
 // callModern runs a call of a client of 2026-07-28 that offers its model.
-func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, run func(context.Context) tools.Answer) (*mcp.CallToolResult, error) {
-	call := request.Params.Arguments.(routed)
-	if request.Params.RequestState == "" {
-		p, err := s.parking.park(ctx, call.name, run)
-		if err != nil {
-			return result(tools.Fail(err)), nil
-		}
-		return s.parking.wait(ctx, p), nil
+func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, run func(context.Context) tools.Answer) *mcp.CallToolResult {
+	tool, state := request.Params.Arguments.(routed).name, request.Params.RequestState
+	if state == "" {
+		return s.parking.start(ctx, tool, run).wait(ctx)
 	}
-	p, err := s.parking.find(request.Params.RequestState, call.name)
-	if err != nil {
-		return result(tools.Fail(err)), nil
+	p := s.parking.leave(state, tool)
+	if p == nil {
+		return result(ctx, tools.Fail(tools.Errorf(tools.InvalidInput, "the call of this requestState has ended, or was continued already").
+			WithHint("call again without requestState")))
 	}
 	p.take(request.Params.InputResponses)
-	return s.parking.wait(ctx, p), nil
+	return p.wait(ctx)
 }
 
-// park starts a call. It lives on when the request that started it ends with
+// start starts a call. It lives on when the request that started it ends with
 // a question, and ends with a request that is cancelled.
-func (l *lot) park(ctx context.Context, tool string, run func(context.Context) tools.Answer) (*parked, *tools.Error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.calls) >= maxParked {
-		return nil, tools.Errorf(tools.Internal, "too many calls wait for their clients").WithHint("try again later")
-	}
+func (l *parking) start(ctx context.Context, tool string, run func(context.Context) tools.Answer) *parked {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{
-		id: uuid.NewString(), tool: tool, cancel: cancel,
+		tool: tool, client: clientOf(ctx), parking: l, cancel: cancel,
 		done: make(chan tools.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
-	p.expire = time.AfterFunc(parkedFor, func() { l.drop(p) })
-	if l.calls == nil {
-		l.calls = map[string]*parked{}
-	}
-	l.calls[p.id] = p
-	go func() { p.done <- run(engine.WithSampler(running, p)) }()
-	return p, nil
+	go func() {
+		p.done <- run(engine.WithSampler(running, p))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		l.leave(p.state, tool) // no client came back in time
+	}()
+	return p
 }
 
-func (l *lot) find(id, tool string) (*parked, *tools.Error) {
+// leave takes a call of a tool out of the parking; nil when it is not there.
+func (l *parking) leave(state, tool string) *parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p, ok := l.calls[id]
+	p, ok := l.calls[state]
 	if !ok || p.tool != tool {
-		return nil, tools.Errorf(tools.InvalidInput, "the call that asked for input is gone").
-			WithHint("call again without requestState")
+		return nil
 	}
-	p.expire.Reset(parkedFor)
-	return p, nil
-}
-
-// drop ends a call and forgets it.
-func (l *lot) drop(p *parked) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p.expire.Stop()
-	p.cancel()
-	delete(l.calls, p.id)
+	delete(l.calls, state)
+	return p
 }
 
 // wait returns the answer of a call, or what it asks.
-func (l *lot) wait(ctx context.Context, p *parked) *mcp.CallToolResult {
+func (p *parked) wait(ctx context.Context) *mcp.CallToolResult {
 	for {
 		select {
 		case answer := <-p.done:
-			l.drop(p)
-			return result(answer)
+			p.cancel()
+			return result(ctx, answer)
 		case <-p.changed:
-			if asks := p.questions(); asks != nil {
+			if asks := p.park(); asks != nil {
 				return asks
 			}
 		case <-ctx.Done():
-			l.drop(p)
-			return result(tools.Fail(tools.Errorf(tools.Internal, "the call was cancelled")))
+			p.cancel()
+			return result(ctx, tools.Fail(tools.Errorf(codeCancelled, "the call was cancelled")))
 		}
 	}
 }
 
 // Sample implements [engine.Sampler].
 func (p *parked) Sample(ctx context.Context, prompt engine.Prompt) (engine.Completion, error) {
+	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
+	if err != nil {
+		return engine.Completion{}, err
+	}
+	defer done()
+	defer pause(ctx)()
 	id, q := uuid.NewString(), &question{prompt, make(chan mcp.InputResponse, 1)}
 	p.mu.Lock()
 	p.asked[id] = q
 	p.mu.Unlock()
-	select {
-	case p.changed <- struct{}{}:
-	default: // the client is about to be told of an earlier one, and of this
-	}
+	p.tell()
 	select {
 	case response := <-q.answer:
 		if err := response.DecodeFor(mcp.MethodSamplingCreateMessage); err != nil {
@@ -149,29 +211,47 @@ func (p *parked) Sample(ctx context.Context, prompt engine.Prompt) (engine.Compl
 		return completion(response.Sampling)
 	case <-ctx.Done():
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		delete(p.asked, id)
-		p.mu.Unlock()
+		if p.parking.leave(p.state, p.tool) != nil {
+			p.cancel() // the client did not come back, so the rest would reach no client
+		}
 		return engine.Completion{}, context.Cause(ctx)
 	}
 }
 
-// questions is what the client is to answer before it calls again; nil when
+// tell wakes the request that waits, or the next one.
+func (p *parked) tell() {
+	select {
+	case p.changed <- struct{}{}:
+	default: // it is about to be told of an earlier question, and of this
+	}
+}
+
+// park returns what the client is to answer before it calls again; nil when
 // everything was answered meanwhile.
-func (p *parked) questions() *mcp.CallToolResult {
+func (p *parked) park() *mcp.CallToolResult {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.asked) == 0 {
 		return nil
 	}
-	b := server.NewInputRequestBuilder(p.id)
+	p.state = uuid.NewString()
+	b := server.NewInputRequestBuilder(p.state)
 	for id, q := range p.asked {
 		b.Sample(id, sampleParams(q.prompt))
 	}
+	p.parking.mu.Lock()
+	defer p.parking.mu.Unlock()
+	if p.parking.calls == nil {
+		p.parking.calls = map[string]*parked{}
+	}
+	p.parking.calls[p.state] = p
 	return b.ToolResult()
 }
 
-// take hands the client's answers to those who asked. What stays without an
-// answer is asked again.
+// take passes the client's answers to the prompts that wait for them. Prompts
+// without an answer are asked again.
 func (p *parked) take(responses mcp.InputResponses) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,11 +261,7 @@ func (p *parked) take(responses mcp.InputResponses) {
 			delete(p.asked, id)
 		}
 	}
-	if len(p.asked) == 0 {
-		return
-	}
-	select {
-	case p.changed <- struct{}{}:
-	default:
+	if len(p.asked) > 0 {
+		p.tell()
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
 )
 
 // withProgress has what runs under ctx report to the client, if it asked.
@@ -20,6 +20,8 @@ func (s *Server) withProgress(ctx context.Context, request mcp.CallToolRequest) 
 			params["message"] = p.Message
 		}
 		// A client that does not listen any more is no reason to stop.
-		_ = s.mcp.SendNotificationToClient(ctx, "notifications/progress", params)
+		_ = exchangeOf(ctx).notices.send(func() error {
+			return s.mcp.SendNotificationToClient(ctx, "notifications/progress", params)
+		})
 	})
 }

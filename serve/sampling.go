@@ -9,23 +9,14 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
 )
 
 // defaultSampleTokens is the most tokens of an answer when a prompt does not
 // say: the protocol asks for a figure.
 const defaultSampleTokens = 4096
 
-// withSampler offers the model of the client that called to what runs under
-// ctx. Clients of 2026-07-28 are asked between requests: see park.go.
-func (s *Server) withSampler(ctx context.Context) context.Context {
-	if server.IsModernRequest(ctx) || !samples(ctx) {
-		return ctx
-	}
-	return engine.WithSampler(ctx, asking{s.mcp, ctx})
-}
-
-// samples tells whether the client of a request offers its model.
+// samples reports whether the client of a request offers its model.
 func samples(ctx context.Context) bool {
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
 		return info.ClientCapabilities != nil && info.ClientCapabilities.Sampling != nil
@@ -37,29 +28,33 @@ func samples(ctx context.Context) bool {
 // asking sends sampling/createMessage to the client, as protocols up to
 // 2025-11-25 have it.
 type asking struct {
-	mcp     *server.MCPServer
+	server  *Server
 	request context.Context // of the call: it knows the client
 }
 
 // Sample implements [engine.Sampler].
 func (a asking) Sample(ctx context.Context, p engine.Prompt) (engine.Completion, error) {
-	ctx, cancel := joined(a.request, ctx)
-	defer cancel()
+	ctx, done, err := a.server.parking.prompts.wait(ctx, clientOf(a.request))
+	if err != nil {
+		return engine.Completion{}, err
+	}
+	defer done()
+	defer pause(ctx)()
+	// The request's context knows the client.
+	asking, cancel := context.WithCancelCause(a.request)
+	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	defer cancel(nil)
 	//lint:ignore SA1019 the clients that this is for know no other way
-	result, err := a.mcp.RequestSampling(ctx, mcp.CreateMessageRequest{
+	result, err := a.server.mcp.RequestSampling(asking, mcp.CreateMessageRequest{
 		Request: mcp.Request{Method: string(mcp.MethodSamplingCreateMessage)}, CreateMessageParams: sampleParams(p),
 	})
+	if cause := context.Cause(asking); cause != nil {
+		return engine.Completion{}, cause
+	}
 	if err != nil {
 		return engine.Completion{}, fmt.Errorf("asking the client's model: %w", err)
 	}
 	return completion(result)
-}
-
-// joined is a context with the values of one that ends with either.
-func joined(values, ends context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(values)
-	stop := context.AfterFunc(ends, cancel)
-	return ctx, func() { stop(); cancel() }
 }
 
 func sampleParams(p engine.Prompt) mcp.CreateMessageParams {
@@ -90,7 +85,7 @@ func completion(result *mcp.CreateMessageResult) (engine.Completion, error) {
 	if text == "" {
 		return engine.Completion{}, errors.New("the client's model answered without text")
 	}
-	return engine.Completion{Text: text, Model: result.Model}, nil
+	return engine.Completion{Text: text, Model: result.Model, Truncated: result.StopReason == "maxTokens"}, nil
 }
 
 // textOf is the text in one content block or in a list of them.

@@ -11,38 +11,70 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/discovery"
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // newServer serves discovery and one tool that answers with its arguments.
-func newServer(t testing.TB, level lazy.Level) (*serve.Server, *surface.Surface) {
+func newServer(t testing.TB, level lazy.Level, more ...tools.External) (*serve.Server, *surface.Surface) {
 	t.Helper()
-	s := surface.New(surface.Options{Level: level, Log: quiet})
-	echo, err := tools.External{
+	return newLimited(t, level, serve.Limits{}, quiet, more...)
+}
+
+// newLimited is newServer with limits, a log, and more tools.
+func newLimited(t testing.TB, level lazy.Level, limits serve.Limits, log *slog.Logger, more ...tools.External) (*serve.Server, *surface.Surface) {
+	t.Helper()
+	metrics := serve.NewMetrics()
+	s := surface.New(surface.Options{Level: level, Log: quiet, Middleware: []call.Middleware{metrics.Calls}})
+	families := []*tools.Family{discovery.Mount(s.Discovery)}
+	for _, x := range append(more, tools.External{
 		Name: "echo", Description: "Say it again.", Category: "elsewhere", Effect: tools.Reads,
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"n":{}}}`),
 		Run:         func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil },
-	}.Mount()
+	}) {
+		family, err := x.Family()
+		if err != nil {
+			t.Fatal(err)
+		}
+		families = append(families, family)
+	}
+	if err := s.Put(families...); err != nil {
+		t.Fatal(err)
+	}
+	return serve.New(serve.Options{Version: "test", Instructions: "Echo.", Surface: s, Metrics: metrics, Log: log, Limits: limits}), s
+}
+
+// newWorkbench serves all families on a store in memory.
+func newWorkbench(t testing.TB, mode surface.Mode, limits serve.Limits) (*serve.Server, *surface.Surface) {
+	t.Helper()
+	s := surface.New(surface.Options{Mode: mode, Log: quiet})
+	store := storage.Lazy("memory:")
+	t.Cleanup(func() { store.Close() })
+	families, err := all.Mount(all.Host{
+		Open:  func(ctx context.Context) (any, error) { return store.Open(ctx) },
+		Files: config.Files{Global: t.TempDir() + "/config.json", Workspace: t.TempDir()}, Caller: s.Runner,
+		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString,
+	})
+	if err == nil {
+		err = s.Put(families...)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs := []*tools.Spec{echo}
-	for _, spec := range all.Mount(all.Host{Discovery: s.Discovery}) {
-		if spec.Category == tools.Discovery {
-			specs = append(specs, spec)
-		}
-	}
-	if err := s.Catalogue.Put(specs...); err != nil {
-		t.Fatal(err)
-	}
-	return serve.New(serve.Options{Version: "test", Instructions: "Echo.", Surface: s, Log: quiet}), s
+	return serve.New(serve.Options{Version: "test", Surface: s, Log: quiet, Limits: limits}), s
 }
 
 // The metadata that every request of 2026-07-28 carries.
@@ -95,9 +127,34 @@ type httpTalk struct {
 
 func newHTTPTalk(t *testing.T, s *serve.Server) *httpTalk {
 	t.Helper()
-	server := httptest.NewServer(s.Handler(""))
+	return talkTo(t, s.Handler(""))
+}
+
+// talkTo talks to what another handler of a server serves.
+func talkTo(t *testing.T, handler http.Handler) *httpTalk {
+	t.Helper()
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return &httpTalk{t: t, url: server.URL + "/mcp"}
+}
+
+// send sends a request without a body to a path of the server.
+func (h *httpTalk) send(method, path string, headers ...string) *http.Response {
+	h.t.Helper()
+	request, err := http.NewRequestWithContext(h.t.Context(), method, strings.TrimSuffix(h.url, "/mcp")+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	request.Host = request.Header.Get("Host")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { response.Body.Close() })
+	return response
 }
 
 func (h *httpTalk) post(body string, headers ...string) (answer string, status int) {

@@ -33,7 +33,7 @@ func BenchmarkDescribe(b *testing.B) {
 }
 
 func describe(b *testing.B, s *surface.Surface, name string) {
-	answer := s.Caller.Call(b.Context(), "tools.describe", []byte(`{"name":"`+name+`"}`))
+	answer := s.Runner.Call(b.Context(), "tools.describe", []byte(`{"name":"`+name+`"}`))
 	if answer.IsError() {
 		b.Fatal(string(answer.Content))
 	}
@@ -43,14 +43,14 @@ func describe(b *testing.B, s *surface.Surface, name string) {
 // to index, and how long it takes to find one. The floors are 300 ms and, at
 // the 99th percentile, 3 ms.
 func BenchmarkFiveThousandTools(b *testing.B) {
-	specs := make([]*tools.Spec, 5000)
+	specs := make([]*tools.Family, 5000)
 	for i := range specs {
 		specs[i] = external(b, fmt.Sprintf("%s_%s_%d", pick(verbs, i), pick(nouns, i/len(verbs)), i),
 			fmt.Sprintf("%s the %s of a %s, with its %s.", pick(verbs, i), pick(nouns, i/7), pick(nouns, i/11), pick(nouns, i/13)))
 	}
 	s := live(b, surface.Options{})
 	start := time.Now()
-	if err := s.Catalogue.Put(specs...); err != nil {
+	if err := s.Put(specs...); err != nil {
 		b.Fatal(err)
 	}
 	indexed := time.Since(start)
@@ -58,7 +58,7 @@ func BenchmarkFiveThousandTools(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		query := fmt.Sprintf("%s the %s of my %s please", pick(verbs, i*3), pick(nouns, i*5), pick(nouns, i*7))
 		begin := time.Now()
-		s.Discovery.Find(query, 5)
+		s.Discovery.View(b.Context()).Find(query, 5)
 		took = append(took, time.Since(begin))
 	}
 	slices.Sort(took)

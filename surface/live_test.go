@@ -13,7 +13,6 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/discovery"
 )
 
@@ -23,23 +22,19 @@ func live(t testing.TB, o surface.Options) *surface.Surface {
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := surface.New(o)
 	put(t, s, external(t, "weather_report", "Weather of a city, today and tomorrow."))
-	for _, spec := range all.Mount(all.Host{Discovery: s.Discovery}) {
-		if spec.Name == discovery.Family.Name {
-			put(t, s, spec)
-		}
-	}
+	put(t, s, discovery.Mount(s.Discovery))
 	return s
 }
 
-func put(t testing.TB, s *surface.Surface, spec *tools.Spec) {
+func put(t testing.TB, s *surface.Surface, spec *tools.Family) {
 	t.Helper()
-	if err := s.Catalogue.Put(spec); err != nil {
+	if err := s.Put(spec); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // external is a tool that answers with its name and its arguments.
-func external(t testing.TB, name, description string) *tools.Spec {
+func external(t testing.TB, name, description string) *tools.Family {
 	t.Helper()
 	spec, err := tools.External{
 		Name: name, Description: description, Category: "elsewhere", Effect: tools.Reads,
@@ -48,7 +43,7 @@ func external(t testing.TB, name, description string) *tools.Spec {
 		Run: func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(fmt.Sprintf(`{"tool":%q,"args":%s}`, name, args)), nil
 		},
-	}.Mount()
+	}.Family()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,11 +75,11 @@ func comeAndGo(t *testing.T, s *surface.Surface, stop chan struct{}) {
 		default:
 		}
 		spec := external(t, "almanac", fmt.Sprintf("Tides of a harbour, edition %d.", i))
-		if err := s.Catalogue.Put(spec); err != nil {
+		if err := s.Put(spec); err != nil {
 			t.Error(err)
 		}
 		if i%2 == 1 {
-			if err := s.Catalogue.Remove("almanac"); err != nil {
+			if err := s.Remove("almanac"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -92,9 +87,9 @@ func comeAndGo(t *testing.T, s *surface.Surface, stop chan struct{}) {
 }
 
 func useTools(t *testing.T, s *surface.Surface, session string) {
-	ctx := lazy.WithSession(t.Context(), lazy.Session{ID: session, Keeps: true})
+	ctx := tools.WithOrigin(t.Context(), tools.Origin{Session: session, ListGrows: true})
 	call := func(args string) (string, bool) {
-		answer := s.Caller.Call(ctx, "tools", json.RawMessage(args))
+		answer := s.Runner.Call(ctx, "tools", json.RawMessage(args))
 		if answer.Err != nil && answer.Err.Code == tools.Internal {
 			t.Errorf("%s: %s", args, answer.Content)
 		}
@@ -127,7 +122,7 @@ func TestDiscoveryFollowsTheCatalogue(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Level: lazy.Lazy})
 	call := func(args string) string {
-		return string(s.Caller.Call(t.Context(), "tools", json.RawMessage(args)).Content)
+		return string(s.Runner.Call(t.Context(), "tools", json.RawMessage(args)).Content)
 	}
 	find, describe := `{"action":"find","query":"harbour tides"}`, `{"action":"describe","name":"almanac"}`
 	if got := call(find); strings.Contains(got, "almanac") {
@@ -147,13 +142,13 @@ func TestDiscoveryFollowsTheCatalogue(t *testing.T) {
 	if got := call(describe); !strings.Contains(got, "Moon phases by night.") {
 		t.Errorf("the old description is shown: %s", got)
 	}
-	if err := s.Catalogue.Remove("almanac"); err != nil {
+	if err := s.Remove("almanac"); err != nil {
 		t.Fatal(err)
 	}
 	if got := call(describe); !strings.Contains(got, "UNKNOWN_TOOL") {
 		t.Errorf("described after it is gone: %s", got)
 	}
-	for _, l := range s.Discovery.ListFor(lazy.Session{}) {
+	for _, l := range s.Discovery.List(t.Context()) {
 		if l.Name == "almanac" {
 			t.Error("listed after it is gone")
 		}
@@ -171,7 +166,7 @@ func TestExternalTools(t *testing.T) {
 		{`{"town":"Kiel"}`, `"problems":[{"path":"/town","kind":"unknown"},{"path":"/city","kind":"missing"}]`},
 		{`{"city":"Kiel","days":0}`, `"kind":"range"`},
 	} {
-		got := string(s.Caller.Call(t.Context(), "weather_report", json.RawMessage(test.args)).Content)
+		got := string(s.Runner.Call(t.Context(), "weather_report", json.RawMessage(test.args)).Content)
 		if !strings.Contains(got, test.want) {
 			t.Errorf("%s answered %s, want %s", test.args, got, test.want)
 		}
@@ -182,13 +177,8 @@ func TestExternalTools(t *testing.T) {
 // called; list shows it, with the reason, when asked.
 func TestRefusedToolsAreNotSeen(t *testing.T) {
 	t.Parallel()
-	s := live(t, surface.Options{Permit: func(a *tools.ActionSpec) *tools.Error {
-		if a.FullName() != "weather_report" {
-			return nil
-		}
-		return tools.Errorf("PERMISSION_DENIED", "weather is not allowed here")
-	}})
-	for _, l := range s.Discovery.ListFor(lazy.Session{}) {
+	s := live(t, surface.Options{Rights: &tools.Rights{Allows: func(a *tools.Action) bool { return a.FullName() != "weather_report" }}})
+	for _, l := range s.Discovery.List(t.Context()) {
 		if l.Name == "weather_report" {
 			t.Error("it is listed")
 		}
@@ -206,9 +196,9 @@ func TestRefusedToolsAreNotSeen(t *testing.T) {
 		`{"action":"describe","names":["weather_report","tools"]}`:                      false,
 		`{"action":"find","query":"what is the weather like tomorrow, say","limit":50}`: false,
 	} {
-		got := string(s.Caller.Call(t.Context(), "tools", json.RawMessage(args)).Content)
+		got := string(s.Runner.Call(t.Context(), "tools", json.RawMessage(args)).Content)
 		shown := strings.Contains(got, `"Weather of a city`) || strings.Contains(got, `"tool":"weather_report"`) ||
-			strings.Contains(got, `"weather is not allowed here"`) && strings.Contains(got, "reason")
+			strings.Contains(got, `"not permitted here"`) && strings.Contains(got, "reason")
 		if shown != want {
 			t.Errorf("%s answered %s", args, got)
 		}

@@ -6,25 +6,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
-// checker validates one shape of arguments and says what is wrong in terms of
-// the schema, never in the validator's own words.
-type checker struct {
+// MaxProblems is the greatest number of problems that validation reports.
+const MaxProblems = 20
+
+// Checker validates values of one shape and says what is wrong in terms of the
+// schema, never in the validator's own words. It is safe for concurrent use.
+type Checker struct {
 	schema *jsonschema.Schema
 	doc    any // the schema as JSON, to look up what a keyword demanded
 }
 
-func compileSchema(name string, schema any) (*checker, error) {
+// CompileSchema compiles a schema under a name that errors mention. References
+// to other documents are refused: following them would read files.
+func CompileSchema(name string, schema any) (*Checker, error) {
 	raw, err := ordered.JSON(schema)
 	if err != nil {
 		return nil, fmt.Errorf("encoding schema of %s: %w", name, err)
@@ -32,7 +40,9 @@ func compileSchema(name string, schema any) (*checker, error) {
 	address := "mem://toolfold/" + url.PathEscape(name)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat = true
-	compiler.LoadURL = refuseToLoad
+	compiler.LoadURL = func(address string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("references to other documents are not followed: %s", address)
+	}
 	if err := compiler.AddResource(address, bytes.NewReader(raw)); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
 	}
@@ -40,64 +50,133 @@ func compileSchema(name string, schema any) (*checker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling schema of %s: %w", name, err)
 	}
-	c := &checker{schema: compiled}
-	return c, decode(raw, &c.doc)
+	c := &Checker{schema: compiled}
+	return c, jsonx.Decode(raw, &c.doc)
 }
 
-// refuseToLoad keeps a schema that was written elsewhere from reading files of
-// this machine.
-func refuseToLoad(address string) (io.ReadCloser, error) {
-	return nil, fmt.Errorf("references to other documents are not followed: %s", address)
-}
-
-func mustCompile(name string, schema any) *checker {
-	c, err := compileSchema(name, schema)
-	if err != nil {
-		panic(err)
+// Checker compiles what the arguments of a call of this entry must satisfy,
+// the action argument left out. Which names a call may have is judged before;
+// the schema itself takes others.
+func (e *Entry) Checker() (*Checker, error) {
+	if e.Action.Input != nil {
+		return CompileSchema(e.Title(), e.Action.Input)
 	}
-	return c
+	return CompileSchema(e.Title(), ObjectSchema(e.Required, e.Optional, Style{Strict: true}))
 }
 
-// problems lists everything that is wrong with args, in the order of paths.
-func (c *checker) problems(args Args) []Problem {
-	err := c.schema.Validate(map[string]any(args))
+// CheckFields lists what is wrong with an object that should have the given
+// members and no others. All of them are optional; what is inside them is
+// checked as declared. Paths are JSON pointers into the object, whose numbers
+// may be [json.Number]. It compiles a schema each time it is called.
+func CheckFields(params []Param, object map[string]any) []Problem {
+	schema := ObjectSchema(nil, params, Style{Strict: true})
+	schema.Set("additionalProperties", false)
+	check, err := CompileSchema("fields", schema)
+	if err != nil {
+		panic(err) // a broken declaration, which Validate refuses at start-up
+	}
+	return check.Problems(object)
+}
+
+// CheckSchema lists what is wrong with a value that should satisfy a JSON
+// Schema written elsewhere. Paths of the problems are JSON pointers below at.
+// An error says what is wrong with the schema itself, which may refer to
+// nothing outside of it. It compiles the schema each time it is called.
+func CheckSchema(schema json.RawMessage, value map[string]any, at string) ([]Problem, error) {
+	var doc any
+	if err := jsonx.Decode(schema, &doc); err != nil {
+		return nil, fmt.Errorf("reading schema: %w", err)
+	}
+	if err := closedSchema(doc); err != nil {
+		return nil, err
+	}
+	check, err := CompileSchema("value", schema)
+	if err != nil {
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, errors.New(line)
+	}
+	problems := check.Problems(value)
+	for i := range problems {
+		problems[i].Path = at + problems[i].Path
+	}
+	return problems, nil
+}
+
+// closedSchema refuses references out of a schema, and identities under which
+// it could be referred to.
+func closedSchema(part any) error {
+	switch part := part.(type) {
+	case []any:
+		for _, inner := range part {
+			if err := closedSchema(inner); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, inner := range part {
+			target, isText := inner.(string)
+			if isText && (name == "$ref" || name == "$dynamicRef") && !strings.HasPrefix(target, "#") {
+				return fmt.Errorf("%s leads out of the schema: %s", name, Shorten(target))
+			}
+			if isText && (name == "$id" || name == "$schema" && !strings.Contains(target, "json-schema.org")) {
+				return fmt.Errorf("%s is not taken", name)
+			}
+			if err := closedSchema(inner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Problems lists what is wrong with an object, in the order of paths, at most
+// [MaxProblems].
+func (c *Checker) Problems(object map[string]any) []Problem {
+	err := c.schema.Validate(object)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return nil
 	}
 	var found []Problem
-	for _, cause := range leaves(invalid) {
-		found = append(found, c.explain(cause, map[string]any(args))...)
+	var collect func(*jsonschema.ValidationError)
+	collect = func(err *jsonschema.ValidationError) {
+		if len(err.Causes) == 0 {
+			found = append(found, c.explain(err, object)...)
+		}
+		for _, cause := range err.Causes {
+			if len(found) >= MaxProblems {
+				return
+			}
+			collect(cause)
+		}
 	}
+	collect(invalid)
+	found = found[:min(len(found), MaxProblems)]
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Path < found[j].Path })
 	return found
 }
 
-func leaves(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
-	if len(err.Causes) == 0 {
-		return []*jsonschema.ValidationError{err}
-	}
-	var list []*jsonschema.ValidationError
-	for _, cause := range err.Causes {
-		list = append(list, leaves(cause)...)
-	}
-	return list
-}
-
 // explain turns one failed keyword into problems: the keyword's place gives
 // the part of the schema, the instance's place the value.
-func (c *checker) explain(cause *jsonschema.ValidationError, args any) []Problem {
+func (c *Checker) explain(cause *jsonschema.ValidationError, args any) []Problem {
 	_, fragment, _ := strings.Cut(cause.AbsoluteKeywordLocation, "#")
 	fragment, _ = url.PathUnescape(fragment)
 	cut := strings.LastIndex(fragment, "/")
 	keyword := fragment[cut+1:]
-	part, _ := lookup(c.doc, fragment[:cut])
+	part, _ := Lookup(c.doc, fragment[:cut])
 	demand, _ := part.(map[string]any)
 	path, _ := url.PathUnescape(cause.InstanceLocation)
-	value, _ := lookup(args, path)
+	value, _ := Lookup(args, path)
 	switch keyword {
 	case "required":
-		return missing(path, demand, value)
+		object, _ := value.(map[string]any)
+		var list []Problem
+		for _, name := range texts(demand["required"]) {
+			if _, ok := object[name]; !ok {
+				list = append(list, Problem{Path: jsonx.Pointer(path, name), Kind: ProblemMissing})
+			}
+		}
+		return list
 	case "additionalProperties":
 		return unknown(path, demand, value)
 	}
@@ -108,7 +187,12 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 	p := Problem{Path: path, Got: got(value)}
 	switch keyword {
 	case "type":
-		p.Kind, p.Want, p.Got = ProblemType, strings.Join(typeWords(demand["type"]), typeOr), TypeName(value)
+		p.Kind, p.Got = ProblemType, TypeName(value)
+		if word, ok := demand["type"].(string); ok {
+			p.Want = word
+		} else {
+			p.Want = strings.Join(texts(demand["type"]), TypeOr)
+		}
 	case "enum", "const":
 		p.Kind, p.Allowed = ProblemEnum, texts(demand["enum"])
 		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
@@ -118,6 +202,8 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 		p.Kind, p.Min, p.Max, p.Got = ProblemLength, float(demand["minLength"]), float(demand["maxLength"]), length(value)
 	case "minItems", "maxItems":
 		p.Kind, p.Min, p.Max, p.Got = ProblemLength, float(demand["minItems"]), float(demand["maxItems"]), length(value)
+	case "minProperties", "maxProperties":
+		p.Kind, p.Min, p.Max, p.Got = ProblemLength, float(demand["minProperties"]), float(demand["maxProperties"]), length(value)
 	case "format", "pattern":
 		p.Kind, p.Want = ProblemFormat, fmt.Sprint(demand[keyword])
 	default:
@@ -126,26 +212,8 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 	return p
 }
 
-// typeOr joins the types that a schema written elsewhere may allow.
-const typeOr = " or "
-
-func typeWords(demand any) []string {
-	if word, ok := demand.(string); ok {
-		return []string{word}
-	}
-	return texts(demand)
-}
-
-func missing(path string, demand map[string]any, value any) []Problem {
-	object, _ := value.(map[string]any)
-	var list []Problem
-	for _, name := range texts(demand["required"]) {
-		if _, ok := object[name]; !ok {
-			list = append(list, Problem{Path: pointer(path, name), Kind: ProblemMissing})
-		}
-	}
-	return list
-}
+// TypeOr joins the types of a [Problem] where a schema allows several.
+const TypeOr = " or "
 
 func unknown(path string, demand map[string]any, value any) []Problem {
 	object, _ := value.(map[string]any)
@@ -158,9 +226,9 @@ func unknown(path string, demand map[string]any, value any) []Problem {
 	}
 	sort.Strings(free)
 	var list []Problem
-	for name := range object {
-		if _, ok := known[name]; !ok {
-			list = append(list, Problem{Path: pointer(path, name), Kind: ProblemUnknown, Suggest: suggest.Nearest(name, free)})
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if _, ok := known[name]; !ok && len(list) < MaxProblems {
+			list = append(list, Problem{Path: jsonx.Pointer(path, name), Kind: ProblemUnknown, Suggest: suggest.Nearest(name, free)})
 		}
 	}
 	return list
@@ -182,6 +250,8 @@ func length(v any) any {
 	case string:
 		return len([]rune(v))
 	case []any:
+		return len(v)
+	case map[string]any:
 		return len(v)
 	}
 	return nil
@@ -208,9 +278,13 @@ func float(v any) *float64 {
 	return &f
 }
 
-// lookup follows a JSON pointer.
-func lookup(v any, path string) (value any, ok bool) {
-	for _, step := range steps(path) {
+// Lookup follows a JSON pointer into a decoded value.
+func Lookup(v any, path string) (value any, ok bool) {
+	if path == "" {
+		return v, true
+	}
+	for step := range strings.SplitSeq(path[1:], "/") {
+		step = jsonx.UnescapePointer(step)
 		switch holder := v.(type) {
 		case map[string]any:
 			v, ok = holder[step]
@@ -229,23 +303,19 @@ func lookup(v any, path string) (value any, ok bool) {
 	return v, true
 }
 
-// steps splits a JSON pointer into its unescaped names.
-func steps(path string) []string {
-	path = strings.TrimPrefix(path, "/")
-	if path == "" {
-		return nil
+// TypeName returns the JSON type of a decoded value.
+func TypeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case json.Number:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
 	}
-	list := strings.Split(path, "/")
-	for i := range list {
-		list[i] = unescapePointer(list[i])
-	}
-	return list
-}
-
-func pointer(parent, name string) string {
-	return parent + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-func unescapePointer(s string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+	return "object"
 }

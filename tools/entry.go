@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 )
@@ -12,53 +12,84 @@ import (
 // ActionParam is the argument that picks the action of a consolidated tool.
 const ActionParam = "action"
 
+// IncludeFields is the argument, taken by every action, that names the result
+// fields to keep.
+const IncludeFields = "include_fields"
+
 // Entry is one way to call an action: the name that is called, and the
-// parameters as they are spelt there. Make entries once; they compile their
-// schema on first use.
+// parameters as they are spelt there. Entries are shared and not changed.
 type Entry struct {
-	Action *ActionSpec
+	Action *Action
 	Tool   string // the name that is called
 
 	// Selector is the value of the action argument that leads here. Empty
 	// when the tool's name alone does.
 	Selector string
 
-	// Old is set for legacy names: parameters are spelt as they were, and
-	// unknown ones are dropped with a warning, as old callers expect.
-	Old *OldName
+	// Legacy says that Tool is a legacy name: unknown parameters are dropped
+	// with a warning, as old callers expect.
+	Legacy bool
 
-	compile sync.Once
-	schema  *checker
+	// Required and Optional are the parameters as they are spelt here.
+	Required, Optional []Param
+
+	spelling map[string]string // of parameters spelt otherwise, by today's name
 }
 
-// Consolidated returns the entry under the family's name.
-func Consolidated(a *ActionSpec) *Entry {
-	e := &Entry{Action: a, Tool: a.Family.Name}
+// NewEntry returns the entry of an action under a name of its own, such as its
+// full name.
+func NewEntry(a *Action, tool string) *Entry {
+	return &Entry{Action: a, Tool: tool, Required: a.Required.Params(), Optional: a.Optional.Params()}
+}
+
+// Select returns the entry of an action as a value of the action argument of
+// its family's tool. A bare family's tool takes no such argument.
+func Select(a *Action) *Entry {
+	e := NewEntry(a, a.Family.Name)
 	if !a.Family.Bare {
 		e.Selector = a.Name
 	}
 	return e
 }
 
-// Named returns the entry under a name of its own with today's parameters,
-// such as the action's full name.
-func Named(a *ActionSpec, name string) *Entry {
-	return &Entry{Action: a, Tool: name}
+// Spell returns the entry under one of the action's legacy names, with the
+// parameters as they were spelt.
+func Spell(a *Action, old OldName) *Entry {
+	e := NewEntry(a, old.Name)
+	e.Legacy = true
+	for _, p := range old.Required.Params() {
+		same := func(q Param) bool { return q.Name == p.Name }
+		e.Optional = slices.DeleteFunc(e.Optional, same)
+		if i := slices.IndexFunc(e.Required, same); i >= 0 {
+			e.Required[i] = p
+		} else {
+			e.Required = append(e.Required, p)
+		}
+	}
+	e.spelling = map[string]string{}
+	for _, r := range old.Renames {
+		e.spelling[r.Field.Param().Name] = r.Was
+	}
+	for _, params := range [][]Param{e.Required, e.Optional} {
+		for i := range params {
+			params[i].Name = e.Spelling(params[i].Name)
+		}
+	}
+	return e
 }
-
-// Legacy returns the entry under one of the action's old names.
-func Legacy(a *ActionSpec, old OldName) *Entry {
-	return &Entry{Action: a, Tool: old.Name, Old: &old}
-}
-
-// Required lists the required parameters as they are spelt here.
-func (e *Entry) Required() []Param { return e.spelt(e.Action.Required) }
-
-// Optional lists the optional parameters as they are spelt here.
-func (e *Entry) Optional() []Param { return e.spelt(e.Action.Optional) }
 
 // Params lists the parameters as they are spelt here, required ones first.
-func (e *Entry) Params() []Param { return e.spelt(e.Action.Params()) }
+func (e *Entry) Params() []Param { return slices.Concat(e.Required, e.Optional) }
+
+// Listed lists the parameters that a listing of this entry shows: under a
+// legacy name only the parameters of the legacy tool.
+func (e *Entry) Listed() []Param {
+	params := e.Params()
+	if e.Legacy {
+		params = slices.DeleteFunc(params, func(p Param) bool { return p.Added })
+	}
+	return params
+}
 
 // Title names the action the way the caller did: memory.store, memory_store.
 func (e *Entry) Title() string {
@@ -68,33 +99,57 @@ func (e *Entry) Title() string {
 	return e.Tool + "." + e.Selector
 }
 
-// verb is the action's name in usage lines and signatures.
-func (e *Entry) verb() string {
+// Verb is the word for the action in usage lines and signatures.
+func (e *Entry) Verb() string {
 	if e.Selector == "" {
 		return e.Tool
 	}
 	return e.Selector
 }
 
-// Usage is the action's shape in one line, with types.
-func (e *Entry) Usage() string {
-	return e.verb() + "(" + signature(e.Required(), e.Optional(), typed) + ")"
+// Spelling returns today's parameter name as this entry spells it.
+func (e *Entry) Spelling(name string) string {
+	if was, ok := e.spelling[name]; ok {
+		return was
+	}
+	return name
 }
 
-// shortUsage is Usage without the types of what may be left out.
-func (e *Entry) shortUsage() string {
-	required := signature(e.Required(), nil, typed)
-	optional := signature(nil, e.Optional(), bare)
+// Canonical returns today's name of a parameter as this entry spells it.
+func (e *Entry) Canonical(name string) string {
+	for now, was := range e.spelling {
+		if was == name {
+			return now
+		}
+	}
+	return name
+}
+
+// Usage returns the action's shape in one line, with types:
+// store(key: string, value: object, namespace?: string).
+func (e *Entry) Usage() string {
+	return e.Verb() + "(" + signature(e.Required, e.Optional, typed) + ")"
+}
+
+// ShortUsage returns Usage without the types of optional parameters.
+func (e *Entry) ShortUsage() string {
+	required, optional := signature(e.Required, nil, typed), signature(nil, e.Optional, bare)
 	if required != "" && optional != "" {
 		required += ", "
 	}
-	return e.verb() + "(" + required + optional + ")"
+	return e.Verb() + "(" + required + optional + ")"
 }
 
-// CallUsage is the shape of a whole call: the name to call, the action
+// CallUsage returns the shape of a whole call: the name to call, the action
 // argument with its value, the parameters with their types.
-func (e *Entry) CallUsage() string {
-	params := signature(e.Required(), e.Listed()[len(e.Required()):], typed)
+func (e *Entry) CallUsage() string { return e.callUsage(TypeWord) }
+
+// FullUsage returns CallUsage with the members of objects spelt out.
+func (e *Entry) FullUsage() string { return e.callUsage(memberWord) }
+
+func (e *Entry) callUsage(word func(Param) string) string {
+	show := func(name string, p Param) string { return name + ": " + word(p) }
+	params := signature(e.Required, e.Listed()[len(e.Required):], show)
 	if e.Selector == "" {
 		return e.Tool + "(" + params + ")"
 	}
@@ -105,10 +160,70 @@ func (e *Entry) CallUsage() string {
 	return e.Tool + "(" + selector + params + ")"
 }
 
-// Example is the declared example as a call of this entry: with the action
-// argument, or with the parameters as they were spelt.
+// memberWord returns the type of a parameter as TypeWord does, with the members
+// of objects: {name: string, age?: integer}[].
+func memberWord(p Param) string {
+	switch {
+	case p.Kind == KindArray && len(Inside(p)) > 0:
+		return memberWord(*p.Items) + "[]"
+	case p.Kind == KindObject && len(Inside(p)) > 0:
+		return "{" + signature(p.Required, p.Optional, func(name string, p Param) string { return name + ": " + memberWord(p) }) + "}"
+	}
+	return TypeWord(p)
+}
+
+// Signature returns the verb and its parameters by name,
+// store(key,value,namespace?). With all unset only required parameters show,
+// and an action without any is its bare verb.
+func (e *Entry) Signature(all bool) string {
+	optional := e.Optional
+	if !all {
+		optional = nil
+	}
+	params := signature(e.Required, optional, bare)
+	if params == "" {
+		return e.Verb()
+	}
+	return e.Verb() + "(" + strings.ReplaceAll(params, " ", "") + ")"
+}
+
+func signature(required, optional []Param, show func(name string, p Param) string) string {
+	var parts []string
+	for _, p := range required {
+		parts = append(parts, show(p.Name, p))
+	}
+	for _, p := range optional {
+		parts = append(parts, show(p.Name+"?", p))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func bare(name string, _ Param) string { return name }
+
+func typed(name string, p Param) string { return name + ": " + TypeWord(p) }
+
+// TypeWord returns the type of a parameter as usage lines spell it: string,
+// string[], uuid, a|b|c.
+func TypeWord(p Param) string {
+	switch {
+	case p.Kind == KindArray:
+		item := TypeWord(*p.Items)
+		if strings.Contains(item, "|") {
+			item = "(" + item + ")"
+		}
+		return item + "[]"
+	case len(p.Enum) > 0:
+		return strings.Join(p.Enum, "|")
+	case p.Format != "":
+		return p.Format
+	}
+	return string(p.Kind)
+}
+
+// Example returns the declared example as a call of this entry: with the
+// action argument, or with the parameters as they were spelt.
 func (e *Entry) Example() json.RawMessage {
-	return e.FromCanonical(e.Action.Example)
+	return e.FromCanonical(json.RawMessage(e.Action.Example))
 }
 
 // FromCanonical spells the action's own arguments the way this entry takes
@@ -123,7 +238,7 @@ func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
 		call.Set(ActionParam, e.Selector)
 	}
 	for _, m := range members {
-		call.Set(e.spell(m.Key), m.Value)
+		call.Set(e.Spelling(m.Key), m.Value)
 	}
 	return ordered.MustJSON(call)
 }
@@ -140,58 +255,8 @@ func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
 	canonical := ordered.Map{}
 	for _, m := range members {
 		if e.Selector == "" || m.Key != ActionParam {
-			canonical.Set(e.canonical(m.Key), m.Value)
+			canonical.Set(e.Canonical(m.Key), m.Value)
 		}
 	}
 	return ordered.MustJSON(canonical), nil
-}
-
-// spell returns today's parameter name as this entry spells it.
-func (e *Entry) spell(name string) string {
-	if e.Old == nil {
-		return name
-	}
-	for _, r := range e.Old.Renames {
-		if r.Field.Param().Name == name {
-			return r.Was
-		}
-	}
-	return name
-}
-
-// canonical is the reverse of spell.
-func (e *Entry) canonical(name string) string {
-	if e.Old == nil {
-		return name
-	}
-	for _, r := range e.Old.Renames {
-		if r.Was == name {
-			return r.Field.Param().Name
-		}
-	}
-	return name
-}
-
-func (e *Entry) spelt(params []Param) []Param {
-	spelt := slices.Clone(params)
-	for i := range spelt {
-		spelt[i].Name = e.spell(spelt[i].Name)
-	}
-	return spelt
-}
-
-func (e *Entry) checker() *checker {
-	e.compile.Do(func() {
-		e.schema = mustCompile(e.Title(), e.strictSchema())
-	})
-	return e.schema
-}
-
-// strictSchema is what a call's arguments must satisfy, the action argument
-// left out. Unknown parameters are judged before it, so it is open.
-func (e *Entry) strictSchema() any {
-	if e.Action.input != nil {
-		return e.Action.input
-	}
-	return objectSchema(e.Required(), e.Optional(), strict)
 }

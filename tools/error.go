@@ -12,9 +12,12 @@ const (
 	InvalidAction = "INVALID_ACTION" // the action argument is missing or unknown
 	UnknownTool   = "UNKNOWN_TOOL"   // no tool of that name
 	Internal      = "INTERNAL_ERROR" // ours; the log has the id in Message
+	Cancelled     = "CANCELLED"      // the caller gave up, or its time was over
+
+	PermissionDenied = "PERMISSION_DENIED" // the caller may not run the action
 )
 
-// Error is what a failed call answers. Everything in it reaches the model, so
+// Error is the answer to a failed call. Everything in it reaches the model, so
 // it holds no path, query or stack.
 type Error struct {
 	Code     string          `json:"code"`

@@ -10,9 +10,24 @@ import (
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
+// Foreign makes a handler for a tool declared elsewhere. Run gets arguments
+// that satisfy the action's Input schema and returns a JSON value; one that is
+// not an object is answered as the member "result" of one.
+func Foreign(run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)) Handler {
+	return Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) {
+		raw, err := run(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		if raw = json.RawMessage(strings.TrimSpace(string(raw))); len(raw) == 0 || raw[0] != '{' {
+			return map[string]json.RawMessage{"result": raw}, nil
+		}
+		return raw, nil
+	}}
+}
+
 // External is a tool whose schema was written elsewhere, such as by another
-// MCP server. It becomes a bare family: listed, found, described and called
-// like any other.
+// MCP server.
 type External struct {
 	Name        string
 	Description string // its first sentence becomes the summary
@@ -24,51 +39,65 @@ type External struct {
 	Run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 }
 
-// Mount returns the tool as a family of one action. It fails when the schema
-// is not one that arguments can be checked with.
-func (x External) Mount() (*Spec, error) {
+// Family returns the tool as a bare family, mounted: it is listed, found,
+// described and called like any other.
+func (x External) Family() (*Family, error) {
+	action, err := x.Action()
+	if err != nil {
+		return nil, err
+	}
+	return Mount(Family{
+		Name: x.Name, Summary: Cut(action.Summary, MaxFamilySummary-1), Category: x.Category,
+		Tier: Extended, OpenWorld: true, Bare: true, Actions: []*Action{action},
+	}, func(context.Context) (External, error) { return x, nil })
+}
+
+// Action returns the tool as an action, to be one of several in a family. It
+// fails when its schema is not one that arguments can be checked with.
+func (x External) Action() (*Action, error) {
 	input := x.InputSchema
 	if len(input) == 0 {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
-	if _, err := compileSchema(x.Name, input); err != nil {
+	if _, err := CompileSchema(x.Name, input); err != nil {
 		return nil, err
 	}
 	var schema ordered.Map
 	if err := json.Unmarshal(input, &schema); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", x.Name, err)
 	}
-	return x.spec(input, readMembers(schema)), nil
-}
-
-func (x External) spec(input json.RawMessage, object Param) *Spec {
 	summary, rest := firstSentence(x.Description)
-	spec := &Spec{
-		Name: x.Name, Summary: shorten(summary, MaxFamilySummary-1), Category: x.Category,
-		Tier: Extended, OpenWorld: true, Bare: true,
-		service: &service{open: func(context.Context) (any, error) { return x, nil }},
+	object := readMembers(schema)
+	a := &Action{
+		Name: x.Name, Summary: Cut(summary, MaxActionSummary-1), Doc: rest, Input: input,
+		Effect: x.Effect, Run: Foreign(x.Run),
 	}
-	effect := x.Effect
-	if effect == 0 {
-		effect = Deletes
+	if a.Effect == 0 {
+		a.Effect = Deletes
 	}
-	spec.Actions = []*ActionSpec{{
-		Family: spec, Name: x.Name, Summary: shorten(summary, MaxActionSummary-1), Doc: rest,
-		Required: object.Required, Optional: object.Optional,
-		Effect: effect, input: input, run: runExternal,
-	}}
-	return spec
+	for _, p := range object.Required {
+		a.Required = append(a.Required, p)
+	}
+	for _, p := range object.Optional {
+		a.Optional = append(a.Optional, p)
+	}
+	return a, nil
 }
 
-func runExternal(ctx context.Context, service any, args []byte) (any, error) {
-	raw, err := service.(External).Run(ctx, args)
-	if err != nil {
-		return nil, err
+// plain reads a foreign schema, unless its root is one that hosts refuse.
+func plain(input json.RawMessage) (schema ordered.Map, ok bool) {
+	if len(input) == 0 || json.Unmarshal(input, &schema) != nil {
+		return nil, false
 	}
-	if raw = json.RawMessage(strings.TrimSpace(string(raw))); len(raw) == 0 || raw[0] != '{' {
-		return map[string]json.RawMessage{"result": raw}, nil
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
+		if _, combined := schema.Get(keyword); combined {
+			return nil, false
+		}
 	}
-	return raw, nil
+	var kind string
+	get(schema, "type", &kind)
+	_, ok = schema.Get("properties")
+	return schema, ok && kind == string(KindObject)
 }
 
 // firstSentence cuts a description after its first sentence or line.

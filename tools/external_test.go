@@ -18,7 +18,7 @@ func TestExternalRefuses(t *testing.T) {
 		`{"type":"nothing"}`: "compiling schema",
 		`[]`:                 "schema of x",
 	} {
-		_, err := tools.External{Name: "x", Description: "X.", Category: "c", InputSchema: json.RawMessage(schema)}.Mount()
+		_, err := tools.External{Name: "x", Description: "X.", Category: "c", InputSchema: json.RawMessage(schema)}.Family()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", schema, err, want)
 		}

@@ -1,11 +1,20 @@
 package tools
 
-// Family declares one noun: a consolidated tool. S is its service.
-type Family[S any] struct {
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// Family declares one noun, which becomes one consolidated tool.
+type Family struct {
 	Name     string // lower case, snake case; the consolidated tool's name
 	Summary  string // at most 60 characters, for listings
 	Doc      string // more, for describe and the docs; may be empty
-	Words    string // other words for its subject, for find only
+	Words    string // other words for its subject, indexed by find, shown nowhere
 	Category Category
 	Tier     Tier
 
@@ -16,18 +25,20 @@ type Family[S any] struct {
 	// action argument.
 	Bare bool
 
-	Actions []Action[S]
+	Actions []*Action
+
+	service *service // nil until mounted
 }
 
 // Action declares one verb of a family.
-type Action[S any] struct {
+type Action struct {
 	Name    string   // lower case, snake case
 	Legacy  OldNames // the names it had as a tool of its own
 	Summary string   // at most 80 characters, for listings
 	Doc     string   // more, for describe, the legacy surface and the docs
 
-	// Words are other words that people use for it. Find knows them; nothing
-	// shows them.
+	// Words are other words that people use for it, indexed by find, shown
+	// nowhere.
 	Words string
 
 	// Changed tells callers of the legacy tool what is different now. Empty
@@ -35,17 +46,189 @@ type Action[S any] struct {
 	Changed string
 
 	Required, Optional Fields
-	Returns            Fields // the members of the result object
 	Effect             Effect
 	Example            string   // arguments as a caller would send them, JSON
 	Related            []string // full names of actions that go well with it
-	Run                Handler[S]
+	Run                Handler  // made by [Method]; its result declares the result fields
+
+	// Input is the JSON Schema of a tool declared elsewhere, as it came, and
+	// Returns its result fields where they are known. Both are nil for
+	// actions that are declared here.
+	Input   json.RawMessage
+	Returns Fields
+
+	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
+	Family *Family
+}
+
+// Mount returns a copy of the family whose actions can be called. Open builds
+// the service that their methods belong to: it is called by the first call
+// that needs the service, and again after an error. Mount itself opens
+// nothing; it fails when an action runs a method of another service.
+func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, error) {
+	want := reflect.TypeFor[S]()
+	for _, a := range f.Actions {
+		if has := a.Run.service; has != nil && has != want {
+			return nil, fmt.Errorf("%s.%s runs a method of %s, but the family is mounted on %s", f.Name, a.Name, has, want)
+		}
+	}
+	mounted := f.Declared()
+	mounted.service = &service{open: func(ctx context.Context) (any, error) { return open(ctx) }}
+	return mounted, nil
+}
+
+// Declared returns a copy of the family whose actions know their family. They
+// can be listed and described, but not called.
+func (f Family) Declared() *Family {
+	return f.with(f.Actions)
+}
+
+// with returns a copy of the family that has copies of the given actions only.
+func (f Family) with(actions []*Action) *Family {
+	f.Actions = make([]*Action, len(actions))
+	for i, a := range actions {
+		copied := *a
+		copied.Family = &f
+		f.Actions[i] = &copied
+	}
+	return &f
+}
+
+// service opens a family's service once. An error is not kept: the next call
+// tries again.
+type service struct {
+	open  func(context.Context) (any, error)
+	mu    sync.Mutex
+	value any
+}
+
+func (s *service) get(ctx context.Context) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.value != nil {
+		return s.value, nil
+	}
+	value, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.value = value
+	return value, nil
+}
+
+// Invoke runs the action with its own arguments, which must be valid and
+// complete. Package call is what makes them so.
+func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) {
+	if a.Family == nil || a.Family.service == nil {
+		return nil, fmt.Errorf("%s is declared but not mounted", a.Name)
+	}
+	value, err := a.Family.service.get(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", a.Family.Name, err)
+	}
+	return a.Run.run(ctx, value, args)
+}
+
+// Action returns the action called name, nil when there is none.
+func (f *Family) Action(name string) *Action {
+	for _, a := range f.Actions {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// ActionNames lists the actions in order.
+func (f *Family) ActionNames() []string {
+	names := make([]string, len(f.Actions))
+	for i, a := range f.Actions {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// FullName is family.action, the name that permissions, describe and logs use;
+// that of a bare family's action is the family's.
+func (a *Action) FullName() string {
+	if a.Family.Bare {
+		return a.Family.Name
+	}
+	return a.Family.Name + "." + a.Name
+}
+
+// Forwards reports whether the action stands for another call, so that its
+// result is that call's.
+func (a *Action) Forwards() bool { return a.Run.out == forwardType }
+
+// OpenResult reports whether the result may have any fields: that of another
+// call, or of a tool declared elsewhere.
+func (a *Action) OpenResult() bool {
+	return a.Forwards() || a.Input != nil && len(a.Returns) == 0
+}
+
+// Params lists the parameters, required ones first.
+func (a *Action) Params() []Param {
+	return slices.Concat(a.Required.Params(), a.Optional.Params())
+}
+
+// Hints returns the MCP annotations of the action alone.
+func (a *Action) Hints() Hints {
+	h := a.Effect.Hints()
+	h.OpenWorld = a.Family.OpenWorld
+	return h
+}
+
+// Rights decide which actions a caller may see and call. Nil Rights allow
+// everything.
+type Rights struct {
+	Allows func(*Action) bool
+}
+
+// Allow reports whether the rights include an action.
+func (r *Rights) Allow(a *Action) bool { return r == nil || r.Allows(a) }
+
+// Filter returns the families without the actions that are not allowed, and
+// without mention of them; families of which nothing is left are gone. All
+// that a caller is shown and can call is computed from the filtered families,
+// so that what is not permitted is absent from it under every name.
+func (r *Rights) Filter(families []*Family) []*Family {
+	if r == nil {
+		return families
+	}
+	allowed := map[string]bool{}
+	kept := make([][]*Action, len(families))
+	for i, f := range families {
+		for _, a := range f.Actions {
+			if r.Allows(a) {
+				kept[i] = append(kept[i], a)
+				allowed[a.FullName()] = true
+			}
+		}
+	}
+	var list []*Family
+	for i, f := range families {
+		if len(kept[i]) == 0 {
+			continue
+		}
+		filtered := f.with(kept[i])
+		for _, a := range filtered.Actions {
+			a.Related = slices.DeleteFunc(slices.Clone(a.Related), func(name string) bool { return !allowed[name] })
+		}
+		list = append(list, filtered)
+	}
+	return list
 }
 
 // OldName is a legacy name of an action.
 type OldName struct {
 	Name    string
 	Renames []Rename
+
+	// Required are parameters that the legacy tool demanded, or demanded in
+	// another form. Each takes the place of the action's parameter of the same
+	// name, which is today's.
+	Required Fields
 }
 
 // OldNames lists the legacy names of an action. The legacy surface shows all
@@ -97,7 +280,7 @@ func (e Effect) String() string {
 	return ""
 }
 
-// Hints are the MCP tool annotations.
+// Hints holds the MCP tool annotations.
 type Hints struct {
 	ReadOnly    bool `json:"readOnlyHint"`
 	Destructive bool `json:"destructiveHint"`
@@ -114,34 +297,14 @@ func (e Effect) Hints() Hints {
 	}
 }
 
-// FoldHints returns what is true of a tool that can do all of the actions:
-// it only reads if all of them do, and destroys if one of them may.
-func FoldHints(actions []*ActionSpec) Hints {
-	fold := Hints{ReadOnly: true, Idempotent: true}
-	for _, a := range actions {
-		h := a.Hints()
-		fold.ReadOnly = fold.ReadOnly && h.ReadOnly
-		fold.Destructive = fold.Destructive || h.Destructive
-		fold.Idempotent = fold.Idempotent && h.Idempotent
-		fold.OpenWorld = fold.OpenWorld || h.OpenWorld
-	}
-	return fold
-}
-
 // Category groups families in listings.
 type Category string
 
-// The categories.
-const (
-	Memory    Category = "memory"
-	Sessions  Category = "sessions"
-	Settings  Category = "settings"
-	Agents    Category = "agents"
-	Tasks     Category = "tasks"
-	Discovery Category = "discovery" // finding and describing the other tools
-)
+// Discovery is the category of the family that finds and describes the other
+// tools. It is listed where less than everything is shown.
+const Discovery Category = "discovery"
 
-// Tier says how central a family is. A later tier includes the earlier ones.
+// Tier ranks how central a family is. A later tier includes the earlier ones.
 type Tier int
 
 // The tiers. Zero is refused by Validate.

@@ -36,7 +36,7 @@ type Param struct {
 	// with neither takes any members.
 	Required, Optional []Param
 
-	// Values is what every other member of an object is. Nil = anything, for an
+	// Values declares every other member of an object. Nil = anything, for an
 	// object without known members.
 	Values *Param
 
@@ -47,6 +47,10 @@ type Param struct {
 	// Unclear says that the name alone does not tell what is meant, so that
 	// even a terse listing carries Doc.
 	Unclear bool
+
+	// Unlisted bounds on the number of items hold under a legacy name too, but
+	// its listing does not show them: the legacy tool had none.
+	Unlisted bool
 
 	// Added marks a parameter that the legacy tool did not have: the legacy
 	// surface accepts it without listing it.
@@ -94,7 +98,7 @@ func (f String) Param() Param {
 // With returns the field as one action refines it.
 func (f String) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
-// UUID declares the id of something, as the server hands them out.
+// UUID declares an id that the server made.
 func UUID(name, doc string) String {
 	return String{Name: name, Doc: doc, Format: "uuid"}
 }
@@ -194,8 +198,8 @@ func (f Map) Param() Param {
 // With returns the field as one action refines it.
 func (f Map) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
-// List declares an array. Of is what it holds; the name and text of Of do not
-// matter.
+// List declares an array. Of declares its items; the name and text of Of are not
+// used.
 type List struct {
 	Name, Doc          string
 	Of                 Field

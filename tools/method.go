@@ -9,19 +9,22 @@ import (
 	"strings"
 )
 
-// Handler is the typed method that an action runs. Make one with [Method].
-type Handler[S any] struct {
-	in, out reflect.Type // nil in the zero Handler, which Validate refuses
-	run     runner
+// Handler runs an action. Make one with [Method] or [Foreign].
+type Handler struct {
+	service, in, out reflect.Type // nil for foreign tools
+	run              func(ctx context.Context, service any, args json.RawMessage) (any, error)
 }
 
 // Method makes a handler of a method expression, so that a declaration needs
-// no service to exist: Method((*Service).Search).
-func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Handler[S] {
-	return Handler[S]{
-		in:  reflect.TypeFor[In](),
-		out: reflect.TypeFor[Out](),
-		run: func(ctx context.Context, service any, args []byte) (any, error) {
+// no service to exist: Method((*Service).Search). The members of Out are the
+// result fields of the action: the name comes from the tag json, the text from
+// the tag doc.
+func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Handler {
+	return Handler{
+		service: reflect.TypeFor[S](),
+		in:      reflect.TypeFor[In](),
+		out:     reflect.TypeFor[Out](),
+		run: func(ctx context.Context, service any, args json.RawMessage) (any, error) {
 			var in In
 			if err := json.Unmarshal(args, &in); err != nil {
 				return nil, decodeError(err)

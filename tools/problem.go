@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
 )
 
-// Text says the problem in words, for the message of an [Error].
+// Text states the problem in words, for the message of an [Error].
 func (p Problem) Text() string {
-	name := p.name()
+	name := p.Name()
 	switch p.Kind {
 	case ProblemMissing:
 		return name + " is missing"
@@ -19,7 +21,7 @@ func (p Problem) Text() string {
 	case ProblemType:
 		return fmt.Sprintf("%s must be %s, got %v", name, p.Want, p.Got)
 	case ProblemEnum:
-		return fmt.Sprintf("%s must be one of its allowed values, got %s%s", name, quote(p.Got), didYouMean(p.Suggest))
+		return fmt.Sprintf("%s must be one of its allowed values, got %s%s", name, strconv.Quote(Shorten(fmt.Sprint(p.Got))), didYouMean(p.Suggest))
 	case ProblemRange:
 		return fmt.Sprintf("%s must be %s, got %v", name, p.bounds(), p.Got)
 	case ProblemLength:
@@ -30,9 +32,9 @@ func (p Problem) Text() string {
 	return name + " is wrong"
 }
 
-// name is the path without its slash; deeper levels keep theirs.
-func (p Problem) name() string {
-	return unescapePointer(strings.TrimPrefix(p.Path, "/"))
+// Name is the path without its slash; deeper levels keep theirs.
+func (p Problem) Name() string {
+	return jsonx.UnescapePointer(strings.TrimPrefix(p.Path, "/"))
 }
 
 func (p Problem) bounds() string {
@@ -58,18 +60,16 @@ func didYouMean(name string) string {
 	return ", did you mean " + strconv.Quote(name) + "?"
 }
 
-func quote(v any) string {
-	return strconv.Quote(Shorten(fmt.Sprint(v)))
-}
+// Shorten cuts a text of the caller's to the 40 characters that an error quotes.
+func Shorten(s string) string { return Cut(s, 40) }
 
-// Shorten cuts a text of the caller's to what an error quotes of it.
-func Shorten(s string) string { return shorten(s, 40) }
-
-// shorten cuts s to at most n characters.
-func shorten(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
+// Cut cuts s to at most n characters and marks the cut.
+func Cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i] + "…"
+		}
+		n--
 	}
-	return string(r[:n]) + "…"
+	return s
 }

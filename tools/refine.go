@@ -39,6 +39,11 @@ func MaxLen(n int) Refinement {
 	return func(p *Param) { p.MaxLen = n }
 }
 
+// MaxItems is the greatest number of items of a list, or of members of a [Map].
+func MaxItems(n int) Refinement {
+	return func(p *Param) { p.MaxItems = n }
+}
+
 // OneOf narrows the allowed values.
 func OneOf(values ...string) Refinement {
 	return func(p *Param) { p.Enum = values }
@@ -51,6 +56,12 @@ func Many() Refinement {
 		item := *p
 		*p = Param{Name: p.Name, Doc: p.Doc, Kind: KindArray, Unclear: p.Unclear, Items: &item}
 	}
+}
+
+// AtMost is the greatest number of items of a list that had no bound in the
+// legacy tool: its listing does not show it.
+func AtMost(items int) Refinement {
+	return func(p *Param) { p.MaxItems, p.Unlisted = items, true }
 }
 
 // Added marks a parameter that the legacy tool did not have.

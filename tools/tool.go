@@ -2,7 +2,7 @@ package tools
 
 import "github.com/toolfold/toolfold/internal/ordered"
 
-// Tool is what a surface offers under one name.
+// Tool describes what a surface offers under one name.
 type Tool struct {
 	Name, Summary string
 	Doc           string // more than the summary; may be empty
@@ -13,7 +13,7 @@ type Tool struct {
 	Hints         Hints
 }
 
-// Dispatches tells whether the tool takes an action argument.
+// Dispatches reports whether the tool takes an action argument.
 func (t Tool) Dispatches() bool {
 	return len(t.Entries) > 0 && t.Entries[0].Selector != ""
 }

@@ -3,9 +3,14 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
 )
 
 // Limits of the texts that every listing shows.
@@ -36,30 +41,31 @@ func (f *faults) check(ok bool, where, format string, args ...any) {
 }
 
 // Validate reports everything that is wrong with the declaration of a family,
-// also where it differs from the Go types behind it. It runs in every
-// family's test and when a server starts.
-func (f Family[S]) Validate() error {
+// also where it differs from the Go types behind it. It runs in every family's
+// test and when families are put into a server.
+func (f *Family) Validate() error {
+	if len(f.Actions) > 0 && f.Actions[0].Family == nil {
+		f = f.Declared()
+	}
 	var found faults
-	spec := f.Spec()
-	validateFamily(&found, spec)
-	for i, action := range f.Actions {
-		a := spec.Actions[i]
+	validateFamily(&found, f)
+	for _, a := range f.Actions {
+		where := a.FullName()
 		validateAction(&found, a)
 		validateExample(&found, a)
-		where := a.FullName()
-		if action.Run.run == nil {
+		switch {
+		case a.Run.run == nil:
 			found.add(where, "has nothing to run")
-			continue
-		}
-		compareStruct(&found, where+" arguments", action.Run.in, a.Params())
-		if !a.Forwards() {
-			compareStruct(&found, where+" result", action.Run.out, a.Returns)
+		case a.Run.in != nil:
+			found.check(len(a.Returns) == 0, where, "declares result fields twice: those of its method count")
+			compareArguments(&found, where+" arguments", a.Run.in, a.Params())
+			found.check(a.Forwards() || a.Run.out.Kind() == reflect.Struct, where, "its result %s is not a struct", a.Run.out)
 		}
 	}
 	return errors.Join(found.list...)
 }
 
-func validateFamily(found *faults, s *Spec) {
+func validateFamily(found *faults, s *Family) {
 	found.check(toolName.MatchString(s.Name), s.Name, "the name is not lower snake case")
 	checkText(found, s.Name, "summary", s.Summary, MaxFamilySummary)
 	found.check(s.Category != "", s.Name, "has no category")
@@ -79,7 +85,7 @@ func validateFamily(found *faults, s *Spec) {
 
 // validateMeaning holds a family to one type and one text per parameter name.
 // Several values of a field mean the same as one.
-func validateMeaning(found *faults, a *ActionSpec, meaning map[string]Param, p Param) {
+func validateMeaning(found *faults, a *Action, meaning map[string]Param, p Param) {
 	before, seen := meaning[p.Name]
 	if !seen {
 		meaning[p.Name] = p
@@ -96,14 +102,14 @@ func single(p Param) Param {
 	return p
 }
 
-func validateAction(found *faults, a *ActionSpec) {
+func validateAction(found *faults, a *Action) {
 	where := a.FullName()
 	found.check(toolName.MatchString(a.Name), where, "the name is not lower snake case")
 	checkText(found, where, "summary", a.Summary, MaxActionSummary)
 	found.check(a.Effect.String() != "", where, "has no effect")
-	found.check(a.Forwards() == (len(a.Returns) == 0), where, "returns nothing")
-	validateParams(found, where, a.Params())
-	validateParams(found, where+" result", a.Returns)
+	found.check(a.OpenResult() != (len(a.Results()) > 0), where, "returns nothing")
+	validateParams(found, where, a.Params(), a.Input == nil)
+	validateResults(found, where, a.Results())
 	for _, old := range a.Legacy {
 		found.check(toolName.MatchString(old.Name), where, "legacy name %q is not lower snake case", old.Name)
 		for _, r := range old.Renames {
@@ -120,42 +126,53 @@ func checkText(found *faults, where, what, text string, limit int) {
 	found.check(!strings.ContainsAny(text, "\n\t"), where, "the %s has more than one line", what)
 }
 
-func validateParams(found *faults, where string, params []Param) {
+// validateParams holds parameters to names that are plain identifiers and to
+// texts. Those of a tool from elsewhere keep the names they came with.
+func validateParams(found *faults, where string, params []Param, ours bool) {
 	seen := map[string]bool{}
 	for _, p := range params {
 		name := where + " " + p.Name
 		found.check(!seen[p.Name], name, "is declared twice")
 		seen[p.Name] = true
-		found.check(fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
-		found.check(p.Name != ActionParam && p.Name != IncludeFields, name, "the name is reserved")
-		found.check(p.Doc != "", name, "has no text")
-		validateParams(found, name, Inside(p))
+		found.check(!ours || fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
+		found.check(p.Name != IncludeFields && (p.Name != ActionParam || !ours), name, "the name is reserved")
+		found.check(!ours || p.Doc != "", name, "has no text")
+		validateParams(found, name, Inside(p), ours)
 	}
 }
 
 // validateExample holds the example to the action's own schema: it is shown
-// to models, in errors and by describe.
-func validateExample(found *faults, a *ActionSpec) {
+// to models, in errors and by describe. Tools from elsewhere have none.
+func validateExample(found *faults, a *Action) {
 	where := a.FullName()
-	if len(a.Example) == 0 {
-		found.add(where, "has no example")
+	if a.Example == "" {
+		found.check(a.Input != nil, where, "has no example")
 		return
 	}
-	args, err := ParseArgs(a.Example)
-	if err != nil {
+	var args map[string]any
+	if err := jsonx.Decode([]byte(a.Example), &args); err != nil {
 		found.add(where, "the example does not parse: %v", err)
 		return
 	}
-	call := Named(a, where).prepare(args)
-	for _, p := range call.problems {
+	check, err := NewEntry(a, where).Checker()
+	if err != nil {
+		found.add(where, "its schema does not compile: %v", err)
+		return
+	}
+	problems := check.Problems(args)
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if _, ok := find(a.Params(), name); !ok {
+			problems = append(problems, Problem{Path: jsonx.Pointer("", name), Kind: ProblemUnknown})
+		}
+	}
+	for _, p := range problems {
 		found.add(where, "the example does not validate: %s", p.Text())
 	}
-	found.check(len(call.warnings) == 0, where, "the example is called with a warning: %v", call.warnings)
 }
 
 // ValidateAll reports what is wrong between families: names that two of them
 // use, and related actions that do not exist.
-func ValidateAll(specs []*Spec) error {
+func ValidateAll(families []*Family) error {
 	var found faults
 	owner := map[string]string{}
 	claim := func(name, by string) {
@@ -163,7 +180,7 @@ func ValidateAll(specs []*Spec) error {
 		owner[name] = by
 	}
 	full := map[string]bool{}
-	for _, s := range specs {
+	for _, s := range families {
 		claim(s.Name, s.Name)
 		for _, a := range s.Actions {
 			full[a.FullName()] = true
@@ -172,7 +189,7 @@ func ValidateAll(specs []*Spec) error {
 			}
 		}
 	}
-	for _, s := range specs {
+	for _, s := range families {
 		for _, a := range s.Actions {
 			for _, name := range a.Related {
 				found.check(full[name] && name != a.FullName(), a.FullName(), "related action %q does not exist", name)

@@ -1,38 +1,66 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/suggest"
 )
 
 func newApp() *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:  "toolfold",
 		Usage: "an agent's workbench over MCP, at a fraction of the tokens",
 		Description: "Options come from flags, then the environment, then .toolfold/config.json in the\n" +
-			"workspace, then the user's config file, then the default.",
+			"workspace for what is harmless, then the user's config file, then the default.\n\n" +
+			"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong.",
+		Version: version(),
 		Commands: []*cli.Command{
 			serveCommand(), workerCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
-			migrateCommand(), versionCommand(),
+			migrateCommand(), trustCommand(), untrustCommand(), statusCommand(), versionCommand(),
 		},
-		HideVersion:     true,
 		HideHelpCommand: true,
 		Writer:          os.Stdout,
 		ErrWriter:       os.Stderr,
 		OnUsageError:    onUsageError,
-		CommandNotFound: nil,
 		Action:          unknownCommand,
 		ExitErrHandler:  func(*cli.Context, error) {}, // run reports errors
 	}
+	refuseArguments(app.Commands)
+	return app
 }
 
-// unknownCommand runs when no command was named.
-func unknownCommand(c *cli.Context) error {
-	if name := c.Args().First(); name != "" {
-		return usageError("unknown command %q; see toolfold --help", name)
+// refuseArguments makes commands that declare no arguments refuse them.
+func refuseArguments(commands []*cli.Command) {
+	for _, command := range commands {
+		refuseArguments(command.Subcommands)
+		if command.ArgsUsage == "" && len(command.Subcommands) == 0 {
+			command.Before = func(c *cli.Context) error {
+				if c.NArg() > 0 {
+					return usageError("%s takes no arguments, got %q", command.Name, c.Args().First())
+				}
+				return nil
+			}
+		}
 	}
-	return cli.ShowAppHelp(c)
+}
+
+// unknownCommand runs when no known command was named.
+func unknownCommand(c *cli.Context) error {
+	name := c.Args().First()
+	if name == "" {
+		return cli.ShowSubcommandHelp(c)
+	}
+	var known []string
+	for _, command := range c.Command.Subcommands {
+		known = append(known, command.Name)
+	}
+	if near := suggest.Nearest(name, known); near != "" {
+		return usageError("unknown command %q, did you mean %q?", name, near)
+	}
+	return usageError("unknown command %q; see %s --help", name, c.Command.HelpName)
 }
 
 func onUsageError(_ *cli.Context, err error, _ bool) error {
@@ -41,3 +69,7 @@ func onUsageError(_ *cli.Context, err error, _ bool) error {
 
 // jsonFlag asks for the stable output.
 var jsonFlag = &cli.BoolFlag{Name: "json", Usage: "print JSON"}
+
+func init() {
+	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "toolfold", c.App.Version) }
+}

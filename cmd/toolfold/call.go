@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -18,8 +20,9 @@ func callCommand() *cli.Command {
 		Usage:     "run one action and print its result",
 		ArgsUsage: "NAME [JSON | - | @FILE]",
 		Description: "NAME is family.action, a consolidated tool or a legacy name. The arguments are a JSON\n" +
-			"object, read from standard input for - and from a file for @FILE.",
-		Flags:        settingFlags("store"),
+			"object, read from standard input for - and from a file for @FILE. The result is printed on\n" +
+			"standard output, an error too, and what is wrong in one sentence on standard error.",
+		Flags:        append(settingFlags("store", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       callAction,
 	}
@@ -33,12 +36,26 @@ func callAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := openWorkbench(c)
+	o, err := loadOptions(c)
+	if err != nil {
+		return err
+	}
+	b, err := newWorkbench(o)
 	if err != nil {
 		return err
 	}
 	defer b.store.Close()
-	answer := b.Caller.Call(config.ByUser(c.Context), c.Args().First(), args)
+	ctx, done := untilSignal(c.Context)
+	defer done()
+	name := c.Args().First()
+	if entries := b.Runner.Lookup(name); len(entries) > 0 && entries[0].Action.Family.Name == config.Family.Name {
+		// The mark covers this call only: agents and workflows that are started
+		// from the shell do not act for the user.
+		ctx = config.ByUser(ctx)
+	} else if err := storage.CheckURL(o.Store); err != nil {
+		return usageError("store: %v", err)
+	}
+	answer := b.Runner.Call(ctx, name, args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err
 	}
@@ -46,26 +63,35 @@ func callAction(c *cli.Context) error {
 		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
 		fmt.Fprintf(os.Stderr, "toolfold: called by a legacy name, now %s\n", now)
 	}
-	if answer.IsError() {
-		return cli.Exit("", exitFailed)
+	if answer.Err != nil {
+		return errors.New(answer.Err.Message)
 	}
 	return nil
 }
 
+// maxArguments bounds what is read from standard input or a file, in bytes.
+const maxArguments = 16 << 20
+
+// readArguments returns the arguments that a call was given.
 func readArguments(arg string) (json.RawMessage, error) {
+	in := os.Stdin
 	switch {
-	case arg == "-":
-		raw, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			return nil, fmt.Errorf("reading arguments: %w", err)
-		}
-		return raw, nil
 	case strings.HasPrefix(arg, "@"):
-		raw, err := os.ReadFile(arg[1:])
+		file, err := os.Open(arg[1:])
 		if err != nil {
 			return nil, fmt.Errorf("reading arguments: %w", err)
 		}
-		return raw, nil
+		defer file.Close()
+		in = file
+	case arg != "-":
+		return json.RawMessage(arg), nil
 	}
-	return json.RawMessage(arg), nil
+	text, err := io.ReadAll(io.LimitReader(in, maxArguments+1))
+	if err == nil && len(text) > maxArguments {
+		err = fmt.Errorf("they have more than %d bytes", maxArguments)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading arguments: %w", err)
+	}
+	return text, nil
 }

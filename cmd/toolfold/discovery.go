@@ -18,35 +18,29 @@ func findCommand() *cli.Command {
 		Flags: append(settingFlags("toolMode"), jsonFlag,
 			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),
 		OnUsageError: onUsageError,
-		Action:       findAction,
+		Action: func(c *cli.Context) error {
+			query := strings.Join(c.Args().Slice(), " ")
+			if query == "" || c.Int("limit") < 1 {
+				return usageError("find takes a query in words, and a limit of at least 1")
+			}
+			b, err := openWorkbench(c)
+			if err != nil {
+				return err
+			}
+			found := b.Discovery.View(c.Context).Find(query, c.Int("limit"))
+			if c.Bool(jsonFlag.Name) {
+				return printJSON(c, found)
+			}
+			if len(found) == 0 {
+				return fmt.Errorf("nothing matches %q; toolfold tools lists them all", query)
+			}
+			w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+			for _, f := range found {
+				fmt.Fprintf(w, "%.2f\t%s\t%s\n\t\t%s\n", f.Score, f.Name, f.Summary, f.Usage)
+			}
+			return w.Flush()
+		},
 	}
-}
-
-func findAction(c *cli.Context) error {
-	query := strings.Join(c.Args().Slice(), " ")
-	if query == "" || c.Int("limit") < 1 {
-		return usageError("find takes a query in words, and a limit of at least 1")
-	}
-	b, err := openWorkbench(c)
-	if err != nil {
-		return err
-	}
-	found := b.Discovery.Find(query, c.Int("limit"))
-	if c.Bool(jsonFlag.Name) {
-		return printJSON(c, found)
-	}
-	if len(found) == 0 {
-		return fmt.Errorf("nothing matches %q; toolfold tools lists them all", query)
-	}
-	return printFound(c, found)
-}
-
-func printFound(c *cli.Context, found []lazy.Found) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for _, f := range found {
-		fmt.Fprintf(w, "%.2f\t%s\t%s\n\t\t%s\n", f.Score, f.Name, f.Summary, f.Usage)
-	}
-	return w.Flush()
 }
 
 func describeCommand() *cli.Command {
@@ -56,26 +50,24 @@ func describeCommand() *cli.Command {
 		ArgsUsage:    "NAME…",
 		Flags:        settingFlags("toolMode"),
 		OnUsageError: onUsageError,
-		Action:       describeAction,
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return usageError("describe takes names: toolfold describe memory.store")
+			}
+			b, err := openWorkbench(c)
+			if err != nil {
+				return err
+			}
+			for _, name := range c.Args().Slice() {
+				doc, refusal := b.Discovery.View(c.Context).Describe(name, lazy.Account{Examples: true, Schema: true})
+				if refusal != nil {
+					return fmt.Errorf("%s; %s", refusal.Message, refusal.Hint)
+				}
+				if err := printJSON(c, doc); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
-}
-
-func describeAction(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return usageError("describe takes names: toolfold describe memory.store")
-	}
-	b, err := openWorkbench(c)
-	if err != nil {
-		return err
-	}
-	for _, name := range c.Args().Slice() {
-		doc, refusal := b.Discovery.Describe(name, true)
-		if refusal != nil {
-			return fmt.Errorf("%s; %s", refusal.Message, refusal.Hint)
-		}
-		if err := printJSON(c, doc); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -18,41 +18,33 @@ func doctorCommand() *cli.Command {
 		Flags: append(settingFlags("toolMode", "listing"), jsonFlag,
 			&cli.IntFlag{Name: "budget", Usage: "fail when the surface that the options choose costs more tokens than this"}),
 		OnUsageError: onUsageError,
-		Action:       doctorAction,
+		Action: func(c *cli.Context) error {
+			o, err := loadOptions(c)
+			if err != nil {
+				return err
+			}
+			report, err := doctor.Measure(all.Families())
+			if err != nil {
+				return err
+			}
+			if c.Bool(jsonFlag.Name) {
+				err = printJSON(c, report)
+			} else {
+				err = printReport(c, report)
+			}
+			if err != nil || !c.IsSet("budget") {
+				return err
+			}
+			budget := c.Int("budget")
+			mode, level := o.surface()
+			for _, s := range report.Surfaces {
+				if s.Mode == mode && s.Level == level && s.Total.Tokens > budget {
+					return fmt.Errorf("%s tools at listing %s cost %d tokens, more than %d", mode, level, s.Total.Tokens, budget)
+				}
+			}
+			return nil
+		},
 	}
-}
-
-func doctorAction(c *cli.Context) error {
-	o, err := loadOptions(c)
-	if err != nil {
-		return err
-	}
-	report, err := doctor.Measure(all.Specs())
-	if err != nil {
-		return err
-	}
-	if c.Bool(jsonFlag.Name) {
-		err = printJSON(c, report)
-	} else {
-		err = printReport(c, report)
-	}
-	if err != nil || !c.IsSet("budget") {
-		return err
-	}
-	return checkBudget(o, report, c.Int("budget"))
-}
-
-func checkBudget(o *options, report doctor.Report, budget int) error {
-	mode, level, err := o.surface()
-	if err != nil {
-		return err
-	}
-	for _, s := range report.Surfaces {
-		if s.Mode == mode && s.Level == level && s.Total.Tokens > budget {
-			return fmt.Errorf("%s tools at listing %s cost %d tokens, more than %d", mode, level, s.Total.Tokens, budget)
-		}
-	}
-	return nil
 }
 
 // printReport prints one column a surface and one row a family.
@@ -66,7 +58,12 @@ func printReport(c *cli.Context, report doctor.Report) error {
 		fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
 	}
 	row("tokens", func(s doctor.Surface) any { return s.Mode })
-	row("", heading)
+	row("", func(s doctor.Surface) any {
+		if s.Default {
+			return string(s.Level) + "*"
+		}
+		return s.Level
+	})
 	for i, family := range report.Surfaces[0].Families {
 		row(family.Name, func(s doctor.Surface) any { return s.Families[i].Tokens })
 	}
@@ -78,11 +75,4 @@ func printReport(c *cli.Context, report doctor.Report) error {
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "\n%s\n* the mode's own listing\n", report.Method)
 	return err
-}
-
-func heading(s doctor.Surface) any {
-	if s.Default {
-		return string(s.Level) + "*"
-	}
-	return s.Level
 }

@@ -7,22 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 )
 
-// Exit codes.
+// Exit codes. Zero means done.
 const (
 	exitFailed = 1 // the action or check failed
 	exitUsage  = 2 // the command line is wrong
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, os.Args))
+	os.Exit(run(context.Background(), os.Args))
 }
 
 // run is main without the process: testscript runs it too.
@@ -41,7 +37,7 @@ func run(ctx context.Context, args []string) int {
 	return exitFailed
 }
 
-// usageError is a mistake on the command line.
+// usageError returns an error of the command line, with its exit code.
 func usageError(format string, args ...any) error {
 	return cli.Exit(fmt.Sprintf(format, args...), exitUsage)
 }

@@ -19,7 +19,17 @@ func migrateCommand() *cli.Command {
 		Name:  "migrate",
 		Usage: "bring callers of the legacy tools over",
 		Subcommands: []*cli.Command{
-			{Name: "guide", Usage: "print the migration guide", Action: guideAction, OnUsageError: onUsageError},
+			{
+				Name: "guide", Usage: "print the migration guide", OnUsageError: onUsageError,
+				Action: func(c *cli.Context) error {
+					guide, err := migration.Guide(all.Families())
+					if err != nil {
+						return err
+					}
+					_, err = io.WriteString(c.App.Writer, guide)
+					return err
+				},
+			},
 			{
 				Name: "call", Usage: "turn legacy calls into consolidated ones, JSON lines in and out",
 				Description: "A line is {\"name\":…,\"arguments\":{…}} or a whole tools/call request. Lines that cannot\n" +
@@ -29,55 +39,33 @@ func migrateCommand() *cli.Command {
 		},
 		HideHelpCommand: true,
 		OnUsageError:    onUsageError,
+		Action:          unknownCommand,
 	}
-}
-
-func guideAction(c *cli.Context) error {
-	guide, err := migration.Guide(all.Specs())
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(c.App.Writer, guide)
-	return err
 }
 
 func rewriteAction(c *cli.Context) error {
+	rewriter := migration.NewRewriter(all.Families())
+	reader := bufio.NewReader(os.Stdin)
 	failed := 0
-	rewriter := migration.NewRewriter(all.Specs())
-	err := eachLine(os.Stdin, func(n int, line []byte) error {
-		now, err := rewriter.RewriteLine(line)
-		if err != nil {
-			failed++
-			fmt.Fprintf(os.Stderr, "line %d: %v\n", n, err)
-			return nil
+	for n := 1; ; n++ {
+		line, ended := reader.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if now, err := rewriter.RewriteLine(line); err != nil {
+				failed++
+				fmt.Fprintf(os.Stderr, "line %d: %v\n", n, err)
+			} else if _, err := fmt.Fprintf(c.App.Writer, "%s\n", now); err != nil {
+				return err
+			}
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "%s\n", now)
-		return err
-	})
-	if err != nil {
-		return err
+		if errors.Is(ended, io.EOF) {
+			break
+		}
+		if ended != nil {
+			return fmt.Errorf("reading calls: %w", ended)
+		}
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d calls could not be rewritten", failed)
 	}
 	return nil
-}
-
-// eachLine calls f with every line that is not blank, counted from 1.
-func eachLine(in io.Reader, f func(n int, line []byte) error) error {
-	reader := bufio.NewReader(in)
-	for n := 1; ; n++ {
-		line, err := reader.ReadBytes('\n')
-		if text := bytes.TrimSpace(line); len(text) > 0 {
-			if err := f(n, text); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading calls: %w", err)
-		}
-	}
 }

@@ -1,48 +1,52 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
 const workspaceFlag = "workspace"
 
-// settingFlags are the flags of the named settings, made of their
+// settingFlags returns the flags of the named settings, made of their
 // declaration, and the flag that says where the workspace is.
 func settingFlags(names ...string) []cli.Flag {
 	flags := []cli.Flag{&cli.StringFlag{
 		Name: workspaceFlag, Usage: "directory that files and local settings belong to", Value: ".",
 		EnvVars: []string{"TOOLFOLD_WORKSPACE"},
 	}}
-	for _, p := range config.Settings.Params() {
-		for _, name := range names {
-			if p.Name == name {
-				flags = append(flags, settingFlag(p))
-			}
+	for _, p := range config.Params(config.Settings) {
+		if !slices.Contains(names, p.Name) {
+			continue
+		}
+		usage := strings.TrimSuffix(p.Doc, ".")
+		if len(p.Enum) > 0 {
+			usage += " (" + strings.Join(p.Enum, ", ") + ")"
+		}
+		usage += " [$" + envName(p.Name) + "]"
+		switch value := p.Default.(type) {
+		case bool:
+			flags = append(flags, &cli.BoolFlag{Name: dashed(p.Name), Usage: usage, Value: value})
+		case int:
+			flags = append(flags, &cli.IntFlag{Name: dashed(p.Name), Usage: usage, Value: value})
+		default:
+			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage})
 		}
 	}
 	return flags
-}
-
-func settingFlag(p tools.Param) cli.Flag {
-	name, env := dashed(p.Name), []string{"TOOLFOLD_" + strings.ToUpper(strings.ReplaceAll(dashed(p.Name), "-", "_"))}
-	usage := strings.TrimSuffix(p.Doc, ".")
-	if len(p.Enum) > 0 {
-		usage += " (" + strings.Join(p.Enum, ", ") + ")"
-	}
-	if p.Kind == tools.KindBoolean {
-		yes, _ := p.Default.(bool)
-		return &cli.BoolFlag{Name: name, Usage: usage, EnvVars: env, Value: yes}
-	}
-	return &cli.StringFlag{Name: name, Usage: usage, EnvVars: env}
 }
 
 // dashed spells toolMode as tool-mode.
@@ -57,95 +61,109 @@ func dashed(name string) string {
 	return b.String()
 }
 
+// envName spells toolMode as TOOLFOLD_TOOL_MODE.
+func envName(setting string) string {
+	return "TOOLFOLD_" + strings.ToUpper(strings.ReplaceAll(dashed(setting), "-", "_"))
+}
+
 // options are the settings that apply to one command.
 type options struct {
-	cli    *cli.Context
-	files  config.Files
-	layers *config.Layers
+	config.Options
+	files   config.Files
+	layers  *config.Layers
+	trusted func() bool // whether the user trusts the workspace, now
 }
 
-// loadOptions reads the settings files and checks the flags against the
-// declaration.
+// loadOptions reads flags, environment and settings files, and says on standard
+// error what the files have that does not apply.
 func loadOptions(c *cli.Context) (*options, error) {
-	workspace := c.String(workspaceFlag)
-	if info, err := os.Stat(workspace); err != nil || !info.IsDir() {
-		return nil, usageError("workspace %q is not a directory", workspace)
-	}
-	o := &options{cli: c, files: config.DefaultFiles(workspace)}
-	layers, err := o.files.Load()
+	files, err := settingFiles(c)
 	if err != nil {
-		return nil, fmt.Errorf("reading settings: %w", err)
+		return nil, err
 	}
-	o.layers = layers
-	for _, u := range layers.Unknown {
-		fmt.Fprintln(os.Stderr, "toolfold:", u.Text())
+	o := &options{files: files, trusted: trusted(c, files.Workspace)}
+	if o.layers, err = files.Load(); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", files.Global, err)
 	}
-	return o, o.checkFlags()
-}
-
-func (o *options) checkFlags() error {
-	given := map[string]any{}
-	for _, p := range config.Settings.Params() {
-		if value, ok := o.flag(p.Name); ok {
-			given[p.Name] = value
+	if o.Options, err = o.layers.Options(); err != nil {
+		return nil, err
+	}
+	var local []string
+	for _, entry := range o.layers.Ignored {
+		if entry.Scope == config.Local {
+			local = append(local, entry.Text())
+		} else {
+			fmt.Fprintf(os.Stderr, "toolfold: %s: left out %s\n", files.Global, entry.Text())
 		}
 	}
-	for _, problem := range tools.CheckFields(config.Settings.Params(), given) {
-		name := strings.TrimPrefix(problem.Path, "/")
-		return usageError("--%s: %s%s", dashed(name), problem.Text(), allowed(problem))
+	if local != nil {
+		path := filepath.Join(files.Workspace, config.LocalFile)
+		fmt.Fprintf(os.Stderr, "toolfold: %s: left out %s\n", path, strings.Join(local, ", "))
+	}
+	return o, nil
+}
+
+// settingFiles reads the flags and the environment. Empty values count as not
+// set.
+func settingFiles(c *cli.Context) (config.Files, error) {
+	workspace := cmp.Or(c.String(workspaceFlag), ".")
+	if info, err := os.Stat(workspace); err != nil || !info.IsDir() {
+		return config.Files{}, usageError("workspace %q is not a directory", workspace)
+	}
+	files := config.DefaultFiles(workspace)
+	files.Flags, files.Env, files.Check = map[string]any{}, map[string]any{}, checkStart
+	for _, p := range config.Params(config.Settings) {
+		flag, env := dashed(p.Name), envName(p.Name)
+		for _, source := range []struct {
+			values     map[string]any
+			name, text string
+			given      bool
+		}{
+			{files.Flags, "--" + flag, fmt.Sprint(c.Value(flag)), c.IsSet(flag)},
+			{files.Env, env, os.Getenv(env), true},
+		} {
+			if !source.given || source.text == "" {
+				continue
+			}
+			value, err := config.Parse(p, source.name, source.text)
+			if err != nil {
+				return config.Files{}, usageError("%v", err)
+			}
+			source.values[p.Name] = value
+		}
+	}
+	return files, nil
+}
+
+// surface returns the mode and the level that the options ask for.
+func (o *options) surface() (surface.Mode, lazy.Level) {
+	mode := surface.Mode(o.ToolMode)
+	if o.Listing == "" {
+		return mode, mode.DefaultLevel()
+	}
+	return mode, lazy.Level(o.Listing)
+}
+
+// checkStart refuses options with which no server could start.
+func checkStart(o config.Options) error {
+	if err := storage.CheckURL(o.Store); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if o.HTTP == "" {
+		return nil
+	}
+	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(); err != nil {
+		return fmt.Errorf("http: %w", err)
 	}
 	return nil
-}
-
-func allowed(p tools.Problem) string {
-	if len(p.Allowed) == 0 {
-		return ""
-	}
-	return "; use " + strings.Join(p.Allowed, ", ")
-}
-
-// flag is the value of a setting on the command line or in the environment,
-// where empty counts as not set.
-func (o *options) flag(name string) (value any, ok bool) {
-	if !o.cli.IsSet(dashed(name)) {
-		return nil, false
-	}
-	value = o.cli.Value(dashed(name))
-	return value, value != ""
-}
-
-// value is what applies: flag, environment, local file, global file, default.
-func (o *options) value(name string) any {
-	if value, ok := o.flag(name); ok {
-		return value
-	}
-	value, _, _ := o.layers.Lookup(name)
-	return value
-}
-
-// text is a setting that is a text; empty when it is not set.
-func (o *options) text(name string) string {
-	text, _ := o.value(name).(string)
-	return text
-}
-
-// yes is a setting that is a yes or no.
-func (o *options) yes(name string) bool {
-	yes, _ := o.value(name).(bool)
-	return yes
 }
 
 // printJSON prints v for programs: one line in a pipe, indented on a terminal.
 func printJSON(c *cli.Context, v any) error {
 	enc := json.NewEncoder(c.App.Writer)
 	enc.SetEscapeHTML(false)
-	if isTerminal(os.Stdout) {
+	if info, err := os.Stdout.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

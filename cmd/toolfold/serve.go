@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -27,9 +28,10 @@ const (
 
 func serveCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "serve",
-		Usage:        "serve MCP on standard input and output, or on --http",
-		Flags:        settingFlags("toolMode", "listing", "strictNames", "store", "http", "httpTokenFile", "worker"),
+		Name:  "serve",
+		Usage: "serve MCP on standard input and output, or on --http",
+		Flags: append(settingFlags("toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
+			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
 	}
@@ -40,66 +42,54 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkStart(o.Options); err != nil {
+		return usageError("%v", err)
+	}
 	b, err := newWorkbench(o)
 	if err != nil {
 		return err
 	}
 	defer b.store.Close()
-	token, err := readToken(o.text("httpTokenFile"))
-	if err != nil {
-		return err
+	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
+		dir, _ := filepath.Abs(o.files.Workspace)
+		fmt.Fprintf(os.Stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
 	}
-	stop := b.startWork(c.Context, o)
-	defer stop()
-	server := serve.New(serve.Options{Version: version(), Instructions: b.instructions(), Surface: b.Surface, Log: b.log})
-	if addr := o.text("http"); addr != "" {
-		return server.HTTP(c.Context, serve.HTTP{Addr: addr, Token: token, Ready: b.announce})
+	ctx, done := untilSignal(c.Context)
+	defer done()
+	if o.Worker {
+		defer b.startWork(ctx, o.Store)()
 	}
-	return server.Stdio(c.Context, os.Stdin, os.Stdout)
+	text := instructions
+	if b.Mode == surface.Legacy {
+		text = legacyInstructions
+	}
+	server := serve.New(serve.Options{
+		Version: version(), Instructions: text, Surface: b.Surface, Metrics: b.metrics, Log: b.log,
+		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
+	})
+	if o.HTTP != "" {
+		hosts := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
+		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: hosts, Ready: b.announce})
+	}
+	return server.Stdio(ctx, os.Stdin, os.Stdout)
 }
 
-// startWork runs queued tasks in the background, unless the options say
-// otherwise. Stop ends that and waits for it.
-func (b *workbench) startWork(ctx context.Context, o *options) (stop func()) {
-	if !o.yes("worker") {
-		return func() {}
-	}
+// startWork runs queued tasks in the background. Stop ends that and waits for
+// it.
+func (b *workbench) startWork(ctx context.Context, url string) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	work.Go(func() { b.workWhileServing(ctx, o.text("store")) })
+	work.Go(func() { b.workWhileServing(ctx, url) })
 	return func() { cancel(); work.Wait() }
-}
-
-func (b *workbench) instructions() string {
-	if b.Mode == surface.Legacy {
-		return legacyInstructions
-	}
-	return instructions
 }
 
 // announce prints where the server is and what its list costs a model.
 func (b *workbench) announce(addr net.Addr) {
 	fmt.Fprintf(os.Stderr, "toolfold %s: http://%s/mcp\n", version(), addr)
-	cost, err := doctor.Count(b.list())
+	cost, err := doctor.Count(b.Discovery.List(context.Background()))
 	if err != nil {
 		b.log.Warn("counting tokens", "err", err)
 		return
 	}
 	fmt.Fprintf(os.Stderr, "%s tools, %s listing: %d tools, %d tokens (o200k)\n", b.Mode, b.Level, cost.Tools, cost.Tokens)
-}
-
-// readToken reads the bearer token from a file. No file means no token.
-func readToken(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("reading bearer token: %w", err)
-	}
-	token := strings.TrimSpace(string(raw))
-	if token == "" {
-		return "", fmt.Errorf("reading bearer token: %s is empty", path)
-	}
-	return token, nil
 }

@@ -18,11 +18,30 @@ func toolsCommand() *cli.Command {
 		Usage:        "show what tools/list would show, and what it costs",
 		Flags:        append(settingFlags("toolMode", "listing"), jsonFlag),
 		OnUsageError: onUsageError,
-		Action:       toolsAction,
+		Action: func(c *cli.Context) error {
+			o, err := loadOptions(c)
+			if err != nil {
+				return err
+			}
+			mode, level := o.surface()
+			l := listing{Mode: mode, Level: level}
+			for _, t := range surface.List(all.Families(), mode, level) {
+				cost, err := doctor.Count([]lazy.Listed{t})
+				if err != nil {
+					return err
+				}
+				l.Tools = append(l.Tools, listingTool{t, cost.Tokens})
+				l.Total = l.Total.Add(cost)
+			}
+			if c.Bool(jsonFlag.Name) {
+				return printJSON(c, l)
+			}
+			return l.print(c)
+		},
 	}
 }
 
-// listing is what tools --json prints.
+// listing holds the output of tools --json.
 type listing struct {
 	Mode  surface.Mode  `json:"mode"`
 	Level lazy.Level    `json:"level"`
@@ -33,30 +52,6 @@ type listing struct {
 type listingTool struct {
 	lazy.Listed
 	Tokens int `json:"tokens"`
-}
-
-func toolsAction(c *cli.Context) error {
-	o, err := loadOptions(c)
-	if err != nil {
-		return err
-	}
-	mode, level, err := o.surface()
-	if err != nil {
-		return err
-	}
-	l := listing{Mode: mode, Level: level}
-	for _, t := range surface.List(all.Specs(), mode, level) {
-		cost, err := doctor.Count([]lazy.Listed{t})
-		if err != nil {
-			return err
-		}
-		l.Tools = append(l.Tools, listingTool{t, cost.Tokens})
-		l.Total = l.Total.Add(cost)
-	}
-	if c.Bool(jsonFlag.Name) {
-		return printJSON(c, l)
-	}
-	return l.print(c)
 }
 
 func (l listing) print(c *cli.Context) error {

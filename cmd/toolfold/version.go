@@ -19,7 +19,7 @@ func versionCommand() *cli.Command {
 	}
 }
 
-// version is that of the module, as the Go toolchain stamped it.
+// version returns the version of the module, as the Go toolchain stamped it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -2,58 +2,79 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/engine/queue"
-	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/internal/engine/queue"
+	"github.com/toolfold/toolfold/internal/storage"
 )
 
 const (
-	// workDelay is how long a server that was just started leaves a store
-	// alone that nobody has called for: hosts start servers only to list
-	// their tools.
+	// workDelay passes after the start of a server before it opens a store that
+	// no call has opened: hosts start servers only to list tools.
 	workDelay = 3 * time.Second
-	// workAgain is how long a worker waits after its store has failed.
+	// workAgain passes before a worker tries a store again that has failed.
 	workAgain = 5 * time.Second
+	// serveGrace bounds how long tasks may go on once a server stops: hosts kill
+	// servers that are not gone after two seconds.
+	serveGrace = 500 * time.Millisecond
 )
+
+// workGrace lets running tasks go on for a while after a signal. It leaves time
+// within exitWithin to give the others back.
+const workGrace = 5 * time.Second
 
 func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "worker",
-		Usage:        "run queued tasks only, against a shared store",
-		Flags:        settingFlags("store"),
+		Usage:        "run queued tasks of a workspace, against a shared store",
+		Flags:        append(settingFlags("store", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
-		Action:       workerAction,
+		Action: func(c *cli.Context) error {
+			o, err := loadOptions(c)
+			if err != nil {
+				return err
+			}
+			o.HTTP = "" // a worker does not listen
+			if err := checkStart(o.Options); err != nil {
+				return usageError("%v", err)
+			}
+			b, err := newWorkbench(o)
+			if err != nil {
+				return err
+			}
+			defer b.store.Close()
+			ctx, done := untilSignal(c.Context)
+			defer done()
+			fmt.Fprintf(os.Stderr, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
+			return b.work(ctx, workGrace)
+		},
 	}
 }
 
-func workerAction(c *cli.Context) error {
-	b, err := openWorkbench(c)
-	if err != nil {
-		return err
-	}
-	defer b.store.Close()
-	fmt.Fprintf(os.Stderr, "toolfold %s: running queued tasks\n", version())
-	return b.worker().Work(c.Context)
-}
-
-func (b *workbench) worker() *queue.Worker {
-	open := func(ctx context.Context) (queue.Ledger, error) {
+// work runs queued tasks of the workspace until ctx ends, which is no error.
+// Tasks that run then may go on for grace.
+func (b *workbench) work(ctx context.Context, grace time.Duration) error {
+	open := func(ctx context.Context) (queue.Ledger, *queue.Jobs, error) {
 		db, err := b.store.Open(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return db.Ledger()
+		return db.Work()
 	}
-	return queue.New(open, b.Caller, queue.Options{Log: b.log})
+	err := queue.New(open, b.Runner, queue.Options{Workspace: b.workspace, Grace: grace, Log: b.log}).Work(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // workWhileServing runs queued tasks until ctx ends: as soon as a call has
-// opened the store, or soon after the start where there is one from before.
+// opened the store, or soon after the start where there is a store from before.
 func (b *workbench) workWhileServing(ctx context.Context, url string) {
 	var soon <-chan time.Time
 	if storage.MayHold(url) {
@@ -66,7 +87,7 @@ func (b *workbench) workWhileServing(ctx context.Context, url string) {
 		return
 	}
 	for ctx.Err() == nil {
-		if err := b.worker().Work(ctx); err != nil {
+		if err := b.work(ctx, serveGrace); err != nil {
 			b.log.Error("running queued tasks", "err", err)
 		}
 		select {

@@ -9,6 +9,7 @@ const families = {
   queue: { legacyTools: 2 },
   agent: { legacyTools: 5, core: true },
   ability: { legacyTools: 5 },
+  design: { legacyTools: 5 },
   workflow: { legacyTools: 3 },
   config: { legacyTools: 3, core: true },
   tools: { legacyTools: 7, discovery: true },
@@ -29,5 +30,5 @@ export function listedTools(mode, level) {
 }
 
 export const maxInstructions = 400; // characters
-export const maxValueBytes = 1 << 20;
+export const maxValueBytes = 256 << 10;
 export const maxRefusal = 4000; // characters of an answer to nonsense

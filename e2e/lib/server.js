@@ -41,7 +41,7 @@ export class Place {
 
   /** The command line of `toolfold serve` here; mode and level may be absent. */
   serve({ mode, level, more = [] } = {}) {
-    const args = ['serve', '--workspace', this.workspace, '--store', this.store, ...more];
+    const args = ['serve', '--trust', '--workspace', this.workspace, '--store', this.store, ...more];
     if (mode) args.push('--tool-mode', mode);
     if (level) args.push('--listing', level);
     return { command: binary, args, env: this.env };

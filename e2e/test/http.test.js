@@ -1,7 +1,7 @@
 // What HTTP adds: who may connect, and what there is besides the tools.
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -76,6 +76,42 @@ test('health and metrics', async (t) => {
   assert.equal((await fetch(`${base}/elsewhere`)).status, 404);
 });
 
+test('a token file that others may read is refused at the start', async (t) => {
+  const place = placeFor(t);
+  const file = writeToken(place, token);
+  chmodSync(file, 0o644);
+  const { code, stderr } = await run(place.serve({ more: ['--http', '127.0.0.1:0', '--http-token-file', file] }));
+  assert.ok(code > 0, `code ${code}`);
+  assert.match(stderr, /chmod 600/);
+});
+
+test('a new token in the file applies at once', async (t) => {
+  const place = placeFor(t);
+  const { base } = await httpFor(t, place, { more: ['--http-token-file', writeToken(place, token)] });
+  const status = async (given) => (await fetch(`${base}/metrics`, { headers: { Authorization: `bearer ${given}` } })).status;
+  assert.equal(await status(token), 200);
+  writeToken(place, 'another-token-of-this-test');
+  assert.equal(await status(token), 401);
+  assert.equal(await status('another-token-of-this-test'), 200);
+});
+
+test('a body that is too large is refused', async (t) => {
+  const { url } = await httpFor(t, placeFor(t), { more: ['--max-body-bytes', '10000'] });
+  const raw = await new RawHTTP(url).initialize();
+  const { status, text } = await raw.post(call(1, 'memory', { action: 'get', key: 'k'.repeat(20_000) }));
+  assert.equal(status, 413);
+  assert.match(text, /10000 bytes/);
+});
+
+test('beyond the limit a new session ends the one that was idle longest', async (t) => {
+  const { url } = await httpFor(t, placeFor(t), { more: ['--max-sessions', '2'] });
+  const sessions = [];
+  for (let i = 0; i < 3; i++) sessions.push(await new RawHTTP(url).initialize());
+  const statuses = [];
+  for (const session of sessions) statuses.push((await session.post(request(1, 'ping'))).status);
+  assert.deepEqual(statuses, [404, 200, 200]);
+});
+
 test('a session ends when it is deleted', async (t) => {
   const { url } = await httpFor(t, placeFor(t));
   const [one, other] = [await new RawHTTP(url).initialize(), await new RawHTTP(url).initialize()];
@@ -90,8 +126,10 @@ test('session ids that were never given are refused', async (t) => {
   const { url } = await httpFor(t, placeFor(t));
   const raw = await new RawHTTP(url).initialize();
   for (const id of ['made-up', 'mcp-session-00000000-0000-4000-8000-000000000000']) {
-    const { status } = await raw.post(request(1, 'tools/list'), { 'Mcp-Session-Id': id });
-    assert.ok([400, 404].includes(status), `${id}: ${status}`);
+    const headers = { 'Mcp-Session-Id': id };
+    assert.equal((await raw.post(request(1, 'tools/list'), headers)).status, 404, id);
+    assert.equal((await fetch(url, { headers: { ...headers, Accept: 'text/event-stream' } })).status, 404, id);
+    assert.equal(await raw.delete(headers), 404, id);
   }
 });
 
@@ -101,6 +139,16 @@ test('a page of another site cannot reach the server', async (t) => {
   assert.equal(await statusWithHost(url, 'elsewhere.example'), 403, 'by the Host a browser was tricked into');
   const { status } = await raw.post(request(1, 'tools/list'), { Origin: 'https://elsewhere.example' });
   assert.equal(status, 403, 'by its Origin');
+  for (const path of ['/metrics', '/healthz', '/elsewhere']) {
+    assert.equal(await statusWithHost(new URL(path, url), 'elsewhere.example'), 403, path);
+  }
+});
+
+test('a host of the setting is served', async (t) => {
+  const { url } = await httpFor(t, placeFor(t), { more: ['--allowed-hosts', 'tools.example, other.example'] });
+  assert.equal(await statusWithHost(new URL('/healthz', url), 'tools.example'), 200);
+  assert.equal(await statusWithHost(new URL('/healthz', url), 'other.example:8443'), 200);
+  assert.equal(await statusWithHost(new URL('/healthz', url), 'elsewhere.example'), 403);
 });
 
 test('what is not MCP is refused', async (t) => {

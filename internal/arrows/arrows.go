@@ -7,30 +7,44 @@ import "strings"
 // module is the path of this module.
 const module = "github.com/toolfold/toolfold/"
 
-// mayImport says which packages of this module a package may import. A name
+// mayImport lists the packages of this module that a package may import. A name
 // stands for the package and, with a slash at its end, for all below it.
-// Packages under internal/ may be imported by everybody and import nothing of
-// the module but each other.
+// Packages under internal/ without a rule of their own hold no domain:
+// everybody may import them, and they import nothing of the module but each
+// other.
 var mayImport = map[string][]string{
-	"tools":               {},
-	"tools/":              {"tools", "engine", "engine/"},
-	"tools/all":           {"tools/", "tools", "engine", "lazy"},
-	"tools/discovery":     {"tools", "lazy"},
-	"tools/tooltest":      {"tools", "consolidate", "legacy", "lazy", "migration"},
-	"consolidate":         {"tools"},
-	"legacy":              {"tools"},
-	"lazy":                {"tools"},
-	"migration":           {"tools", "consolidate"},
-	"surface":             {"tools", "consolidate", "legacy", "lazy"},
-	"doctor":              {"tools", "lazy", "surface"},
-	"docs":                {"tools", "migration", "doctor", "surface", "lazy"},
-	"storage":             {"tools/", "engine/queue"},
-	"storage/storagetest": {"tools", "tools/", "storage", "engine", "engine/"},
-	"engine":              {"tools"},
-	"engine/queue":        {"tools", "engine"},
-	"serve":               {"tools", "consolidate", "legacy", "lazy", "surface", "engine"},
-	"cmd/toolfold": {"tools", "tools/", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
-		"storage", "serve", "engine", "engine/"},
+	"tools":                     {},
+	"tools/":                    {"tools", "internal/engine", "internal/engine/"},
+	"tools/all":                 {"tools/", "tools", "internal/engine", "lazy"},
+	"tools/task":                {"tools"},
+	"tools/queue":               {"tools", "tools/task"},
+	"tools/session":             {"tools"},
+	"tools/discovery":           {"tools", "lazy"},
+	"tools/design":              {"tools", "tools/design/"},
+	"tools/design/text":         {},
+	"tools/design/api":          {"tools", "tools/design/text"},
+	"tools/design/architecture": {"tools", "tools/design/text"},
+	"tools/design/component":    {"tools", "tools/design/text"},
+	"tools/design/schema":       {"tools", "tools/design/text"},
+	"tools/tooltest":            {"tools", "call", "consolidate", "legacy", "lazy", "migration"},
+	"call":                      {"tools"},
+	"examples/":                 {"tools", "tools/discovery", "surface", "serve"},
+	"consolidate":               {"tools"},
+	"legacy":                    {"tools"},
+	"lazy":                      {"tools", "call", "consolidate", "legacy"},
+	"migration":                 {"tools", "call", "consolidate", "legacy"},
+	"surface":                   {"tools", "call", "consolidate", "legacy", "lazy"},
+	"doctor":                    {"tools", "lazy", "surface"},
+	"docs":                      {"tools", "migration", "doctor", "surface", "lazy"},
+	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "surface", "internal/engine"},
+	"cmd/toolfold": {"tools", "tools/", "call", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
+		"serve", "internal/storage", "internal/engine", "internal/engine/"},
+
+	"internal/attack":              {"tools", "tools/all"},
+	"internal/engine":              {"tools"},
+	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
+	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue"},
+	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/"},
 }
 
 // onlyIn names the one package that may import a library.
@@ -38,13 +52,15 @@ var onlyIn = map[string]string{
 	"github.com/mark3labs/mcp-go": "serve", // the protocol stays in one place
 }
 
-// allowed tells whether a package may import another; both are paths in the
+// allowed reports whether a package may import another; both are paths in the
 // module. known is false for a package without a rule.
 func allowed(from, to string) (ok, known bool) {
-	if strings.HasPrefix(to, "internal/") {
-		return true, true
-	}
 	rules, known := rulesOf(from)
+	if strings.HasPrefix(to, "internal/") {
+		if _, ruled := mayImport[to]; !ruled {
+			return true, known
+		}
+	}
 	for _, rule := range rules {
 		if to == rule || strings.HasSuffix(rule, "/") && strings.HasPrefix(to, rule) {
 			return true, known
@@ -54,9 +70,6 @@ func allowed(from, to string) (ok, known bool) {
 }
 
 func rulesOf(from string) (rules []string, known bool) {
-	if strings.HasPrefix(from, "internal/") {
-		return nil, true
-	}
 	if rules, known = mayImport[from]; known {
 		return rules, true
 	}
@@ -65,5 +78,5 @@ func rulesOf(from string) (rules []string, known bool) {
 			return rules, true
 		}
 	}
-	return nil, false
+	return nil, strings.HasPrefix(from, "internal/")
 }

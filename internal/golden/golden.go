@@ -13,14 +13,19 @@ import (
 
 var update = flag.Bool("update", false, "write golden files instead of comparing with them")
 
-// Updating tells whether the test run writes golden files.
+// Updating reports whether the test run writes golden files.
 func Updating() bool { return *update }
 
 // Compare fails the test when the file at path differs from got.
 func Compare(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
-		write(t, path, got)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		return
 	}
 	want, err := os.ReadFile(path)
@@ -29,15 +34,5 @@ func Compare(t *testing.T, path, got string) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is stale; run the test with -update and read the difference (-file +now):\n%s", path, diff)
-	}
-}
-
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
 	}
 }

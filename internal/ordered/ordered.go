@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Map is a JSON object whose members keep their order. A nil Map is {}.
@@ -49,30 +50,94 @@ func (m Map) Keys() []string {
 }
 
 // UnmarshalJSON implements [json.Unmarshaler]. Values stay as they were
-// written, as [json.RawMessage]; null is an empty Map.
+// written, as [json.RawMessage]; null is an empty Map. Of members of one name
+// the last value counts, at the place of the first. It takes linear time.
 func (m *Map) UnmarshalJSON(raw []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	open, err := dec.Token()
-	if err != nil || open == nil {
-		*m = nil
-		return err
+	*m = nil
+	if string(raw) == "null" {
+		return nil
 	}
-	if open != json.Delim('{') {
+	list, at := Map{}, map[string]int{}
+	ok := Scan(raw, func(name []byte, start, end int) {
+		value := json.RawMessage(bytes.Clone(raw[start:end]))
+		if i, known := at[string(name)]; known {
+			list[i].Value = value
+			return
+		}
+		at[string(name)] = len(list)
+		list = append(list, Member{string(name), value})
+	})
+	if !ok {
 		return fmt.Errorf("not a JSON object")
 	}
-	*m = Map{}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		m.Set(key.(string), value)
-	}
+	*m = list
 	return nil
+}
+
+// Scan calls f for each member of a JSON object, in the order written, with its
+// name and where its value starts and ends in raw. It copies nothing, reads raw
+// once and checks nothing: raw must be valid JSON. It reports false, without a
+// call, when raw is no object.
+func Scan(raw []byte, f func(name []byte, start, end int)) bool {
+	i := space(raw, 0)
+	if i == len(raw) || raw[i] != '{' {
+		return false
+	}
+	for i = space(raw, i+1); raw[i] != '}'; i = space(raw, i) {
+		if raw[i] == ',' {
+			i = space(raw, i+1)
+		}
+		end := skip(raw, i)
+		name := raw[i+1 : end-1]
+		if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
+			var text string
+			_ = json.Unmarshal(raw[i:end], &text)
+			name = []byte(text)
+		}
+		start := space(raw, space(raw, end)+1)
+		i = skip(raw, start)
+		f(name, start, i)
+	}
+	return true
+}
+
+// space returns the place of the first byte from i on that is not white space.
+func space(raw []byte, i int) int {
+	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skip returns where the value that starts at i ends.
+func skip(raw []byte, i int) int {
+	depth := 0
+	for ; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			} else if depth < 0 {
+				return i // the end of the object that holds a number or a word
+			}
+		case ',', ' ', '\t', '\n', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return i
 }
 
 // MarshalJSON implements [json.Marshaler].

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"github.com/toolfold/toolfold/internal/words"
 )
 
 var (
@@ -22,13 +24,28 @@ func splitName(name string) string { return caseBound.ReplaceAllString(name, "$1
 func latinWords(text string) []string { return latinWord.FindAllString(strings.ToLower(text), -1) }
 
 // newBM25 is BM25 over all texts of a tool as one, with k1 1.2 and b 0.75.
-func newBM25(_ testing.TB, tools []setTool) engine {
+func newBM25(_ testing.TB, tools []setTool) engine { return bm25(tools, latinWords) }
+
+// newStemmedBM25 is BM25 over stems, with names split and stop words left out.
+func newStemmedBM25(_ testing.TB, tools []setTool) engine {
+	return bm25(tools, func(text string) []string {
+		var stems []string
+		for _, w := range latinWords(splitName(text)) {
+			if !words.IsStop(w) {
+				stems = append(stems, words.Stem(w))
+			}
+		}
+		return stems
+	})
+}
+
+func bm25(tools []setTool, split func(text string) []string) engine {
 	counts := make([]map[string]float64, len(tools))
 	lengths := make([]float64, len(tools))
 	having, total := map[string]float64{}, 0.0
 	for i, t := range tools {
 		counts[i] = map[string]float64{}
-		for _, w := range latinWords(t.Name + " " + t.Description + " " + strings.Join(t.Params, " ")) {
+		for _, w := range split(t.Name + " " + t.Description + " " + strings.Join(t.Params, " ")) {
 			if counts[i][w] == 0 {
 				having[w]++
 			}
@@ -48,7 +65,7 @@ func newBM25(_ testing.TB, tools []setTool) engine {
 		}
 		return sum
 	}
-	return func(query string) []string { return bestFive(tools, latinWords(query), score) }
+	return func(query string) []string { return bestFive(tools, split(query), score) }
 }
 
 func bestFive(tools []setTool, words []string, score func(tool int, words []string) float64) []string {

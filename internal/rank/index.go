@@ -40,17 +40,16 @@ type draft struct {
 
 // analyse does the costly part of Put, which needs no lock.
 func analyse(docs []Document) []draft {
-	a := newAnalyser()
 	drafts := make([]draft, len(docs))
 	for i, doc := range docs {
 		d := draft{id: doc.ID, terms: map[string]posting{}}
-		d.name = d.add(a, doc.Name, nameWeight)
+		d.name = d.add(doc.Name, nameWeight)
 		for term, p := range d.terms {
 			p.inName = p.weight / nameWeight
 			d.terms[term] = p
 		}
 		for _, f := range doc.Fields {
-			d.add(a, f.Text, cmp.Or(f.Weight, 1))
+			d.add(f.Text, cmp.Or(f.Weight, 1))
 		}
 		drafts[i] = d
 	}
@@ -58,20 +57,20 @@ func analyse(docs []Document) []draft {
 }
 
 // add counts the terms of text and returns those of its words.
-func (d *draft) add(a *analyser, text string, weight float64) []string {
+func (d *draft) add(text string, weight float64) []string {
 	count := func(term string) {
 		p := d.terms[term]
 		p.weight += float32(weight)
 		d.terms[term] = p
 	}
-	words := a.terms(text, nil)
+	words := terms(text, nil)
 	for i, w := range words {
 		count(w)
 		if i > 0 {
 			count(pair(words[i-1], w))
 		}
 	}
-	for _, w := range a.compounds(text) {
+	for _, w := range compounds(text) {
 		count(w)
 	}
 	d.length += weight * float64(len(words))

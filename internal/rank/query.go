@@ -8,11 +8,10 @@ import (
 
 // parse fills terms, wants and parts.
 func (f *finder) parse(query string) {
-	a := newAnalyser()
 	known := func(term string) bool { return f.x.lists[term] != nil }
 	var all [][]string
 	for _, s := range sentences(query, maxSentences) {
-		if words := a.terms(s, known); len(words) > 0 {
+		if words := terms(s, known); len(words) > 0 {
 			all = append(all, f.resolve(words))
 		}
 	}

@@ -35,6 +35,7 @@ var engines = []struct {
 }{
 	{"rank", newRank},
 	{"plain BM25", newBM25},
+	{"stemmed BM25", newStemmedBM25},
 	{"FTS5 porter", newFTS5},
 }
 

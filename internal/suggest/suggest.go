@@ -3,8 +3,8 @@ package suggest
 
 import "strings"
 
-// prefixCost is what a name that the other begins with costs at most: less
-// near than a slip of the finger, nearer than two.
+// prefixCost bounds the cost of a name that the other begins with: more than
+// one mistyped letter, less than two.
 const prefixCost = 2
 
 // Nearest returns the candidate closest to word, and "" when none is close:
@@ -25,7 +25,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// cost is how far b is from a; ok tells whether it is near at all.
+// cost returns the distance of b from a; ok reports whether it is near at all.
 func cost(a, b string) (cost int, ok bool) {
 	if a == "" || b == "" {
 		return 0, false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The counts are those that OpenAI documents for o200k_base.
+// The counts are OpenAI's documented ones for o200k_base.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup

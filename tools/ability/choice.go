@@ -6,33 +6,29 @@ import (
 	"slices"
 )
 
-// maxLeftOut is how many abilities a result names that are not in.
+// maxLeftOut bounds the left out abilities that a result names.
 const maxLeftOut = 20
 
-// Why an ability that fits is not in.
+// Reasons for leaving out an ability that fits the task.
 const (
 	tooMany = "maxAbilities"
 	tooLong = "maxTokens"
 )
 
-// choice puts a result together: it is offered abilities, best first, and
-// takes those that go together and have room.
+// choice puts a result together: it is offered abilities, best first, and takes
+// the ones without a conflict that still fit.
 type choice struct {
 	in      InjectIn
 	library library
-	shelf   *shelf
+	index   *index
 
-	// groups are what was taken: each ability after those it requires and
-	// that were not in before.
+	// groups holds the abilities taken: each one after the ones that it requires
+	// and that were not in before.
 	groups  [][]Ability
 	taken   map[string]bool
 	tokens  int             // of the texts apart, with what stands between them
 	leftOut []LeftOut       // each ability once; some may have come in after all
 	named   map[string]bool // those in leftOut
-}
-
-func newChoice(s *shelf, l library, in InjectIn) *choice {
-	return &choice{in: in, library: l, shelf: s, taken: map[string]bool{}, named: map[string]bool{}}
 }
 
 // offer takes an ability with all that it requires, or nothing of it. What it
@@ -59,11 +55,6 @@ func (c *choice) offer(ctx context.Context, id string) error {
 		c.leave(id, tooLong)
 		return nil
 	}
-	c.take(g, cost)
-	return nil
-}
-
-func (c *choice) take(g group, cost int) {
 	c.groups = append(c.groups, g.members)
 	c.tokens += cost
 	for _, a := range g.members {
@@ -72,6 +63,7 @@ func (c *choice) take(g group, cost int) {
 	for _, l := range g.unmet {
 		c.leave(l.AbilityID, l.Reason)
 	}
+	return nil
 }
 
 // leave notes why an ability is not in, the first reason of each.
@@ -88,7 +80,8 @@ func (c *choice) clash(id string, members []Ability) string {
 	for i, a := range members {
 		before := append(slices.Concat(c.groups...), members[:i]...)
 		for _, b := range before {
-			if !a.conflictsWith(b) {
+			// It holds both ways, whichever of the two says so.
+			if !slices.Contains(a.Conflicts, b.ID) && !slices.Contains(b.Conflicts, a.ID) {
 				continue
 			}
 			if a.ID == id {
@@ -98,11 +91,6 @@ func (c *choice) clash(id string, members []Ability) string {
 		}
 	}
 	return ""
-}
-
-// conflictsWith holds both ways, whichever of the two says so.
-func (a Ability) conflictsWith(b Ability) bool {
-	return slices.Contains(a.Conflicts, b.ID) || slices.Contains(b.Conflicts, a.ID)
 }
 
 // group is an ability and what it requires, directly and indirectly.

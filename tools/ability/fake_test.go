@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // fakeStore keeps abilities in memory.
@@ -53,8 +55,8 @@ func newService(t testing.TB, stored ...Ability) (*Service, string) {
 	for _, a := range stored {
 		store.abilities[a.ID] = a
 	}
-	workspace := t.TempDir()
-	return New(store, workspace), workspace
+	dir := t.TempDir()
+	return New(store, workspace.Folder{Dir: dir}), dir
 }
 
 // simple is an enabled ability of middling priority.
@@ -62,9 +64,9 @@ func simple(id, content string) Ability {
 	return Ability{ID: id, Content: content, Priority: 50, Enabled: true}
 }
 
-func writeFile(t testing.TB, workspace, name, text string) {
+func writeFile(t testing.TB, dir, name, text string) {
 	t.Helper()
-	path := filepath.Join(workspace, Folder, name)
+	path := filepath.Join(dir, Folder, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}

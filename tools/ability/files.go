@@ -1,152 +1,207 @@
 package ability
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
-	"os"
-	"path"
+	"slices"
 	"strings"
-	"sync"
+	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools"
 )
 
-// Folder is where a workspace keeps its abilities, one Markdown file each.
+// Folder of the workspace holds its abilities, one Markdown file each.
 const Folder = ".toolfold/abilities"
 
-const suffix = ".md"
+const (
+	// maxFile is the most bytes of a file: room for the longest content in any
+	// script and for its front matter.
+	maxFile = 4*maxContent + maxMatter
 
-// maxFile is the most bytes of a file: room for the longest content in any
-// script and for its front matter.
-const maxFile = 4*maxContent + maxMatter
+	maxMatter = 16 << 10 // bytes of front matter
+)
 
-// library is all abilities there are, by id, and the files that are none.
+// fence is the line above and below front matter.
+const fence = "---"
+
+// matter declares front matter: the parameters of register but for the content,
+// and the fields that only files have.
+var matter = slices.Concat(tools.Fields{newID, version, author}, details).Params()
+
+// definition is the front matter of a file.
+type definition struct {
+	AbilityID    string   `json:"abilityId"`
+	DisplayName  string   `json:"displayName"`
+	Version      string   `json:"version"`
+	Description  string   `json:"description"`
+	Category     string   `json:"category"`
+	Tags         []string `json:"tags"`
+	Author       string   `json:"author"`
+	Requires     []string `json:"requires"`
+	Conflicts    []string `json:"conflicts"`
+	ApplicableTo []string `json:"applicableTo"`
+	ExcludeFrom  []string `json:"excludeFrom"`
+	Priority     int      `json:"priority"`
+	Enabled      bool     `json:"enabled"`
+}
+
+func newFiles(dir string) *workspace.Files[Ability] {
+	return workspace.NewFiles(dir, Folder, []string{".md"}, maxFile, func(file string, text []byte) (Ability, *workspace.Broken) {
+		a, broken := parse(workspace.Stem(file), string(text))
+		a.File = file
+		if broken != nil {
+			broken.File = file
+		}
+		return a, broken
+	})
+}
+
+// parse makes an ability of a text: front matter, which may be missing, and
+// content. The id is the name unless the front matter has another.
+func parse(name, text string) (Ability, *workspace.Broken) {
+	if !utf8.ValidString(text) {
+		return Ability{}, &workspace.Broken{Reason: "it is not UTF-8"}
+	}
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	front, content, broken := cut(text)
+	if broken != nil {
+		return Ability{}, broken
+	}
+	if n := utf8.RuneCountInString(content); n > maxContent {
+		return Ability{}, &workspace.Broken{Reason: fmt.Sprintf("the content has %d characters, more than %d", n, maxContent)}
+	}
+	doc, broken := workspace.ParseYAML("", []byte(front))
+	if broken != nil {
+		return Ability{}, broken
+	}
+	values := doc.Value
+	if values == nil {
+		values = map[string]any{}
+	}
+	if problems := tools.CheckFields(matter, values); len(problems) > 0 {
+		return Ability{}, describe(doc, problems)
+	}
+	d := definition{AbilityID: name}
+	for _, p := range matter {
+		if _, given := values[p.Name]; !given && p.Default != nil {
+			values[p.Name] = p.Default
+		}
+	}
+	doc.Value = values
+	if err := doc.Decode(&d); err != nil {
+		return Ability{}, doc.Broken("", "%v", err)
+	}
+	a := Ability{
+		ID: d.AbilityID, DisplayName: d.DisplayName, Version: d.Version, Description: d.Description, Category: d.Category,
+		Tags: d.Tags, Content: content, Author: d.Author, Requires: d.Requires, Conflicts: d.Conflicts,
+		ApplicableTo: d.ApplicableTo, ExcludeFrom: d.ExcludeFrom, Priority: d.Priority, Enabled: d.Enabled,
+		Source: workspace.InFile,
+	}
+	if why := misnamed(a.ID); why != "" {
+		return Ability{}, doc.Broken("/"+abilityID.Name, "abilityId %q %s", tools.Shorten(a.ID), why)
+	}
+	if problems := checkReferences(a); len(problems) > 0 {
+		return Ability{}, describe(doc, problems)
+	}
+	return a, nil
+}
+
+// cut takes a file apart. The front matter keeps its first fence, a document
+// start to YAML, so that lines count as in the file.
+func cut(text string) (front, content string, broken *workspace.Broken) {
+	isFence := func(line string) bool { return strings.TrimRight(line, " \t\n") == fence }
+	end := 0
+	for line := range strings.Lines(text) {
+		switch {
+		case end == 0 && !isFence(line):
+			return "", text, nil
+		case end > 0 && isFence(line):
+			return text[:end], strings.TrimLeft(text[end+len(line):], "\n"), nil
+		}
+		if end += len(line); end > maxMatter {
+			return "", "", &workspace.Broken{Line: 1, Reason: fmt.Sprintf("the front matter has no closing %s in its first %d bytes", fence, maxMatter)}
+		}
+	}
+	if end == 0 {
+		return "", text, nil
+	}
+	return "", "", &workspace.Broken{Line: 1, Reason: "the front matter has no closing " + fence}
+}
+
+// maxProblems bounds the problems of a file that are spelt out.
+const maxProblems = 5
+
+// describe reports what is wrong with front matter, at the line of the first.
+func describe(doc workspace.Document, problems []tools.Problem) *workspace.Broken {
+	var texts []string
+	for _, p := range problems[:min(len(problems), maxProblems)] {
+		texts = append(texts, p.Text())
+	}
+	if more := len(problems) - maxProblems; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return doc.Broken(problems[0].Path, "%s", strings.Join(texts, "; "))
+}
+
+// library is a set of abilities by id, and what is wrong with files.
 type library struct {
 	abilities map[string]Ability
-	broken    []Broken // in the order of file names
+	broken    []workspace.Broken // in the order of file names
+
+	// untrusted are those of files that a workspace which is not trusted keeps
+	// out; nil where they are among the others.
+	untrusted map[string]Ability
 }
 
-// folder reads the abilities of a workspace. It parses a file again only when
-// its text has changed. It is safe for concurrent use.
-type folder struct {
-	workspace string // empty = there are no files
-
-	mu     sync.Mutex
-	parsed map[string]parsed // by file, those of the last read
-}
-
-// parsed is what a file's text came to.
-type parsed struct {
-	text    string
-	ability Ability
-	fault   *fault
-}
-
-// read returns the abilities as they are now. Whatever cannot be read is in
-// broken; the rest is there.
-func (f *folder) read() library {
-	l := library{abilities: map[string]Ability{}}
-	if f.workspace == "" {
-		return l
-	}
-	root, err := os.OpenRoot(f.workspace)
+// files returns the abilities in files, by id. The first file of an id counts.
+func (s *Service) inFiles(ctx context.Context) (library, error) {
+	files, broken, err := s.files.Read(ctx)
 	if err != nil {
-		l.fail(Folder, 0, reasonOf(err))
-		return l
+		return library{}, fmt.Errorf("reading ability files: %w", err)
 	}
-	defer root.Close()
-	names, err := markdown(root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.fail(Folder, 0, reasonOf(err))
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	before := f.parsed
-	f.parsed = map[string]parsed{}
-	for _, name := range names {
-		file := path.Join(Folder, name)
-		text, err := readFile(root, file)
-		if err != nil {
-			l.fail(file, 0, reasonOf(err))
+	l := library{abilities: map[string]Ability{}, broken: broken}
+	for _, f := range files {
+		a := f.Value
+		if other, taken := l.abilities[a.ID]; taken {
+			l.broken = append(l.broken, workspace.Broken{File: a.File, Reason: fmt.Sprintf("abilityId %s belongs to %s already", a.ID, other.File)})
 			continue
 		}
-		f.parsed[file] = before[file].renew(name, text)
-		l.add(file, f.parsed[file])
+		l.abilities[a.ID] = a
 	}
-	return l
+	return l, nil
 }
 
-// renew returns what the text of a file comes to.
-func (p parsed) renew(name, text string) parsed {
-	if known := p.fault != nil || p.ability.ID != ""; known && p.text == text {
-		return p
-	}
-	a, fault := parse(strings.TrimSuffix(name, suffix), text)
-	return parsed{text, a, fault}
-}
-
-// markdown lists the names of the Markdown files, in order.
-func markdown(root *os.Root) ([]string, error) {
-	entries, err := fs.ReadDir(root.FS(), Folder)
-	var names []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, e.Name())
-		}
-	}
-	return names, err
-}
-
-// add adds what a file came to.
-func (l *library) add(file string, p parsed) {
-	if p.fault != nil {
-		l.fail(file, p.fault.line, p.fault.reason)
-		return
-	}
-	a := p.ability
-	if other, taken := l.abilities[a.ID]; taken {
-		l.fail(file, 0, fmt.Sprintf("abilityId %s belongs to %s already", a.ID, other.Source))
-		return
-	}
-	a.Source = file
-	l.abilities[a.ID] = a
-}
-
-// readFile opens regular files only: to open a pipe is to wait for a writer.
-func readFile(root *os.Root, file string) (string, error) {
-	info, err := root.Stat(file)
+// library returns all abilities that there are, a registered one before one
+// in a file.
+func (s *Service) library(ctx context.Context) (library, error) {
+	l, err := s.inFiles(ctx)
 	if err != nil {
-		return "", err
+		return library{}, err
 	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("it is no regular file")
+	stored, err := s.store.All(ctx)
+	if err != nil {
+		return library{}, fmt.Errorf("reading abilities: %w", err)
 	}
-	if info.Size() > maxFile {
-		return "", fmt.Errorf("it has %d bytes, more than %d", info.Size(), maxFile)
+	for _, a := range stored {
+		if file, there := l.abilities[a.ID]; there {
+			l.broken = append(l.broken, workspace.Broken{
+				File: file.File, Reason: "an ability of this id is registered and counts; ability.remove it to use the file",
+			})
+		}
+		a.Source = Registered
+		l.abilities[a.ID] = a
 	}
-	text, err := root.ReadFile(file)
-	return string(text), err
-}
-
-func (l *library) fail(file string, line int, reason string) {
-	l.broken = append(l.broken, Broken{File: file, Line: line, Reason: reason})
+	return l, nil
 }
 
 // faultOf returns what is wrong with the file that an id would be in by its
 // name; ok is false when there is none or nothing is wrong with it.
-func (l library) faultOf(id string) (fault Broken, ok bool) {
+func (l library) faultOf(id string) (fault workspace.Broken, ok bool) {
 	for _, b := range l.broken {
-		if b.File == path.Join(Folder, id+suffix) {
+		if b.Stem() == id {
 			return b, true
 		}
 	}
-	return Broken{}, false
-}
-
-// reasonOf leaves out the paths of this machine, which system errors quote.
-func reasonOf(err error) string {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	return err.Error()
+	return workspace.Broken{}, false
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // Everything that front matter can have arrives, and defaults are those of
@@ -55,6 +57,7 @@ Text`, Ability{
 			if fault != nil {
 				t.Fatal(*fault)
 			}
+			test.want.Source = workspace.InFile
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -73,22 +76,22 @@ func TestParseFaults(t *testing.T) {
 		{"misspelt key", "---\ntags: [a]\nprioritty: 3\n---\n", 3, `"prioritty" is unknown, did you mean "priority"?`},
 		{"type", "---\ntags: [a]\n\nenabled: perhaps\n---\n", 4, "enabled must be boolean, got string"},
 		{"range", "---\npriority: 101\n---\n", 2, "priority must be 1 to 100, got 101"},
-		{"item", "---\ntags:\n  - a\n  - 7\n---\n", 2, "tags/1 must be string, got number"},
+		{"item", "---\ntags:\n  - a\n  - 7\n---\n", 4, "tags/1 must be string, got number"},
 		{"two faults", "---\npriority: 0\nenabled: 1\n---\n", 3, "enabled must be boolean, got number; priority must be 1 to 100, got 0"},
 		{"version as a number", "---\nversion: 1.2\n---\n", 2, "version must be string, got number"},
 		{"id", "---\nabilityId: Not_An_Id\n---\n", 2, `abilityId "Not_An_Id" is not lower-case letters, digits and dashes with a letter first`},
 		{"own id", "---\ncategory: a\nrequires: [name]\n---\n", 3, "requires/0 must be a valid id of another ability"},
 		{"twice", "---\ncategory: a\ncategory: b\n---\n", 3, `mapping key "category" already defined at [2:1]`},
-		{"no mapping", "---\n- a\n---\n", 2, "the front matter must be keys with values"},
+		{"no mapping", "---\n- a\n---\n", 2, "it must be names with values"},
 		{"no end", "---\ncategory: a\n", 1, "the front matter has no closing ---"},
 		{"endless", "---\n" + strings.Repeat("# comment\n", 4000) + "---\n", 1, "the front matter has no closing --- in its first 16384 bytes"},
-		{"alias", "---\ntags: &t [a]\n---\n", 2, "tags: anchors and aliases are not taken"},
-		{"aliases of aliases", "---\ncategory: &a x\ntags: [*a, *a]\n---\n", 2, "category: anchors and aliases are not taken"},
+		{"alias", "---\ntags: &t [a]\n---\n", 2, "anchors and aliases are not taken"},
+		{"aliases of aliases", "---\ncategory: &a x\ntags: [*a, *a]\n---\n", 2, "anchors and aliases are not taken"},
 		{"not UTF-8", "a\xff", 0, "it is not UTF-8"},
 		{"long", strings.Repeat("é", maxContent+1), 0, "the content has 50001 characters, more than 50000"},
 		{"many faults", "---\na: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\n---\n", 2,
 			`"a" is unknown; "b" is unknown; "c" is unknown; "d" is unknown; "e" is unknown; and 1 more`},
-		{"not a number", "---\npriority: .nan\n---\n", 2, "priority: the value cannot be JSON"},
+		{"not a number", "---\npriority: .nan\n---\n", 2, "nan has no meaning in JSON"},
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			t.Parallel()
@@ -96,16 +99,16 @@ func TestParseFaults(t *testing.T) {
 			if got == nil {
 				t.Fatal("it is taken")
 			}
-			if got.line != test.line || got.reason != test.reason {
-				t.Errorf("line %d: %s\nwant line %d: %s", got.line, got.reason, test.line, test.reason)
+			if got.Line != test.line || got.Reason != test.reason {
+				t.Errorf("line %d: %s\nwant line %d: %s", got.Line, got.Reason, test.line, test.reason)
 			}
 		})
 	}
 	_, got := parse("name", "---\ntags: [a\ncategory: b\n---\n")
-	if got == nil || got.line < 2 || strings.Contains(got.reason, "\n") {
+	if got == nil || got.Line < 2 || strings.Contains(got.Reason, "\n") {
 		t.Errorf("a syntax error: %+v", got)
 	}
-	if _, got := parse("Name_", "text"); got == nil || got.line != 0 || !strings.Contains(got.reason, `"Name_"`) {
+	if _, got := parse("Name_", "text"); got == nil || got.Line != 0 || !strings.Contains(got.Reason, `"Name_"`) {
 		t.Errorf("a file name that is no id: %+v", got)
 	}
 }
@@ -120,7 +123,7 @@ func FuzzParse(f *testing.F) {
 		if fault == nil && (misnamed(a.ID) != "" || a.Priority < 1 || a.Priority > 100) {
 			t.Errorf("%q became %+v", text, a)
 		}
-		if fault != nil && (fault.reason == "" || fault.line < 0) {
+		if fault != nil && (fault.Reason == "" || fault.Line < 0) {
 			t.Errorf("%q: %+v", text, fault)
 		}
 	})
@@ -130,37 +133,40 @@ func FuzzParse(f *testing.F) {
 // is read.
 func TestFolder(t *testing.T) {
 	t.Parallel()
-	_, workspace := newService(t)
-	writeFile(t, workspace, "plain.md", "Plain.")
-	writeFile(t, workspace, "good.md", "Good.")
-	writeFile(t, workspace, "bad.md", "---\nprioritty: 3\n---\n")
-	writeFile(t, workspace, "copy.md", "---\nabilityId: good\n---\n")
-	writeFile(t, workspace, "huge.md", strings.Repeat("x", maxFile+1))
-	writeFile(t, workspace, "notes.txt", "not Markdown")
-	writeFile(t, workspace, ".hidden.md", "an editor's")
-	writeFile(t, workspace, "folder.md/inner.md", "not looked into")
+	s, dir := newService(t)
+	writeFile(t, dir, "plain.md", "Plain.")
+	writeFile(t, dir, "good.md", "Good.")
+	writeFile(t, dir, "bad.md", "---\nprioritty: 3\n---\n")
+	writeFile(t, dir, "copy.md", "---\nabilityId: good\n---\n")
+	writeFile(t, dir, "huge.md", strings.Repeat("x", maxFile+1))
+	writeFile(t, dir, "notes.txt", "not Markdown")
+	writeFile(t, dir, ".hidden.md", "an editor's")
+	writeFile(t, dir, "folder.md/inner.md", "not looked into")
 	outside := filepath.Join(t.TempDir(), "secret.md")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(workspace, Folder, "link.md")); err != nil {
+	if err := os.Symlink(outside, filepath.Join(dir, Folder, "link.md")); err != nil {
 		t.Fatal(err)
 	}
-	got := (&folder{workspace: workspace}).read()
+	got, err := s.inFiles(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]Ability{
-		"good":  {ID: "good", Priority: 50, Enabled: true, Source: ".toolfold/abilities/copy.md"},
-		"plain": {ID: "plain", Content: "Plain.", Priority: 50, Enabled: true, Source: ".toolfold/abilities/plain.md"},
+		"good":  {ID: "good", Priority: 50, Enabled: true, Source: "file", File: ".toolfold/abilities/copy.md"},
+		"plain": {ID: "plain", Content: "Plain.", Priority: 50, Enabled: true, Source: "file", File: ".toolfold/abilities/plain.md"},
 	}
 	if diff := cmp.Diff(want, got.abilities); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	reasons := map[string]string{
-		"bad.md": `"prioritty" is unknown`, "folder.md": "no regular file", "good.md": "belongs to .toolfold/abilities/copy.md",
+		"bad.md": `"prioritty" is unknown`, "good.md": "belongs to .toolfold/abilities/copy.md",
 		"huge.md": "more than 216384", "link.md": "escapes",
 	}
 	for _, b := range got.broken {
 		name := filepath.Base(b.File)
-		if reasons[name] == "" || !strings.Contains(b.Reason, reasons[name]) || strings.Contains(b.Reason, workspace) {
+		if reasons[name] == "" || !strings.Contains(b.Reason, reasons[name]) || strings.Contains(b.Reason, dir) {
 			t.Errorf("%+v", b)
 		}
 		delete(reasons, name)
@@ -173,42 +179,18 @@ func TestFolder(t *testing.T) {
 // Each read sees the files as they are then.
 func TestFolderFollowsEdits(t *testing.T) {
 	t.Parallel()
-	_, workspace := newService(t)
-	f := &folder{workspace: workspace}
+	s, dir := newService(t)
 	for _, text := range []string{"One.", "Two.", "---\nnope: 1\n---\n", "---\nnope: 1\n---\n", "Three."} {
-		writeFile(t, workspace, "a.md", text)
-		got := f.read()
-		if broken := strings.Contains(text, "nope"); broken != (len(got.broken) == 1) || !broken && got.abilities["a"].Content != text {
-			t.Errorf("%q: %+v", text, got)
+		writeFile(t, dir, "a.md", text)
+		got, err := s.inFiles(t.Context())
+		if broken := strings.Contains(text, "nope"); err != nil || broken != (len(got.broken) == 1) || !broken && got.abilities["a"].Content != text {
+			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	if err := os.Remove(filepath.Join(workspace, Folder, "a.md")); err != nil {
+	if err := os.Remove(filepath.Join(dir, Folder, "a.md")); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.read(); len(got.abilities)+len(got.broken) > 0 {
-		t.Errorf("removed: %+v", got)
-	}
-}
-
-// No folder is no ability; one that cannot be read is reported.
-func TestFolderThatIsNone(t *testing.T) {
-	t.Parallel()
-	for _, workspace := range []string{"", t.TempDir()} {
-		if got := (&folder{workspace: workspace}).read(); len(got.abilities)+len(got.broken) > 0 {
-			t.Errorf("%q: %+v", workspace, got)
-		}
-	}
-	file := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(file, ".toolfold"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(file, Folder), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, workspace := range []string{file, filepath.Join(file, "missing")} {
-		got := (&folder{workspace: workspace}).read()
-		if len(got.broken) != 1 || got.broken[0].File != Folder || strings.Contains(got.broken[0].Reason, file) {
-			t.Errorf("%+v", got.broken)
-		}
+	if got, err := s.inFiles(t.Context()); err != nil || len(got.abilities)+len(got.broken) > 0 {
+		t.Errorf("removed: %+v, %v", got, err)
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // An ability is put in unasked when its relevance reaches threshold, so that a
@@ -28,14 +30,24 @@ const boost = 0.15
 // everybody stands for all agents in applicableTo and excludeFrom.
 const everybody = "*"
 
-// Inject joins the texts that fit an agent's task.
+// Inject joins the texts that fit an agent's task. Those of files are left
+// out, and out of the ranking, where the workspace is not trusted.
 func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 	l, err := s.library(ctx)
 	if err != nil {
 		return InjectOut{}, err
 	}
-	s.shelf.hold(l)
-	c := newChoice(s.shelf, l, in)
+	if !s.workspace.IsTrusted() {
+		l.untrusted = map[string]Ability{}
+		for id, a := range l.abilities {
+			if a.Source == workspace.InFile {
+				l.untrusted[id] = a
+				delete(l.abilities, id)
+			}
+		}
+	}
+	hits := s.index.find(l, in.Task)
+	c := &choice{in: in, library: l, index: s.index, taken: map[string]bool{}, named: map[string]bool{}}
 	for _, id := range in.CoreAbilities {
 		if why := l.obstacle(id, in.AgentID); why != "" {
 			c.leave(id, why)
@@ -45,9 +57,18 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 			return InjectOut{}, err
 		}
 	}
-	for _, id := range s.fitting(l, in) {
-		if err := c.offer(ctx, id); err != nil {
+	fitting := relevant(l, in.AgentID, hits)
+	if strings.TrimSpace(in.Task) == "" {
+		fitting = slices.DeleteFunc(l.sorted(), func(a Ability) bool { return l.obstacle(a.ID, in.AgentID) != "" })
+	}
+	for _, a := range fitting {
+		if err := c.offer(ctx, a.ID); err != nil {
 			return InjectOut{}, err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.untrusted)) {
+		if a := l.untrusted[id]; a.Enabled && a.isFor(in.AgentID) {
+			c.leave(id, l.obstacle(id, in.AgentID))
 		}
 	}
 	out, err := c.finish()
@@ -57,27 +78,10 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 	return out, nil
 }
 
-// fitting lists the abilities that an agent may have and that fit its task,
-// best first. Without a task all of them fit, by priority.
-func (s *Service) fitting(l library, in InjectIn) []string {
-	var list []Ability
-	if strings.TrimSpace(in.Task) == "" {
-		list = slices.DeleteFunc(l.sorted(), func(a Ability) bool { return l.obstacle(a.ID, in.AgentID) != "" })
-	} else {
-		list = s.relevant(l, in)
-	}
-	ids := make([]string, len(list))
-	for i, a := range list {
-		ids[i] = a.ID
-	}
-	return ids
-}
-
-// relevant lists those that an agent may have and that fit its task, best
-// first.
-func (s *Service) relevant(l library, in InjectIn) []Ability {
-	hits := s.shelf.find(l, in.Task)
-	hits = slices.DeleteFunc(hits, func(h rank.Hit) bool { return l.obstacle(h.ID, in.AgentID) != "" })
+// relevant lists the abilities that an agent may have and that fit its task,
+// best first. Hits are the abilities that have words of the task.
+func relevant(l library, agent string, hits []rank.Hit) []Ability {
+	hits = slices.DeleteFunc(hits, func(h rank.Hit) bool { return l.obstacle(h.ID, agent) != "" })
 	worth := map[string]float64{}
 	var list []Ability
 	for _, hit := range hits {
@@ -97,6 +101,9 @@ func (s *Service) relevant(l library, in InjectIn) []Ability {
 // obstacle says why an agent cannot have an ability, empty when it can.
 func (l library) obstacle(id, agent string) string {
 	a, there := l.abilities[id]
+	if _, kept := l.untrusted[id]; kept {
+		return "the user has not trusted the workspace that it is a file of"
+	}
 	if _, spoilt := l.faultOf(id); !there && spoilt {
 		return "its file is broken, see ability.list"
 	}
@@ -111,7 +118,7 @@ func (l library) obstacle(id, agent string) string {
 	return ""
 }
 
-// isFor tells whether an agent may have the ability.
+// isFor reports whether an agent may have the ability.
 func (a Ability) isFor(agent string) bool {
 	in := func(agents []string) bool {
 		return slices.Contains(agents, agent) || slices.Contains(agents, everybody)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // rules is an ability with what decides when it is used, for tests of that:
@@ -176,7 +177,7 @@ func TestLeftOutIsShort(t *testing.T) {
 // is required.
 func TestInjectForTask(t *testing.T) {
 	t.Parallel()
-	s := New(&fakeStore{abilities: map[string]Ability{}}, "testdata/workspace")
+	s := New(&fakeStore{abilities: map[string]Ability{}}, workspace.Folder{Dir: "testdata/workspace"})
 	in := ask()
 	in.CoreAbilities = []string{"git-workflow"}
 	in.Task = "Deploy version 2.4 to the kubernetes cluster"

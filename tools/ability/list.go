@@ -8,8 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
+
+// maxExcerpt bounds the characters of a description that a list shows.
+const maxExcerpt = 160
 
 // List lists abilities, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
@@ -21,9 +25,10 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{Abilities: []Item{}, Broken: l.broken}
+	out := ListOut{Abilities: []Item{}, Broken: workspace.Brief(Folder, l.broken)}
 	for _, a := range l.sorted() {
-		if !in.picks(a) {
+		tagged := len(in.Tags) == 0 || slices.ContainsFunc(in.Tags, func(tag string) bool { return slices.Contains(a.Tags, tag) })
+		if !tagged || in.Category != "" && in.Category != a.Category || in.Enabled != nil && *in.Enabled != a.Enabled {
 			continue
 		}
 		out.Total++
@@ -32,11 +37,15 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		case len(out.Abilities) == in.Limit:
 			out.HasMore = true
 		default:
-			out.Abilities = append(out.Abilities, a.item())
+			out.Abilities = append(out.Abilities, Item{
+				AbilityID: a.ID, DisplayName: a.DisplayName, Description: workspace.Excerpt(a.Description, maxExcerpt), Category: a.Category,
+				Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled, Trusted: s.workspace.Mark(a.Source),
+			})
 		}
 	}
 	if out.HasMore {
-		out.NextCursor = cursorOf(out.Abilities[in.Limit-1])
+		last := out.Abilities[in.Limit-1]
+		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(last.Priority) + " " + last.AbilityID))
 	}
 	return out, nil
 }
@@ -55,29 +64,8 @@ func byPriority(a, b Ability) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// picks tells whether an ability is in the list that was asked for.
-func (in ListIn) picks(a Ability) bool {
-	tagged := func(tag string) bool { return slices.Contains(a.Tags, tag) }
-	return (in.Category == "" || in.Category == a.Category) &&
-		(in.Enabled == nil || *in.Enabled == a.Enabled) &&
-		(len(in.Tags) == 0 || slices.ContainsFunc(in.Tags, tagged))
-}
-
-func (a Ability) item() Item {
-	return Item{
-		AbilityID: a.ID, DisplayName: a.DisplayName, Description: a.Description, Category: a.Category,
-		Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled,
-	}
-}
-
-// cursorOf writes down the place of an item for the caller, to whom it means
-// nothing.
-func cursorOf(last Item) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(last.Priority) + " " + last.AbilityID))
-}
-
-// parseCursor reads what cursorOf wrote: an ability with nothing but its
-// place. No text is no place.
+// parseCursor parses a cursor of List: the priority and id of the last ability
+// of a page. It returns an ability with nothing else, nil for an empty cursor.
 func parseCursor(text string) (*Ability, error) {
 	if text == "" {
 		return nil, nil

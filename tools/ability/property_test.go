@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// scraps are what random texts are made of: scripts, marks and spaces that
+// scraps make up random texts: scripts, marks and spaces that
 // tokenizers join in surprising ways.
 var scraps = []string{
 	"error ", "the deployment ", "Größe ", "日本語", "مرحبا ", "привет ", "👩‍👩‍👧", "हिन्दी ", "\n", "\n\n", "   ", "\t",

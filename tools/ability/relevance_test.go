@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // judged is a task with the abilities that help with it.
@@ -28,7 +30,7 @@ func readTasks(t *testing.T, file string) []judged {
 	return tasks
 }
 
-// tally counts abilities: those that help, those picked, and both.
+// tally counts abilities: helpful ones, picked ones, and both.
 type tally struct{ wanted, picked, right float64 }
 
 func (c *tally) add(want, got []string) {
@@ -45,9 +47,9 @@ func (c *tally) add(want, got []string) {
 // little below what was measured.
 func TestRelevance(t *testing.T) {
 	t.Parallel()
-	s := New(nil, "testdata/workspace")
-	library := s.folder.read()
-	if len(library.broken) > 0 || len(library.abilities) < 20 {
+	s := New(nil, workspace.Folder{Dir: "testdata/workspace"})
+	library, err := s.inFiles(t.Context())
+	if err != nil || len(library.broken) > 0 || len(library.abilities) < 20 {
 		t.Fatalf("%d abilities, broken: %v", len(library.abilities), library.broken)
 	}
 	for _, set := range []struct {
@@ -61,7 +63,10 @@ func TestRelevance(t *testing.T) {
 		var c tally
 		astray := 0
 		for _, judged := range readTasks(t, set.file) {
-			got := s.fitting(library, InjectIn{AgentID: "coder", Task: judged.task})
+			var got []string
+			for _, a := range relevant(library, "coder", s.index.find(library, judged.task)) {
+				got = append(got, a.ID)
+			}
 			c.add(judged.want, got)
 			if len(judged.want) == 0 && len(got) > 0 {
 				astray++

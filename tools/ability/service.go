@@ -6,29 +6,33 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
 
 // The codes of the family.
 const (
-	NotFound       = "ABILITY_NOT_FOUND"
-	InvalidID      = "INVALID_ABILITY_ID"
-	RegisterFailed = "ABILITY_REGISTER_FAILED" // a file has the id
-	RemoveFailed   = "ABILITY_REMOVE_FAILED"   // it is a file
+	NotFound     = "ABILITY_NOT_FOUND"
+	InvalidID    = "INVALID_ABILITY_ID"
+	RemoveFailed = "ABILITY_REMOVE_FAILED" // it is a file
 )
 
 // Service runs the ability actions. It is safe for concurrent use, and several
 // may share a store and a workspace.
 type Service struct {
-	store  Store
-	folder *folder
-	shelf  *shelf
+	store     Store
+	workspace workspace.Folder
+	files     *workspace.Files[Ability]
+	index     *index
 }
 
-// New returns a service on a store and the files of a workspace. An empty
-// workspace has no files.
-func New(store Store, workspace string) *Service {
-	return &Service{store: store, folder: &folder{workspace: workspace}, shelf: newShelf()}
+// New returns a service on a store and the files of a workspace.
+func New(store Store, folder workspace.Folder) *Service {
+	return &Service{
+		store: store, workspace: folder, files: newFiles(folder.Dir),
+		index: &index{words: rank.New(), entries: map[string]entry{}},
+	}
 }
 
 // Register keeps an ability in the store.
@@ -45,10 +49,6 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if problems := checkReferences(a); len(problems) > 0 {
 		return RegisterOut{}, &tools.Error{Code: tools.InvalidInput, Problems: problems}
 	}
-	if file, ok := s.folder.read().abilities[a.ID]; ok {
-		return RegisterOut{}, tools.Errorf(RegisterFailed, "%s is the file %s of the workspace, which goes first", a.ID, file.Source).
-			WithHint("edit that file, or use another abilityId")
-	}
 	replaced, err := s.store.Put(ctx, a)
 	if err != nil {
 		return RegisterOut{}, fmt.Errorf("keeping ability: %w", err)
@@ -57,35 +57,49 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if replaced {
 		done = "replaced "
 	}
-	return RegisterOut{Registered: true, AbilityID: a.ID, Replaced: replaced, Message: done + a.ID}, nil
+	out := RegisterOut{Registered: true, AbilityID: a.ID, Replaced: replaced, Message: done + a.ID}
+	files, err := s.inFiles(ctx)
+	if err != nil {
+		return RegisterOut{}, err
+	}
+	if file, there := files.abilities[a.ID]; there {
+		out.Message += ", which goes before the file " + file.File
+	}
+	return out, nil
 }
 
-// Get shows an ability.
-func (s *Service) Get(ctx context.Context, in GetIn) (Ability, error) {
-	files := s.folder.read()
-	if a, ok := files.abilities[in.AbilityID]; ok {
-		return a, nil
-	}
+// Get reads an ability.
+func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	a, found, err := s.stored(ctx, in.AbilityID)
-	if err != nil || found {
-		return a, err
+	if err != nil {
+		return GetOut{}, err
 	}
-	missing := tools.Errorf(NotFound, "there is no ability %q", tools.Shorten(in.AbilityID)).
-		WithHint("ability.list shows those there are")
-	if fault, ok := files.faultOf(in.AbilityID); ok {
-		missing.Message += fmt.Sprintf("; %s line %d: %s", fault.File, fault.Line, tools.Shorten(fault.Reason))
-		missing.Hint = "mend the file; ability.list has the whole reason"
+	if !found {
+		files, err := s.inFiles(ctx)
+		if err != nil {
+			return GetOut{}, err
+		}
+		if a, found = files.abilities[in.AbilityID]; !found {
+			missing := tools.Errorf(NotFound, "there is no ability %q", tools.Shorten(in.AbilityID)).
+				WithHint("ability.list shows those there are")
+			if fault, ok := files.faultOf(in.AbilityID); ok {
+				missing.Message += fmt.Sprintf("; %s line %d: %s", fault.File, fault.Line, tools.Shorten(fault.Reason))
+				missing.Hint = "mend the file; ability.list has the whole reason"
+			}
+			return GetOut{}, missing
+		}
 	}
-	return Ability{}, missing
+	return GetOut{
+		AbilityID: a.ID, DisplayName: a.DisplayName, Version: a.Version, Description: a.Description, Category: a.Category,
+		Tags: a.Tags, Content: a.Content, Author: a.Author, Source: a.Source, File: a.File, Trusted: s.workspace.Mark(a.Source),
+		Requires: a.Requires, Conflicts: a.Conflicts, ApplicableTo: a.ApplicableTo, ExcludeFrom: a.ExcludeFrom,
+		Priority: a.Priority, Enabled: a.Enabled,
+	}, nil
 }
 
 // Remove removes an ability from the store.
 func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	id := in.AbilityID
-	if file, ok := s.folder.read().abilities[id]; ok {
-		return RemoveOut{}, tools.Errorf(RemoveFailed, "%s is the file %s of the workspace", id, file.Source).
-			WithHint("delete that file, or put enabled: false in its front matter")
-	}
 	out := RemoveOut{AbilityID: id, Message: "there is no ability " + strconv.Quote(tools.Shorten(id))}
 	if misnamed(id) != "" {
 		return out, nil
@@ -94,8 +108,19 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	if err != nil {
 		return RemoveOut{}, fmt.Errorf("removing ability: %w", err)
 	}
-	if removed {
+	files, err := s.inFiles(ctx)
+	if err != nil {
+		return RemoveOut{}, err
+	}
+	file, there := files.abilities[id]
+	switch {
+	case removed && there:
+		out.Removed, out.Message = true, "removed "+id+"; from now on its id is that of the file "+file.File
+	case removed:
 		out.Removed, out.Message = true, "removed "+id
+	case there:
+		return RemoveOut{}, tools.Errorf(RemoveFailed, "%s is the file %s of the workspace", id, file.File).
+			WithHint("delete that file, or put enabled: false in its front matter")
 	}
 	return out, nil
 }
@@ -109,24 +134,8 @@ func (s *Service) stored(ctx context.Context, id string) (a Ability, found bool,
 	if err != nil {
 		return Ability{}, false, fmt.Errorf("reading ability: %w", err)
 	}
-	a.Source = Stored
+	a.Source = Registered
 	return a, found, nil
-}
-
-// library reads everything there is now.
-func (s *Service) library(ctx context.Context) (library, error) {
-	l := s.folder.read()
-	stored, err := s.store.All(ctx)
-	if err != nil {
-		return library{}, fmt.Errorf("reading abilities: %w", err)
-	}
-	for _, a := range stored {
-		if _, file := l.abilities[a.ID]; !file {
-			a.Source = Stored
-			l.abilities[a.ID] = a
-		}
-	}
-	return l, nil
 }
 
 var wellNamed = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)

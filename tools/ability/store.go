@@ -1,6 +1,10 @@
 package ability
 
-import "context"
+import (
+	"context"
+
+	"github.com/toolfold/toolfold/internal/workspace"
+)
 
 // Limits of what an ability has, in characters.
 const (
@@ -8,12 +12,12 @@ const (
 	maxContent = 50000
 )
 
-// Stored is the source of an ability that is in the store. That of others is
-// their file, a path in the workspace.
-const Stored = "store"
+// Registered is the source of an ability in the store.
+const Registered = workspace.Registered
 
-// Ability is a text with what decides when it is used. It is also the result
-// of ability.get. Empty texts and lists are absent.
+// Ability is a text with what decides when it is used. Empty texts and lists
+// are absent. Its JSON names are those of rows in a store, not of any argument
+// or result: the two may differ.
 type Ability struct {
 	ID           string   `json:"abilityId"`
 	DisplayName  string   `json:"displayName,omitempty"`
@@ -23,10 +27,11 @@ type Ability struct {
 	Tags         []string `json:"tags,omitempty"`
 	Content      string   `json:"content"`
 	Author       string   `json:"author,omitempty"` // of files only
-	Source       string   `json:"source,omitempty"` // empty as the store has it
+	Source       string   `json:"source,omitempty"` // [Registered] or [workspace.InFile]; empty as the store has it
+	File         string   `json:"-"`                // path in the workspace; empty for a registered one
 	Requires     []string `json:"requires,omitempty"`
 	Conflicts    []string `json:"conflicts,omitempty"`
-	ApplicableTo []string `json:"applicableTo,omitempty"` // none = everybody
+	ApplicableTo []string `json:"applicableTo,omitempty"` // none = every agent
 	ExcludeFrom  []string `json:"excludeFrom,omitempty"`
 	Priority     int      `json:"priority"` // 1 to 100
 	Enabled      bool     `json:"enabled"`

@@ -13,19 +13,28 @@ const rule = "\n\n---\n\n"
 // text is the content as it is put into a result.
 func (a Ability) text() string { return strings.Trim(a.Content, "\r\n") }
 
-// heading stands above a text when headings are asked for.
-func (a Ability) heading() string {
-	if title := a.title(); title != a.ID {
-		return "## " + title + " (" + a.ID + ")\n\n"
+// above returns the lines above a text: a heading where metadata is asked for,
+// and the file where the text is from the workspace, whose author need not be
+// the user.
+func (c *choice) above(a Ability) string {
+	heading := ""
+	if c.in.IncludeMetadata {
+		heading = "## " + a.ID + "\n\n"
+		if title := a.title(); title != a.ID {
+			heading = "## " + title + " (" + a.ID + ")\n\n"
+		}
 	}
-	return "## " + a.ID + "\n\n"
+	if a.File != "" {
+		heading += "(From the workspace file " + a.File + ")\n\n"
+	}
+	return heading
 }
 
-// cost is what abilities add to a result, in tokens.
+// cost returns the tokens that abilities add to a result.
 func (c *choice) cost(abilities []Ability) (int, error) {
 	total := 0
 	for i, a := range abilities {
-		n, err := c.shelf.count(a)
+		n, err := c.index.count(a)
 		if err != nil {
 			return 0, err
 		}
@@ -33,9 +42,7 @@ func (c *choice) cost(abilities []Ability) (int, error) {
 		if i > 0 || len(c.groups) > 0 {
 			around = rule
 		}
-		if c.in.IncludeMetadata {
-			around += a.heading()
-		}
+		around += c.above(a)
 		extra, err := tokens.Count(around)
 		if err != nil {
 			return 0, err
@@ -55,28 +62,20 @@ func (c *choice) finish() (InjectOut, error) {
 			return InjectOut{}, err
 		}
 		if count <= c.in.MaxTokens {
-			return c.result(text, ids, count), nil
+			left := slices.DeleteFunc(c.leftOut, func(l LeftOut) bool { return c.taken[l.AbilityID] })
+			return InjectOut{
+				AgentID: c.in.AgentID, InjectedAbilities: ids, CombinedContent: text, TokenCount: count,
+				Truncated: slices.ContainsFunc(left, func(l LeftOut) bool { return l.Reason == tooLong }),
+				LeftOut:   left[:min(len(left), maxLeftOut)],
+			}, nil
 		}
-		c.dropLast()
-	}
-}
-
-// dropLast gives up the group that was taken last: nothing before needs it.
-func (c *choice) dropLast() {
-	last := c.groups[len(c.groups)-1]
-	c.groups = c.groups[:len(c.groups)-1]
-	for _, a := range last {
-		delete(c.taken, a.ID)
-	}
-	c.leave(last[len(last)-1].ID, tooLong)
-}
-
-func (c *choice) result(text string, ids []string, count int) InjectOut {
-	left := slices.DeleteFunc(c.leftOut, func(l LeftOut) bool { return c.taken[l.AbilityID] })
-	return InjectOut{
-		AgentID: c.in.AgentID, InjectedAbilities: ids, CombinedContent: text, TokenCount: count,
-		Truncated: slices.ContainsFunc(left, func(l LeftOut) bool { return l.Reason == tooLong }),
-		LeftOut:   left[:min(len(left), maxLeftOut)],
+		// Nothing before needs the group that was taken last.
+		last := c.groups[len(c.groups)-1]
+		c.groups = c.groups[:len(c.groups)-1]
+		for _, a := range last {
+			delete(c.taken, a.ID)
+		}
+		c.leave(last[len(last)-1].ID, tooLong)
 	}
 }
 
@@ -87,8 +86,8 @@ func (c *choice) join() (text string, ids []string) {
 		for _, a := range group {
 			ids = append(ids, a.ID)
 			part := a.text()
-			if c.in.IncludeMetadata {
-				part = strings.TrimRight(a.heading()+part, "\n")
+			if part != "" || c.in.IncludeMetadata {
+				part = strings.TrimRight(c.above(a)+part, "\n")
 			}
 			if part != "" {
 				parts = append(parts, part)

@@ -1,5 +1,11 @@
 package ability
 
+import (
+	"github.com/toolfold/toolfold/internal/workspace"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
 // RegisterIn are the arguments of ability.register.
 type RegisterIn struct {
 	AbilityID    string   `json:"abilityId"`
@@ -18,10 +24,10 @@ type RegisterIn struct {
 
 // RegisterOut is the result of ability.register.
 type RegisterOut struct {
-	Registered bool   `json:"registered"`
-	AbilityID  string `json:"abilityId"`
-	Replaced   bool   `json:"replaced"`
-	Message    string `json:"message"`
+	Registered bool   `json:"registered" doc:"True."`
+	AbilityID  string `json:"abilityId" doc:"Ability ID."`
+	Replaced   bool   `json:"replaced" doc:"Whether one was replaced."`
+	Message    string `json:"message" doc:"What happened, in words."`
 }
 
 // GetIn are the arguments of ability.get.
@@ -29,40 +35,54 @@ type GetIn struct {
 	AbilityID string `json:"abilityId"`
 }
 
+// GetOut is the result of ability.get. Empty texts and lists are absent.
+type GetOut struct {
+	AbilityID    string   `json:"abilityId" doc:"Ability ID."`
+	DisplayName  string   `json:"displayName,omitempty" doc:"Title."`
+	Version      string   `json:"version,omitempty" doc:"Version in the file."`
+	Description  string   `json:"description,omitempty" doc:"Summary."`
+	Category     string   `json:"category,omitempty" doc:"Subject."`
+	Tags         []string `json:"tags,omitempty" doc:"Labels; any one matches."`
+	Content      string   `json:"content" doc:"The text, Markdown."`
+	Author       string   `json:"author,omitempty" doc:"Author in the file."`
+	Source       string   `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	File         string   `json:"file,omitempty" doc:"Path in the workspace."`
+	Trusted      *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."` // false or nil
+	Requires     []string `json:"requires,omitempty" doc:"Abilities that come with it."`
+	Conflicts    []string `json:"conflicts,omitempty" doc:"Abilities that never come with it."`
+	ApplicableTo []string `json:"applicableTo,omitempty" doc:"Agents it is for; none or * = all."`
+	ExcludeFrom  []string `json:"excludeFrom,omitempty" doc:"Agents it is not for."`
+	Priority     int      `json:"priority" doc:"Higher goes first."`
+	Enabled      bool     `json:"enabled" doc:"Whether inject uses it."`
+}
+
 // ListIn are the arguments of ability.list.
 type ListIn struct {
 	Category string   `json:"category"`
 	Tags     []string `json:"tags"`
 	Enabled  *bool    `json:"enabled"` // nil = both
-	Limit    int      `json:"limit"`
-	Cursor   string   `json:"cursor"`
+	tools.Page
 }
 
 // ListOut is the result of ability.list.
 type ListOut struct {
-	Abilities  []Item   `json:"abilities"`
-	Total      int      `json:"total"`
-	HasMore    bool     `json:"hasMore"`
-	NextCursor string   `json:"nextCursor,omitempty"`
-	Broken     []Broken `json:"broken,omitempty"`
+	Abilities []Item `json:"abilities" doc:"Highest priority first."`
+	Total     int    `json:"total" doc:"Abilities that match, on all pages."`
+	tools.Paged
+	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that are no abilities."`
 }
 
-// Item is an ability as ability.list shows it.
+// Item is an ability as ability.list shows it, with the beginning of its
+// description.
 type Item struct {
-	AbilityID   string   `json:"abilityId"`
-	DisplayName string   `json:"displayName,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Category    string   `json:"category,omitempty"`
-	Tags        []string `json:"tags,omitempty"`
-	Priority    int      `json:"priority"`
-	Enabled     bool     `json:"enabled"`
-}
-
-// Broken is a file that is no ability.
-type Broken struct {
-	File   string `json:"file"`
-	Line   int    `json:"line,omitempty"` // zero = the file as a whole
-	Reason string `json:"reason"`
+	AbilityID   string   `json:"abilityId" doc:"Ability ID."`
+	DisplayName string   `json:"displayName,omitempty" doc:"Title."`
+	Description string   `json:"description,omitempty" doc:"Summary."`
+	Category    string   `json:"category,omitempty" doc:"Subject."`
+	Tags        []string `json:"tags,omitempty" doc:"Labels; any one matches."`
+	Priority    int      `json:"priority" doc:"Higher goes first."`
+	Enabled     bool     `json:"enabled" doc:"Whether inject uses it."`
+	Trusted     *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."` // false or nil
 }
 
 // InjectIn are the arguments of ability.inject.
@@ -77,18 +97,18 @@ type InjectIn struct {
 
 // InjectOut is the result of ability.inject.
 type InjectOut struct {
-	AgentID           string    `json:"agentId"`
-	InjectedAbilities []string  `json:"injectedAbilities"`
-	CombinedContent   string    `json:"combinedContent"`
-	TokenCount        int       `json:"tokenCount"`
-	Truncated         bool      `json:"truncated"`
-	LeftOut           []LeftOut `json:"leftOut,omitempty"`
+	AgentID           string    `json:"agentId" doc:"Agent the texts are for."`
+	InjectedAbilities []string  `json:"injectedAbilities" doc:"IDs in the order of their texts."`
+	CombinedContent   string    `json:"combinedContent" doc:"The texts with rules between them."`
+	TokenCount        int       `json:"tokenCount" doc:"o200k tokens of combinedContent."`
+	Truncated         bool      `json:"truncated" doc:"Whether maxTokens kept one out."`
+	LeftOut           []LeftOut `json:"leftOut,omitempty" doc:"Those that fit but are not in, at most 20."`
 }
 
 // LeftOut is an ability that was asked for or fits, but is not in.
 type LeftOut struct {
-	AbilityID string `json:"abilityId"`
-	Reason    string `json:"reason"`
+	AbilityID string `json:"abilityId" doc:"Ability ID."`
+	Reason    string `json:"reason" doc:"Why."`
 }
 
 // RemoveIn are the arguments of ability.remove.
@@ -98,7 +118,7 @@ type RemoveIn struct {
 
 // RemoveOut is the result of ability.remove.
 type RemoveOut struct {
-	Removed   bool   `json:"removed"`
-	AbilityID string `json:"abilityId"`
-	Message   string `json:"message"`
+	Removed   bool   `json:"removed" doc:"Whether one was removed."`
+	AbilityID string `json:"abilityId" doc:"Ability ID."`
+	Message   string `json:"message" doc:"What happened, in words."`
 }

@@ -1,13 +1,14 @@
 // Package agent declares the agent tool: profiles with a system prompt and
 // steps, and their runs.
 //
-// A profile is registered, and then lies in the store, or it is a file in the
-// workspace's folder .toolfold/agents, as YAML or JSON with the same fields.
-// Where both have an id, the registered one counts, and list says so.
+// A profile is registered, and then stands in the store, or it is a file in
+// the workspace's folder .toolfold/agents, as YAML or JSON with the same
+// fields. Where both have an id, the registered one counts, and list says so.
+// Files run only in a workspace that the user trusts.
 package agent
 
 import (
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -15,65 +16,43 @@ var (
 	agentID      = tools.String{Name: "agentId", Doc: "Agent ID.", MinLen: 1, MaxLen: 50}
 	description  = tools.String{Name: "description", Doc: "What it is for.", MinLen: 1, MaxLen: 1000}
 	displayName  = tools.String{Name: "displayName", Doc: "Name for people.", MaxLen: 100}
-	capabilities = tools.Strings("capabilities", "At most 50.")
-	team         = tools.String{Name: "team", Doc: "Group of agents.", MaxLen: 100}
-	tags         = tools.Strings("tags", "At most 20.")
+	capabilities = tools.List{Name: "capabilities", Doc: "Skills.", Of: tools.String{MaxLen: 200}, MaxItems: 50}
+	team         = tools.String{Name: "team", Doc: "Team.", MaxLen: 100}
+	tags         = tools.List{Name: "tags", Doc: "Labels.", Of: tools.String{MaxLen: 100}, MaxItems: 20}
 	systemPrompt = tools.String{Name: "systemPrompt", Doc: "May have {{ input.x }}.", MaxLen: 10_000}
-	enabled      = tools.Bool{Name: "enabled", Doc: "Whether it may run."}
+	enabled      = tools.Bool{Name: "enabled", Doc: "Whether runs are allowed."}
 	workflow     = engine.StepsField("workflow", "Without any, one prompt with the input.")
-	wholeSteps   = engine.StepsResult("workflow", "Steps.")
 	input        = tools.Object{Name: "input", Doc: "What steps read as input."}
 	sessionID    = tools.UUID("sessionId", "Active session to join.")
 	limit        = tools.Int{Name: "limit", Doc: "Most agents to return.", Min: 1, Max: 100}
-	cursor       = tools.String{Name: "cursor", Doc: "nextCursor of the page before."}
 
 	version       = tools.String{Name: "version", Doc: "Version of the file.", MaxLen: 50}
-	role          = tools.String{Name: "role", Doc: "Part it plays.", MaxLen: 200}
-	expertise     = tools.Strings("expertise", "What it knows.")
-	orchestration = tools.Object{Name: "orchestration", Doc: "How it works with others.", Optional: tools.Fields{
+	role          = tools.String{Name: "role", Doc: "Agent's role.", MaxLen: 200}
+	expertise     = tools.List{Name: "expertise", Doc: "Areas of knowledge.", Of: tools.String{MaxLen: 200}, MaxItems: 50}
+	orchestration = tools.Object{Name: "orchestration", Doc: "Delegation settings.", Optional: tools.Fields{
 		tools.Int{Name: "maxDelegationDepth", Doc: "How deep its delegations may go.", Max: engine.MaxDepth}.With(tools.Min(0)),
 	}}
-	source     = tools.String{Name: "source", Doc: "store, or the file it is in."}
-	registered = tools.Bool{Name: "registered", Doc: "True: a failure is an error."}
-	removed    = tools.Bool{Name: "removed", Doc: "Whether there was one."}
-	message    = tools.String{Name: "message", Doc: "The same in words."}
-	createdAt  = tools.Time("createdAt", "When it was registered.")
-
-	success     = tools.Bool{Name: "success", Doc: "Whether every step succeeded."}
-	output      = tools.Object{Name: "output", Doc: "Outputs of the steps that succeeded, by stepId."}
-	stepResults = tools.List{Name: "stepResults", Doc: "Steps that ran.", Of: tools.Object{Optional: engine.StepResultFields}}
-	duration    = tools.Int{Name: "totalDurationMs", Doc: "How long it took."}
-	failure     = tools.Object{Name: "error", Doc: "Why it stopped.", Optional: engine.FailureFields}
-
-	agents = tools.List{Name: "agents", Doc: "By ID.", Of: tools.Object{
-		Required: tools.Fields{agentID, description, enabled}, Optional: tools.Fields{displayName, team, capabilities},
-	}}
-	total      = tools.Int{Name: "total", Doc: "Agents that match, on all pages."}
-	hasMore    = tools.Bool{Name: "hasMore", Doc: "Whether more follow."}
-	nextCursor = tools.String{Name: "nextCursor", Doc: "Pass as cursor for the next page."}
-	broken     = tools.List{Name: "broken", Doc: "Agent files that cannot be used.", Of: tools.Object{Optional: engine.BrokenFields}}
 )
 
-// details are what a profile may have beside its id and description.
+// details declares the fields of a profile but for its id and description.
 var details = tools.Fields{displayName, capabilities, team, tags, systemPrompt, workflow, enabled.With(tools.Default(true))}
 
 // Family declares the agent tool.
-var Family = tools.Family[*Service]{
-	Name: "agent", Summary: "Agents that run prompts and tools", Category: tools.Agents, Tier: tools.Core,
+var Family = tools.Family{
+	Name: "agent", Summary: "Agents that run prompts and tools", Category: "agents", Tier: tools.Core,
 	Words: "assistants, specialists, bots, profiles",
 	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: prompt {prompt, system?, provider?, model?}; " +
 		"tool {tool, arguments?}; delegate {agentId, input?}; conditional {condition, then, else?}; " +
 		"loop {items|while|until, steps}; parallel {steps}. Texts take {{ expressions }} over input, steps.<id>, agent.",
-	Actions: []tools.Action[*Service]{{
+	Actions: []*tools.Action{{
 		Name:     "register",
 		Legacy:   tools.Was("agent_register"),
 		Summary:  "Add an agent.",
 		Words:    "create, define, new, custom, set up, profile, prompt, own steps",
-		Doc:      "How to write steps: describe agent. They also take dependsOn, timeoutMs, retry {maxAttempts, backoffMs}.",
+		Doc:      "Steps: describe agent; also dependsOn, timeoutMs, retry {maxAttempts, backoffMs}.",
 		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
 		Required: tools.Fields{agentID, description},
 		Optional: details,
-		Returns:  tools.Fields{registered, agentID, message, createdAt},
 		Effect:   tools.Adds,
 		Example: `{"agentId": "keeper", "description": "Looks up notes.", ` +
 			`"workflow": [{"stepId": "notes", "name": "Look", "type": "tool", "config": {"tool": "memory.list"}}]}`,
@@ -85,8 +64,7 @@ var Family = tools.Family[*Service]{
 		Summary:  "List agents, registered ones and files.",
 		Words:    "which agents are there, available, team, enumerate",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken has the files that cannot be used.",
-		Optional: tools.Fields{team, enabled, limit.With(tools.Default(50)), cursor.With(tools.Added())},
-		Returns:  tools.Fields{agents, total, hasMore, nextCursor, broken},
+		Optional: tools.Fields{team, enabled, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,
 		Example:  `{"limit": 10}`,
 		Related:  []string{"agent.get"},
@@ -102,7 +80,6 @@ var Family = tools.Family[*Service]{
 			"The agent joins the session it is run in.",
 		Required: tools.Fields{agentID},
 		Optional: tools.Fields{input, sessionID},
-		Returns:  tools.Fields{success, agentID, sessionID, output, stepResults, duration, failure},
 		Effect:   tools.Runs,
 		Example:  `{"agentId": "keeper"}`,
 		Related:  []string{"agent.list", "agent.get"},
@@ -114,14 +91,10 @@ var Family = tools.Family[*Service]{
 		Words:    "show, details, what does it do, prompt and steps",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: tools.Fields{agentID},
-		Returns: tools.Fields{
-			agentID, displayName, version, description, role, expertise, capabilities, team, tags, enabled,
-			systemPrompt, wholeSteps, orchestration, source, createdAt,
-		},
-		Effect:  tools.Reads,
-		Example: `{"agentId": "keeper"}`,
-		Related: []string{"agent.list", "agent.run"},
-		Run:     tools.Method((*Service).Get),
+		Effect:   tools.Reads,
+		Example:  `{"agentId": "keeper"}`,
+		Related:  []string{"agent.run"},
+		Run:      tools.Method((*Service).Get),
 	}, {
 		Name:     "remove",
 		Legacy:   tools.Was("agent_remove"),
@@ -129,7 +102,6 @@ var Family = tools.Family[*Service]{
 		Words:    "delete, get rid of",
 		Doc:      "An agent that is a file goes when its file goes.",
 		Required: tools.Fields{agentID},
-		Returns:  tools.Fields{removed, agentID, message},
 		Effect:   tools.Deletes,
 		Example:  `{"agentId": "keeper"}`,
 		Related:  []string{"agent.register"},

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/engine"
-	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/agent"
@@ -30,6 +31,7 @@ type bench struct {
 	*surface.Surface
 	t         *testing.T
 	workspace string
+	untrusted bool
 	model     *model
 	abilities *abilities
 }
@@ -45,15 +47,11 @@ func newBench(t *testing.T) *bench {
 	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}, abilities: &abilities{}}
 	b.Talk = tooltest.Talk{T: t, Call: b.call}
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
-	runner := &engine.Runner{Caller: b.Caller, Now: now, Log: log}
-	err = b.Catalogue.Put(
-		memory.Family.Mount(func(context.Context) (*memory.Service, error) { return memory.New(db.Memory(), now), nil }),
-		session.Family.Mount(func(context.Context) (*session.Service, error) {
-			return session.New(db.Session(), now, func() string { return sessionID }), nil
-		}),
-		agent.Family.Mount(func(context.Context) (*agent.Service, error) {
-			return agent.New(db.Agent(), agent.Options{Workspace: b.workspace, Runner: runner, Tools: b.Caller, Now: now}), nil
-		}),
+	runner := &engine.Runner{Caller: b.Runner, Now: now, Log: log}
+	err = b.Put(
+		tooltest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
+		tooltest.Mount(t, session.Family, session.New(db.Session(), now, func() string { return sessionID })),
+		tooltest.Mount(t, agent.Family, agent.New(db.Agent(), agent.Options{Folder: workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }}, Runner: runner, Tools: b.Runner, Now: now})),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -88,8 +86,8 @@ type injectIn struct {
 }
 
 type injectOut struct {
-	CombinedContent string `json:"combinedContent"`
-	TokenCount      int    `json:"tokenCount"`
+	CombinedContent string `json:"combinedContent" doc:"Text."`
+	TokenCount      int    `json:"tokenCount" doc:"Tokens."`
 }
 
 func (a *abilities) inject(_ context.Context, in injectIn) (injectOut, error) {
@@ -97,21 +95,20 @@ func (a *abilities) inject(_ context.Context, in injectIn) (injectOut, error) {
 	return injectOut{CombinedContent: a.text}, a.err
 }
 
-var abilityFamily = tools.Family[*abilities]{
+var abilityFamily = tools.Family{
 	Name: "ability", Summary: "s", Category: "abilities", Tier: tools.Core,
-	Actions: []tools.Action[*abilities]{{
+	Actions: []*tools.Action{{
 		Name: "inject", Summary: "s", Effect: tools.Reads, Example: `{"agentId":"a","task":"t","maxTokens":1}`,
 		Required: tools.Fields{
 			tools.String{Name: "agentId", Doc: "d"}, tools.String{Name: "task", Doc: "d", MaxLen: 5000}, tools.Int{Name: "maxTokens", Doc: "d"},
 		},
-		Returns: tools.Fields{tools.String{Name: "combinedContent", Doc: "d"}, tools.Int{Name: "tokenCount", Doc: "d"}},
-		Run:     tools.Method((*abilities).inject),
+		Run: tools.Method((*abilities).inject),
 	}},
 }
 
 func (b *bench) withAbilities() {
 	b.t.Helper()
-	err := b.Catalogue.Put(abilityFamily.Mount(func(context.Context) (*abilities, error) { return b.abilities, nil }))
+	err := b.Put(tooltest.Mount(b.t, abilityFamily, b.abilities))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -121,7 +118,7 @@ func (b *bench) withAbilities() {
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
 	ctx := engine.WithSampler(b.t.Context(), b.model)
-	return string(b.Caller.Call(ctx, action, json.RawMessage(args)).Content)
+	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 
 func (b *bench) register(id, more string) {

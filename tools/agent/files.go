@@ -6,78 +6,114 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Folder is where agent files lie in the workspace.
+// Folder of the workspace holds agent files.
 const Folder = ".toolfold/agents"
 
-// fileFields are what a file may have beside a description. The id is the
-// file's name unless it says otherwise.
+// maxFileSize is the most bytes of an agent file.
+const maxFileSize = 256 << 10
+
+// fileFields declares the fields of a file but for the description. Without an
+// agentId the id is the file's name.
 var fileFields = slices.Concat(
 	tools.Fields{agentID, version, role, expertise, orchestration},
 	slices.DeleteFunc(slices.Clone(details), func(f tools.Field) bool { return f.Param().Name == workflow.Name }),
+	// Steps are checked by the engine, which knows names that a declaration
+	// would refuse.
+	tools.Fields{tools.Any{Name: workflow.Name, Doc: workflow.Doc}},
 ).Params()
 
-// steps is how a file may write the workflow: each step is checked by the
-// engine, which knows names that a declaration would refuse.
-var steps = tools.Any{Name: workflow.Name, Doc: workflow.Doc}.Param()
+// definition is the content of a file.
+type definition struct {
+	AgentID       string         `json:"agentId"`
+	Description   string         `json:"description"`
+	DisplayName   string         `json:"displayName"`
+	Capabilities  []string       `json:"capabilities"`
+	Team          string         `json:"team"`
+	Tags          []string       `json:"tags"`
+	SystemPrompt  string         `json:"systemPrompt"`
+	Enabled       bool           `json:"enabled"`
+	Version       string         `json:"version"`
+	Role          string         `json:"role"`
+	Expertise     []string       `json:"expertise"`
+	Orchestration *Orchestration `json:"orchestration"`
+}
+
+// filed is a profile of a file with what is checked at each use: the tools
+// that there are, and the ids of the other files.
+type filed struct {
+	Profile
+	uses   engine.ToolUses
+	places workspace.Document
+}
+
+// parseFile makes a profile of the text of a file.
+func parseFile(file string, text []byte) (filed, *workspace.Broken) {
+	doc, broken := workspace.Parse(file, text)
+	if broken != nil {
+		return filed{}, broken
+	}
+	if faults := engine.CheckDocument(doc, []tools.Param{description.Param()}, fileFields); len(faults) > 0 {
+		return filed{}, faults.Broken(doc)
+	}
+	var steps []engine.Step
+	if raw, given := doc.Value[workflow.Name]; given {
+		var faults engine.Faults
+		if steps, faults = engine.ParseSteps(encode(raw), "/"+workflow.Name); len(faults) > 0 {
+			return filed{}, faults.Broken(doc)
+		}
+	}
+	d := definition{AgentID: workspace.Stem(file), Enabled: true}
+	if err := doc.Decode(&d); err != nil {
+		return filed{}, doc.Broken("", "%v", err)
+	}
+	if !validID(d.AgentID) {
+		return filed{}, doc.Broken("/agentId", "agentId %q %s", tools.Shorten(d.AgentID), idRule)
+	}
+	p := Profile{
+		AgentID: d.AgentID, Description: d.Description, DisplayName: d.DisplayName, Capabilities: d.Capabilities,
+		Team: d.Team, Tags: d.Tags, SystemPrompt: d.SystemPrompt, Workflow: steps, Enabled: d.Enabled,
+		Version: d.Version, Role: d.Role, Expertise: d.Expertise, Orchestration: d.Orchestration,
+		Source: workspace.InFile, File: file,
+	}
+	uses, faults := engine.Check(p.steps(p.Workflow))
+	if len(faults) > 0 {
+		return filed{}, faults.Broken(doc)
+	}
+	return filed{p, uses, doc.Places(append(uses.Pointers(), "/agentId")...)}, nil
+}
 
 // readFiles returns the profiles in files, by id, and the files that cannot
 // be used. The first file of an id counts.
-func (s *Service) readFiles() ([]Profile, []engine.Broken, error) {
-	files, broken, err := engine.ReadFiles(s.Workspace, Folder)
+func (s *Service) readFiles(ctx context.Context) ([]Profile, []workspace.Broken, error) {
+	files, broken, err := s.files.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading agent files: %w", err)
 	}
 	var profiles []Profile
 	from := map[string]string{}
 	for _, f := range files {
-		p, wrong := s.read(f)
-		if wrong == nil && from[p.AgentID] != "" {
-			wrong = new(f.Fault("/agentId", "agentId %q is that of %s", p.AgentID, from[p.AgentID]))
-		}
-		if wrong != nil {
-			broken = append(broken, *wrong)
+		p := f.Value
+		if other := from[p.AgentID]; other != "" {
+			broken = append(broken, *p.places.Broken("/agentId", "agentId %q is that of %s", p.AgentID, other))
 			continue
 		}
-		from[p.AgentID] = f.Path
-		profiles = append(profiles, p)
+		if faults := p.uses.Check(s.Tools); len(faults) > 0 {
+			broken = append(broken, *faults.Broken(p.places))
+			continue
+		}
+		from[p.AgentID] = p.File
+		profiles = append(profiles, p.Profile)
 	}
 	slices.SortFunc(profiles, func(a, b Profile) int { return strings.Compare(a.AgentID, b.AgentID) })
 	return profiles, broken, nil
 }
 
-func (s *Service) read(f engine.File) (Profile, *engine.Broken) {
-	if faults := f.Check([]tools.Param{description.Param()}, append(slices.Clone(fileFields), steps)); len(faults) > 0 {
-		return Profile{}, new(f.Faults(faults))
-	}
-	p := Profile{AgentID: f.Stem(), Enabled: true, Source: f.Path}
-	if raw, given := f.Value[workflow.Name]; given {
-		list, faults := engine.ParseSteps(encode(raw), "/"+workflow.Name)
-		if len(faults) > 0 {
-			return Profile{}, new(f.Faults(faults))
-		}
-		p.Workflow = list
-		delete(f.Value, workflow.Name)
-	}
-	if err := f.Decode(&p); err != nil {
-		return Profile{}, new(f.Fault("", "%v", err))
-	}
-	if !validID(p.AgentID) {
-		return Profile{}, new(f.Fault("/agentId", "agentId %q %s", tools.Shorten(p.AgentID), idRule))
-	}
-	for _, problem := range tooMany(p) {
-		return Profile{}, new(f.Fault(problem.Path, "%s", problem.Text()))
-	}
-	if _, faults := s.compile(p); len(faults) > 0 {
-		return Profile{}, new(f.Faults(faults))
-	}
-	return p, nil
-}
-
-// find returns a profile, registered or in a file.
+// find returns a profile, a registered one before one in a file.
 func (s *Service) find(ctx context.Context, id string) (Profile, error) {
 	p, found, err := s.store.Get(ctx, id)
 	if err != nil {
@@ -86,7 +122,7 @@ func (s *Service) find(ctx context.Context, id string) (Profile, error) {
 	if found {
 		return p, nil
 	}
-	profiles, broken, err := s.readFiles()
+	profiles, broken, err := s.readFiles(ctx)
 	if err != nil {
 		return Profile{}, err
 	}

@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// abilityTokens is how much knowledge a prompt gets at most.
+// abilityTokens bounds the abilities that a prompt gets, in tokens.
 const abilityTokens = 10_000
 
-// maxTask is how much of a prompt abilities are picked by, in characters.
+// maxTask bounds the characters of a prompt by which abilities are picked.
 const maxTask = 5000
 
-// profileFields are what expressions may read of agent.
+// profileFields lists the fields of agent that expressions may read.
 var profileFields = []string{"agentId", "displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags"}
 
 // answerStep is the step of an agent that has none, and answerLines the same
@@ -33,16 +34,12 @@ func promptStep(prompt string) []engine.Step {
 	}}
 }
 
-// compile makes a program of a profile. Faults lie where the profile has
-// them.
-func (s *Service) compile(p Profile) (*engine.Program, engine.Faults) {
-	return s.program(p, p.Workflow)
-}
-
-func (s *Service) program(p Profile, steps []engine.Step) (*engine.Program, engine.Faults) {
-	return engine.Compile(engine.Definition{
+// steps returns the definition that an agent runs. Its faults point to the
+// steps and system prompt of the profile.
+func (p Profile) steps(steps []engine.Step) engine.Definition {
+	return engine.Definition{
 		Steps: steps, StepsAt: "/workflow", System: p.SystemPrompt, SystemAt: "/systemPrompt", AgentFields: profileFields,
-	}, s.Tools)
+	}
 }
 
 // Run runs an agent. What keeps it from starting is an error; a step that
@@ -53,28 +50,45 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	if err != nil {
 		return RunOut{}, err
 	}
+	if p.Source == workspace.InFile && !s.Folder.IsTrusted() {
+		return RunOut{}, tools.Errorf(workspace.Untrusted, "agent %q is the file %s of a workspace that is not trusted", p.AgentID, p.File).
+			WithHint("%s", s.Folder.HowToTrust())
+	}
 	job, err := s.job(p, in)
 	if err != nil {
 		return RunOut{}, err
 	}
+	below := -1
+	if p.Orchestration != nil && p.Orchestration.MaxDelegationDepth != nil {
+		below = *p.Orchestration.MaxDelegationDepth
+	}
 	nested := engine.Nested(ctx)
-	ctx, refused := engine.Enter(ctx, engine.AgentJob, p.AgentID, p.depth())
+	ctx, refused := engine.Enter(ctx, engine.AgentJob, p.AgentID, below)
 	if refused != nil {
 		return RunOut{}, refused
 	}
 	if in.SessionID != "" {
-		if err := s.join(ctx, in.SessionID, p.AgentID, nested); err != nil {
-			return RunOut{}, err
+		role := "collaborator"
+		if nested {
+			role = "delegate"
+		}
+		joins := encode(map[string]string{"sessionId": in.SessionID, "agentId": p.AgentID, "role": role})
+		if answer := s.Runner.Caller.Call(ctx, "session.join", joins); answer.Err != nil {
+			return RunOut{}, answer.Err
 		}
 	}
-	return report(p, in, s.Runner.Run(ctx, job)), nil
-}
-
-func (p Profile) depth() int {
-	if p.Orchestration == nil || p.Orchestration.MaxDelegationDepth == nil {
-		return -1
+	r := s.Runner.Run(ctx, job)
+	out := RunOut{
+		Success: r.Failure == nil, AgentID: p.AgentID, Source: p.Source, SessionID: in.SessionID, Output: r.Outputs,
+		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: coded(r.Failure),
 	}
-	return *p.Orchestration.MaxDelegationDepth
+	if out.StepResults == nil {
+		out.StepResults = []engine.StepResult{}
+	}
+	for i := range out.StepResults {
+		out.StepResults[i].Error = coded(out.StepResults[i].Error)
+	}
+	return out, nil
 }
 
 // job makes a profile ready to run.
@@ -96,7 +110,7 @@ func (s *Service) job(p Profile, in RunIn) (engine.Job, error) {
 			p.SystemPrompt = "{{ agent.description }}"
 		}
 	}
-	program, faults := s.program(p, steps)
+	program, faults := engine.Compile(p.steps(steps), s.Tools)
 	if len(faults) > 0 {
 		return engine.Job{}, tools.Errorf(ValidationError, "agent %q cannot run: %s", p.AgentID, faults[0].Text()).
 			WithHint("%d faults; agent.get shows its workflow; remove it and register it mended", len(faults))
@@ -138,19 +152,6 @@ func (p Profile) seen() map[string]any {
 	}
 }
 
-// join makes the agent a participant of a session, which must be active.
-func (s *Service) join(ctx context.Context, session, agent string, delegated bool) error {
-	role := "collaborator"
-	if delegated {
-		role = "delegate"
-	}
-	answer := s.Runner.Caller.Call(ctx, "session.join", encode(map[string]string{"sessionId": session, "agentId": agent, "role": role}))
-	if answer.Err != nil {
-		return answer.Err
-	}
-	return nil
-}
-
 // inject returns the abilities that fit a prompt. A server without abilities
 // has none that fit.
 func (s *Service) inject(agent string) func(context.Context, string) (string, error) {
@@ -174,21 +175,6 @@ func (s *Service) inject(agent string) func(context.Context, string) (string, er
 		}
 		return found.CombinedContent, nil
 	}
-}
-
-// report makes the result of agent.run of a run.
-func report(p Profile, in RunIn, r engine.Result) RunOut {
-	out := RunOut{
-		Success: r.Failure == nil, AgentID: p.AgentID, SessionID: in.SessionID, Output: r.Outputs,
-		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: coded(r.Failure),
-	}
-	if out.StepResults == nil {
-		out.StepResults = []engine.StepResult{}
-	}
-	for i := range out.StepResults {
-		out.StepResults[i].Error = coded(out.StepResults[i].Error)
-	}
-	return out
 }
 
 // coded gives a failure the code that callers of agents know.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/agent"
 )
@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 	b.register("writer", `,"team":"red","systemPrompt":"You are of team {{ agent.team }}.",
 		"workflow":[{"stepId":"keep","name":"K","type":"tool","config":{"tool":"memory","arguments":{"action":"store","key":"{{ input.key }}","value":{"by":"{{ agent.agentId }}"}}}},
 		{"stepId":"ask","name":"A","type":"prompt","config":{"prompt":"kept {{ steps.keep.key }}"}}]`)
-	b.Expect("agent.run", `{"agentId":"writer","input":{"key":"k"}}`, `{"success":true,"agentId":"writer",`+
+	b.Expect("agent.run", `{"agentId":"writer","input":{"key":"k"}}`, `{"success":true,"agentId":"writer","source":"registered",`+
 		`"output":{"ask":"re: kept k","keep":{"key":"k","message":"stored","namespace":"default","replaced":false,"success":true}},`+
 		`"stepResults":[{"stepId":"keep","success":true,"durationMs":0},{"stepId":"ask","success":true,"durationMs":0}],"totalDurationMs":0}`)
 	if diff := cmp.Diff([]engine.Prompt{{Text: "kept k", System: "You are of team red."}}, b.model.asked); diff != "" {
@@ -72,7 +72,7 @@ func TestRunWithoutAModel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("plain", ``)
-	answer := b.Caller.Call(t.Context(), "agent.run", json.RawMessage(`{"agentId":"plain","input":{"q":"x"}}`))
+	answer := b.Runner.Call(t.Context(), "agent.run", json.RawMessage(`{"agentId":"plain","input":{"q":"x"}}`))
 	var out agent.RunOut
 	if err := json.Unmarshal(answer.Content, &out); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestRunOfWhatBecameInvalid(t *testing.T) {
 	b := newBench(t)
 	b.withAbilities()
 	b.register("user", `,"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"ability.inject"}}]`)
-	if err := b.Catalogue.Remove("ability"); err != nil {
+	if err := b.Remove("ability"); err != nil {
 		t.Fatal(err)
 	}
 	b.Refuse("agent.run", `{"agentId":"user"}`, agent.ValidationError, `agent "user" cannot run: step "a": tool must be one of`, "agent.get shows")
@@ -104,7 +104,7 @@ func TestRunInASession(t *testing.T) {
 	in := `"sessionId":"` + sessionID + `"`
 	b.Refuse("agent.run", `{"agentId":"boss",`+in+`}`, "SESSION_NOT_FOUND", "there is no session", "")
 	b.call("session.create", `{"initiator":"ann","task":"ship"}`)
-	b.Expect("agent.run", `{"agentId":"boss",`+in+`}`, `{"success":true,"agentId":"boss","sessionId":"`+sessionID+`","output":{"a":{"answer":"re: x"}},`+
+	b.Expect("agent.run", `{"agentId":"boss",`+in+`}`, `{"success":true,"agentId":"boss","source":"registered","sessionId":"`+sessionID+`","output":{"a":{"answer":"re: x"}},`+
 		`"stepResults":[{"stepId":"a","success":true,"durationMs":0}],"totalDurationMs":0}`)
 	b.Expect("session.status", `{`+in+`,"include_fields":["participants.agentId","participants.role"]}`,
 		`{"participants":[{"agentId":"ann","role":"initiator"},{"agentId":"boss","role":"collaborator"},{"agentId":"plain","role":"delegate"}]}`)

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -26,15 +28,16 @@ const (
 	StageFailed      = "AGENT_STAGE_FAILED"      // a prompt or an expression of it
 )
 
-// The most that a profile may have.
-const (
-	maxCapabilities = 50
-	maxTags         = 20
-)
+// maxWorkflow is the most bytes of the steps of a registered agent, as JSON.
+const maxWorkflow = maxFileSize
 
-// Options are what the service works with.
+// maxExcerpt bounds the characters of a description that a list shows.
+const maxExcerpt = 160
+
+// Options configures a service.
 type Options struct {
-	Workspace string // whose folder [Folder] has agent files; empty = none
+	// Folder is the workspace whose folder [Folder] has agent files.
+	Folder workspace.Folder
 
 	// Runner runs the agents. Its caller also finds abilities and joins
 	// sessions.
@@ -47,11 +50,15 @@ type Options struct {
 // Service runs the agent actions. It is safe for concurrent use.
 type Service struct {
 	store Store
+	files *workspace.Files[filed]
 	Options
 }
 
-// New returns a service on a store.
-func New(store Store, o Options) *Service { return &Service{store, o} }
+// New returns a service on a store and the files of a workspace.
+func New(store Store, o Options) *Service {
+	files := workspace.NewFiles(o.Folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
+	return &Service{store, files, o}
+}
 
 var idForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,49}$`)
 
@@ -68,42 +75,42 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	p := Profile{
 		AgentID: in.AgentID, Description: in.Description, DisplayName: in.DisplayName, Capabilities: in.Capabilities,
 		Team: in.Team, Tags: in.Tags, SystemPrompt: in.SystemPrompt, Workflow: steps, Enabled: in.Enabled,
-		Source: Registered, CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
+		Source: Registered, CreatedAt: clock.Micros(s.Now)(),
 	}
-	if err := s.check(p); err != nil {
-		return RegisterOut{}, err
+	if !validID(p.AgentID) {
+		return RegisterOut{}, tools.Errorf(InvalidID, "agentId %q %s", tools.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
 	}
-	profiles, _, err := s.readFiles()
+	if _, faults := engine.Compile(p.steps(p.Workflow), s.Tools); len(faults) > 0 {
+		return RegisterOut{}, faults.Problem("agent.register")
+	}
+	added, err := s.store.Add(ctx, p)
 	if err != nil {
-		return RegisterOut{}, err
+		return RegisterOut{}, fmt.Errorf("adding agent: %w", err)
 	}
-	exists := slices.ContainsFunc(profiles, func(other Profile) bool { return other.AgentID == p.AgentID })
-	if !exists {
-		added, err := s.store.Add(ctx, p)
-		if err != nil {
-			return RegisterOut{}, fmt.Errorf("adding agent: %w", err)
-		}
-		exists = !added
-	}
-	if exists {
+	if !added {
 		return RegisterOut{}, tools.Errorf(AlreadyExists, "there is an agent %q", p.AgentID).
 			WithHint("take another agentId, or agent.remove that one first")
 	}
-	return RegisterOut{Registered: true, AgentID: p.AgentID, Message: fmt.Sprintf("agent %q is registered", p.AgentID), CreatedAt: p.CreatedAt}, nil
+	out := RegisterOut{Registered: true, AgentID: p.AgentID, Message: fmt.Sprintf("agent %q is registered", p.AgentID), CreatedAt: p.CreatedAt}
+	file, err := s.fileOf(ctx, p.AgentID)
+	if err != nil {
+		return RegisterOut{}, err
+	}
+	if file != "" {
+		out.Message += ", and goes before the file " + file
+	}
+	return out, nil
 }
 
-// check refuses a profile that could not be kept or run.
-func (s *Service) check(p Profile) error {
-	if !validID(p.AgentID) {
-		return tools.Errorf(InvalidID, "agentId %q %s", tools.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
+// fileOf returns the file that has an agent; empty where none does.
+func (s *Service) fileOf(ctx context.Context, id string) (string, error) {
+	profiles, _, err := s.readFiles(ctx)
+	for _, p := range profiles {
+		if p.AgentID == id {
+			return p.File, nil
+		}
 	}
-	if problems := tooMany(p); len(problems) > 0 {
-		return &tools.Error{Code: tools.InvalidInput, Problems: problems}
-	}
-	if _, faults := s.compile(p); len(faults) > 0 {
-		return faults.Problem("agent.register")
-	}
-	return nil
+	return "", err
 }
 
 // parseSteps reads steps, of which the declaration leaves the shape open.
@@ -111,24 +118,18 @@ func parseSteps(raw []json.RawMessage) ([]engine.Step, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	steps, faults := engine.ParseSteps(encode(raw), "/workflow")
+	text := encode(raw)
+	if len(text) > maxWorkflow {
+		return nil, &tools.Error{
+			Code: tools.InvalidInput, Message: fmt.Sprintf("agent.register: workflow has %d bytes, more than %d", len(text), maxWorkflow),
+			Problems: []tools.Problem{{Path: "/workflow", Kind: tools.ProblemLength, Max: new(float64(maxWorkflow)), Got: len(text)}},
+		}
+	}
+	steps, faults := engine.ParseSteps(text, "/workflow")
 	if len(faults) > 0 {
 		return nil, faults.Problem("agent.register")
 	}
 	return steps, nil
-}
-
-func tooMany(p Profile) []tools.Problem {
-	var list []tools.Problem
-	for _, c := range []struct {
-		name      string
-		got, most int
-	}{{"capabilities", len(p.Capabilities), maxCapabilities}, {"tags", len(p.Tags), maxTags}} {
-		if c.got > c.most {
-			list = append(list, tools.Problem{Path: "/" + c.name, Kind: tools.ProblemLength, Max: new(float64(c.most)), Got: c.got})
-		}
-	}
-	return list
 }
 
 // List lists agents, a page at a time: registered ones and files together.
@@ -137,11 +138,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing agents: %w", err)
 	}
-	files, broken, err := s.readFiles()
+	files, broken, err := s.readFiles(ctx)
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{Agents: []Item{}, Total: page.Total, Broken: broken}
+	out := ListOut{Agents: []Item{}, Total: page.Total}
 	all := page.Profiles
 	for _, p := range files {
 		_, hidden, err := s.store.Get(ctx, p.AgentID)
@@ -150,7 +151,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 		switch {
 		case hidden:
-			out.Broken = append(out.Broken, engine.Broken{File: p.Source, Reason: "an agent of this id is registered and counts; agent.remove it to use the file"})
+			broken = append(broken, workspace.Broken{File: p.File, Reason: "an agent of this id is registered and counts; agent.remove it to use the file"})
 		case in.Team != "" && in.Team != p.Team || in.Enabled != nil && *in.Enabled != p.Enabled:
 		default:
 			out.Total++
@@ -165,16 +166,13 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		out.NextCursor = all[in.Limit-1].AgentID
 	}
 	for _, p := range all {
-		out.Agents = append(out.Agents, p.item())
+		out.Agents = append(out.Agents, Item{
+			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: workspace.Excerpt(p.Description, maxExcerpt),
+			Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities, Trusted: s.Folder.Mark(p.Source),
+		})
 	}
+	out.Broken = workspace.Brief(Folder, broken)
 	return out, nil
-}
-
-func (p Profile) item() Item {
-	return Item{
-		AgentID: p.AgentID, DisplayName: p.DisplayName, Description: p.Description,
-		Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities,
-	}
 }
 
 // Get reads one profile.
@@ -186,7 +184,8 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	out := GetOut{
 		AgentID: p.AgentID, DisplayName: p.DisplayName, Version: p.Version, Description: p.Description, Role: p.Role,
 		Expertise: p.Expertise, Capabilities: p.Capabilities, Team: p.Team, Tags: p.Tags, Enabled: p.Enabled,
-		SystemPrompt: p.SystemPrompt, Workflow: p.Workflow, Orchestration: p.Orchestration, Source: p.Source,
+		SystemPrompt: p.SystemPrompt, Workflow: p.Workflow, Orchestration: p.Orchestration,
+		Source: p.Source, File: p.File, Trusted: s.Folder.Mark(p.Source),
 	}
 	if !p.CreatedAt.IsZero() {
 		out.CreatedAt = &p.CreatedAt
@@ -200,21 +199,25 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	if err != nil {
 		return RemoveOut{}, fmt.Errorf("removing agent: %w", err)
 	}
-	if removed {
-		return RemoveOut{Removed: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is removed", in.AgentID)}, nil
-	}
-	profiles, _, err := s.readFiles()
+	file, err := s.fileOf(ctx, in.AgentID)
 	if err != nil {
 		return RemoveOut{}, err
 	}
-	if slices.ContainsFunc(profiles, func(p Profile) bool { return p.AgentID == in.AgentID }) {
-		return RemoveOut{}, tools.Errorf(RemoveFailed, "agent %q is a file, which is not removed", in.AgentID).
-			WithHint("delete its file in %s", Folder)
+	if removed {
+		out := RemoveOut{Removed: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is removed", in.AgentID)}
+		if file != "" {
+			out.Message += "; from now on its id is that of the file " + file
+		}
+		return out, nil
+	}
+	if file != "" {
+		return RemoveOut{}, tools.Errorf(RemoveFailed, "agent %q is the file %s, which is not removed", in.AgentID, file).
+			WithHint("delete the file")
 	}
 	return RemoveOut{AgentID: in.AgentID, Message: fmt.Sprintf("there is no agent %q", tools.Shorten(in.AgentID))}, nil
 }
 
-// nearby is how many registered agents an error looks at for a near name.
+// nearby bounds the registered agents among which an error looks for a near name.
 const nearby = 1000
 
 func (s *Service) unknown(ctx context.Context, id string, files []Profile) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/agent"
 )
@@ -19,7 +20,7 @@ func TestRegisterKeepsEverything(t *testing.T) {
 		{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}]`)
 	b.Expect("agent.get", `{"agentId":"writer"}`, `{"agentId":"writer","displayName":"W","description":"About writer.","capabilities":["write"],"team":"red","tags":["a","b"],"enabled":false,`+
 		`"systemPrompt":"You are {{ agent.team }}.","workflow":[{"stepId":"a","name":"A","type":"tool","description":"lists","config":{"tool":"memory.list"},"timeoutMs":500,"retry":{"maxAttempts":2,"backoffMs":10}},`+
-		`{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}],"source":"store","createdAt":"2026-07-28T09:00:00Z"}`)
+		`{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}],"source":"registered","createdAt":"2026-07-28T09:00:00Z"}`)
 	b.Expect("agent.list", `{}`, `{"agents":[{"agentId":"writer","displayName":"W","description":"About writer.","team":"red","enabled":false,"capabilities":["write"]}],"total":1,"hasMore":false}`)
 }
 
@@ -27,10 +28,8 @@ func TestRegisterRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("taken", ``)
-	b.file("filed.yaml", "description: d\n")
 	for args, want := range map[string][3]string{
 		`{"agentId":"taken","description":"d"}`:                              {agent.AlreadyExists, `there is an agent "taken"`, "agent.remove"},
-		`{"agentId":"filed","description":"d"}`:                              {agent.AlreadyExists, `there is an agent "filed"`, "agent.remove"},
 		`{"agentId":"7up","description":"d"}`:                                {agent.InvalidID, `agentId "7up" must be a letter`, "such as"},
 		`{"agentId":"a/b","description":"d"}`:                                {agent.InvalidID, `agentId "a/b"`, "such as"},
 		`{"agentId":"a","description":"d","systemPrompt":"{{ x"}`:            {tools.InvalidInput, "systemPrompt must be a text with valid placeholders: {{ without }}", ""},
@@ -41,12 +40,14 @@ func TestRegisterRefuses(t *testing.T) {
 		`{"agentId":"a","description":"d","workflow":[{"name":"S","type":"prompt","config":{"prompt":"x"}}]}`:                              {tools.InvalidInput, `0/stepId is missing`, ""},
 		`{"agentId":"a","description":"d","workflow":["x"]}`:                                                                               {tools.InvalidInput, `workflow/0 must be object, got string`, ""},
 		`{"agentId":"a","description":"d","workflow":[{"stepId":"s","type":"prompt","config":{"prompt":"x"},"retry":{"maxAttempts":99}}]}`: {tools.InvalidInput, `step "s": maxAttempts must be 1 to 10, got 99`, ""},
-		fmt.Sprintf(`{"agentId":"a","description":"d","tags":[%s"x"]}`, strings.Repeat(`"x",`, 20)):                                        {tools.InvalidInput, "tags must be at most 20 long, got 21", ""},
-		fmt.Sprintf(`{"agentId":"a","description":"d","capabilities":[%s"x"]}`, strings.Repeat(`"x",`, 50)):                                {tools.InvalidInput, "capabilities must be at most 50 long, got 51", ""},
+		fmt.Sprintf(`{"agentId":"a","description":"d","workflow":[{"stepId":"s","name":"S","type":"tool","config":{"tool":"memory.store","arguments":{"value":%q}}}]}`, strings.Repeat("x", 256<<10)): {
+			tools.InvalidInput, "agent.register: workflow has 262", ""},
+		fmt.Sprintf(`{"agentId":"a","description":"d","tags":[%s"x"]}`, strings.Repeat(`"x",`, 20)):         {tools.InvalidInput, "tags must be at most 20 long, got 21", ""},
+		fmt.Sprintf(`{"agentId":"a","description":"d","capabilities":[%s"x"]}`, strings.Repeat(`"x",`, 50)): {tools.InvalidInput, "capabilities must be at most 50 long, got 51", ""},
 	} {
 		b.Refuse("agent.register", args, want[0], want[1], want[2])
 	}
-	b.Expect("agent.list", `{"include_fields":["total"]}`, `{"total":2}`)
+	b.Expect("agent.list", `{"include_fields":["total"]}`, `{"total":1}`)
 }
 
 func TestListFiltersAndPages(t *testing.T) {
@@ -93,12 +94,12 @@ workflow:
     config: {prompt: "{{ input.q }}"}
 `)
 	b.Expect("agent.get", `{"agentId":"full"}`, `{"agentId":"full","displayName":"Full","version":"2","description":"All of it","role":"tester","expertise":["go"],"capabilities":["x"],"team":"red","tags":["t"],"enabled":true,`+
-		`"systemPrompt":"You are {{ agent.role }}, {{ agent.expertise[0] }}.","workflow":[{"stepId":"ask","type":"prompt","config":{"prompt":"{{ input.q }}"}}],"orchestration":{"maxDelegationDepth":0},"source":".toolfold/agents/full.yaml"}`)
+		`"systemPrompt":"You are {{ agent.role }}, {{ agent.expertise[0] }}.","workflow":[{"stepId":"ask","type":"prompt","config":{"prompt":"{{ input.q }}"}}],"orchestration":{"maxDelegationDepth":0},"source":"file","file":".toolfold/agents/full.yaml"}`)
 	b.Expect("agent.run", `{"agentId":"full","input":{"q":"why"},"include_fields":["output"]}`, `{"output":{"ask":"re: why"}}`)
 	if got := b.model.asked[0].System; got != "You are tester, go." {
 		t.Errorf("the system prompt is %q", got)
 	}
-	b.Refuse("agent.remove", `{"agentId":"full"}`, agent.RemoveFailed, `agent "full" is a file`, "delete its file in .toolfold/agents")
+	b.Refuse("agent.remove", `{"agentId":"full"}`, agent.RemoveFailed, `agent "full" is the file .toolfold/agents/full.yaml`, "delete the file")
 }
 
 // Broken files are told with line and reason, and hide nothing.
@@ -172,5 +173,57 @@ func TestDocumentedFile(t *testing.T) {
 		`{"success":true,"output":{"review":"re: Rules: []\n\nText: Hi."}}`)
 	if got := b.model.asked[0].System; got != "You are the editor of team docs." {
 		t.Errorf("the system prompt is %q", got)
+	}
+}
+
+// A registered agent goes before a file of its id, and every answer says
+// which of the two it is about.
+func TestRegisteredGoesBeforeFile(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("both.yaml", "description: filed\nworkflow: [{stepId: a, type: prompt, config: {prompt: filed}}]\n")
+	const run = `{"agentId":"both","input":{"q":"x"},"include_fields":["source","output"]}`
+	b.Expect("agent.run", run, `{"source":"file","output":{"a":"re: filed"}}`)
+	b.Expect("agent.register", `{"agentId":"both","description":"d","include_fields":["message"]}`,
+		`{"message":"agent \"both\" is registered, and goes before the file .toolfold/agents/both.yaml"}`)
+	b.Expect("agent.run", run, `{"source":"registered","output":{"answer":"re: x"}}`)
+	b.Expect("agent.get", `{"agentId":"both","include_fields":["source","description"]}`, `{"description":"d","source":"registered"}`)
+	b.Expect("agent.remove", `{"agentId":"both"}`,
+		`{"removed":true,"agentId":"both","message":"agent \"both\" is removed; from now on its id is that of the file .toolfold/agents/both.yaml"}`)
+	b.Expect("agent.run", run, `{"source":"file","output":{"a":"re: filed"}}`)
+}
+
+// Files of a workspace that the user does not trust are shown and do not run;
+// registered agents run.
+func TestUntrustedWorkspace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.untrusted = true
+	b.register("mine", ``)
+	b.file("theirs.yaml", "description: d\nworkflow: [{stepId: a, type: tool, config: {tool: memory.stats}}]\n")
+	b.Expect("agent.list", `{}`, `{"agents":[{"agentId":"mine","description":"About mine.","enabled":true},`+
+		`{"agentId":"theirs","description":"d","enabled":true,"trusted":false}],"total":2,"hasMore":false}`)
+	b.Expect("agent.get", `{"agentId":"theirs","include_fields":["file","trusted"]}`, `{"file":".toolfold/agents/theirs.yaml","trusted":false}`)
+	b.Refuse("agent.run", `{"agentId":"theirs"}`, workspace.Untrusted,
+		`agent "theirs" is the file .toolfold/agents/theirs.yaml of a workspace that is not trusted`, "toolfold trust "+b.workspace)
+	b.Expect("agent.run", `{"agentId":"mine","input":{"q":"x"},"include_fields":["success"]}`, `{"success":true}`)
+	b.register("boss", `,"workflow":[{"stepId":"a","name":"A","type":"delegate","config":{"agentId":"theirs"}}]`)
+	b.Expect("agent.run", `{"agentId":"boss","include_fields":["success","error.code","error.hint"]}`,
+		`{"success":false,"error":{"code":"AGENT_DEPENDENCY_FAILED","hint":"the user has not trusted this workspace; they can look at its .toolfold folder and type: toolfold trust `+b.workspace+`"}}`)
+	b.untrusted = false
+	b.Expect("agent.run", `{"agentId":"theirs","include_fields":["success"]}`, `{"success":true}`)
+}
+
+// Lists are brief: the beginning of descriptions, and the first broken files.
+func TestListIsBrief(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("agent.register", `{"agentId":"long","description":"`+strings.Repeat("ü", 1000)+`"}`)
+	for i := range 30 {
+		b.file(fmt.Sprintf("bad%02d.yaml", i), "x: 1\n")
+	}
+	answer := b.call("agent.list", `{}`)
+	if !strings.Contains(answer, strings.Repeat("ü", 160)+`…"`) || !strings.Contains(answer, `{"file":".toolfold/agents","reason":"10 more files cannot be used"}`) {
+		t.Error(answer)
 	}
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
-// Registered is the source of a profile that lies in the store.
-const Registered = "store"
+// Registered is the source of a profile in the store.
+const Registered = workspace.Registered
 
-// Profile is an agent as it is kept. Fields after Enabled only files have.
+// Profile is an agent. Only files have the fields after Enabled. Its JSON
+// names are those of rows in a store, not of any argument or result: the two
+// may differ.
 type Profile struct {
 	AgentID      string        `json:"agentId"`
 	Description  string        `json:"description"`
@@ -27,13 +30,14 @@ type Profile struct {
 	Expertise     []string       `json:"expertise,omitempty"`
 	Orchestration *Orchestration `json:"orchestration,omitempty"`
 
-	Source    string    `json:"-"` // [Registered], or the path of its file
+	Source    string    `json:"-"` // [Registered] or [workspace.InFile]
+	File      string    `json:"-"` // its path in the workspace; empty for a registered one
 	CreatedAt time.Time `json:"-"` // whole microseconds; zero for a file
 }
 
-// Orchestration is how an agent works with others.
+// Orchestration bounds how an agent works with others.
 type Orchestration struct {
-	MaxDelegationDepth *int `json:"maxDelegationDepth,omitempty"` // nil = as deep as any
+	MaxDelegationDepth *int `json:"maxDelegationDepth,omitempty" doc:"How deep its delegations may go."` // nil = as deep as any
 }
 
 // Store keeps registered profiles. Methods are safe for concurrent use, also
@@ -46,7 +50,7 @@ type Store interface {
 	// Get returns a profile; found is false where there is none.
 	Get(ctx context.Context, id string) (p Profile, found bool, err error)
 
-	// Remove removes a profile, and tells whether there was one.
+	// Remove removes a profile, and reports whether there was one.
 	Remove(ctx context.Context, id string) (removed bool, err error)
 
 	// List returns profiles in the order of the bytes of their ids.

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // RegisterIn are the arguments of agent.register.
@@ -22,37 +24,37 @@ type RegisterIn struct {
 
 // RegisterOut is the result of agent.register.
 type RegisterOut struct {
-	Registered bool      `json:"registered"`
-	AgentID    string    `json:"agentId"`
-	Message    string    `json:"message"`
-	CreatedAt  time.Time `json:"createdAt"`
+	Registered bool      `json:"registered" doc:"Always true; failures are errors."`
+	AgentID    string    `json:"agentId" doc:"Agent ID."`
+	Message    string    `json:"message" doc:"Outcome in words."`
+	CreatedAt  time.Time `json:"createdAt" doc:"When it was registered."`
 }
 
 // ListIn are the arguments of agent.list.
 type ListIn struct {
 	Team    string `json:"team"`
 	Enabled *bool  `json:"enabled"`
-	Limit   int    `json:"limit"`
-	Cursor  string `json:"cursor"`
+	tools.Page
 }
 
 // ListOut is the result of agent.list.
 type ListOut struct {
-	Agents     []Item          `json:"agents"`
-	Total      int             `json:"total"`
-	HasMore    bool            `json:"hasMore"`
-	NextCursor string          `json:"nextCursor,omitempty"`
-	Broken     []engine.Broken `json:"broken,omitempty"`
+	Agents []Item `json:"agents" doc:"By ID."`
+	Total  int    `json:"total" doc:"Agents that match, on all pages."`
+	tools.Paged
+	Broken []workspace.Broken `json:"broken,omitempty" doc:"Agent files that cannot be used."`
 }
 
-// Item is an agent as agent.list shows it.
+// Item is an agent as agent.list shows it, with the beginning of its
+// description.
 type Item struct {
-	AgentID      string   `json:"agentId"`
-	DisplayName  string   `json:"displayName,omitempty"`
-	Description  string   `json:"description"`
-	Team         string   `json:"team,omitempty"`
-	Enabled      bool     `json:"enabled"`
-	Capabilities []string `json:"capabilities,omitempty"`
+	AgentID      string   `json:"agentId" doc:"Agent ID."`
+	DisplayName  string   `json:"displayName,omitempty" doc:"Name for people."`
+	Description  string   `json:"description" doc:"What it is for."`
+	Team         string   `json:"team,omitempty" doc:"Team."`
+	Enabled      bool     `json:"enabled" doc:"Whether runs are allowed."`
+	Capabilities []string `json:"capabilities,omitempty" doc:"Skills."`
+	Trusted      *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
 }
 
 // RunIn are the arguments of agent.run.
@@ -64,13 +66,14 @@ type RunIn struct {
 
 // RunOut is the result of agent.run.
 type RunOut struct {
-	Success         bool                `json:"success"`
-	AgentID         string              `json:"agentId"`
-	SessionID       string              `json:"sessionId,omitempty"`
-	Output          map[string]any      `json:"output"`
-	StepResults     []engine.StepResult `json:"stepResults"`
-	TotalDurationMs int64               `json:"totalDurationMs"`
-	Error           *engine.Failure     `json:"error,omitempty"`
+	Success         bool                `json:"success" doc:"Whether every step succeeded."`
+	AgentID         string              `json:"agentId" doc:"Agent ID."`
+	Source          string              `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	SessionID       string              `json:"sessionId,omitempty" doc:"Active session to join." format:"uuid"`
+	Output          map[string]any      `json:"output" doc:"Outputs of the steps that succeeded, by stepId."`
+	StepResults     []engine.StepResult `json:"stepResults" doc:"Steps that ran."`
+	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
+	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
 }
 
 // GetIn are the arguments of agent.get.
@@ -80,21 +83,23 @@ type GetIn struct {
 
 // GetOut is the result of agent.get.
 type GetOut struct {
-	AgentID       string         `json:"agentId"`
-	DisplayName   string         `json:"displayName,omitempty"`
-	Version       string         `json:"version,omitempty"`
-	Description   string         `json:"description"`
-	Role          string         `json:"role,omitempty"`
-	Expertise     []string       `json:"expertise,omitempty"`
-	Capabilities  []string       `json:"capabilities,omitempty"`
-	Team          string         `json:"team,omitempty"`
-	Tags          []string       `json:"tags,omitempty"`
-	Enabled       bool           `json:"enabled"`
-	SystemPrompt  string         `json:"systemPrompt,omitempty"`
-	Workflow      []engine.Step  `json:"workflow,omitempty"`
-	Orchestration *Orchestration `json:"orchestration,omitempty"`
-	Source        string         `json:"source"`
-	CreatedAt     *time.Time     `json:"createdAt,omitempty"`
+	AgentID       string         `json:"agentId" doc:"Agent ID."`
+	DisplayName   string         `json:"displayName,omitempty" doc:"Name for people."`
+	Version       string         `json:"version,omitempty" doc:"Version of the file."`
+	Description   string         `json:"description" doc:"What it is for."`
+	Role          string         `json:"role,omitempty" doc:"Agent's role."`
+	Expertise     []string       `json:"expertise,omitempty" doc:"Areas of knowledge."`
+	Capabilities  []string       `json:"capabilities,omitempty" doc:"Skills."`
+	Team          string         `json:"team,omitempty" doc:"Team."`
+	Tags          []string       `json:"tags,omitempty" doc:"Labels."`
+	Enabled       bool           `json:"enabled" doc:"Whether runs are allowed."`
+	SystemPrompt  string         `json:"systemPrompt,omitempty" doc:"May have {{ input.x }}."`
+	Workflow      []engine.Step  `json:"workflow,omitempty" doc:"Steps."`
+	Orchestration *Orchestration `json:"orchestration,omitempty" doc:"Delegation settings."`
+	Source        string         `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	File          string         `json:"file,omitempty" doc:"Path in the workspace."`
+	Trusted       *bool          `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
+	CreatedAt     *time.Time     `json:"createdAt,omitempty" doc:"When it was registered."`
 }
 
 // RemoveIn are the arguments of agent.remove.
@@ -104,7 +109,7 @@ type RemoveIn struct {
 
 // RemoveOut is the result of agent.remove.
 type RemoveOut struct {
-	Removed bool   `json:"removed"`
-	AgentID string `json:"agentId"`
-	Message string `json:"message"`
+	Removed bool   `json:"removed" doc:"Whether one was removed."`
+	AgentID string `json:"agentId" doc:"Agent ID."`
+	Message string `json:"message" doc:"Outcome in words."`
 }

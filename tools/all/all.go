@@ -3,15 +3,18 @@ package all
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
 	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/discovery"
 	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/queue"
@@ -20,18 +23,8 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// Stores is where families keep what they must not lose.
-type Stores interface {
-	Memory() memory.Store
-	Session() session.Store
-	Task() task.Store
-	Queue() queue.Store
-	Agent() agent.Store
-	Ability() ability.Store
-}
-
 // Caller runs actions by name, and knows which there are. A
-// *consolidate.Caller is one.
+// *call.Runner implements it.
 type Caller interface {
 	tools.Caller
 	tools.Names
@@ -39,11 +32,20 @@ type Caller interface {
 
 // Host is what families run on.
 type Host struct {
-	// Open opens the stores, or returns the ones that are open. It is called
-	// by the first call of each family that keeps something.
-	Open func(context.Context) (Stores, error)
+	// Open opens the store, or returns the one that is open. It is called by
+	// the first call of each family that keeps something. What it returns has
+	// a method for each such family, as a *storage.DB does.
+	Open func(context.Context) (any, error)
 
-	Files     config.Files
+	// WorkspaceName names the workspace that submitted tasks belong to.
+	WorkspaceName string
+
+	Files config.Files
+
+	// Trusted reports whether the user trusts the workspace of Files: agents,
+	// abilities and workflows in files of it run only then. Nil is true.
+	Trusted func() bool
+
 	Caller    Caller
 	Discovery *lazy.Discovery
 	Log       *slog.Logger // of steps that break down
@@ -53,25 +55,47 @@ type Host struct {
 
 // Mount returns every family, bound to the host, in the order of listings. It
 // opens nothing.
-func Mount(h Host) []*tools.Spec {
+func Mount(h Host) ([]*tools.Family, error) {
 	runner := h.runner()
-	return []*tools.Spec{
-		memory.Family.Mount(stored(h, func(s Stores) *memory.Service { return memory.New(s.Memory(), h.Now) })),
-		session.Family.Mount(stored(h, func(s Stores) *session.Service { return session.New(s.Session(), h.Now, h.NewID) })),
-		task.Family.Mount(stored(h, func(s Stores) *task.Service {
-			return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID})
-		})),
-		queue.Family.Mount(stored(h, func(s Stores) *queue.Service { return queue.New(s.Queue(), h.Now, h.NewID) })),
-		agent.Family.Mount(stored(h, func(s Stores) *agent.Service {
-			return agent.New(s.Agent(), agent.Options{Workspace: h.Files.Workspace, Runner: runner, Tools: h.Caller, Now: h.Now})
-		})),
-		ability.Family.Mount(stored(h, func(s Stores) *ability.Service { return ability.New(s.Ability(), h.Files.Workspace) })),
-		workflow.Family.Mount(func(context.Context) (*workflow.Service, error) {
-			return workflow.New(h.Files.Workspace, runner, h.Caller), nil
-		}),
-		config.Family.Mount(func(context.Context) (*config.Service, error) { return config.New(h.Files), nil }),
-		discovery.Family.Mount(func(context.Context) (*discovery.Service, error) { return discovery.New(h.Discovery), nil }),
+	var m mounting
+	mount(&m, memory.Family, stored(h, func(s interface{ Memory() memory.Store }) *memory.Service { return memory.New(s.Memory(), h.Now) }))
+	mount(&m, session.Family, stored(h, func(s interface{ Session() session.Store }) *session.Service {
+		return session.New(s.Session(), h.Now, h.NewID)
+	}))
+	mount(&m, task.Family, stored(h, func(s interface{ Task() task.Store }) *task.Service {
+		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID, Workspace: h.WorkspaceName})
+	}))
+	mount(&m, queue.Family, stored(h, func(s interface{ Queue() queue.Store }) *queue.Service { return queue.New(s.Queue(), h.Now, h.NewID) }))
+	mount(&m, agent.Family, stored(h, func(s interface{ Agent() agent.Store }) *agent.Service {
+		return agent.New(s.Agent(), agent.Options{Folder: h.folder(), Runner: runner, Tools: h.Caller, Now: h.Now})
+	}))
+	mount(&m, ability.Family, stored(h, func(s interface{ Ability() ability.Store }) *ability.Service {
+		return ability.New(s.Ability(), h.folder())
+	}))
+	mount(&m, workflow.Family, opened(workflow.New(h.folder(), runner, h.Caller)))
+	mount(&m, design.Family, stored(h, func(s interface{ Design() design.Store }) *design.Service {
+		return design.New(s.Design(), h.Files.Workspace, h.Now)
+	}))
+	mount(&m, config.Family, opened(config.New(h.Files)))
+	return append(m.families, discovery.Mount(h.Discovery)), m.err
+}
+
+// mounting gathers mounted families, and the first error.
+type mounting struct {
+	families []*tools.Family
+	err      error
+}
+
+func mount[S any](m *mounting, f tools.Family, open func(context.Context) (S, error)) {
+	mounted, err := tools.Mount(f, open)
+	if err != nil && m.err == nil {
+		m.err = err
 	}
+	m.families = append(m.families, mounted)
+}
+
+func (h Host) folder() workspace.Folder {
+	return workspace.Folder{Dir: h.Files.Workspace, Trusted: h.Trusted}
 }
 
 // runner runs the steps of agents and workflows, by the settings of the
@@ -89,19 +113,33 @@ func (h Host) runner() *engine.Runner {
 	}
 }
 
-// stored opens the service of a family that keeps something.
-func stored[S any](h Host, build func(Stores) S) tools.Opener[S] {
+// stored opens the service of a family that keeps something. K has the method
+// of the store that returns where the family keeps it.
+func stored[K, S any](h Host, build func(K) S) func(context.Context) (S, error) {
 	return func(ctx context.Context) (service S, err error) {
-		stores, err := h.Open(ctx)
+		store, err := h.Open(ctx)
 		if err != nil {
 			return service, err
 		}
-		return build(stores), nil
+		keeper, ok := store.(K)
+		if !ok {
+			return service, fmt.Errorf("%T keeps nothing for %T", store, service)
+		}
+		return build(keeper), nil
 	}
 }
 
-// Specs returns the declarations of all families, in the order of listings.
+// opened is the service of a family that keeps nothing.
+func opened[S any](service S) func(context.Context) (S, error) {
+	return func(context.Context) (S, error) { return service, nil }
+}
+
+// Families returns the declarations of all families, in the order of listings.
 // Their actions cannot be run.
-func Specs() []*tools.Spec {
-	return Mount(Host{})
+func Families() []*tools.Family {
+	families, err := Mount(Host{})
+	if err != nil {
+		panic(err) // a family is mounted on another's service
+	}
+	return families
 }

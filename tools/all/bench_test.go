@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/serve"
-	"github.com/toolfold/toolfold/storage"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
@@ -37,16 +37,19 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 	var ids atomic.Int64
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	b := &bench{surface.New(o)}
-	err := b.Catalogue.Put(all.Mount(all.Host{
-		Open:      func(ctx context.Context) (all.Stores, error) { return store.Open(ctx) },
+	families, err := all.Mount(all.Host{
+		Open:      func(ctx context.Context) (any, error) { return store.Open(ctx) },
 		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: workspace(t)},
-		Caller:    b.Caller,
+		Caller:    b.Runner,
 		Discovery: b.Discovery,
 		Log:       o.Log,
 		Now:       func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) },
 		NewID:     func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids.Add(1)) },
-	})...)
+	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put(families...); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -65,11 +68,11 @@ func workspace(t testing.TB) string {
 // entries are all ways to call all actions: consolidated, legacy, full name.
 func (b *bench) entries() []*tools.Entry {
 	var list []*tools.Entry
-	for _, s := range b.Catalogue.Specs() {
+	for _, s := range b.Families() {
 		for _, a := range s.Actions {
-			list = append(list, tools.Consolidated(a), tools.Named(a, a.FullName()))
+			list = append(list, tools.Select(a), tools.NewEntry(a, a.FullName()))
 			for _, old := range a.Legacy {
-				list = append(list, tools.Legacy(a, old))
+				list = append(list, tools.Spell(a, old))
 			}
 		}
 	}
@@ -78,7 +81,7 @@ func (b *bench) entries() []*tools.Entry {
 
 // call answers within the process.
 func (b *bench) call(e *tools.Entry, args json.RawMessage) tools.Answer {
-	return b.Caller.Call(context.Background(), e.Tool, args)
+	return b.Runner.Call(context.Background(), e.Tool, args)
 }
 
 // served is a workbench behind HTTP in one tool mode.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -20,7 +21,7 @@ func TestDescribeIsShort(t *testing.T) {
 	for _, mode := range surface.Modes() {
 		b := benchOf(t, surface.Options{Mode: mode})
 		var costs []int
-		for _, s := range b.Catalogue.Specs() {
+		for _, s := range b.Families() {
 			for _, a := range s.Actions {
 				cost := describeCost(t, b, a.FullName())
 				t.Logf("%s %s: %d tokens", mode, a.FullName(), cost)
@@ -42,7 +43,7 @@ func TestDescribeIsShort(t *testing.T) {
 
 func describeCost(t *testing.T, b *bench, name string) int {
 	t.Helper()
-	doc, err := b.Discovery.Describe(name, true)
+	doc, err := b.Discovery.View(t.Context()).Describe(name, lazy.Account{Examples: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func describeCost(t *testing.T, b *bench, name string) int {
 
 func TestListOfToolsIsShort(t *testing.T) {
 	t.Parallel()
-	answer := newBench(t).Caller.Call(t.Context(), "tools.list", nil)
+	answer := newBench(t).Runner.Call(t.Context(), "tools.list", nil)
 	cost, err := tokens.Count(string(answer.Content))
 	if err != nil || answer.IsError() {
 		t.Fatal(err, answer.Err)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold/call"
+
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
@@ -15,7 +17,7 @@ import (
 // the consolidated one, each really served, and succeeds: examples are true.
 func TestSurfacesAreEquivalent(t *testing.T) {
 	t.Parallel()
-	for _, spec := range newBench(t).Catalogue.Specs() {
+	for _, spec := range newBench(t).Families() {
 		for i, a := range spec.Actions {
 			if len(a.Legacy) == 0 {
 				continue
@@ -40,19 +42,19 @@ func TestSurfacesAreEquivalent(t *testing.T) {
 // that the family declares before it, or, where one of these ends what the
 // example needs, only those that add something.
 type world struct {
-	before []*tools.ActionSpec
-	action *tools.ActionSpec
+	before []*tools.Action
+	action *tools.Action
 }
 
-func worldOf(t *testing.T, spec *tools.Spec, i int) world {
+func worldOf(t *testing.T, spec *tools.Family, i int) world {
 	t.Helper()
-	var adds []*tools.ActionSpec
+	var adds []*tools.Action
 	for _, a := range spec.Actions[:i] {
 		if a.Effect == tools.Adds {
 			adds = append(adds, a)
 		}
 	}
-	for _, before := range [][]*tools.ActionSpec{spec.Actions[:i], adds} {
+	for _, before := range [][]*tools.Action{spec.Actions[:i], adds} {
 		w := world{before, spec.Actions[i]}
 		if result := w.run(t, surface.Consolidated); !result.IsError {
 			return w
@@ -69,9 +71,9 @@ func (w world) run(t *testing.T, mode surface.Mode) toolResult {
 	s := serveBench(t, w.mode(mode))
 	var last toolResult
 	for _, a := range append(w.before[:len(w.before):len(w.before)], w.action) {
-		e := tools.Consolidated(a)
+		e := tools.Select(a)
 		if mode == surface.Legacy && len(a.Legacy) > 0 {
-			e = tools.Legacy(a, a.Legacy[0])
+			e = tools.Spell(a, a.Legacy[0])
 		}
 		last = s.callTool(t, e.Tool, e.Example())
 		if len(last.Content) != 1 || !cmp.Equal(decode(t, []byte(last.Content[0].Text)), decode(t, last.StructuredContent)) {
@@ -94,9 +96,9 @@ func (w world) mode(m surface.Mode) surface.Mode {
 func TestMigrationRoundTrip(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	rewriter := migration.NewRewriter(b.Catalogue.Specs())
+	rewriter := migration.NewRewriter(b.Families())
 	for _, e := range b.entries() {
-		want := tools.Consolidated(e.Action)
+		want := tools.Select(e.Action)
 		got, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: e.Example()})
 		if err != nil {
 			t.Errorf("%s: %v", e.Title(), err)
@@ -112,7 +114,7 @@ func TestMigrationRoundTrip(t *testing.T) {
 // can be kept alone.
 func TestProjection(t *testing.T) {
 	t.Parallel()
-	for _, spec := range newBench(t).Catalogue.Specs() {
+	for _, spec := range newBench(t).Families() {
 		for i, a := range spec.Actions {
 			if a.Forwards() {
 				continue // the result is another action's
@@ -121,8 +123,8 @@ func TestProjection(t *testing.T) {
 				t.Parallel()
 				whole := worldOf(t, spec, i).run(t, surface.Consolidated).StructuredContent
 				checkDeclared(t, a, whole)
-				for _, path := range tools.FieldPaths(a.Returns) {
-					kept := paths("", decode(t, tools.Project(whole, []string{path})))
+				for _, path := range tools.FieldPaths(a.Results()) {
+					kept := paths("", decode(t, call.Project(whole, []string{path})))
 					for _, got := range kept {
 						if !isPrefix(got, path) && !isPrefix(path, got) {
 							t.Errorf("keeping %s kept %s", path, got)
@@ -134,11 +136,11 @@ func TestProjection(t *testing.T) {
 	}
 }
 
-func checkDeclared(t *testing.T, a *tools.ActionSpec, whole json.RawMessage) {
+func checkDeclared(t *testing.T, a *tools.Action, whole json.RawMessage) {
 	t.Helper()
-	declared := tools.FieldPaths(a.Returns)
+	declared := tools.FieldPaths(a.Results())
 	for _, path := range paths("", decode(t, whole)) {
-		if !tools.Declares(a.Returns, path) {
+		if !tools.Declares(a.Results(), path) {
 			t.Errorf("the result has %s, which is not among the declared fields %v", path, declared)
 		}
 	}

@@ -1,6 +1,7 @@
 package all_test
 
 import (
+	"context"
 	_ "embed"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func TestFindLeadsToTheAction(t *testing.T) {
 	b := newBench(t)
 	queries := readQueries(t)
 	known := map[string]bool{}
-	for _, s := range b.Catalogue.Specs() {
+	for _, s := range b.Families() {
 		for _, a := range s.Actions {
 			known[a.FullName()] = true
 		}
@@ -88,7 +89,7 @@ func (b *bench) place(q labelled) int {
 
 func (b *bench) names(query string, limit int) []string {
 	var list []string
-	for _, f := range b.Discovery.Find(query, limit) {
+	for _, f := range b.Discovery.View(context.Background()).Find(query, limit) {
 		list = append(list, f.Name)
 	}
 	return list
@@ -99,7 +100,7 @@ func TestFindTakesAnything(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, query := range []string{"", " ", "\x00\x01\u0007", "???", "the of and", strings.Repeat("weather of a city ", 600), "日本語のメモ", "\u202e"} {
-		answer := b.Caller.Call(t.Context(), "tools.find", []byte(`{"query":`+quoted(query)+`}`))
+		answer := b.Runner.Call(t.Context(), "tools.find", []byte(`{"query":`+quoted(query)+`}`))
 		if answer.IsError() {
 			t.Errorf("%.30q: %s", query, answer.Content)
 		}

@@ -16,7 +16,7 @@ func FuzzCall(f *testing.F) {
 		f.Add("memory", []byte(args))
 	}
 	f.Fuzz(func(t *testing.T, name string, args []byte) {
-		answer := b.Caller.Call(t.Context(), name, args)
+		answer := b.Runner.Call(t.Context(), name, args)
 		var content map[string]json.RawMessage
 		if err := json.Unmarshal(answer.Content, &content); err != nil {
 			t.Fatalf("%s %s answered %s: %v", name, args, answer.Content, err)

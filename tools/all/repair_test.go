@@ -73,7 +73,7 @@ func breakages(e *tools.Entry) []breakage {
 		change(everything)
 		list = append(list, breakage{how, args})
 	}
-	for _, p := range e.Required() {
+	for _, p := range e.Required {
 		add("without "+p.Name, func(args map[string]any) { delete(args, p.Name) })
 	}
 	for _, p := range e.Params() {
@@ -81,7 +81,7 @@ func breakages(e *tools.Entry) []breakage {
 			add(fmt.Sprintf("%s = %.20v", p.Name, wrong), func(args map[string]any) { args[p.Name] = wrong })
 		}
 	}
-	if e.Old == nil {
+	if !e.Legacy {
 		for name, value := range example(e) {
 			if name != tools.ActionParam {
 				add("misspelt "+name, func(args map[string]any) { delete(args, name); args[name+"x"] = value })

@@ -1,9 +1,9 @@
 // Package config declares the config tool: toolfold's own settings by dotted
 // path, in a file of the user and one of the workspace.
 //
-// [Settings] declares what can be set. [Files] reads the files for the tool
-// and for the command line alike. The tool writes settings; a running server
-// goes by those it started with.
+// [Settings] declares what can be set and by whom. [Files] reads the files for
+// the tool and for the command line alike, [Options] are the settings that
+// apply. The tool writes settings; a running server keeps those it started with.
 package config
 
 import (
@@ -13,41 +13,25 @@ import (
 )
 
 var (
-	path    = tools.String{Name: "path", Doc: "Dotted path of a setting; numbers index lists.", MinLen: 1, Unclear: true}
-	value   = tools.Any{Name: "value", Doc: "JSON or plain text."}
-	scope   = tools.String{Name: "scope", Doc: "The user's file, the workspace's, or what applies.", Enum: []string{Global, Local, Merged}}
-	config  = tools.Object{Name: "config", Doc: "The settings."}
-	found   = tools.Bool{Name: "found", Doc: "Whether the scope has a value there."}
-	success = tools.Bool{Name: "success", Doc: "True: a set that fails is an error."}
-	current = tools.Any{Name: "value", Doc: "The value, if found."}
-	before  = tools.Any{Name: "oldValue", Doc: "The value the scope had, if any."}
-	after   = tools.Any{Name: "newValue", Doc: "The value it has now."}
-	unknown = tools.List{Name: "unknown", Doc: "Keys in the files that no setting has; they do nothing.", Of: tools.Object{
-		Required: tools.Fields{
-			tools.String{Name: "scope", Doc: "File that has the key."},
-			tools.String{Name: "path", Doc: "Dotted path of the key."},
-		},
-		Optional: tools.Fields{
-			tools.String{Name: "suggest", Doc: "Setting that may be meant."},
-			tools.String{Name: "reason", Doc: "Why a setting does nothing there."},
-		},
-	}}
+	path  = tools.String{Name: "path", Doc: "Dotted path of a setting; numbers index lists.", MinLen: 1, Unclear: true}
+	value = tools.Any{Name: "value", Doc: "JSON or plain text."}
+	scope = tools.String{Name: "scope", Doc: "Settings file: user's, workspace's, or both merged.", Enum: []string{Global, Local, Merged}}
 )
 
 // Family declares the config tool.
-var Family = tools.Family[*Service]{
-	Name: "config", Summary: "toolfold's own settings", Category: tools.Settings, Tier: tools.Core,
+var Family = tools.Family{
+	Name: "config", Summary: "toolfold's own settings", Category: "settings", Tier: tools.Core,
 	Words: "configuration, options, preferences",
-	Doc:   "Local settings go before global ones, these before defaults. A running server keeps the settings it started with.",
-	Actions: []tools.Action[*Service]{{
+	Doc: "Flags go before the environment, local settings before global ones, these before defaults. " +
+		"A running server keeps the settings it started with.",
+	Actions: []*tools.Action{{
 		Name:     "get",
 		Legacy:   tools.Was("config_get"),
 		Summary:  "Read one setting by dotted path.",
 		Words:    "what is the current option, preference, configured, configuration value, look up",
-		Changed:  "A path that is neither a setting nor in a file is an error that names the nearest setting, not found=false.",
+		Changed:  "A path that is no setting is an error that names the nearest one, not found=false.",
 		Required: tools.Fields{path},
 		Optional: tools.Fields{scope.With(tools.Default(Merged))},
-		Returns:  tools.Fields{path, current, scope, found},
 		Effect:   tools.Reads,
 		Example:  `{"path": "toolMode"}`,
 		Related:  []string{"config.set", "config.show"},
@@ -57,12 +41,12 @@ var Family = tools.Family[*Service]{
 		Legacy:  tools.Was("config_set"),
 		Summary: "Write one setting to the user's or the workspace's file.",
 		Words:   "change, modify, switch, turn on, turn off, configure, update an option or preference",
-		Doc:     "Takes effect when the server starts again. Settings: " + index(root(Settings)) + ".",
+		Doc:     "Takes effect when the server starts again. " + rights() + " Settings: " + index(Settings) + ".",
 		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
-			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due.",
+			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due. What decides " +
+			"what runs on a machine or who may use it is refused to all but its user.",
 		Required: tools.Fields{path, value},
 		Optional: tools.Fields{scope.With(tools.OneOf(Global, Local), tools.Default(Global))},
-		Returns:  tools.Fields{success, path, before, after, scope},
 		Effect:   tools.Sets,
 		Example:  `{"path": "listing", "value": "signature", "scope": "local"}`,
 		Related:  []string{"config.get", "config.show"},
@@ -74,7 +58,6 @@ var Family = tools.Family[*Service]{
 		Words:    "print, display, dump, view, all options, whole configuration, preferences in effect",
 		Changed:  "The settings are in the member config, which was the whole result. A missing file has no settings and is no error.",
 		Optional: tools.Fields{scope.With(tools.Default(Merged))},
-		Returns:  tools.Fields{scope, config, unknown},
 		Effect:   tools.Reads,
 		Example:  `{"scope": "local"}`,
 		Related:  []string{"config.get", "config.set"},
@@ -90,10 +73,10 @@ type GetIn struct {
 
 // GetOut is the result of config.get.
 type GetOut struct {
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-	Scope string `json:"scope"`
-	Found bool   `json:"found"`
+	Path  string `json:"path" doc:"Dotted path of a setting; numbers index lists."`
+	Value any    `json:"value,omitempty" doc:"The value, if found."`
+	Scope string `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
+	Found bool   `json:"found" doc:"Whether the scope has a value there."`
 }
 
 // SetIn are the arguments of config.set.
@@ -105,11 +88,11 @@ type SetIn struct {
 
 // SetOut is the result of config.set.
 type SetOut struct {
-	Success  bool   `json:"success"`
-	Path     string `json:"path"`
-	OldValue any    `json:"oldValue,omitempty"`
-	NewValue any    `json:"newValue"`
-	Scope    string `json:"scope"`
+	Success  bool   `json:"success" doc:"Always true; failures are errors."`
+	Path     string `json:"path" doc:"Dotted path of a setting; numbers index lists."`
+	OldValue any    `json:"oldValue,omitempty" doc:"The value the scope had, if any."`
+	NewValue any    `json:"newValue" doc:"The value it has now."`
+	Scope    string `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
 }
 
 // ShowIn are the arguments of config.show.
@@ -119,7 +102,7 @@ type ShowIn struct {
 
 // ShowOut is the result of config.show.
 type ShowOut struct {
-	Scope   string         `json:"scope"`
-	Config  map[string]any `json:"config"`
-	Unknown []Unknown      `json:"unknown,omitempty"`
+	Scope   string         `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
+	Config  map[string]any `json:"config" doc:"The settings."`
+	Unknown []Ignored      `json:"unknown,omitempty" doc:"Entries of the files that do not apply."`
 }

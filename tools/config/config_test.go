@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,26 +11,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/tooltest"
 )
 
-// nested is a list of settings with everything that later families need.
-var nested = tools.Fields{
-	tools.String{Name: "name", Doc: "A text.", MinLen: 1},
-	tools.String{Name: "level", Doc: "An enum.", Enum: []string{"low", "high"}}.With(tools.Default("low")),
-	tools.Int{Name: "count", Doc: "A number.", Max: 10},
-	tools.Number{Name: "ratio", Doc: "A number."},
-	tools.Bool{Name: "on", Doc: "A switch."},
-	tools.List{Name: "allow", Doc: "A list.", Of: tools.String{}, MaxItems: 3},
-	tools.Object{Name: "policy", Doc: "A declared object.", Optional: tools.Fields{
-		tools.Int{Name: "maxRetries", Doc: "A number."}.With(tools.Default(3)),
+// nested is a list of settings with every kind of value and holder.
+var nested = []Setting{
+	{tools.String{Name: "name", Doc: "A text.", MinLen: 1}, Client},
+	{tools.String{Name: "level", Doc: "An enum.", Enum: []string{"low", "high"}}.With(tools.Default("low")), Client},
+	{tools.Int{Name: "count", Doc: "A number.", Max: 10}, Client},
+	{tools.Bool{Name: "on", Doc: "A switch."}, Client},
+	{tools.List{Name: "allow", Doc: "A list.", Of: tools.String{}, MaxItems: 3}, Client},
+	{tools.Object{Name: "policy", Doc: "A declared object.", Optional: tools.Fields{
+		tools.Int{Name: "maxRetries", Doc: "A number."},
 		tools.Bool{Name: "parallel", Doc: "A switch."},
 		tools.Object{Name: "deep", Doc: "An object.", Optional: tools.Fields{tools.String{Name: "leaf", Doc: "A text."}}},
-	}},
-	tools.Object{Name: "engines", Doc: "An open map."},
-	tools.List{Name: "servers", Doc: "A list of objects.", Of: tools.Object{
+	}}, Client},
+	{tools.Map{Name: "engines", Doc: "A map.", Of: tools.Object{Optional: tools.Fields{
+		tools.String{Name: "url", Doc: "A text."}, tools.Int{Name: "n", Doc: "A number."},
+	}}}, Client},
+	{tools.List{Name: "servers", Doc: "A list of objects.", Of: tools.Object{
 		Required: tools.Fields{tools.String{Name: "host", Doc: "A text."}},
 		Optional: tools.Fields{tools.Int{Name: "port", Doc: "A number."}},
-	}},
+	}}, Client},
+	{tools.String{Name: "narrow", Doc: "What a workspace may set."}, Workspace},
+	{tools.String{Name: "secret", Doc: "What only the user may set."}, User},
 }
 
 func tempFiles(t *testing.T) Files {
@@ -77,14 +80,13 @@ func content(t *testing.T, files Files, scope string) string {
 // call runs an action the way a client does and returns the answer as JSON.
 func call(t *testing.T, files Files, action, args string) string {
 	t.Helper()
-	spec := Family.Mount(func(context.Context) (*Service, error) { return New(files), nil })
-	registry := tools.NewRegistry(nil, slog.New(slog.DiscardHandler))
-	parsed, problem := tools.ParseArgs(json.RawMessage(args))
-	if problem != nil {
-		t.Fatal(problem)
-	}
-	entry := tools.Consolidated(spec.Action(action))
-	return string(registry.Run(t.Context(), entry, parsed).Content)
+	return callAs(t, t.Context(), files, action, args)
+}
+
+// callAs runs an action for the caller in the context.
+func callAs(t *testing.T, ctx context.Context, files Files, action, args string) string {
+	t.Helper()
+	return string(tooltest.Runner(tooltest.Mount(t, Family, New(files))).Call(ctx, "config."+action, json.RawMessage(args)).Content)
 }
 
 // failure is the error in an answer, without the usage and example that the
@@ -105,21 +107,23 @@ func failure(t *testing.T, answer string) tools.Error {
 func TestGet(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
-	write(t, files, Global, `{"level": "high", "count": 2, "policy": {"parallel": true}, "allow": ["a", "b"], "mystery": {"x": 1}}`)
-	write(t, files, Local, `{"count": 7, "allow": ["c"], "name": null, "engines": {"p": {"key": 12345678901234567890}}}`)
+	write(t, files, Global, `{"level": "high", "count": 2, "policy": {"parallel": true}, "allow": ["a", "b"]}`)
+	write(t, files, Local, `{"count": 7, "policy": {"deep": {"leaf": "x"}}, "name": null, "engines": {"a*b": {"n": 5}}, "secret": "theirs"}`)
 	for _, test := range []struct{ name, args, want string }{
-		{"default", `{"path":"policy.maxRetries"}`, `{"path":"policy.maxRetries","value":3,"scope":"merged","found":true}`},
+		{"default", `{"path":"on"}`, `{"path":"on","scope":"merged","found":false}`},
 		{"global over default", `{"path":"level"}`, `{"path":"level","value":"high","scope":"merged","found":true}`},
 		{"local over global", `{"path":"count"}`, `{"path":"count","value":7,"scope":"merged","found":true}`},
-		{"objects merge", `{"path":"policy"}`, `{"path":"policy","value":{"maxRetries":3,"parallel":true},"scope":"merged","found":true}`},
-		{"lists are replaced", `{"path":"allow"}`, `{"path":"allow","value":["c"],"scope":"merged","found":true}`},
+		{"objects are replaced", `{"path":"policy"}`, `{"path":"policy","value":{"deep":{"leaf":"x"}},"scope":"merged","found":true}`},
+		{"inside an object", `{"path":"policy.deep.leaf"}`, `{"path":"policy.deep.leaf","value":"x","scope":"merged","found":true}`},
 		{"index", `{"path":"allow.1","scope":"global"}`, `{"path":"allow.1","value":"b","scope":"global","found":true}`},
-		{"index too high", `{"path":"allow.1"}`, `{"path":"allow.1","scope":"merged","found":false}`},
+		{"index too high", `{"path":"allow.2"}`, `{"path":"allow.2","scope":"merged","found":false}`},
 		{"one scope has no defaults", `{"path":"level","scope":"local"}`, `{"path":"level","scope":"local","found":false}`},
 		{"null is not set", `{"path":"name"}`, `{"path":"name","scope":"merged","found":false}`},
-		{"open map", `{"path":"engines.p.key"}`, `{"path":"engines.p.key","value":12345678901234567890,"scope":"merged","found":true}`},
-		{"open map, absent", `{"path":"engines.q"}`, `{"path":"engines.q","scope":"merged","found":false}`},
-		{"hand-written key", `{"path":"mystery.x"}`, `{"path":"mystery.x","value":1,"scope":"merged","found":true}`},
+		{"a name with a sign", `{"path":"engines.a*b.n"}`, `{"path":"engines.a*b.n","value":5,"scope":"merged","found":true}`},
+		{"a sign is no wildcard", `{"path":"engines.*.n"}`, `{"path":"engines.*.n","scope":"merged","found":false}`},
+		{"nor a count", `{"path":"engines.#.n"}`, `{"path":"engines.#.n","scope":"merged","found":false}`},
+		{"nor a modifier", `{"path":"engines.@keys"}`, `{"path":"engines.@keys","scope":"merged","found":false}`},
+		{"what does not apply", `{"path":"secret"}`, `{"path":"secret","scope":"merged","found":false}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +142,7 @@ func TestGetUnknown(t *testing.T) {
 		Message: `config.get: path must be one of its allowed values, got "toolmod", did you mean "toolMode"?`,
 		Problems: []tools.Problem{{
 			Path: "/path", Kind: tools.ProblemEnum, Got: "toolmod", Suggest: "toolMode",
-			Allowed: paths(root(Settings), ""),
+			Allowed: names(Settings, User),
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -151,7 +155,7 @@ func TestShow(t *testing.T) {
 	files := tempFiles(t)
 	write(t, files, Global, `{"listing": "full", "tool_mode": "legacy"}`)
 	for _, test := range []struct{ name, args, want string }{
-		{"merged", `{}`, `{"scope":"merged","config":{"listing":"full","strictNames":false,"toolMode":"consolidated","tool_mode":"legacy","worker":true},` +
+		{"merged", `{}`, `{"scope":"merged","config":{"listing":"full","maxBodyBytes":4194304,"maxCalls":256,"maxConnections":1024,"maxSessions":1000,"strictNames":false,"toolMode":"consolidated","worker":true},` +
 			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}]}`},
 		{"no file", `{"scope":"local"}`, `{"scope":"local","config":{}}`},
 	} {
@@ -167,7 +171,7 @@ func TestShow(t *testing.T) {
 // TestDocNamesSettings keeps describe from hiding what can be set.
 func TestDocNamesSettings(t *testing.T) {
 	t.Parallel()
-	doc := Family.Spec().Action("set").Doc
+	doc := Family.Declared().Action("set").Doc
 	for _, want := range []string{"toolMode (consolidated|legacy)", "strictNames (boolean)", "httpTokenFile (string)"} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("doc of config.set is %q, without %q", doc, want)

@@ -1,33 +1,59 @@
 package config
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// The scopes of a setting.
+// The sources of a setting. The first three are also the scopes of the actions.
 const (
-	Global  = "global"  // of the user
-	Local   = "local"   // of the workspace
-	Merged  = "merged"  // defaults, then global, then local
-	Default = "default" // where [Layers.Lookup] found a value that no file has
+	Global      = "global" // the user's file
+	Local       = "local"  // the workspace's file
+	Merged      = "merged" // what applies, from all sources
+	Default     = "default"
+	Environment = "environment"
+	Flag        = "flag"
 )
 
-// LocalFile is where a workspace keeps its settings.
+// LocalFile is the path of a workspace's settings in it.
 const LocalFile = ".toolfold/config.json"
 
-// Files says where settings are kept.
+const (
+	maxFile    = 64 << 10 // bytes of a settings file
+	maxIgnored = 20       // entries of a file that are reported one by one
+)
+
+// Files says where settings come from.
 type Files struct {
 	Global    string // path of the user's file; empty = there is none
 	Workspace string // directory that holds LocalFile; empty = there is none
 
-	settings tools.Fields // nil = Settings
+	// Flags and Env are the settings of the command line and of the
+	// environment, as [Parse] returns them. They stay for the life of a process.
+	Flags, Env map[string]any
+
+	// Check refuses settings that are valid one by one and yet would stop the
+	// next start, such as an address that needs a token. Nil refuses nothing.
+	Check func(Options) error
+
+	settings []Setting // nil = Settings; tests have others
 }
 
-// DefaultFiles are the files of this user and a workspace. Without a home
+// DefaultFiles returns the files of this user and a workspace. Without a home
 // directory there is no global file.
 func DefaultFiles(workspace string) Files {
 	files := Files{Workspace: workspace}
@@ -37,96 +63,315 @@ func DefaultFiles(workspace string) Files {
 	return files
 }
 
-func (f Files) root() tools.Param {
+func (f Files) declared() []Setting {
 	if f.settings == nil {
-		return root(Settings)
+		return Settings
 	}
-	return root(f.settings)
+	return f.settings
 }
 
-// Load reads both files. A file that does not exist has no settings; one that
-// is not JSON or has an invalid value is a [*FileError]. Keys that no setting
-// has are no error, because files outlive versions: see [Layers.Unknown].
-func (f Files) Load() (*Layers, error) {
-	return f.load(Global, Local)
-}
-
-// load reads the files of some scopes.
-func (f Files) load(scopes ...string) (*Layers, error) {
-	layers := &Layers{defaults: defaults(f.root())}
-	for _, scope := range scopes {
-		values, unknown, err := f.read(scope)
-		if err != nil {
-			return nil, err
-		}
-		layers.Unknown = append(layers.Unknown, unknown...)
-		if scope == Global {
-			layers.Global = values
-		} else {
-			layers.Local = values
+func (f Files) defaults() map[string]any {
+	values := map[string]any{}
+	for _, p := range Params(f.declared()) {
+		if p.Default != nil {
+			values[p.Name] = p.Default
 		}
 	}
-	return layers, nil
+	return values
 }
 
-// Layers are the settings as the scopes have them, checked. Numbers are
-// [json.Number]. Treat them as read-only.
+// Layers are the settings of all sources, checked. Numbers are [json.Number].
+// Treat them as read-only.
 type Layers struct {
-	Global, Local map[string]any
-	Unknown       []Unknown // keys in the files that no setting has
+	Ignored []Ignored // what the files have and does not apply
 
-	defaults map[string]any
+	layers []layer // strongest first
 }
 
-// Unknown is a key in a settings file that no setting has. It does nothing
-// and is kept when the file is written.
-type Unknown struct {
-	Scope   string `json:"scope"`
-	Path    string `json:"path"`
-	Suggest string `json:"suggest,omitempty"` // the setting that may be meant
-	Reason  string `json:"reason,omitempty"`  // why it does nothing, where it is a setting
+// layer holds the settings of one source.
+type layer struct {
+	from   string
+	values map[string]any
 }
 
-// Text says it in words.
-func (u Unknown) Text() string {
-	if u.Reason != "" {
-		return fmt.Sprintf("%s settings: %q is left out: %s", u.Scope, u.Path, u.Reason)
+// Ignored is an entry of a settings file that does not apply. It is kept when
+// the file is written.
+type Ignored struct {
+	Scope   string `json:"scope" doc:"File that has the entry."`
+	Path    string `json:"path,omitempty" doc:"Dotted path of the entry; absent for a whole file that cannot be used."` // dotted; empty = the whole file
+	Suggest string `json:"suggest,omitempty" doc:"Setting that may be meant."`                                          // the setting that may be meant
+	Reason  string `json:"reason,omitempty" doc:"Why it does not apply; absent where no setting has that name."`        // empty = no setting has that name
+}
+
+// Text returns the entry as a phrase, without its scope.
+func (i Ignored) Text() string {
+	switch {
+	case i.Path == "":
+		return i.Reason
+	case i.Reason != "":
+		return fmt.Sprintf("%q (%s)", i.Path, i.Reason)
+	case i.Suggest != "":
+		return fmt.Sprintf("%q (unknown, did you mean %q?)", i.Path, i.Suggest)
 	}
-	text := fmt.Sprintf("%s settings: %q is unknown", u.Scope, u.Path)
-	if u.Suggest != "" {
-		text += fmt.Sprintf(", did you mean %q?", u.Suggest)
-	}
-	return text
+	return fmt.Sprintf("%q (unknown)", i.Path)
 }
 
-// Merged returns what applies: defaults, then global, then local. Objects
-// merge member by member, lists and everything else are replaced.
+// Load reads both files. What a workspace's file holds never is an error:
+// whatever it may not set or cannot be read is left out, see [Layers.Ignored].
+// A user's file that cannot be read or has an invalid value is a [*FileError];
+// unknown keys in it are no error, because files outlive versions.
+func (f Files) Load() (*Layers, error) {
+	global, ignored, err := f.read(Global)
+	if err != nil {
+		return nil, err
+	}
+	local, more, err := f.read(Local)
+	var broken *FileError
+	if errors.As(err, &broken) {
+		more = []Ignored{{Scope: Local, Reason: broken.Err.Error()}}
+	}
+	return &Layers{
+		Ignored: append(ignored, more...),
+		layers:  []layer{{Flag, f.Flags}, {Environment, f.Env}, {Local, local}, {Global, global}, {Default, f.defaults()}},
+	}, nil
+}
+
+// Merged returns what applies: each setting from the strongest source that has
+// it.
 func (l *Layers) Merged() map[string]any {
-	return merge(l.defaults, l.Global, l.Local)
+	merged := map[string]any{}
+	for _, layer := range slices.Backward(l.layers) {
+		maps.Copy(merged, layer.values)
+	}
+	return merged
 }
 
-// Lookup returns what applies at a dotted path, and the strongest scope that
-// has any of it: Local, Global or Default.
-func (l *Layers) Lookup(path string) (value any, from string, ok bool) {
-	steps := split(path)
-	value, ok = lookup(l.Merged(), steps)
-	from = Default
-	if _, has := lookup(l.Global, steps); has {
-		from = Global
+// Redacted returns what applies without the secrets in it, to be shown.
+func (l *Layers) Redacted() map[string]any { return redact.Value(l.Merged()).(map[string]any) }
+
+// From returns the source that decides a setting: [Default] for one that is not
+// set.
+func (l *Layers) From(name string) string {
+	for _, layer := range l.layers {
+		if _, ok := layer.values[name]; ok {
+			return layer.from
+		}
 	}
-	if _, has := lookup(l.Local, steps); has {
-		from = Local
-	}
-	return value, from, ok
+	return Default
 }
 
-// scope returns the settings of one scope.
-func (l *Layers) scope(name string) map[string]any {
-	switch name {
-	case Global:
-		return l.Global
-	case Local:
-		return l.Local
+// Options returns what applies, decoded.
+func (l *Layers) Options() (Options, error) { return decode(l.Merged()) }
+
+func decode(values map[string]any) (o Options, err error) {
+	text, err := json.Marshal(values)
+	if err == nil {
+		err = json.Unmarshal(text, &o)
 	}
-	return l.Merged()
+	if err != nil {
+		return Options{}, fmt.Errorf("decoding settings: %w", err)
+	}
+	return o, nil
+}
+
+// FileError is a fault of the settings file of one scope. It does not tell the
+// path, which is not for models.
+type FileError struct {
+	Scope string
+	Err   error
+}
+
+// Error names the scope and the reason.
+func (e *FileError) Error() string { return e.Scope + " settings file: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// fail makes a FileError of err, and takes the path out of errors of the file
+// system.
+func fail(scope string, err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return &FileError{scope, err}
+}
+
+// place returns the directory that a scope's file may not leave, and the file's
+// name in there. The user's file may be a link to wherever they keep it.
+func (f Files) place(scope string) (dir, name string) {
+	if scope == Local {
+		return f.Workspace, LocalFile
+	}
+	path := f.Global
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return filepath.Dir(path), filepath.Base(path)
+}
+
+func (f Files) has(scope string) bool {
+	return scope == Local && f.Workspace != "" || scope == Global && f.Global != ""
+}
+
+// read returns the settings in a scope's file that apply, and its entries that
+// do not. The error is a [*FileError].
+func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err error) {
+	if !f.has(scope) {
+		return nil, nil, nil
+	}
+	dir, name := f.place(scope)
+	var text []byte
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		defer root.Close()
+		text, err = safefile.Read(root, name, maxFile)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fail(scope, err)
+	}
+	if values, err = parse(text); err != nil {
+		return nil, nil, fail(scope, err)
+	}
+	known := names(f.declared(), User)
+	allowed := known
+	if scope == Local {
+		allowed = names(f.declared(), Workspace)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if slices.Contains(allowed, name) {
+			continue
+		}
+		delete(values, name)
+		entry := Ignored{Scope: scope, Path: tools.Shorten(name)}
+		switch {
+		case slices.Contains(known, name):
+			entry.Reason = "only the user may set it"
+		case len(ignored) < maxIgnored: // suggestions cost
+			entry.Suggest = suggest.Nearest(entry.Path, allowed)
+		}
+		ignored = append(ignored, entry)
+	}
+	var invalid []string
+	for _, p := range tools.CheckFields(Params(f.declared()), values) {
+		path := dotted(p)
+		top, _, _ := strings.Cut(path, ".")
+		switch {
+		case p.Kind == tools.ProblemUnknown:
+			if i := strings.LastIndex(path, "."); p.Suggest != "" {
+				p.Suggest = path[:i+1] + p.Suggest
+			}
+			ignored = append(ignored, Ignored{Scope: scope, Path: tools.Shorten(path), Suggest: p.Suggest})
+		case scope == Local:
+			delete(values, top)
+			ignored = append(ignored, Ignored{Scope: scope, Path: top, Reason: explain(path, p)})
+		default:
+			invalid = append(invalid, explain(path, p))
+		}
+	}
+	if invalid != nil {
+		return nil, nil, fail(scope, errors.New(strings.Join(invalid, "; ")))
+	}
+	if more := len(ignored) - maxIgnored; more > 0 {
+		ignored = append(ignored[:maxIgnored], Ignored{Scope: scope, Path: "…", Reason: fmt.Sprintf("and %d more", more)})
+	}
+	return values, ignored, nil
+}
+
+// update replaces the text of a scope's file with what edit makes of it, and
+// creates file and folder when they are missing. Updates of several processes
+// do not lose each other, see [safefile.Lock]; editors take no lock.
+func (f Files) update(ctx context.Context, scope string, edit func(text []byte) ([]byte, error)) error {
+	lock := ""
+	if f.Global != "" {
+		lock = f.Global + ".lock"
+		// Settings can name a store with its password, so the folder is private.
+		if err := os.MkdirAll(filepath.Dir(lock), 0o700); err != nil && scope == Global {
+			return fail(scope, err)
+		}
+	}
+	unlock, err := safefile.Lock(ctx, lock)
+	if err != nil {
+		return fmt.Errorf("waiting for the settings files: %w", err)
+	}
+	defer unlock()
+	dir, name := f.place(scope)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fail(scope, err)
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fail(scope, err)
+	}
+	old, err := safefile.Read(root, name, maxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(scope, err)
+	}
+	text, err := edit(old)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxFile {
+		return fail(scope, fmt.Errorf("it would have more than %d bytes", maxFile))
+	}
+	if err := safefile.Replace(root, name, text); err != nil {
+		return fail(scope, err)
+	}
+	return nil
+}
+
+// parse reads the text of a settings file. An empty file has no settings, and
+// null is a setting that is not set. Errors name the line.
+func parse(text []byte) (map[string]any, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return map[string]any{}, nil
+	}
+	var v any
+	err := unmarshal(text, &v)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		line := 1 + bytes.Count(text[:max(0, syntax.Offset-1)], []byte("\n")) // the offset counts the offending byte
+		return nil, fmt.Errorf("line %d: not valid JSON: %w", line, err)
+	}
+	values, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("the file must hold a JSON object")
+	}
+	maps.DeleteFunc(values, func(_ string, v any) bool { return v == nil })
+	return values, nil
+}
+
+// unmarshal reads exactly one JSON value, with numbers as [json.Number].
+func unmarshal(text []byte, v any) error {
+	var whole json.RawMessage
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(whole))
+	dec.UseNumber()
+	return dec.Decode(v)
+}
+
+// dotted returns the path of a problem as a dotted one.
+func dotted(p tools.Problem) string {
+	return strings.NewReplacer("/", ".", "~1", "/", "~0", "~").Replace(strings.TrimPrefix(p.Path, "/"))
+}
+
+// explain says what is wrong with the value called name, and what would be
+// allowed.
+func explain(name string, p tools.Problem) string {
+	if p.Kind == tools.ProblemEnum {
+		text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(p.Allowed, ", "), tools.Shorten(fmt.Sprint(p.Got)))
+		if p.Suggest != "" {
+			text += fmt.Sprintf(", did you mean %q?", p.Suggest)
+		}
+		return text
+	}
+	p.Path = "/" + name
+	return p.Text()
 }

@@ -3,112 +3,156 @@ package config
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLookup(t *testing.T) {
+func TestLayers(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
-	write(t, files, Global, `{"level": "high", "count": 2, "policy": {"parallel": true}}`)
-	write(t, files, Local, `{"count": 7, "policy": {"maxRetries": 9}}`)
+	write(t, files, Global, `{"name": "g", "count": 1, "on": true, "policy": {"parallel": true}}`)
+	write(t, files, Local, `{"name": "l", "count": 2, "policy": {"maxRetries": 9}}`)
+	files.Env = map[string]any{"name": "e", "count": 3.0}
+	files.Flags = map[string]any{"name": "f"}
 	layers, err := files.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	type hit struct {
-		Value any
-		From  string
-		OK    bool
+	want := map[string]any{"name": "f", "count": 3.0, "on": true, "policy": map[string]any{"maxRetries": json.Number("9")}, "level": "low"}
+	if diff := cmp.Diff(want, layers.Merged()); diff != "" {
+		t.Error(diff)
 	}
-	for path, want := range map[string]hit{
-		"level":             {"high", Global, true},
-		"policy.maxRetries": {json.Number("9"), Local, true},
-		"policy.parallel":   {true, Global, true},
-		"policy.deep.leaf":  {nil, Default, false},
-		"policy":            {map[string]any{"maxRetries": json.Number("9"), "parallel": true}, Local, true},
+	for name, want := range map[string]string{
+		"name": Flag, "count": Environment, "on": Global, "policy": Local, "level": Default, "allow": Default,
 	} {
-		value, from, ok := layers.Lookup(path)
-		if diff := cmp.Diff(want, hit{value, from, ok}); diff != "" {
-			t.Errorf("%s: %s", path, diff)
+		if got := layers.From(name); got != want {
+			t.Errorf("%s comes from %s, want %s", name, got, want)
 		}
 	}
 }
 
-func TestLookupDefault(t *testing.T) {
+func TestOptions(t *testing.T) {
 	t.Parallel()
-	layers, err := tempFiles(t).Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if value, from, ok := layers.Lookup("toolMode"); value != "consolidated" || from != Default || !ok {
-		t.Errorf("toolMode is %v from %s, %v", value, from, ok)
-	}
-	if value, _, ok := layers.Lookup("listing"); ok {
-		t.Errorf("listing has the default %v, want none: it depends on toolMode", value)
-	}
-}
-
-func TestLoadUnknown(t *testing.T) {
-	t.Parallel()
-	files := nestedFiles(t)
-	write(t, files, Global, `{"polcy": {}, "a.b": 1}`)
-	write(t, files, Local, `{"policy": {"maxRetry": 1, "deep": {"x/y": 2}}}`)
+	files := tempFiles(t)
+	write(t, files, Global, `{"worker": false, "providers": {"x": {"type": "command", "command": ["true"]}}}`)
+	files.Flags = map[string]any{"store": "memory:"}
 	layers, err := files.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Unknown{
-		{Scope: Global, Path: "a.b"},
-		{Scope: Global, Path: "polcy", Suggest: "policy"},
-		{Scope: Local, Path: "policy.deep.x/y"},
-		{Scope: Local, Path: "policy.maxRetry", Suggest: "policy.maxRetries"},
+	got, err := layers.Options()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, layers.Unknown); diff != "" {
+	want := Options{
+		MaxBodyBytes: 4 << 20, MaxSessions: 1000, MaxConnections: 1024, MaxCalls: 256,
+		ToolMode: "consolidated", Store: "memory:",
+		Providers: map[string]json.RawMessage{"x": json.RawMessage(`{"command":["true"],"type":"command"}`)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-	if got, want := layers.Unknown[3].Text(), `local settings: "policy.maxRetry" is unknown, did you mean "policy.maxRetries"?`; got != want {
-		t.Errorf("text is %s, want %s", got, want)
 	}
 }
 
+// What does not apply is reported, and does no harm.
+func TestIgnored(t *testing.T) {
+	t.Parallel()
+	files := nestedFiles(t)
+	write(t, files, Global, `{"polcy": {}, "a.b": 1, "secret": "mine"}`)
+	write(t, files, Local, `{"policy": {"maxRetry": 1, "deep": {"x/y": 2}}, "secret": "theirs", "level": "hgih", "count": 5, "\u001b[2J": 1}`)
+	layers, err := files.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Ignored{
+		{Scope: Global, Path: "a.b"},
+		{Scope: Global, Path: "polcy", Suggest: "policy"},
+		{Scope: Local, Path: "\x1b[2J"},
+		{Scope: Local, Path: "secret", Reason: "only the user may set it"},
+		{Scope: Local, Path: "level", Reason: `level must be one of low, high, got "hgih", did you mean "high"?`},
+		{Scope: Local, Path: "policy.deep.x/y"},
+		{Scope: Local, Path: "policy.maxRetry", Suggest: "policy.maxRetries"},
+	}
+	if diff := cmp.Diff(want, layers.Ignored); diff != "" {
+		t.Error(diff)
+	}
+	if merged := layers.Merged(); merged["secret"] != "mine" || merged["level"] != "low" || merged["count"] != json.Number("5") {
+		t.Errorf("applies: %v", merged)
+	}
+	for i, want := range map[int]string{
+		0: `"a.b" (unknown)`, 1: `"polcy" (unknown, did you mean "policy"?)`, 2: `"\x1b[2J" (unknown)`, 3: `"secret" (only the user may set it)`,
+	} {
+		if got := layers.Ignored[i].Text(); got != want {
+			t.Errorf("text is %s, want %s", got, want)
+		}
+	}
+}
+
+func TestManyUnknownKeys(t *testing.T) {
+	t.Parallel()
+	files := tempFiles(t)
+	var text strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&text, `,"k%d":1`, i)
+	}
+	for _, scope := range []string{Global, Local} {
+		write(t, files, scope, "{"+text.String()[1:]+"}")
+		_, ignored, err := files.read(scope)
+		if err != nil || len(ignored) != maxIgnored+1 || ignored[maxIgnored].Reason != "and 4980 more" {
+			t.Errorf("%d entries, the last %+v, %v", len(ignored), ignored[len(ignored)-1], err)
+		}
+	}
+}
+
+// A file of the user that cannot be used is an error; one of a workspace is
+// left out.
 func TestLoadBroken(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		name, text string
-		line       int
-		reason     string
-	}{
-		{"syntax", "{\n  \"level\": \"high\",\n}\n", 3, "line 3: not valid JSON: invalid character '}' looking for beginning of object key string"},
-		{"cut short", "{\n  \"level\": \"high\"\n", 3, "line 3: not valid JSON: unexpected EOF"},
-		{"two values", "{}\n\n{}", 3, "line 3: not valid JSON: more than one value"},
-		{"list", "[]", 1, "line 1: the file must hold a JSON object"},
-		{"enum", `{"level": "hgih"}`, 0, `level must be one of its allowed values, got "hgih", did you mean "high"? (allowed: low, high)`},
-		{"types", `{"policy": {"parallel": 1}, "on": "yes"}`, 0, `on must be boolean, got string; policy.parallel must be boolean, got number`},
+	for _, test := range []struct{ name, text, reason string }{
+		{"syntax", "{\n  \"level\": \"high\",\n}\n", "line 3: not valid JSON: invalid character '}' looking for beginning of object key string"},
+		{"cut short", "{\n  \"level\": \"high\"\n", "line 2: not valid JSON: unexpected end of JSON input"},
+		{"two values", "{}\n\n{}", "line 3: not valid JSON: invalid character '{' after top-level value"},
+		{"list", "[]", "the file must hold a JSON object"},
+		{"null", "null", "the file must hold a JSON object"},
+		{"deep", strings.Repeat(`{"a":`, 10_100), "line 1: not valid JSON: invalid character '{' exceeded max depth"},
+		{"large", strings.Repeat(" ", maxFile) + "{}", "it has more than 65536 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			files := nestedFiles(t)
 			write(t, files, Local, test.text)
-			_, err := files.Load()
-			var file *FileError
-			if !errors.As(err, &file) {
-				t.Fatalf("loading answered %v, want a FileError", err)
-			}
-			if file.Line != test.line || file.Scope != Local || file.Path != pathOf(files, Local) {
-				t.Errorf("got %+v", file)
-			}
-			answer := failure(t, call(t, files, "get", `{"path":"on"}`))
+			answer := failure(t, call(t, files, "get", `{"path":"on","scope":"local"}`))
 			if answer.Code != FileProblem || answer.Message != "local settings file: "+test.reason {
 				t.Errorf("config.get answered %s %s", answer.Code, answer.Message)
 			}
-			if got := call(t, files, "get", `{"path":"on","scope":"global"}`); got != `{"path":"on","scope":"global","found":false}` {
-				t.Errorf("the other scope answered %s", got)
+			layers, err := files.Load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]Ignored{{Scope: Local, Reason: test.reason}}, layers.Ignored); diff != "" {
+				t.Error(diff)
+			}
+			write(t, files, Global, test.text)
+			var file *FileError
+			if _, err := files.Load(); !errors.As(err, &file) || file.Scope != Global || file.Err.Error() != test.reason {
+				t.Errorf("loading answered %v", err)
 			}
 		})
+	}
+}
+
+func TestLoadInvalid(t *testing.T) {
+	t.Parallel()
+	files := nestedFiles(t)
+	write(t, files, Global, `{"level": "hgih", "policy": {"parallel": 1}, "on": "yes"}`)
+	want := `global settings file: level must be one of low, high, got "hgih", did you mean "high"?; on must be boolean, got string; policy.parallel must be boolean, got number`
+	if _, err := files.Load(); err == nil || err.Error() != want {
+		t.Errorf("loading answered %v", err)
 	}
 }
 
@@ -150,7 +194,7 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for action, args := range map[string]string{"show": `{}`, "set": `{"path":"listing","value":"full"}`} {
-		if got := failure(t, call(t, files, action, args)); got.Code != FileProblem || got.Message != "global settings file: is a directory" {
+		if got := failure(t, call(t, files, action, args)); got.Code != FileProblem || got.Message != "global settings file: it is not a plain file" {
 			t.Errorf("%s answered %+v", action, got)
 		}
 	}

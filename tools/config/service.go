@@ -1,14 +1,21 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -30,69 +37,63 @@ func New(files Files) *Service { return &Service{files: files} }
 
 // Get reads one setting.
 func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
-	layers, err := s.load(in.Scope)
+	if _, known := declared(object(s.files.declared()), split(in.Path)); !known {
+		return GetOut{}, s.unknownPath(in.Path)
+	}
+	values, _, err := s.values(in.Scope)
 	if err != nil {
 		return GetOut{}, err
 	}
-	value, found := lookup(layers.scope(in.Scope), split(in.Path))
-	if _, known := declared(s.files.root(), split(in.Path)); !known && !found {
-		return GetOut{}, s.unknownPath(in.Path)
+	out := GetOut{Path: in.Path, Scope: in.Scope}
+	if value := gjson.GetBytes(ordered.MustJSON(redact.Value(values)), query(split(in.Path))); value.Exists() && value.Type != gjson.Null {
+		out.Found, out.Value = true, json.RawMessage(value.Raw)
 	}
-	return GetOut{Path: in.Path, Value: redacted(value), Scope: in.Scope, Found: found}, nil
+	return out, nil
 }
 
 // Show reads all settings of a scope.
 func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
-	layers, err := s.load(in.Scope)
+	values, ignored, err := s.values(in.Scope)
 	if err != nil {
 		return ShowOut{}, err
 	}
-	return ShowOut{Scope: in.Scope, Config: redacted(layers.scope(in.Scope)).(map[string]any), Unknown: layers.Unknown}, nil
+	return ShowOut{Scope: in.Scope, Config: redact.Value(values).(map[string]any), Unknown: ignored}, nil
 }
 
-// mayMake refuses the settings that only the user makes to everybody else: to
-// workspaces, to clients and their models, and to steps of a run.
-func mayMake(ctx context.Context, name, scope string) error {
-	if !slices.Contains(UserOnly, name) || scope == Global && byUser(ctx) && !engine.Nested(ctx) {
-		return nil
+// values returns the settings of a scope.
+func (s *Service) values(scope string) (map[string]any, []Ignored, error) {
+	if scope == Merged {
+		layers, err := s.files.Load()
+		if err != nil {
+			return nil, nil, tell(err)
+		}
+		return layers.Merged(), layers.Ignored, nil
 	}
-	return tools.Errorf(PermissionDenied, "%s decides what runs on this machine or who may use it: only its user makes it", name).
-		WithHint(`ask the user to run: toolfold call config.set '{"path":…,"value":…}', with scope global`)
+	if !s.files.has(scope) {
+		return nil, nil, noFile(scope)
+	}
+	values, ignored, err := s.files.read(scope)
+	return values, ignored, tell(err)
 }
 
 type userKey struct{}
 
-// ByUser says that a call comes from the shell of this machine's user.
+// ByUser marks a context as that of config.set called by this machine's user,
+// from the shell. Do not mark calls that run others in their turn, such as
+// workflow.run: agents and workflows do not act for the user.
 func ByUser(ctx context.Context) context.Context {
 	return context.WithValue(ctx, userKey{}, true)
 }
 
-func byUser(ctx context.Context) bool {
-	yes, _ := ctx.Value(userKey{}).(bool)
-	return yes
-}
-
-// load reads the files that a scope draws on.
-func (s *Service) load(scope string) (*Layers, error) {
-	if scope == Merged {
-		layers, err := s.files.Load()
-		return layers, tell(err)
-	}
-	if !s.files.has(scope) {
-		return nil, noFile(scope)
-	}
-	layers, err := s.files.load(scope)
-	return layers, tell(err)
-}
-
-// Set writes one setting. Other values in the file, invalid ones included,
-// stay as they are: what is wrong can be mended one by one.
+// Set writes one setting. Other values in the file, invalid ones included, stay
+// as they are: what is wrong can be mended one by one.
 func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
-	setting, known := declared(s.files.root(), split(in.Path))
+	steps := split(in.Path)
+	setting, known := declared(object(s.files.declared()), steps)
 	if !known {
 		return SetOut{}, s.unknownPath(in.Path)
 	}
-	if err := mayMake(ctx, split(in.Path)[0], in.Scope); err != nil {
+	if err := s.permit(ctx, steps[0], in.Scope); err != nil {
 		return SetOut{}, err
 	}
 	value, err := read(setting, in.Value)
@@ -102,84 +103,185 @@ func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
 	if !s.files.has(in.Scope) {
 		return SetOut{}, noFile(in.Scope)
 	}
-	old, err := s.put(in.Scope, split(in.Path), value)
+	out := SetOut{Success: true, Path: in.Path, NewValue: redact.Value(value), Scope: in.Scope}
+	err = s.files.update(ctx, in.Scope, func(text []byte) ([]byte, error) {
+		before, err := parse(text)
+		if err != nil {
+			return nil, fail(in.Scope, err)
+		}
+		var old any
+		if held := gjson.GetBytes(text, query(steps)); held.Exists() && unmarshal([]byte(held.Raw), &old) == nil {
+			out.OldValue = redact.Value(old)
+		}
+		edited, err := s.put(text, steps, ordered.MustJSON(value))
+		if err != nil {
+			return nil, err
+		}
+		after, err := parse(edited)
+		if err != nil {
+			return nil, fail(in.Scope, err)
+		}
+		return edited, s.compare(in.Scope, steps, value, before, after)
+	})
 	if err != nil {
 		return SetOut{}, tell(err)
 	}
-	return SetOut{Success: true, Path: in.Path, OldValue: redacted(old), NewValue: redacted(value), Scope: in.Scope}, nil
+	return out, nil
 }
 
-// put writes a value and returns the one before.
-func (s *Service) put(scope string, path []string, value any) (old any, err error) {
-	err = s.files.update(scope, func(text []byte) ([]byte, error) {
-		before, line, err := parseText(text)
-		if err != nil {
-			return nil, s.files.fail(scope, line, err)
-		}
-		old, _ = lookup(before, path)
-		edited, err := change{path: path, value: ordered.MustJSON(value)}.put(text, s.files.root(), 0)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.compare(before, edited); err != nil {
-			return nil, err
-		}
-		return pretty(edited)
-	})
-	return old, err
-}
-
-// compare refuses an edit that leaves a file with a problem it did not have:
-// a value can be right in itself and yet make the list around it too long.
-func (s *Service) compare(before map[string]any, edited json.RawMessage) error {
-	after, _, err := parseText(edited)
-	if err != nil {
-		return err
-	}
-	_, had := s.files.check("", before)
-	old := map[string]bool{}
-	for _, p := range had {
-		old[p.Path+" "+p.Kind] = true
-	}
-	var added []tools.Problem
-	_, has := s.files.check("", after)
-	for _, p := range has {
-		if !old[p.Path+" "+p.Kind] {
-			added = append(added, p)
-		}
-	}
-	if len(added) == 0 {
+// permit refuses a setting that a scope or the caller may not make.
+func (s *Service) permit(ctx context.Context, name, scope string) error {
+	user, _ := ctx.Value(userKey{}).(bool)
+	needed := Client
+	switch {
+	case scope == Local:
+		needed = Workspace
+	case user:
 		return nil
 	}
-	return tools.Errorf(tools.InvalidInput, "config.set: %s", describe(added)).
-		WithHint("set what holds the setting as a whole")
+	if slices.Contains(names(s.files.declared(), needed), name) {
+		return nil
+	}
+	refusal := tools.Errorf(PermissionDenied, "config.set: %s may only be set by the user of this machine", name)
+	if slices.Contains(names(s.files.declared(), Workspace), name) {
+		return refusal.WithHint(`use scope local, or ask the user to run: toolfold call config.set '{"path":%q,"value":…}'`, name)
+	}
+	return refusal.WithHint(`ask the user to run: toolfold call config.set '{"path":%q,"value":…}'`, name)
+}
+
+// compare refuses an edit after which a setting is not what was asked for, is
+// invalid as a whole, or does not go with the others: a value can be right in
+// itself and yet make the list around it too long.
+func (s *Service) compare(scope string, steps []string, value any, before, after map[string]any) error {
+	name := steps[0]
+	if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(ordered.MustJSON(value)) {
+		return tools.Errorf(tools.InvalidInput, "config.set: the %s settings file has %s twice", scope, name).WithHint("ask the user to take one of them out")
+	}
+	for _, p := range tools.CheckFields(Params(s.files.declared()), map[string]any{name: after[name]}) {
+		if p.Kind != tools.ProblemUnknown {
+			return tools.Errorf(tools.InvalidInput, "config.set: %s", explain(dotted(p), p)).WithHint("set %s as a whole", name)
+		}
+	}
+	if scope == Local || s.files.Check == nil {
+		return nil
+	}
+	fault := s.startFault(after)
+	if had := s.startFault(before); fault == nil || had != nil && had.Error() == fault.Error() {
+		return nil
+	}
+	return tools.Errorf(tools.InvalidInput, "config.set: toolfold could not start with that: %v", fault).
+		WithHint("set what it needs first, or another value")
+}
+
+// startFault returns what would stop a start with these settings in the user's
+// file, and without flags. An invalid file is being mended, one value at a time.
+func (s *Service) startFault(global map[string]any) error {
+	values := s.files.defaults()
+	maps.Copy(values, global)
+	o, err := decode(values)
+	if err != nil {
+		return nil
+	}
+	return s.files.Check(o)
+}
+
+// put returns the JSON text with the value at the path. It edits the text and
+// not decoded values, so that a file written by hand keeps the order of its
+// members, its numbers digit by digit and what we do not know. A file laid out
+// like ours stays so; another one keeps its layout.
+func (s *Service) put(text []byte, steps []string, value []byte) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}")
+	}
+	var path []string
+	for i, step := range steps {
+		if at, _ := declared(object(s.files.declared()), steps[:i]); at.Kind == tools.KindArray {
+			path = append(path, step)
+		} else {
+			path = append(path, ":"+gjson.Escape(step)) // the colon makes a name of a number
+		}
+	}
+	edited, err := sjson.SetRawBytes(text, strings.Join(path, "."), value)
+	if err != nil {
+		return nil, tools.Errorf(tools.InvalidInput, "config.set: %s cannot be reached: %v", strings.Join(steps, "."), err).
+			WithHint("set %s as a whole", steps[0])
+	}
+	if string(text) != "{}" && !bytes.Equal(text, laidOut(text)) {
+		return edited, nil
+	}
+	return laidOut(edited), nil
+}
+
+// laidOut indents valid JSON as toolfold writes it.
+func laidOut(text []byte) []byte {
+	var buf bytes.Buffer
+	_ = json.Indent(&buf, bytes.TrimSpace(text), "", "  ")
+	buf.WriteByte('\n')
+	return buf.Bytes()
+}
+
+// split takes a dotted path apart. A name that itself has a dot cannot be
+// reached: set the object that holds it.
+func split(path string) []string { return strings.Split(path, ".") }
+
+// query returns the path for gjson, with everything escaped but the dots.
+func query(steps []string) string {
+	escaped := make([]string, len(steps))
+	for i, step := range steps {
+		escaped[i] = gjson.Escape(step)
+	}
+	return strings.Join(escaped, ".")
+}
+
+// declared follows steps through a declaration, and reports whether a value
+// can be there.
+func declared(at tools.Param, steps []string) (p tools.Param, ok bool) {
+	for _, step := range steps {
+		members := slices.Concat(at.Required, at.Optional)
+		i := slices.IndexFunc(members, func(p tools.Param) bool { return p.Name == step })
+		index, err := strconv.Atoi(step)
+		switch {
+		case i >= 0:
+			at = members[i]
+		case at.Values != nil && step != "":
+			at = *at.Values
+		case at.Items != nil && err == nil && 0 <= index && index < maxIndex && strconv.Itoa(index) == step:
+			at = *at.Items
+		default:
+			return tools.Param{}, false
+		}
+	}
+	return at, true
+}
+
+// maxIndex bounds the indexes of lists: sjson fills a list up with nulls.
+const maxIndex = 1000
+
+// Parse reads the text of a flag or an environment variable as the value of a
+// setting. An error says what is allowed, and calls the value by name.
+func Parse(setting tools.Param, name, text string) (any, error) {
+	value, err := read(setting, ordered.MustJSON(text))
+	var wrong *tools.Error
+	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
+		return nil, errors.New(explain(name, wrong.Problems[0]))
+	}
+	return value, err
 }
 
 // read decides what a sent value means for a setting. A text may be the JSON of
 // the value: it is taken so if that is valid there, else as it is. Where text
 // is due, only a quoted text is read as JSON: "true" stays a text.
 func read(setting tools.Param, sent json.RawMessage) (any, error) {
-	var value any
-	if _, err := decode(sent, &value); err != nil {
-		return nil, err
+	var value, parsed any
+	if err := unmarshal(sent, &value); err != nil {
+		return nil, fmt.Errorf("reading the value: %w", err)
 	}
-	text, ok := value.(string)
-	if !ok {
-		return firstValid(setting, value)
+	readings := []any{value}
+	if text, ok := value.(string); ok && unmarshal([]byte(text), &parsed) == nil {
+		if _, quoted := parsed.(string); quoted || setting.Kind != tools.KindString {
+			readings = []any{parsed, text}
+		}
 	}
-	var parsed any
-	if _, err := decode([]byte(text), &parsed); err != nil {
-		return firstValid(setting, text)
-	}
-	if _, quoted := parsed.(string); setting.Kind == tools.KindString && !quoted {
-		return firstValid(setting, text)
-	}
-	return firstValid(setting, parsed, text)
-}
-
-// firstValid returns the first reading that the setting allows, else what is
-// wrong with the first.
-func firstValid(setting tools.Param, readings ...any) (any, error) {
 	setting.Name = "value" // of the action, whose argument it is
 	var first []tools.Problem
 	for i, reading := range readings {
@@ -195,28 +297,23 @@ func firstValid(setting tools.Param, readings ...any) (any, error) {
 }
 
 func (s *Service) unknownPath(path string) error {
-	known := paths(s.files.root(), "")
+	known := names(s.files.declared(), User)
 	return &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-		Path: "/path", Kind: tools.ProblemEnum, Got: short(path), Allowed: known, Suggest: suggest.Nearest(path, known),
+		Path: "/path", Kind: tools.ProblemEnum, Got: tools.Shorten(path), Allowed: known, Suggest: suggest.Nearest(tools.Shorten(path), known),
 	}}}
-}
-
-// short is as much of a path as an error quotes.
-func short(path string) string {
-	return strings.ToValidUTF8(path[:min(len(path), 60)], "")
 }
 
 func noFile(scope string) error {
 	return tools.Errorf(FileProblem, "this server has no %s settings file", scope).WithHint("use another scope")
 }
 
-// tell makes a problem with a file known to the caller, by scope and not by
-// its path.
+// tell returns a fault of a settings file as an error for the caller. It returns
+// other errors as they are.
 func tell(err error) error {
 	var file *FileError
 	if !errors.As(err, &file) {
 		return err
 	}
-	return tools.Errorf(FileProblem, "%s settings file: %s", file.Scope, file.reason()).
+	return tools.Errorf(FileProblem, "%v", file).
 		WithHint("mend the file; config.set can replace an invalid value, but not read a broken file")
 }

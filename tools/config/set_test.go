@@ -44,31 +44,31 @@ func TestSet(t *testing.T) {
 			`{"success":true,"path":"policy.deep.leaf","newValue":"x","scope":"global"}`, `{"policy":{"deep":{"leaf":"x"}}}`},
 		{"missing list", "", `{"path":"servers.0","value":{"host":"h","port":1}}`,
 			`{"success":true,"path":"servers.0","newValue":{"host":"h","port":1},"scope":"global"}`, `{"servers":[{"host":"h","port":1}]}`},
-		{"open map takes JSON", `{"engines":{"a":{"x":1}}}`, `{"path":"engines.b.url","value":"http://b?x=<1>&y"}`,
+		{"a map's entry", `{"engines":{"a":{"n":1}}}`, `{"path":"engines.b.url","value":"http://b?x=<1>&y"}`,
 			`{"success":true,"path":"engines.b.url","newValue":"http://b?x=<1>&y","scope":"global"}`,
-			`{"engines":{"a":{"x":1},"b":{"url":"http://b?x=<1>&y"}}}`},
-		{"open map reads JSON text", "", `{"path":"engines.n","value":"5"}`,
-			`{"success":true,"path":"engines.n","newValue":5,"scope":"global"}`, `{"engines":{"n":5}}`},
+			`{"engines":{"a":{"n":1},"b":{"url":"http://b?x=<1>&y"}}}`},
+		{"a number as a name", "", `{"path":"engines.0.n","value":5}`,
+			`{"success":true,"path":"engines.0.n","newValue":5,"scope":"global"}`, `{"engines":{"0":{"n":5}}}`},
+		{"signs in a name", "", `{"path":"engines.:a|*\\@é\"{.n","value":5}`,
+			`{"success":true,"path":"engines.:a|*\\@é\"{.n","newValue":5,"scope":"global"}`, `{"engines":{":a|*\\@é\"{":{"n":5}}}`},
 		{"order, numbers and unknown keys stay", `{"zeta":1e400,"count":1,"mystery":[null,0.10],"level":"low"}`, `{"path":"count","value":3}`,
 			`{"success":true,"path":"count","oldValue":1,"newValue":3,"scope":"global"}`,
 			`{"zeta":1e400,"count":3,"mystery":[null,0.10],"level":"low"}`},
+		{"null becomes a holder", `{"policy":null}`, `{"path":"policy.deep.leaf","value":"x"}`,
+			`{"success":true,"path":"policy.deep.leaf","newValue":"x","scope":"global"}`, `{"policy":{"deep":{"leaf":"x"}}}`},
 		{"mends an invalid value beside another", `{"count":"many","level":"middle"}`, `{"path":"level","value":"low"}`,
 			`{"success":true,"path":"level","oldValue":"middle","newValue":"low","scope":"global"}`, `{"count":"many","level":"low"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			files := nestedFiles(t)
-			if test.before != "" {
-				write(t, files, Global, test.before)
+			if strings.TrimSpace(test.before) != "" {
+				write(t, files, Global, string(laidOut([]byte(test.before))))
 			}
 			if diff := cmp.Diff(test.want, call(t, files, "set", test.args)); diff != "" {
 				t.Error(diff)
 			}
-			pretty, err := pretty(json.RawMessage(test.after))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(pretty), content(t, files, Global)); diff != "" {
+			if diff := cmp.Diff(string(laidOut([]byte(test.after))), content(t, files, Global)); diff != "" {
 				t.Errorf("file: %s", diff)
 			}
 		})
@@ -109,15 +109,15 @@ func TestSetRefuses(t *testing.T) {
 		}, {
 			"one item too many", `{"path":"allow.3","value":"d"}`, `config.set: allow must be at most 3 long, got 4`, nil,
 		}, {
-			"hole in a list", `{"path":"allow.7","value":"d"}`, `config.set: allow is a list: the index can be 0 to 3`, nil,
+			"hole in a list", `{"path":"servers.2","value":{"host":"h"}}`, `config.set: servers.0 must be object, got null`, nil,
 		}, {
-			"through a scalar", `{"path":"engines.a.b","value":1}`, `config.set: engines.a is neither an object nor a list`, nil,
+			"list where an object is due", `{"path":"policy.parallel","value":true}`, `config.set: policy.parallel cannot be reached: cannot set array element for non-numeric key 'parallel'`, nil,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			files := nestedFiles(t)
-			before := `{"allow": ["a", "b", "c"], "engines": {"a": 1}}`
+			before := `{"allow": ["a", "b", "c"], "policy": [1]}`
 			write(t, files, Global, before)
 			got := failure(t, call(t, files, "set", test.args))
 			want := tools.Error{Code: tools.InvalidInput, Message: test.message, Hint: got.Hint, Problems: test.problems}
@@ -134,8 +134,8 @@ func TestSetRefuses(t *testing.T) {
 func TestSetUnknownPath(t *testing.T) {
 	t.Parallel()
 	for path, suggest := range map[string]string{
-		"policy.maxRetry": "policy.maxRetries", "policy.maxRetries.x": "policy.maxRetries",
-		"Level": "level", "allow.x": "allow", "zzzzzz": "", "policy..deep": "policy.deep.leaf",
+		"polcy": "policy", "policy.maxRetry": "policy", "count.x": "count", "allow.01": "allow", "allow.1000": "allow",
+		"Level": "level", "allow.x": "allow", "zzzzzz": "", "engines..n": "engines",
 	} {
 		files := nestedFiles(t)
 		got := failure(t, call(t, files, "set", fmt.Sprintf(`{"path":%q,"value":"1"}`, path)))
@@ -151,7 +151,7 @@ func TestSetUnknownPath(t *testing.T) {
 func TestLongPathIsNotEchoed(t *testing.T) {
 	t.Parallel()
 	got := failure(t, call(t, tempFiles(t), "set", `{"path":"`+strings.Repeat("é", 5000)+`","value":"1"}`))
-	if echo, ok := got.Problems[0].Got.(string); !ok || echo != strings.Repeat("é", 30) {
+	if echo, ok := got.Problems[0].Got.(string); !ok || echo != strings.Repeat("é", 40)+"…" {
 		t.Errorf("the error quotes %q", echo)
 	}
 }
@@ -182,7 +182,7 @@ func TestSetKeepsModeAndLeavesNothing(t *testing.T) {
 	if err := os.Chmod(files.Global, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	call(t, files, "set", `{"path":"http","value":"127.0.0.1:1"}`)
+	call(t, files, "set", `{"path":"listing","value":"full"}`)
 	info, err := os.Stat(files.Global)
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +194,40 @@ func TestSetKeepsModeAndLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 1 {
-		t.Errorf("the folder holds %v, want the file only", entries)
+	if len(entries) != 2 || entries[1].Name() != "config.json.lock" {
+		t.Errorf("the folder holds %v, want the file and its lock", entries)
+	}
+}
+
+// A file that is not laid out like ours keeps its layout.
+func TestSetKeepsLayout(t *testing.T) {
+	t.Parallel()
+	for before, after := range map[string]string{
+		"{ \"level\": \"low\",\n\t\"allow\": [\"a\", \"b\"] }\n": "{ \"level\": \"high\",\n\t\"allow\": [\"a\", \"b\"] }\n",
+		"{\"allow\": [\"a\", \"b\"]}":                            "{\"allow\": [\"a\", \"b\"],\"level\":\"high\"}",
+		"{\n  \"on\": true\n}\n":                                 "{\n  \"on\": true,\n  \"level\": \"high\"\n}\n",
+		"{}":                                                     "{\n  \"level\": \"high\"\n}\n",
+	} {
+		files := nestedFiles(t)
+		write(t, files, Global, before)
+		call(t, files, "set", `{"path":"level","value":"high"}`)
+		if diff := cmp.Diff(after, content(t, files, Global)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// What a name means that stands in a file twice depends on the reader.
+func TestSetRefusesDuplicates(t *testing.T) {
+	t.Parallel()
+	files := nestedFiles(t)
+	const text = `{"level": "low", "on": true, "level": "low"}`
+	write(t, files, Global, text)
+	if got := failure(t, call(t, files, "set", `{"path":"level","value":"high"}`)); got.Message != "config.set: the global settings file has level twice" {
+		t.Errorf("answered %+v", got)
+	}
+	if now := content(t, files, Global); now != text {
+		t.Errorf("the file is now %s", now)
 	}
 }
 
@@ -206,7 +238,7 @@ func TestSetConcurrently(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 20 {
 		group.Go(func() {
-			in := SetIn{Path: fmt.Sprintf("engines.p%02d", i), Value: json.RawMessage(`1`), Scope: Local}
+			in := SetIn{Path: fmt.Sprintf("engines.p%02d.n", i), Value: json.RawMessage(`1`), Scope: Local}
 			if _, err := New(files).Set(t.Context(), in); err != nil {
 				t.Error(err)
 			}
@@ -217,7 +249,7 @@ func TestSetConcurrently(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := len(layers.Local["engines"].(map[string]any)); got != 20 {
+	if got := len(layers.Merged()["engines"].(map[string]any)); got != 20 {
 		t.Errorf("%d of 20 sets are in the file", got)
 	}
 }

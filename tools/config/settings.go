@@ -1,81 +1,159 @@
 package config
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/tools"
 )
 
+// Setter says who may make a setting besides the user, who may make all of them
+// with a flag, in the environment, in the user's own file and with toolfold call
+// config.set. Each Setter includes those before it.
+type Setter int
+
+const (
+	// User is for settings that lead elsewhere, run something, let others in or
+	// can stop a start: only the user makes them.
+	User Setter = iota
+	// Workspace adds the file of a workspace, which comes with a cloned
+	// repository, and calls of clients that write that file.
+	Workspace
+	// Client adds calls of clients that write the user's file. Such a value
+	// stays in force in all other workspaces.
+	Client
+)
+
+// Setting is one row of [Settings]. Without a By, only the user makes it.
+type Setting struct {
+	tools.Field
+	By Setter
+}
+
 // Settings declares everything that can be set, with the vocabulary of the
-// tools: type, allowed values, default and text are written here and nowhere
-// else. None is required. An object without declared members is an open map.
-var Settings = append(tools.Fields{
-	tools.String{
+// tools: type, allowed values, default, text and who may set it are written
+// here and nowhere else. [Options] has the same settings as a Go struct.
+var Settings = append([]Setting{
+	{tools.String{
 		Name: "toolMode", Doc: "Which names tools/list shows: one tool per family, or the old ones.",
 		Enum: []string{"consolidated", "legacy"},
-	}.With(tools.Default("consolidated")),
-	tools.String{
+	}.With(tools.Default("consolidated")), Client},
+	{tools.String{
 		Name: "listing", Doc: "How much of each tool tools/list shows: lazy unless set, full in legacy mode.",
 		Enum: []string{"search", "lazy", "signature", "full"},
-	},
-	tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)),
-	tools.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1},
-	tools.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1},
-	tools.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1},
-	tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)),
-}, engine.ProviderSettings...)
+	}, Client},
+	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
+	{tools.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
+	{tools.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
+	{tools.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
+	{tools.String{Name: "allowedHosts", Doc: "Host names, separated by commas, that HTTP clients may use besides the server's own address.", MinLen: 1}, User},
+	{tools.Int{Name: "maxBodyBytes", Doc: "Most bytes of one message.", Min: 1 << 10, Max: 1 << 30}.With(tools.Default(4 << 20)), User},
+	{tools.Int{Name: "maxSessions", Doc: "Most HTTP sessions at a time.", Min: 1, Max: 100_000}.With(tools.Default(1000)), User},
+	{tools.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(tools.Default(1024)), User},
+	{tools.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(tools.Default(256)), User},
+	{tools.String{
+		Name: "workspaceName", Doc: "Name of the workspace that tasks belong to; else the repository's origin, or machine and path.",
+		MinLen: 1, MaxLen: 200,
+	}, User},
+	{tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)), User},
+}, madeByUser(providerSettings())...)
 
-// UserOnly are the settings that only the user of this machine makes, in the
-// user's own file or from the shell: they decide what runs here or who may use
-// it. Neither a workspace nor a client can.
-var UserOnly = []string{"httpTokenFile", "providers"}
-
-// root is the declaration of a whole settings file.
-func root(settings tools.Fields) tools.Param {
-	return tools.Param{Kind: tools.KindObject, Optional: settings.Params()}
-}
-
-// defaults are the values of the settings that no file has.
-func defaults(object tools.Param) map[string]any {
-	values := map[string]any{}
-	for _, p := range members(object) {
-		if p.Default != nil {
-			values[p.Name] = p.Default
+// providerSettings declares the settings of package provider.
+func providerSettings() tools.Fields {
+	one := tools.Object{}
+	for _, o := range provider.Options {
+		var field tools.Field
+		switch o.Kind {
+		case provider.Text:
+			text := tools.String{Name: o.Name, Doc: o.Doc, Enum: o.Enum}
+			if o.Enum == nil {
+				text.MinLen = 1
+			}
+			field = text
+		case provider.Whole:
+			field = tools.Int{Name: o.Name, Doc: o.Doc, Min: 1, Max: o.Max}
+		case provider.Texts:
+			field = tools.List{Name: o.Name, Doc: o.Doc, Of: tools.String{}, MinItems: 1, MaxItems: o.Max}
 		}
-		if inner := defaults(p); len(inner) > 0 {
-			values[p.Name] = inner
+		if o.Name == "type" {
+			one.Required = append(one.Required, field)
+		} else {
+			one.Optional = append(one.Optional, field)
 		}
 	}
-	return values
-}
-
-func members(object tools.Param) []tools.Param {
-	if object.Kind != tools.KindObject {
-		return nil
+	return tools.Fields{
+		tools.Map{Name: provider.ProvidersSetting, Doc: provider.ProvidersDoc, Of: one},
+		tools.String{Name: provider.DefaultSetting, Doc: provider.DefaultDoc, MinLen: 1},
 	}
-	return append(append([]tools.Param(nil), object.Required...), object.Optional...)
 }
 
-// paths lists the settings by dotted path; an open map counts as one.
-func paths(object tools.Param, prefix string) []string {
-	var list []string
-	for _, p := range members(object) {
-		if inner := paths(p, prefix+p.Name+"."); len(inner) > 0 {
-			list = append(list, inner...)
-			continue
-		}
-		list = append(list, prefix+p.Name)
+// Options are the settings that apply, decoded. A test compares its members
+// with [Settings].
+type Options struct {
+	ToolMode        string                     `json:"toolMode"`
+	Listing         string                     `json:"listing"` // empty = the default of the tool mode
+	StrictNames     bool                       `json:"strictNames"`
+	Store           string                     `json:"store"` // empty = the default store
+	HTTP            string                     `json:"http"`  // empty = standard input and output
+	HTTPTokenFile   string                     `json:"httpTokenFile"`
+	AllowedHosts    string                     `json:"allowedHosts"` // empty = none besides the address
+	MaxBodyBytes    int                        `json:"maxBodyBytes"`
+	MaxSessions     int                        `json:"maxSessions"`
+	MaxConnections  int                        `json:"maxConnections"`
+	MaxCalls        int                        `json:"maxCalls"`
+	WorkspaceName   string                     `json:"workspaceName"` // empty = derived from the workspace
+	Worker          bool                       `json:"worker"`
+	Providers       map[string]json.RawMessage `json:"providers"`
+	DefaultProvider string                     `json:"defaultProvider"`
+}
+
+func madeByUser(fields tools.Fields) []Setting {
+	list := make([]Setting, len(fields))
+	for i, f := range fields {
+		list[i].Field = f
 	}
 	return list
 }
 
-// index is one line that names every setting and its type.
-func index(object tools.Param) string {
+// Params returns settings as plain data, in order.
+func Params(settings []Setting) []tools.Param {
+	list := make([]tools.Param, len(settings))
+	for i, s := range settings {
+		list[i] = s.Param()
+	}
+	return list
+}
+
+// object declares a whole settings file.
+func object(settings []Setting) tools.Param {
+	return tools.Param{Kind: tools.KindObject, Optional: Params(settings)}
+}
+
+// index names every setting with its type, in one line.
+func index(settings []Setting) string {
 	var list []string
-	for _, path := range paths(object, "") {
-		p, _ := declared(object, split(path))
-		list = append(list, path+" ("+tools.TypeWord(p)+")")
+	for _, p := range Params(settings) {
+		list = append(list, p.Name+" ("+tools.TypeWord(p)+")")
 	}
 	return strings.Join(list, ", ")
+}
+
+// rights says who may set what, in a sentence.
+func rights() string {
+	clients := names(Settings, Client)
+	local := slices.DeleteFunc(names(Settings, Workspace), func(name string) bool { return slices.Contains(clients, name) })
+	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") + ". Others only the user sets."
+}
+
+// names lists the settings that a setter may make.
+func names(settings []Setting, by Setter) []string {
+	var list []string
+	for _, s := range settings {
+		if s.By >= by {
+			list = append(list, s.Param().Name)
+		}
+	}
+	return list
 }

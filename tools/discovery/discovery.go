@@ -15,84 +15,54 @@ var (
 	name      = tools.String{Name: "name", Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = tools.Strings("names", "Several such names.")
 	examples  = tools.Bool{Name: "include_examples", Doc: "Add an example call."}
+	schema    = tools.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = tools.String{Name: "category", Doc: "Only tools of this category."}
 	disabled  = tools.Bool{Name: "include_disabled", Doc: "Also what may not be called, with the reason."}
-	arguments = tools.Object{Name: "arguments", Doc: "Its arguments, as in a direct call."}
-
-	summary = tools.String{Name: "summary", Doc: "What it does."}
-	problem = tools.Object{
-		Required: tools.Fields{name, tools.String{Name: "message", Doc: "What is wrong with the name, and what is near."}},
-	}
-	unknown = tools.List{Name: "errors", Doc: "Names that lead nowhere.", Of: problem}
+	arguments = tools.Object{Name: "arguments", Doc: "Action arguments, as in a direct call."}
 )
 
 // Family declares the discovery tools.
-var Family = tools.Family[*Service]{
+var Family = tools.Family{
 	Name: "tools", Summary: "Find, describe, call tools", Category: tools.Discovery, Tier: tools.Core,
 	Doc: "Find says which action to call and how; describe gives the whole account of one.",
-	Actions: []tools.Action[*Service]{{
+	Actions: []*tools.Action{{
 		Name:     "find",
 		Legacy:   tools.Was("tool_find"),
 		Summary:  "Find actions by what they do, best first, with how to call them.",
 		Words:    "search, discover, which tool can do this, look for a suitable function, capability",
 		Required: tools.Fields{query},
 		Optional: tools.Fields{limit.With(tools.Default(5))},
-		Returns: tools.Fields{
-			tools.List{Name: "results", Doc: "Best first.", Of: tools.Object{Required: tools.Fields{
-				name, tools.String{Name: "usage", Doc: "How to call it; a ? marks what may be left out."}, summary,
-				tools.Number{Name: "score", Doc: "From 0 to 1; below 0.4 mostly unrelated."},
-			}}},
-			tools.String{Name: "hint", Doc: "What to do when nothing was found."},
-		},
-		Effect:  tools.Reads,
-		Example: `{"query": "remember a decision for later", "limit": 3}`,
-		Related: []string{"tools.describe", "tools.call"},
-		Run:     tools.Method((*Service).Find),
+		Effect:   tools.Reads,
+		Example:  `{"query": "remember a decision for later", "limit": 3}`,
+		Related:  []string{"tools.describe", "tools.call"},
+		Run:      tools.Method((*Service).Find),
 	}, {
 		Name: "describe",
 		Legacy: tools.Was("tool_describe").
 			Or("get_tool_description", tools.Rename{Field: name, Was: "tool_name"}),
-		Summary:  "Full account of an action: schema, result fields, effect, example.",
+		Summary:  "Full account of an action: usage, result fields, effect, example.",
 		Words:    "documentation, help, explain, parameters, arguments, schema, how do I call it",
 		Doc:      "A tool's name lists its actions.",
-		Optional: tools.Fields{name, many, examples.With(tools.Default(true))},
-		Returns: tools.Fields{
-			tools.List{Name: "tools", Doc: "The accounts, in the order asked for.", Of: tools.Object{}}, unknown,
-		},
-		Effect:  tools.Reads,
-		Example: `{"name": "memory.store"}`,
-		Related: []string{"tools.find", "tools.load"},
-		Run:     tools.Method((*Service).Describe),
+		Optional: tools.Fields{name, many, examples.With(tools.Default(true)), schema.With(tools.Default(false), tools.Added())},
+		Effect:   tools.Reads,
+		Example:  `{"name": "memory.store"}`,
+		Related:  []string{"tools.find", "tools.load"},
+		Run:      tools.Method((*Service).Describe),
 	}, {
 		Name:     "load",
 		Legacy:   tools.Was("tool_load"),
 		Summary:  "Get whole definitions, and list them for this session where it can.",
 		Words:    "activate, enable, make available, add to this session",
 		Required: tools.Fields{many},
-		Returns: tools.Fields{
-			tools.Strings("loaded", "Tools that were meant."),
-			tools.List{Name: "definitions", Doc: "Name, description and inputSchema of each.", Of: tools.Object{}},
-			tools.Bool{Name: "listed", Doc: "Whether tools/list of this session has them."},
-			tools.String{Name: "note", Doc: "How to call them."}, unknown,
-		},
-		Effect:  tools.Sets,
-		Example: `{"names": ["memory", "session.create"]}`,
-		Related: []string{"tools.active"},
-		Run:     tools.Method((*Service).Load),
+		Effect:   tools.Sets,
+		Example:  `{"names": ["memory", "session.create"]}`,
+		Related:  []string{"tools.active"},
+		Run:      tools.Method((*Service).Load),
 	}, {
 		Name:    "active",
 		Legacy:  tools.Was("tool_active"),
 		Summary: "What this session is listed and has loaded.",
 		Words:   "loaded, current, what do I see, enabled now",
-		Returns: tools.Fields{
-			tools.String{Name: "level", Doc: "Listing level of the server."},
-			tools.Strings("listed", "Tools that tools/list shows."),
-			tools.Strings("loaded", "Those of them that were loaded."),
-			tools.Object{Name: "cache", Doc: "How descriptions were answered.", Required: tools.Fields{
-				tools.Int{Name: "hits", Doc: "From the cache."},
-				tools.Int{Name: "misses", Doc: "Rendered, or no such name."},
-			}},
-		},
 		Effect:  tools.Reads,
 		Example: `{}`,
 		Related: []string{"tools.load"},
@@ -103,19 +73,10 @@ var Family = tools.Family[*Service]{
 		Summary:  "All tools, a line each, by category.",
 		Words:    "catalogue, overview, every, available, what can this server do, capabilities",
 		Optional: tools.Fields{category, disabled.With(tools.Default(false))},
-		Returns: tools.Fields{
-			tools.List{Name: "tools", Doc: "In the order of the listing.", Of: tools.Object{
-				Required: tools.Fields{
-					name, summary, category, tools.Bool{Name: "enabled", Doc: "Whether it can be called."},
-				},
-				Optional: tools.Fields{tools.String{Name: "reason", Doc: "Why it is disabled."}},
-			}},
-			tools.Int{Name: "total", Doc: "How many tools follow."},
-		},
-		Effect:  tools.Reads,
-		Example: `{"category": "memory"}`,
-		Related: []string{"tools.find"},
-		Run:     tools.Method((*Service).List),
+		Effect:   tools.Reads,
+		Example:  `{"category": "memory"}`,
+		Related:  []string{"tools.find"},
+		Run:      tools.Method((*Service).List),
 	}, {
 		Name:     "call",
 		Legacy:   tools.Was("tool_call"),
@@ -138,8 +99,8 @@ type FindIn struct {
 
 // FindOut is the result of tools.find.
 type FindOut struct {
-	Results []lazy.Found `json:"results"`
-	Hint    string       `json:"hint,omitempty"`
+	Results []lazy.Found `json:"results" doc:"Best first."`
+	Hint    string       `json:"hint,omitempty" doc:"What to do when nothing was found."`
 }
 
 // DescribeIn are the arguments of tools.describe.
@@ -147,18 +108,19 @@ type DescribeIn struct {
 	Name            string   `json:"name"`
 	Names           []string `json:"names"`
 	IncludeExamples bool     `json:"include_examples"`
+	Schema          bool     `json:"schema"`
 }
 
 // DescribeOut is the result of tools.describe.
 type DescribeOut struct {
-	Tools  []json.RawMessage `json:"tools"`
-	Errors []NameError       `json:"errors,omitempty"`
+	Tools  []json.RawMessage `json:"tools" doc:"The accounts, in the order asked for."`
+	Errors []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`
 }
 
 // NameError is a name that leads nowhere.
 type NameError struct {
-	Name    string `json:"name"`
-	Message string `json:"message"`
+	Name    string `json:"name" doc:"Tool, action or legacy name, such as memory.store."`
+	Message string `json:"message" doc:"What is wrong with the name, and what is near."`
 }
 
 // LoadIn are the arguments of tools.load.
@@ -168,23 +130,15 @@ type LoadIn struct {
 
 // LoadOut is the result of tools.load.
 type LoadOut struct {
-	Loaded      []string          `json:"loaded"`
-	Definitions []json.RawMessage `json:"definitions"`
-	Listed      bool              `json:"listed"`
-	Note        string            `json:"note"`
-	Errors      []NameError       `json:"errors,omitempty"`
+	Loaded      []string          `json:"loaded" doc:"Tools that were meant."`
+	Definitions []json.RawMessage `json:"definitions" doc:"Name, description and inputSchema of each."`
+	Listed      bool              `json:"listed" doc:"Whether tools/list of this session has them."`
+	Note        string            `json:"note" doc:"How to call them."`
+	Errors      []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`
 }
 
 // ActiveIn are the arguments of tools.active: none.
 type ActiveIn struct{}
-
-// ActiveOut is the result of tools.active.
-type ActiveOut struct {
-	Level  lazy.Level       `json:"level"`
-	Listed []string         `json:"listed"`
-	Loaded []string         `json:"loaded"`
-	Cache  lazy.CacheCounts `json:"cache"`
-}
 
 // ListIn are the arguments of tools.list.
 type ListIn struct {
@@ -194,17 +148,8 @@ type ListIn struct {
 
 // ListOut is the result of tools.list.
 type ListOut struct {
-	Tools []Row `json:"tools"`
-	Total int   `json:"total"`
-}
-
-// Row is a tool in the result of tools.list.
-type Row struct {
-	Name     string         `json:"name"`
-	Summary  string         `json:"summary"`
-	Category tools.Category `json:"category"`
-	Enabled  bool           `json:"enabled"`
-	Reason   string         `json:"reason,omitempty"`
+	Tools []lazy.Row `json:"tools" doc:"In the order of the listing."`
+	Total int        `json:"total" doc:"How many tools follow."`
 }
 
 // CallIn are the arguments of tools.call.

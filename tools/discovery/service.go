@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// maxNames is how many names one call may describe or load.
+// maxNames bounds the names that one call may describe or load.
 const maxNames = 50
 
 // Service runs the discovery actions on a surface.
@@ -19,12 +19,18 @@ type Service struct {
 	discovery *lazy.Discovery
 }
 
-// New returns the service of a surface.
-func New(d *lazy.Discovery) *Service { return &Service{d} }
+// Mount returns the discovery family of a surface.
+func Mount(d *lazy.Discovery) *tools.Family {
+	mounted, err := tools.Mount(Family, func(context.Context) (*Service, error) { return &Service{d}, nil })
+	if err != nil {
+		panic(err) // an action of Family runs another service's method
+	}
+	return mounted
+}
 
 // Find returns ranked actions with how to call them.
-func (s *Service) Find(_ context.Context, in FindIn) (FindOut, error) {
-	out := FindOut{Results: s.discovery.Find(in.Query, in.Limit)}
+func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
+	out := FindOut{Results: s.discovery.View(ctx).Find(in.Query, in.Limit)}
 	if len(out.Results) == 0 {
 		out.Hint = "nothing matches; say in plain words what you want to do, or see the action list"
 	}
@@ -32,9 +38,10 @@ func (s *Service) Find(_ context.Context, in FindIn) (FindOut, error) {
 }
 
 // Describe returns the accounts of one or several names.
-func (s *Service) Describe(_ context.Context, in DescribeIn) (DescribeOut, error) {
+func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, error) {
+	view := s.discovery.View(ctx)
 	if in.Name != "" && len(in.Names) == 0 {
-		doc, err := s.discovery.Describe(in.Name, in.IncludeExamples)
+		doc, err := view.Describe(in.Name, lazy.Account{Examples: in.IncludeExamples, Schema: in.Schema})
 		if err != nil {
 			return DescribeOut{}, err
 		}
@@ -46,7 +53,7 @@ func (s *Service) Describe(_ context.Context, in DescribeIn) (DescribeOut, error
 	}
 	out := DescribeOut{Tools: []json.RawMessage{}}
 	for _, name := range names {
-		doc, err := s.discovery.Describe(name, in.IncludeExamples)
+		doc, err := view.Describe(name, lazy.Account{Examples: in.IncludeExamples, Schema: in.Schema})
 		if err != nil {
 			out.Errors = append(out.Errors, nameError(name, err))
 			continue
@@ -104,49 +111,41 @@ func (s *Service) Load(ctx context.Context, in LoadIn) (LoadOut, error) {
 			}
 		}
 	}
-	out.Listed = s.discovery.Lists(ctx, out.Loaded)
-	out.Note = note(out.Listed)
+	listed := s.discovery.Active(ctx).Listed
+	out.Listed = !slices.ContainsFunc(out.Loaded, func(name string) bool { return !slices.Contains(listed, name) })
+	out.Note = "call them by their names"
+	if !out.Listed {
+		out.Note = "the list does not change: call them by their names all the same, or with the action call"
+	}
 	return out, nil
 }
 
-func note(listed bool) string {
-	if listed {
-		return "call them by their names"
-	}
-	return "the list does not change: call them by their names all the same, or with the action call"
-}
-
-// Active tells what this session sees.
-func (s *Service) Active(ctx context.Context, _ ActiveIn) (ActiveOut, error) {
-	a := s.discovery.Active(ctx)
-	return ActiveOut{Level: a.Level, Listed: a.Listed, Loaded: a.Loaded, Cache: a.Cache}, nil
+// Active describes what this session sees.
+func (s *Service) Active(ctx context.Context, _ ActiveIn) (lazy.Active, error) {
+	return s.discovery.Active(ctx), nil
 }
 
 // List accounts for all tools, a line each.
-func (s *Service) List(_ context.Context, in ListIn) (ListOut, error) {
-	out := ListOut{Tools: []Row{}}
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	out := ListOut{Tools: []lazy.Row{}}
 	var categories []string
-	for _, r := range s.discovery.Rows() {
+	for _, r := range s.discovery.View(ctx).Rows() {
 		if !slices.Contains(categories, string(r.Category)) {
 			categories = append(categories, string(r.Category))
 		}
-		if in.Category != "" && in.Category != string(r.Category) || r.Reason != "" && !in.IncludeDisabled {
+		if in.Category != "" && in.Category != string(r.Category) || !r.Enabled && !in.IncludeDisabled {
 			continue
 		}
-		out.Tools = append(out.Tools, Row{r.Name, r.Summary, r.Category, r.Reason == "", r.Reason})
+		out.Tools = append(out.Tools, r)
 	}
 	if in.Category != "" && !slices.Contains(categories, in.Category) {
-		return ListOut{}, unknownCategory(in.Category, categories)
+		return ListOut{}, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
+			Path: "/category", Kind: tools.ProblemEnum, Got: tools.Shorten(in.Category),
+			Allowed: categories, Suggest: suggest.Nearest(in.Category, categories),
+		}}}
 	}
 	out.Total = len(out.Tools)
 	return out, nil
-}
-
-func unknownCategory(name string, known []string) error {
-	return &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-		Path: "/category", Kind: tools.ProblemEnum, Got: tools.Shorten(name),
-		Allowed: known, Suggest: suggest.Nearest(name, known),
-	}}}
 }
 
 // Call stands for another call.

@@ -5,33 +5,82 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/words"
 )
 
-// maxIndexText is how much of an entry's words is indexed: PostgreSQL refuses
-// a search vector of a megabyte. Some 80,000 different words fit; what comes
-// later in the value is not found.
+// maxIndexText bounds the words of an entry: PostgreSQL refuses a search vector
+// of a megabyte. Words beyond it are not found.
 const maxIndexText = 512 << 10
 
 // Marks of words in [IndexText] that are not plain. Plain words have neither.
 const (
-	keyMark       = "#"
+	keyMark       = "#"  // a word of the key
+	strongMark    = "##" // a word that the entry is about, see isStrong
 	namespaceMark = "@"
 )
 
-// IndexText returns the words under which an entry is found, each once,
-// separated by single spaces: its namespace's token, the words of its key
-// with a mark, then the words of key and value. No word is longer than 260
+// IndexText returns the words under which an entry is found, separated by
+// single spaces: its namespace's token, the stems of its key and those that it
+// is about, each once with a mark; then the stems of key and value in their
+// order, and at last forms that have no place in the order: compounds, and
+// hyphened words in one, and single characters of scripts without spaces. No word is longer than 260
 // bytes.
 func IndexText(e Entry) string {
-	var w wordList
-	w.add(namespaceToken(e.Namespace))
-	for word := range indexed(e.Key) {
-		w.add(keyMark + word)
+	t := indexer{seen: map[string]bool{}, counts: map[string]int{}}
+	t.add(e.Key)
+	ofKey := slices.Concat(t.order, t.extras)
+	dec := json.NewDecoder(bytes.NewReader(e.Value))
+	dec.UseNumber()
+	for t.size < maxIndexText {
+		token, err := dec.Token()
+		if err != nil {
+			break
+		}
+		switch v := token.(type) {
+		case string:
+			t.add(v)
+		case json.Number:
+			t.add(v.String())
+		case bool:
+			t.add(map[bool]string{true: "true", false: "false"}[v])
+		}
 	}
-	w.addAll(e.Key)
-	w.addJSON(e.Value)
-	return w.text.String()
+
+	var text strings.Builder
+	text.WriteString(namespaceToken(e.Namespace))
+	write := func(mark, word string) {
+		if text.Len()+len(word)+3 <= maxIndexText {
+			text.WriteString(" " + mark + word)
+		}
+	}
+	marked := map[string]bool{}
+	for _, word := range ofKey {
+		if !marked[word] {
+			write(keyMark, word)
+		}
+		marked[word] = true
+	}
+	clear(marked)
+	for _, word := range t.order {
+		if !marked[word] && isStrong(t.counts[word], len(t.order)) {
+			write(strongMark, word)
+		}
+		marked[word] = true
+	}
+	for _, word := range slices.Concat(t.order, t.extras) {
+		write("", word)
+	}
+	return text.String()
+}
+
+// isStrong reports whether a word counts for much in an entry of so many words:
+// where a word is common, entries about it are looked at before entries that
+// only mention it. Without it the oldest would be left out of a long list.
+func isStrong(count, entryWords int) bool {
+	return frequency(float64(count), float64(entryWords), 40) >= 0.62
 }
 
 // namespaceToken stands for a namespace among the words, so that a search in
@@ -41,49 +90,50 @@ func namespaceToken(namespace string) string {
 	return namespaceMark + hex.EncodeToString(sum[:16])
 }
 
-// wordList gathers words without duplicates.
-type wordList struct {
-	seen map[string]struct{}
-	text strings.Builder
+// indexer gathers the stems of an entry.
+type indexer struct {
+	order  []string
+	extras []string // each once
+	seen   map[string]bool
+	counts map[string]int // of order
+	size   int            // bytes gathered
 }
 
-func (w *wordList) add(word string) {
-	if _, ok := w.seen[word]; ok || w.text.Len()+len(word) >= maxIndexText {
-		return
+func (t *indexer) add(text string) {
+	ordered := func(word string) {
+		t.order = append(t.order, word)
+		t.counts[word]++
+		t.size += len(word) + 1
 	}
-	if w.seen == nil {
-		w.seen = map[string]struct{}{}
-	}
-	w.seen[word] = struct{}{}
-	if w.text.Len() > 0 {
-		w.text.WriteByte(' ')
-	}
-	w.text.WriteString(word)
-}
-
-func (w *wordList) addAll(text string) {
-	for word := range indexed(text) {
-		w.add(word)
-	}
-}
-
-// addJSON adds the words of every name and scalar in a JSON value. Null has
-// no words.
-func (w *wordList) addJSON(value json.RawMessage) {
-	dec := json.NewDecoder(bytes.NewReader(value))
-	dec.UseNumber()
-	for {
-		token, err := dec.Token()
-		if err != nil {
+	list := slices.Collect(words.Split(text))
+	for i, w := range list {
+		if t.size >= maxIndexText {
 			return
 		}
-		switch t := token.(type) {
-		case string:
-			w.addAll(t)
-		case json.Number:
-			w.addAll(t.String())
-		case bool:
-			w.add(map[bool]string{true: "true", false: "false"}[t])
+		if w.Hyphened {
+			t.extra(words.Stem(list[i-1].Text + w.Text)) // post-mortem is found as postmortem
 		}
+		switch {
+		case w.Joined:
+			ordered(list[i-1].Text + w.Text)
+			t.extra(w.Text)
+		case w.Char && i+1 < len(list) && list[i+1].Joined:
+			t.extra(w.Text)
+		case w.Parts != nil:
+			for _, p := range w.Parts {
+				ordered(words.Stem(p))
+			}
+			t.extra(words.Stem(w.Text))
+		default:
+			ordered(words.Stem(w.Text))
+		}
+	}
+}
+
+func (t *indexer) extra(word string) {
+	if !t.seen[word] {
+		t.seen[word] = true
+		t.extras = append(t.extras, word)
+		t.size += len(word) + 1
 	}
 }

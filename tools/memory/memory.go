@@ -1,4 +1,4 @@
-// Package memory is the family of the durable key-value notebook: JSON objects
+// Package memory is the family of the durable key-value notebook: JSON values
 // under keys, in namespaces, found again by key, prefix or words.
 //
 // Keys and namespaces may hold any character. Lists are in the order of the
@@ -8,59 +8,50 @@ package memory
 import "github.com/toolfold/toolfold/tools"
 
 // Family declares the memory tools.
-var Family = tools.Family[*Service]{
+var Family = tools.Family{
 	Name:     "memory",
 	Summary:  "Key-value notebook",
-	Doc:      "Entries are JSON objects that outlive the server. Keys and namespaces may hold any character.",
+	Doc:      "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. Keys and namespaces may hold any character.",
 	Words:    "notes, memories, facts, entries, knowledge, remember",
-	Category: tools.Memory,
+	Category: "memory",
 	Tier:     tools.Core,
-	Actions: []tools.Action[*Service]{{
-		Name:     "store",
-		Legacy:   tools.Was("memory_store"),
-		Summary:  "Keep a JSON object under a key, replacing what is there.",
-		Words:    "remember, save, write down, note, memo, record, persist, put, set, cache, update, overwrite",
-		Changed:  "Entries survive a restart. replaced tells whether the key existed. Values over 1 MB answer VALUE_TOO_LARGE.",
+	Actions: []*tools.Action{{
+		Name:    "store",
+		Legacy:  tools.OldNames{{Name: "memory_store", Required: tools.Fields{object}}},
+		Summary: "Keep JSON under a key, replacing what is there.",
+		Words:   "remember, save, write down, note, memo, record, persist, put, set, cache, update, overwrite",
+		Changed: "Entries survive a restart. replaced tells whether the key existed. Values over 256 KiB answer VALUE_TOO_LARGE. " +
+			"The value need not be an object.",
 		Required: tools.Fields{key, value},
 		Optional: tools.Fields{namespace},
-		Returns: tools.Fields{
-			tools.Bool{Name: "success", Doc: "Always true."}, key, inSpace,
-			tools.Bool{Name: "replaced", Doc: "Whether the key existed."}, message,
-		},
-		Effect:  tools.Sets,
-		Example: `{"key": "team/rules", "value": {"freeze": "Friday"}}`,
-		Related: []string{"memory.get", "memory.search"},
-		Run:     tools.Method((*Service).Store),
+		Effect:   tools.Sets,
+		Example:  `{"key": "team/rules", "value": {"freeze": "Friday"}}`,
+		Related:  []string{"memory.get", "memory.search"},
+		Run:      tools.Method((*Service).Store),
 	}, {
 		Name:     "get",
-		Legacy:   tools.Was("memory_retrieve"),
-		Summary:  "Read the entry of a known key.",
+		Legacy:   tools.OldNames{{Name: "memory_retrieve", Required: tools.Fields{key}}},
+		Summary:  "Read the entry of a known key, or of several.",
 		Words:    "recall, retrieve, read back, fetch, load, open, look up one value",
-		Required: tools.Fields{key},
-		Optional: tools.Fields{namespace},
-		Returns: tools.Fields{
-			tools.Bool{Name: "found", Doc: "Whether the key exists."}, key, inSpace, value, storedAt, message,
-		},
-		Effect:  tools.Reads,
-		Example: `{"key": "team/rules"}`,
-		Related: []string{"memory.search", "memory.list"},
-		Run:     tools.Method((*Service).Get),
+		Doc:      "Takes key, or up to 100 keys.",
+		Optional: tools.Fields{key, keys.With(tools.AtMost(maxKeysRead), tools.Added()), namespace},
+		Effect:   tools.Reads,
+		Example:  `{"key": "team/rules"}`,
+		Related:  []string{"memory.search", "memory.list"},
+		Run:      tools.Method((*Service).Get),
 	}, {
 		Name:    "search",
 		Legacy:  tools.Was("memory_search"),
 		Summary: "Find entries by words in key or value, best first.",
 		Words:   "find, query, look for, locate, grep, mention, talk about, full text, content, what do I know about",
-		Doc: "Case does not matter, and every character but letters, digits and symbols only separates words. " +
-			"Entries with all words come first, then those with some. A key counts more than a value, " +
-			"a rare word more than a common one; where whole words find too little, beginnings of words match. " +
-			"The first 16 words of the query count.",
+		Doc: `Ignores case, accents and English word forms. Rare words and words of the key count most; none must be there, but "words in quotes", side by side. ` +
+			"An unknown word finds longer or similar ones.",
 		Changed: "Looks into values, and for words instead of a piece of the key; ranks; adds score. " +
+			"Values of more than 500 characters come as excerpt and size. " +
 			`namespace is absent, not "all", when all were searched.`,
-		Required: tools.Fields{query},
-		Optional: tools.Fields{namespace, limit.With(tools.Default(10), tools.Max(100))},
-		Returns: tools.Fields{
-			tools.String{Name: "query", Doc: "As asked."}, namespace, count("count", "How many results follow."),
-			tools.List{Name: "results", Doc: "Best first.", Of: hit},
+		Required: tools.Fields{text},
+		Optional: tools.Fields{
+			namespace, limit.With(tools.Default(10), tools.Max(100)), prefix.With(tools.Added()), cursor.With(tools.Added()),
 		},
 		Effect:  tools.Reads,
 		Example: `{"query": "deploy freeze"}`,
@@ -73,14 +64,10 @@ var Family = tools.Family[*Service]{
 		Words:    "browse, enumerate, which keys, names, overview, starting with",
 		Changed:  "Sorted. total counts all that match, not those on the page; hasMore is exact; cursor pages.",
 		Optional: tools.Fields{namespace, limit.With(tools.Default(100), tools.Max(1000)), prefix, cursor.With(tools.Added())},
-		Returns: tools.Fields{
-			tools.List{Name: "keys", Doc: "Sorted by namespace and key.", Of: heading},
-			count("total", "All that match, on whatever page."), hasMore, nextCursor,
-		},
-		Effect:  tools.Reads,
-		Example: `{"prefix": "team/", "limit": 20}`,
-		Related: []string{"memory.search", "memory.stats"},
-		Run:     tools.Method((*Service).List),
+		Effect:   tools.Reads,
+		Example:  `{"prefix": "team/", "limit": 20}`,
+		Related:  []string{"memory.search", "memory.stats"},
+		Run:      tools.Method((*Service).List),
 	}, {
 		Name:     "delete",
 		Legacy:   tools.Was("memory_delete"),
@@ -88,10 +75,72 @@ var Family = tools.Family[*Service]{
 		Words:    "forget, erase, drop, throw away, remove one",
 		Required: tools.Fields{key},
 		Optional: tools.Fields{namespace},
-		Returns:  tools.Fields{tools.Bool{Name: "deleted", Doc: "Whether the key existed."}, key, inSpace, message},
 		Effect:   tools.Deletes,
 		Example:  `{"key": "team/rules"}`,
 		Related:  []string{"memory.bulk_delete"},
 		Run:      tools.Method((*Service).Delete),
-	}, exportAction, importAction, statsAction, bulkDeleteAction, clearAction},
+	}, {
+		Name:    "export",
+		Legacy:  tools.Was("memory_export"),
+		Summary: "Return whole entries, for a backup or for import elsewhere.",
+		Words:   "dump, download, copy, move elsewhere, all values",
+		Doc:     "Follow nextCursor while hasMore. A page has up to 64 KiB; with limit, up to 1 MiB.",
+		Changed: "Sorted, and in pages: limit and cursor go through them.",
+		Optional: tools.Fields{
+			namespace, prefix, metadata.With(tools.Default(true)),
+			limit.With(tools.Max(maxMany), tools.Added()), cursor.With(tools.Added()),
+		},
+		Effect:  tools.Reads,
+		Example: `{"namespace": "default", "prefix": "team/"}`,
+		Related: []string{"memory.import"},
+		Run:     tools.Method((*Service).Export),
+	}, {
+		Name:    "import",
+		Legacy:  tools.OldNames{{Name: "memory_import", Required: tools.Fields{entriesWith(object).With(tools.AtMost(maxMany))}}},
+		Summary: "Store many entries, as export returned them.",
+		Words:   "restore, load many, bulk insert, bring in, migrate from a dump or backup",
+		Doc:     "Keeps the good entries and reports bad ones. namespace replaces that of each entry.",
+		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
+			"Members an entry does not have are errors of that entry. Takes 1,000 entries at once.",
+		Required: tools.Fields{data.With(tools.AtMost(maxMany))},
+		Optional: tools.Fields{overwrite.With(tools.Default(false)), namespace},
+		Effect:   tools.Sets,
+		Example:  `{"data": [{"key": "team/rules", "value": {"freeze": "Friday"}, "namespace": "default"}], "overwrite": true}`,
+		Related:  []string{"memory.export"},
+		Run:      tools.Method((*Service).Import),
+	}, {
+		Name:     "stats",
+		Legacy:   tools.Was("memory_stats"),
+		Summary:  "Count entries and bytes per namespace.",
+		Words:    "statistics, how many, how big, size, usage, number of, which namespaces",
+		Changed:  "Adds bytes. detailed names the first 1,000 keys; list has the rest.",
+		Optional: tools.Fields{namespace, detailed.With(tools.Default(false))},
+		Effect:   tools.Reads,
+		Example:  `{"detailed": true}`,
+		Related:  []string{"memory.list"},
+		Run:      tools.Method((*Service).Stats),
+	}, {
+		Name:    "bulk_delete",
+		Legacy:  tools.Was("memory_bulk_delete"),
+		Summary: "Remove the entries of some keys, or of all keys with a prefix.",
+		Words:   "mass deletion, purge, clean up, erase many, delete all with a prefix",
+		Doc:     "Takes up to 1,000 keys or a prefix, not both; clear empties a namespace.",
+		Changed: "Refuses a call with neither keys nor prefix, which did nothing, and one with both, which ignored prefix. " +
+			"notFound counts keys that did not exist. Takes 1,000 keys at once.",
+		Optional: tools.Fields{keys.With(tools.AtMost(maxMany)), namespace, prefix},
+		Effect:   tools.Deletes,
+		Example:  `{"keys": ["team/rules", "team/motto"]}`,
+		Related:  []string{"memory.delete", "memory.clear"},
+		Run:      tools.Method((*Service).BulkDelete),
+	}, {
+		Name:     "clear",
+		Legacy:   tools.Was("memory_clear"),
+		Summary:  "Remove every entry of a namespace.",
+		Words:    "empty, wipe, reset, delete everything, start over, the whole notebook",
+		Required: tools.Fields{namespace.With(tools.MinLen(1)), confirm},
+		Effect:   tools.Deletes,
+		Example:  `{"namespace": "scratch", "confirm": true}`,
+		Related:  []string{"memory.stats", "memory.bulk_delete"},
+		Run:      tools.Method((*Service).Clear),
+	}},
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/memory"
 )
@@ -75,14 +75,14 @@ func TestStoreAndGet(t *testing.T) {
 	if !second.Replaced || second.Message == first.Message {
 		t.Fatalf("got %+v", second)
 	}
-	got := call(t, s.Get, memory.KeyIn{Key: "team/rules"})
+	got := call(t, s.Get, memory.GetIn{Key: "team/rules"})
 	if !got.Found || string(got.Value) != `{"n":12345678901234567890.10,"e":1E+2}` {
 		t.Fatalf("got %+v", got)
 	}
 	if want := "2026-01-31T11:00:00.123456Z"; got.StoredAt.Format(time.RFC3339Nano) != want {
 		t.Fatalf("stored at %v, want %s", got.StoredAt, want)
 	}
-	if other := call(t, s.Get, memory.KeyIn{Key: "team/rules", Namespace: "other"}); other.Found || other.Message == "" {
+	if other := call(t, s.Get, memory.GetIn{Key: "team/rules", Namespace: "other"}); other.Found || other.Message == "" {
 		t.Fatalf("got %+v", other)
 	}
 }
@@ -90,15 +90,142 @@ func TestStoreAndGet(t *testing.T) {
 func TestValueLimit(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	fits := `{"a":"` + strings.Repeat("x", 1<<20-8) + `"}`
-	store(t, s, "", "fits", fits)
-	in := memory.StoreIn{Key: "more", Value: json.RawMessage(`{"a":"` + strings.Repeat("x", 1<<20-7) + `"}`)}
-	told := refused(t, s.Store, in, memory.ValueTooLarge)
-	if !strings.Contains(told.Message, "1048577") || !strings.Contains(told.Message, "1048576") {
-		t.Fatalf("got %q", told.Message)
+	store(t, s, "", "fits", `{"a":"`+strings.Repeat("x", 256<<10-8)+`"}`)
+	_, err := s.Store(t.Context(), memory.StoreIn{Key: "more", Value: json.RawMessage(`{"a":"` + strings.Repeat("x", 256<<10-7) + `"}`)})
+	var told *tools.Error
+	if !errors.As(err, &told) || told.Code != memory.ValueTooLarge || told.Hint == "" ||
+		!strings.Contains(told.Message, "262145") || !strings.Contains(told.Message, "262144") {
+		t.Fatalf("got %v", err)
 	}
-	for _, value := range []string{`[]`, `"x"`, `null`, ``, `{`} {
+	for _, value := range []string{``, `{`} {
 		refused(t, s.Store, memory.StoreIn{Key: "k", Value: json.RawMessage(value)}, tools.InvalidInput)
+	}
+}
+
+// TestStoreAnyValue holds that every JSON value comes back as it was written,
+// and that text which holds an object or list is stored as that.
+func TestStoreAnyValue(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for value, want := range map[string]string{
+		`"text"`:                      `"text"`,
+		`"\u00e9 as sent"`:            `"\u00e9 as sent"`,
+		`12345678901234567890.10`:     `12345678901234567890.10`,
+		`[1, true, null]`:             `[1,true,null]`,
+		`{"z":1, "a":{"y":2,"b":[]}}`: `{"z":1,"a":{"y":2,"b":[]}}`,
+		`" {\"z\":1, \"a\":2}"`:       `{"z":1,"a":2}`,
+		`"[1]"`:                       `[1]`,
+		`"{not JSON}"`:                `"{not JSON}"`,
+		`"7"`:                         `"7"`,
+		`false`:                       `false`,
+	} {
+		store(t, s, "", "k", value)
+		wantValue(t, s, "", "k", want)
+	}
+}
+
+func TestGetSeveral(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "a", `1`)
+	store(t, s, "", "b", `{"v":2}`)
+	at := start.UTC().Truncate(time.Microsecond)
+	equal(t, call(t, s.Get, memory.GetIn{Keys: []string{"b", "a", "b"}}), memory.GetOut{
+		Found: true, Namespace: "default",
+		Entries: []memory.Kept{{Key: "b", Value: json.RawMessage(`{"v":2}`), StoredAt: at}, {Key: "a", Value: json.RawMessage(`1`), StoredAt: at}},
+	})
+	out := call(t, s.Get, memory.GetIn{Keys: []string{"none", "a"}})
+	if out.Found || len(out.Entries) != 1 || out.Message == "" {
+		t.Fatalf("got %+v", out)
+	}
+	equal(t, out.Missing, []string{"none"})
+	for _, in := range []memory.GetIn{{}, {Key: "a", Keys: []string{"b"}}} {
+		if told := refused(t, s.Get, in, tools.InvalidInput); told.Hint == "" {
+			t.Fatal("no hint")
+		}
+	}
+}
+
+// TestAnswersAreBounded holds that no answer exceeds a mebibyte, whatever is
+// stored, and that what is left out can be read on.
+func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var keys []string
+	for i := range 12 {
+		key := fmt.Sprintf("%02d%s", i, strings.Repeat("\x00", 498))
+		keys = append(keys, key)
+		store(t, s, strings.Repeat("\x01", 100), key, `"found `+strings.Repeat("x", 200<<10)+`"`)
+	}
+	for i := range 400 {
+		store(t, s, "many", fmt.Sprintf("%03d%s", i, strings.Repeat("\x00", 490)), `"found"`)
+	}
+	namespace := strings.Repeat("\x01", 100)
+	read := map[string]bool{}
+	for in := (memory.GetIn{Keys: keys, Namespace: namespace}); len(in.Keys) > 0; {
+		out := call(t, s.Get, in)
+		bounded(t, out)
+		for _, e := range out.Entries {
+			read[e.Key] = true
+		}
+		in.Keys = out.Left
+	}
+	equal(t, len(read), len(keys))
+
+	bounded(t, call(t, s.Search, memory.SearchIn{Query: "found", Page: tools.Page{Limit: 100}}))
+	bounded(t, call(t, s.Stats, memory.StatsIn{Detailed: true}))
+	listed := 0
+	for in := (memory.ListIn{Page: tools.Page{Limit: 1000}}); ; {
+		out := call(t, s.List, in)
+		bounded(t, out)
+		listed += len(out.Keys)
+		if in.Cursor = out.NextCursor; !out.HasMore {
+			break
+		}
+	}
+	equal(t, listed, 412)
+	for _, limit := range []int{0, 1000} {
+		exported := 0
+		for in := (memory.ExportIn{Page: tools.Page{Limit: limit}, IncludeMetadata: true}); ; {
+			out := call(t, s.Export, in)
+			bounded(t, out)
+			exported += out.Count
+			if in.Cursor = out.NextCursor; !out.HasMore {
+				break
+			}
+		}
+		equal(t, exported, 412)
+	}
+	bounded(t, call(t, s.BulkDelete, memory.BulkDeleteIn{Namespace: "many", Prefix: "3"}))
+}
+
+func bounded(t *testing.T, out any) {
+	t.Helper()
+	raw, err := json.Marshal(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) > 1<<20 {
+		t.Fatalf("%T has %d bytes", out, len(raw))
+	}
+}
+
+// TestBulkListsAreBounded holds that a call with too many items is refused by
+// the declaration, under every name.
+func TestBulkListsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, a := range memory.Family.Declared().Actions {
+		entries := []*tools.Entry{tools.Select(a)}
+		for _, old := range a.Legacy {
+			entries = append(entries, tools.Spell(a, old))
+		}
+		for _, e := range entries {
+			for _, p := range e.Params() {
+				if p.Kind == tools.KindArray && p.MaxItems == 0 {
+					t.Errorf("%s of %s has no bound", p.Name, e.Title())
+				}
+			}
+		}
 	}
 }
 
@@ -106,13 +233,13 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	store(t, s, "", "a", `{}`)
-	if out := call(t, s.Delete, memory.KeyIn{Key: "a", Namespace: "other"}); out.Deleted {
+	if out := call(t, s.Delete, memory.DeleteIn{Key: "a", Namespace: "other"}); out.Deleted {
 		t.Fatalf("got %+v", out)
 	}
-	if out := call(t, s.Delete, memory.KeyIn{Key: "a"}); !out.Deleted {
+	if out := call(t, s.Delete, memory.DeleteIn{Key: "a"}); !out.Deleted {
 		t.Fatalf("got %+v", out)
 	}
-	if out := call(t, s.Delete, memory.KeyIn{Key: "a"}); out.Deleted || out.Message == "" {
+	if out := call(t, s.Delete, memory.DeleteIn{Key: "a"}); out.Deleted || out.Message == "" {
 		t.Fatalf("got %+v", out)
 	}
 }
@@ -126,7 +253,7 @@ func TestListPages(t *testing.T) {
 	}
 	store(t, s, "a", "other", `{}`)
 	var got []string
-	in := memory.ListIn{Prefix: "k", Limit: 5}
+	in := memory.ListIn{Prefix: "k", Page: tools.Page{Limit: 5}}
 	for {
 		out := call(t, s.List, in)
 		if out.Total != 14 || out.HasMore != (out.NextCursor != "") {
@@ -141,10 +268,10 @@ func TestListPages(t *testing.T) {
 	}
 	want := strings.Fields("ak0 ak1 ak2 ak3 ak4 ak5 ak6 bk0 bk1 bk2 bk3 bk4 bk5 bk6")
 	equal(t, got, want)
-	if out := call(t, s.List, memory.ListIn{Namespace: "a", Limit: 8}); out.HasMore || len(out.Keys) != 8 {
+	if out := call(t, s.List, memory.ListIn{Namespace: "a", Page: tools.Page{Limit: 8}}); out.HasMore || len(out.Keys) != 8 {
 		t.Fatalf("got %+v", out)
 	}
-	if out := call(t, s.List, memory.ListIn{Namespace: "none", Limit: 8}); out.Keys == nil || out.Total != 0 {
+	if out := call(t, s.List, memory.ListIn{Namespace: "none", Page: tools.Page{Limit: 8}}); out.Keys == nil || out.Total != 0 {
 		t.Fatalf("got %+v", out)
 	}
 }
@@ -155,12 +282,12 @@ func TestBadCursor(t *testing.T) {
 	for _, k := range []string{"k1", "k2"} {
 		store(t, s, "a", k, `{}`)
 	}
-	next := call(t, s.List, memory.ListIn{Namespace: "a", Limit: 1}).NextCursor
+	next := call(t, s.List, memory.ListIn{Namespace: "a", Page: tools.Page{Limit: 1}}).NextCursor
 	for name, in := range map[string]memory.ListIn{
-		"noise":           {Cursor: "!"},
-		"not a place":     {Cursor: "e30"},
-		"other namespace": {Cursor: next, Namespace: "b"},
-		"other prefix":    {Cursor: next, Prefix: "x"},
+		"noise":           {Page: tools.Page{Cursor: "!"}},
+		"not a place":     {Page: tools.Page{Cursor: "e30"}},
+		"other namespace": {Page: tools.Page{Cursor: next}, Namespace: "b"},
+		"other prefix":    {Page: tools.Page{Cursor: next}, Prefix: "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if told := refused(t, s.List, in, tools.InvalidInput); told.Hint == "" {
@@ -210,7 +337,7 @@ func TestBulkDelete(t *testing.T) {
 			t.Fatal("no hint")
 		}
 	}
-	if total := call(t, s.List, memory.ListIn{Limit: 9}).Total; total != 1 {
+	if total := call(t, s.List, memory.ListIn{Page: tools.Page{Limit: 9}}).Total; total != 1 {
 		t.Fatalf("%d entries are left, want 1", total)
 	}
 }

@@ -4,74 +4,133 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/internal/words"
 )
 
-// What a match is worth by where and how it matches.
+// What relevance is made of.
 const (
-	keyExact       = 1.0
-	keyBeginning   = 0.7
-	valueExact     = 0.5
-	valueBeginning = 0.3
+	saturation  = 1.2  // BM25's k1
+	lengthShare = 0.75 // BM25's b
+	keyBonus    = 1.0  // of a word in the key, in occurrences
+	pairBonus   = 0.3  // of neighbours in the query that are neighbours in the entry
+	background  = 1000 // entries that a small notebook is thought to be part of
+	minPrefix   = 3    // characters of a word that may be the beginning of another
 )
 
-// score tells how well an entry with the given [IndexText] matches. The whole
-// part is 1 when every word matches and 0 otherwise. The rest is the average
-// worth of the words' matches, rare words weighing more than common ones,
-// less for long entries and for keys that say other things besides.
-func score(words []term, text string) float64 {
-	matches, size := worths(words, text)
-	var sum, total float64
-	all := 1.0
-	for i, t := range words {
-		weight := rarity(t.frequency)
-		total += weight
-		sum += weight * matches[i]
-		if matches[i] == 0 {
-			all = 0
+// rarity is BM25's idf of a word that count of total entries have.
+func rarity(count, total float64) float64 {
+	total = max(total, count) + background
+	return math.Log(1 + (total-count+0.5)/(count+0.5))
+}
+
+// frequency is BM25's share of a word that occurs count times in an entry of
+// so many words, between 0 and 1.
+func frequency(count, entryWords, meanWords float64) float64 {
+	return count / (count + saturation*(1-lengthShare+lengthShare*entryWords/meanWords))
+}
+
+// ranker scores the candidates of a query.
+type ranker struct {
+	query query
+	exact map[string][]int // terms by their forms
+	begin []int            // terms that beginnings of words stand for
+	total float64          // the greatest sum
+}
+
+func newRanker(q query) *ranker {
+	r := &ranker{query: q, exact: map[string][]int{}}
+	for i, t := range q.terms {
+		r.total += t.rarity
+		if i > 0 {
+			r.total += pairBonus * min(t.rarity, q.terms[i-1].rarity)
+		}
+		begins := false
+		for _, w := range t.forms {
+			begins = begins || w.Prefix
+			if !w.Prefix {
+				r.exact[w.Text] = append(r.exact[w.Text], i)
+			}
+		}
+		if begins {
+			r.begin = append(r.begin, i)
 		}
 	}
-	quality := sum / total * brevity(size)
-	return math.Round((all+0.999*quality)*1e4) / 1e4
+	return r
 }
 
-// rarity is 1 for common words, and 8 for words that no entry has.
-func rarity(frequency int) float64 {
-	return 1 + math.Log(float64(maxFrequency+1)/float64(frequency+1))
+// tally counts the matches of one entry. Its slices are by term.
+type tally struct {
+	count, inKey []float64
+	pair         []bool // with the term before
+	words        int
 }
 
-// brevity is near 1 for entries of a few words and near a half for those of
-// many thousand.
-func brevity(words int) float64 {
-	return 1 / (1 + 0.1*math.Log2(1+float64(words)/32))
-}
-
-// worths returns the best match of every query word, 0 for none, and how many
-// words the entry has.
-func worths(words []term, text string) (best []float64, size int) {
-	best = make([]float64, len(words))
-	keyWords := 0
+// read counts the matches in the [IndexText] of an entry. ok is false when it
+// lacks a phrase of the query.
+func (r *ranker) read(text string) (t tally, ok bool) {
+	for _, phrase := range r.query.phrases {
+		if !strings.Contains(text+" ", phrase) {
+			return t, false
+		}
+	}
+	n := len(r.query.terms)
+	t = tally{count: make([]float64, n), inKey: make([]float64, n), pair: make([]bool, n)}
+	var before, here []int
 	for word := range strings.SplitSeq(text, " ") {
-		size++
-		whole, start := valueExact, valueBeginning
-		if plain, ok := strings.CutPrefix(word, keyMark); ok {
-			word, whole, start = plain, keyExact, keyBeginning
-			keyWords++
+		if strings.HasPrefix(word, namespaceMark) || strings.HasPrefix(word, strongMark) {
+			continue
 		}
-		for i, t := range words {
-			best[i] = max(best[i], worth(word, t.text, whole, start))
+		plain, inKey := strings.CutPrefix(word, keyMark)
+		here = append(here[:0], r.exact[plain]...)
+		for _, i := range r.begin {
+			for _, w := range r.query.terms[i].forms {
+				if w.Prefix && strings.HasPrefix(plain, w.Text) {
+					here = append(here, i)
+					break
+				}
+			}
 		}
+		if inKey {
+			for _, i := range here {
+				t.inKey[i] = 1
+			}
+			continue
+		}
+		t.words++
+		if len(here) == 0 && words.IsStop(plain) {
+			continue // "freeze on Friday" has freeze beside Friday
+		}
+		for _, i := range here {
+			t.count[i]++
+			for _, j := range before {
+				t.pair[i] = t.pair[i] || j == i-1
+			}
+		}
+		before, here = here, before
 	}
-	return best, size
+	return t, true
 }
 
-func worth(word, asked string, whole, start float64) float64 {
-	switch {
-	case !strings.HasPrefix(word, asked):
-		return 0
-	case len(word) == len(asked):
-		return whole
-	case utf8.RuneCountInString(asked) >= minPrefix:
-		return start
+// score returns how well an entry matches, between 0 and 1: the evidence for
+// each word by how rare it is, and more the fewer words are missing.
+func (r *ranker) score(t tally, meanWords float64) float64 {
+	var sum, found, asked float64
+	for i, term := range r.query.terms {
+		asked += term.rarity
+		if t.count[i] == 0 && t.inKey[i] == 0 {
+			continue
+		}
+		found += term.rarity * term.worth
+		sum += term.rarity * term.worth * frequency(t.count[i]+keyBonus*t.inKey[i], float64(t.words), meanWords)
+		if t.pair[i] {
+			sum += pairBonus * min(term.rarity, r.query.terms[i-1].rarity)
+		}
 	}
-	return 0
+	if asked == 0 {
+		return 0
+	}
+	return sum / r.total * (0.5 + 0.5*found/asked)
 }
+
+func longEnough(word string) bool { return utf8.RuneCountInString(word) >= minPrefix }

@@ -4,33 +4,126 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/tools"
 )
 
-// Limits that keep a search fast in a large notebook. They change what is
-// found only where more entries match than anybody reads.
+// Limits that keep a search fast in a large notebook.
 const (
-	maxQueryWords = 16   // further words of the query are not looked at
-	maxFrequency  = 1000 // words in more entries than this are equally common
-	maxCandidates = 500  // of one question to the index; the latest are taken
-	minPrefix     = 3    // characters of a word that may be the beginning of another
+	maxIDs       = 600     // entries of a word that are all looked at; a word in more is common
+	maxTier      = 200     // entries of each kind that have several common words
+	maxPaired    = 4       // common words of which pairs are tried
+	maxRanked    = 400     // entries whose words are read, and so the most results
+	maxRankBytes = 8 << 20 // of words read, after which no more entries are ranked
+	rankChunk    = 64      // entries read at once
+	maxForms     = 8       // words that a guess may be
+	maxGuesses   = 3       // unknown words that are guessed at
 )
 
-// A search gathers candidates from the index, best sources first, until there
-// are enough.
-type search struct {
-	index     Index
-	namespace Match // one token; empty for every namespace
-	words     []term
-	limit     int
-	found     map[int64]Candidate
+// reindexBatch is how many entries of an earlier version get their words anew
+// in one transaction.
+const reindexBatch = 500
+
+// maxWhole is how many characters of a value search returns whole.
+const maxWhole = 500
+
+// Search finds entries by words.
+func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
+	offset, err := parseOffset(in)
+	if err != nil {
+		return SearchOut{}, err
+	}
+	for !s.indexed.Load() {
+		left, err := s.store.Reindex(ctx, reindexBatch, IndexText)
+		if err != nil {
+			return SearchOut{}, fmt.Errorf("indexing entries of an earlier version: %w", err)
+		}
+		s.indexed.Store(!left)
+	}
+	find := search{index: s.store, scope: Scope{in.Namespace, in.Prefix}, query: parseQuery(in.Query)}
+	results, err := find.run(ctx)
+	if err != nil {
+		return SearchOut{}, fmt.Errorf("searching: %w", err)
+	}
+	results = results[min(offset, len(results)):]
+	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []Hit{}}
+	if len(results) > in.Limit {
+		results = results[:in.Limit]
+		out.HasMore, out.NextCursor = true, writeOffset(in, offset+in.Limit)
+	}
+	cut := newExcerpter(find.query)
+	for chunk := range slices.Chunk(results, loadChunk) {
+		ids := make([]int64, len(chunk))
+		for i, r := range chunk {
+			ids[i] = r.ID
+		}
+		entries, err := s.store.Load(ctx, ids)
+		if err != nil {
+			return SearchOut{}, fmt.Errorf("reading results: %w", err)
+		}
+		for _, r := range chunk {
+			e, ok := entries[r.ID]
+			if !ok {
+				continue
+			}
+			hit := Hit{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score}
+			if utf8.RuneCount(e.Value) <= maxWhole {
+				hit.Value = e.Value
+			} else {
+				hit.Excerpt = cut.excerpt(e.Value)
+			}
+			out.Results = append(out.Results, hit)
+		}
+	}
+	out.Count = len(out.Results)
+	return out, nil
 }
 
-// term is a word of the query.
-type term struct {
-	text      string
-	frequency int // entries that have it, up to maxFrequency
+// loadChunk is how many values of results are held at once.
+const loadChunk = 8
+
+// A cursor of search is the number of results before the page, and a sum of
+// the question, so that it is not passed with another one.
+func writeOffset(in SearchIn, offset int) string {
+	return tools.EncodeCursor(fmt.Sprintf("%d %x", offset, questionSum(in)))
+}
+
+func parseOffset(in SearchIn) (offset int, err error) {
+	if in.Cursor == "" {
+		return 0, nil
+	}
+	var sum uint32
+	raw, err := tools.DecodeCursor(in.Cursor, "memory.search")
+	if err == nil {
+		_, err = fmt.Sscanf(raw, "%d %x", &offset, &sum)
+	}
+	if err != nil || offset < 0 {
+		return 0, badCursor("is not one that search returned")
+	}
+	if sum != questionSum(in) {
+		return 0, badCursor("belongs to another query, namespace or prefix")
+	}
+	return offset, nil
+}
+
+func questionSum(in SearchIn) uint32 {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%q %q %q", in.Query, in.Namespace, in.Prefix)
+	return h.Sum32()
+}
+
+// search finds the entries of a scope that match a query.
+type search struct {
+	index Index
+	scope Scope
+	query query
+	last  int64            // LastID
+	has   map[int64]uint64 // which of the first 64 terms an entry is known to have
 }
 
 // result is an entry and how well it matches.
@@ -39,127 +132,261 @@ type result struct {
 	score float64
 }
 
-func newSearch(index Index, in SearchIn) *search {
-	s := &search{index: index, limit: in.Limit, found: map[int64]Candidate{}}
-	if in.Namespace != "" {
-		s.namespace = Match{{Text: namespaceToken(in.Namespace)}}
-	}
-	for word := range asked(in.Query) {
-		known := slices.ContainsFunc(s.words, func(t term) bool { return t.text == word })
-		if !known && len(s.words) < maxQueryWords {
-			s.words = append(s.words, term{text: word})
-		}
-	}
-	return s
-}
-
-// run returns the best results, best first. A query without words finds
-// nothing.
-func (s *search) run(ctx context.Context) ([]result, error) {
-	if len(s.words) == 0 {
+// run returns the results, best first, the latest first among equals. A query
+// without words finds nothing.
+func (s *search) run(ctx context.Context) (results []result, err error) {
+	if len(s.query.terms) == 0 {
 		return nil, nil
 	}
-	if err := s.countWords(ctx); err != nil {
-		return nil, fmt.Errorf("counting words: %w", err)
+	if s.last, err = s.index.LastID(ctx); err != nil {
+		return nil, fmt.Errorf("reading the last id: %w", err)
+	}
+	if err := s.lookUp(ctx); err != nil {
+		return nil, fmt.Errorf("looking up words: %w", err)
 	}
 	if err := s.gather(ctx); err != nil {
 		return nil, fmt.Errorf("gathering candidates: %w", err)
 	}
-	results := make([]result, 0, len(s.found))
-	for _, c := range s.found {
-		results = append(results, result{c, score(s.words, c.Words)})
+	if results, err = s.rank(ctx); err != nil {
+		return nil, fmt.Errorf("ranking candidates: %w", err)
 	}
-	slices.SortFunc(results, better)
-	return results[:min(s.limit, len(results))], nil
+	return results, nil
 }
 
-// better orders by score; of equals, the latest comes first.
-func better(a, b result) int {
-	return cmp.Or(
-		cmp.Compare(b.score, a.score),
-		b.StoredAt.Compare(a.StoredAt),
-		cmp.Compare(b.ID, a.ID),
-	)
+// matching returns the ids of the entries that match in the scope.
+func (s *search) matching(ctx context.Context, m Match, limit int) ([]int64, error) {
+	all := slices.Concat(m, s.query.required)
+	if s.scope.Namespace != "" {
+		all = append(Match{{{Text: namespaceToken(s.scope.Namespace)}}}, all...)
+	}
+	return s.index.Matching(ctx, s.scope, all, limit)
 }
 
-func (s *search) countWords(ctx context.Context) error {
-	for i := range s.words {
-		n, err := s.index.Frequency(ctx, s.inNamespace(Match{exact(s.words[i].text)}), maxFrequency)
-		if err != nil {
+// lookUp finds the entries of each word. For a word that no entry has, others
+// may stand: the parts of a compound, words that begin with it and, where most
+// words are unknown, words that differ in a letter.
+func (s *search) lookUp(ctx context.Context) error {
+	var unknown []*term
+	for i := 0; i < len(s.query.terms); i++ {
+		t := s.query.terms[i]
+		if err := s.find(ctx, t, t.forms, 1); err != nil {
 			return err
 		}
-		s.words[i].frequency = n
+		if len(t.ids) == 0 && t.parts != nil {
+			var apart []*term
+			for _, p := range t.parts {
+				if !slices.ContainsFunc(s.query.terms, func(t *term) bool { return t.stem == p }) {
+					apart = append(apart, &term{stem: p, typed: p, forms: Group{{Text: p}}})
+				}
+			}
+			s.query.terms = slices.Replace(s.query.terms, i, i+1, apart...)
+			i--
+			continue
+		}
+		if len(t.ids) == 0 && longEnough(t.typed) {
+			if err := s.find(ctx, t, Group{{Text: t.typed, Prefix: true}, {Text: t.stem, Prefix: true}}, 0.7); err != nil {
+				return err
+			}
+		}
+		if len(t.ids) == 0 {
+			unknown = append(unknown, t)
+		}
+	}
+	if 2*len(unknown) >= len(s.query.terms) { // the other words say too little
+		for _, t := range unknown[:min(len(unknown), maxGuesses)] {
+			if utf8.RuneCountInString(t.typed) < minGuessed {
+				continue
+			}
+			near := nearForms(t.typed)
+			known, err := s.index.Known(ctx, near)
+			if err != nil {
+				return err
+			}
+			var forms Group
+			for _, form := range near {
+				if slices.Contains(known, form) && len(forms) < maxForms {
+					forms = append(forms, Word{Text: form})
+				}
+			}
+			if forms == nil {
+				continue
+			}
+			if err := s.find(ctx, t, forms, 0.5); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range s.query.terms {
+		t.setRarity(s.last)
 	}
 	return nil
 }
 
-// gather asks for all words in the key, then for all words anywhere. Where
-// that finds too little it settles for beginnings of words, then for some of
-// the words.
-func (s *search) gather(ctx context.Context) error {
-	for _, form := range []func(string) Word{inKey, exact} {
-		if err := s.addAll(ctx, form); err != nil {
-			return err
-		}
-	}
-	if len(s.found) >= s.limit {
-		return nil
-	}
-	if err := s.addAll(ctx, beginning); err != nil {
-		return err
-	}
-	if len(s.found) >= s.limit || len(s.words) == 1 {
-		return nil
-	}
-	return s.addSome(ctx)
-}
-
-// addAll adds the entries that have every word in some form.
-func (s *search) addAll(ctx context.Context, form func(string) Word) error {
-	var all Match
-	for _, t := range s.words {
-		all = append(all, form(t.text))
-	}
-	return s.add(ctx, all)
-}
-
-// addSome adds entries that have one word, the rarest word first: of those
-// with only common words there are many, and they are worth little.
-func (s *search) addSome(ctx context.Context) error {
-	rarest := slices.SortedStableFunc(slices.Values(s.words), func(a, b term) int {
-		return cmp.Compare(a.frequency, b.frequency)
-	})
-	for _, t := range rarest {
-		form := exact
-		if len(s.found) < s.limit {
-			form = beginning
-		}
-		if err := s.add(ctx, Match{form(t.text)}); err != nil {
-			return err
-		}
-		if len(s.found) >= maxCandidates {
-			return nil
-		}
-	}
-	return nil
-}
-
-func (s *search) add(ctx context.Context, m Match) error {
-	candidates, err := s.index.Candidates(ctx, s.inNamespace(m), maxCandidates)
-	for _, c := range candidates {
-		s.found[c.ID] = c
-	}
+// find looks up a term under some forms, each match of which is worth a share
+// of the word itself.
+func (s *search) find(ctx context.Context, t *term, forms Group, worth float64) (err error) {
+	t.forms, t.worth = forms, worth
+	t.ids, err = s.matching(ctx, Match{forms}, maxIDs)
+	t.common = len(t.ids) == maxIDs
 	return err
 }
 
-func (s *search) inNamespace(m Match) Match {
-	return slices.Concat(s.namespace, m)
+// gather notes which entries have which words. Those of rare words are all
+// known. Of common words the entries that have all of them are asked for, then
+// those with two, then those with one, each time first the entries that have
+// them in the key or are about them.
+func (s *search) gather(ctx context.Context) error {
+	s.has = map[int64]uint64{}
+	var common []*term
+	var rare Group
+	for i, t := range s.query.terms {
+		t.bit = 1 << i
+		if t.common {
+			common = append(common, t)
+			continue
+		}
+		if len(t.ids) > 0 {
+			rare = append(rare, t.forms...)
+		}
+		for _, id := range t.ids {
+			s.has[id] |= t.bit
+		}
+	}
+	if len(common) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(common, func(a, b *term) int { return cmp.Compare(b.rarity, a.rarity) })
+
+	if len(s.has) > maxRanked { // not all of them are ranked: those with common words too come first
+		for _, t := range common {
+			ids, err := s.matching(ctx, Match{t.forms, rare}, maxIDs)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				s.has[id] |= t.bit
+			}
+		}
+	}
+	if err := s.addAll(ctx, common); err != nil {
+		return err
+	}
+	paired := common[:min(len(common), maxPaired)]
+	var groups [][]*term
+	for i, a := range paired {
+		for _, b := range paired[:i] {
+			groups = append(groups, []*term{a, b})
+		}
+	}
+	for _, t := range paired {
+		groups = append(groups, []*term{t})
+	}
+	for _, group := range groups {
+		sum := 0.0
+		for _, t := range group {
+			sum += t.worth * t.rarity
+		}
+		if len(group) == len(common) || sum <= s.bar() {
+			continue // there are better ones
+		}
+		if err := s.addAll(ctx, group); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func exact(word string) Word { return Word{Text: word} }
+// enough is how many good entries are as many as anybody asks for.
+const enough = 100
 
-func inKey(word string) Word { return Word{Text: keyMark + word} }
+// bar returns what the words of an entry must be worth for it to be among the
+// best known.
+func (s *search) bar() float64 {
+	if len(s.has) < enough {
+		return 0
+	}
+	return slices.SortedFunc(maps.Values(s.worths()), func(a, b float64) int { return cmp.Compare(b, a) })[enough-1]
+}
 
-func beginning(word string) Word {
-	return Word{Text: word, Prefix: utf8.RuneCountInString(word) >= minPrefix}
+// worths returns what the words that entries are known to have are worth.
+func (s *search) worths() map[int64]float64 {
+	worths := make(map[int64]float64, len(s.has))
+	for id, bits := range s.has {
+		for _, t := range s.query.terms {
+			if bits&t.bit != 0 {
+				worths[id] += t.worth * t.rarity
+			}
+		}
+	}
+	return worths
+}
+
+// addAll adds entries that have all of the terms: the latest of all, of those
+// that are about them, and of those with all of them in the key.
+func (s *search) addAll(ctx context.Context, terms []*term) error {
+	var bits uint64
+	for _, t := range terms {
+		bits |= t.bit
+	}
+	for _, mark := range []string{"", strongMark, keyMark} {
+		var m Match
+		for _, t := range terms {
+			group := slices.Clone(t.forms)
+			for i := range group {
+				group[i].Text = mark + group[i].Text
+			}
+			m = append(m, group)
+		}
+		ids, err := s.matching(ctx, m, maxTier)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			s.has[id] |= bits
+		}
+		if mark == "" && len(ids) < maxTier {
+			break // all of them are found
+		}
+	}
+	return nil
+}
+
+// rank reads the words of the entries that are worth most and scores them.
+func (s *search) rank(ctx context.Context) ([]result, error) {
+	worth := s.worths()
+	ids := slices.SortedFunc(maps.Keys(worth), func(a, b int64) int {
+		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(b, a))
+	})
+	ids = ids[:min(len(ids), maxRanked)]
+
+	r := newRanker(s.query)
+	var results []result
+	var tallies []tally
+	size, words := 0, 0
+	for chunk := range slices.Chunk(ids, rankChunk) {
+		candidates, err := s.index.Candidates(ctx, chunk)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range candidates {
+			size += len(c.Words)
+			if t, ok := r.read(c.Words); ok {
+				c.Words = ""
+				results, tallies = append(results, result{Candidate: c}), append(tallies, t)
+				words += t.words
+			}
+		}
+		if size > maxRankBytes {
+			break
+		}
+	}
+	mean := float64(words) / float64(max(1, len(results)))
+	for i, t := range tallies {
+		results[i].score = math.Round(1e4*r.score(t, max(1, mean))) / 1e4
+	}
+	results = slices.DeleteFunc(results, func(r result) bool { return r.score == 0 })
+	slices.SortFunc(results, func(a, b result) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), b.StoredAt.Compare(a.StoredAt), cmp.Compare(b.ID, a.ID))
+	})
+	return results, nil
 }

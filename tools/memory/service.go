@@ -2,23 +2,38 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Limits of an entry.
+// Limits of an entry, of lists in calls and of answers.
 const (
-	maxKey       = 500     // characters
-	maxNamespace = 100     // characters
-	maxValue     = 1 << 20 // bytes of compact JSON
+	maxKey       = 500       // characters
+	maxNamespace = 100       // characters
+	maxValue     = 256 << 10 // bytes of compact JSON; earlier versions stored up to 1 MiB
+
+	maxMany     = 1000 // items of a list that a call may bring
+	maxKeysRead = 100
+	maxNamed    = 100 // keys and faults that an answer to a change names
+
+	// maxAnswer bounds the bytes of an answer. A single entry is always
+	// returned whole, so that each can be read.
+	maxAnswer = 1<<20 - 16<<10
+
+	// perEntry is what an entry costs in an answer beside its key, namespace
+	// and value, in bytes.
+	perEntry = 128
 )
 
-// defaultNamespace is where entries are kept when none is named.
+// defaultNamespace is used where no namespace is named.
 const defaultNamespace = "default"
 
 // Codes of the family.
@@ -29,43 +44,33 @@ const (
 
 // Service runs the memory actions. It is safe for concurrent use.
 type Service struct {
-	store Store
-	clock func() time.Time
+	store   Store
+	now     func() time.Time
+	indexed atomic.Bool // no entry is left that an earlier version indexed
 }
 
-// New returns a service over a store; now tells the time.
+// New returns a service over a store; now returns the time.
 func New(store Store, now func() time.Time) *Service {
-	return &Service{store: store, clock: now}
-}
-
-// now is the time in the precision that stores keep.
-func (s *Service) now() time.Time {
-	return s.clock().UTC().Truncate(time.Microsecond)
-}
-
-// StoreIn is an entry to keep.
-type StoreIn struct {
-	Key       string          `json:"key"`
-	Value     json.RawMessage `json:"value"`
-	Namespace string          `json:"namespace"`
-}
-
-// StoreOut tells where the entry is.
-type StoreOut struct {
-	Success   bool   `json:"success"`
-	Key       string `json:"key"`
-	Namespace string `json:"namespace"`
-	Replaced  bool   `json:"replaced"`
-	Message   string `json:"message"`
+	return &Service{store: store, now: clock.Micros(now)}
 }
 
 // Store keeps a value under a key.
 func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
-	value, err := compact(in.Value)
+	raw := in.Value
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		// Hosts that list the value as text send objects and lists as text.
+		inner := bytes.TrimSpace([]byte(text))
+		if (bytes.HasPrefix(inner, []byte("{")) || bytes.HasPrefix(inner, []byte("["))) && json.Valid(inner) {
+			raw = inner
+		}
+	}
+	value, err := compact(raw)
 	if err != nil {
 		return StoreOut{}, err
 	}
-	e := Entry{Namespace: orDefault(in.Namespace), Key: in.Key, Value: value, StoredAt: s.now()}
+	e := Entry{Namespace: cmp.Or(in.Namespace, defaultNamespace), Key: in.Key, Value: value, StoredAt: s.now()}
+	e.Words = IndexText(e)
 	replaced, err := s.store.Put(ctx, e)
 	if err != nil {
 		return StoreOut{}, fmt.Errorf("storing entry: %w", err)
@@ -77,48 +82,81 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	return out, nil
 }
 
-// KeyIn names an entry.
-type KeyIn struct {
-	Key       string `json:"key"`
-	Namespace string `json:"namespace"`
+// compact removes the spaces between the tokens of a JSON value, keeps
+// everything else as written, and refuses a value that is too large.
+func compact(value json.RawMessage) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, value); err != nil {
+		return nil, tools.Errorf(tools.InvalidInput, "value must be JSON")
+	}
+	if buf.Len() > maxValue {
+		return nil, tools.Errorf(ValueTooLarge, "value has %d bytes of compact JSON, the limit is %d", buf.Len(), maxValue).
+			WithHint("split it over several keys, or store it in a file and its path here")
+	}
+	return buf.Bytes(), nil
 }
 
-// GetOut is an entry, if there is one.
-type GetOut struct {
-	Found     bool            `json:"found"`
-	Key       string          `json:"key"`
-	Namespace string          `json:"namespace"`
-	Value     json.RawMessage `json:"value,omitempty"`
-	StoredAt  *time.Time      `json:"storedAt,omitempty"`
-	Message   string          `json:"message,omitempty"`
-}
-
-// Get reads an entry.
-func (s *Service) Get(ctx context.Context, in KeyIn) (GetOut, error) {
-	out := GetOut{Key: in.Key, Namespace: orDefault(in.Namespace)}
-	e, err := s.store.Get(ctx, out.Namespace, out.Key)
-	if errors.Is(err, ErrNotFound) {
-		out.Message = "no such key; search or list finds the ones there are"
+// Get reads an entry, or several.
+func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
+	out := GetOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, defaultNamespace)}
+	switch {
+	case in.Key == "" && len(in.Keys) == 0:
+		return out, (&tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{Path: "/key", Kind: tools.ProblemMissing}}}).
+			WithHint("give key, or keys to read several entries")
+	case in.Key != "" && len(in.Keys) > 0:
+		return out, tools.Errorf(tools.InvalidInput, "key and keys are both given").WithHint("give all of them in keys")
+	case in.Key != "":
+		e, found, err := s.store.Get(ctx, out.Namespace, in.Key)
+		if err != nil {
+			return GetOut{}, fmt.Errorf("reading entry: %w", err)
+		}
+		if !found {
+			out.Message = "no such key; search or list finds the ones there are"
+			return out, nil
+		}
+		out.Found, out.Value, out.StoredAt = true, e.Value, &e.StoredAt
 		return out, nil
 	}
-	if err != nil {
-		return GetOut{}, fmt.Errorf("reading entry: %w", err)
+
+	room := maxAnswer
+	for _, key := range in.Keys {
+		room -= encodedLen(key) + perEntry
 	}
-	out.Found, out.Value, out.StoredAt = true, e.Value, &e.StoredAt
+	seen := map[string]bool{}
+	for i, key := range in.Keys {
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		e, found, err := s.store.Get(ctx, out.Namespace, key)
+		if err != nil {
+			return GetOut{}, fmt.Errorf("reading entry: %w", err)
+		}
+		if !found {
+			out.Missing = append(out.Missing, key)
+			continue
+		}
+		room -= len(e.Value)
+		if room < 0 && len(out.Entries) > 0 {
+			out.Left = in.Keys[i:]
+			out.Message = "the entries of left did not fit into one answer: get them with another call"
+			return out, nil
+		}
+		out.Entries = append(out.Entries, Kept{Key: key, Value: e.Value, StoredAt: e.StoredAt})
+	}
+	out.Found = len(out.Missing) == 0
+	if !out.Found {
+		out.Message = "some keys do not exist; search or list finds the ones there are"
+	}
 	return out, nil
 }
 
-// DeleteOut tells whether there was an entry.
-type DeleteOut struct {
-	Deleted   bool   `json:"deleted"`
-	Key       string `json:"key"`
-	Namespace string `json:"namespace"`
-	Message   string `json:"message"`
-}
+// encodedLen returns an upper bound of the bytes of a text in JSON.
+func encodedLen(text string) int { return 6*len(text) + 2 }
 
 // Delete removes an entry.
-func (s *Service) Delete(ctx context.Context, in KeyIn) (DeleteOut, error) {
-	out := DeleteOut{Key: in.Key, Namespace: orDefault(in.Namespace), Message: "no such key"}
+func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
+	out := DeleteOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, defaultNamespace), Message: "no such key"}
 	deleted, err := s.store.Delete(ctx, out.Namespace, []string{in.Key})
 	if err != nil {
 		return DeleteOut{}, fmt.Errorf("deleting entry: %w", err)
@@ -129,70 +167,40 @@ func (s *Service) Delete(ctx context.Context, in KeyIn) (DeleteOut, error) {
 	return out, nil
 }
 
-// SearchIn is a query.
-type SearchIn struct {
-	Query     string `json:"query"`
-	Namespace string `json:"namespace"`
-	Limit     int    `json:"limit"`
-}
-
-// SearchOut is what the query found.
-type SearchOut struct {
-	Query     string `json:"query"`
-	Namespace string `json:"namespace,omitempty"`
-	Count     int    `json:"count"`
-	Results   []Hit  `json:"results"`
-}
-
-// Hit is an entry that a query found.
-type Hit struct {
-	Key       string          `json:"key"`
-	Namespace string          `json:"namespace"`
-	Value     json.RawMessage `json:"value"`
-	StoredAt  time.Time       `json:"storedAt"`
-	Score     float64         `json:"score"`
-}
-
-// Search finds entries by words.
-func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
-	results, err := newSearch(s.store, in).run(ctx)
+// BulkDelete removes entries by key or by prefix, all of them or none.
+func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOut, error) {
+	out := BulkDeleteOut{Namespace: cmp.Or(in.Namespace, defaultNamespace), DeletedAt: s.now()}
+	keys := slices.Compact(slices.Sorted(slices.Values(in.Keys)))
+	var err error
+	switch {
+	case len(keys) > 0 && in.Prefix != "":
+		return out, tools.Errorf(tools.InvalidInput, "keys and prefix are both given, and one of them is meant").
+			WithHint("give keys to delete just these, or prefix to delete all keys that start with it")
+	case len(keys) > 0:
+		out.DeletedKeys, err = s.store.Delete(ctx, out.Namespace, keys)
+		out.Deleted, out.NotFound = len(out.DeletedKeys), len(keys)-len(out.DeletedKeys)
+		out.DeletedKeys = out.DeletedKeys[:min(len(out.DeletedKeys), maxNamed)]
+	case in.Prefix != "":
+		out.Deleted, out.DeletedKeys, err = s.store.DeleteAll(ctx, out.Namespace, in.Prefix, maxNamed)
+	default:
+		return out, tools.Errorf(tools.InvalidInput, "neither keys nor prefix is given").
+			WithHint("give keys, or a prefix of at least one character; clear empties a namespace")
+	}
 	if err != nil {
-		return SearchOut{}, fmt.Errorf("searching: %w", err)
+		return BulkDeleteOut{}, fmt.Errorf("deleting entries: %w", err)
 	}
-	ids := make([]int64, len(results))
-	for i, r := range results {
-		ids[i] = r.ID
-	}
-	entries, err := s.store.Load(ctx, ids)
-	if err != nil {
-		return SearchOut{}, fmt.Errorf("reading results: %w", err)
-	}
-	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []Hit{}}
-	for _, r := range results {
-		if e, ok := entries[r.ID]; ok {
-			out.Results = append(out.Results, Hit{e.Key, e.Namespace, e.Value, e.StoredAt, r.score})
-		}
-	}
-	out.Count = len(out.Results)
 	return out, nil
 }
 
-func orDefault(namespace string) string {
-	if namespace == "" {
-		return defaultNamespace
+// Clear removes every entry of a namespace.
+func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
+	if !in.Confirm {
+		return ClearOut{}, tools.Errorf(ConfirmationRequired, "clearing a namespace cannot be undone").
+			WithHint("set confirm to true")
 	}
-	return namespace
-}
-
-// compact removes the spaces of a JSON object and holds it to its limit.
-func compact(value json.RawMessage) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	if err := json.Compact(&buf, value); err != nil || !bytes.HasPrefix(buf.Bytes(), []byte("{")) {
-		return nil, tools.Errorf(tools.InvalidInput, "value must be a JSON object")
+	deleted, _, err := s.store.DeleteAll(ctx, in.Namespace, "", 0)
+	if err != nil {
+		return ClearOut{}, fmt.Errorf("clearing namespace: %w", err)
 	}
-	if buf.Len() > maxValue {
-		return nil, tools.Errorf(ValueTooLarge, "value has %d bytes of compact JSON, the limit is %d", buf.Len(), maxValue).
-			WithHint("split it over several keys")
-	}
-	return buf.Bytes(), nil
+	return ClearOut{deleted, in.Namespace, s.now()}, nil
 }

@@ -1,87 +1,81 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// ExportIn says what to export. A zero Limit is everything.
-type ExportIn struct {
-	Namespace       string `json:"namespace"`
-	Prefix          string `json:"prefix"`
-	IncludeMetadata bool   `json:"includeMetadata"`
-	Limit           int    `json:"limit"`
-	Cursor          string `json:"cursor"`
-}
+// Bounds of a page of export without a limit.
+const (
+	exportEntries = 100
+	exportBytes   = 64 << 10
+)
 
-// ExportOut is a list of entries that Import takes.
-type ExportOut struct {
-	Count      int        `json:"count"`
-	ExportedAt time.Time  `json:"exportedAt"`
-	Data       []Exported `json:"data"`
-	HasMore    bool       `json:"hasMore"`
-	NextCursor string     `json:"nextCursor,omitempty"`
-}
-
-// Exported is an entry on its way. StoredAt is nil without metadata.
-type Exported struct {
-	Key       string          `json:"key"`
-	Value     json.RawMessage `json:"value"`
-	Namespace string          `json:"namespace"`
-	StoredAt  *time.Time      `json:"storedAt,omitempty"`
-}
-
-// Export returns whole entries.
+// Export returns whole entries, in pages.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	scope := Scope{in.Namespace, in.Prefix}
-	page, err := newPage(scope, in.Cursor, in.Limit)
+	after, err := parseCursor(scope, in.Cursor)
 	if err != nil {
 		return ExportOut{}, err
 	}
-	entries, err := s.store.Entries(ctx, scope, page.oneMore())
+	limit, room := in.Limit, maxAnswer
+	if limit == 0 {
+		limit, room = exportEntries, exportBytes
+	}
+	// The sizes decide how many values are read.
+	headings, err := s.store.Headings(ctx, scope, Page{After: after, Limit: limit + 1})
+	if err != nil {
+		return ExportOut{}, fmt.Errorf("listing entries: %w", err)
+	}
+	fit := 0
+	for _, h := range headings[:min(limit, len(headings))] {
+		room -= h.Size + encodedLen(h.Key) + encodedLen(h.Namespace) + perEntry
+		if room < 0 && fit > 0 {
+			break
+		}
+		fit++
+	}
+	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
+	if fit == 0 {
+		return out, nil
+	}
+	entries, err := s.store.Entries(ctx, scope, Page{After: after, Limit: fit})
 	if err != nil {
 		return ExportOut{}, fmt.Errorf("exporting entries: %w", err)
 	}
-	entries, next := page.cut(entries)
-	out := ExportOut{
-		Count: len(entries), ExportedAt: s.now(), Data: make([]Exported, len(entries)),
-		HasMore: next != "", NextCursor: next,
-	}
-	for i, e := range entries {
-		out.Data[i] = Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace}
+	for _, e := range entries {
+		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace}
 		if in.IncludeMetadata {
-			out.Data[i].StoredAt = &entries[i].StoredAt
+			x.StoredAt = &e.StoredAt
 		}
+		out.Data = append(out.Data, x)
+		after = Place{e.Namespace, e.Key}
+	}
+	out.Count = len(out.Data)
+	if fit < len(headings) {
+		out.HasMore, out.NextCursor = true, writeCursor(after)
 	}
 	return out, nil
 }
 
-// ImportIn is a list of entries, each judged on its own.
-type ImportIn struct {
-	Data      []json.RawMessage `json:"data"`
-	Overwrite bool              `json:"overwrite"`
-	Namespace string            `json:"namespace"`
-}
-
-// ImportOut tells what became of the entries.
-type ImportOut struct {
-	Imported   int        `json:"imported"`
-	Skipped    int        `json:"skipped"`
-	Errors     []Rejected `json:"errors,omitempty"`
-	ImportedAt time.Time  `json:"importedAt"`
-}
-
-// Rejected is an entry that was not imported.
-type Rejected struct {
-	Index   int    `json:"index"`
-	Message string `json:"message"`
-}
+// entryCheck returns what checks an entry to import.
+var entryCheck = sync.OnceValue(func() *tools.Checker {
+	schema := tools.ObjectSchema(tools.Fields{key, value}.Params(), tools.Fields{namespace, storedAt}.Params(), tools.Style{Strict: true})
+	schema.Set("additionalProperties", false)
+	check, err := tools.CompileSchema("entry", schema)
+	if err != nil {
+		panic(err) // a broken declaration, which Validate refuses at start-up
+	}
+	return check
+})
 
 // Import stores the good ones of many entries.
 func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
@@ -90,15 +84,16 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	for i, raw := range in.Data {
 		e, err := readEntry(raw)
 		if err != nil {
-			out.Errors = append(out.Errors, Rejected{i, plain(err)})
+			if out.Failed++; out.Failed <= maxNamed {
+				out.Errors = append(out.Errors, Rejected{i, err.Message})
+			}
 			continue
 		}
-		if in.Namespace != "" {
-			e.Namespace = in.Namespace
-		}
+		e.Namespace = cmp.Or(in.Namespace, e.Namespace, defaultNamespace)
 		if e.StoredAt.IsZero() {
 			e.StoredAt = out.ImportedAt
 		}
+		e.Words = IndexText(e)
 		entries = append(entries, e)
 	}
 	stored, err := s.store.Import(ctx, entries, in.Overwrite)
@@ -109,77 +104,29 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	return out, nil
 }
 
-// readEntry reads one entry of an import. A missing storedAt is the zero time.
-func readEntry(raw json.RawMessage) (Entry, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
-		return Entry{}, fmt.Errorf("an entry must be an object with key and value")
+// readEntry reads an entry, which has to be as the declaration has it. Null
+// counts as absent, as it does for parameters. A missing storedAt is the zero
+// time.
+func readEntry(raw json.RawMessage) (Entry, *tools.Error) {
+	var members map[string]any
+	if jsonx.Decode(raw, &members) != nil || members == nil {
+		return Entry{}, tools.Errorf(tools.InvalidInput, "an entry must be an object with key and value")
 	}
-	e := Entry{Namespace: defaultNamespace}
-	for _, name := range sortedNames(members) {
-		if err := e.set(name, members[name]); err != nil {
-			return Entry{}, err
-		}
+	maps.DeleteFunc(members, func(_ string, member any) bool { return member == nil })
+	if problems := entryCheck().Problems(members); len(problems) > 0 {
+		return Entry{}, tools.Errorf(tools.InvalidInput, "%s", problems[0].Text())
 	}
-	switch {
-	case e.Key == "":
-		return Entry{}, fmt.Errorf("key is missing")
-	case e.Value == nil:
-		return Entry{}, fmt.Errorf("value is missing")
+	var e struct {
+		Key, Namespace string
+		Value          json.RawMessage
+		StoredAt       time.Time
 	}
-	return e, nil
-}
-
-func (e *Entry) set(name string, raw json.RawMessage) (err error) {
-	switch name {
-	case "key":
-		e.Key, err = readText(name, raw, maxKey)
-	case "namespace":
-		e.Namespace, err = readText(name, raw, maxNamespace)
-		e.Namespace = orDefault(e.Namespace)
-	case "value":
-		e.Value, err = compact(raw)
-	case "storedAt":
-		e.StoredAt, err = readTime(raw)
-	default:
-		err = fmt.Errorf("an entry has no member %q", name)
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return Entry{}, tools.Errorf(tools.InvalidInput, "storedAt must be a time such as 2026-01-31T12:00:00Z")
 	}
-	return err
-}
-
-// readText reads a string. Null counts as absent, as it does for parameters.
-func readText(name string, raw json.RawMessage, limit int) (string, error) {
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return "", fmt.Errorf("%s must be a string", name)
+	value, err := compact(e.Value)
+	if err != nil {
+		return Entry{}, err.(*tools.Error)
 	}
-	if n := utf8.RuneCountInString(text); n > limit {
-		return "", fmt.Errorf("%s has %d characters, the limit is %d", name, n, limit)
-	}
-	return text, nil
-}
-
-func readTime(raw json.RawMessage) (time.Time, error) {
-	var t time.Time
-	if err := json.Unmarshal(raw, &t); err != nil {
-		return t, fmt.Errorf("storedAt must be a time such as 2026-01-31T12:00:00Z")
-	}
-	return t.UTC().Truncate(time.Microsecond), nil
-}
-
-// plain is the text of an error without its code.
-func plain(err error) string {
-	if told, ok := err.(*tools.Error); ok {
-		return told.Message
-	}
-	return err.Error()
-}
-
-func sortedNames(members map[string]json.RawMessage) []string {
-	names := make([]string, 0, len(members))
-	for name := range members {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return Entry{Namespace: e.Namespace, Key: e.Key, Value: value, StoredAt: e.StoredAt.UTC().Truncate(time.Microsecond)}, nil
 }

@@ -2,10 +2,13 @@ package memory_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/tooltest"
 )
 
 // raw is entries as a caller sends them back.
@@ -47,12 +50,12 @@ func TestExportPagesAndMetadata(t *testing.T) {
 	for _, k := range []string{"a", "b", "c"} {
 		store(t, s, "n", k, `{}`)
 	}
-	out := call(t, s.Export, memory.ExportIn{Limit: 2})
+	out := call(t, s.Export, memory.ExportIn{Page: tools.Page{Limit: 2}})
 	equal(t, out.Data, []memory.Exported{
 		{Key: "a", Namespace: "n", Value: json.RawMessage(`{}`)},
 		{Key: "b", Namespace: "n", Value: json.RawMessage(`{}`)},
 	})
-	out = call(t, s.Export, memory.ExportIn{Limit: 2, Cursor: out.NextCursor})
+	out = call(t, s.Export, memory.ExportIn{Page: tools.Page{Limit: 2, Cursor: out.NextCursor}})
 	if out.Count != 1 || out.HasMore || out.Data[0].Key != "c" {
 		t.Fatalf("got %+v", out)
 	}
@@ -65,7 +68,7 @@ func TestImportJudgesEachEntry(t *testing.T) {
 	for _, text := range []string{
 		`{"key":"good","value":{}}`,
 		`{"value":{}}`,
-		`{"key":"k","value":[1]}`,
+		`{"key":"list","value":[1]}`,
 		`{"key":7,"value":{}}`,
 		`"text"`,
 		`null`,
@@ -73,24 +76,30 @@ func TestImportJudgesEachEntry(t *testing.T) {
 		`{"key":"k","value":{},"tags":[]}`,
 		`{"key":"dated","value":{},"namespace":"n","storedAt":"2020-01-01T02:00:00.5+02:00"}`,
 		`{"key":"k"}`,
+		`{"key":"","value":1}`,
+		`{"key":"k","value":1,"namespace":null,"storedAt":null}`,
+		`{"key":"k","value":"` + strings.Repeat("x", 256<<10) + `"}`,
+		`{"key":"` + strings.Repeat("k", 501) + `","value":1}`,
 	} {
 		data = append(data, json.RawMessage(text))
 	}
 	out := call(t, s.Import, memory.ImportIn{Data: data})
-	if out.Imported != 2 || out.Skipped != 0 {
+	if out.Imported != 4 || out.Skipped != 0 || out.Failed != 10 {
 		t.Fatalf("got %+v", out)
 	}
 	equal(t, out.Errors, []memory.Rejected{
 		{Index: 1, Message: "key is missing"},
-		{Index: 2, Message: "value must be a JSON object"},
-		{Index: 3, Message: "key must be a string"},
+		{Index: 3, Message: "key must be string, got number"},
 		{Index: 4, Message: "an entry must be an object with key and value"},
 		{Index: 5, Message: "an entry must be an object with key and value"},
-		{Index: 6, Message: "storedAt must be a time such as 2026-01-31T12:00:00Z"},
-		{Index: 7, Message: `an entry has no member "tags"`},
+		{Index: 6, Message: "storedAt must be a date-time"},
+		{Index: 7, Message: `"tags" is unknown`},
 		{Index: 9, Message: "value is missing"},
+		{Index: 10, Message: "key must be 1 to 500 long, got 0"},
+		{Index: 12, Message: "value has 262146 bytes of compact JSON, the limit is 262144"},
+		{Index: 13, Message: "key must be 1 to 500 long, got 501"},
 	})
-	dated := call(t, s.Get, memory.KeyIn{Key: "dated", Namespace: "n"})
+	dated := call(t, s.Get, memory.GetIn{Key: "dated", Namespace: "n"})
 	if want := time.Date(2020, 1, 1, 0, 0, 0, 5e8, time.UTC); !dated.StoredAt.Equal(want) {
 		t.Fatalf("stored at %v, want %v", dated.StoredAt, want)
 	}
@@ -121,8 +130,52 @@ func TestImportOverExisting(t *testing.T) {
 
 func wantValue(t *testing.T, s *memory.Service, namespace, key, want string) {
 	t.Helper()
-	got := call(t, s.Get, memory.KeyIn{Key: key, Namespace: namespace})
+	got := call(t, s.Get, memory.GetIn{Key: key, Namespace: namespace})
 	if string(got.Value) != want {
 		t.Fatalf("%s has %s, want %s", key, got.Value, want)
+	}
+}
+
+// TestImportOfManyBadEntries holds that an entry is judged however many bad
+// ones come before it.
+func TestImportOfManyBadEntries(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var data []json.RawMessage
+	for range 150 {
+		data = append(data, json.RawMessage(`{"key":"k","value":1,"tags":[]}`))
+	}
+	out := call(t, s.Import, memory.ImportIn{Data: append(data, json.RawMessage(`{"key":"good","value":1}`))})
+	if out.Imported != 1 || out.Failed != 150 || len(out.Errors) != 100 {
+		t.Fatalf("got %d imported, %d failed, %d errors", out.Imported, out.Failed, len(out.Errors))
+	}
+}
+
+// TestCursorsOfTheLongestKeys holds that every cursor is taken back, however
+// the characters of a key are encoded.
+func TestCursorsOfTheLongestKeys(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	runner := tooltest.Runner(tooltest.Mount(t, memory.Family, s))
+	for _, c := range []string{"\x00", "<", "🙂"} {
+		namespace := strings.Repeat(c, 100)
+		for _, last := range []string{"a", "b"} {
+			store(t, s, namespace, strings.Repeat(c, 499)+last, `1`)
+		}
+		for _, action := range []string{"memory.list", "memory.export"} {
+			args := map[string]any{"namespace": namespace, "limit": 1}
+			for _, more := range []bool{true, false} {
+				raw, err := json.Marshal(args)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer := runner.Call(t.Context(), action, raw)
+				var page tools.Paged
+				if err := json.Unmarshal(answer.Content, &page); err != nil || answer.IsError() || page.HasMore != more {
+					t.Fatalf("%s of %q answered %.200s, want hasMore %v", action, c, answer.Content, more)
+				}
+				args["cursor"] = page.NextCursor
+			}
+		}
 	}
 }

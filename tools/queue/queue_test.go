@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	engine "github.com/toolfold/toolfold/engine/queue"
-	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/queue"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -31,7 +31,7 @@ func newService(t *testing.T) *queue.Service {
 }
 
 func named(name string) queue.CreateIn {
-	return queue.CreateIn{Name: name, Description: "d", MaxConcurrency: 3, DefaultPriority: engine.Low}
+	return queue.CreateIn{Name: name, Description: "d", MaxConcurrency: 3, DefaultPriority: task.Low}
 }
 
 func codeOf(err error) string {
@@ -47,7 +47,7 @@ func TestCreate(t *testing.T) {
 	s := newService(t)
 	got, err := s.Create(t.Context(), named("deploys"))
 	want := queue.Shown{
-		QueueID: id(1), Name: "deploys", Description: "d", MaxConcurrency: 3, DefaultPriority: engine.Low, CreatedAt: noon,
+		QueueID: id(1), Name: "deploys", Description: "d", MaxConcurrency: 3, DefaultPriority: task.Low, CreatedAt: &noon,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Fatalf("%v (-want +got)\n%s", err, diff)
@@ -57,7 +57,10 @@ func TestCreate(t *testing.T) {
 	if !errors.As(err, &told) || told.Code != queue.Exists || told.Message != `there is a queue "deploys" already, with queueId `+id(1) {
 		t.Errorf("the name again: %v", err)
 	}
-	if _, err := s.Create(t.Context(), named(engine.Default)); codeOf(err) != queue.Exists {
+	if _, err := s.Create(t.Context(), named(" ")); codeOf(err) != tools.InvalidInput {
+		t.Errorf("no name: %v", err)
+	}
+	if _, err := s.Create(t.Context(), named(task.DefaultQueue)); codeOf(err) != queue.Exists {
 		t.Errorf("the name of the default queue: %v", err)
 	}
 }
@@ -71,7 +74,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	var names []string
-	in := queue.ListIn{Limit: 2}
+	in := queue.ListIn{Page: tools.Page{Limit: 2}}
 	for range 2 {
 		out, err := s.List(t.Context(), in)
 		if err != nil || out.Total != 4 {
@@ -88,7 +91,7 @@ func TestList(t *testing.T) {
 	if len(names) != 4 {
 		t.Errorf("queues %v, want 4", names)
 	}
-	if _, err := s.List(t.Context(), queue.ListIn{Limit: 2, Cursor: "nonsense"}); codeOf(err) != tools.InvalidInput {
+	if _, err := s.List(t.Context(), queue.ListIn{Page: tools.Page{Limit: 2, Cursor: "nonsense"}}); codeOf(err) != tools.InvalidInput {
 		t.Errorf("a wrong cursor: %v", err)
 	}
 }
@@ -101,16 +104,49 @@ func TestPause(t *testing.T) {
 		if paused {
 			call = s.Pause
 		}
-		got, err := call(t.Context(), queue.QueueIn{QueueID: engine.Default})
+		got, err := call(t.Context(), queue.QueueIn{QueueID: task.DefaultQueue})
 		if err != nil || got.IsPaused != paused {
 			t.Fatal(got, err)
 		}
-		out, err := s.List(t.Context(), queue.ListIn{Limit: 1})
+		out, err := s.List(t.Context(), queue.ListIn{Page: tools.Page{Limit: 1}})
 		if err != nil || out.Queues[0].IsPaused != paused {
 			t.Fatal(out, err)
 		}
 	}
 	if _, err := s.Pause(t.Context(), queue.QueueIn{QueueID: "nowhere"}); codeOf(err) != queue.NotFound {
 		t.Errorf("a queue that is not there: %v", err)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	if _, err := s.Create(t.Context(), named("deploys")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Remove(t.Context(), queue.QueueIn{QueueID: "deploys"})
+	if diff := cmp.Diff(queue.RemoveOut{QueueID: id(1), Name: "deploys", Removed: true}, got); diff != "" || err != nil {
+		t.Fatalf("%v (-want +got)\n%s", err, diff)
+	}
+	for idOrName, code := range map[string]string{"deploys": queue.NotFound, id(1): queue.NotFound, task.DefaultQueue: queue.InUse} {
+		if _, err := s.Remove(t.Context(), queue.QueueIn{QueueID: idOrName}); codeOf(err) != code {
+			t.Errorf("%s: %v, want %s", idOrName, err, code)
+		}
+	}
+}
+
+func TestTooManyQueues(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for n := range queue.MaxQueues - 1 { // and the default one
+		if _, err := s.Create(t.Context(), named(fmt.Sprint(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Create(t.Context(), named("more")); codeOf(err) != queue.TooMany {
+		t.Errorf("one more: %v", err)
+	}
+	if _, err := s.Create(t.Context(), named("7")); codeOf(err) != queue.Exists {
+		t.Errorf("a name that is taken: %v", err)
 	}
 }

@@ -3,64 +3,57 @@ package queue
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // Codes of the queue tool.
 const (
 	Exists   = "QUEUE_EXISTS"
-	NotFound = "QUEUE_NOT_FOUND"
+	NotFound = task.QueueNotFound
+	InUse    = "QUEUE_IN_USE"
+	TooMany  = "TOO_MANY_QUEUES"
 )
+
+// MaxQueues bounds how many queues a store has.
+const MaxQueues = 100
 
 // Service runs the queue actions. It is safe for concurrent use, and several
 // may share a store.
 type Service struct {
-	store    Store
-	now      func() time.Time
-	newID    func() string
-	prepared atomic.Bool // the default queue is there
+	store Store
+	now   func() time.Time
+	newID func() string
 }
 
 // New returns a service on a store. newID makes UUIDs.
 func New(store Store, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, now: now, newID: newID}
-}
-
-// moment is the time now, as precise as stores keep it.
-func (s *Service) moment() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
-
-// prepare makes the default queue, so that it is listed, and its name taken,
-// from the first call on.
-func (s *Service) prepare(ctx context.Context) error {
-	if s.prepared.Load() {
-		return nil
-	}
-	if err := s.store.AddDefaultQueue(ctx, s.moment()); err != nil {
-		return fmt.Errorf("making the default queue: %w", err)
-	}
-	s.prepared.Store(true)
-	return nil
+	return &Service{store: store, now: clock.Micros(now), newID: newID}
 }
 
 // Create makes a queue.
 func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
-	if err := s.prepare(ctx); err != nil {
-		return Shown{}, err
+	if strings.TrimSpace(in.Name) == "" {
+		return Shown{}, tools.Errorf(tools.InvalidInput, "name is empty").WithHint("tasks are submitted to a queue by its name; give it one")
 	}
 	q := Queue{
 		ID: s.newID(), Name: in.Name, Description: in.Description, MaxConcurrency: in.MaxConcurrency,
-		DefaultPriority: in.DefaultPriority, CreatedAt: s.moment(),
+		DefaultPriority: in.DefaultPriority, CreatedAt: s.now(),
 	}
-	taken, err := s.store.Create(ctx, q)
-	if err != nil {
+	made, err := s.store.Create(ctx, q, MaxQueues)
+	switch {
+	case err != nil:
 		return Shown{}, fmt.Errorf("creating queue: %w", err)
-	}
-	if taken != "" {
-		return Shown{}, tools.Errorf(Exists, "there is a queue %q already, with queueId %s", tools.Shorten(in.Name), taken).
+	case made.Taken != "":
+		return Shown{}, tools.Errorf(Exists, "there is a queue %q already, with queueId %s", tools.Shorten(in.Name), made.Taken).
 			WithHint("submit tasks to it, or choose another name")
+	case made.Full:
+		return Shown{}, tools.Errorf(TooMany, "there are %d queues, which is the most", MaxQueues).
+			WithHint("use one of queue.list, or remove one with queue.remove")
 	}
 	return q.shown(), nil
 }
@@ -71,9 +64,6 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, err
 	}
-	if err := s.prepare(ctx); err != nil {
-		return ListOut{}, err
-	}
 	page, err := s.store.List(ctx, Query{Limit: in.Limit + 1, After: after})
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing queues: %w", err)
@@ -81,11 +71,16 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Queues: []Item{}, Total: page.Total}
 	for i, q := range page.Queues {
 		if i == in.Limit {
+			last := page.Queues[i-1]
 			out.HasMore = true
-			out.NextCursor = positionOf(page.Queues[i-1].Queue).Cursor()
+			out.NextCursor = tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 			break
 		}
-		out.Queues = append(out.Queues, q.item())
+		n := q.Counts
+		out.Queues = append(out.Queues, Item{Shown: q.Queue.shown(), Stats: Stats{
+			Pending: n[task.Pending], Queued: n[task.Queued], Running: n[task.Running], Paused: n[task.Paused],
+			Completed: n[task.Completed], Failed: n[task.Failed], Cancelled: n[task.Cancelled], Timeout: n[task.TimedOut],
+		}})
 	}
 	return out, nil
 }
@@ -101,20 +96,36 @@ func (s *Service) Resume(ctx context.Context, in QueueIn) (Shown, error) {
 }
 
 func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (Shown, error) {
-	if err := s.prepare(ctx); err != nil {
-		return Shown{}, err
-	}
-	q, found, err := s.store.SetPaused(ctx, idOrName, paused, s.moment())
+	q, found, err := s.store.SetPaused(ctx, idOrName, paused)
 	if err != nil {
 		return Shown{}, fmt.Errorf("pausing or resuming queue: %w", err)
 	}
 	if !found {
-		return Shown{}, tools.Errorf(NotFound, "there is no queue %q", tools.Shorten(idOrName)).
-			WithHint("queue.list shows those there are")
+		return Shown{}, notFound(idOrName)
 	}
 	return q.shown(), nil
 }
 
-func positionOf(last Queue) tools.Position {
-	return tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+// Remove removes a queue all of whose tasks have ended. They stay as they are.
+func (s *Service) Remove(ctx context.Context, in QueueIn) (RemoveOut, error) {
+	if in.QueueID == task.DefaultQueue {
+		return RemoveOut{}, tools.Errorf(InUse, "the default queue cannot be removed").
+			WithHint("queue.pause holds back its tasks")
+	}
+	q, open, found, err := s.store.Remove(ctx, in.QueueID)
+	switch {
+	case err != nil:
+		return RemoveOut{}, fmt.Errorf("removing queue: %w", err)
+	case !found:
+		return RemoveOut{}, notFound(in.QueueID)
+	case open > 0:
+		return RemoveOut{}, tools.Errorf(InUse, "%d tasks of queue %q have not ended", open, tools.Shorten(q.Name)).
+			WithHint("wait for them, or task.cancel each one that task.list shows for this queueId")
+	}
+	return RemoveOut{QueueID: q.ID, Name: q.Name, Removed: true}, nil
+}
+
+func notFound(idOrName string) error {
+	return tools.Errorf(NotFound, "there is no queue %q", tools.Shorten(idOrName)).
+		WithHint("queue.list shows those there are")
 }

@@ -10,27 +10,35 @@ import (
 // Queue is a queue as it is stored.
 type Queue struct {
 	ID, Name, Description string
-	MaxConcurrency        int // in each process that works
+	MaxConcurrency        int // of each workspace
 	DefaultPriority       string
 	Paused                bool
-	CreatedAt             time.Time // UTC, whole microseconds
+	CreatedAt             time.Time // UTC, whole microseconds; zero for the default queue
 }
 
-// Store keeps queues. All methods are safe for concurrent use, also between
-// processes.
+// Store keeps queues. The default queue is always there. All methods are safe
+// for concurrent use, also between processes.
 type Store interface {
-	// AddDefaultQueue makes the default queue unless it is there.
-	AddDefaultQueue(ctx context.Context, now time.Time) error
-
-	// Create keeps a new queue. When its name is taken it changes nothing and
-	// returns the id of the queue that has it.
-	Create(ctx context.Context, q Queue) (taken string, err error)
+	// Create keeps a new queue, unless its name is taken or there are limit
+	// queues already.
+	Create(ctx context.Context, q Queue, limit int) (Creation, error)
 
 	// List returns queues in the order of their making.
 	List(ctx context.Context, q Query) (Page, error)
 
 	// SetPaused pauses a queue, by its id or else its name, or has it go on.
-	SetPaused(ctx context.Context, idOrName string, paused bool, now time.Time) (q Queue, found bool, err error)
+	SetPaused(ctx context.Context, idOrName string, paused bool) (q Queue, found bool, err error)
+
+	// Remove removes a queue, by its id or else its name, unless tasks in it
+	// have not ended: open is their number.
+	Remove(ctx context.Context, idOrName string) (q Queue, open int, found bool, err error)
+}
+
+// Creation is the outcome of a create. Its zero value means that the queue was
+// kept.
+type Creation struct {
+	Taken string // id of the queue that has the name
+	Full  bool   // there are too many queues
 }
 
 // Query picks a part of the list.

@@ -3,7 +3,7 @@ package queue
 import (
 	"time"
 
-	"github.com/toolfold/toolfold/engine/queue"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // CreateIn are the arguments of queue.create.
@@ -14,65 +14,66 @@ type CreateIn struct {
 	DefaultPriority string `json:"defaultPriority"`
 }
 
-// QueueIn are the arguments of queue.pause and queue.resume.
+// QueueIn are the arguments of queue.pause, queue.resume and queue.remove.
 type QueueIn struct {
 	QueueID string `json:"queueId"`
 }
 
 // Shown is a queue as a result.
 type Shown struct {
-	QueueID         string    `json:"queueId"`
-	Name            string    `json:"name"`
-	Description     string    `json:"description,omitempty"`
-	MaxConcurrency  int       `json:"maxConcurrency"`
-	DefaultPriority string    `json:"defaultPriority"`
-	IsPaused        bool      `json:"isPaused"`
-	CreatedAt       time.Time `json:"createdAt"`
+	QueueID         string     `json:"queueId" doc:"ID or name of the queue."`
+	Name            string     `json:"name" doc:"Name of the queue."`
+	Description     string     `json:"description,omitempty" doc:"What the queue is for."`
+	MaxConcurrency  int        `json:"maxConcurrency" doc:"Tasks at once, in each workspace."`
+	DefaultPriority string     `json:"defaultPriority" doc:"For tasks without priority." enum:"critical,high,medium,low,background"`
+	IsPaused        bool       `json:"isPaused" doc:"Whether its tasks are held back."`
+	CreatedAt       *time.Time `json:"createdAt,omitempty" doc:"When it was made; absent for the default queue."` // nil for the default queue
 }
 
 func (q Queue) shown() Shown {
-	return Shown{
+	s := Shown{
 		QueueID: q.ID, Name: q.Name, Description: q.Description, MaxConcurrency: q.MaxConcurrency,
-		DefaultPriority: q.DefaultPriority, IsPaused: q.Paused, CreatedAt: q.CreatedAt,
+		DefaultPriority: q.DefaultPriority, IsPaused: q.Paused,
 	}
+	if !q.CreatedAt.IsZero() {
+		s.CreatedAt = &q.CreatedAt
+	}
+	return s
+}
+
+// RemoveOut is the result of queue.remove.
+type RemoveOut struct {
+	QueueID string `json:"queueId" doc:"ID or name of the queue."`
+	Name    string `json:"name" doc:"Name of the queue."`
+	Removed bool   `json:"removed" doc:"Always true."`
 }
 
 // ListIn are the arguments of queue.list.
 type ListIn struct {
-	Limit  int    `json:"limit"`
-	Cursor string `json:"cursor"`
+	tools.Page
 }
 
 // ListOut is the result of queue.list.
 type ListOut struct {
-	Queues     []Item `json:"queues"`
-	Total      int    `json:"total"`
-	HasMore    bool   `json:"hasMore"`
-	NextCursor string `json:"nextCursor,omitempty"`
+	Queues []Item `json:"queues" doc:"Queues, oldest first."`
+	Total  int    `json:"total" doc:"Queues there are, on all pages."`
+	tools.Paged
 }
 
 // Item is a queue as queue.list shows it.
 type Item struct {
 	Shown
-	Stats Stats `json:"stats"`
+	Stats Stats `json:"stats" doc:"Tasks in each state."`
 }
 
 // Stats counts the tasks of a queue by state.
 type Stats struct {
-	Pending   int `json:"pending"`
-	Queued    int `json:"queued"`
-	Running   int `json:"running"`
-	Paused    int `json:"paused"`
-	Completed int `json:"completed"`
-	Failed    int `json:"failed"`
-	Cancelled int `json:"cancelled"`
-	Timeout   int `json:"timeout"`
-}
-
-func (c Counted) item() Item {
-	n := c.Counts
-	return Item{Shown: c.Queue.shown(), Stats: Stats{
-		Pending: n[queue.Pending], Queued: n[queue.Queued], Running: n[queue.Running], Paused: n[queue.Paused],
-		Completed: n[queue.Completed], Failed: n[queue.Failed], Cancelled: n[queue.Cancelled], Timeout: n[queue.TimedOut],
-	}}
+	Pending   int `json:"pending" doc:"Tasks in this state."`
+	Queued    int `json:"queued" doc:"Tasks in this state."`
+	Running   int `json:"running" doc:"Tasks in this state."`
+	Paused    int `json:"paused" doc:"Tasks in this state."`
+	Completed int `json:"completed" doc:"Tasks in this state."`
+	Failed    int `json:"failed" doc:"Tasks in this state."`
+	Cancelled int `json:"cancelled" doc:"Tasks in this state."`
+	Timeout   int `json:"timeout" doc:"Tasks in this state."`
 }

@@ -7,13 +7,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// attempts is how often a change is tried that others get ahead of. Of those
-// that meet one gets through each time, so it is also how many can meet and
-// all be sure to succeed; pausing in between lets more of them.
+// attempts bounds the attempts at a change that others get ahead of. Each time
+// one of the changes that meet succeeds, so 20 at once are sure to.
 const attempts = 20
+
+// maxJSON bounds metadata, and a failure with all that it has, in bytes.
+const maxJSON = 64 << 10
 
 // Service runs the session actions. It is safe for concurrent use, and
 // several may share a store.
@@ -25,17 +28,15 @@ type Service struct {
 
 // New returns a service on a store. newID makes UUIDs.
 func New(store Store, now func() time.Time, newID func() string) *Service {
-	return &Service{store: store, now: now, newID: newID}
-}
-
-// moment is the time now, as precise as stores keep it.
-func (s *Service) moment() time.Time {
-	return s.now().UTC().Truncate(time.Microsecond)
+	return &Service{store: store, now: clock.Micros(now), newID: newID}
 }
 
 // Create opens a session.
 func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
-	now := s.moment()
+	if err := checkSize("metadata", len(in.Metadata)); err != nil {
+		return CreateOut{}, err
+	}
+	now := s.now()
 	session := Session{
 		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: Active,
 		Workspace: in.Workspace, Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
@@ -48,6 +49,14 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 		SessionID: session.ID, Initiator: session.Initiator, Task: session.Task,
 		Status: session.Status, CreatedAt: now, Workspace: session.Workspace,
 	}, nil
+}
+
+func checkSize(name string, size int) error {
+	if size <= maxJSON {
+		return nil
+	}
+	return tools.Errorf(tools.InvalidInput, "%s has %d bytes, the limit is %d", name, size, maxJSON).
+		WithHint("keep large data elsewhere, such as with memory.store, and name its key here")
 }
 
 // Status shows a session.
@@ -69,17 +78,13 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 		out.FailedAt = &session.EndedAt
 	}
 	for _, p := range session.Participants {
-		out.Participants = append(out.Participants, p.shown())
+		m := Member{AgentID: p.AgentID, Role: p.Role, JoinedAt: p.JoinedAt}
+		if !p.LeftAt.IsZero() {
+			m.LeftAt = &p.LeftAt
+		}
+		out.Participants = append(out.Participants, m)
 	}
 	return out, nil
-}
-
-func (p Participant) shown() Member {
-	m := Member{AgentID: p.AgentID, Role: p.Role, JoinedAt: p.JoinedAt}
-	if !p.LeftAt.IsZero() {
-		m.LeftAt = &p.LeftAt
-	}
-	return m
 }
 
 // Complete ends a session as done.
@@ -95,6 +100,9 @@ func (s *Service) Complete(ctx context.Context, in CompleteIn) (CompleteOut, err
 
 // Fail ends a session as failed.
 func (s *Service) Fail(ctx context.Context, in FailIn) (FailOut, error) {
+	if err := checkSize("error", len(in.Error.Code)+len(in.Error.Message)+len(in.Error.TaskID)+len(in.Error.Details)); err != nil {
+		return FailOut{}, err
+	}
 	session, err := s.change(ctx, in.SessionID, failFailed, end(Failed, "", &in.Error))
 	if err != nil {
 		return FailOut{}, err
@@ -148,16 +156,12 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			out.NextCursor = positionOf(page.Sessions[i-1]).Cursor()
 			break
 		}
-		out.Sessions = append(out.Sessions, l.shown())
+		out.Sessions = append(out.Sessions, Item{
+			SessionID: l.ID, Initiator: l.Initiator, Task: l.Task, Status: l.Status,
+			ParticipantCount: l.Present, CreatedAt: l.CreatedAt,
+		})
 	}
 	return out, nil
-}
-
-func (l Listed) shown() Item {
-	return Item{
-		SessionID: l.ID, Initiator: l.Initiator, Task: l.Task, Status: l.Status,
-		ParticipantCount: l.Present, CreatedAt: l.CreatedAt,
-	}
 }
 
 func (s *Service) find(ctx context.Context, id string) (Session, error) {
@@ -172,15 +176,16 @@ func (s *Service) find(ctx context.Context, id string) (Session, error) {
 }
 
 // change edits a session as it is stored now. When another change gets ahead,
-// it looks again and decides anew: of two agents that take the last place one
-// is refused, and neither is lost. Failed is the code for giving up.
+// it reads the session again and edits it anew: of two agents that take the
+// last place one is refused, and neither is lost. Failed is the code of the
+// error after too many attempts.
 func (s *Service) change(ctx context.Context, id, failed string, edit edit) (Session, error) {
 	for range attempts {
 		session, err := s.find(ctx, id)
 		if err != nil {
 			return Session{}, err
 		}
-		session.UpdatedAt = s.moment()
+		session.UpdatedAt = s.now()
 		changed, err := edit(&session, session.UpdatedAt)
 		if err != nil || !changed {
 			return session, err
@@ -192,24 +197,15 @@ func (s *Service) change(ctx context.Context, id, failed string, edit edit) (Ses
 		if saved {
 			return session, nil
 		}
-		if err := pause(ctx); err != nil {
-			return Session{}, err
+		// Calls that collided try again at different times.
+		select {
+		case <-ctx.Done():
+			return Session{}, ctx.Err()
+		case <-time.After(time.Duration(1+rand.IntN(10)) * time.Millisecond):
 		}
 	}
 	return Session{}, tools.Errorf(failed, "others keep changing the session; this call changed nothing").
 		WithHint("call again in a moment")
-}
-
-// pause lets those that met at a session come back at different times.
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(time.Duration(1+rand.IntN(10)) * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 func positionOf(last Listed) tools.Position {

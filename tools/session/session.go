@@ -9,17 +9,16 @@ package session
 import "github.com/toolfold/toolfold/tools"
 
 var (
-	sessionID = tools.UUID("sessionId", "The session.")
-	initiator = tools.String{Name: "initiator", Doc: "Agent that opened it.", MaxLen: 50}
-	task      = tools.String{Name: "task", Doc: "What it is about.", MinLen: 1, MaxLen: 5000}
-	workspace = tools.String{Name: "workspace", Doc: "Its folder or project.", MaxLen: 200}
-	metadata  = tools.Object{Name: "metadata", Doc: "Anything to keep with it."}
+	sessionID = tools.UUID("sessionId", "Session ID.")
+	initiator = tools.String{Name: "initiator", Doc: "Agent that opened the session.", MaxLen: 50}
+	task      = tools.String{Name: "task", Doc: "What the session is about.", MinLen: 1, MaxLen: 5000}
+	workspace = tools.String{Name: "workspace", Doc: "Folder or project of the session.", MaxLen: 200}
+	metadata  = tools.Object{Name: "metadata", Doc: "Anything to keep with the session."}
 	summary   = tools.String{Name: "summary", Doc: "What was achieved.", MaxLen: 5000}
-	status    = tools.String{Name: "status", Doc: "Its state.", Enum: []string{Active, Completed, Failed}}
+	status    = tools.String{Name: "status", Doc: "State of the session.", Enum: []string{Active, Completed, Failed}}
 	limit     = tools.Int{Name: "limit", Doc: "Most sessions to return.", Min: 1, Max: 100}
-	cursor    = tools.String{Name: "cursor", Doc: "nextCursor of the page before."}
-	agentID   = tools.String{Name: "agentId", Doc: "Its name.", MinLen: 1, MaxLen: 50}
-	role      = tools.String{Name: "role", Doc: "Part it takes.", Enum: []string{Collaborator, Delegate}}
+	agentID   = tools.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
+	role      = tools.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}
 	failure   = tools.Object{
 		Name: "error", Doc: "Why it failed.",
 		Required: tools.Fields{
@@ -28,37 +27,17 @@ var (
 		},
 		Optional: tools.Fields{
 			tools.String{Name: "taskId", Doc: "Task in which it went wrong."},
-			tools.Object{Name: "details", Doc: "Anything that helps."},
+			tools.Object{Name: "details", Doc: "Further data."},
 		},
 	}
-
-	anyRole     = role.With(tools.OneOf(Initiator, Collaborator, Delegate))
-	createdAt   = tools.Time("createdAt", "When it was opened.")
-	updatedAt   = tools.Time("updatedAt", "When it last changed.")
-	completedAt = tools.Time("completedAt", "When it was completed.")
-	failedAt    = tools.Time("failedAt", "When it failed.")
-	joinedAt    = tools.Time("joinedAt", "When the agent joined, or joined again.")
-	leftAt      = tools.Time("leftAt", "When the agent left.")
-	present     = tools.Int{Name: "participantCount", Doc: "Agents present."}
-	remaining   = tools.Int{Name: "remainingParticipants", Doc: "Agents still present."}
-	total       = tools.Int{Name: "total", Doc: "Sessions that match, on all pages."}
-	hasMore     = tools.Bool{Name: "hasMore", Doc: "Whether more follow."}
-	nextCursor  = tools.String{Name: "nextCursor", Doc: "Pass as cursor for the next page; absent on the last."}
-
-	participants = tools.List{Name: "participants", Doc: "Agents in the order they came.", Of: tools.Object{
-		Required: tools.Fields{agentID, anyRole, joinedAt}, Optional: tools.Fields{leftAt},
-	}}
-	sessions = tools.List{Name: "sessions", Doc: "Newest first.", Of: tools.Object{
-		Required: tools.Fields{sessionID, initiator, task, status, present, createdAt},
-	}}
 )
 
 // Family declares the session tool.
-var Family = tools.Family[*Service]{
-	Name: "session", Summary: "Records of agents at work on one task", Category: tools.Sessions, Tier: tools.Standard,
+var Family = tools.Family{
+	Name: "session", Summary: "Records of agents at work on one task", Category: "sessions", Tier: tools.Standard,
 	Words: "collaboration, joint work of agents, team",
 	Doc:   "A session is active until completed or failed, and both are final. It starts no agent.",
-	Actions: []tools.Action[*Service]{{
+	Actions: []*tools.Action{{
 		Name:     "create",
 		Legacy:   tools.Was("session_create"),
 		Summary:  "Open a session; its initiator is the first participant.",
@@ -66,7 +45,6 @@ var Family = tools.Family[*Service]{
 		Changed:  "Sessions are kept across restarts.",
 		Required: tools.Fields{initiator.With(tools.MinLen(1)), task},
 		Optional: tools.Fields{workspace, metadata},
-		Returns:  tools.Fields{sessionID, initiator, task, status, createdAt, workspace},
 		Effect:   tools.Adds,
 		Example:  `{"initiator": "planner", "task": "Ship release 2.1"}`,
 		Related:  []string{"session.join"},
@@ -78,14 +56,10 @@ var Family = tools.Family[*Service]{
 		Words:    "show, details, who takes part, is it still active, how is it going, why did it fail",
 		Changed:  "Shows workspace, metadata, summary, error, failedAt and leftAt. Tasks were never counted per participant: taskCount is gone.",
 		Required: tools.Fields{sessionID},
-		Returns: tools.Fields{
-			sessionID, status, initiator, task, participants, createdAt, updatedAt, completedAt, failedAt,
-			summary, failure, workspace, metadata,
-		},
-		Effect:  tools.Reads,
-		Example: `{"sessionId": "00000000-0000-4000-8000-000000000001"}`,
-		Related: []string{"session.list"},
-		Run:     tools.Method((*Service).Status),
+		Effect:   tools.Reads,
+		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001"}`,
+		Related:  []string{"session.list"},
+		Run:      tools.Method((*Service).Status),
 	}, {
 		Name:     "complete",
 		Legacy:   tools.Was("session_complete"),
@@ -94,7 +68,6 @@ var Family = tools.Family[*Service]{
 		Changed:  "session.status shows the summary.",
 		Required: tools.Fields{sessionID},
 		Optional: tools.Fields{summary},
-		Returns:  tools.Fields{sessionID, status, completedAt, summary},
 		Effect:   tools.Sets,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "summary": "Released on Friday."}`,
 		Related:  []string{"session.fail"},
@@ -106,9 +79,8 @@ var Family = tools.Family[*Service]{
 		Words:   "which sessions, running, history, past, started by, active sessions",
 		Changed: "Pages: hasMore, and nextCursor for the next one. participantCount counts those present.",
 		Optional: tools.Fields{
-			status, initiator, limit.With(tools.Default(20)), cursor.With(tools.Added()),
+			status, initiator, limit.With(tools.Default(20)), tools.Cursor.With(tools.Added()),
 		},
-		Returns: tools.Fields{sessions, total, hasMore, nextCursor},
 		Effect:  tools.Reads,
 		Example: `{"status": "active", "limit": 5}`,
 		Related: []string{"session.status", "session.join"},
@@ -122,7 +94,6 @@ var Family = tools.Family[*Service]{
 		Changed:  "Joining again after leaving takes up the same membership, with the role asked for now. Agents that left do not count towards the 10.",
 		Required: tools.Fields{sessionID, agentID},
 		Optional: tools.Fields{role.With(tools.Default(Collaborator))},
-		Returns:  tools.Fields{sessionID, agentID, anyRole, joinedAt, present},
 		Effect:   tools.Adds,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "agentId": "reviewer"}`,
 		Related:  []string{"session.leave", "session.list"},
@@ -134,7 +105,6 @@ var Family = tools.Family[*Service]{
 		Words:    "quit, step out, drop out, no longer needed, remove an agent",
 		Changed:  "remainingParticipants counts only those present. A finished session is refused with SESSION_INVALID_TRANSITION.",
 		Required: tools.Fields{sessionID, agentID},
-		Returns:  tools.Fields{sessionID, agentID, leftAt, remaining},
 		Effect:   tools.Sets,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "agentId": "reviewer"}`,
 		Related:  []string{"session.join"},
@@ -146,7 +116,6 @@ var Family = tools.Family[*Service]{
 		Words:    "abort, give up, broken, report an error, stop the work, unsuccessful",
 		Changed:  "session.status shows the error. The answer has all of the error, taskId and details included.",
 		Required: tools.Fields{sessionID, failure},
-		Returns:  tools.Fields{sessionID, status, failedAt, failure},
 		Effect:   tools.Sets,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "error": {"code": "BUILD_BROKEN", "message": "main does not compile"}}`,
 		Related:  []string{"session.complete"},

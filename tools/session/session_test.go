@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/tooltest"
 )
@@ -21,12 +21,11 @@ import (
 // second with each call, its ids by one with each session.
 type bench struct {
 	tooltest.Talk
-	t        *testing.T
-	store    *fakeStore
-	registry *tools.Registry
-	spec     *tools.Spec
-	calls    int
-	ids      int
+	t      *testing.T
+	store  *fakeStore
+	runner *call.Runner
+	calls  int
+	ids    int
 }
 
 func newBench(t *testing.T) *bench {
@@ -36,8 +35,7 @@ func newBench(t *testing.T) *bench {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 	now := func() time.Time { return start.Add(time.Duration(b.calls) * time.Second) }
 	newID := func() string { b.ids++; return id(b.ids) }
-	b.spec = Family.Mount(func(context.Context) (*Service, error) { return New(b.store, now, newID), nil })
-	b.registry = tools.NewRegistry(nil, slog.New(slog.DiscardHandler))
+	b.runner = tooltest.Runner(tooltest.Mount(t, Family, New(b.store, now, newID)))
 	return b
 }
 
@@ -49,11 +47,7 @@ func (b *bench) call(action, args string) string {
 	for n := 1; n <= b.ids; n++ {
 		args = strings.ReplaceAll(args, fmt.Sprintf("$%d", n), id(n))
 	}
-	parsed, problem := tools.ParseArgs(json.RawMessage(args))
-	if problem != nil {
-		b.t.Fatal(problem)
-	}
-	content := string(b.registry.Run(b.t.Context(), tools.Consolidated(b.spec.Action(action)), parsed).Content)
+	content := string(b.runner.Call(b.t.Context(), "session."+action, json.RawMessage(args)).Content)
 	b.calls++
 	return strings.ReplaceAll(content, "00000000-0000-4000-8000-00000000000", "$")
 }
@@ -286,4 +280,19 @@ func TestChangeEndsWithItsContext(t *testing.T) {
 	if store.saves != 1 {
 		t.Errorf("tried %d times, want once: the call had ended", store.saves)
 	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	large := strings.Repeat("x", maxJSON)
+	b.Refuse("create", `{"initiator":"ann","task":"ship","metadata":{"x":"`+large+`"}}`, tools.InvalidInput, "the limit is 65536", "memory.store")
+	b.call("create", `{"initiator":"ann","task":"ship"}`)
+	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E","message":"`+large+`"}}`, tools.InvalidInput, "the limit is 65536", "memory.store")
+	for n := range MaxJoined - 1 {
+		b.call("join", fmt.Sprintf(`{"sessionId":"$1","agentId":"b%d"}`, n))
+		b.call("leave", fmt.Sprintf(`{"sessionId":"$1","agentId":"b%d"}`, n))
+	}
+	b.Refuse("join", `{"sessionId":"$1","agentId":"one-more"}`, MaxParticipants, "100 agents", "another session")
+	b.Expect("join", `{"sessionId":"$1","agentId":"b7","include_fields":["agentId"]}`, `{"agentId":"b7"}`)
 }

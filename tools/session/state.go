@@ -7,8 +7,11 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// MaxPresent is how many agents may be in a session at once.
-const MaxPresent = 10
+// Bounds of a session.
+const (
+	MaxPresent = 10  // agents in it at once
+	MaxJoined  = 100 // agents that were ever in it
+)
 
 // Codes of what sessions refuse.
 const (
@@ -55,6 +58,10 @@ func join(agent, role string) edit {
 		if s.present() >= MaxPresent {
 			return false, tools.Errorf(MaxParticipants, "%d agents are in the session, which is the most", MaxPresent).
 				WithHint("one of them has to leave first: %s", strings.Join(s.agents(), ", "))
+		}
+		if member == nil && len(s.Participants) >= MaxJoined {
+			return false, tools.Errorf(MaxParticipants, "%d agents have been in the session, which is the most", MaxJoined).
+				WithHint("one of them may come back, or open another session")
 		}
 		joined := Participant{AgentID: agent, Role: role, JoinedAt: now}
 		if member == nil {
@@ -103,7 +110,7 @@ func (s *Session) member(agent string) *Participant {
 	return nil
 }
 
-// agents lists those that are present.
+// agents lists the agents that are present.
 func (s *Session) agents() []string {
 	var list []string
 	for _, p := range s.Participants {

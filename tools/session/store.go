@@ -32,7 +32,7 @@ type Session struct {
 	CreatedAt, UpdatedAt        time.Time
 	EndedAt                     time.Time // zero while active
 
-	// Version is how often the session was saved.
+	// Version counts how often the session was saved.
 	Version int
 
 	// Participants are in the order they first joined; each agent is there
@@ -47,12 +47,12 @@ type Participant struct {
 	LeftAt        time.Time // zero while present
 }
 
-// Failure is why a session failed.
+// Failure describes the failure of a session.
 type Failure struct {
-	Code    string          `json:"code"`
-	Message string          `json:"message"`
-	TaskID  string          `json:"taskId,omitempty"`
-	Details json.RawMessage `json:"details,omitempty"`
+	Code    string          `json:"code" doc:"Short name of the failure."`
+	Message string          `json:"message" doc:"What went wrong."`
+	TaskID  string          `json:"taskId,omitempty" doc:"Task in which it went wrong."`
+	Details json.RawMessage `json:"details,omitempty" doc:"Further data." type:"object"`
 }
 
 // Store keeps sessions. Methods are safe for concurrent use, also by several
@@ -87,7 +87,7 @@ type Page struct {
 	Total    int // of all sessions that the query picks, After and Limit aside
 }
 
-// Listed is what a list shows of a session.
+// Listed is a session as a list needs it.
 type Listed struct {
 	ID, Initiator, Task, Status string
 	Present                     int // participants that have not left

@@ -3,6 +3,8 @@ package session
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/toolfold/toolfold/tools"
 )
 
 // CreateIn are the arguments of session.create.
@@ -15,12 +17,12 @@ type CreateIn struct {
 
 // CreateOut is the result of session.create.
 type CreateOut struct {
-	SessionID string    `json:"sessionId"`
-	Initiator string    `json:"initiator"`
-	Task      string    `json:"task"`
-	Status    string    `json:"status"`
-	CreatedAt time.Time `json:"createdAt"`
-	Workspace string    `json:"workspace,omitempty"`
+	SessionID string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	Initiator string    `json:"initiator" doc:"Agent that opened the session."`
+	Task      string    `json:"task" doc:"What the session is about."`
+	Status    string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
+	CreatedAt time.Time `json:"createdAt" doc:"When it was opened."`
+	Workspace string    `json:"workspace,omitempty" doc:"Folder or project of the session."`
 }
 
 // StatusIn are the arguments of session.status.
@@ -30,27 +32,27 @@ type StatusIn struct {
 
 // StatusOut is the result of session.status.
 type StatusOut struct {
-	SessionID    string          `json:"sessionId"`
-	Status       string          `json:"status"`
-	Initiator    string          `json:"initiator"`
-	Task         string          `json:"task"`
-	Participants []Member        `json:"participants"`
-	CreatedAt    time.Time       `json:"createdAt"`
-	UpdatedAt    time.Time       `json:"updatedAt"`
-	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
-	FailedAt     *time.Time      `json:"failedAt,omitempty"`
-	Summary      string          `json:"summary,omitempty"`
-	Error        *Failure        `json:"error,omitempty"`
-	Workspace    string          `json:"workspace,omitempty"`
-	Metadata     json.RawMessage `json:"metadata,omitempty"`
+	SessionID    string          `json:"sessionId" doc:"Session ID." format:"uuid"`
+	Status       string          `json:"status" doc:"State of the session." enum:"active,completed,failed"`
+	Initiator    string          `json:"initiator" doc:"Agent that opened the session."`
+	Task         string          `json:"task" doc:"What the session is about."`
+	Participants []Member        `json:"participants" doc:"Agents in joining order."`
+	CreatedAt    time.Time       `json:"createdAt" doc:"When it was opened."`
+	UpdatedAt    time.Time       `json:"updatedAt" doc:"When it last changed."`
+	CompletedAt  *time.Time      `json:"completedAt,omitempty" doc:"When it was completed."`
+	FailedAt     *time.Time      `json:"failedAt,omitempty" doc:"When it failed."`
+	Summary      string          `json:"summary,omitempty" doc:"What was achieved."`
+	Error        *Failure        `json:"error,omitempty" doc:"Why it failed."`
+	Workspace    string          `json:"workspace,omitempty" doc:"Folder or project of the session."`
+	Metadata     json.RawMessage `json:"metadata,omitempty" doc:"Anything to keep with the session." type:"object"`
 }
 
 // Member is a participant as session.status shows it.
 type Member struct {
-	AgentID  string     `json:"agentId"`
-	Role     string     `json:"role"`
-	JoinedAt time.Time  `json:"joinedAt"`
-	LeftAt   *time.Time `json:"leftAt,omitempty"`
+	AgentID  string     `json:"agentId" doc:"Name of the agent."`
+	Role     string     `json:"role" doc:"Agent's session role." enum:"initiator,collaborator,delegate"`
+	JoinedAt time.Time  `json:"joinedAt" doc:"When the agent joined, or joined again."`
+	LeftAt   *time.Time `json:"leftAt,omitempty" doc:"When the agent left."`
 }
 
 // CompleteIn are the arguments of session.complete.
@@ -61,36 +63,34 @@ type CompleteIn struct {
 
 // CompleteOut is the result of session.complete.
 type CompleteOut struct {
-	SessionID   string    `json:"sessionId"`
-	Status      string    `json:"status"`
-	CompletedAt time.Time `json:"completedAt"`
-	Summary     string    `json:"summary,omitempty"`
+	SessionID   string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	Status      string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
+	CompletedAt time.Time `json:"completedAt" doc:"When it was completed."`
+	Summary     string    `json:"summary,omitempty" doc:"What was achieved."`
 }
 
 // ListIn are the arguments of session.list.
 type ListIn struct {
 	Status    string `json:"status"`
 	Initiator string `json:"initiator"`
-	Limit     int    `json:"limit"`
-	Cursor    string `json:"cursor"`
+	tools.Page
 }
 
 // ListOut is the result of session.list.
 type ListOut struct {
-	Sessions   []Item `json:"sessions"`
-	Total      int    `json:"total"`
-	HasMore    bool   `json:"hasMore"`
-	NextCursor string `json:"nextCursor,omitempty"`
+	Sessions []Item `json:"sessions" doc:"Newest first."`
+	Total    int    `json:"total" doc:"Sessions that match, on all pages."`
+	tools.Paged
 }
 
 // Item is a session as session.list shows it.
 type Item struct {
-	SessionID        string    `json:"sessionId"`
-	Initiator        string    `json:"initiator"`
-	Task             string    `json:"task"`
-	Status           string    `json:"status"`
-	ParticipantCount int       `json:"participantCount"`
-	CreatedAt        time.Time `json:"createdAt"`
+	SessionID        string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	Initiator        string    `json:"initiator" doc:"Agent that opened the session."`
+	Task             string    `json:"task" doc:"What the session is about."`
+	Status           string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
+	ParticipantCount int       `json:"participantCount" doc:"Agents present."`
+	CreatedAt        time.Time `json:"createdAt" doc:"When it was opened."`
 }
 
 // JoinIn are the arguments of session.join.
@@ -102,11 +102,11 @@ type JoinIn struct {
 
 // JoinOut is the result of session.join.
 type JoinOut struct {
-	SessionID        string    `json:"sessionId"`
-	AgentID          string    `json:"agentId"`
-	Role             string    `json:"role"`
-	JoinedAt         time.Time `json:"joinedAt"`
-	ParticipantCount int       `json:"participantCount"`
+	SessionID        string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	AgentID          string    `json:"agentId" doc:"Name of the agent."`
+	Role             string    `json:"role" doc:"Agent's session role." enum:"initiator,collaborator,delegate"`
+	JoinedAt         time.Time `json:"joinedAt" doc:"When the agent joined, or joined again."`
+	ParticipantCount int       `json:"participantCount" doc:"Agents present."`
 }
 
 // LeaveIn are the arguments of session.leave.
@@ -117,10 +117,10 @@ type LeaveIn struct {
 
 // LeaveOut is the result of session.leave.
 type LeaveOut struct {
-	SessionID             string    `json:"sessionId"`
-	AgentID               string    `json:"agentId"`
-	LeftAt                time.Time `json:"leftAt"`
-	RemainingParticipants int       `json:"remainingParticipants"`
+	SessionID             string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	AgentID               string    `json:"agentId" doc:"Name of the agent."`
+	LeftAt                time.Time `json:"leftAt" doc:"When the agent left."`
+	RemainingParticipants int       `json:"remainingParticipants" doc:"Agents still present."`
 }
 
 // FailIn are the arguments of session.fail.
@@ -131,8 +131,8 @@ type FailIn struct {
 
 // FailOut is the result of session.fail.
 type FailOut struct {
-	SessionID string    `json:"sessionId"`
-	Status    string    `json:"status"`
-	FailedAt  time.Time `json:"failedAt"`
-	Error     Failure   `json:"error"`
+	SessionID string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	Status    string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
+	FailedAt  time.Time `json:"failedAt" doc:"When it failed."`
+	Error     Failure   `json:"error" doc:"Why it failed."`
 }

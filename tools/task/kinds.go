@@ -1,7 +1,6 @@
 package task
 
 import (
-	"github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -24,12 +23,13 @@ var refusals = map[string]string{
 	"callback":    "submit the callback as a task that has this one in its dependencies",
 }
 
-// retryAttempts is how often a task of type retry is tried when nothing else
-// is said.
+// retryAttempts is the number of attempts of a task of type retry that sets no
+// other.
 const retryAttempts = 3
 
-// applyKind checks what the type asks for and fills in what it stands for.
-func applyKind(in SubmitIn, t *queue.Task) error {
+// applyKind checks the arguments that a type needs or excludes, and sets the
+// number of attempts.
+func applyKind(in SubmitIn, t *Task) error {
 	if hint, refused := refusals[in.Type]; refused {
 		return tools.Errorf(tools.InvalidInput, "a task cannot be of type %s", in.Type).WithHint("%s", hint)
 	}
@@ -45,19 +45,14 @@ func applyKind(in SubmitIn, t *queue.Task) error {
 				WithHint("add timeoutMs, the longest one attempt may take; any type may have it")
 		}
 	case Wait:
-		return checkWait(in)
-	}
-	return nil
-}
-
-func checkWait(in SubmitIn) error {
-	if _, call := queue.ParseCall(in.Input); call || in.AgentID != "" {
-		return tools.Errorf(tools.InvalidInput, "type wait runs nothing, so it takes no agentId and no input.tool").
-			WithHint("leave the type out to run them")
-	}
-	if len(in.Dependencies) == 0 && in.ScheduledAt.IsZero() {
-		return tools.Errorf(tools.InvalidInput, "type wait has nothing to wait for").
-			WithHint("add dependencies or scheduledAt")
+		if _, call := ParseCall(in.Input); call || in.AgentID != "" {
+			return tools.Errorf(tools.InvalidInput, "type wait runs nothing, so it takes no agentId and no input.tool").
+				WithHint("leave the type out to run them")
+		}
+		if len(in.Dependencies) == 0 && in.ScheduledAt.IsZero() {
+			return tools.Errorf(tools.InvalidInput, "type wait has nothing to wait for").
+				WithHint("add dependencies or scheduledAt")
+		}
 	}
 	return nil
 }

@@ -1,13 +1,14 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/toolfold/toolfold/engine/queue"
+	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -17,54 +18,73 @@ const (
 	QueueNotFound = "QUEUE_NOT_FOUND"
 	InvalidState  = "INVALID_STATE"
 	CancelFailed  = "CANCEL_FAILED"
+	TooMany       = "TOO_MANY_TASKS" // open ones in the workspace
+	TooDeep       = "TASK_TOO_DEEP"  // tasks that submit tasks
+	AgentChanged  = "AGENT_CHANGED"  // since the task was submitted
 )
 
-// Options are what a service runs on.
+// Options configure a service.
 type Options struct {
 	Store  Store
-	Caller tools.Caller
-	Names  tools.Names // that tasks may call
+	Caller tools.Caller // that runs agent.get
+	Names  tools.Names  // that tasks may call
 	Now    func() time.Time
 	NewID  func() string // UUIDs
 
-	// CancelWait is how long cancel waits for a running task to stop;
+	// Workspace names the workspace that the service belongs to. Tasks that it
+	// submits run only in processes that work this workspace.
+	Workspace string
+
+	// CancelWait bounds how long cancel waits for a running task to stop;
 	// zero = 20 s.
 	CancelWait time.Duration
+
+	// MaxOpen bounds how many tasks of a workspace may be open, that is not
+	// yet ended; zero = 10,000.
+	MaxOpen int
 }
 
-const cancelWait = 20 * time.Second
-
 // Service runs the task actions. It is safe for concurrent use, and several
-// may share a store. It runs no tasks: see [queue.Worker].
+// may share a store. It runs no tasks: a worker does.
 type Service struct {
 	Options
-	prepared atomic.Bool // the default queue is there
+	now func() time.Time
 }
 
 // New returns a service.
 func New(o Options) *Service {
-	if o.CancelWait <= 0 {
-		o.CancelWait = cancelWait
-	}
-	return &Service{Options: o}
+	o.CancelWait = cmp.Or(o.CancelWait, 20*time.Second)
+	o.MaxOpen = cmp.Or(o.MaxOpen, 10_000)
+	return &Service{Options: o, now: clock.Micros(o.Now)}
 }
 
-// moment is the time now, as precise as stores keep it.
-func (s *Service) moment() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
-
-// Status shows a task.
+// Status shows a task. It says so when a task is ready and nothing works its
+// workspace.
 func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 	t, err := s.find(ctx, in.TaskID)
-	return shown(t), err
+	if err != nil {
+		return Record{}, err
+	}
+	record := Record{Item: s.item(t)}
+	if t.Status == Queued {
+		worked, err := s.Store.Worked(ctx, t.Workspace)
+		if err != nil {
+			return Record{}, fmt.Errorf("looking for workers: %w", err)
+		}
+		if !worked {
+			record.WaitsFor = fmt.Sprintf("a process that runs tasks of workspace %s: toolfold serve or toolfold worker there", t.Workspace)
+		}
+	}
+	return record, nil
 }
 
-func (s *Service) find(ctx context.Context, id string) (queue.Task, error) {
+func (s *Service) find(ctx context.Context, id string) (Task, error) {
 	t, found, err := s.Store.Get(ctx, strings.ToLower(id))
 	if err != nil {
-		return queue.Task{}, fmt.Errorf("reading task: %w", err)
+		return Task{}, fmt.Errorf("reading task: %w", err)
 	}
 	if !found {
-		return queue.Task{}, notFound(id)
+		return Task{}, notFound(id)
 	}
 	return t, nil
 }
@@ -73,81 +93,83 @@ func notFound(id string) error {
 	return tools.Errorf(NotFound, "there is no task %s", id).WithHint("task.list shows those there are")
 }
 
-// queue finds a queue by its id or name; empty is the default one, which is
-// made by the first who needs it.
-func (s *Service) queue(ctx context.Context, idOrName string) (Queue, error) {
-	if !s.prepared.Load() {
-		if err := s.Store.AddDefaultQueue(ctx, s.moment()); err != nil {
-			return Queue{}, fmt.Errorf("making the default queue: %w", err)
-		}
-		s.prepared.Store(true)
-	}
-	if idOrName == "" {
-		idOrName = queue.Default
-	}
-	q, found, err := s.Store.Queue(ctx, idOrName)
-	if err != nil {
-		return Queue{}, fmt.Errorf("reading queue: %w", err)
-	}
-	if !found {
-		return Queue{}, tools.Errorf(QueueNotFound, "there is no queue %q", tools.Shorten(idOrName)).
-			WithHint("queue.list shows those there are, queue.create makes one")
-	}
-	return q, nil
+func queueNotFound(idOrName string) error {
+	return tools.Errorf(QueueNotFound, "there is no queue %q", tools.Shorten(idOrName)).
+		WithHint("queue.list shows those there are, queue.create makes one")
 }
 
-// List lists tasks, a page at a time.
+// List lists tasks, a page at a time. Input and output are left out, but for
+// calls that name them in include_fields.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	after, err := tools.ParseCursor(in.Cursor, "task.list")
 	if err != nil {
 		return ListOut{}, err
 	}
+	wanted := tools.WantedFields(ctx)
+	asks := func(member string) bool {
+		return slices.ContainsFunc(wanted, func(field string) bool {
+			return field == "tasks."+member || strings.HasPrefix(field, "tasks."+member+".")
+		})
+	}
 	query := Query{
 		AgentID: in.AgentID, Statuses: in.Status, Priorities: in.Priority, Tags: in.Tags,
-		Limit: in.Limit + 1, After: after,
+		Limit: in.Limit + 1, After: after, Input: asks("input"), Output: asks("output"),
 	}
 	if in.QueueID != "" {
-		q, err := s.queue(ctx, in.QueueID)
+		id, found, err := s.Store.QueueID(ctx, in.QueueID)
 		if err != nil {
-			return ListOut{}, err
+			return ListOut{}, fmt.Errorf("reading queue: %w", err)
 		}
-		query.QueueID = q.ID
+		if !found {
+			return ListOut{}, queueNotFound(in.QueueID)
+		}
+		query.QueueID = id
 	}
 	page, err := s.Store.List(ctx, query)
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing tasks: %w", err)
 	}
-	out := ListOut{Tasks: []Record{}, Total: page.Total}
+	out := ListOut{Tasks: []Item{}, Total: page.Total}
 	for i, t := range page.Tasks {
 		if i == in.Limit {
+			last := page.Tasks[i-1]
 			out.HasMore = true
-			out.NextCursor = positionOf(page.Tasks[i-1]).Cursor()
+			out.NextCursor = tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 			break
 		}
-		out.Tasks = append(out.Tasks, shown(t))
+		out.Tasks = append(out.Tasks, s.item(t))
 	}
 	return out, nil
 }
 
-// Retry starts a task anew.
+// Retry starts a task anew. An agent's task runs the agent as it is now, when
+// it is retried in its own workspace; elsewhere the agent of that id may be
+// another.
 func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
-	now := s.moment()
-	id := strings.ToLower(in.TaskID)
-	before, err := s.find(ctx, id)
+	before, err := s.find(ctx, in.TaskID)
 	if err != nil {
 		return RetryOut{}, err
 	}
-	if !queue.Final(before.Status) || before.Status == queue.Completed {
+	if !Final(before.Status) || before.Status == Completed {
 		return RetryOut{}, tools.Errorf(InvalidState, "the task is %s; only failed, cancelled and timed-out tasks can be retried", before.Status)
 	}
-	t, blocked, err := s.Store.Retry(ctx, Retrial{TaskID: id, Reset: in.ResetAttempts, At: now})
+	retrial := Retrial{TaskID: before.ID, Reset: in.ResetAttempts, At: s.now()}
+	if before.Workspace == "" || before.Workspace == s.Workspace {
+		retrial.Workspace = s.Workspace
+		if before.AgentID != "" {
+			if retrial.Definition, err = Definition(ctx, s.Caller, before.AgentID); err != nil {
+				return RetryOut{}, err
+			}
+		}
+	}
+	t, blocked, err := s.Store.Retry(ctx, retrial)
 	if err != nil {
 		return RetryOut{}, fmt.Errorf("retrying task: %w", err)
 	}
 	if len(blocked) > 0 {
 		return RetryOut{}, obstructed(blocked)
 	}
-	return RetryOut{TaskID: t.ID, Status: t.Status, Attempt: t.Attempt, RetriedAt: now}, nil
+	return RetryOut{TaskID: t.ID, Status: t.Status, Attempt: t.Attempt, RetriedAt: retrial.At}, nil
 }
 
 // obstructed is the error for dependencies that will not complete.
@@ -161,6 +183,46 @@ func obstructed(blocked []Obstacle) error {
 		WithHint("retry it first")
 }
 
-func positionOf(last queue.Task) tools.Position {
-	return tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+// Cancel ends a task. It waits for one that runs.
+func (s *Service) Cancel(ctx context.Context, in CancelIn) (CancelOut, error) {
+	c := Cancellation{
+		TaskID: strings.ToLower(in.TaskID), Reason: cmp.Or(in.Reason, "cancelled by request"), Force: in.Force, At: s.now(),
+	}
+	before, found, err := s.Store.Cancel(ctx, c)
+	switch {
+	case err != nil:
+		return CancelOut{}, fmt.Errorf("cancelling task: %w", err)
+	case !found:
+		return CancelOut{}, notFound(in.TaskID)
+	case Final(before):
+		return CancelOut{}, tools.Errorf(InvalidState, "the task has ended already, as %s", before)
+	case before == Running && !in.Force:
+		return s.awaitEnd(ctx, c)
+	}
+	return CancelOut{TaskID: c.TaskID, Status: Cancelled, Reason: c.Reason, CancelledAt: c.At}, nil
+}
+
+// awaitEnd waits for the worker of a task to stop it.
+func (s *Service) awaitEnd(ctx context.Context, c Cancellation) (CancelOut, error) {
+	limited, done := context.WithTimeout(ctx, s.CancelWait)
+	defer done()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		t, err := s.find(ctx, c.TaskID)
+		switch {
+		case err != nil:
+			return CancelOut{}, err
+		case t.Status == Cancelled:
+			return CancelOut{TaskID: t.ID, Status: t.Status, Reason: c.Reason, CancelledAt: t.EndedAt}, nil
+		case Final(t.Status):
+			return CancelOut{}, tools.Errorf(InvalidState, "the task ended as %s before it could be stopped", t.Status)
+		}
+		select {
+		case <-ticker.C:
+		case <-limited.Done():
+			return CancelOut{}, tools.Errorf(CancelFailed, "the task was told to stop and still runs").
+				WithHint("look at task.status later, or cancel with force to record it without waiting")
+		}
+	}
 }

@@ -4,49 +4,49 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolfold/toolfold/engine/queue"
-
 	"github.com/toolfold/toolfold/tools"
 )
 
 // Store keeps tasks. All methods are safe for concurrent use, also between
 // processes. Tasks are queued, and their dependents failed, as a side effect.
 type Store interface {
-	// AddDefaultQueue makes the default queue unless it is there.
-	AddDefaultQueue(ctx context.Context, now time.Time) error
+	// QueueID returns the id of a queue, given its id or its name.
+	QueueID(ctx context.Context, idOrName string) (id string, found bool, err error)
 
-	// Queue finds a queue by its id, else by its name.
-	Queue(ctx context.Context, idOrName string) (q Queue, found bool, err error)
+	// Submit keeps a new task, unless its workspace has limit open tasks
+	// already or a dependency stands in its way. t.QueueID is the id or the
+	// name of a queue; an empty priority becomes that of the queue.
+	Submit(ctx context.Context, t Task, now time.Time, limit int) (Submission, error)
 
-	// Submit keeps a new task. Its dependencies must be there and not have
-	// ended badly: those that are not are returned, and nothing is kept.
-	Submit(ctx context.Context, t queue.Task, now time.Time) (Placed, []Obstacle, error)
-
-	// Get returns a task; found is false where there is none.
-	Get(ctx context.Context, id string) (t queue.Task, found bool, err error)
+	// Get returns a task with its input and output.
+	Get(ctx context.Context, id string) (t Task, found bool, err error)
 
 	// List returns tasks, newest first, those of one moment by falling id.
 	List(ctx context.Context, q Query) (Page, error)
 
 	// Cancel ends a task, or has its worker stop it if it runs and force is
-	// false. A task that has ended stays as it is.
+	// false. A task that has ended stays as it is. Before is the state that
+	// it was in.
 	Cancel(ctx context.Context, c Cancellation) (before string, found bool, err error)
 
 	// Retry starts a task anew that ended otherwise than completed. A task in
 	// another state stays as it is, and so does one whose dependencies are
 	// in its way: those are returned.
-	Retry(ctx context.Context, r Retrial) (t queue.Task, blocked []Obstacle, err error)
+	Retry(ctx context.Context, r Retrial) (t Task, blocked []Obstacle, err error)
+
+	// Worked reports whether a process works a workspace at present.
+	Worked(ctx context.Context, workspace string) (bool, error)
 }
 
-// Queue is what tasks need to know of a queue.
-type Queue struct {
-	ID, DefaultPriority string
-}
-
-// Placed is where a new task is.
-type Placed struct {
+// Submission is the outcome of a submit. The task was kept when Status is not
+// empty.
+type Submission struct {
+	QueueID  string // empty = there is no such queue
 	Status   string
 	Position int // in the line of its queue, from 1; 0 when it is not in line
+
+	Blocked []Obstacle // dependencies that the task could not wait for
+	Full    bool       // the workspace has too many open tasks
 }
 
 // Obstacle is a dependency that a task cannot wait for.
@@ -67,6 +67,9 @@ type Retrial struct {
 	TaskID string
 	Reset  bool // count attempts from 1 again
 	At     time.Time
+
+	// Workspace and Definition replace those of the task, where not empty.
+	Workspace, Definition string
 }
 
 // Query picks tasks. What is empty does not filter.
@@ -75,10 +78,13 @@ type Query struct {
 	Statuses, Priorities, Tags []string // any of them
 	Limit                      int
 	After                      *tools.Position // nil = from the newest
+
+	// Input and Output load these members; otherwise only their sizes.
+	Input, Output bool
 }
 
 // Page is a part of a list.
 type Page struct {
-	Tasks []queue.Task
+	Tasks []Task
 	Total int // of all tasks that the query picks, After and Limit aside
 }

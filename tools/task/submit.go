@@ -1,70 +1,105 @@
 package task
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/tools"
+)
+
+// Bounds of a task that its recorded legacy declaration does not have.
+const (
+	maxInput = 1 << 20 // bytes of compact JSON
+	maxTag   = 100     // characters
 )
 
 // Submit accepts a task: once it answers, the task will run.
 func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
-	t, err := s.newTask(in)
-	if err != nil {
-		return SubmitOut{}, err
+	t := Task{
+		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID,
+		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
+		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
+		Workspace: s.Workspace,
 	}
-	if in.Type != Wait {
-		if err := s.checkWork(ctx, in); err != nil {
-			return SubmitOut{}, err
+	if depth, within := ctx.Value(depthKey{}).(int); within {
+		t.Depth = depth + 1
+	}
+	if t.Depth > MaxDepth {
+		return SubmitOut{}, tools.Errorf(TooDeep, "tasks that submit tasks may lead to each other %d times at most", MaxDepth).
+			WithHint("do the work in the task that runs, or submit it from outside of a task")
+	}
+	for _, tag := range t.Tags {
+		if n := utf8.RuneCountInString(tag); n > maxTag {
+			return SubmitOut{}, tools.Errorf(tools.InvalidInput, "a tag has %d characters, the limit is %d", n, maxTag).
+				WithHint("tags are labels; description takes longer texts")
 		}
 	}
-	q, err := s.queue(ctx, in.QueueID)
-	if err != nil {
-		return SubmitOut{}, err
+	if t.QueueID == "" {
+		t.QueueID = DefaultQueue
 	}
-	t.QueueID = q.ID
-	if t.Priority == "" {
-		t.Priority = q.DefaultPriority
+	var ids []string
+	for _, id := range in.Dependencies {
+		ids = append(ids, strings.ToLower(id))
 	}
-	placed, blocked, err := s.Store.Submit(ctx, t, t.CreatedAt)
-	if err != nil {
-		return SubmitOut{}, fmt.Errorf("submitting task: %w", err)
-	}
-	if len(blocked) > 0 {
-		return SubmitOut{}, obstructed(blocked)
-	}
-	return SubmitOut{
-		TaskID: t.ID, QueueID: t.QueueID, Status: placed.Status, Position: placed.Position, SubmittedAt: t.CreatedAt,
-	}, nil
-}
-
-// newTask is the task that the arguments describe, without its queue.
-func (s *Service) newTask(in SubmitIn) (queue.Task, error) {
-	t := queue.Task{
-		ID: s.NewID(), Name: in.Name, Description: in.Description, AgentID: in.AgentID, Input: in.Input,
-		Priority: in.Priority, Type: in.Type, Dependencies: distinct(lower(in.Dependencies)), Tags: distinct(in.Tags),
-		Attempt: 1, Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.moment(),
-	}
+	t.Dependencies = distinct(ids)
 	if !in.ScheduledAt.IsZero() {
 		t.ScheduledAt = in.ScheduledAt.UTC().Truncate(time.Microsecond)
 	}
-	if t.AgentID != "" && len(t.Input) == 0 {
+	var err error
+	if t.Input, err = compact(in.Input); err != nil {
+		return SubmitOut{}, err
+	}
+	if t.AgentID != "" && t.Input == nil {
 		t.Input = json.RawMessage(`{}`)
 	}
-	return t, applyKind(in, &t)
+	if err := applyKind(in, &t); err != nil {
+		return SubmitOut{}, err
+	}
+	if in.Type != Wait {
+		if t.Definition, err = s.checkWork(ctx, in); err != nil {
+			return SubmitOut{}, err
+		}
+	}
+	made, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
+	switch {
+	case err != nil:
+		return SubmitOut{}, fmt.Errorf("submitting task: %w", err)
+	case made.QueueID == "":
+		return SubmitOut{}, queueNotFound(in.QueueID)
+	case made.Full:
+		return SubmitOut{}, tools.Errorf(TooMany, "%d tasks of this workspace have not ended, which is the most there may be", s.MaxOpen).
+			WithHint("wait for some to end, or task.cancel those that are not needed; task.list shows them")
+	case len(made.Blocked) > 0:
+		return SubmitOut{}, obstructed(made.Blocked)
+	}
+	return SubmitOut{
+		TaskID: t.ID, QueueID: made.QueueID, Status: made.Status, Position: made.Position, SubmittedAt: t.CreatedAt,
+	}, nil
 }
 
-func lower(ids []string) []string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = strings.ToLower(id)
+// compact removes the spaces of an input and holds it to its limit. No input
+// is nil.
+func compact(input json.RawMessage) (json.RawMessage, error) {
+	if len(input) == 0 {
+		return nil, nil
 	}
-	return list
+	var buf bytes.Buffer
+	if err := json.Compact(&buf, input); err != nil {
+		return nil, tools.Errorf(tools.InvalidInput, "input is not JSON")
+	}
+	if buf.Len() > maxInput {
+		return nil, tools.Errorf(tools.InvalidInput, "input has %d bytes of compact JSON, the limit is %d", buf.Len(), maxInput).
+			WithHint("keep large data elsewhere, such as in a file or with memory.store, and pass its name")
+	}
+	return buf.Bytes(), nil
 }
 
 // distinct drops repetitions, and is never nil.
@@ -79,64 +114,69 @@ func distinct(texts []string) []string {
 }
 
 // checkWork refuses what could only fail later: an agent or an action that
-// does not exist.
-func (s *Service) checkWork(ctx context.Context, in SubmitIn) error {
-	if in.AgentID != "" {
-		return s.checkAgent(ctx, in.AgentID)
-	}
-	call, ok := queue.ParseCall(in.Input)
-	if !ok {
-		return tools.Errorf(tools.InvalidInput, "the task has nothing to run").
+// does not exist. It returns the definition of an agent.
+func (s *Service) checkWork(ctx context.Context, in SubmitIn) (definition string, err error) {
+	call, named := ParseCall(in.Input)
+	switch {
+	case in.AgentID != "":
+		return Definition(ctx, s.Caller, in.AgentID)
+	case !named:
+		return "", tools.Errorf(tools.InvalidInput, "the task has nothing to run").
 			WithHint(`give agentId to run an agent with input, or input {"tool": NAME, "arguments": {…}} to run an action`)
 	}
-	return s.checkCall(call)
-}
-
-func (s *Service) checkAgent(ctx context.Context, id string) error {
-	args, err := json.Marshal(map[string]string{"agentId": id})
-	if err != nil {
-		return fmt.Errorf("looking for the agent: %w", err)
-	}
-	answer := s.Caller.Call(ctx, "agent.get", args)
-	if answer.Err != nil {
-		return answer.Err
-	}
-	var agent struct {
-		Enabled *bool `json:"enabled"`
-	}
-	if json.Unmarshal(answer.Content, &agent) == nil && agent.Enabled != nil && !*agent.Enabled {
-		return tools.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", tools.Shorten(id)).WithHint("choose another of agent.list")
-	}
-	return nil
-}
-
-// checkCall holds a call to the names there are, not to its other arguments:
-// these are checked when it runs.
-func (s *Service) checkCall(call queue.Call) error {
 	entries := s.Names.Lookup(call.Tool)
 	if len(entries) == 0 {
 		err := tools.UnknownName(call.Tool)
 		if near := s.Names.Nearest(call.Tool); near != "" {
 			err.Message += fmt.Sprintf(", did you mean %q?", near)
 		}
-		return err.WithHint("input.tool is the name of an action, such as memory.store")
+		return "", err.WithHint("input.tool is the name of an action, such as memory.store")
 	}
 	if entries[0].Selector == "" {
-		return nil
+		return "", nil
 	}
+	// The other arguments are checked when the call runs.
 	var args struct {
 		Action string `json:"action"`
 	}
 	if len(call.Arguments) > 0 && json.Unmarshal(call.Arguments, &args) != nil {
-		return tools.Errorf(tools.InvalidInput, "input.arguments is not an object")
+		return "", tools.Errorf(tools.InvalidInput, "input.arguments is not an object")
 	}
 	var actions []string
 	for _, e := range entries {
 		actions = append(actions, e.Selector)
 	}
 	if !slices.Contains(actions, args.Action) {
-		return tools.Errorf(tools.InvalidAction, "input.arguments.action has to be one of %s", strings.Join(actions, ", ")).
+		return "", tools.Errorf(tools.InvalidAction, "input.arguments.action has to be one of %s", strings.Join(actions, ", ")).
 			WithHint("or name the action in input.tool, such as %s.%s", call.Tool, actions[0])
 	}
-	return nil
+	return "", nil
+}
+
+// Definition returns a digest of all that decides what an agent does. It
+// refuses an agent that does not exist or is disabled.
+func Definition(ctx context.Context, caller tools.Caller, agentID string) (string, error) {
+	args, err := json.Marshal(map[string]string{"agentId": agentID})
+	if err != nil {
+		return "", fmt.Errorf("looking for the agent: %w", err)
+	}
+	answer := caller.Call(ctx, "agent.get", args)
+	if answer.Err != nil {
+		return "", answer.Err
+	}
+	var agent map[string]json.RawMessage
+	if err := json.Unmarshal(answer.Content, &agent); err != nil {
+		return "", fmt.Errorf("reading the agent: %w", err)
+	}
+	if string(agent["enabled"]) == "false" {
+		return "", tools.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", tools.Shorten(agentID)).WithHint("choose another of agent.list")
+	}
+	digest := sha256.New()
+	for _, member := range []string{
+		"displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags",
+		"systemPrompt", "workflow", "orchestration",
+	} {
+		fmt.Fprintf(digest, "%s=%d:%s\n", member, len(agent[member]), agent[member])
+	}
+	return hex.EncodeToString(digest.Sum(nil)), nil
 }

@@ -3,7 +3,6 @@
 package task
 
 import (
-	"github.com/toolfold/toolfold/engine/queue"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -13,43 +12,19 @@ var (
 	description = tools.String{Name: "description", Doc: "Details.", MaxLen: 2000}
 	agentID     = tools.String{Name: "agentId", Doc: "Agent that runs it."}
 	input       = tools.Object{Name: "input", Doc: "For the agent, or {tool, arguments} to run an action.", Unclear: true}
-	priority    = tools.String{Name: "priority", Doc: "How urgent.", Enum: queue.Priorities()}
+	priority    = tools.String{Name: "priority", Doc: "How urgent.", Enum: Priorities()}
 	queueID     = tools.String{Name: "queueId", Doc: "ID or name of a queue."}
 	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(maxItems(50))
 	tags        = tools.Strings("tags", "Labels.")
-	kind        = tools.String{Name: "type", Doc: "How it runs.", Enum: kinds}
-	scheduledAt = tools.Time("scheduledAt", "Not before this time.")
+	kind        = tools.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
+	scheduledAt = tools.Time("scheduledAt", "Earliest start time.")
 	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt.", Min: 1, Max: 86_400_000}
 	maxAttempts = tools.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
-	status      = tools.String{Name: "status", Doc: "State of the task.", Enum: queue.States()}
+	status      = tools.String{Name: "status", Doc: "State of the task.", Enum: States()}
 	limit       = tools.Int{Name: "limit", Doc: "Most tasks to return.", Min: 1, Max: 100}
-	cursor      = tools.String{Name: "cursor", Doc: "nextCursor of the page before."}
 	force       = tools.Bool{Name: "force", Doc: "Do not wait for it to stop."}
 	reason      = tools.String{Name: "reason", Doc: "Why.", MaxLen: 500}
 	reset       = tools.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
-
-	position    = tools.Int{Name: "position", Doc: "Place in its queue's line, 1 is next; 0 when not in line."}
-	attempt     = tools.Int{Name: "attempt", Doc: "Present or last attempt."}
-	output      = tools.Any{Name: "output", Doc: "What the run answered."}
-	failure     = tools.String{Name: "error", Doc: "Why the last attempt failed, or why it was cancelled."}
-	submittedAt = tools.Time("submittedAt", "When it was accepted.")
-	createdAt   = tools.Time("createdAt", "When it was accepted.")
-	startedAt   = tools.Time("startedAt", "When it last started.")
-	completedAt = tools.Time("completedAt", "When it ended, however.")
-	cancelledAt = tools.Time("cancelledAt", "When it was cancelled.")
-	retriedAt   = tools.Time("retriedAt", "When it was started anew.")
-	total       = tools.Int{Name: "total", Doc: "Tasks that match, on all pages."}
-	hasMore     = tools.Bool{Name: "hasMore", Doc: "Whether more follow."}
-	nextCursor  = tools.String{Name: "nextCursor", Doc: "Pass as cursor for the next page; absent on the last."}
-
-	record = tools.Fields{
-		taskID, queueID, name, description, kind, priority, status, agentID, input, output, depends, tags,
-		attempt, maxAttempts, timeout, failure, scheduledAt, startedAt, completedAt, createdAt,
-	}
-	tasks = tools.List{Name: "tasks", Doc: "Newest first.", Of: tools.Object{
-		Required: tools.Fields{taskID, queueID, name, kind, priority, status, depends, tags, attempt, maxAttempts, createdAt},
-		Optional: tools.Fields{description, agentID, input, output, timeout, failure, scheduledAt, startedAt, completedAt},
-	}}
 )
 
 func maxItems(n int) tools.Refinement {
@@ -57,10 +32,10 @@ func maxItems(n int) tools.Refinement {
 }
 
 // Family declares the task tool.
-var Family = tools.Family[*Service]{
-	Name: "task", Summary: "Durable work queue", Category: tools.Tasks, Tier: tools.Core,
-	Doc: "Tasks run in any process that works the queue. A task whose process dies is run again by another, so what it does should bear repeating.",
-	Actions: []tools.Action[*Service]{{
+var Family = tools.Family{
+	Name: "task", Summary: "Durable work queue", Category: "tasks", Tier: tools.Core,
+	Doc: "Tasks run in a process that serves the workspace they were submitted in. A task whose process dies is run again, so what it does should bear repeating.",
+	Actions: []*tools.Action{{
 		Name:    "submit",
 		Legacy:  tools.Was("task_submit"),
 		Summary: "Have an agent or an action run later, durably.",
@@ -73,7 +48,6 @@ var Family = tools.Family[*Service]{
 			description, agentID, input, priority, queueID, depends, tags.With(maxItems(20)),
 			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()),
 		},
-		Returns: tools.Fields{taskID, queueID, status, position, submittedAt},
 		Effect:  tools.Adds,
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
 		Related: []string{"task.status"},
@@ -84,7 +58,6 @@ var Family = tools.Family[*Service]{
 		Summary:  "Show a task, with its output or error.",
 		Words:    "job, is it finished, progress, what came out, why did it fail",
 		Required: tools.Fields{taskID},
-		Returns:  record,
 		Effect:   tools.Reads,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
 		Run:      tools.Method((*Service).Status),
@@ -93,13 +66,12 @@ var Family = tools.Family[*Service]{
 		Legacy:  tools.Was("task_list"),
 		Summary: "List tasks, newest first.",
 		Words:   "jobs, which are running, pending, waiting, failed, history",
-		Doc:     "Filters combine; of several values any will do.",
-		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on.",
+		Doc:     "Filters combine; of several values any will do. input and output only come when include_fields names them.",
+		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on. input and output are left out unless asked for.",
 		Optional: tools.Fields{
 			queueID, agentID, status.With(tools.Many()), priority.With(tools.Many()), tags,
-			limit.With(tools.Default(50)), cursor.With(tools.Added()),
+			limit.With(tools.Default(50)), tools.Cursor.With(tools.Added()),
 		},
-		Returns: tools.Fields{tasks, total, hasMore, nextCursor},
 		Effect:  tools.Reads,
 		Example: `{"status": ["queued", "running"], "limit": 10}`,
 		Related: []string{"task.status"},
@@ -113,7 +85,6 @@ var Family = tools.Family[*Service]{
 		Changed:  "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
 		Required: tools.Fields{taskID},
 		Optional: tools.Fields{force.With(tools.Default(false)), reason},
-		Returns:  tools.Fields{taskID, status, reason, cancelledAt},
 		Effect:   tools.Sets,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
 		Related:  []string{"task.retry"},
@@ -123,10 +94,9 @@ var Family = tools.Family[*Service]{
 		Legacy:   tools.Was("task_retry"),
 		Summary:  "Run a failed, cancelled or timed-out task again.",
 		Words:    "rerun, restart, try a job again",
-		Doc:      "Ignores scheduledAt. Retry failed dependencies first.",
+		Doc:      "Ignores scheduledAt, uses the present agent. Retry failed dependencies first.",
 		Required: tools.Fields{taskID},
 		Optional: tools.Fields{reset.With(tools.Default(false))},
-		Returns:  tools.Fields{taskID, status, attempt, retriedAt},
 		Effect:   tools.Sets,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
 		Related:  []string{"task.status"},

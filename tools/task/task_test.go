@@ -11,14 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/engine/queue"
-	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/internal/engine/queue"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+
+const place = "vm:/shop"
 
 // catalogue is a caller that knows memory and one agent of each kind.
 type catalogue struct{}
@@ -64,7 +66,7 @@ func newBench(t *testing.T) bench {
 	t.Cleanup(func() { db.Close() })
 	ids, now := 0, noon
 	s := task.New(task.Options{
-		Store: db.Task(), Caller: catalogue{}, Names: catalogue{}, CancelWait: time.Millisecond,
+		Store: db.Task(), Caller: catalogue{}, Names: catalogue{}, CancelWait: time.Millisecond, Workspace: place, MaxOpen: 8,
 		Now:   func() time.Time { now = now.Add(time.Second); return now },
 		NewID: func() string { ids++; return id(ids) },
 	})
@@ -87,29 +89,28 @@ func (b bench) submit(in task.SubmitIn) task.SubmitOut {
 	return out
 }
 
-// start has a worker claim a task.
-func (b bench) start(n int) queue.Ticket {
+// start has a worker claim a task, the next one.
+func (b bench) start(n int) queue.Run {
 	b.Helper()
-	ledger, err := b.db.Ledger()
+	ledger, _, err := b.db.Work()
 	if err != nil {
 		b.Fatal(err)
 	}
-	ticket := queue.Ticket{TaskID: id(n), Turn: 1}
-	enter := ledger.Enter(b.Context(), "w", time.Hour)
-	_, claim, err := ledger.Start(b.Context(), ticket, "w", noon)
-	if enter != nil || err != nil || claim != queue.Claimed {
-		b.Fatal(enter, claim, err)
+	enter := ledger.Enter(b.Context(), "w", place, time.Hour)
+	claimed, err := ledger.Claim(b.Context(), "w", place, 1, noon)
+	if enter != nil || err != nil || len(claimed) != 1 || claimed[0].ID != id(n) {
+		b.Fatal(enter, claimed, err)
 	}
-	return ticket
+	return queue.Run{TaskID: id(n), Turn: claimed[0].Turn}
 }
 
-func (b bench) finish(t queue.Ticket, status string) {
+func (b bench) finish(r queue.Run, status string) {
 	b.Helper()
-	ledger, err := b.db.Ledger()
+	ledger, _, err := b.db.Work()
 	if err != nil {
 		b.Fatal(err)
 	}
-	if ok, err := ledger.Finish(b.Context(), queue.Ending{Ticket: t, Status: status, EndedAt: noon}); !ok || err != nil {
+	if ok, err := ledger.Finish(b.Context(), queue.Ending{Run: r, Status: status, EndedAt: noon}); !ok || err != nil {
 		b.Fatal(ok, err)
 	}
 }
@@ -129,7 +130,7 @@ func refused(t *testing.T, err error, code, words string) {
 func TestSubmitRefuses(t *testing.T) {
 	b := newBench(t)
 	b.submit(storing())
-	b.finish(b.start(1), queue.Failed)
+	b.finish(b.start(1), task.Failed)
 	for name, test := range map[string]struct {
 		change      func(*task.SubmitIn)
 		code, words string
@@ -150,7 +151,10 @@ func TestSubmitRefuses(t *testing.T) {
 		"callback":            {func(in *task.SubmitIn) { in.Type = "callback" }, tools.InvalidInput, "dependencies"},
 		"timeout without one": {func(in *task.SubmitIn) { in.Type = task.Timeout }, tools.InvalidInput, "timeoutMs"},
 		"wait with a tool":    {func(in *task.SubmitIn) { in.Type = task.Wait }, tools.InvalidInput, "runs nothing"},
-		"wait for nothing":    {func(in *task.SubmitIn) { in.Type, in.Input = task.Wait, nil }, tools.InvalidInput, "scheduledAt"},
+		"large input": {func(in *task.SubmitIn) {
+			in.Input = json.RawMessage(`{"tool":"memory.store","arguments":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`)
+		}, tools.InvalidInput, "the limit is 1048576"},
+		"wait for nothing": {func(in *task.SubmitIn) { in.Type, in.Input = task.Wait, nil }, tools.InvalidInput, "scheduledAt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := storing()
@@ -159,7 +163,7 @@ func TestSubmitRefuses(t *testing.T) {
 			refused(t, err, test.code, test.words)
 		})
 	}
-	if out, err := b.List(t.Context(), task.ListIn{Limit: 5}); err != nil || out.Total != 1 {
+	if out, err := b.List(t.Context(), task.ListIn{Page: tools.Page{Limit: 5}}); err != nil || out.Total != 1 {
 		t.Errorf("%d tasks, %v: what is refused leaves nothing behind", out.Total, err)
 	}
 }
@@ -168,11 +172,11 @@ func TestSubmitKeepsEverything(t *testing.T) {
 	b := newBench(t)
 	b.submit(storing())
 	full := task.SubmitIn{
-		Name: "full", Description: "d", AgentID: "planner", Priority: queue.Low, QueueID: "default",
+		Name: "full", Description: "d", AgentID: "planner", Priority: task.Low, QueueID: "default",
 		Dependencies: []string{strings.ToUpper(id(1)), id(1)}, Tags: []string{"a", "a", "b"}, Type: task.Other,
 		ScheduledAt: noon.Add(time.Hour), TimeoutMs: 5, MaxAttempts: 2,
 	}
-	want := task.SubmitOut{TaskID: id(2), QueueID: queue.Default, Status: queue.Pending, SubmittedAt: noon.Add(3 * time.Second)}
+	want := task.SubmitOut{TaskID: id(2), QueueID: task.DefaultQueue, Status: task.Pending, SubmittedAt: noon.Add(2 * time.Second)}
 	if diff := cmp.Diff(want, b.submit(full)); diff != "" {
 		t.Errorf("answer (-want +got)\n%s", diff)
 	}
@@ -180,11 +184,11 @@ func TestSubmitKeepsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := task.Record{
-		TaskID: id(2), QueueID: queue.Default, Name: "full", Description: "d", AgentID: "planner", Input: json.RawMessage(`{}`),
-		Priority: queue.Low, Type: task.Other, Status: queue.Pending, Dependencies: []string{id(1)}, Tags: []string{"a", "b"},
-		Attempt: 1, MaxAttempts: 2, TimeoutMs: 5, ScheduledAt: new(noon.Add(time.Hour)), CreatedAt: noon.Add(3 * time.Second),
-	}
+	record := task.Record{Item: task.Item{
+		TaskID: id(2), QueueID: task.DefaultQueue, Name: "full", Description: "d", AgentID: "planner", Input: json.RawMessage(`{}`), InputBytes: 2,
+		Priority: task.Low, Type: task.Other, Status: task.Pending, Dependencies: []string{id(1)}, Tags: []string{"a", "b"},
+		Attempt: 1, MaxAttempts: 2, TimeoutMs: 5, ScheduledAt: new(noon.Add(time.Hour)), CreatedAt: noon.Add(2 * time.Second),
+	}}
 	if diff := cmp.Diff(record, got); diff != "" {
 		t.Errorf("record (-want +got)\n%s", diff)
 	}
@@ -194,16 +198,16 @@ func TestSubmitKeepsEverything(t *testing.T) {
 func TestDefaultPriority(t *testing.T) {
 	b := newBench(t)
 	queues := family.New(b.db.Queue(), time.Now, func() string { return id(50) })
-	if _, err := queues.Create(t.Context(), family.CreateIn{Name: "calm", MaxConcurrency: 1, DefaultPriority: queue.Background}); err != nil {
+	if _, err := queues.Create(t.Context(), family.CreateIn{Name: "calm", MaxConcurrency: 1, DefaultPriority: task.Background}); err != nil {
 		t.Fatal(err)
 	}
 	in := storing()
 	b.submit(in)
 	in.QueueID = "calm"
 	b.submit(in)
-	in.Priority = queue.Critical
+	in.Priority = task.Critical
 	b.submit(in)
-	for n, want := range []string{queue.Medium, queue.Background, queue.Critical} {
+	for n, want := range []string{task.Medium, task.Background, task.Critical} {
 		if got, err := b.Status(t.Context(), task.StatusIn{TaskID: id(n + 1)}); err != nil || got.Priority != want {
 			t.Errorf("task %d has priority %s, want %s (%v)", n+1, got.Priority, want, err)
 		}
@@ -216,7 +220,7 @@ func TestListPages(t *testing.T) {
 		b.submit(storing())
 	}
 	var got []string
-	in := task.ListIn{Limit: 2}
+	in := task.ListIn{Page: tools.Page{Limit: 2}}
 	for page := 1; ; page++ {
 		out, err := b.List(t.Context(), in)
 		if err != nil || out.Total != 4 {
@@ -235,12 +239,12 @@ func TestListPages(t *testing.T) {
 	if diff := cmp.Diff([]string{id(4), id(3), id(2), id(1)}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	_, err := b.List(t.Context(), task.ListIn{Limit: 2, Cursor: "nonsense"})
+	_, err := b.List(t.Context(), task.ListIn{Page: tools.Page{Limit: 2, Cursor: "nonsense"}})
 	var told *tools.Error
 	if !errors.As(err, &told) || len(told.Problems) != 1 || told.Problems[0].Path != "/cursor" {
 		t.Errorf("a wrong cursor: %v", err)
 	}
-	_, err = b.List(t.Context(), task.ListIn{Limit: 2, QueueID: "nowhere"})
+	_, err = b.List(t.Context(), task.ListIn{QueueID: "nowhere", Page: tools.Page{Limit: 2}})
 	refused(t, err, task.QueueNotFound, "nowhere")
 }
 
@@ -262,12 +266,12 @@ func TestCancelAndRetryRefuse(t *testing.T) {
 	ticket := b.start(1)
 	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(1)}) // there is no worker that would stop it
 	refused(t, err, task.CancelFailed, "force")
-	b.finish(ticket, queue.Completed)
+	b.finish(ticket, task.Completed)
 	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(1), Force: true})
 	refused(t, err, task.InvalidState, "completed")
 	_, err = b.Retry(ctx, task.RetryIn{TaskID: id(1)})
 	refused(t, err, task.InvalidState, "completed")
-	b.finish(b.start(2), queue.TimedOut)
+	b.finish(b.start(2), task.TimedOut)
 	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(2)})
 	refused(t, err, task.InvalidState, "timeout")
 }
@@ -284,11 +288,95 @@ func TestCancelAndRetry(t *testing.T) {
 		attempt int
 	}{{false, 2}, {false, 3}, {true, 1}} {
 		got, err := b.Retry(t.Context(), task.RetryIn{TaskID: id(1), ResetAttempts: test.reset})
-		if err != nil || got.Attempt != test.attempt || got.Status != queue.Queued {
+		if err != nil || got.Attempt != test.attempt || got.Status != task.Queued {
 			t.Fatalf("%v, %v, want attempt %d", got, err, test.attempt)
 		}
 		if _, err := b.Cancel(t.Context(), task.CancelIn{TaskID: id(1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// What is waited for is said where nothing works the workspace of a task.
+func TestWaitsForWorker(t *testing.T) {
+	b := newBench(t)
+	b.submit(storing())
+	for _, worked := range []bool{false, true} {
+		if worked {
+			b.submit(storing())
+			b.start(1)
+		}
+		got, err := b.Status(t.Context(), task.StatusIn{TaskID: id(1 + map[bool]int{true: 1}[worked])})
+		if err != nil || strings.Contains(got.WaitsFor, place) == worked || got.Workspace != "" {
+			t.Errorf("waits for %q in %q (%v)", got.WaitsFor, got.Workspace, err)
+		}
+	}
+	elsewhere := task.New(task.Options{Store: b.db.Task(), Workspace: "elsewhere", Now: time.Now})
+	got, err := elsewhere.Status(t.Context(), task.StatusIn{TaskID: id(1)})
+	if err != nil || got.Workspace != place {
+		t.Errorf("seen from another workspace it is in %q (%v)", got.Workspace, err)
+	}
+}
+
+// Open tasks of a workspace are limited, and so are tasks that submit tasks.
+func TestSubmitIsBounded(t *testing.T) {
+	b := newBench(t)
+	for range 8 {
+		b.submit(storing())
+	}
+	_, err := b.Submit(t.Context(), storing())
+	refused(t, err, task.TooMany, "8 tasks")
+	if _, err := b.Cancel(t.Context(), task.CancelIn{TaskID: id(1)}); err != nil {
+		t.Fatal(err)
+	}
+	within := t.Context()
+	for depth := range task.MaxDepth {
+		within = task.WithDepth(t.Context(), depth)
+	}
+	if _, err := b.Submit(within, storing()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Submit(task.WithDepth(t.Context(), task.MaxDepth), storing())
+	refused(t, err, task.TooDeep, "5 times")
+}
+
+// A list has inputs and outputs only where they are asked for.
+func TestListLeavesOut(t *testing.T) {
+	b := newBench(t)
+	b.submit(storing())
+	for _, test := range []struct {
+		fields []string
+		want   bool
+	}{{nil, false}, {[]string{"tasks.taskId", "total"}, false}, {[]string{"tasks.input"}, true}, {[]string{"tasks.input.tool"}, true}} {
+		out, err := b.List(tools.WithFields(t.Context(), test.fields), task.ListIn{Page: tools.Page{Limit: 5}})
+		if err != nil || (out.Tasks[0].Input != nil) != test.want || out.Tasks[0].InputBytes != len(storing().Input) {
+			t.Errorf("%v: %v (%v)", test.fields, out, err)
+		}
+	}
+}
+
+// The digest of an agent follows what the agent does, and nothing else.
+func TestDefinition(t *testing.T) {
+	t.Parallel()
+	digest := func(answer string) string {
+		got, err := task.Definition(t.Context(), answering(answer), "planner")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	before := digest(`{"agentId":"planner","enabled":true,"systemPrompt":"p","createdAt":"2026-01-31T12:00:00Z"}`)
+	if same := digest(`{"systemPrompt":"p","agentId":"planner","enabled":true,"source":"elsewhere"}`); same != before {
+		t.Error("the digest follows what does not matter")
+	}
+	if other := digest(`{"agentId":"planner","enabled":true,"systemPrompt":"q"}`); other == before {
+		t.Error("the digest does not follow the prompt")
+	}
+}
+
+// answering is a caller that knows one answer.
+type answering string
+
+func (a answering) Call(context.Context, string, json.RawMessage) tools.Answer {
+	return tools.Answer{Content: json.RawMessage(a)}
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/engine/queue"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // SubmitIn are the arguments of task.submit.
@@ -25,11 +25,11 @@ type SubmitIn struct {
 
 // SubmitOut is the result of task.submit.
 type SubmitOut struct {
-	TaskID      string    `json:"taskId"`
-	QueueID     string    `json:"queueId"`
-	Status      string    `json:"status"`
-	Position    int       `json:"position"`
-	SubmittedAt time.Time `json:"submittedAt"`
+	TaskID      string    `json:"taskId" doc:"Task ID." format:"uuid"`
+	QueueID     string    `json:"queueId" doc:"ID or name of a queue."`
+	Status      string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
+	Position    int       `json:"position" doc:"Place in its queue's line, 1 is next; 0 when not in line."`
+	SubmittedAt time.Time `json:"submittedAt" doc:"When it was accepted."`
 }
 
 // StatusIn are the arguments of task.status.
@@ -37,42 +37,62 @@ type StatusIn struct {
 	TaskID string `json:"taskId"`
 }
 
-// Record is a task as task.status and task.list show it.
+// Record is the result of task.status.
 type Record struct {
-	TaskID       string          `json:"taskId"`
-	QueueID      string          `json:"queueId"`
-	Name         string          `json:"name"`
-	Description  string          `json:"description,omitempty"`
-	Type         string          `json:"type"`
-	Priority     string          `json:"priority"`
-	Status       string          `json:"status"`
-	AgentID      string          `json:"agentId,omitempty"`
-	Input        json.RawMessage `json:"input,omitempty"`
-	Output       json.RawMessage `json:"output,omitempty"`
-	Dependencies []string        `json:"dependencies"`
-	Tags         []string        `json:"tags"`
-	Attempt      int             `json:"attempt"`
-	MaxAttempts  int             `json:"maxAttempts"`
-	TimeoutMs    int             `json:"timeoutMs,omitempty"`
-	Error        string          `json:"error,omitempty"`
-	ScheduledAt  *time.Time      `json:"scheduledAt,omitempty"`
-	StartedAt    *time.Time      `json:"startedAt,omitempty"`
-	CompletedAt  *time.Time      `json:"completedAt,omitempty"`
-	CreatedAt    time.Time       `json:"createdAt"`
+	Item
+	WaitsFor string `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
 }
 
-func shown(t queue.Task) Record {
-	return Record{
+// Item is a task as task.list shows it: without Input and Output, unless they
+// are asked for.
+type Item struct {
+	TaskID       string          `json:"taskId" doc:"Task ID." format:"uuid"`
+	QueueID      string          `json:"queueId" doc:"ID or name of a queue."`
+	Name         string          `json:"name" doc:"Title."`
+	Description  string          `json:"description,omitempty" doc:"Details."`
+	Type         string          `json:"type" doc:"Execution mode." enum:"sequential,parallel,conditional,loop,retry,timeout,wait,callback,other"`
+	Priority     string          `json:"priority" doc:"How urgent." enum:"critical,high,medium,low,background"`
+	Status       string          `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
+	AgentID      string          `json:"agentId,omitempty" doc:"Agent that runs it."`
+	Input        json.RawMessage `json:"input,omitempty" doc:"For the agent, or {tool, arguments} to run an action." type:"object"`
+	InputBytes   int             `json:"inputBytes,omitempty" doc:"Size of input."`
+	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
+	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
+	Dependencies []string        `json:"dependencies" doc:"Tasks to complete first."`
+	Tags         []string        `json:"tags" doc:"Labels."`
+	Attempt      int             `json:"attempt" doc:"Present or last attempt."`
+	MaxAttempts  int             `json:"maxAttempts" doc:"Tries before it fails."`
+	TimeoutMs    int             `json:"timeoutMs,omitempty" doc:"Limit of one attempt."`
+
+	Interruptions int        `json:"interruptions,omitempty" doc:"Runs cut off because their process stopped or died."`
+	Workspace     string     `json:"workspace,omitempty" doc:"Workspace it runs in, when it is another one."` // empty = the caller's
+	Error         string     `json:"error,omitempty" doc:"Why the last attempt failed, or why it was cancelled."`
+	ScheduledAt   *time.Time `json:"scheduledAt,omitempty" doc:"Earliest start time."`
+	StartedAt     *time.Time `json:"startedAt,omitempty" doc:"When it last started."`
+	CompletedAt   *time.Time `json:"completedAt,omitempty" doc:"Time the task ended."`
+	CreatedAt     time.Time  `json:"createdAt" doc:"When it was accepted."`
+}
+
+// item returns a task as a result. It names the workspace of tasks that run
+// elsewhere.
+func (s *Service) item(t Task) Item {
+	i := Item{
 		TaskID: t.ID, QueueID: t.QueueID, Name: t.Name, Description: t.Description,
 		Type: t.Type, Priority: t.Priority, Status: t.Status, AgentID: t.AgentID,
-		Input: t.Input, Output: t.Output, Dependencies: t.Dependencies, Tags: t.Tags,
-		Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, TimeoutMs: int(t.Timeout.Milliseconds()), Error: t.Error,
+		Input: t.Input, InputBytes: t.InputBytes, Output: t.Output, OutputBytes: t.OutputBytes,
+		Dependencies: t.Dependencies, Tags: t.Tags,
+		Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, TimeoutMs: int(t.Timeout.Milliseconds()),
+		Interruptions: t.Interruptions, Error: t.Error,
 		ScheduledAt: maybe(t.ScheduledAt), StartedAt: maybe(t.StartedAt), CompletedAt: maybe(t.EndedAt),
 		CreatedAt: t.CreatedAt,
 	}
+	if t.Workspace != s.Workspace {
+		i.Workspace = t.Workspace
+	}
+	return i
 }
 
-// maybe is nil for no time.
+// maybe returns nil for the zero time.
 func maybe(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -87,16 +107,14 @@ type ListIn struct {
 	Status   []string `json:"status"`
 	Priority []string `json:"priority"`
 	Tags     []string `json:"tags"`
-	Limit    int      `json:"limit"`
-	Cursor   string   `json:"cursor"`
+	tools.Page
 }
 
 // ListOut is the result of task.list.
 type ListOut struct {
-	Tasks      []Record `json:"tasks"`
-	Total      int      `json:"total"`
-	HasMore    bool     `json:"hasMore"`
-	NextCursor string   `json:"nextCursor,omitempty"`
+	Tasks []Item `json:"tasks" doc:"Newest first."`
+	Total int    `json:"total" doc:"Tasks that match, on all pages."`
+	tools.Paged
 }
 
 // CancelIn are the arguments of task.cancel.
@@ -108,10 +126,10 @@ type CancelIn struct {
 
 // CancelOut is the result of task.cancel.
 type CancelOut struct {
-	TaskID      string    `json:"taskId"`
-	Status      string    `json:"status"`
-	Reason      string    `json:"reason"`
-	CancelledAt time.Time `json:"cancelledAt"`
+	TaskID      string    `json:"taskId" doc:"Task ID." format:"uuid"`
+	Status      string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
+	Reason      string    `json:"reason" doc:"Why."`
+	CancelledAt time.Time `json:"cancelledAt" doc:"When it was cancelled."`
 }
 
 // RetryIn are the arguments of task.retry.
@@ -122,8 +140,8 @@ type RetryIn struct {
 
 // RetryOut is the result of task.retry.
 type RetryOut struct {
-	TaskID    string    `json:"taskId"`
-	Status    string    `json:"status"`
-	Attempt   int       `json:"attempt"`
-	RetriedAt time.Time `json:"retriedAt"`
+	TaskID    string    `json:"taskId" doc:"Task ID." format:"uuid"`
+	Status    string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
+	Attempt   int       `json:"attempt" doc:"Present or last attempt."`
+	RetriedAt time.Time `json:"retriedAt" doc:"When it was started anew."`
 }

@@ -19,12 +19,12 @@ import (
 )
 
 // Run tests the declaration of a family. It belongs in the family's own test.
-func Run[S any](t *testing.T, family tools.Family[S]) {
+func Run(t *testing.T, family tools.Family) {
 	t.Helper()
 	if err := family.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	spec := family.Spec()
+	spec := family.Declared()
 	for _, level := range lazy.Levels() {
 		for _, l := range append(listed(spec, level), legacyListed(spec, level)...) {
 			CheckSchema(t, l.Name, l.InputSchema)
@@ -33,16 +33,16 @@ func Run[S any](t *testing.T, family tools.Family[S]) {
 	golden.Compare(t, "testdata/"+spec.Name+".txtar", Derived(t, spec))
 }
 
-func listed(s *tools.Spec, level lazy.Level) []lazy.Listed {
-	return lazy.List(consolidate.Tools([]*tools.Spec{s}), level)
+func listed(s *tools.Family, level lazy.Level) []lazy.Listed {
+	return lazy.List(consolidate.Tools([]*tools.Family{s}), level)
 }
 
-func legacyListed(s *tools.Spec, level lazy.Level) []lazy.Listed {
-	return lazy.List(legacy.Tools([]*tools.Spec{s}), level)
+func legacyListed(s *tools.Family, level lazy.Level) []lazy.Listed {
+	return lazy.List(legacy.Tools([]*tools.Family{s}), level)
 }
 
 // Derived is everything that follows from a declaration, as a txtar archive.
-func Derived(t *testing.T, s *tools.Spec) string {
+func Derived(t *testing.T, s *tools.Family) string {
 	t.Helper()
 	var b strings.Builder
 	section := func(name string, lines ...string) {
@@ -66,29 +66,29 @@ func lines(list []lazy.Listed) []string {
 	return lines
 }
 
-func usages(s *tools.Spec) []string {
+func usages(s *tools.Family) []string {
 	var lines []string
 	for _, a := range s.Actions {
-		lines = append(lines, tools.Consolidated(a).Usage())
+		lines = append(lines, tools.Select(a).Usage())
 	}
 	return lines
 }
 
-func hints(s *tools.Spec) []string {
-	lines := []string{fmt.Sprintf("%s %s", s.Name, ordered.MustJSON(tools.FoldHints(s.Actions)))}
+func hints(s *tools.Family) []string {
+	lines := []string{fmt.Sprintf("%s %s", s.Name, ordered.MustJSON(consolidate.FoldHints(s.Actions)))}
 	for _, a := range s.Actions {
 		lines = append(lines, fmt.Sprintf("%s %s", a.FullName(), a.Effect))
 	}
 	return lines
 }
 
-func rewrites(t *testing.T, s *tools.Spec) []string {
+func rewrites(t *testing.T, s *tools.Family) []string {
 	t.Helper()
-	rewriter := migration.NewRewriter([]*tools.Spec{s})
+	rewriter := migration.NewRewriter([]*tools.Family{s})
 	var lines []string
 	for _, a := range s.Actions {
 		for _, old := range a.Legacy {
-			call := migration.Call{Name: old.Name, Arguments: tools.Legacy(a, old).Example()}
+			call := migration.Call{Name: old.Name, Arguments: tools.Spell(a, old).Example()}
 			now, err := rewriter.Rewrite(call)
 			if err != nil {
 				t.Fatal(err)

@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Folder is where workflow files lie in the workspace.
+// Folder of the workspace holds workflow files.
 const Folder = ".toolfold/workflows"
 
 // Codes of what workflows refuse.
@@ -24,21 +26,26 @@ const (
 	Broken    = "WORKFLOW_FILE_BROKEN"
 )
 
+// maxFileSize is the most bytes of a workflow file.
+const maxFileSize = 256 << 10
+
 // Service runs the workflow actions. It is safe for concurrent use.
 type Service struct {
-	workspace string
-	runner    *engine.Runner
-	tools     tools.Names
+	folder workspace.Folder
+	files  *workspace.Files[workflow]
+	runner *engine.Runner
+	tools  tools.Names
 }
 
-// New returns the service for the workflows of a workspace; an empty one has
-// none. Known tells which tools steps may call; nil is not checked before
-// they run.
-func New(workspace string, runner *engine.Runner, known tools.Names) *Service {
-	return &Service{workspace, runner, known}
+// New returns the service for the workflows of a workspace. Known are the
+// tools that steps may call; nil is not checked before they run.
+func New(folder workspace.Folder, runner *engine.Runner, known tools.Names) *Service {
+	files := workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
+	return &Service{folder, files, runner, known}
 }
 
-// workflow is a file that was read and checked.
+// workflow is a file that was read and checked, but for what can change while
+// the file stays as it is: the tools that there are, and the other files.
 type workflow struct {
 	WorkflowID  string          `json:"workflowId"`
 	Name        string          `json:"name"`
@@ -47,67 +54,82 @@ type workflow struct {
 	Status      string          `json:"status"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 
-	steps   []engine.Step
-	program *engine.Program
-	file    string
+	file   string
+	steps  []engine.Step
+	schema workspace.Schema // of InputSchema, where there is one
+	uses   engine.ToolUses
+	places workspace.Document
 }
 
-// load reads all workflows, by id, and the files that cannot be used. The
+func (w workflow) definition() engine.Definition {
+	return engine.Definition{Steps: w.steps, StepsAt: "/steps"}
+}
+
+// parseFile makes a workflow of the text of a file.
+func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
+	doc, broken := workspace.Parse(file, text)
+	if broken != nil {
+		return workflow{}, broken
+	}
+	if faults := engine.CheckDocument(doc, fileRequired, fileOptional); len(faults) > 0 {
+		return workflow{}, faults.Broken(doc)
+	}
+	steps, faults := engine.ParseSteps(ordered.MustJSON(doc.Value["steps"]), "/steps")
+	if len(faults) > 0 {
+		return workflow{}, faults.Broken(doc)
+	}
+	if len(steps) == 0 {
+		return workflow{}, doc.Broken("/steps", "it has no steps")
+	}
+	w := workflow{WorkflowID: workspace.Stem(file), Version: "1", Status: Active, file: file, steps: steps}
+	if err := doc.Decode(&w); err != nil {
+		return workflow{}, doc.Broken("", "%v", err)
+	}
+	if len(w.InputSchema) > 0 {
+		var err error
+		if w.schema, err = workspace.BoundSchema(w.InputSchema); err == nil {
+			_, err = tools.CheckSchema(w.InputSchema, map[string]any{}, "")
+		}
+		if err != nil {
+			return workflow{}, doc.Broken("/inputSchema", "inputSchema: %v", err)
+		}
+	}
+	if w.uses, faults = engine.Check(w.definition()); len(faults) > 0 {
+		return workflow{}, faults.Broken(doc)
+	}
+	w.places = doc.Places(append(w.uses.Pointers(), "/workflowId")...)
+	return w, nil
+}
+
+// load returns all workflows, by id, and the files that cannot be used. The
 // first file of an id counts.
-func (s *Service) load() ([]workflow, []engine.Broken, error) {
-	files, broken, err := engine.ReadFiles(s.workspace, Folder)
+func (s *Service) load(ctx context.Context) ([]workflow, []workspace.Broken, error) {
+	files, broken, err := s.files.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading workflows: %w", err)
 	}
 	var list []workflow
 	from := map[string]string{}
 	for _, f := range files {
-		w, wrong := s.read(f)
-		if wrong == nil && from[w.WorkflowID] != "" {
-			wrong = new(f.Fault("/workflowId", "workflowId %q is that of %s", w.WorkflowID, from[w.WorkflowID]))
-		}
-		if wrong != nil {
-			broken = append(broken, *wrong)
+		w := f.Value
+		if other := from[w.WorkflowID]; other != "" {
+			broken = append(broken, *w.places.Broken("/workflowId", "workflowId %q is that of %s", w.WorkflowID, other))
 			continue
 		}
-		from[w.WorkflowID] = f.Path
+		if faults := w.uses.Check(s.tools); len(faults) > 0 {
+			broken = append(broken, *faults.Broken(w.places))
+			continue
+		}
+		from[w.WorkflowID] = w.file
 		list = append(list, w)
 	}
 	slices.SortFunc(list, func(a, b workflow) int { return strings.Compare(a.WorkflowID, b.WorkflowID) })
 	return list, broken, nil
 }
 
-func (s *Service) read(f engine.File) (workflow, *engine.Broken) {
-	if faults := f.Check(fileRequired, fileOptional); len(faults) > 0 {
-		return workflow{}, new(f.Faults(faults))
-	}
-	w := workflow{WorkflowID: f.Stem(), Version: "1", Status: Active, file: f.Path}
-	list, faults := engine.ParseSteps(ordered.MustJSON(f.Value["steps"]), "/steps")
-	if len(faults) > 0 {
-		return workflow{}, new(f.Faults(faults))
-	}
-	if err := f.Decode(&w); err != nil {
-		return workflow{}, new(f.Fault("", "%v", err))
-	}
-	w.steps = list
-	if len(list) == 0 {
-		return workflow{}, new(f.Fault("/steps", "it has no steps"))
-	}
-	if len(w.InputSchema) > 0 {
-		if _, err := tools.CheckSchema(w.InputSchema, map[string]any{}, ""); err != nil {
-			return workflow{}, new(f.Fault("/inputSchema", "inputSchema: %v", err))
-		}
-	}
-	w.program, faults = engine.Compile(engine.Definition{Steps: list, StepsAt: "/steps"}, s.tools)
-	if len(faults) > 0 {
-		return workflow{}, new(f.Faults(faults))
-	}
-	return w, nil
-}
-
 // find returns the workflow of an id.
-func (s *Service) find(id string) (workflow, error) {
-	list, broken, err := s.load()
+func (s *Service) find(ctx context.Context, id string) (workflow, error) {
+	list, broken, err := s.load(ctx)
 	if err != nil {
 		return workflow{}, err
 	}
@@ -123,33 +145,29 @@ func (s *Service) find(id string) (workflow, error) {
 			return workflow{}, tools.Errorf(Broken, "workflow %q cannot be used: %s", tools.Shorten(id), b.Text()).WithHint("mend the file")
 		}
 	}
-	return workflow{}, unknown(id, ids)
-}
-
-// fewIDs is how many workflows an error names.
-const fewIDs = 5
-
-func unknown(id string, ids []string) error {
 	e := tools.Errorf(NotFound, "there is no workflow %q", tools.Shorten(id))
 	near := suggest.Nearest(id, ids)
 	switch {
 	case near != "":
-		return e.WithHint("did you mean %q?", near)
+		return workflow{}, e.WithHint("did you mean %q?", near)
 	case len(ids) == 0:
-		return e.WithHint("there are none; workflows are files in %s", Folder)
+		return workflow{}, e.WithHint("there are none; workflows are files in %s", Folder)
 	case len(ids) > fewIDs:
-		return e.WithHint("there are %s and more: workflow.list", strings.Join(ids[:fewIDs], ", "))
+		return workflow{}, e.WithHint("there are %s and more: workflow.list", strings.Join(ids[:fewIDs], ", "))
 	}
-	return e.WithHint("there are %s", strings.Join(ids, ", "))
+	return workflow{}, e.WithHint("there are %s", strings.Join(ids, ", "))
 }
 
+// fewIDs bounds the workflows that an error names.
+const fewIDs = 5
+
 // List lists workflows, a page at a time.
-func (s *Service) List(_ context.Context, in ListIn) (ListOut, error) {
-	list, broken, err := s.load()
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	list, broken, err := s.load(ctx)
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{Workflows: []Item{}, Broken: broken}
+	out := ListOut{Workflows: []Item{}, Broken: workspace.Brief(Folder, broken)}
 	for _, w := range list {
 		if in.Status != "" && in.Status != w.Status {
 			continue
@@ -160,7 +178,10 @@ func (s *Service) List(_ context.Context, in ListIn) (ListOut, error) {
 		case len(out.Workflows) == in.Limit:
 			out.HasMore = true
 		default:
-			out.Workflows = append(out.Workflows, Item{w.WorkflowID, w.Name, w.Version, w.Status, len(w.steps)})
+			out.Workflows = append(out.Workflows, Item{
+				ID: w.WorkflowID, Name: w.Name, Version: w.Version, Status: w.Status, StepCount: len(w.steps),
+				Trusted: s.folder.Mark(workspace.InFile),
+			})
 		}
 	}
 	if out.HasMore {
@@ -170,14 +191,14 @@ func (s *Service) List(_ context.Context, in ListIn) (ListOut, error) {
 }
 
 // Describe reads a workflow.
-func (s *Service) Describe(_ context.Context, in DescribeIn) (DescribeOut, error) {
-	w, err := s.find(in.WorkflowID)
+func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, error) {
+	w, err := s.find(ctx, in.WorkflowID)
 	if err != nil {
 		return DescribeOut{}, err
 	}
 	out := DescribeOut{
 		ID: w.WorkflowID, Name: w.Name, Version: w.Version, Description: w.Description,
-		Status: w.Status, InputSchema: w.InputSchema, File: w.file,
+		Status: w.Status, InputSchema: w.InputSchema, File: w.file, Trusted: s.folder.Mark(workspace.InFile),
 	}
 	if out.InputSchema == nil {
 		out.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -194,36 +215,60 @@ func (s *Service) Describe(_ context.Context, in DescribeIn) (DescribeOut, error
 // Run runs a workflow. What keeps it from starting is an error; a step that
 // fails is a result that says so, with the outputs of those before.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
-	w, err := s.find(in.WorkflowID)
+	w, err := s.find(ctx, in.WorkflowID)
 	if err != nil {
 		return RunOut{}, err
+	}
+	if !s.folder.IsTrusted() {
+		return RunOut{}, tools.Errorf(workspace.Untrusted, "workflow %q is the file %s of a workspace that is not trusted", w.WorkflowID, w.file).
+			WithHint("%s", s.folder.HowToTrust())
 	}
 	if w.Status != Active {
 		return RunOut{}, tools.Errorf(NotActive, "workflow %q is %s, and only active ones run", w.WorkflowID, w.Status).
 			WithHint("set status: active in %s", w.file)
 	}
-	values, err := w.input(in.Input)
+	values, err := w.input(ctx, in.Input)
 	if err != nil {
 		return RunOut{}, err
+	}
+	program, faults := engine.Compile(w.definition(), s.tools)
+	if len(faults) > 0 {
+		return RunOut{}, tools.Errorf(Broken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
 	}
 	ctx, refused := engine.Enter(ctx, engine.WorkflowJob, w.WorkflowID, -1)
 	if refused != nil {
 		return RunOut{}, refused
 	}
-	job := engine.Job{Kind: engine.WorkflowJob, ID: w.WorkflowID, Program: w.program, Input: values}
-	return report(w, s.runner.Run(ctx, job)), nil
+	r := s.runner.Run(ctx, engine.Job{Kind: engine.WorkflowJob, ID: w.WorkflowID, Program: program, Input: values})
+	out := RunOut{
+		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: len(r.Outputs), Output: r.Last,
+		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: r.Failure,
+	}
+	if r.Failure != nil {
+		out.Output = r.Outputs
+	}
+	if out.StepResults == nil {
+		out.StepResults = []engine.StepResult{}
+	}
+	return out, nil
 }
 
 // input checks an input against the schema, with the defaults that the schema
 // gives its outermost properties.
-func (w workflow) input(raw json.RawMessage) (map[string]any, error) {
-	args, refused := tools.ParseArgs(raw)
-	if refused != nil {
-		return nil, refused
+func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]any, error) {
+	args := map[string]any{}
+	if len(raw) > 0 {
+		if err := jsonx.Decode(raw, &args); err != nil {
+			return nil, fmt.Errorf("decoding input: %w", err)
+		}
 	}
 	if len(w.InputSchema) > 0 {
 		w.defaults(args)
-		problems, err := tools.CheckSchema(w.InputSchema, args, "/input")
+		if !w.schema.Admits(args) {
+			return nil, tools.Errorf(tools.InvalidInput, "the input is too large to be checked against the inputSchema of %s", w.WorkflowID).
+				WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
+		}
+		problems, err := workspace.Await(ctx, func() ([]tools.Problem, error) { return tools.CheckSchema(w.InputSchema, args, "/input") })
 		if err != nil {
 			return nil, fmt.Errorf("checking input: %w", err)
 		}
@@ -235,7 +280,7 @@ func (w workflow) input(raw json.RawMessage) (map[string]any, error) {
 	return engine.Input(ordered.MustJSON(args))
 }
 
-func (w workflow) defaults(args tools.Args) {
+func (w workflow) defaults(args map[string]any) {
 	var schema struct {
 		Properties map[string]struct {
 			Default json.RawMessage `json:"default"`
@@ -248,22 +293,9 @@ func (w workflow) defaults(args tools.Args) {
 		if _, given := args[name]; given || len(p.Default) == 0 {
 			continue
 		}
-		if value, refused := tools.ParseArgs([]byte(`{"default":` + string(p.Default) + `}`)); refused == nil {
-			args[name] = value["default"]
+		var value any
+		if jsonx.Decode(p.Default, &value) == nil {
+			args[name] = value
 		}
 	}
-}
-
-func report(w workflow, r engine.Result) RunOut {
-	out := RunOut{
-		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: len(r.Outputs), Output: r.Last,
-		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: r.Failure,
-	}
-	if r.Failure != nil {
-		out.Output = r.Outputs
-	}
-	if out.StepResults == nil {
-		out.StepResults = []engine.StepResult{}
-	}
-	return out
 }

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/engine"
-	"github.com/toolfold/toolfold/storage"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/memory"
@@ -27,6 +28,7 @@ type bench struct {
 	*surface.Surface
 	t         *testing.T
 	workspace string
+	untrusted bool
 	model     *model
 }
 
@@ -41,12 +43,10 @@ func newBench(t *testing.T) *bench {
 	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}}
 	b.Talk = tooltest.Talk{T: t, Call: b.call}
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
-	runner := &engine.Runner{Caller: b.Caller, Now: now, Log: log}
-	err = b.Catalogue.Put(
-		memory.Family.Mount(func(context.Context) (*memory.Service, error) { return memory.New(db.Memory(), now), nil }),
-		workflow.Family.Mount(func(context.Context) (*workflow.Service, error) {
-			return workflow.New(b.workspace, runner, b.Caller), nil
-		}),
+	runner := &engine.Runner{Caller: b.Runner, Now: now, Log: log}
+	err = b.Put(
+		tooltest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
+		tooltest.Mount(t, workflow.Family, workflow.New(workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }}, runner, b.Runner)),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func (b *bench) file(name, text string) {
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
 	ctx := engine.WithSampler(b.t.Context(), b.model)
-	return string(b.Caller.Call(ctx, action, json.RawMessage(args)).Content)
+	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 
 // documented is the example of the documentation.
@@ -133,7 +133,7 @@ func TestCancelledHalfWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(engine.WithSampler(t.Context(), b.model))
 	done := make(chan tools.Answer)
 	go func() {
-		done <- b.Caller.Call(ctx, "workflow_run", json.RawMessage(`{"workflowId":"triage","input":{"prefix":"team/"}}`))
+		done <- b.Runner.Call(ctx, "workflow_run", json.RawMessage(`{"workflowId":"triage","input":{"prefix":"team/"}}`))
 	}()
 	for end := time.Now().Add(20 * time.Second); b.model.asked.Load() == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -161,8 +161,8 @@ func TestExampleWorkflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.file("count-notes.yaml", string(text))
-	for _, a := range workflow.Family.Spec().Actions {
-		if answer := b.Caller.Call(t.Context(), a.FullName(), a.Example); answer.IsError() || strings.Contains(string(answer.Content), `"success":false`) {
+	for _, a := range workflow.Family.Declared().Actions {
+		if answer := b.Runner.Call(t.Context(), a.FullName(), json.RawMessage(a.Example)); answer.IsError() || strings.Contains(string(answer.Content), `"success":false`) {
 			t.Errorf("%s: %s", a.FullName(), answer.Content)
 		}
 	}
@@ -243,7 +243,7 @@ func TestBrokenFiles(t *testing.T) {
 		"member.yaml":  `3: "stepz" is unknown`,
 		"status.yaml":  `3: status must be one of its allowed values, got "off"`,
 		"schema.yaml":  `3: inputSchema: compiling schema`,
-		"remote.yaml":  `3: inputSchema: $ref leads out of the schema: file:///etc/passwd`,
+		"remote.yaml":  `3: inputSchema: the reference file:///etc/passwd leads to nothing in the schema`,
 		"tool.yaml":    `10: step "b": tool must be one of its allowed values, got "memory.lst", did you mean "memory.list"?`,
 		"expr.yaml":    `6: step "a": condition must be a valid expression: unexpected token EOF (line 1, column 11)`,
 		"yaml.yaml":    `3: `,
@@ -295,5 +295,59 @@ steps:
 `)
 	b.Expect("workflow.run", `{"workflowId":"w","include_fields":["success","stepsCompleted","output.a.totalEntries","stepResults.stepId","stepResults.success","error.code","error.stepId","error.hint"]}`,
 		`{"success":false,"stepsCompleted":1,"output":{"a":{"totalEntries":0}},"stepResults":[{"stepId":"a","success":true},{"stepId":"b","success":false}],`+
-			`"error":{"code":"TOOL_CONFIG_ERROR","hint":"usage: memory.get(key: string, namespace?: string)","stepId":"b"}}`)
+			`"error":{"code":"TOOL_CONFIG_ERROR","hint":"give key, or keys to read several entries","stepId":"b"}}`)
+}
+
+// A schema whose references multiply makes its file broken, at once.
+func TestSchemaThatMultiplies(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	text := one + "inputSchema:\n  $ref: '#/$defs/l0'\n  $defs:\n"
+	for i := range 60 {
+		text += fmt.Sprintf("    l%d: {anyOf: [{$ref: '#/$defs/l%d'}, {$ref: '#/$defs/l%d'}]}\n", i, i+1, i+1)
+	}
+	b.file("bomb.yaml", text+"    l60: {type: 'null'}\n")
+	b.file("good.yaml", one)
+	b.Expect("workflow.list", `{"include_fields":["total","broken"]}`, `{"total":1,"broken":[{"file":".toolfold/workflows/bomb.yaml","line":3,`+
+		`"reason":"inputSchema: it has more than 5000 values or 2000 steps of patterns with its references written out"}]}`)
+	b.Refuse("workflow.run", `{"workflowId":"bomb"}`, workflow.Broken, "inputSchema: it has more than 5000 values", "mend the file")
+}
+
+// An input that would take too long to check is refused.
+func TestInputTooLargeForItsSchema(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("w.yaml", one+"inputSchema: {properties: {list: {uniqueItems: true}}}\n")
+	b.Expect("workflow.run", `{"workflowId":"w","input":{"list":[1,2]},"include_fields":["success"]}`, `{"success":true}`)
+	b.Refuse("workflow.run", `{"workflowId":"w","input":{"list":[`+strings.Repeat("0,", 50_000)+`1]}}`, tools.InvalidInput,
+		"the input is too large to be checked against the inputSchema of w", "send less")
+}
+
+// Workflows of a workspace that the user does not trust are shown and do not
+// run.
+func TestUntrustedWorkspace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.untrusted = true
+	b.file("w.yaml", one)
+	b.Expect("workflow.list", `{"include_fields":["workflows.id","workflows.trusted"]}`, `{"workflows":[{"id":"w","trusted":false}]}`)
+	b.Expect("workflow.describe", `{"workflowId":"w","include_fields":["id","trusted"]}`, `{"id":"w","trusted":false}`)
+	b.Refuse("workflow.run", `{"workflowId":"w"}`, workspace.Untrusted, `workflow "w" is the file .toolfold/workflows/w.yaml of a workspace that is not trusted`,
+		"toolfold trust "+b.workspace)
+	b.untrusted = false
+	b.Expect("workflow.run", `{"workflowId":"w","include_fields":["success"]}`, `{"success":true}`)
+}
+
+// A file is compiled again only when it changed, but the tools it uses are
+// looked for at every use.
+func TestToolsThatGo(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("w.yaml", one)
+	b.Expect("workflow.list", `{"include_fields":["total"]}`, `{"total":1}`)
+	if err := b.Remove("memory"); err != nil {
+		t.Fatal(err)
+	}
+	b.Expect("workflow.list", `{"include_fields":["total","broken.line","broken.reason"]}`,
+		`{"total":0,"broken":[{"line":2,"reason":"step \"a\": tool must be one of its allowed values, got \"memory.list\""}]}`)
 }

@@ -3,7 +3,9 @@ package workflow
 import (
 	"encoding/json"
 
-	"github.com/toolfold/toolfold/engine"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // RunIn are the arguments of workflow.run.
@@ -14,38 +16,37 @@ type RunIn struct {
 
 // RunOut is the result of workflow.run.
 type RunOut struct {
-	Success         bool                `json:"success"`
-	WorkflowID      string              `json:"workflowId"`
-	StepsCompleted  int                 `json:"stepsCompleted"`
-	Output          any                 `json:"output"`
-	StepResults     []engine.StepResult `json:"stepResults"`
-	TotalDurationMs int64               `json:"totalDurationMs"`
-	Error           *engine.Failure     `json:"error,omitempty"`
+	Success         bool                `json:"success" doc:"Whether every step succeeded."`
+	WorkflowID      string              `json:"workflowId" doc:"Workflow ID."`
+	StepsCompleted  int                 `json:"stepsCompleted" doc:"Outermost steps that succeeded."`
+	Output          any                 `json:"output" doc:"Output of the last step; where one failed, the outputs so far by stepId."`
+	StepResults     []engine.StepResult `json:"stepResults" doc:"Outermost steps that ran."`
+	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
+	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
 }
 
 // ListIn are the arguments of workflow.list.
 type ListIn struct {
 	Status string `json:"status"`
-	Limit  int    `json:"limit"`
-	Cursor string `json:"cursor"`
+	tools.Page
 }
 
 // ListOut is the result of workflow.list.
 type ListOut struct {
-	Workflows  []Item          `json:"workflows"`
-	Total      int             `json:"total"`
-	HasMore    bool            `json:"hasMore"`
-	NextCursor string          `json:"nextCursor,omitempty"`
-	Broken     []engine.Broken `json:"broken,omitempty"`
+	Workflows []Item `json:"workflows" doc:"By ID."`
+	Total     int    `json:"total" doc:"Workflows that match, on all pages."`
+	tools.Paged
+	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that cannot be used."`
 }
 
 // Item is a workflow as workflow.list shows it.
 type Item struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Version   string `json:"version"`
-	Status    string `json:"status"`
-	StepCount int    `json:"stepCount"`
+	ID        string `json:"id" doc:"Workflow ID."`
+	Name      string `json:"name" doc:"Title."`
+	Version   string `json:"version" doc:"Version."`
+	Status    string `json:"status" doc:"State; only active ones run." enum:"active,inactive,draft"`
+	StepCount int    `json:"stepCount" doc:"Outermost steps."`
+	Trusted   *bool  `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
 }
 
 // DescribeIn are the arguments of workflow.describe.
@@ -55,22 +56,23 @@ type DescribeIn struct {
 
 // DescribeOut is the result of workflow.describe.
 type DescribeOut struct {
-	ID          string          `json:"id"`
-	Name        string          `json:"name"`
-	Version     string          `json:"version"`
-	Description string          `json:"description"`
-	Status      string          `json:"status"`
-	Steps       []Step          `json:"steps"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-	File        string          `json:"file"`
+	ID          string          `json:"id" doc:"Workflow ID."`
+	Name        string          `json:"name" doc:"Title."`
+	Version     string          `json:"version" doc:"Version."`
+	Description string          `json:"description" doc:"What it does."`
+	Status      string          `json:"status" doc:"State; only active ones run." enum:"active,inactive,draft"`
+	Steps       []Step          `json:"steps" doc:"Outermost steps."`
+	InputSchema json.RawMessage `json:"inputSchema" doc:"JSON Schema of input." type:"object"`
+	File        string          `json:"file" doc:"Path in the workspace."`
+	Trusted     *bool           `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
 }
 
 // Step is a step as workflow.describe shows it.
 type Step struct {
-	StepID      string          `json:"stepId"`
-	Name        string          `json:"name"`
-	Type        string          `json:"type"`
-	Description string          `json:"description,omitempty"`
-	DependsOn   []string        `json:"dependsOn,omitempty"`
-	Config      json.RawMessage `json:"config,omitempty"`
+	StepID      string          `json:"stepId" doc:"Step."`
+	Name        string          `json:"name" doc:"Title."`
+	Type        string          `json:"type" doc:"Kind of step."`
+	Description string          `json:"description,omitempty" doc:"What it is for."`
+	DependsOn   []string        `json:"dependsOn,omitempty" doc:"Steps that run first."`
+	Config      json.RawMessage `json:"config,omitempty" doc:"What it does." type:"object"`
 }

@@ -1,9 +1,9 @@
 // Package workflow declares the workflow tool: steps that are written down in
-// files of the workspace's folder .toolfold/workflows, as YAML or JSON.
+// files of the workspace's folder .toolfold/workflows, as YAML or JSON. They
+// run only in a workspace that the user trusts.
 package workflow
 
 import (
-	"github.com/toolfold/toolfold/engine"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -19,47 +19,18 @@ var (
 	input       = tools.Object{Name: "input", Doc: "As its inputSchema says; see describe."}
 	status      = tools.String{Name: "status", Doc: "State; only active ones run.", Enum: []string{Active, Inactive, Draft}}
 	limit       = tools.Int{Name: "limit", Doc: "Most workflows to return.", Min: 1, Max: 100}
-	cursor      = tools.String{Name: "cursor", Doc: "nextCursor of the page before."}
-	id          = tools.String{Name: "id", Doc: "Workflow ID.", MinLen: 1, MaxLen: 200}
 	name        = tools.String{Name: "name", Doc: "Title.", MinLen: 1, MaxLen: 200}
 	version     = tools.String{Name: "version", Doc: "Version.", MinLen: 1, MaxLen: 50}
 	description = tools.String{Name: "description", Doc: "What it does.", MaxLen: 2000}
 	inputSchema = tools.Object{Name: "inputSchema", Doc: "JSON Schema of input."}
-	stepCount   = tools.Int{Name: "stepCount", Doc: "Outermost steps."}
-	file        = tools.String{Name: "file", Doc: "Path in the workspace."}
-	steps       = tools.List{Name: "steps", Doc: "Outermost steps.", Of: tools.Object{
-		Required: tools.Fields{
-			tools.String{Name: "stepId", Doc: "Step."},
-			tools.String{Name: "name", Doc: "Title."},
-			tools.String{Name: "type", Doc: "Kind of step."},
-		},
-		Optional: tools.Fields{
-			tools.String{Name: "description", Doc: "What it is for."},
-			tools.Strings("dependsOn", "Steps that run first."),
-			tools.Object{Name: "config", Doc: "What it does."},
-		},
-	}}
-	success    = tools.Bool{Name: "success", Doc: "Whether every step succeeded."}
-	completed  = tools.Int{Name: "stepsCompleted", Doc: "Outermost steps that succeeded."}
-	output     = tools.Any{Name: "output", Doc: "Output of the last step; where one failed, the outputs so far by stepId."}
-	results    = tools.List{Name: "stepResults", Doc: "Outermost steps that ran.", Of: tools.Object{Optional: engine.StepResultFields}}
-	duration   = tools.Int{Name: "totalDurationMs", Doc: "How long it took."}
-	failure    = tools.Object{Name: "error", Doc: "Why it stopped.", Optional: engine.FailureFields}
-	total      = tools.Int{Name: "total", Doc: "Workflows that match, on all pages."}
-	hasMore    = tools.Bool{Name: "hasMore", Doc: "Whether more follow."}
-	nextCursor = tools.String{Name: "nextCursor", Doc: "Pass as cursor for the next page."}
-	workflows  = tools.List{Name: "workflows", Doc: "By ID.", Of: tools.Object{
-		Required: tools.Fields{id, name, version, status, stepCount},
-	}}
-	broken = tools.List{Name: "broken", Doc: "Files that cannot be used.", Of: tools.Object{Optional: engine.BrokenFields}}
 )
 
 // Family declares the workflow tool.
-var Family = tools.Family[*Service]{
-	Name: "workflow", Summary: "Workflows in files", Category: tools.Tasks, Tier: tools.Standard,
+var Family = tools.Family{
+	Name: "workflow", Summary: "Workflows in files", Category: "tasks", Tier: tools.Standard,
 	Words: "pipelines, procedures, sequences of steps",
 	Doc:   "Workflows are files in .toolfold/workflows; changes count at once.",
-	Actions: []tools.Action[*Service]{{
+	Actions: []*tools.Action{{
 		Name:     "run",
 		Legacy:   tools.Was("workflow_run"),
 		Summary:  "Run a workflow's steps; answers when they are done.",
@@ -68,7 +39,6 @@ var Family = tools.Family[*Service]{
 		Changed:  "Runs the file of that id, where any id ran the same three steps. An unknown id and an input that does not fit are errors.",
 		Required: tools.Fields{workflowID},
 		Optional: tools.Fields{input},
-		Returns:  tools.Fields{success, workflowID, completed, output, results, duration, failure},
 		Effect:   tools.Runs,
 		Example:  `{"workflowId": "count-notes", "input": {"prefix": "team/"}}`,
 		Related:  []string{"workflow.describe", "workflow.list"},
@@ -79,8 +49,7 @@ var Family = tools.Family[*Service]{
 		Summary:  "List workflows, and files that cannot be used.",
 		Words:    "which workflows can I run, pipelines, files, broken",
 		Changed:  "Lists the files there are, where it had four samples. Pages: total, hasMore, and nextCursor for the next one.",
-		Optional: tools.Fields{status, limit.With(tools.Default(10)), cursor.With(tools.Added())},
-		Returns:  tools.Fields{workflows, total, hasMore, nextCursor, broken},
+		Optional: tools.Fields{status, limit.With(tools.Default(10)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,
 		Example:  `{"status": "active"}`,
 		Related:  []string{"workflow.describe"},
@@ -92,7 +61,6 @@ var Family = tools.Family[*Service]{
 		Words:    "details, what steps, what input does it need",
 		Changed:  "Describes the file of that id. Steps have their config and dependsOn.",
 		Required: tools.Fields{workflowID},
-		Returns:  tools.Fields{id, name, version, description, status, steps, inputSchema, file},
 		Effect:   tools.Reads,
 		Example:  `{"workflowId": "count-notes"}`,
 		Related:  []string{"workflow.run", "workflow.list"},

@@ -1,0 +1,244 @@
+package call
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Bounds of the arguments of one call. A decoded value takes many times the
+// bytes that it was written in.
+const (
+	maxDepth  = 200     // levels
+	maxNames  = 1000    // arguments; no action takes a tenth of that
+	maxValues = 100_000 // values, those inside others included
+)
+
+// arguments holds the arguments of a call twice: decoded, for validation, and
+// as the bytes that came, which the action decodes unless something about them
+// has to change. So what a caller stores keeps its order and its digits.
+type arguments struct {
+	raw    json.RawMessage // the whole object
+	names  []string        // of the members, in the order they came
+	values map[string]any  // numbers are [json.Number]
+
+	// parts holds the bytes of a member, under the name it came with.
+	parts map[string]json.RawMessage
+
+	stripped bool // a member that belongs to the call, not the action, was taken out
+	changed  bool // raw is no longer what the action gets
+	count    int  // of the values read
+}
+
+// parseArguments reads arguments in one pass. Nothing and null are no
+// arguments. What would be lost in decoding is refused: members given twice,
+// numbers beyond 64-bit floating point, invalid UTF-8.
+func parseArguments(raw json.RawMessage) (*arguments, *tools.Error) {
+	a := &arguments{raw: raw, values: map[string]any{}, parts: map[string]json.RawMessage{}}
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
+		a.raw = json.RawMessage("{}")
+		return a, nil
+	}
+	in := bytes.NewBuffer(raw)
+	dec := jsontext.NewDecoder(in)
+	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
+		return nil, tools.Errorf(tools.InvalidInput, "arguments must be a JSON object, got %s", kindName(kind)).
+			WithHint(`send an object such as {"action":"list"}`)
+	}
+	err := a.read(dec)
+	if err == nil && len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
+		err = errors.New("more than one JSON value")
+	}
+	var refused *tools.Error
+	var syntax *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		return a, nil
+	case errors.As(err, &refused):
+		return nil, refused
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return nil, tools.Errorf(tools.InvalidInput, "%s is given twice", tools.Shorten(string(dec.StackPointer()))).
+			WithHint("give each member once")
+	case errors.As(err, &syntax):
+		return nil, tools.Errorf(tools.InvalidInput, "arguments are not valid JSON after byte %d: %v", syntax.ByteOffset, syntax.Err)
+	}
+	return nil, tools.Errorf(tools.InvalidInput, "arguments are not valid JSON: %v", err)
+}
+
+// read reads the members of the object that the decoder is in front of.
+func (a *arguments) read(dec *jsontext.Decoder) error {
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != '}' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := token.String()
+		if len(a.names) == maxNames {
+			return tools.Errorf(tools.InvalidInput, "there are more than %d arguments", maxNames)
+		}
+		start := dec.InputOffset()
+		value, err := a.readValue(dec)
+		if err != nil {
+			return err
+		}
+		a.names = append(a.names, name)
+		a.values[name] = value
+		a.parts[name] = bytes.TrimLeft(a.raw[start:dec.InputOffset()], " \t\r\n:")
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+func (a *arguments) readValue(dec *jsontext.Decoder) (any, error) {
+	if a.count++; a.count > maxValues {
+		return nil, tools.Errorf(tools.InvalidInput, "the arguments hold more than %d values", maxValues).
+			WithHint("send them in several calls")
+	}
+	if dec.StackDepth() > maxDepth {
+		return nil, tools.Errorf(tools.InvalidInput, "arguments nest deeper than %d levels", maxDepth)
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case 'n':
+		return nil, nil
+	case 't', 'f':
+		return token.Bool(), nil
+	case '"':
+		return token.String(), nil
+	case '0':
+		number := json.Number(token.String())
+		if _, err := number.Float64(); err != nil {
+			return nil, tools.Errorf(tools.InvalidInput, "%s is a number beyond 64-bit floating point",
+				tools.Shorten(string(dec.StackPointer()))).WithHint("send it as a string, or smaller")
+		}
+		return number, nil
+	case '[':
+		list := []any{}
+		for dec.PeekKind() != ']' {
+			item, err := a.readValue(dec)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		_, err := dec.ReadToken()
+		return list, err
+	}
+	object := map[string]any{}
+	for dec.PeekKind() != '}' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := token.String()
+		if object[name], err = a.readValue(dec); err != nil {
+			return nil, err
+		}
+	}
+	_, err = dec.ReadToken()
+	return object, err
+}
+
+func kindName(kind jsontext.Kind) string {
+	switch kind {
+	case 't', 'f':
+		return "boolean"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case '[':
+		return "array"
+	}
+	return "null"
+}
+
+// take removes a member that belongs to the call, not to the action.
+func (a *arguments) take(name string) (value any, given bool) {
+	value, given = a.values[name]
+	if given {
+		delete(a.values, name)
+		a.stripped = true
+	}
+	return value, given
+}
+
+// drop removes a member that the action does not get.
+func (a *arguments) drop(name string) {
+	delete(a.values, name)
+	a.changed = true
+}
+
+// touch says that the value of a member is no longer what its bytes say.
+func (a *arguments) touch(name string) {
+	delete(a.parts, name)
+	a.changed = true
+}
+
+// complete spells the names as the action does and fills in the defaults, as
+// bytes in defaults and as values in params.
+func (a *arguments) complete(e *tools.Entry, params []tools.Param, defaults map[string]json.RawMessage) {
+	for i, name := range a.names {
+		value, kept := a.values[name]
+		if now := e.Canonical(name); kept && now != name {
+			part, whole := a.parts[name]
+			a.drop(name)
+			a.names[i], a.values[now] = now, value
+			if whole {
+				a.parts[now] = part
+			}
+		}
+	}
+	for _, p := range params {
+		value, given := a.values[p.Name]
+		switch {
+		case given:
+			if completed, changed := completeValue(value, p); changed {
+				a.values[p.Name] = completed
+				a.touch(p.Name)
+			}
+		case p.Default != nil:
+			a.names = append(a.names, p.Name)
+			a.values[p.Name], a.parts[p.Name] = p.Default, defaults[p.Name]
+			a.changed = true
+		}
+	}
+}
+
+// encode returns what the action decodes: the bytes that came, or, where
+// something has changed, an object put together of the bytes that have not.
+// A tool from elsewhere gets nothing that it did not declare.
+func (a *arguments) encode(e *tools.Entry) json.RawMessage {
+	if !a.changed && !(a.stripped && e.Action.Input != nil) {
+		return a.raw
+	}
+	out := make([]byte, 0, len(a.raw)+64)
+	out = append(out, '{')
+	for _, name := range a.names {
+		value, kept := a.values[name]
+		if !kept {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, ordered.MustJSON(name)...), ':')
+		if part, whole := a.parts[name]; whole {
+			out = append(out, part...)
+		} else {
+			out = append(out, ordered.MustJSON(value)...)
+		}
+	}
+	return append(out, '}')
+}

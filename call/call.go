@@ -1,0 +1,211 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/google/uuid"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Call is one call on its way through the middleware.
+type Call struct {
+	// Name is the tool name that was called, and Raw its arguments as they
+	// came.
+	Name string
+	Raw  json.RawMessage
+
+	// Entry is the action that the call means, as it was spelt. It is nil when
+	// the name or the action argument led to none.
+	Entry *tools.Entry
+
+	// Origin is the source of the call.
+	Origin tools.Origin
+
+	args    *arguments
+	target  *target
+	refused *tools.Error // why Entry is nil
+	ready   bool
+	input   normalised
+}
+
+// Func answers a call. It never panics.
+type Func func(context.Context, *Call) tools.Answer
+
+// Middleware wraps a Func with what concerns every call.
+type Middleware func(next Func) Func
+
+// Runner runs calls. It is safe for concurrent use.
+type Runner struct {
+	resolver func(*tools.Rights) *Resolver
+	log      *slog.Logger
+	run      Func
+
+	// inner runs the calls that others stand for: it may accept more names.
+	inner *Runner
+}
+
+// New returns a runner. Resolver returns the names as they are now for a
+// caller with the given rights; a call runs what its name meant when it came
+// in. The log gets the failures of which callers only see an id; nil is the
+// default logger. The first middleware is the outermost.
+func New(resolver func(*tools.Rights) *Resolver, log *slog.Logger, middleware ...Middleware) *Runner {
+	if log == nil {
+		log = slog.Default()
+	}
+	r := &Runner{resolver: resolver, log: log}
+	r.inner = r
+	r.run = r.answer
+	for i := len(middleware) - 1; i >= 0; i-- {
+		r.run = middleware[i](r.run)
+	}
+	return r
+}
+
+// Accepting returns a runner that takes the names of another resolver. What its
+// calls run in their turn may go by the names of r.
+func (r *Runner) Accepting(resolver func(*tools.Rights) *Resolver) *Runner {
+	return &Runner{resolver: resolver, log: r.log, run: r.run, inner: r.inner}
+}
+
+// Lookup implements [tools.Names] for a caller with all rights.
+func (r *Runner) Lookup(name string) []*tools.Entry { return r.resolver(nil).Lookup(name) }
+
+// Nearest implements [tools.Names] for a caller with all rights.
+func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
+
+// maxForwards bounds how many calls may stand for each other in a row.
+const maxForwards = 3
+
+// Call answers a call of name with a JSON object of arguments. It always
+// answers and never panics.
+func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) tools.Answer {
+	return r.call(ctx, name, raw, maxForwards)
+}
+
+func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) tools.Answer {
+	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx)}
+	if c.args, c.refused = parseArguments(raw); c.refused == nil {
+		c.target, c.refused = r.resolver(c.Origin.Rights).resolve(name, c.args)
+	}
+	if c.target != nil {
+		c.Entry = c.target.Entry
+	}
+	answer := r.run(ctx, c)
+	if forward := c.input.forward; forward != nil && answer.Err == nil {
+		if forwards == 0 {
+			answer = tools.Fail(tools.Errorf(tools.InvalidInput, "%s calls itself", c.Entry.Title()).
+				WithHint("name the action to run"))
+		} else {
+			answer = r.inner.call(ctx, forward.Name, forward.Arguments, forwards-1)
+		}
+	}
+	if c.Entry != nil && c.Entry.Legacy {
+		a := c.Entry.Action
+		answer.Deprecated = &tools.Deprecation{Tool: a.Family.Name}
+		if !a.Family.Bare {
+			answer.Deprecated.Action = a.Name
+		}
+	}
+	return answer
+}
+
+// Arguments returns the arguments as the action itself spells them, complete
+// with defaults. It is false when the call is refused for what it lacks or
+// holds.
+func (c *Call) Arguments() (args map[string]any, ok bool) {
+	if c.target == nil {
+		return nil, false
+	}
+	c.normalise()
+	return c.args.values, len(c.input.problems) == 0
+}
+
+// normalise normalises and validates once.
+func (c *Call) normalise() {
+	if !c.ready {
+		c.ready = true
+		c.input = c.target.normalise(c.args)
+	}
+}
+
+// answer is the innermost Func: it validates, runs and projects.
+func (r *Runner) answer(ctx context.Context, c *Call) (answer tools.Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer = r.fail(ctx, c, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	if c.refused != nil {
+		return tools.Fail(c.refused)
+	}
+	c.normalise()
+	if len(c.input.problems) > 0 {
+		return r.fail(ctx, c, &tools.Error{Code: tools.InvalidInput, Problems: c.input.problems})
+	}
+	result, err := c.Entry.Action.Invoke(tools.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
+	if err != nil {
+		return r.fail(ctx, c, err)
+	}
+	if forward, ok := result.(tools.Forward); ok {
+		c.input.forward = keeping(forward, c.input.fields)
+		return tools.Answer{}
+	}
+	raw, err := ordered.JSON(result)
+	if err != nil {
+		return r.fail(ctx, c, fmt.Errorf("encoding result: %w", err))
+	}
+	return tools.Answer{Content: withWarnings(Project(raw, c.input.fields), c.input.warnings)}
+}
+
+// fail turns any failure into what the model may see. Failures that are not
+// the caller's are logged under an id and answered with it.
+func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
+	var known *tools.Error
+	switch {
+	case errors.As(err, &known):
+		told := *known
+		if len(told.Problems) > 0 && told.Usage == "" {
+			explain(c.Entry, &told)
+		}
+		return tools.Fail(&told)
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		return tools.Fail(tools.Errorf(tools.Cancelled, "%s was cancelled before it ended", c.Entry.Title()))
+	}
+	id := uuid.NewString()
+	r.log.Error("action failed", "action", c.Entry.Action.FullName(), "id", id, "err", err)
+	return tools.Fail(tools.Errorf(tools.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id))
+}
+
+// withWarnings adds a warnings member to a result object.
+func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
+	if len(warnings) == 0 {
+		return result
+	}
+	body := result[:len(result)-1]
+	if len(body) > 1 {
+		body = append(body[:len(body):len(body)], ',')
+	}
+	body = append(body, `"warnings":`...)
+	body = append(body, ordered.MustJSON(warnings)...)
+	return append(body, '}')
+}
+
+// Permissions refuses actions that the caller's rights do not include. It is
+// the second line: the names of such actions are not resolved in the first
+// place.
+func Permissions(next Func) Func {
+	return func(ctx context.Context, c *Call) tools.Answer {
+		if c.Entry != nil && !c.Origin.Rights.Allow(c.Entry.Action) {
+			return tools.Fail(tools.Errorf(tools.PermissionDenied, "%s is not permitted here", c.Entry.Title()).
+				WithHint("tools.list shows what is"))
+		}
+		return next(ctx, c)
+	}
+}

@@ -1,0 +1,198 @@
+package call_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/tools/tooltest"
+)
+
+// runner serves the note family.
+func runner(t *testing.T) *call.Runner {
+	t.Helper()
+	return tooltest.Runner(tooltest.Mount(t, tooltest.Note, &tooltest.NoteService{}))
+}
+
+// answer calls and returns the content as text.
+func answer(t *testing.T, r *call.Runner, name, args string) (content string, failed bool) {
+	t.Helper()
+	a := r.Call(t.Context(), name, json.RawMessage(args))
+	return string(a.Content), a.IsError()
+}
+
+// What a call may get away with, and what it answers then.
+func TestNormalise(t *testing.T) {
+	t.Parallel()
+	c := runner(t)
+	for _, test := range []struct{ why, name, args, want string }{
+		{"plain", "note", `{"action":"save","text":"hi"}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
+		{"full name", "note.save", `{"text":"hi"}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
+		{"underscored name", "note_save", `{"text":"hi"}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
+		{"legacy name and spelling", "save_note", `{"body":"hi"}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
+		{"null is absent", "note", `{"action":"save","text":"hi","tags":null,"limit":null,"include_fields":null}`,
+			`{"meta":null,"text":"hi","tags":null,"owner":null}`},
+		{"no arguments", "list_notes", ``, `{"notes":[{"id":"1","text":"one","meta":{"a":{"b":1},"c":2}},{"id":"2","text":"two","meta":{}}],"count":10}`},
+		{"sibling's parameter, empty", "note", `{"action":"save","text":"hi","id":""}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
+		{"sibling's parameter, its default", "note", `{"action":"save","text":"hi","limit":10}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
+		{"one for many", "note", `{"action":"save","text":"hi","tags":"ops"}`, `{"meta":null,"text":"hi","tags":["ops"],"owner":null}`},
+		{"list as text", "note", `{"action":"save","text":"hi","tags":"[\"a\",\"b\"]"}`, `{"meta":null,"text":"hi","tags":["a","b"],"owner":null}`},
+		{"numeral", "note", `{"action":"list","limit":"7","include_fields":["count"]}`, `{"count":7}`},
+		{"whole number with a point", "note", `{"action":"list","limit":7.0,"include_fields":["count"]}`, `{"count":7}`},
+		{"boolean as text", "note", `{"action":"save","text":"hi","pinned":"true","include_fields":["text"]}`, `{"text":"hi"}`},
+		{"object as text", "note", `{"action":"save","text":"hi","owner":"{\"name\":\"Ada\"}","include_fields":["owner"]}`, `{"owner":{"name":"Ada","age":1}}`},
+		{"numeral where text is due stays text", "note", `{"action":"save","text":"42","include_fields":["text"]}`, `{"text":"42"}`},
+		{"numbers digit by digit", "note", `{"action":"save","text":"hi","meta":{"n":9007199254740993,"f":1.10},"include_fields":["meta"]}`,
+			`{"meta":{"n":9007199254740993,"f":1.10}}`},
+		{"stray in a read", "note", `{"action":"list","text":"x","include_fields":["count"]}`,
+			`{"count":10,"warnings":["note.list has no parameter \"text\": ignored (it belongs to save)"]}`},
+		{"unknown under a legacy name", "list_notes", `{"zzz":1,"include_fields":["count"]}`,
+			`{"count":10,"warnings":["list_notes has no parameter \"zzz\": ignored"]}`},
+		{"unknown member under a legacy name", "save_note", `{"body":"hi","owner":{"name":"Ada","x":1},"include_fields":["owner"]}`,
+			`{"owner":{"name":"Ada","age":1},"warnings":["save_note has no parameter \"owner/x\": ignored"]}`},
+		{"fields through lists", "note", `{"action":"list","include_fields":["notes.id","count"]}`, `{"notes":[{"id":"1"},{"id":"2"}],"count":10}`},
+		{"fields into open objects", "note", `{"action":"list","include_fields":["notes.meta.a.b"]}`, `{"notes":[{"meta":{"a":{"b":1}}},{"meta":{}}]}`},
+		{"field and its part", "note", `{"action":"list","include_fields":["notes.meta","notes.meta.c"]}`,
+			`{"notes":[{"meta":{"a":{"b":1},"c":2}},{"meta":{}}]}`},
+		{"one field as text", "note", `{"action":"list","include_fields":"count"}`, `{"count":10}`},
+		{"no fields are all", "note", `{"action":"save","text":"hi","include_fields":[]}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			t.Parallel()
+			got, failed := answer(t, c, test.name, test.args)
+			if failed {
+				t.Fatalf("%s %s failed: %s", test.name, test.args, got)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s %s (-want +got):\n%s", test.name, test.args, diff)
+			}
+		})
+	}
+}
+
+// What a wrong call answers: everything at once, and how to mend it.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	const usage = `"usage":"save(text: string, tags?: string[], priority?: high|medium|low, pinned?: boolean, owner?: object, meta?: object)"`
+	const example = `"example":{"action":"save","text":"Freeze on Friday","tags":["ops"],"priority":"high","owner":{"name":"Ada"}}`
+	c := runner(t)
+	for _, test := range []struct{ why, name, args, want string }{
+		{"missing and misspelt", "note", `{"action":"save","txet":"hi"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: \"txet\" is unknown, did you mean \"text\"?; text is missing",` +
+				`"problems":[{"path":"/txet","kind":"unknown","suggest":"text"},{"path":"/text","kind":"missing"}],` + usage + `,` + example + `}}`},
+		{"type", "note", `{"action":"save","text":7}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: text must be string, got number",` +
+				`"problems":[{"path":"/text","kind":"type","want":"string","got":"number"}],` + usage + `,` + example + `}}`},
+		{"enum", "note", `{"action":"save","text":"hi","priority":"hihg"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: priority must be one of its allowed values, got \"hihg\", did you mean \"high\"?",` +
+				`"problems":[{"path":"/priority","kind":"enum","got":"hihg","allowed":["high","medium","low"],"suggest":"high"}],` + usage + `,` + example + `}}`},
+		{"range", "note", `{"action":"list","limit":1000}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.list: limit must be 1 to 100, got 1000",` +
+				`"problems":[{"path":"/limit","kind":"range","got":1000,"min":1,"max":100}],` +
+				`"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list","limit":5,"priority":["high","low"]}}}`},
+		{"length", "note", `{"action":"save","text":"` + strings.Repeat("x", 21) + `"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: text must be 1 to 20 long, got 21",` +
+				`"problems":[{"path":"/text","kind":"length","got":21,"min":1,"max":20}],` + usage + `,` + example + `}}`},
+		{"nested", "note", `{"action":"save","text":"hi","owner":{"nmae":"Ada"}}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: owner/name is missing; \"owner/nmae\" is unknown, did you mean \"name\"?",` +
+				`"problems":[{"path":"/owner/name","kind":"missing"},{"path":"/owner/nmae","kind":"unknown","suggest":"name"}],` + usage + `,` + example + `}}`},
+		{"stray in a write", "note", `{"action":"save","text":"hi","limit":3}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: limit belongs to list",` +
+				`"problems":[{"path":"/limit","kind":"stray","belongs_to":["list"]}],` + usage + `,` + example + `}}`},
+		{"format", "note", `{"action":"get","id":"x"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.get: id must be a uuid",` +
+				`"problems":[{"path":"/id","kind":"format","want":"uuid","got":"x"}],` +
+				`"usage":"get(id: uuid)","example":{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001"}}}`},
+		{"field", "note", `{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001","include_fields":["txt"]}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.get: include_fields/0 must be one of its allowed values, got \"txt\", did you mean \"text\"?",` +
+				`"problems":[{"path":"/include_fields/0","kind":"enum","got":"txt","allowed":["id","text","meta"],"suggest":"text"}],` +
+				`"usage":"get(id: uuid)","example":{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001"}}}`},
+		{"legacy spelling in the error", "save_note", `{}`,
+			`{"error":{"code":"INVALID_INPUT","message":"save_note: body is missing","problems":[{"path":"/body","kind":"missing"}],` +
+				`"usage":"save_note(body: string, tags?: string[], priority?: high|medium|low, pinned?: boolean, owner?: object, meta?: object)",` +
+				`"example":{"body":"Freeze on Friday","tags":["ops"],"priority":"high","owner":{"name":"Ada"}}}}`},
+		{"a code of the family", "note", `{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001"}`,
+			`{"error":{"code":"NOTE_NOT_FOUND","message":"there is no note 7f0c2a34-0000-4000-8000-000000000001","hint":"list shows the notes"}}`},
+		{"no action", "note", `{"text":"hi"}`,
+			`{"error":{"code":"INVALID_ACTION","message":"note: action is missing",` +
+				`"problems":[{"path":"/action","kind":"missing","allowed":["save","list","get"],"suggest":"save"}],` + usage + `,` + example + `}}`},
+		{"misspelt action", "note", `{"action":"svae"}`,
+			`{"error":{"code":"INVALID_ACTION","message":"note: action must be one of its allowed values, got \"svae\", did you mean \"save\"?",` +
+				`"problems":[{"path":"/action","kind":"enum","got":"svae","allowed":["save","list","get"],"suggest":"save"}],` + usage + `,` + example + `}}`},
+		{"near-miss tool", "list_note", `{}`,
+			`{"error":{"code":"UNKNOWN_TOOL","message":"there is no tool \"list_note\", did you mean \"list_notes\"?",` +
+				`"usage":"list_notes(limit?: integer, priority?: (high|medium|low)[])","example":{"limit":5,"priority":["high","low"]}}}`},
+		{"unknown tool", "weather", `{}`,
+			`{"error":{"code":"UNKNOWN_TOOL","message":"there is no tool \"weather\"","hint":"call one of the listed tools"}}`},
+		{"a member twice", "note", `{"action":"get","id":"a","id":"b"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"/id is given twice","hint":"give each member once"}}`},
+		{"more arguments than any action has", "note", `{"action":"list"` + manyMembers(1001) + `}`,
+			`{"error":{"code":"INVALID_INPUT","message":"there are more than 1000 arguments"}}`},
+		{"too many values", "note", `{"action":"save","text":"hi","meta":{"a":[1` + strings.Repeat(",1", 100_000) + `]}}`,
+			`{"error":{"code":"INVALID_INPUT","message":"the arguments hold more than 100000 values","hint":"send them in several calls"}}`},
+		{"too deep", "note", `{"action":"save","text":"hi","meta":` + strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat("}", 300) + `}`,
+			`{"error":{"code":"INVALID_INPUT","message":"arguments nest deeper than 200 levels"}}`},
+		{"arguments that are no object", "note", `[1]`,
+			`{"error":{"code":"INVALID_INPUT","message":"arguments must be a JSON object, got array","hint":"send an object such as {\"action\":\"list\"}"}}`},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			t.Parallel()
+			got, failed := answer(t, c, test.name, test.args)
+			if !failed {
+				t.Fatalf("%s %s did not fail: %s", test.name, test.args, got)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s %s (-want +got):\n%s", test.name, test.args, diff)
+			}
+		})
+	}
+}
+
+// manyMembers returns n more members of an object.
+func manyMembers(n int) string {
+	var s strings.Builder
+	for i := range n {
+		fmt.Fprintf(&s, `,"m%d":1`, i)
+	}
+	return s.String()
+}
+
+// Our own failures show nothing of the inside.
+func TestInternalErrors(t *testing.T) {
+	t.Parallel()
+	c := runner(t)
+	for _, text := range []string{"boom", "disk"} {
+		got, failed := answer(t, c, "note.save", `{"text":"`+text+`"}`)
+		if !failed || !strings.Contains(got, "INTERNAL_ERROR") {
+			t.Errorf("%s answered %s", text, got)
+		}
+		for _, secret := range []string{"boom", "/dev", "goroutine", ".go"} {
+			if strings.Contains(got, secret) {
+				t.Errorf("%s shows %q: %s", text, secret, got)
+			}
+		}
+	}
+}
+
+// A caller of a legacy name is told the present one.
+func TestDeprecation(t *testing.T) {
+	t.Parallel()
+	c := runner(t)
+	for name, want := range map[string]string{"list_notes": "note list", "note": "", "note.list": ""} {
+		args := `{}`
+		if name == "note" {
+			args = `{"action":"list"}`
+		}
+		got := ""
+		if d := c.Call(t.Context(), name, []byte(args)).Deprecated; d != nil {
+			got = d.Tool + " " + d.Action
+		}
+		if got != want {
+			t.Errorf("%s: deprecated in favour of %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,8 @@
+// Package call is the life of a call, from a name and the bytes of its
+// arguments to the bytes of its answer:
+//
+//	resolve → decode → middleware → normalise → validate → run → project
+//
+// A [Resolver] knows the names; a [Runner] runs calls. What concerns every call
+// alike (permissions, spans, counts) is [Middleware].
+package call

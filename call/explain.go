@@ -1,0 +1,78 @@
+package call
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// An error is paid for by the model that made the mistake: it costs at most
+// 200 tokens. JSON of this kind has more than three bytes a token.
+const (
+	maxErrorBytes = 640
+	maxProblems   = 10 // spelled out; the rest are counted
+	maxPath       = 80 // characters of a path, which may hold a name of the caller's
+	maxAllowed    = 12 // values of a list that is cut
+)
+
+// explain completes an error about arguments: its message names every problem,
+// its usage and example show the shape of just this action. If it exceeds
+// maxErrorBytes, these go in turn until it fits: long lists of values, the
+// types of optional parameters, the message, the usage (the example shows the
+// shape too), lists of values that a suggestion stands for, and at last
+// problems from the end.
+func explain(e *tools.Entry, err *tools.Error) {
+	all := len(err.Problems)
+	err.Problems = slices.Clone(err.Problems[:min(all, maxProblems)])
+	texts := make([]string, len(err.Problems))
+	for i := range err.Problems {
+		err.Problems[i].Path = tools.Cut(err.Problems[i].Path, maxPath)
+		texts[i] = err.Problems[i].Text()
+	}
+	err.Usage, err.Example = e.Usage(), e.Example()
+	if err.Message == "" {
+		err.Message = e.Title() + ": " + strings.Join(texts, "; ")
+	}
+	count := func(atLeast int) {
+		if all >= atLeast {
+			err.Message = fmt.Sprintf("%s: %d problems", e.Title(), all)
+		}
+	}
+	fits := func() bool {
+		if hidden := all - len(err.Problems); hidden > 0 {
+			err.Hint = fmt.Sprintf("%d more problems are not shown", hidden)
+		}
+		return len(ordered.MustJSON(err)) <= maxErrorBytes
+	}
+	for _, shorten := range []func(){
+		func() {
+			for i, p := range err.Problems {
+				if len(p.Allowed) > maxAllowed {
+					err.Problems[i].Allowed = append(p.Allowed[:maxAllowed:maxAllowed], "…")
+				}
+			}
+		},
+		func() { err.Usage = e.ShortUsage() },
+		func() { count(3) },
+		func() { err.Usage = "" },
+		func() {
+			for i, p := range err.Problems {
+				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+tools.IncludeFields) {
+					err.Problems[i].Allowed = nil
+				}
+			}
+		},
+		func() { count(2) },
+	} {
+		if fits() {
+			return
+		}
+		shorten()
+	}
+	for !fits() && len(err.Problems) > 1 {
+		err.Problems = err.Problems[:len(err.Problems)-1]
+	}
+}

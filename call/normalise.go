@@ -1,0 +1,347 @@
+package call
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// target is an entry with what its calls are checked by, compiled by the first
+// of them.
+type target struct {
+	*tools.Entry
+
+	compile  sync.Once
+	params   []tools.Param // as spelt
+	check    *tools.Checker
+	defaults map[string]json.RawMessage // by today's name
+}
+
+func (t *target) compiled() *target {
+	t.compile.Do(func() {
+		t.params = t.Params()
+		t.defaults = map[string]json.RawMessage{}
+		for _, p := range t.Action.Params() {
+			if p.Default != nil {
+				t.defaults[p.Name] = ordered.MustJSON(p.Default)
+			}
+		}
+		check, err := t.Checker()
+		if err != nil {
+			panic(err) // a broken declaration, which Validate refuses at start-up
+		}
+		t.check = check
+	})
+	return t
+}
+
+// normalised is the outcome of normalising and validating arguments.
+type normalised struct {
+	fields   []string // of the result to keep; none keeps all
+	warnings []string
+	problems []tools.Problem
+	forward  *tools.Forward // the call that stands in for this one, once it ran
+}
+
+// normalise normalises and validates the arguments of a call of t. Afterwards
+// they are as the action itself spells them, complete with defaults, unless
+// there are problems.
+func (t *target) normalise(args *arguments) normalised {
+	t.compiled()
+	var p normalised
+	for _, name := range args.names { // strict hosts send null for every unused parameter
+		if value, ok := args.values[name]; ok && value == nil {
+			args.drop(name)
+		}
+	}
+	p.takeFields(t.Action, args)
+	p.judgeNames(t, args)
+	for _, param := range t.params {
+		if value, ok := args.values[param.Name]; ok {
+			args.values[param.Name] = p.shorten(jsonx.Pointer("", param.Name), value, param)
+		}
+	}
+	found := t.check.Problems(args.values)
+	// A single text may become a list, and then a list of numbers.
+	for range 2 {
+		if !p.mend(t, args, found) {
+			break
+		}
+		found = t.check.Problems(args.values)
+	}
+	p.problems = append(p.problems, found...)
+	p.problems = p.problems[:min(len(p.problems), tools.MaxProblems)]
+	if len(p.problems) == 0 {
+		args.complete(t.Entry, t.Action.Params(), t.defaults)
+	}
+	return p
+}
+
+// maxFields bounds how many result fields a call may name.
+const maxFields = 100
+
+// takeFields takes include_fields out of args and checks it.
+func (p *normalised) takeFields(a *tools.Action, args *arguments) {
+	value, ok := args.take(tools.IncludeFields)
+	if !ok {
+		return
+	}
+	if single, ok := value.(string); ok {
+		value = []any{single}
+	}
+	list, ok := value.([]any)
+	path := "/" + tools.IncludeFields
+	switch {
+	case !ok:
+		p.problems = append(p.problems, tools.Problem{Path: path, Kind: tools.ProblemType, Want: "array", Got: tools.TypeName(value)})
+		return
+	case len(list) > maxFields:
+		p.problems = append(p.problems, tools.Problem{Path: path, Kind: tools.ProblemLength, Max: new(float64(maxFields)), Got: len(list)})
+		return
+	}
+	results := a.Results()
+	var allowed []string
+	for i, item := range list {
+		name, ok := item.(string)
+		at := jsonx.Index(path, i)
+		switch {
+		case !ok:
+			p.problems = append(p.problems, tools.Problem{Path: at, Kind: tools.ProblemType, Want: "string", Got: tools.TypeName(item)})
+		case a.OpenResult() || tools.Declares(results, name):
+			p.fields = append(p.fields, name)
+		default:
+			if allowed == nil {
+				allowed = tools.FieldPaths(results)
+			}
+			p.problems = append(p.problems, tools.Problem{
+				Path: at, Kind: tools.ProblemEnum, Got: tools.Shorten(name), Allowed: allowed, Suggest: suggest.Nearest(name, allowed),
+			})
+		}
+		if len(p.problems) == tools.MaxProblems {
+			return
+		}
+	}
+}
+
+// judgeNames takes out parameters that the action does not have: silently
+// where they say nothing, with a warning where that is safe, else as a problem.
+func (p *normalised) judgeNames(t *target, args *arguments) {
+	var absent []string // parameters that a misspelt name could have meant
+	for _, param := range t.params {
+		if _, given := args.values[param.Name]; !given {
+			absent = append(absent, param.Name)
+		}
+	}
+	absent = append(absent, tools.IncludeFields)
+	for _, name := range slices.Sorted(maps.Keys(args.values)) {
+		if slices.ContainsFunc(t.params, func(p tools.Param) bool { return p.Name == name }) {
+			continue
+		}
+		value := args.values[name]
+		args.drop(name)
+		owners, isDefault := siblings(t.Action, name, value)
+		problem := tools.Problem{Path: jsonx.Pointer("", name)}
+		switch {
+		case len(owners) > 0 && (saysNothing(value) || isDefault):
+			continue
+		case t.Legacy:
+			p.warn("%s has no parameter %q: ignored", t.Title(), tools.Shorten(name))
+			continue
+		case len(owners) > 0 && t.Action.Effect == tools.Reads:
+			p.warn("%s has no parameter %q: ignored (it belongs to %s)", t.Title(), name, strings.Join(owners, ", "))
+			continue
+		case len(p.problems) == tools.MaxProblems:
+			return
+		case len(owners) > 0:
+			problem.Kind, problem.BelongsTo = tools.ProblemStray, owners
+		default:
+			problem.Kind, problem.Suggest = tools.ProblemUnknown, suggest.Nearest(name, absent)
+		}
+		p.problems = append(p.problems, problem)
+	}
+}
+
+// maxWarnings bounds the warnings of a result: enough to see that the call was
+// meant for something else.
+const maxWarnings = 8
+
+func (p *normalised) warn(format string, args ...any) {
+	switch {
+	case len(p.warnings) < maxWarnings:
+		p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+	case len(p.warnings) == maxWarnings:
+		p.warnings = append(p.warnings, "there are more")
+	}
+}
+
+// siblings lists the other actions of the family that have a parameter, and
+// reports whether value is its default in one of them.
+func siblings(a *tools.Action, name string, value any) (owners []string, isDefault bool) {
+	for _, sibling := range a.Family.Actions {
+		if sibling == a {
+			continue
+		}
+		for _, p := range sibling.Params() {
+			if p.Name != name {
+				continue
+			}
+			owners = append(owners, sibling.Name)
+			isDefault = isDefault || p.Default != nil && bytes.Equal(ordered.MustJSON(value), ordered.MustJSON(p.Default))
+		}
+	}
+	return owners, isDefault
+}
+
+// saysNothing reports whether a value is empty.
+func saysNothing(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// shorten notes the lists and maps that hold more than they may and cuts them,
+// so that what is wrong with their members costs no more than the call.
+func (p *normalised) shorten(path string, value any, param tools.Param) any {
+	tooMany := func(n int) bool {
+		if param.MaxItems == 0 || n <= param.MaxItems {
+			return false
+		}
+		p.problems = append(p.problems, tools.Problem{Path: path, Kind: tools.ProblemLength, Max: new(float64(param.MaxItems)), Got: n})
+		return true
+	}
+	switch v := value.(type) {
+	case []any:
+		if tooMany(len(v)) {
+			v = v[:param.MaxItems]
+		}
+		for i := 0; param.Items != nil && i < len(v) && len(p.problems) < tools.MaxProblems; i++ {
+			v[i] = p.shorten(jsonx.Index(path, i), v[i], *param.Items)
+		}
+		return v
+	case map[string]any:
+		if tooMany(len(v)) {
+			kept := map[string]any{}
+			for _, name := range slices.Sorted(maps.Keys(v))[:param.MaxItems] {
+				kept[name] = v[name]
+			}
+			return kept
+		}
+		for _, member := range tools.Inside(param) {
+			if inner, given := v[member.Name]; given {
+				v[member.Name] = p.shorten(jsonx.Pointer(path, member.Name), inner, member)
+			}
+		}
+	}
+	return value
+}
+
+// mend changes args where a problem leaves only one reading, and reports
+// whether it changed anything.
+func (p *normalised) mend(t *target, args *arguments, problems []tools.Problem) bool {
+	changed := false
+	for _, problem := range problems {
+		cut := strings.LastIndex(problem.Path, "/")
+		holder, _ := tools.Lookup(args.values, problem.Path[:cut])
+		last := jsonx.UnescapePointer(problem.Path[cut+1:])
+		top, _, _ := strings.Cut(problem.Path[1:], "/")
+		top = jsonx.UnescapePointer(top)
+		switch {
+		case problem.Kind == tools.ProblemUnknown && t.Legacy:
+			delete(holder.(map[string]any), last)
+			args.touch(top)
+			p.warn("%s has no parameter %q: ignored", t.Title(), tools.Shorten(problem.Name()))
+			changed = true
+		case problem.Kind == tools.ProblemType:
+			value, _ := tools.Lookup(args.values, problem.Path)
+			for want := range strings.SplitSeq(problem.Want, tools.TypeOr) {
+				mended, text, ok := convert(value, want)
+				if !ok {
+					continue
+				}
+				args.touch(top)
+				if list, isList := holder.([]any); isList {
+					i, _ := strconv.Atoi(last)
+					list[i] = mended
+				} else {
+					holder.(map[string]any)[last] = mended
+				}
+				if cut == 0 && text != nil {
+					args.parts[top] = text // what a caller wrote as text keeps its order
+				}
+				changed = true
+				break
+			}
+		}
+	}
+	return changed
+}
+
+// convert reads value as the wanted JSON type where it can only mean that. The
+// text is the JSON that a string held.
+func convert(value any, want string) (mended any, text json.RawMessage, ok bool) {
+	written, isText := value.(string)
+	switch {
+	case want == "array" && !isText:
+		return []any{value}, nil, true
+	case !isText:
+		return nil, nil, false
+	}
+	text = json.RawMessage(strings.TrimSpace(written))
+	if wrapped, err := parseArguments(slices.Concat([]byte(`{"v":`), text, []byte{'}'})); err == nil && len(wrapped.values) == 1 {
+		parsed := wrapped.values["v"]
+		kind := tools.TypeName(parsed)
+		if kind == want || kind == "number" && want == "integer" {
+			return parsed, text, true
+		}
+	}
+	if want == "array" {
+		return []any{value}, nil, true
+	}
+	return nil, nil, false
+}
+
+// completeValue writes whole numbers as such and fills in the defaults of members.
+// It reports whether anything differs from value.
+func completeValue(value any, p tools.Param) (completed any, changed bool) {
+	switch v := value.(type) {
+	case json.Number:
+		// 10.0 and 1e1 are integers in JSON Schema, but not in Go.
+		if p.Kind == tools.KindInteger && strings.ContainsAny(v.String(), ".eE") {
+			f, _ := v.Float64()
+			return json.Number(strconv.FormatFloat(f, 'f', 0, 64)), true
+		}
+	case []any:
+		for i := 0; p.Items != nil && i < len(v); i++ {
+			item, differs := completeValue(v[i], *p.Items)
+			v[i], changed = item, changed || differs
+		}
+	case map[string]any:
+		for _, member := range tools.Inside(p) {
+			inner, given := v[member.Name]
+			switch {
+			case given:
+				item, differs := completeValue(inner, member)
+				v[member.Name], changed = item, changed || differs
+			case member.Default != nil:
+				v[member.Name], changed = member.Default, true
+			}
+		}
+	}
+	return value, changed
+}

@@ -1,0 +1,179 @@
+package call
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Resolver finds the action that a call means. It is immutable and safe for
+// concurrent use.
+type Resolver struct {
+	folded map[string]*folded // tools with an action argument
+	single map[string]*target // names that lead to one action by themselves
+	names  []string           // all of them, for suggestions
+}
+
+// folded is a tool with an action argument.
+type folded struct {
+	family  *tools.Family
+	targets map[string]*target // by action
+}
+
+// NewResolver accepts the names of the entries. Where two entries have the
+// same name the first counts: a legacy name goes before a full name that is
+// spelt alike.
+func NewResolver(entries []*tools.Entry) *Resolver {
+	r := &Resolver{folded: map[string]*folded{}, single: map[string]*target{}}
+	for _, e := range entries {
+		if e.Selector != "" {
+			f, known := r.folded[e.Tool]
+			if !known {
+				f = &folded{family: e.Action.Family, targets: map[string]*target{}}
+				r.folded[e.Tool] = f
+				r.names = append(r.names, e.Tool)
+			}
+			f.targets[e.Selector] = &target{Entry: e}
+		} else if _, taken := r.single[e.Tool]; !taken {
+			r.single[e.Tool] = &target{Entry: e}
+			r.names = append(r.names, e.Tool)
+		}
+	}
+	return r
+}
+
+// FullNames returns entries for family.action and family_action.
+func FullNames(families []*tools.Family) []*tools.Entry {
+	var list []*tools.Entry
+	for _, f := range families {
+		for _, a := range f.Actions {
+			list = append(list, tools.NewEntry(a, a.FullName()), tools.NewEntry(a, f.Name+"_"+a.Name))
+		}
+	}
+	return list
+}
+
+// resolve finds what a call of name with args means. It takes the action
+// argument of a consolidated tool out of args.
+func (r *Resolver) resolve(name string, args *arguments) (*target, *tools.Error) {
+	if t, ok := r.single[name]; ok {
+		return t, nil
+	}
+	if f, ok := r.folded[name]; ok {
+		return f.resolve(args)
+	}
+	err := tools.UnknownName(name)
+	near := r.Nearest(name)
+	if near == "" {
+		return nil, err.WithHint("call one of the listed tools")
+	}
+	err.Message += fmt.Sprintf(", did you mean %q?", near)
+	if e := r.Lookup(near); len(e) == 1 {
+		err.Usage, err.Example = e[0].Usage(), e[0].Example()
+	}
+	return nil, err
+}
+
+// Lookup returns the entries that a name stands for, without a call: all
+// actions of a consolidated tool, else the one. Nil means there is no such
+// name.
+func (r *Resolver) Lookup(name string) []*tools.Entry {
+	if t, ok := r.single[name]; ok {
+		return []*tools.Entry{t.Entry}
+	}
+	f, ok := r.folded[name]
+	if !ok {
+		return nil
+	}
+	list := make([]*tools.Entry, len(f.family.Actions))
+	for i, a := range f.family.Actions {
+		list[i] = f.targets[a.Name].Entry
+	}
+	return list
+}
+
+// Nearest returns the accepted name closest to name, empty when none is near.
+func (r *Resolver) Nearest(name string) string {
+	return suggest.Nearest(name, r.names)
+}
+
+// resolve picks the action that args name.
+func (f *folded) resolve(args *arguments) (*target, *tools.Error) {
+	value, given := args.take(tools.ActionParam)
+	name, isText := value.(string)
+	if t, ok := f.targets[name]; ok {
+		return t, nil
+	}
+	problem := tools.Problem{Path: "/" + tools.ActionParam, Allowed: f.family.ActionNames()}
+	switch {
+	case !given || value == nil:
+		problem.Kind, problem.Suggest = tools.ProblemMissing, f.guess(args)
+	case !isText:
+		problem.Kind, problem.Want, problem.Got = tools.ProblemType, "string", tools.TypeName(value)
+		problem.Suggest = f.guess(args)
+	default:
+		problem.Kind, problem.Got = tools.ProblemEnum, tools.Shorten(name)
+		problem.Suggest = f.nearest(name, args)
+	}
+	err := &tools.Error{
+		Code:     tools.InvalidAction,
+		Message:  f.family.Name + ": " + problem.Text(),
+		Problems: []tools.Problem{problem},
+	}
+	if t, ok := f.targets[problem.Suggest]; ok {
+		err.Usage, err.Example = t.Usage(), t.Example()
+	}
+	return nil, err
+}
+
+// nearest returns the action that a misspelt name means: one of today's names, one of
+// the legacy ones without the family in front, or what the arguments fit.
+func (f *folded) nearest(name string, args *arguments) string {
+	name = strings.TrimPrefix(strings.TrimPrefix(name, f.family.Name+"_"), f.family.Name+".")
+	meant := map[string]string{}
+	var candidates []string
+	for _, a := range f.family.Actions {
+		meant[a.Name] = a.Name
+		candidates = append(candidates, a.Name)
+	}
+	for _, a := range f.family.Actions {
+		for _, old := range a.Legacy {
+			short := strings.TrimPrefix(old.Name, f.family.Name+"_")
+			if meant[short] == "" {
+				meant[short] = a.Name
+				candidates = append(candidates, short)
+			}
+		}
+	}
+	if near := suggest.Nearest(name, candidates); near != "" {
+		return meant[near]
+	}
+	return f.guess(args)
+}
+
+// guess returns the action that the given arguments fit best: all its required
+// parameters are there and it takes the most of the others. Among equals one
+// that only reads goes first, then one that could take the least besides.
+func (f *folded) guess(args *arguments) string {
+	best, most, fewest := f.family.Actions[0], -1, 0
+	for _, a := range f.family.Actions {
+		if slices.ContainsFunc(a.Required.Params(), func(p tools.Param) bool { _, given := args.values[p.Name]; return !given }) {
+			continue
+		}
+		known := 0
+		params := a.Params()
+		for _, p := range params {
+			if _, given := args.values[p.Name]; given {
+				known++
+			}
+		}
+		reads, bestReads := a.Effect == tools.Reads, best.Effect == tools.Reads
+		if known > most || known == most && (reads && !bestReads || reads == bestReads && len(params) < fewest) {
+			best, most, fewest = a, known, len(params)
+		}
+	}
+	return best.Name
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// The settings allow the modes and levels that there are, and no others.
+func TestEnums(t *testing.T) {
+	t.Parallel()
+	allowed := map[string][]string{}
+	for _, p := range config.Params(config.Settings) {
+		allowed[p.Name] = p.Enum
+	}
+	var modes, levels []string
+	for _, mode := range surface.Modes() {
+		modes = append(modes, string(mode))
+	}
+	for _, level := range lazy.Levels() {
+		levels = append(levels, string(level))
+	}
+	if diff := cmp.Diff(modes, allowed["toolMode"]); diff != "" {
+		t.Errorf("toolMode: %s", diff)
+	}
+	if diff := cmp.Diff(levels, allowed["listing"]); diff != "" {
+		t.Errorf("listing: %s", diff)
+	}
+}

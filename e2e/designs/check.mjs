@@ -1,0 +1,228 @@
+// Holds what the design tool writes to the tools that read it: TypeScript's
+// compiler, Zod, Drizzle, Prisma's validator, parsers of OpenAPI, AsyncAPI,
+// YAML and Mermaid. Names and texts are hostile: they end comments, literals
+// and labels somewhere.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import SwaggerParser from '@apidevtools/swagger-parser';
+import { Parser } from '@asyncapi/parser';
+import prisma from '@prisma/prisma-schema-wasm';
+import { load as loadYAML } from 'js-yaml';
+import { JSDOM } from 'jsdom';
+
+const bin = process.env.TOOLFOLD_BIN;
+if (!bin) throw new Error('TOOLFOLD_BIN must name a built toolfold');
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+// Inside this folder, so that the packages are found from there.
+const scratch = mkdtempSync(join(here, 'node_modules', '.designs-'));
+const workspace = mkdtempSync(join(tmpdir(), 'toolfold-designs-'));
+after(() => { for (const dir of [scratch, workspace]) rmSync(dir, { recursive: true, force: true }); });
+
+/** Calls an action of the design tool and returns its result. */
+function design(action, args) {
+  const run = spawnSync(bin, ['call', '--store', 'memory:', '--workspace', workspace, `design.${action}`, '-'], {
+    input: JSON.stringify(args), encoding: 'utf8',
+  });
+  assert.equal(run.status, 0, `${action}: ${run.stdout}${run.stderr}`);
+  return JSON.parse(run.stdout);
+}
+
+const hostile = [
+  'plain words', '"; drop', '*/ alert(1) /*', 'line\nbreak\r\u2028\u0085next', '`${x}`', '#\u0000{}', "'''\\", '\u202egnihton',
+  '日本語 🎉', '<script>x</script>', 'a: b #c', '- x', 'end', '%%{init: {}}%%', '$ref', '__proto__', 'constructor', '\\', 'x"',
+];
+
+const languages = ['typescript', 'javascript'];
+const kinds = ['function', 'class', 'module', 'service', 'controller', 'repository', 'factory', 'adapter', 'hook', 'component', 'other'];
+const reserved = ['class', 'default', 'await', 'string', 'Promise', 'Record', 'constructor', 'any', 'Object', 'Error', 'input'];
+
+test('components in TypeScript and JavaScript compile', () => {
+  const dir = join(scratch, 'components');
+  mkdirSync(dir);
+  let n = 0;
+  for (const language of languages) {
+    const ending = language === 'typescript' ? 'ts' : 'mjs';
+    for (const [i, type] of kinds.entries()) {
+      for (const name of ['place order', reserved[i]]) {
+        const text = hostile[n % hostile.length];
+        const made = design('component', {
+          name, type, description: text, language, patterns: ['singleton', 'factory', ['decorator', 'saga'][n % 2]],
+          inputs: [...reserved.map((word) => ({ name: word, type: 'string', description: text })),
+            { name: 'many', type: 'map<boolean, list<Thing?>>', required: false }],
+          outputs: [{ name: 'at', type: 'Date', description: text }, { name: 'raw', type: 'bytes' }, { name: 'own', type: 'Promise<Record<string, Thing[]>>' }],
+          dependencies: [...reserved.filter((word) => !['input'].includes(word)), 'inner', 'execute'],
+        });
+        writeFileSync(join(dir, `c${n++}.${ending}`), `${made.interface}\n${made.implementation}`);
+      }
+    }
+  }
+  compile(dir);
+});
+
+const fieldTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'date', 'datetime', 'uuid', 'email', 'url'];
+
+/** A schema whose texts are hostile; names are where the format takes any. */
+function schemaOf(text, format, anyNames) {
+  const fields = fieldTypes.flatMap((type, i) => [
+    { name: `${type}Must`, type, required: true, description: text },
+    { name: `${type}-may`, type, nullable: i % 2 === 0 },
+  ]);
+  fields.push(
+    { name: 'choice', type: 'enum', enumValues: ['a', 'read-only', '2fa', text], required: true, description: text },
+    { name: 'choices', type: 'array', enumValues: [text, 'b'] },
+    { name: 'team', type: 'ref', refSchema: 'Team', required: true },
+    { name: 'parent', type: 'ref', refSchema: 'class' },
+    { name: 'orders', type: 'array', refSchema: 'order' },
+  );
+  if (anyNames) {
+    fields.push({ name: text, type: 'string', required: true }, { name: `${text}2`, type: 'enum', enumValues: ['x'] });
+  }
+  return design('schema', { name: 'class', description: text, fields, format }).content;
+}
+
+test('schemas in TypeScript, Zod and Drizzle compile', async () => {
+  const dir = join(scratch, 'schemas');
+  mkdirSync(dir);
+  for (const [i, text] of hostile.entries()) {
+    for (const format of ['typescript', 'zod', 'drizzle']) {
+      writeFileSync(join(dir, `${format}${i}.ts`), schemaOf(text, format, true));
+    }
+  }
+  // Without a field of its own type the type is inferred.
+  writeFileSync(join(dir, 'inferred.ts'), design('schema', { name: 'u', fields: fieldTypes.map((type) => ({ name: type, type })), format: 'zod' }).content);
+  compile(dir, join(dir, 'out'));
+});
+
+test('Zod judges as the fields say', async () => {
+  const { content } = design('schema', {
+    name: 'user', format: 'zod', fields: [
+      { name: 'email', type: 'email', required: true }, { name: 'at', type: 'datetime', nullable: true }, { name: '__proto__', type: 'integer', required: true },
+      { name: 'role', type: 'enum', enumValues: ['a', '"b"'] },
+    ],
+  });
+  const dir = join(scratch, 'judge');
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'user.ts'), content);
+  compile(dir, join(dir, 'out'));
+  const { UserSchema } = await import(join(dir, 'out', 'user.js'));
+  const parse = (more) => UserSchema.safeParse(JSON.parse(`{"email":"a@example.com",${more}}`)).success;
+  assert.deepEqual(Object.keys(UserSchema.shape), ['email', 'at', '__proto__', 'role']);
+  assert.equal(parse('"at":"2026-01-02T03:04:05Z","role":"\\"b\\""'), UserSchema.safeParse({ email: 'a@example.com' }).success);
+  assert.equal(parse('"role":"c"'), false);
+  assert.equal(parse('"at":"yesterday"'), false);
+});
+
+test('Drizzle makes tables', async () => {
+  const { content } = design('schema', {
+    name: 'order', format: 'drizzle', fields: [
+      { name: 'id', type: 'integer', required: true }, { name: 'team', type: 'ref', refSchema: 'Team', required: true },
+      { name: 'role', type: 'enum', enumValues: ['a'] }, { name: 'read-only', type: 'boolean', required: true },
+    ],
+  });
+  const dir = join(scratch, 'tables');
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'order.ts'), content);
+  compile(dir, join(dir, 'out'));
+  const { order } = await import(join(dir, 'out', 'order.js'));
+  const { getTableConfig } = await import('drizzle-orm/pg-core');
+  const table = getTableConfig(order);
+  assert.equal(table.name, 'order');
+  assert.deepEqual(table.columns.map((c) => [c.name, c.notNull, c.primary]), [
+    ['id', true, true], ['team', true, false], ['role', false, false], ['read-only', true, false],
+  ]);
+  assert.equal(table.foreignKeys.length, 1);
+});
+
+test('schemas in Prisma are valid', () => {
+  const head = 'datasource db {\n  provider = "postgresql"\n}\n\n';
+  for (const text of hostile) {
+    const content = schemaOf(text, 'prisma', false);
+    const check = () => prisma.validate(JSON.stringify({ prismaSchema: [['schema.prisma', head + content]], noColor: true }));
+    assert.doesNotThrow(check, new Error(`${JSON.stringify(text)}: ${message(check)}\n${content}`));
+  }
+  assert.throws(() => prisma.validate(JSON.stringify({ prismaSchema: [['schema.prisma', `${head}model A {\n  b C\n}\n`]], noColor: true })));
+});
+
+function message(check) {
+  try { check(); } catch (err) { return err.message; }
+  return '';
+}
+
+/** Arguments of an API whose texts are hostile. */
+function apiOf(text, format) {
+  // A $ref is refused, and the parser of AsyncAPI itself loses a __proto__.
+  const key = text.replace('$ref', 'ref').replace('__proto__', 'proto');
+  const body = { type: 'object', description: text, properties: { [key]: { type: ['string', 'null'], enum: [text, null] } } };
+  const parameters = [{ name: 'X-Trace', in: 'header', description: text, required: true }, { name: 'page', type: 'integer', description: text }];
+  return {
+    name: `n ${text}`, version: `v ${text}`, description: text, baseUrl: 'https://api.example.com/v1', format,
+    endpoints: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method, i) => ({
+      path: `/things-${i % 2}/{id}/:part`, method, summary: text, description: text, tags: [text, 'plain'], parameters,
+      requestBody: method === 'GET' ? undefined : body, responseBody: body,
+    })),
+  };
+}
+
+for (const ending of ['json', 'yaml']) {
+  test(`OpenAPI documents are valid, ${ending}`, async () => {
+    for (const [i, text] of hostile.entries()) {
+      const { content } = design('api', { ...apiOf(text, 'openapi'), outputPath: `openapi-${i}.${ending}` });
+      const document = ending === 'json' ? JSON.parse(content) : loadYAML(content);
+      assert.deepEqual(document, JSON.parse(design('api', apiOf(text, 'openapi')).content));
+      await SwaggerParser.validate(document);
+    }
+  });
+
+  test(`AsyncAPI documents are valid, ${ending}`, async () => {
+    const parser = new Parser();
+    for (const [i, text] of hostile.entries()) {
+      const { content } = design('api', { ...apiOf(text, 'asyncapi'), outputPath: `asyncapi-${i}.${ending}` });
+      const { document, diagnostics } = await parser.parse(content);
+      const errors = diagnostics.filter((d) => d.severity === 0);
+      assert.deepEqual(errors, [], `${JSON.stringify(text)}: ${JSON.stringify(errors.map((e) => [e.code, e.message, e.path]))}`);
+      assert.equal(document.operations().all().length, 5);
+    }
+  });
+}
+
+test('Mermaid reads architectures', async () => {
+  const { window } = new JSDOM('<!DOCTYPE html><body></body>');
+  Object.assign(globalThis, { window, document: window.document });
+  const { default: mermaid } = await import('mermaid');
+  for (const pattern of ['layered', 'event-driven']) {
+    for (const text of hostile) {
+      const types = ['domain', 'application', 'infrastructure', 'presentation', 'adapter', 'port', 'service', 'database', 'queue', 'cache', 'external'];
+      const { diagram, documentation } = design('architecture', {
+        name: `n ${text}`, description: text, pattern, format: 'markdown',
+        components: types.map((type, i) => ({ id: text + i, name: `n ${text}`, type, description: text, dependencies: [`${text}0`] })),
+      });
+      assert.equal((await mermaid.parse(diagram)).diagramType, 'flowchart-v2', diagram);
+      assert.ok(documentation.includes(diagram));
+    }
+  }
+  await assert.rejects(mermaid.parse('flowchart TB\n  a["b"c"]'));
+});
+
+/** Compiles all of a folder's TypeScript and JavaScript, as strictly as can be. */
+function compile(dir, out) {
+  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({
+    compilerOptions: {
+      strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, isolatedModules: true, skipLibCheck: true, allowJs: true, checkJs: true,
+      target: 'es2022', module: 'nodenext', moduleResolution: 'nodenext', types: [], lib: ['es2022'],
+      ...(out ? { outDir: out, rootDir: dir } : { noEmit: true }),
+    },
+    include: ['*.ts', '*.mjs'],
+  }));
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+  const tsc = join(here, 'node_modules', '.bin', 'tsc');
+  const run = spawnSync(tsc, ['-p', dir], { encoding: 'utf8' });
+  assert.equal(run.status, 0, `${run.stdout}${run.stderr}`.slice(0, 6000));
+}

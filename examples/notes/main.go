@@ -1,0 +1,80 @@
+// Command notes is a tool server on toolfold's packages: one family, served as
+// a folded tool or under the names its tools had before, with find and
+// describe, on standard input and output or on HTTP.
+package main
+
+import (
+	"context"
+	"flag"
+	"log"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/discovery"
+)
+
+var text = tools.String{Name: "text", Doc: "What to remember.", MinLen: 1, MaxLen: 500}
+
+var family = tools.Family{
+	Name: "note", Summary: "Short notes", Category: "notes", Tier: tools.Core,
+	Actions: []*tools.Action{{
+		Name: "add", Legacy: tools.Was("add_note"), Summary: "Add a note.", Effect: tools.Adds,
+		Required: tools.Fields{text}, Example: `{"text": "Deploys freeze on Friday."}`,
+		Run: tools.Method((*service).Add),
+	}, {
+		Name: "list", Legacy: tools.Was("list_notes"), Summary: "List all notes.", Effect: tools.Reads,
+		Example: `{}`, Run: tools.Method((*service).List),
+	}},
+}
+
+type service struct {
+	mu    sync.Mutex
+	notes []string
+}
+
+type note struct {
+	Text string `json:"text"`
+}
+
+type notes struct {
+	Notes []string `json:"notes" doc:"All notes, oldest first."`
+}
+
+func (s *service) Add(_ context.Context, in note) (notes, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = append(s.notes, in.Text)
+	return notes{slices.Clone(s.notes)}, nil
+}
+
+func (s *service) List(context.Context, struct{}) (notes, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return notes{append([]string{}, s.notes...)}, nil
+}
+
+func main() {
+	mode := flag.String("mode", "consolidated", "consolidated or legacy")
+	addr := flag.String("http", "", "serve on HTTP at this loopback address, not on standard input and output")
+	flag.Parse()
+	s := surface.New(surface.Options{Mode: surface.Mode(*mode)})
+	folded, err := tools.Mount(family, func(context.Context) (*service, error) { return &service{}, nil })
+	if err == nil {
+		err = s.Put(folded, discovery.Mount(s.Discovery))
+	}
+	if err == nil {
+		server := serve.New(serve.Options{Name: "notes", Version: "1.0.0", Surface: s})
+		if *addr != "" {
+			err = server.HTTP(context.Background(), serve.HTTP{Addr: *addr})
+		} else {
+			err = server.Stdio(context.Background(), os.Stdin, os.Stdout)
+		}
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}

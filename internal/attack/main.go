@@ -1,0 +1,253 @@
+// Command attack starts toolfold servers on loopback, attacks them, and prints
+// for each measure what was tried and what must be zero. It exits 1 when
+// something that must be zero is not.
+//
+//	go run ./internal/attack -only fuzz,kill -full
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// measure is one kind of attack.
+type measure struct {
+	name  string
+	store string // the only store it runs on; empty = any
+	run   func(context.Context, *attack, *report) error
+}
+
+var measures = []measure{
+	{name: "fuzz", run: fuzz},
+	{name: "kill", run: kill},
+	{name: "soak", run: soak},
+	{name: "initialize", run: initialize},
+	{name: "slow", run: slow},
+	{name: "terminate", store: "postgres", run: terminate},
+	{name: "full", store: "sqlite", run: full},
+}
+
+// size bounds what is tried.
+type size struct {
+	fuzzCalls   int
+	fuzz        time.Duration // most time for them
+	kills       int
+	soak        time.Duration
+	initializes int
+	connections int  // slow ones
+	patient     bool // wait for the limits of bodies and idle connections, too
+	terminate   time.Duration
+	most        time.Duration // of one measure, else it has failed
+}
+
+var (
+	usual = size{
+		fuzzCalls: 10_000, fuzz: 8 * time.Second, kills: 10, soak: 5 * time.Second, initializes: 5_000,
+		connections: 1_000, terminate: 6 * time.Second, most: 2 * time.Minute,
+	}
+	large = size{
+		fuzzCalls: 100_000, fuzz: 10 * time.Minute, kills: 200, soak: 10 * time.Minute, initializes: 30_000,
+		connections: 1_000, patient: true, terminate: time.Minute, most: 20 * time.Minute,
+	}
+)
+
+// attack is one run of the command.
+type attack struct {
+	binary   string
+	store    string // sqlite or postgres
+	postgres string // URL
+	dir      string // everything that the servers write, but in PostgreSQL
+	seed     uint64
+	size
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout))
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (exit int) {
+	flags := flag.NewFlagSet("attack", flag.ContinueOnError)
+	a := &attack{postgres: os.Getenv("TOOLFOLD_TEST_POSTGRES"), size: usual}
+	flags.StringVar(&a.store, "store", "sqlite", "sqlite, or postgres at the URL in TOOLFOLD_TEST_POSTGRES")
+	lasting := flags.Duration("for", 0, "time for each of fuzz, soak and terminate, instead of the usual")
+	only := flags.String("only", "", "names of measures, separated by commas; empty = all")
+	isFull := flags.Bool("full", false, "try as much as a release asks for")
+	flags.Uint64Var(&a.seed, "seed", 1, "seed of what is random")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if *isFull {
+		a.size = large
+	}
+	if *lasting > 0 {
+		a.size.fuzz, a.size.soak, a.size.terminate = *lasting, *lasting, *lasting
+		a.most = max(a.most, 2**lasting)
+	}
+	chosen, err := choose(*only)
+	if err == nil && (a.store != "sqlite" && a.store != "postgres" || a.store == "postgres" && a.postgres == "") {
+		err = fmt.Errorf("-store is sqlite, or postgres with a URL in TOOLFOLD_TEST_POSTGRES")
+	}
+	if err != nil {
+		fmt.Fprintln(out, err)
+		return 2
+	}
+	if a.dir, err = os.MkdirTemp("", "toolfold-attack-"); err == nil {
+		defer os.RemoveAll(a.dir)
+		err = a.build(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(out, err)
+		return 1
+	}
+	for _, m := range chosen {
+		if m.store != "" && m.store != a.store {
+			fmt.Fprintf(out, "%-10s %s: only with -store %s\n", m.name, a.store, m.store)
+			continue
+		}
+		if r := a.measure(ctx, m); !r.print(out) {
+			exit = 1
+		}
+	}
+	return exit
+}
+
+func choose(only string) ([]measure, error) {
+	if only == "" {
+		return measures, nil
+	}
+	var chosen []measure
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(measures, func(m measure) bool { return m.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no measure %q", name)
+		}
+		chosen = append(chosen, measures[i])
+	}
+	return chosen, nil
+}
+
+// build builds the server, with the race detector if this command has it.
+func (a *attack) build(ctx context.Context) error {
+	a.binary = filepath.Join(a.dir, "toolfold")
+	args := []string{"build", "-o", a.binary}
+	if hasRaceDetector() {
+		args = append(args, "-race")
+	}
+	build := exec.CommandContext(ctx, "go", append(args, "github.com/toolfold/toolfold/cmd/toolfold")...)
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the server: %w\n%s", err, text)
+	}
+	return nil
+}
+
+func hasRaceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// measure runs one measure and adds how long it took.
+func (a *attack) measure(ctx context.Context, m measure) *report {
+	ctx, cancel := context.WithTimeout(ctx, a.most)
+	defer cancel()
+	r := &report{name: m.name + " " + a.store, samples: map[string][]string{}, counts: map[string]int{}}
+	r.zero("panics and races", "unexpected ends")
+	begin := time.Now()
+	if err := m.run(ctx, a, r); err != nil {
+		r.zero("measures given up")
+		r.bad("measures given up", "%v", err)
+	}
+	r.note("%.1f s", time.Since(begin).Seconds())
+	return r
+}
+
+// report gathers the figures and faults of a measure.
+type report struct {
+	name string
+
+	mu      sync.Mutex
+	tried   []string
+	zeros   []string // faults that are printed even if there were none, in order
+	counts  map[string]int
+	samples map[string][]string
+	log     []string // errors that the servers logged
+}
+
+const mostSamples = 3
+
+// note adds a figure.
+func (r *report) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tried = append(r.tried, fmt.Sprintf(format, args...))
+}
+
+// zero declares faults that are printed even if there were none.
+func (r *report) zero(names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.zeros = append(r.zeros, names...)
+}
+
+// bad counts a fault and keeps the first few of its name.
+func (r *report) bad(name, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[name]++
+	if len(r.samples[name]) < mostSamples {
+		r.samples[name] = append(r.samples[name], shorten(fmt.Sprintf(format, args...), 1000))
+	}
+}
+
+// print prints the report. It reports whether there were no faults.
+func (r *report) print(out io.Writer) (ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ok = true
+	fmt.Fprintf(out, "%s: %s\n    must be zero:", r.name, strings.Join(r.tried, ", "))
+	for i, name := range r.zeros {
+		if i > 0 {
+			fmt.Fprint(out, ",")
+		}
+		fmt.Fprintf(out, " %s %d", name, r.counts[name])
+	}
+	for name, n := range r.counts {
+		if n > 0 && !slices.Contains(r.zeros, name) {
+			fmt.Fprintf(out, ", %s %d", name, n)
+		}
+	}
+	fmt.Fprintln(out)
+	for name, n := range r.counts {
+		ok = ok && n == 0
+		for _, sample := range r.samples[name] {
+			fmt.Fprintf(out, "    FAILED %s: %s\n", name, sample)
+		}
+	}
+	if !ok {
+		for _, line := range r.log {
+			fmt.Fprintf(out, "    log: %s\n", line)
+		}
+	}
+	return ok
+}
+
+// shorten keeps both ends of a text.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:most/2] + " … " + text[len(text)-most/2:]
+}

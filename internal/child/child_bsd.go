@@ -1,0 +1,17 @@
+//go:build unix && !linux
+
+package child
+
+import (
+	"os"
+	"syscall"
+)
+
+func executable() (string, error) { return os.Executable() }
+
+func adoptOrphans() {}
+
+func dieWithKeeper(*syscall.SysProcAttr) {}
+
+// killAll kills a process group.
+func killAll(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }

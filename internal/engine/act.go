@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/expression"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// promptAction asks a model. Its output is the answer's text.
+type promptAction struct {
+	prompt          text
+	system          *text // nil = the job's
+	provider, model string
+	maxTokens       int // zero = the provider's
+}
+
+func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
+	prompt, err := a.render(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	p, err := f.run.Providers.pick(ctx, a.provider)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := f.run.startChat(ctx, p, prompt)
+	done, err := p.complete(ctx, prompt)
+	end(done, err)
+	if err != nil {
+		return nil, err
+	}
+	if tooMuch := f.run.chargeOutput(len(done.Text)); tooMuch != nil {
+		return nil, tooMuch
+	}
+	return done.Text, nil
+}
+
+func (a promptAction) render(ctx context.Context, f *frame) (Prompt, error) {
+	filled, err := a.prompt.fill(ctx, f)
+	if err != nil {
+		return Prompt{}, expressionFailure("prompt", err)
+	}
+	own := f.run.system
+	if a.system != nil {
+		own = *a.system
+	}
+	system, err := own.fill(ctx, f)
+	if err != nil {
+		return Prompt{}, expressionFailure("system prompt", err)
+	}
+	if f.run.job.Inject != nil {
+		more, err := f.run.job.Inject(ctx, filled)
+		if err != nil {
+			return Prompt{}, err
+		}
+		system = strings.TrimSpace(system + "\n\n" + more)
+	}
+	return Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}, nil
+}
+
+// toolAction calls an action. Its output is the result.
+type toolAction struct {
+	name      string
+	arguments template
+}
+
+func (a toolAction) run(ctx context.Context, f *frame) (any, error) {
+	arguments, err := evalObject(ctx, f, "arguments", a.arguments)
+	if err != nil {
+		return nil, err
+	}
+	answer := f.run.Caller.Call(f.progress.forCall(ctx), a.name, arguments)
+	if answer.Err != nil {
+		return nil, toolFailure(a.name, answer.Err)
+	}
+	return f.run.output(answer.Content, ToolExecutionError)
+}
+
+// toolFailure is the failure of a call: one code for a tool that does not
+// exist, one for arguments that it refuses, one for work that failed.
+func toolFailure(name string, err *tools.Error) *Failure {
+	f := &Failure{Code: ToolExecutionError, Message: err.Message, Hint: err.Hint}
+	switch err.Code {
+	case tools.UnknownTool:
+		f.Code, f.final = ToolNotFound, true
+	case tools.InvalidInput, tools.InvalidAction:
+		f.Code, f.final = ToolConfigError, true
+		if f.Hint == "" && err.Usage != "" {
+			f.Hint = "usage: " + err.Usage
+		}
+	case DelegationDepth:
+		f.Code, f.final = DelegationDepth, true
+	case tools.Internal:
+	default:
+		f.Message = name + ": " + err.Code + ": " + err.Message
+	}
+	return f
+}
+
+// evalObject fills in a member that is to be an object.
+func evalObject(ctx context.Context, f *frame, what string, t template) (json.RawMessage, error) {
+	value, err := t.eval(ctx, f)
+	if err != nil {
+		return nil, expressionFailure(what, err)
+	}
+	if value == nil {
+		return json.RawMessage(`{}`), nil
+	}
+	if _, ok := value.(map[string]any); !ok {
+		return nil, fatal(StepFailed, "%s is %s, not an object", what, expression.KindOf(value))
+	}
+	raw, err := ordered.JSON(value)
+	if err != nil {
+		return nil, fatal(StepFailed, "%s cannot be written as JSON", what)
+	}
+	return raw, nil
+}
+
+// output reads the result of an action. A result that says of itself that it
+// failed, as those of runs do, is a failure of the step.
+func (r *run) output(content json.RawMessage, code string) (any, error) {
+	if tooMuch := r.chargeOutput(len(content)); tooMuch != nil {
+		return nil, tooMuch
+	}
+	var told struct {
+		Success *bool    `json:"success"`
+		Error   *Failure `json:"error"`
+	}
+	if json.Unmarshal(content, &told) == nil && told.Success != nil && !*told.Success && told.Error != nil {
+		inner := told.Error
+		return nil, failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
+	}
+	return expression.Decode(content)
+}
+
+// delegateAction runs an agent. Its output is the agent's.
+type delegateAction struct {
+	agent text
+	input template
+}
+
+func (a delegateAction) run(ctx context.Context, f *frame) (any, error) {
+	agent, err := a.agent.fill(ctx, f)
+	if err != nil {
+		return nil, expressionFailure("agentId", err)
+	}
+	input, err := evalObject(ctx, f, "input", a.input)
+	if err != nil {
+		return nil, err
+	}
+	call := map[string]any{"agentId": agent, "input": input}
+	if f.run.job.Session != "" {
+		call["sessionId"] = f.run.job.Session
+	}
+	answer := f.run.Caller.Call(f.progress.forCall(ctx), "agent.run", ordered.MustJSON(call))
+	if answer.Err != nil {
+		failure := toolFailure("agent "+agent, answer.Err)
+		if failure.Code != DelegationDepth {
+			failure.Code = DependencyFailed
+		}
+		return nil, failure
+	}
+	result, err := f.run.output(answer.Content, DependencyFailed)
+	if err != nil {
+		var failure *Failure
+		if errors.As(err, &failure) && failure.Code == DependencyFailed {
+			failure.Message = "agent " + agent + " failed: " + failure.Message
+		}
+		return nil, err
+	}
+	object, _ := result.(map[string]any)
+	return object["output"], nil
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/provider"
+)
+
+// Limits of a command's outputs, in bytes.
+const (
+	defaultOutput = 1 << 20
+	tailOfErrors  = 500
+)
+
+// command asks a program, such as a coding assistant's command line: the
+// prompt is on its standard input, the answer on its standard output. The
+// system prompt stands before the prompt, unless an argument takes it. No
+// shell is involved.
+type command struct {
+	config provider.Config
+	name   string
+	dir    string
+}
+
+// Complete implements [Provider].
+func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
+	argv, input, err := c.arguments(p)
+	if err != nil {
+		return Completion{}, err
+	}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	out := &limited{left: c.config.MaxOutputBytes, full: func() { stop(errTooLong) }}
+	if out.left == 0 {
+		out.left = defaultOutput
+	}
+	errs := &tail{}
+	err = child.Run(running, child.Command{Argv: argv, Dir: c.dir, Stdin: strings.NewReader(input), Stdout: out, Stderr: errs})
+	if err != nil {
+		return Completion{}, c.failure(context.Cause(running), err, errs)
+	}
+	return Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
+}
+
+var errTooLong = errors.New("the answer is too long")
+
+// failure returns the failure of a run of the command. Cause is the reason for
+// which its context ended; nil where it did not.
+func (c command) failure(cause, err error, errs *tail) error {
+	program := filepath.Base(c.config.Command[0])
+	said := ""
+	if text := errs.quote(); text != "" {
+		said = "; it said: " + text
+	}
+	var exit *child.ExitError
+	var start *child.StartError
+	switch {
+	case errors.Is(cause, errTooLong):
+		return fatal(StepFailed, "provider %q: the answer is too long", c.name).hint("raise providers.%s.maxOutputBytes", c.name)
+	case errors.Is(cause, errTimeout):
+		return failf(TimedOut, "provider %q took longer than it may", c.name).hint("raise timeoutMs of the provider or the step")
+	case cause != nil:
+		return cause
+	case errors.As(err, &exit):
+		return failf(StepFailed, "provider %q: %s ended with %s%s", c.name, program, exit.State, said)
+	case errors.Is(err, child.ErrNUL):
+		return fatal(StepFailed, "provider %q: the system prompt has a NUL character, which no argument of a command can hold", c.name).
+			hint("take it out of the system prompt or of the abilities in it, or leave {system} out of providers.%s.command", c.name)
+	case errors.As(err, &start):
+		return fatal(ProviderUnavailable, "provider %q: %s cannot be started: %s", c.name, program, start.Reason).
+			hint("is it installed, and providers.%s.command right?", c.name)
+	}
+	return failf(StepFailed, "provider %q: %s broke off%s", c.name, program, said)
+}
+
+// arguments fills in the argument vector and says what goes to standard
+// input. A prompt that asks for what the command has no place for is refused.
+func (c command) arguments(p Prompt) (argv []string, input string, err error) {
+	input = p.Text
+	given := []struct{ name, value string }{{"{system}", p.System}, {"{model}", p.Model}, {"{maxTokens}", ""}}
+	if p.MaxTokens > 0 {
+		given[2].value = strconv.Itoa(p.MaxTokens)
+	}
+	argv = append(argv, c.config.Command...)
+	for _, g := range given {
+		placed := false
+		for i, argument := range c.config.Command {
+			if i == 0 || !strings.Contains(argument, g.name) {
+				continue
+			}
+			if argument == g.name && strings.HasPrefix(g.value, "-") {
+				return nil, "", fatal(StepFailed, "provider %q: the value for %s begins with a dash, which the command could take for an option", c.name, g.name)
+			}
+			placed = true
+			argv[i] = strings.ReplaceAll(argv[i], g.name, g.value)
+		}
+		switch {
+		case placed && g.value == "" && g.name != "{system}":
+			return nil, "", fatal(ProviderUnavailable, "provider %q: nothing says what %s is", c.name, g.name).
+				hint("set %s in the step, or in providers.%s", strings.Trim(g.name, "{}"), c.name)
+		case placed || g.value == "":
+		case g.name == "{system}":
+			input = g.value + "\n\n" + p.Text
+		default:
+			return nil, "", fatal(StepFailed, "provider %q: its command takes no %s", c.name, strings.Trim(g.name, "{}")).
+				hint("put %s into providers.%s.command, or leave it out of the step", g.name, c.name)
+		}
+	}
+	return argv, input, nil
+}
+
+// limited keeps what is written up to a number of bytes, and calls full when
+// more comes. Only one goroutine writes to it. The buffer is not embedded: its
+// ReadFrom would read past the limit.
+type limited struct {
+	kept bytes.Buffer
+	left int
+	full func()
+}
+
+// Write implements [io.Writer].
+func (l *limited) Write(p []byte) (int, error) {
+	if len(p) > l.left {
+		l.full()
+		return 0, errTooLong
+	}
+	l.left -= len(p)
+	return l.kept.Write(p)
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	end []byte
+}
+
+// tailKept bounds the bytes that a tail keeps. It is more than is quoted, so that
+// a secret which begins before the quote is known whole.
+const tailKept = 16 << 10
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.end = append(t.end, p...)
+	if more := len(t.end) - tailKept; more > 0 {
+		t.end = append(t.end[:0], t.end[more:]...)
+	}
+	return len(p), nil
+}
+
+// quote returns the end of the text, without the values of environment
+// variables that look like secrets.
+func (t *tail) quote() string {
+	text := strings.TrimSpace(strings.ToValidUTF8(scrub(string(t.end), environmentSecrets(os.Environ())), ""))
+	if len(text) > tailOfErrors {
+		text = "…" + strings.ToValidUTF8(text[len(text)-tailOfErrors:], "")
+	}
+	return text
+}

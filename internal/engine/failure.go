@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Codes of failures.
+const (
+	StepFailed          = "STEP_FAILED" // a prompt or an expression
+	ToolNotFound        = "TOOL_NOT_FOUND"
+	ToolConfigError     = "TOOL_CONFIG_ERROR" // the tool refused its arguments
+	ToolExecutionError  = "TOOL_EXECUTION_ERROR"
+	DependencyFailed    = "AGENT_DEPENDENCY_FAILED" // an agent that the step ran
+	DelegationDepth     = "AGENT_DELEGATION_DEPTH_EXCEEDED"
+	ProviderUnavailable = "PROVIDER_NOT_CONFIGURED"
+	TimedOut            = "TIMEOUT"
+	Cancelled           = "CANCELLED"
+)
+
+// Failure describes the failure of a step. All of it reaches the model.
+type Failure struct {
+	Code    string `json:"code" doc:"Kind of failure."`
+	Message string `json:"message" doc:"What went wrong."`
+	Hint    string `json:"hint,omitempty" doc:"What to do."`         // the next step
+	StepID  string `json:"stepId,omitempty" doc:"Step that failed."` // the innermost step that failed
+
+	// final says that another attempt would fail the same way.
+	final bool
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Code + ": " + f.Message }
+
+// FailureFields declares the members of a failure.
+var FailureFields = tools.Fields{
+	tools.String{Name: "code", Doc: "Kind of failure."},
+	tools.String{Name: "message", Doc: "What went wrong."},
+	tools.String{Name: "hint", Doc: "What to do."},
+	tools.String{Name: "stepId", Doc: "Step that failed."},
+}
+
+// failf is a failure that another attempt may not meet.
+func failf(code, format string, args ...any) *Failure {
+	return &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// fatal is a failure that every attempt would meet.
+func fatal(code, format string, args ...any) *Failure {
+	f := failf(code, format, args...)
+	f.final = true
+	return f
+}
+
+func (f *Failure) hint(format string, args ...any) *Failure {
+	f.Hint = fmt.Sprintf(format, args...)
+	return f
+}
+
+// asFailure makes a failure of any error. The context of the attempt decides
+// between a timeout, a cancellation and the error itself.
+func asFailure(ctx context.Context, err error) *Failure {
+	var known *Failure
+	isKnown := errors.As(err, &known)
+	switch cause := context.Cause(ctx); {
+	case cause == nil, isKnown && known.Code == TimedOut:
+	case errors.Is(cause, errTimeout):
+		return failf(TimedOut, "it took longer than it may").hint("give the step more timeoutMs, or less to do")
+	default:
+		return fatal(Cancelled, "it was cancelled")
+	}
+	if isKnown {
+		return known
+	}
+	return failf(StepFailed, "%v", err)
+}
+
+// errTimeout is the cause of a context whose step took too long.
+var errTimeout = errors.New("the step took too long")
+
+// maxQuote bounds the bytes of a foreign text that an error quotes.
+const maxQuote = 240
+
+// short cuts a foreign text to maxQuote bytes.
+func short(s string) string {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, ""))
+	if len(s) > maxQuote {
+		s = strings.ToValidUTF8(s[:maxQuote], "") + "…"
+	}
+	return s
+}

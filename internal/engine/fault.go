@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Fault is one thing wrong with a definition: a problem, and the step that
+// has it.
+type Fault struct {
+	Step string // its stepId; empty where it has none, or no step is at fault
+	tools.Problem
+}
+
+// Text names the step and the fault.
+func (f Fault) Text() string {
+	p := f.Problem
+	p.Path = p.Path[strings.LastIndex(p.Path, "/")+1:]
+	if f.Step == "" {
+		p.Path = f.Problem.Path
+		return p.Text()
+	}
+	return fmt.Sprintf("step %q: %s", tools.Shorten(f.Step), p.Text())
+}
+
+// Faults is everything that is wrong with a definition. It is an error where
+// it is not empty.
+type Faults []Fault
+
+// Error names every step and its fault.
+func (fs Faults) Error() string {
+	list := make([]string, len(fs))
+	for i, f := range fs {
+		list[i] = f.Text()
+	}
+	return strings.Join(list, "; ")
+}
+
+// mostReasons bounds the faults of a file that are spelt out.
+const mostReasons = 5
+
+// Broken reports a file as broken by its faults, at the line of the first.
+func (fs Faults) Broken(d workspace.Document) *workspace.Broken {
+	reason := fs[:min(len(fs), mostReasons)].Error()
+	if more := len(fs) - mostReasons; more > 0 {
+		reason += fmt.Sprintf("; and %d more", more)
+	}
+	return d.Broken(fs[0].Path, "%s", reason)
+}
+
+// CheckDocument returns what is wrong with the members of a file, of which
+// the required ones must be there.
+func CheckDocument(d workspace.Document, required, optional []tools.Param) Faults {
+	var faults Faults
+	for _, p := range required {
+		if _, ok := d.Value[p.Name]; !ok {
+			faults = append(faults, Fault{Problem: tools.Problem{Path: "/" + p.Name, Kind: tools.ProblemMissing}})
+		}
+	}
+	for _, p := range tools.CheckFields(slices.Concat(required, optional), d.Value) {
+		faults = append(faults, Fault{Problem: p})
+	}
+	return faults
+}
+
+// BrokenFields declares the members of a broken file.
+var BrokenFields = tools.Fields{
+	tools.String{Name: "file", Doc: "Path in the workspace."},
+	tools.Int{Name: "line", Doc: "Line."},
+	tools.String{Name: "reason", Doc: "What is wrong."},
+}
+
+// An error is paid for by the model that made the mistake: it costs at most
+// 200 tokens.
+const (
+	mostProblems  = 4
+	maxErrorBytes = 640
+)
+
+// stepUsage is the shape of a step in errors.
+const stepUsage = "{stepId, name, type, config, dependsOn?, timeoutMs?, retry?}"
+
+// Problem returns the faults as the error of a call whose argument the
+// definition was, nil when there are none. It spells out as many as an error
+// may hold, and counts the rest.
+func (fs Faults) Problem(title string) *tools.Error {
+	for n := min(len(fs), mostProblems); n > 0; n-- {
+		err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage}
+		for _, f := range fs[:n] {
+			err.Problems = append(err.Problems, f.Problem)
+		}
+		if more := len(fs) - n; more > 0 {
+			err.Hint = fmt.Sprintf("%d more faults are not shown", more)
+		}
+		if n == 1 || len(ordered.MustJSON(err)) <= maxErrorBytes {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) fault(step string, p tools.Problem) {
+	c.faults = append(c.faults, Fault{Step: step, Problem: p})
+}
+
+// wrong adds a fault in the form "… must be a <want>".
+func (c *compiler) wrong(step, path, want string, got any) {
+	c.fault(step, tools.Problem{Path: path, Kind: tools.ProblemFormat, Want: want, Got: got})
+}

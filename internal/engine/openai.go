@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/toolfold/toolfold/internal/provider"
+)
+
+// maxReply bounds the bytes of an endpoint's reply.
+const maxReply = 8 << 20
+
+// openAI asks an endpoint that speaks OpenAI's chat API. Its key is read from
+// the environment for each prompt and kept nowhere.
+type openAI struct {
+	config provider.Config
+	name   string
+}
+
+// Complete implements [Provider].
+func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
+	if p.Model == "" {
+		return Completion{}, fatal(ProviderUnavailable, "provider %q has no model", o.name).hint("set providers.%s.model", o.name)
+	}
+	key := ""
+	if o.config.APIKeyEnv != "" {
+		if key = os.Getenv(o.config.APIKeyEnv); key == "" {
+			return Completion{}, fatal(ProviderUnavailable, "provider %q: the environment variable %s is not set", o.name, o.config.APIKeyEnv).
+				hint("start the server with it")
+		}
+	}
+	config := openai.DefaultConfig(key)
+	config.BaseURL = strings.TrimSuffix(o.config.BaseURL, "/")
+	config.HTTPClient = bounding{}
+	reply, err := openai.NewClientWithConfig(config).CreateChatCompletion(ctx, o.request(p))
+	if err != nil {
+		return Completion{}, o.failure(ctx, err, key)
+	}
+	if len(reply.Choices) == 0 {
+		return Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
+	}
+	message, reason := reply.Choices[0].Message, reply.Choices[0].FinishReason
+	switch {
+	case message.Refusal != "":
+		return Completion{}, failf(StepFailed, "provider %q refused: %s", o.name, short(withoutKey(message.Refusal, key)))
+	case reason == openai.FinishReasonContentFilter:
+		return Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
+	}
+	return Completion{
+		Text: message.Content, Model: reply.Model,
+		InputTokens: reply.Usage.PromptTokens, OutputTokens: reply.Usage.CompletionTokens,
+		Truncated: reason == openai.FinishReasonLength,
+	}, nil
+}
+
+func (o openAI) request(p Prompt) openai.ChatCompletionRequest {
+	r := openai.ChatCompletionRequest{Model: p.Model}
+	if p.System != "" {
+		r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: p.System})
+	}
+	r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: p.Text})
+	// OpenAI itself refuses max_tokens for its newer models; the endpoints
+	// that speak its API know only that.
+	if u, err := url.Parse(o.config.BaseURL); err == nil && u.Hostname() == "api.openai.com" {
+		r.MaxCompletionTokens = p.MaxTokens
+	} else {
+		r.MaxTokens = p.MaxTokens //lint:ignore SA1019 the only name that all endpoints know
+	}
+	return r
+}
+
+// withoutKey takes the key out of a text of the endpoint.
+func withoutKey(text, key string) string {
+	if key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "[key]")
+}
+
+// failure says what the endpoint answered. An endpoint may quote the key, so
+// it is taken out.
+func (o openAI) failure(ctx context.Context, err error, key string) error {
+	var api *openai.APIError
+	var request *openai.RequestError
+	var address *url.Error
+	told := ""
+	code := 0
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return failf(TimedOut, "provider %q took longer than it may", o.name).hint("raise timeoutMs of the provider or the step")
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, errTooLong):
+		return fatal(StepFailed, "provider %q: the reply has more than %d bytes", o.name, maxReply)
+	case errors.As(err, &api):
+		code, told = api.HTTPStatusCode, api.Message
+	case errors.As(err, &request):
+		code, told = request.HTTPStatusCode, string(request.Body)
+	case errors.As(err, &address):
+		told = address.Err.Error()
+	default:
+		told = "the reply is not one of the chat API"
+	}
+	told = withoutKey(told, key)
+	if code == 0 {
+		return failf(StepFailed, "provider %q: %s", o.name, short(told))
+	}
+	f := failf(StepFailed, "provider %q answered %d %s: %s", o.name, code, http.StatusText(code), short(told))
+	// Too many requests, and faults of the endpoint, can pass.
+	f.final = code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
+	return f
+}
+
+// bounding is an HTTP client that reads replies up to a length, and does not
+// follow an endpoint elsewhere.
+type bounding struct{}
+
+var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// Do implements [openai.HTTPDoer].
+func (bounding) Do(r *http.Request) (*http.Response, error) {
+	reply, err := noRedirects.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	reply.Body = &boundedBody{reply.Body, maxReply}
+	if reply.StatusCode >= 300 && reply.StatusCode < 400 {
+		reply.Body.Close()
+		return nil, &url.Error{Op: "Post", URL: "", Err: fmt.Errorf("the endpoint redirects (%d): set its real baseURL", reply.StatusCode)}
+	}
+	return reply, nil
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+// Read implements [io.Reader].
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errTooLong
+	}
+	return n, err
+}

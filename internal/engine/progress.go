@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// Progress is the state of a run in steps. Done grows with every report of a run
+// and reaches Total with the last step.
+type Progress struct {
+	Done    float64 // outermost steps; a running one counts in part
+	Total   float64
+	Message string // "draft: started"
+}
+
+type progressKey struct{}
+
+// WithProgress has runs under the context report to f as steps start and
+// finish. Calls of f come one at a time; f must not block for long.
+func WithProgress(ctx context.Context, f func(Progress)) context.Context {
+	return context.WithValue(ctx, progressKey{}, f)
+}
+
+// startShare is the part of a step that counts as done when it starts.
+const startShare = 0.05
+
+// meter adds up the progress of a step, or of a whole run, out of the progress
+// of its parts.
+type meter struct {
+	parent *meter
+	share  float64 // of the parent
+	*root
+	done float64 // 0 to 1, guarded by the root
+}
+
+// root is the state that all meters of a run share.
+type root struct {
+	mu     sync.Mutex
+	total  float64
+	report func(Progress) // nil = progress is not reported
+	shown  float64
+}
+
+// part returns a meter that makes up a share of this one.
+func (m *meter) part(share float64) *meter {
+	return &meter{parent: m, share: share, root: m.root}
+}
+
+// add adds a part, up to 1, to what is done, and reports it.
+func (m *meter) add(part float64, message string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.advance(min(m.done+part, 1), message)
+}
+
+// advance moves to a point at or after the present one. Reports only go
+// forward: protocols require it.
+func (m *meter) advance(to float64, message string) {
+	grown := to - m.done
+	if grown <= 0 {
+		return
+	}
+	m.done = to
+	if m.parent != nil {
+		m.parent.advance(min(m.parent.done+grown*m.share, 1), message)
+		return
+	}
+	if done := m.done * m.total; m.report != nil && done > m.shown {
+		m.shown = done
+		m.report(Progress{Done: done, Total: m.total, Message: message})
+	}
+}
+
+// forCall returns the context of a call that the step makes: the progress of a
+// run that the call starts counts as the step's.
+func (m *meter) forCall(ctx context.Context) context.Context {
+	if m.report == nil {
+		return ctx
+	}
+	return WithProgress(ctx, func(p Progress) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if p.Total > 0 {
+			m.advance(max(m.done, startShare+(1-2*startShare)*p.Done/p.Total), p.Message)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/provider"
+	"github.com/toolfold/toolfold/internal/suggest"
+)
+
+// Prompt is one request to a model.
+type Prompt struct {
+	Text      string
+	System    string // may be empty
+	Model     string // empty = the provider's
+	MaxTokens int    // zero = the provider's
+}
+
+// Completion is a model's answer.
+type Completion struct {
+	Text                      string
+	Model                     string // empty where the provider does not report it
+	InputTokens, OutputTokens int    // zero where the provider does not report them
+	Truncated                 bool   // the model came to the longest answer it may give
+}
+
+// Provider answers prompts. Implementations are safe for concurrent use, end
+// with the context, and leave nothing running. Their errors reach the caller:
+// they hold no key.
+type Provider interface {
+	Complete(ctx context.Context, p Prompt) (Completion, error)
+}
+
+// Sampler asks the model of the client that is connected.
+type Sampler interface {
+	Sample(ctx context.Context, p Prompt) (Completion, error)
+}
+
+type samplerKey struct{}
+
+// WithSampler offers the model of a connected client to runs under the
+// context.
+func WithSampler(ctx context.Context, s Sampler) context.Context {
+	return context.WithValue(ctx, samplerKey{}, s)
+}
+
+func samplerOf(ctx context.Context) Sampler {
+	s, _ := ctx.Value(samplerKey{}).(Sampler)
+	return s
+}
+
+// Providers finds the provider of a prompt step by the present settings.
+type Providers struct {
+	settings func() (map[string]any, error)
+	dir      string
+}
+
+// NewProviders returns the providers of settings, a function that returns all
+// settings that apply; see [provider.Read]. It is called for every prompt, so
+// that a change needs no restart. Commands run in dir; empty is the process's
+// own.
+func NewProviders(settings func() (map[string]any, error), dir string) *Providers {
+	return &Providers{settings: settings, dir: dir}
+}
+
+// picked is a provider with its name and settings.
+type picked struct {
+	Provider
+	name   string
+	config provider.Config
+}
+
+// howToConfigure is the hint of a server without a model.
+const howToConfigure = `have the user run: toolfold call config.set '{"path":"providers.main","value":{"type":"openai",` +
+	`"baseURL":"http://127.0.0.1:11434/v1","model":"…"}}' (or "type":"command","command":["claude","-p"]); ` +
+	`or use a client that offers sampling`
+
+// pick finds the provider called name. An empty name is the default one: the
+// one that defaultProvider names, else the only one there is, else the
+// connected client's model.
+func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
+	var s provider.Settings
+	if ps != nil && ps.settings != nil {
+		all, err := ps.settings()
+		if err != nil {
+			return picked{}, fatal(ProviderUnavailable, "the settings cannot be read: %v", err)
+		}
+		if s, err = provider.Read(all); err != nil {
+			return picked{}, fatal(ProviderUnavailable, "the settings are wrong: %v", err).
+				hint("the user can mend it in their config.json or with toolfold call config.set; config.show has all settings")
+		}
+	}
+	if name == "" {
+		name = s.Usual()
+	}
+	names := s.Names()
+	config, ok := s.Providers[name]
+	switch {
+	case ok:
+	case name != "":
+		f := fatal(ProviderUnavailable, "no provider is called %q%s", name, meant(suggest.Nearest(name, names)))
+		if len(names) == 0 {
+			return picked{}, f.hint("%s", howToConfigure)
+		}
+		return picked{}, f.hint("configured: %v", names)
+	case len(names) > 0:
+		return picked{}, fatal(ProviderUnavailable, "several providers are configured and none is the default").
+			hint(`call config.set {"path":"defaultProvider","value":%q}, or name one in the step's config`, names[0])
+	case samplerOf(ctx) == nil:
+		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and the client offers none").hint("%s", howToConfigure)
+	default:
+		name, config = "client", provider.Config{Type: provider.Sampling}
+	}
+	p := picked{name: name, config: config}
+	switch config.Type {
+	case provider.Command:
+		p.Provider = command{name: name, config: config, dir: ps.dir}
+	case provider.OpenAI:
+		p.Provider = openAI{name: name, config: config}
+	default:
+		sampler := samplerOf(ctx)
+		if sampler == nil {
+			return picked{}, fatal(ProviderUnavailable, "provider %q is the client's own model, and no client that offers it is connected", name).
+				hint("%s", howToConfigure)
+		}
+		p.Provider = sampling{name: name, config: config, sampler: sampler}
+	}
+	return p, nil
+}
+
+// complete asks the provider, within its timeoutMs. An answer that is empty
+// or cut off is a failure: what follows would go on with less than was asked.
+func (p picked) complete(ctx context.Context, prompt Prompt) (Completion, error) {
+	if p.config.TimeoutMs > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(p.config.TimeoutMs)*time.Millisecond, errTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	prompt = p.fill(prompt)
+	done, err := p.Complete(ctx, prompt)
+	switch {
+	case err != nil:
+	case done.Truncated:
+		err = failf(StepFailed, "provider %q: the answer was cut off at its longest length", p.name).
+			hint("raise maxTokens of the step or the provider, or ask for less")
+	case strings.TrimSpace(done.Text) == "":
+		err = failf(StepFailed, "provider %q: the answer is empty", p.name).
+			hint("the model may need more maxTokens, or another prompt")
+	}
+	return done, err
+}
+
+// fill puts the provider's model and limit into a prompt that has none.
+func (p picked) fill(prompt Prompt) Prompt {
+	if prompt.Model == "" {
+		prompt.Model = p.config.Model
+	}
+	if prompt.MaxTokens == 0 {
+		prompt.MaxTokens = p.config.MaxTokens
+	}
+	return prompt
+}
+
+// sampling asks the model of the connected client.
+type sampling struct {
+	name    string
+	config  provider.Config
+	sampler Sampler
+}
+
+// Complete implements [Provider].
+func (s sampling) Complete(ctx context.Context, p Prompt) (Completion, error) {
+	return s.sampler.Sample(ctx, p)
+}

@@ -1,0 +1,166 @@
+package queue
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+// How River is set up.
+const (
+	slots        = 200                    // runs of a process at once
+	pollSQLite   = 250 * time.Millisecond // there are no notifications
+	pollPostgres = time.Second            // for notifications that were lost
+	jobsKept     = time.Minute            // after they were done
+	rescueAfter  = 10 * time.Minute       // jobs of processes that died
+	connections  = 4                      // of a worker to PostgreSQL: one listens
+)
+
+// Jobs is River on one database: it inserts jobs, and runs them.
+type Jobs struct {
+	inserter *river.Client[*sql.Tx]
+
+	// connect returns a client that runs jobs, and a function that releases
+	// what belongs to it.
+	connect func(context.Context, *river.Config) (client, func(), error)
+}
+
+// client is a River client, whatever its transactions are.
+type client interface {
+	Start(context.Context) error
+	Stop(context.Context) error
+	StopAndCancel(context.Context) error
+}
+
+// workArgs are the arguments of a job: it stands for some task of the
+// workspace of its queue.
+type workArgs struct{}
+
+// Kind implements [river.JobArgs].
+func (workArgs) Kind() string { return "toolfold_work" }
+
+// OnSQLite returns River on a SQLite database. The pool has one connection.
+func OnSQLite(pool *sql.DB) (*Jobs, error) {
+	driver := riversqlite.New(pool)
+	inserter, err := river.NewClient(driver, &river.Config{Logger: silent()})
+	if err != nil {
+		return nil, err
+	}
+	return &Jobs{inserter, func(_ context.Context, c *river.Config) (client, func(), error) {
+		c.FetchPollInterval = pollSQLite
+		worker, err := river.NewClient(driver, c)
+		return worker, func() {}, err
+	}}, nil
+}
+
+// OnPostgres returns River on a PostgreSQL database. Jobs are inserted over
+// the pool; a worker opens connections of its own, as it listens on one.
+func OnPostgres(pool *sql.DB, config *pgx.ConnConfig) (*Jobs, error) {
+	inserter, err := river.NewClient(riverdatabasesql.New(pool), &river.Config{Logger: silent()})
+	if err != nil {
+		return nil, err
+	}
+	return &Jobs{inserter, func(ctx context.Context, c *river.Config) (client, func(), error) {
+		settings, err := pgxpool.ParseConfig("")
+		if err != nil {
+			return nil, nil, err
+		}
+		settings.ConnConfig, settings.MaxConns = config.Copy(), connections
+		own, err := pgxpool.NewWithConfig(ctx, settings)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.FetchPollInterval = pollPostgres
+		worker, err := river.NewClient(riverpgxv5.New(own), c)
+		if err != nil {
+			own.Close()
+			return nil, nil, err
+		}
+		return worker, own.Close, nil
+	}}, nil
+}
+
+// MigrateSQLite brings River's tables in a SQLite database up to date.
+func MigrateSQLite(ctx context.Context, pool *sql.DB) error {
+	return migrate(ctx, riversqlite.New(pool))
+}
+
+// MigratePostgres brings River's tables in a PostgreSQL database up to date.
+func MigratePostgres(ctx context.Context, pool *sql.DB) error {
+	return migrate(ctx, riverdatabasesql.New(pool))
+}
+
+func migrate(ctx context.Context, driver riverdriver.Driver[*sql.Tx]) error {
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: silent()})
+	if err != nil {
+		return err
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return fmt.Errorf("upgrading tables of the queue: %w", err)
+	}
+	return nil
+}
+
+// silent discards what River logs: a worker logs errors of the database
+// itself.
+func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// Insert writes n jobs for a workspace in a transaction, but no more than a
+// process runs at once.
+func (j *Jobs) Insert(ctx context.Context, tx *sql.Tx, workspace string, n int) error {
+	params := make([]river.InsertManyParams, min(n, slots))
+	for i := range params {
+		params[i] = river.InsertManyParams{Args: workArgs{}, InsertOpts: &river.InsertOpts{Queue: riverQueue(workspace)}}
+	}
+	if _, err := j.inserter.InsertManyTx(ctx, tx, params); err != nil {
+		return fmt.Errorf("inserting jobs: %w", err)
+	}
+	return nil
+}
+
+// start runs do for each job of a workspace, until the client is stopped.
+// Release has to be called after that.
+func (j *Jobs) start(ctx context.Context, worker, workspace string, do func(context.Context)) (c client, release func(), err error) {
+	workers := river.NewWorkers()
+	err = river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[workArgs]) error {
+		do(ctx)
+		return nil
+	}))
+	if err != nil {
+		return nil, nil, err
+	}
+	c, release, err = j.connect(ctx, &river.Config{
+		ID: worker, Logger: silent(), Workers: workers,
+		Queues:        map[string]river.QueueConfig{riverQueue(workspace): {MaxWorkers: slots}},
+		FetchCooldown: 5 * time.Millisecond, JobTimeout: -1, RescueStuckJobsAfter: rescueAfter,
+		CompletedJobRetentionPeriod: jobsKept, CancelledJobRetentionPeriod: jobsKept, DiscardedJobRetentionPeriod: jobsKept,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	// River must not see ctx end: it would stop without a grace.
+	if err := c.Start(context.WithoutCancel(ctx)); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return c, release, nil
+}
+
+// riverQueue names the queue of a workspace in River's alphabet.
+func riverQueue(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return "w" + hex.EncodeToString(sum[:16])
+}

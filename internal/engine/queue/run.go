@@ -1,0 +1,161 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// Why a run is stopped.
+var (
+	errCancelled = errors.New("the task was cancelled")
+	errLeaseLost = errors.New("the lease ran out")
+	errTimedOut  = errors.New("the time ran out")
+	errStopped   = errors.New("the worker stops")
+)
+
+// run runs a claimed task in the context of its run, and records how it ended
+// while ctx, that of the worker, lasts. It returns when the call has, so that
+// what goes on after its end was recorded keeps its slot.
+func (s *working) run(ctx, within context.Context, t task.Task) {
+	if s.leaseLost() {
+		s.runs.stop(Run{t.ID, t.Turn}, errLeaseLost)
+	}
+	done := func() {}
+	if t.Timeout > 0 {
+		within, done = context.WithTimeoutCause(within, t.Timeout, errTimedOut)
+	}
+	defer done()
+	late := make(chan struct{}) // closed when the call goes on long after its time ran out
+	context.AfterFunc(within, func() {
+		if errors.Is(context.Cause(within), errTimedOut) {
+			time.AfterFunc(s.options.Yield, func() { close(late) })
+		}
+	})
+	answered := make(chan tools.Answer, 1)
+	go func() { answered <- s.call(task.WithDepth(within, t.Depth), t) }()
+	select {
+	case answer := <-answered:
+		s.record(ctx, t, answer, context.Cause(within))
+	case <-late:
+		s.finish(ctx, Ending{Run: Run{t.ID, t.Turn}, Status: task.TimedOut, Error: outOfTime(t)})
+		<-answered
+	}
+}
+
+// call does what the task is for. A task that names nothing to run is done
+// when its turn comes.
+func (s *working) call(ctx context.Context, t task.Task) (answer tools.Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.options.Log.Error("a task panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
+			answer = tools.Fail(tools.Errorf(tools.Internal, "the call broke off; the worker's log has it under task %s", t.ID))
+		}
+	}()
+	if t.AgentID == "" {
+		call, ok := task.ParseCall(t.Input)
+		if !ok {
+			return tools.Answer{}
+		}
+		return s.caller.Call(ctx, call.Tool, call.Arguments)
+	}
+	definition, err := task.Definition(ctx, s.caller, t.AgentID)
+	if refused, ok := errors.AsType[*tools.Error](err); ok {
+		return tools.Fail(refused)
+	}
+	if err != nil {
+		s.options.Log.Error("reading the agent of a task", "task", t.ID, "err", err)
+		return tools.Fail(tools.Errorf(tools.Internal, "the agent could not be read; the worker's log has it under task %s", t.ID))
+	}
+	if definition != t.Definition {
+		return tools.Fail(tools.Errorf(task.AgentChanged, "agent %q was changed after the task was submitted; task.retry runs it as it is now", t.AgentID))
+	}
+	args, err := json.Marshal(map[string]any{"agentId": t.AgentID, "input": t.Input})
+	if err != nil {
+		return tools.Fail(tools.Errorf(tools.Internal, "the input is not JSON"))
+	}
+	return s.caller.Call(ctx, "agent.run", args)
+}
+
+// maxOutput bounds the output of a task, in bytes.
+const maxOutput = 4 << 20
+
+// record records the end of a run. A result counts whatever happened
+// meanwhile; a run that was stopped because another process has the task is
+// not recorded.
+func (s *working) record(ctx context.Context, t task.Task, answer tools.Answer, stopped error) {
+	e := Ending{Run: Run{t.ID, t.Turn}, Output: answer.Content}
+	failure, retry := failureOf(answer)
+	switch {
+	case failure == "":
+		e.Status = task.Completed
+	case errors.Is(stopped, errTimedOut):
+		e.Status, e.Error, e.Output = task.TimedOut, outOfTime(t), nil
+	case errors.Is(stopped, errCancelled):
+		e.Status, e.Error, e.Output = task.Cancelled, "cancelled", nil
+	case stopped != nil:
+		s.options.Log.Info("a task was stopped and is run again", "task", t.ID, "cause", stopped)
+		return
+	default:
+		e.Status, e.Error = task.Failed, failure
+	}
+	if len(e.Output) > maxOutput {
+		e.Output = fmt.Appendf(nil, `{"omitted":"the output is too large to be kept","bytes":%d,"limit":%d}`, len(e.Output), maxOutput)
+	}
+	if retry && e.Status != task.Cancelled && t.Attempt < t.MaxAttempts {
+		// The pause doubles from one second to five minutes.
+		e.RetryAt = s.options.Now().Add(min(5*time.Minute, time.Second<<min(t.Attempt-1, 20)))
+	}
+	s.finish(ctx, e)
+}
+
+func outOfTime(t task.Task) string {
+	return fmt.Sprintf("it took longer than %d ms", t.Timeout.Milliseconds())
+}
+
+// failureOf returns why a call failed, empty for success, and whether another
+// attempt may help. A run of an agent or a workflow may answer, and say in the
+// answer that it failed.
+func failureOf(answer tools.Answer) (text string, retry bool) {
+	if answer.Err != nil {
+		return answer.Err.Error(), answer.Err.Code != task.AgentChanged
+	}
+	var run struct {
+		Success *bool `json:"success"`
+		Error   *struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(answer.Content, &run) != nil || run.Success == nil || *run.Success || run.Error == nil {
+		return "", false
+	}
+	return run.Error.Code + ": " + run.Error.Message, true
+}
+
+// finish records an ending, for as long as that may take: a result is not
+// given up because the database is away. When the worker stops, it is: the
+// task is run again.
+func (s *working) finish(ctx context.Context, e Ending) {
+	e.EndedAt = s.options.Now()
+	for {
+		limited, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		_, err := s.ledger.Finish(limited, e)
+		done()
+		if err == nil {
+			return
+		}
+		s.options.Log.Error("recording the end of a task", "task", e.TaskID, "err", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/expression"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// The names that expressions may use.
+const (
+	inputName    = "input"
+	stepsName    = "steps"
+	agentName    = "agent"
+	itemName     = "item"
+	indexName    = "index"
+	previousName = "previous"
+)
+
+// Limits of one run.
+const (
+	maxExecutions = 10_000
+	maxOutputs    = 16 << 20 // bytes
+)
+
+// run is the state that all steps of one run share.
+type run struct {
+	*Runner
+	job    Job
+	system text
+	steps  atomic.Int64 // attempts that were started
+	bytes  atomic.Int64 // of outputs
+}
+
+// chargeOutput charges the run's limit of outputs for n bytes.
+func (r *run) chargeOutput(n int) *Failure {
+	if r.bytes.Add(int64(n)) > maxOutputs {
+		return fatal(StepFailed, "the outputs of the run have more than %d bytes", maxOutputs)
+	}
+	return nil
+}
+
+// frame holds what one step can read: the variables, and the outputs of the
+// steps before it. Neither map is changed once it is in a frame.
+type frame struct {
+	run      *run
+	vars     map[string]any
+	steps    map[string]any
+	progress *meter
+}
+
+// env returns the variables of an expression in a map of its own.
+func (f *frame) env() map[string]any {
+	env := maps.Clone(f.vars)
+	env[stepsName] = f.steps
+	return env
+}
+
+// with returns a frame with other outputs, and with more variables where vars
+// is not nil.
+func (f *frame) with(vars, steps map[string]any, m *meter) *frame {
+	inner := &frame{run: f.run, vars: f.vars, steps: steps, progress: m}
+	if vars != nil {
+		inner.vars = merged(f.vars, vars)
+	}
+	return inner
+}
+
+// merged returns a map with the entries of both; those of own win.
+func merged(around, own map[string]any) map[string]any {
+	all := make(map[string]any, len(around)+len(own))
+	maps.Copy(all, around)
+	maps.Copy(all, own)
+	return all
+}
+
+// list is a compiled list of steps.
+type list struct {
+	nodes []*node
+	limit int // most steps at once
+}
+
+// outcome is the result of a list of steps.
+type outcome struct {
+	outputs map[string]any // by stepId, of the steps that succeeded
+	results []StepResult   // in the order the steps ended
+	failure *Failure       // the first; nil for success
+}
+
+// run runs the steps, each after those it waits for, and stops at the first
+// failure: steps that still run are cancelled and waited for.
+func (l *list) run(ctx context.Context, f *frame) outcome {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type ended struct {
+		index  int
+		output any
+		result StepResult
+	}
+	out := outcome{outputs: map[string]any{}}
+	visible := f.steps // the outputs of the lists around, and of this one
+	started, done := make([]bool, len(l.nodes)), make([]bool, len(l.nodes))
+	// next returns the first step that waits for nothing any more; -1 for none.
+	next := func() int {
+		for i, n := range l.nodes {
+			ready := !started[i]
+			for _, before := range n.after {
+				ready = ready && done[before]
+			}
+			if ready {
+				return i
+			}
+		}
+		return -1
+	}
+	ends := make(chan ended)
+	for running := 0; ; running-- {
+		for out.failure == nil && ctx.Err() == nil && running < l.limit {
+			i := next()
+			if i < 0 {
+				break
+			}
+			started[i] = true
+			running++
+			step := f.with(nil, visible, f.progress.part(1/float64(len(l.nodes))))
+			go func() {
+				output, result := l.nodes[i].execute(ctx, step)
+				ends <- ended{i, output, result}
+			}()
+		}
+		if running == 0 {
+			return out
+		}
+		end := <-ends
+		out.results = append(out.results, end.result)
+		if end.result.Error != nil {
+			if out.failure == nil {
+				out.failure = end.result.Error
+			}
+			cancel()
+			continue
+		}
+		id := l.nodes[end.index].id
+		done[end.index] = true
+		out.outputs[id] = end.output
+		visible = merged(visible, map[string]any{id: end.output})
+	}
+}
+
+// defaultTimeout is the time for an attempt of a prompt or tool step that sets
+// none.
+const defaultTimeout = 2 * time.Minute
+
+// node is a compiled step.
+type node struct {
+	id, kind string
+	after    []int         // indexes of the steps it waits for
+	timeout  time.Duration // of one attempt; zero = none
+	attempts int
+	backoff  time.Duration // before the second attempt
+	act      action
+}
+
+// action does the work of a step of one type. Its error is best a [Failure].
+type action interface {
+	run(ctx context.Context, f *frame) (output any, err error)
+}
+
+// execute runs the step with its attempts, and reports its start and end.
+func (n *node) execute(ctx context.Context, f *frame) (output any, result StepResult) {
+	start := f.run.now()
+	f.progress.add(startShare, fmt.Sprintf("%s: started", n.id))
+	ctx, end := f.run.startStep(ctx, n)
+	output, failure := n.try(ctx, f)
+	end(failure)
+	result = StepResult{StepID: n.id, Success: failure == nil, DurationMs: f.run.now().Sub(start).Milliseconds()}
+	if failure != nil {
+		if failure.StepID == "" {
+			named := *failure
+			named.StepID = n.id
+			failure = &named
+		}
+		result.Error = failure
+		return nil, result
+	}
+	f.progress.add(1, fmt.Sprintf("%s: done", n.id))
+	return output, result
+}
+
+// try attempts the step until it succeeds, fails for good, or has no attempts
+// left.
+func (n *node) try(ctx context.Context, f *frame) (any, *Failure) {
+	wait := n.backoff
+	for attempt := 1; ; attempt++ {
+		if f.run.steps.Add(1) > maxExecutions {
+			return nil, fatal(StepFailed, "the run took %d steps, which is the most", maxExecutions)
+		}
+		output, err := n.attempt(ctx, f)
+		if err == nil {
+			return output, nil
+		}
+		if err.final || attempt >= n.attempts {
+			return nil, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, fatal(Cancelled, "it was cancelled")
+		}
+		wait = min(2*wait, MaxBackoff*time.Millisecond)
+	}
+}
+
+// attempt runs the step once, within its time.
+func (n *node) attempt(ctx context.Context, f *frame) (output any, failure *Failure) {
+	if n.timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, n.timeout, errTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			log := f.run.Log
+			if log == nil {
+				log = slog.Default()
+			}
+			log.Error("step broke down", "step", n.id, "panic", p, "stack", string(debug.Stack()))
+			output, failure = nil, fatal(tools.Internal, "the step broke down; the server's log has the reason")
+		}
+	}()
+	output, err := n.act.run(ctx, f)
+	if err != nil {
+		return nil, asFailure(ctx, err)
+	}
+	return output, nil
+}
+
+// expressionFailure is the failure of an expression or placeholder.
+func expressionFailure(what string, err error) *Failure {
+	return fatal(StepFailed, "%s: %v", what, err)
+}
+
+// truth evaluates the condition that errors call what.
+func truth(ctx context.Context, f *frame, what string, e *expression.Expression) (bool, error) {
+	yes, err := e.True(ctx, f.env())
+	if err != nil {
+		return false, expressionFailure(what, err)
+	}
+	return yes, nil
+}

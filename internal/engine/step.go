@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// The types of step.
+const (
+	TypePrompt      = "prompt"      // ask a model; the output is its text
+	TypeTool        = "tool"        // call an action; the output is its result
+	TypeDelegate    = "delegate"    // run an agent; the output is that agent's
+	TypeConditional = "conditional" // one of two lists of steps
+	TypeLoop        = "loop"        // steps again and again
+	TypeParallel    = "parallel"    // steps at the same time
+)
+
+// Types lists the types of step.
+var Types = []string{TypePrompt, TypeTool, TypeConditional, TypeLoop, TypeParallel, TypeDelegate}
+
+// Bounds of a definition.
+const (
+	MaxSteps       = 100       // nested ones included
+	MaxNesting     = 5         // lists of steps within each other
+	MaxStepTimeout = 3_600_000 // milliseconds
+	MaxAttempts    = 10
+	MaxBackoff     = 60_000 // milliseconds
+	MaxIterations  = 1000
+	MaxConcurrency = 20
+)
+
+// Step is one step as it is written down.
+type Step struct {
+	StepID      string          `json:"stepId" doc:"Unique ID."`
+	Name        string          `json:"name,omitempty" doc:"Title."`
+	Type        string          `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate"`
+	Description string          `json:"description,omitempty" doc:"What it is for."`
+	Config      json.RawMessage `json:"config,omitempty" doc:"By type." type:"object"`
+
+	// DependsOn names the steps of the same list that run before this one.
+	// Where no step of a list has any, they run in the order written.
+	DependsOn []string `json:"dependsOn,omitempty" doc:"Prerequisite steps."`
+
+	TimeoutMs int    `json:"timeoutMs,omitempty" doc:"Per attempt."` // of one attempt; zero = the default
+	Retry     *Retry `json:"retry,omitempty" doc:"Retries."`         // nil = one attempt
+}
+
+// Retry says how often a failing step is tried, and how long to wait before
+// the second attempt. The wait doubles with each, up to [MaxBackoff].
+type Retry struct {
+	MaxAttempts int `json:"maxAttempts,omitempty" doc:"Default 3."`         // zero = 3
+	BackoffMs   int `json:"backoffMs,omitempty" doc:"First wait; doubles."` // zero = 1000
+}
+
+// stepFields declares all members of a step. [ParseSteps] checks lists of
+// steps against them.
+var stepFields = tools.Fields{
+	tools.String{Name: "stepId", Doc: "Unique ID.", MinLen: 1, MaxLen: 100},
+	tools.String{Name: "name", Doc: "Title.", MaxLen: 200},
+	tools.String{Name: "type", Doc: "Kind.", Enum: Types},
+	tools.Object{Name: "config", Doc: "By type."},
+	tools.String{Name: "description", Doc: "What it is for.", MaxLen: 1000},
+	tools.List{Name: "dependsOn", Doc: "Prerequisite steps.", Of: tools.String{}, MaxItems: MaxSteps},
+	tools.Int{Name: "timeoutMs", Doc: "Per attempt.", Min: 1, Max: MaxStepTimeout},
+	tools.Object{Name: "retry", Doc: "Retries.", Optional: tools.Fields{
+		tools.Int{Name: "maxAttempts", Doc: "Default 3.", Min: 1, Max: MaxAttempts},
+		tools.Int{Name: "backoffMs", Doc: "First wait; doubles.", Min: 1, Max: MaxBackoff},
+	}},
+}
+
+// StepsField declares a list of steps as an argument. It names what every
+// step has and leaves the rest to [ParseSteps], which judges each step: hosts
+// pay for every word.
+func StepsField(name, doc string) tools.List {
+	step := tools.Object{Loose: true}
+	for i, p := range bare(stepFields.Params())[:4] {
+		if i < 3 {
+			step.Required = append(step.Required, p)
+		} else {
+			step.Optional = append(step.Optional, p)
+		}
+	}
+	return tools.List{Name: name, Doc: doc, Of: step, MaxItems: MaxSteps}
+}
+
+// StepsResult declares a list of steps in a result, as []Step.
+func StepsResult(name, doc string) tools.List {
+	step := tools.Object{}
+	for _, p := range bare(stepFields.Params()) {
+		step.Optional = append(step.Optional, p)
+	}
+	return tools.List{Name: name, Doc: doc, Of: step}
+}
+
+// bare leaves out the bounds.
+func bare(params []tools.Param) []tools.Param {
+	params = slices.Clone(params)
+	for i, p := range params {
+		p.MinLen, p.MaxLen, p.MaxItems, p.Min, p.Max = 0, 0, 0, nil, nil
+		p.Optional = bare(p.Optional)
+		params[i] = p
+	}
+	return params
+}
+
+// configFields declares the config of every type.
+var configFields = map[string]tools.Fields{
+	TypePrompt: {
+		tools.String{Name: "prompt", Doc: "Text for the model.", MinLen: 1, MaxLen: 100_000},
+		tools.String{Name: "system", Doc: "In place of the agent's system prompt.", MaxLen: 100_000},
+		tools.String{Name: "provider", Doc: "One of the configured providers.", MinLen: 1},
+		tools.String{Name: "model", Doc: "In place of the provider's.", MinLen: 1},
+		tools.Int{Name: "maxTokens", Doc: "Longest answer.", Min: 1, Max: 1_000_000},
+	},
+	TypeTool: {
+		tools.String{Name: "tool", Doc: "Name of an action.", MinLen: 1},
+		tools.Any{Name: "arguments", Doc: "Its arguments."},
+	},
+	TypeDelegate: {
+		tools.String{Name: "agentId", Doc: "Agent to run.", MinLen: 1},
+		tools.String{Name: "targetAgent", Doc: "Same as agentId.", MinLen: 1},
+		tools.String{Name: "targetAgentId", Doc: "Same as agentId.", MinLen: 1},
+		tools.Any{Name: "input", Doc: "Its input."},
+	},
+	TypeConditional: {
+		tools.String{Name: "condition", Doc: "Expression that is true or false.", MinLen: 1},
+		stepList("then", "Steps where it is true."), stepList("else", "Steps where it is false."),
+	},
+	TypeLoop: {
+		tools.Any{Name: "items", Doc: "List, or expression for one."},
+		tools.String{Name: "while", Doc: "Expression, before each round.", MinLen: 1},
+		tools.String{Name: "until", Doc: "Expression, after each round.", MinLen: 1},
+		tools.Int{Name: "maxIterations", Doc: "Most rounds.", Min: 1, Max: MaxIterations},
+		tools.String{Name: "as", Doc: "Another name for item.", MinLen: 1, MaxLen: 50},
+		stepList("steps", "Steps of a round."),
+	},
+	TypeParallel: {
+		stepList("steps", "Steps to run at the same time."),
+		tools.Int{Name: "maxConcurrency", Doc: "Most at once.", Min: 1, Max: MaxConcurrency},
+	},
+}
+
+func stepList(name, doc string) tools.List {
+	return tools.List{Name: name, Doc: doc, Of: tools.Object{}, MaxItems: MaxSteps}
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// ToolUses are the calls of tools that a definition is written to make. Which
+// tools there are can change while a definition stays as it is, so that they
+// are checked on their own.
+type ToolUses []toolUse
+
+type toolUse struct {
+	step      string // its stepId
+	at        string // JSON pointer of the step's config
+	name      string // of the tool
+	action    string // the argument of that name, if hasAction
+	hasAction bool
+	open      bool // the arguments are an expression, known when the step runs
+}
+
+// Pointers lists where [ToolUses.Check] may find faults.
+func (uses ToolUses) Pointers() []string {
+	var list []string
+	for _, u := range uses {
+		list = append(list, u.toolPointer(), u.actionPointer())
+	}
+	return list
+}
+
+func (u toolUse) toolPointer() string { return jsonx.Pointer(u.at, "tool") }
+func (u toolUse) actionPointer() string {
+	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), tools.ActionParam)
+}
+
+// Check returns the tools that do not exist, and the actions that their tool
+// does not have. Nil names are not checked.
+func (uses ToolUses) Check(known tools.Names) Faults {
+	if known == nil {
+		return nil
+	}
+	var faults Faults
+	for _, u := range uses {
+		entries := known.Lookup(u.name)
+		if len(entries) == 0 {
+			faults = append(faults, Fault{u.step, tools.Problem{
+				Path: u.toolPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
+			}})
+			continue
+		}
+		if entries[0].Selector == "" || u.open {
+			continue
+		}
+		var allowed []string
+		for _, e := range entries {
+			allowed = append(allowed, e.Selector)
+		}
+		switch {
+		case !u.hasAction:
+			faults = append(faults, Fault{u.step, tools.Problem{Path: u.actionPointer(), Kind: tools.ProblemMissing}})
+		case !strings.Contains(u.action, opening) && !slices.Contains(allowed, u.action):
+			faults = append(faults, Fault{u.step, tools.Problem{
+				Path: u.actionPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.action), Allowed: allowed,
+				Suggest: suggest.Nearest(u.action, allowed),
+			}})
+		}
+	}
+	return faults
+}

@@ -1,0 +1,167 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/toolfold/toolfold/tools/session"
+)
+
+// Session returns the store of the session family.
+func (db *DB) Session() session.Store { return sessionStore{db} }
+
+// sessionStore implements [session.Store].
+type sessionStore struct{ db *DB }
+
+// failureRow is the JSON of a failure.
+type failureRow struct {
+	Code    string          `json:"code"`
+	Message string          `json:"message"`
+	TaskID  string          `json:"taskId,omitempty"`
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// failureText returns the JSON of a failure, nil for none.
+func failureText(f *session.Failure) (any, error) {
+	if f == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(failureRow{Code: f.Code, Message: f.Message, TaskID: f.TaskID, Details: f.Details})
+	if err != nil {
+		return nil, fmt.Errorf("encoding failure: %w", err)
+	}
+	return text, nil
+}
+
+const (
+	insertSession = `INSERT INTO sessions (id, status, created_at, updated_at, ended_at, initiator, task, workspace, summary, metadata, failure)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// A change is saved only if it was made to the present version.
+	updateSession = `UPDATE sessions SET status = ?, updated_at = ?, ended_at = ?, summary = ?, failure = ?, version = version + 1
+		WHERE id = ? AND version = ?`
+	putParticipant = `INSERT INTO session_participants (session_id, agent_id, place, role, joined_at, left_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (session_id, agent_id) DO UPDATE SET role = excluded.role, joined_at = excluded.joined_at, left_at = excluded.left_at`
+	// One statement, so that the participants are those of the version.
+	selectSession = `SELECT s.id, s.status, s.created_at, s.updated_at, s.ended_at, s.version,
+			s.initiator, s.task, s.workspace, s.summary, s.metadata, s.failure,
+			p.agent_id, p.role, p.joined_at, p.left_at
+		FROM sessions s JOIN session_participants p ON p.session_id = s.id WHERE s.id = ? ORDER BY p.place`
+	selectListed = `SELECT id, initiator, task, status, created_at,
+			(SELECT count(*) FROM session_participants p WHERE p.session_id = sessions.id AND p.left_at IS NULL)
+		FROM sessions`
+)
+
+func (s sessionStore) Create(ctx context.Context, created session.Session) error {
+	failure, err := failureText(created.Failure)
+	if err != nil {
+		return err
+	}
+	return s.db.transact(ctx, func(t executor) error {
+		_, err := t.exec(ctx, insertSession, created.ID, created.Status,
+			created.CreatedAt.UnixMicro(), created.UpdatedAt.UnixMicro(), maybeMicros(created.EndedAt),
+			[]byte(created.Initiator), []byte(created.Task), []byte(created.Workspace), []byte(created.Summary),
+			maybeText(created.Metadata), failure)
+		if err != nil {
+			return err
+		}
+		return putParticipants(ctx, t, created)
+	})
+}
+
+func (s sessionStore) Save(ctx context.Context, changed session.Session) (saved bool, err error) {
+	failure, err := failureText(changed.Failure)
+	if err != nil {
+		return false, err
+	}
+	err = s.db.transact(ctx, func(t executor) error {
+		n, err := t.exec(ctx, updateSession, changed.Status,
+			changed.UpdatedAt.UnixMicro(), maybeMicros(changed.EndedAt), []byte(changed.Summary), failure,
+			changed.ID, changed.Version)
+		saved = n > 0
+		if err != nil || !saved {
+			return err
+		}
+		return putParticipants(ctx, t, changed)
+	})
+	return saved && err == nil, err
+}
+
+func putParticipants(ctx context.Context, e executor, s session.Session) error {
+	for place, p := range s.Participants {
+		_, err := e.exec(ctx, putParticipant,
+			s.ID, []byte(p.AgentID), place, p.Role, p.JoinedAt.UnixMicro(), maybeMicros(p.LeftAt))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s sessionStore) Get(ctx context.Context, id string) (found session.Session, ok bool, err error) {
+	rows, err := all(ctx, s.db.reader(), sqlf(selectSession, id), scanSession)
+	if err != nil || len(rows) == 0 {
+		return session.Session{}, false, err
+	}
+	found = rows[0]
+	for _, row := range rows[1:] {
+		found.Participants = append(found.Participants, row.Participants...)
+	}
+	return found, true, nil
+}
+
+// scanSession reads a session with one of its participants.
+func scanSession(rows *sql.Rows) (s session.Session, err error) {
+	var created, updated, joined int64
+	var ended, left sql.Null[int64]
+	var initiator, task, workspace, summary, metadata, failure, agent []byte
+	var p session.Participant
+	err = rows.Scan(&s.ID, &s.Status, &created, &updated, &ended, &s.Version,
+		&initiator, &task, &workspace, &summary, &metadata, &failure,
+		&agent, &p.Role, &joined, &left)
+	if err != nil {
+		return s, err
+	}
+	s.Initiator, s.Task, s.Workspace, s.Summary = string(initiator), string(task), string(workspace), string(summary)
+	s.CreatedAt, s.UpdatedAt, s.EndedAt = fromMicros(created), fromMicros(updated), maybeTime(ended)
+	s.Metadata = metadata
+	p.AgentID, p.JoinedAt, p.LeftAt = string(agent), fromMicros(joined), maybeTime(left)
+	s.Participants = []session.Participant{p}
+	if failure != nil {
+		var row failureRow
+		if err := json.Unmarshal(failure, &row); err != nil {
+			return s, fmt.Errorf("decoding failure: %w", err)
+		}
+		s.Failure = &session.Failure{Code: row.Code, Message: row.Message, TaskID: row.TaskID, Details: row.Details}
+	}
+	return s, nil
+}
+
+func (s sessionStore) List(ctx context.Context, q session.Query) (page session.Page, err error) {
+	picked := sqlf(`WHERE true`)
+	if q.Status != "" {
+		picked = picked.and(`AND status = ?`, q.Status)
+	}
+	if q.Initiator != "" {
+		picked = picked.and(`AND initiator = ?`, []byte(q.Initiator))
+	}
+	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM sessions`).with(picked))
+	if err != nil {
+		return session.Page{}, err
+	}
+	if q.After != nil {
+		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
+	}
+	list := sqlf(selectListed).with(picked).and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
+	page.Sessions, err = all(ctx, s.db.reader(), list, scanListed)
+	return page, err
+}
+
+func scanListed(rows *sql.Rows) (l session.Listed, err error) {
+	var created int64
+	var initiator, task []byte
+	err = rows.Scan(&l.ID, &initiator, &task, &l.Status, &created, &l.Present)
+	l.Initiator, l.Task, l.CreatedAt = string(initiator), string(task), fromMicros(created)
+	return l, err
+}

@@ -1,0 +1,287 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// Task returns the store of the task family.
+func (db *DB) Task() task.Store { return taskStore{db} }
+
+// taskStore implements [task.Store].
+type taskStore struct{ db *DB }
+
+const (
+	// openTasks selects the tasks that have not ended.
+	openTasks = `status IN ('pending', 'queued', 'running')`
+
+	// taskStatus is the state of a task as callers see it: tasks of a paused
+	// queue stay queued in their row.
+	taskStatus = `CASE WHEN status = 'queued' AND queue_id IN (SELECT id FROM queues WHERE paused = 1) THEN 'paused' ELSE status END`
+
+	// taskColumns are read by scanTask.
+	taskColumns = taskListed + `, input, output`
+
+	// taskListed are all but the input and the output, for which a list may
+	// read NULL.
+	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
+		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, definition,
+		agent_id, name, description, tags, dependencies, error, length(input), length(output)`
+)
+
+func scanTask(rows *sql.Rows) (t task.Task, err error) {
+	var rank, timeout, created int64
+	var scheduled, started, ended sql.Null[int64]
+	var inputBytes, outputBytes sql.Null[int]
+	var workspace, agent, name, description, tags, dependencies, failure, input, output []byte
+	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
+		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &t.Definition,
+		&agent, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
+	if err != nil {
+		return t, err
+	}
+	t.Priority = priorityOf(rank)
+	t.Timeout = time.Duration(timeout) * time.Millisecond
+	t.CreatedAt, t.ScheduledAt = fromMicros(created), maybeTime(scheduled)
+	t.StartedAt, t.EndedAt = maybeTime(started), maybeTime(ended)
+	t.Workspace, t.AgentID, t.Name, t.Description, t.Error = string(workspace), string(agent), string(name), string(description), string(failure)
+	t.Input, t.InputBytes, t.Output, t.OutputBytes = input, inputBytes.V, output, outputBytes.V
+	if err := json.Unmarshal(tags, &t.Tags); err != nil {
+		return t, fmt.Errorf("decoding tags: %w", err)
+	}
+	if err := json.Unmarshal(dependencies, &t.Dependencies); err != nil {
+		return t, fmt.Errorf("decoding dependencies: %w", err)
+	}
+	return t, nil
+}
+
+// rankOf returns a priority as it is stored, so that the most urgent comes
+// first.
+func rankOf(priority string) int { return 1 + slices.Index(task.Priorities(), priority) }
+
+func priorityOf(rank int64) string { return task.Priorities()[rank-1] }
+
+func (s taskStore) QueueID(ctx context.Context, idOrName string) (id string, found bool, err error) {
+	return first(ctx, s.db.reader(), queueByName(`id`, idOrName), scanText)
+}
+
+func (s taskStore) Worked(ctx context.Context, workspace string) (bool, error) {
+	n, err := one[int](ctx, s.db.reader(),
+		sqlf(`SELECT count(*) FROM task_workers WHERE workspace = ? AND expires_at >= `+s.db.dialect.clock, []byte(workspace)))
+	return n > 0, err
+}
+
+func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Time, limit int) (made task.Submission, err error) {
+	var rank int
+	err = s.db.transition(ctx, func(t *transition) (err error) {
+		made, rank, err = t.submit(ctx, submitted, now, limit)
+		return err
+	})
+	if err != nil || made.Status != task.Queued {
+		return made, err
+	}
+	made.Position, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks
+		WHERE queue_id = ? AND workspace = ? AND status = 'queued' AND (priority < ? OR priority = ? AND (created_at, id) <= (?, ?))`,
+		made.QueueID, []byte(submitted.Workspace), rank, rank, submitted.CreatedAt.UnixMicro(), submitted.ID))
+	return made, err
+}
+
+const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
+		created_at, scheduled_at, type, workspace, depth, definition, agent_id, name, description, tags, dependencies, error, input)
+	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
+	var paused int
+	id, found, err := first(ctx, t.executor, queueByName(`id, default_priority, paused`, s.QueueID).and(t.dialect.keepKey),
+		func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id, &rank, &paused) })
+	if err != nil || !found {
+		return made, rank, err
+	}
+	made.QueueID = id
+	if s.Priority != "" {
+		rank = rankOf(s.Priority)
+	}
+	open, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workspace = ? AND `+openTasks+` LIMIT ?) o`,
+		[]byte(s.Workspace), limit))
+	if made.Full = open >= limit; err != nil || made.Full {
+		return made, rank, err
+	}
+	waiting, blocked, err := t.dependencies(ctx, s.Dependencies)
+	if made.Blocked = blocked; err != nil || len(blocked) > 0 {
+		return made, rank, err
+	}
+	due, status := int64(0), task.Pending
+	if !s.ScheduledAt.IsZero() {
+		due = s.ScheduledAt.UnixMicro()
+	}
+	if made.Status = status; waiting == 0 && due <= now.UnixMicro() {
+		status, made.Status = task.Queued, task.Queued
+		if paused == 1 {
+			made.Status = task.Paused
+		}
+		t.ready[s.Workspace]++
+	}
+	tags, _ := json.Marshal(s.Tags) // a list of texts
+	dependencies, _ := json.Marshal(s.Dependencies)
+	_, err = t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
+		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, s.Definition,
+		[]byte(s.AgentID), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
+	if err != nil {
+		return made, rank, err
+	}
+	for _, on := range s.Dependencies {
+		if _, err := t.exec(ctx, `INSERT INTO task_dependencies (depends_on, task_id) VALUES (?, ?)`, on, s.ID); err != nil {
+			return made, rank, err
+		}
+	}
+	for _, tag := range s.Tags {
+		if _, err := t.exec(ctx, `INSERT INTO task_tags (tag, task_id) VALUES (?, ?)`, []byte(tag), s.ID); err != nil {
+			return made, rank, err
+		}
+	}
+	return made, rank, nil
+}
+
+// dependencies counts the tasks that have not completed yet, and lists the ones
+// that never will. None of them ends while the transaction lasts.
+func (t *transition) dependencies(ctx context.Context, ids []string) (waiting int, blocked []task.Obstacle, err error) {
+	if len(ids) == 0 {
+		return 0, nil, nil
+	}
+	found, err := all(ctx, t.executor, sqlf(`SELECT id, status FROM tasks WHERE`).with(among("id", ids)).and(`ORDER BY id`+t.dialect.share),
+		func(rows *sql.Rows) (o task.Obstacle, err error) { return o, rows.Scan(&o.TaskID, &o.Status) })
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, id := range ids {
+		i := slices.IndexFunc(found, func(o task.Obstacle) bool { return o.TaskID == id })
+		switch {
+		case i < 0:
+			blocked = append(blocked, task.Obstacle{TaskID: id})
+		case found[i].Status == task.Completed:
+		case task.Final(found[i].Status):
+			blocked = append(blocked, found[i])
+		default:
+			waiting++
+		}
+	}
+	return waiting, blocked, nil
+}
+
+func (s taskStore) Get(ctx context.Context, id string) (t task.Task, found bool, err error) {
+	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`, id), scanTask)
+}
+
+func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err error) {
+	picked := sqlf(`WHERE true`)
+	if q.QueueID != "" {
+		picked = picked.and(`AND queue_id = ?`, q.QueueID)
+	}
+	if q.AgentID != "" {
+		picked = picked.and(`AND agent_id = ?`, []byte(q.AgentID))
+	}
+	if len(q.Statuses) > 0 {
+		// An index helps with states that rows have, and not with states that
+		// follow from the queue.
+		rows := append(slices.Clone(q.Statuses), task.Queued)
+		picked = picked.and(`AND`).with(among("status", rows)).and(`AND`).with(among(taskStatus, q.Statuses))
+	}
+	if len(q.Priorities) > 0 {
+		ranks := make([]int, len(q.Priorities))
+		for i, p := range q.Priorities {
+			ranks[i] = rankOf(p)
+		}
+		picked = picked.and(`AND`).with(among("priority", ranks))
+	}
+	if len(q.Tags) > 0 {
+		picked = picked.and(`AND id IN (SELECT task_id FROM task_tags WHERE`).with(among("tag", bytesOf(q.Tags))).and(`)`)
+	}
+	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks`).with(picked))
+	if err != nil {
+		return task.Page{}, err
+	}
+	if q.After != nil {
+		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
+	}
+	columns := taskListed
+	for _, c := range []struct {
+		name string
+		read bool
+	}{{"input", q.Input}, {"output", q.Output}} {
+		if !c.read {
+			c.name = "NULL"
+		}
+		columns += ", " + c.name
+	}
+	page.Tasks, err = all(ctx, s.db.reader(), sqlf(`SELECT `+columns+` FROM tasks`).with(picked).
+		and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit), scanTask)
+	return page, err
+}
+
+// hold reads a task and locks it until the transaction ends.
+func (t *transition) hold(ctx context.Context, id string) (held task.Task, found bool, err error) {
+	return first(ctx, t.executor, sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`+t.dialect.lock, id), scanTask)
+}
+
+func (s taskStore) Cancel(ctx context.Context, c task.Cancellation) (before string, found bool, err error) {
+	err = s.db.transition(ctx, func(t *transition) error {
+		held, ok, err := t.hold(ctx, c.TaskID)
+		before, found = held.Status, ok
+		if err != nil || !ok || task.Final(before) {
+			return err
+		}
+		if before == task.Running && !c.Force {
+			_, err := t.exec(ctx, `UPDATE tasks SET cancel = ? WHERE id = ?`, []byte(c.Reason), c.TaskID)
+			return err
+		}
+		_, err = t.end(ctx, task.Cancelled, sqlf(`error = ?`, []byte(c.Reason)), sqlf(`id = ?`, c.TaskID), c.At)
+		return err
+	})
+	return before, found, err
+}
+
+// Retry moves a task whose queue was removed to the default queue.
+func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task, blocked []task.Obstacle, err error) {
+	err = s.db.transition(ctx, func(t *transition) error {
+		var found bool
+		retried, found, err = t.hold(ctx, r.TaskID)
+		if err != nil || !found || !task.Final(retried.Status) || retried.Status == task.Completed {
+			return err
+		}
+		waiting, obstacles, err := t.dependencies(ctx, retried.Dependencies)
+		if blocked = obstacles; err != nil || len(blocked) > 0 {
+			return err
+		}
+		attempt := retried.Attempt + 1
+		if r.Reset {
+			attempt = 1
+		}
+		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = 0, rescues = 0, error = ?,
+			cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
+			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`, attempt, waiting, []byte{}, task.DefaultQueue)
+		if r.Workspace != "" {
+			set = set.and(`, workspace = ?`, []byte(r.Workspace))
+		}
+		if r.Definition != "" {
+			set = set.and(`, definition = ?`, r.Definition)
+		}
+		set = set.and(`WHERE id = ?`, r.TaskID)
+		if _, err := t.exec(ctx, set.text, set.args...); err != nil {
+			return err
+		}
+		if waiting == 0 {
+			if _, err := t.queue(ctx, sqlf(`id = ?`, r.TaskID)); err != nil {
+				return err
+			}
+		}
+		retried, _, err = t.hold(ctx, r.TaskID)
+		return err
+	})
+	return retried, blocked, err
+}

@@ -1,0 +1,118 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// transition is a transaction in which tasks change their state. It counts the
+// tasks that become ready, so that there is a job for each, and what depends
+// on a task that ends becomes ready or fails with it.
+type transition struct {
+	executor
+	ready map[string]int // by workspace
+}
+
+// transition runs do in a transaction, and inserts the jobs that it calls for.
+func (db *DB) transition(ctx context.Context, do func(*transition) error) error {
+	jobs, err := db.river()
+	if err != nil {
+		return fmt.Errorf("preparing the queue: %w", err)
+	}
+	return db.transact(ctx, func(e executor) error {
+		t := &transition{e, map[string]int{}}
+		if err := do(t); err != nil {
+			return err
+		}
+		for workspace, n := range t.ready {
+			if err := jobs.Insert(ctx, e.querier.(*sql.Tx), workspace, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// wake runs a query whose rows are the workspaces of ready tasks, and returns
+// their number.
+func (t *transition) wake(ctx context.Context, q query) (int, error) {
+	list, err := all(ctx, t.executor, q, func(rows *sql.Rows) (workspace []byte, err error) { return workspace, rows.Scan(&workspace) })
+	for _, workspace := range list {
+		t.ready[string(workspace)]++
+	}
+	return len(list), err
+}
+
+// queue makes tasks ready, and returns their number.
+func (t *transition) queue(ctx context.Context, which query) (int, error) {
+	return t.wake(ctx, sqlf(`UPDATE tasks SET status = 'queued', worker_id = NULL WHERE`).with(which).and(`RETURNING workspace`))
+}
+
+// requeue takes running tasks from their worker, and returns their number.
+// Tasks that are to be cancelled end as cancelled.
+func (t *transition) requeue(ctx context.Context, which query, now time.Time) (int, error) {
+	cancelled, err := t.end(ctx, task.Cancelled, sqlf(`error = cancel`), which.and(`AND cancel IS NOT NULL`), now)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(ctx, `UPDATE tasks SET interruptions = interruptions + 1 WHERE `+which.text, which.args...); err != nil {
+		return 0, err
+	}
+	queued, err := t.queue(ctx, which)
+	return cancelled + queued, err
+}
+
+// ended is a task that ended, or one that depends on it and ends with it.
+type ended struct{ id, status string }
+
+// dependents are the tasks that wait for one, or did.
+const dependents = `id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?)`
+
+// end ends tasks, with what else is set of them, and returns their number.
+// What waits only for tasks that completed becomes ready; what waits for a
+// task that ended otherwise fails, and so does what waits for that.
+func (t *transition) end(ctx context.Context, status string, set, which query, now time.Time) (int, error) {
+	ids, err := all(ctx, t.executor, sqlf(`UPDATE tasks SET status = ?, ended_at = ?, worker_id = NULL,`, status, now.UnixMicro()).
+		with(set).and(`WHERE`).with(which).and(`RETURNING id`), scanText)
+	if err != nil {
+		return 0, err
+	}
+	var failed []ended
+	for _, id := range ids {
+		if status != task.Completed {
+			failed = append(failed, ended{id, status})
+			continue
+		}
+		some, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM task_dependencies WHERE depends_on = ? LIMIT 1) d`, id))
+		if err != nil {
+			return 0, err
+		}
+		if some == 0 {
+			continue
+		}
+		if _, err := t.exec(ctx, `UPDATE tasks SET waiting = waiting - 1 WHERE status = 'pending' AND waiting > 0 AND `+dependents, id); err != nil {
+			return 0, err
+		}
+		if _, err := t.queue(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND `+dependents, now.UnixMicro(), id)); err != nil {
+			return 0, err
+		}
+	}
+	how := map[string]string{task.Failed: "failed", task.Cancelled: "was cancelled", task.TimedOut: "timed out"}
+	for len(failed) > 0 {
+		e := failed[0]
+		failed = failed[1:]
+		with, err := all(ctx, t.executor, sqlf(`UPDATE tasks SET status = 'failed', error = ?, ended_at = ? WHERE status = 'pending' AND `+dependents+` RETURNING id`,
+			fmt.Appendf(nil, "its dependency %s %s", e.id, how[e.status]), now.UnixMicro(), e.id), scanText)
+		if err != nil {
+			return 0, err
+		}
+		for _, id := range with {
+			failed = append(failed, ended{id, task.Failed})
+		}
+	}
+	return len(ids), nil
+}

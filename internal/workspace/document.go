@@ -1,0 +1,153 @@
+package workspace
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
+)
+
+// Limits of one text. A definition has at most 100 steps, so that none comes
+// near them.
+const (
+	MaxNesting = 100     // objects and lists within each other
+	MaxValues  = 10_000  // members and items; tokens, in YAML
+	maxPaths   = 4 << 20 // bytes of the JSON pointers of all values
+)
+
+// Broken is a file that cannot be used, and why.
+type Broken struct {
+	File   string `json:"file" doc:"Path in the workspace."`
+	Line   int    `json:"line,omitempty" doc:"Line."` // zero = the file as a whole
+	Reason string `json:"reason" doc:"What is wrong."`
+}
+
+// Error implements error.
+func (b *Broken) Error() string { return b.Text() }
+
+// Text names the file, the line and the reason.
+func (b Broken) Text() string {
+	if b.Line == 0 {
+		return b.File + ": " + b.Reason
+	}
+	return fmt.Sprintf("%s, line %d: %s", b.File, b.Line, b.Reason)
+}
+
+// Stem is the file's name without folder and ending.
+func (b Broken) Stem() string { return Stem(b.File) }
+
+// Stem is the name of a file without folder and ending.
+func Stem(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
+
+// Document is the object that a YAML or JSON text holds.
+type Document struct {
+	File  string         // path in the workspace; Broken quotes it
+	Value map[string]any // numbers are json.Number; nil where the text has no value
+
+	lines map[string]int // of each value, by its JSON pointer
+}
+
+// Line returns the line of the value at a JSON pointer, or of the nearest
+// value around it; zero for an empty document.
+func (d Document) Line(pointer string) int {
+	for {
+		if line, ok := d.lines[pointer]; ok {
+			return line
+		}
+		cut := strings.LastIndex(pointer, "/")
+		if cut < 0 {
+			return 0
+		}
+		pointer = pointer[:cut]
+	}
+}
+
+// Broken reports the file as broken by what is wrong at a JSON pointer.
+func (d Document) Broken(pointer, format string, args ...any) *Broken {
+	return &Broken{File: d.File, Line: d.Line(pointer), Reason: fmt.Sprintf(format, args...)}
+}
+
+// Places returns a document without a value that knows the lines of some
+// pointers: what is left to report faults by when the value is not kept.
+func (d Document) Places(pointers ...string) Document {
+	places := Document{File: d.File, lines: map[string]int{"": d.Line("")}}
+	for _, p := range pointers {
+		places.lines[p] = d.Line(p)
+	}
+	return places
+}
+
+// Decode decodes the members of the document into the struct that v points
+// to, by their JSON names.
+func (d Document) Decode(v any) error {
+	raw, err := json.Marshal(d.Value)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", d.File, err)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("decoding %s: %w", d.File, err)
+	}
+	return nil
+}
+
+// Parse parses the text of a file, by its ending: .json is JSON, any other
+// YAML. A text without any value is broken.
+func Parse(file string, text []byte) (Document, *Broken) {
+	parse := ParseYAML
+	if path.Ext(file) == ".json" {
+		parse = parseJSON
+	}
+	d, broken := parse(file, text)
+	if broken == nil && d.Value == nil {
+		broken = &Broken{File: file, Reason: "it is empty"}
+	}
+	return d, broken
+}
+
+// maxBrief bounds the broken files that a list names.
+const maxBrief = 20
+
+// Brief returns the first broken files of a folder for a list that models
+// read, and an entry that counts the rest.
+func Brief(folder string, broken []Broken) []Broken {
+	if len(broken) <= maxBrief {
+		return broken
+	}
+	rest := Broken{File: folder, Reason: fmt.Sprintf("%d more files cannot be used", len(broken)-maxBrief)}
+	return append(broken[:maxBrief:maxBrief], rest)
+}
+
+// positions notes the lines of values while a text is read.
+type positions struct {
+	lines map[string]int
+	bytes int // of the pointers
+}
+
+// note notes the line of a value unless it is known. It is false where the
+// pointers of the document are too long together.
+func (p *positions) note(pointer string, line int) bool {
+	if _, known := p.lines[pointer]; known {
+		return true
+	}
+	p.lines[pointer] = line
+	p.bytes += len(pointer)
+	return p.bytes <= maxPaths
+}
+
+// child is the pointer of a member or an item.
+func child(at string, part any) string {
+	if i, ok := part.(int); ok {
+		return jsonx.Index(at, i)
+	}
+	return jsonx.Pointer(at, part.(string))
+}
+
+const (
+	tooDeep  = "it is nested more than 100 levels deep"
+	tooMany  = "it holds more than 10000 values"
+	tooLong  = "its names are too long for how deep they are nested"
+	notUTF8  = "it is not UTF-8"
+	notPairs = "it must be names with values"
+)

@@ -1,0 +1,228 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of one folder of definitions.
+const (
+	MaxFiles   = 500
+	maxEntries = 10_000   // of any kind
+	maxFolder  = 16 << 20 // bytes of its files together
+)
+
+// File is one file and what its text came to.
+type File[T any] struct {
+	Path  string // in the workspace, with slashes
+	Value T
+}
+
+// Stem is the file's name without folder and ending.
+func (f File[T]) Stem() string { return Stem(f.Path) }
+
+// Files reads the definitions of one folder of a workspace. A file is read
+// and parsed again only when it has changed. It is safe for concurrent use.
+type Files[T any] struct {
+	folder  string
+	endings []string
+	most    int64
+	parse   func(file string, text []byte) (T, *Broken)
+
+	workspace string
+	lock      chan struct{} // holds one while known is in use
+	known     map[string]known[T]
+}
+
+// known is the state of a file when it was read last, and the result.
+type known[T any] struct {
+	size   int64
+	inode  uint64 // zero where there are none
+	time   time.Time
+	recent bool // the file may have changed again without a new time
+	sum    [sha256.Size]byte
+	value  T
+	broken *Broken
+}
+
+// NewFiles returns the files of a folder, a path below the workspace, that
+// have one of the endings, such as ".yaml". A file has at most most bytes.
+// Parse makes a value of the text of a file; it may keep neither. An empty
+// workspace has no files.
+func NewFiles[T any](workspace, folder string, endings []string, most int64, parse func(file string, text []byte) (T, *Broken)) *Files[T] {
+	return &Files[T]{
+		workspace: workspace, folder: folder, endings: endings, most: most, parse: parse,
+		lock: make(chan struct{}, 1), known: map[string]known[T]{},
+	}
+}
+
+// Read returns the files as they are now, in the order of their names, and the
+// files that cannot be used. A folder that is not there has none. Nothing
+// outside of the workspace is read, whatever links there are. The only error
+// is that of a context that ended; what was read until then is kept.
+func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
+	if f.workspace == "" {
+		return nil, nil, nil
+	}
+	select {
+	case f.lock <- struct{}{}:
+		defer func() { <-f.lock }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	root, err := os.OpenRoot(f.workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, []Broken{{File: f.folder, Reason: unreadable(err)}}, nil
+	}
+	defer root.Close()
+	names, err := f.list(root)
+	if err != nil {
+		return nil, []Broken{{File: f.folder, Reason: unreadable(err)}}, nil
+	}
+	var broken []Broken
+	if more := len(names) - MaxFiles; more > 0 {
+		broken = append(broken, Broken{
+			File:   path.Join(f.folder, names[MaxFiles]),
+			Reason: fmt.Sprintf("it and %d more are not read: %d files are the most", more-1, MaxFiles),
+		})
+		names = names[:MaxFiles]
+	}
+	var files []File[T]
+	var size int64
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		name = path.Join(f.folder, name)
+		now, err := f.read(root, name, maxFolder-size)
+		if err != nil {
+			delete(f.known, name)
+			broken = append(broken, Broken{File: name, Reason: unreadable(err)})
+			continue
+		}
+		f.known[name] = now
+		size += now.size
+		if now.broken != nil {
+			broken = append(broken, *now.broken)
+			continue
+		}
+		files = append(files, File[T]{Path: name, Value: now.value})
+	}
+	for name := range f.known {
+		if _, there := slices.BinarySearch(names, path.Base(name)); !there {
+			delete(f.known, name)
+		}
+	}
+	return files, broken, nil
+}
+
+// list returns the names of the files with one of the endings, in order.
+func (f *Files[T]) list(root *os.Root) ([]string, error) {
+	dir, err := root.OpenFile(f.folder, openFolder, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(maxEntries + 1)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if len(entries) > maxEntries {
+		return nil, fmt.Errorf("it has more than %d entries", maxEntries)
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !e.IsDir() && slices.Contains(f.endings, path.Ext(e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// granularity bounds the time between two changes of a file that have the same
+// timestamp: that of the coarsest file systems.
+const granularity = 2 * time.Second
+
+// read returns what a file is now. At most left bytes of the folder's limit
+// are free for it.
+func (f *Files[T]) read(root *os.Root, name string, left int64) (known[T], error) {
+	before, ok := f.known[name]
+	info, err := root.Stat(name)
+	if err == nil {
+		err = f.check(info, left)
+	}
+	if err != nil {
+		return known[T]{}, err
+	}
+	if ok && !before.recent && before.size == info.Size() && before.inode == inode(info) && before.time.Equal(info.ModTime()) {
+		return before, nil
+	}
+	// Between the look and the opening the file may have become another.
+	file, err := root.OpenFile(name, openFile, 0)
+	if err != nil {
+		return known[T]{}, err
+	}
+	defer file.Close()
+	if info, err = file.Stat(); err == nil {
+		err = f.check(info, left)
+	}
+	if err != nil {
+		return known[T]{}, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, f.most+1))
+	if err == nil && int64(len(text)) > f.most {
+		err = fmt.Errorf("it has more than %d bytes", f.most)
+	}
+	if err != nil {
+		return known[T]{}, err
+	}
+	now := known[T]{
+		size: int64(len(text)), inode: inode(info), time: info.ModTime(), sum: sha256.Sum256(text),
+		recent: time.Since(info.ModTime()) < granularity || int64(len(text)) != info.Size(),
+	}
+	if ok && before.sum == now.sum {
+		now.value, now.broken = before.value, before.broken
+		return now, nil
+	}
+	now.value, now.broken = f.parse(name, text)
+	return now, nil
+}
+
+// check refuses what is not a plain file or is too long.
+func (f *Files[T]) check(info fs.FileInfo, left int64) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a plain file")
+	case info.Size() > f.most:
+		return fmt.Errorf("it has more than %d bytes", f.most)
+	case info.Size() > left:
+		return fmt.Errorf("it and the files before it have more than %d bytes together", maxFolder)
+	}
+	return nil
+}
+
+// unreadable is the reason why a file cannot be read, without the paths of
+// this machine that errors of the file system quote.
+func unreadable(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return "it cannot be read: " + err.Error()
+}

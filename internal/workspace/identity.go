@@ -1,0 +1,164 @@
+package workspace
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxName bounds the name of a workspace, in bytes.
+const maxName = 500
+
+// Name returns the name of the workspace at dir, by which tasks belong to it:
+// the setting where there is one; else where the repository around dir comes
+// from, with the way from its root to dir, so that clones on several machines
+// are one workspace; else this machine and the path. Nothing in the repository
+// is run, and no credentials of its URL get into the name.
+func Name(dir, setting string) string {
+	name := setting
+	if name == "" {
+		name = repositoryName(dir)
+	}
+	if name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "localhost"
+		}
+		name = host + ":" + filepath.ToSlash(absolute(dir))
+	}
+	return name[:min(len(name), maxName)]
+}
+
+// absolute returns the path of a folder without links in it, as far as it can
+// be told.
+func absolute(dir string) string {
+	if full, err := filepath.Abs(dir); err == nil {
+		dir = full
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return dir
+}
+
+// repositoryName returns the origin of the repository around dir, and the way
+// from its root to dir. It is empty where there is none.
+func repositoryName(dir string) string {
+	dir = absolute(dir)
+	for root := dir; ; root = filepath.Dir(root) {
+		config, found := repositoryConfig(filepath.Join(root, ".git"))
+		if found {
+			origin := normalised(originOf(config))
+			if below, err := filepath.Rel(root, dir); origin != "" && err == nil && below != "." {
+				origin += "//" + filepath.ToSlash(below)
+			}
+			return origin
+		}
+		if filepath.Dir(root) == root {
+			return ""
+		}
+	}
+}
+
+// repositoryConfig returns the configuration file of the repository whose .git
+// is at a path: a folder, or in a linked worktree a file that names one.
+func repositoryConfig(git string) (config string, found bool) {
+	info, err := os.Stat(git)
+	if err != nil {
+		return "", false
+	}
+	if info.IsDir() {
+		return filepath.Join(git, "config"), true
+	}
+	folder, ok := strings.CutPrefix(firstLine(git), "gitdir: ")
+	if !ok {
+		return "", false
+	}
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(filepath.Dir(git), folder)
+	}
+	if common := firstLine(filepath.Join(folder, "commondir")); common != "" {
+		if !filepath.IsAbs(common) {
+			common = filepath.Join(folder, common)
+		}
+		folder = common
+	}
+	return filepath.Join(folder, "config"), true
+}
+
+func firstLine(file string) string {
+	line, _, _ := strings.Cut(readPlain(file), "\n")
+	return strings.TrimSpace(line)
+}
+
+// maxConfig bounds how much of a repository's configuration is read.
+const maxConfig = 1 << 20
+
+// readPlain returns the beginning of a plain file, and nothing of any other.
+// It never waits for a file that is a pipe.
+func readPlain(file string) string {
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	if err != nil && !errors.Is(err, fs.ErrClosed) {
+		return ""
+	}
+	return string(text)
+}
+
+// originOf returns the URL of the remote called origin.
+func originOf(config string) string {
+	lines := bufio.NewScanner(strings.NewReader(readPlain(config)))
+	lines.Buffer(nil, maxConfig)
+	within := false
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "[") {
+			within = strings.HasPrefix(line, `[remote "origin"]`)
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		if within && strings.EqualFold(strings.TrimSpace(name), "url") {
+			return strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return ""
+}
+
+// normalised returns host and path of a repository's URL, the same for all
+// ways to reach it. It is empty for a path on this machine, which says nothing
+// elsewhere.
+func normalised(origin string) string {
+	host, place := "", ""
+	if u, err := url.Parse(origin); err == nil && u.Host != "" {
+		host, place = u.Hostname(), u.Path
+	} else if before, after, found := strings.Cut(origin, ":"); found && !strings.ContainsAny(before, `/\`) && !strings.Contains(origin, "://") {
+		// user@host:path, as ssh takes it. A single letter is a drive.
+		_, host, found = strings.Cut(before, "@")
+		if !found {
+			host = before
+		}
+		place = after
+		if len(host) < 2 {
+			return ""
+		}
+	}
+	place = strings.TrimSuffix(strings.Trim(path.Clean("/"+place), "/"), ".git")
+	if host == "" || place == "" {
+		return ""
+	}
+	return strings.ToLower(host) + "/" + place
+}

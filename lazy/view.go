@@ -1,0 +1,168 @@
+package lazy
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// View is a surface at one moment, as callers with the same rights see it. It
+// is immutable; what costs something is computed on first use.
+type View struct {
+	level    Level
+	tools    []tools.Tool
+	disabled []tools.Tool
+	names    tools.Names
+
+	listed []Listed                       // what tools/list shows
+	byName map[string]tools.Tool          // of tools
+	shown  map[*tools.Action]*tools.Entry // how the surface calls an action
+
+	index func() *rank.Index // of the actions, by full name
+	byID  map[string]*tools.Action
+
+	rendered     sync.Map // of json.RawMessage by what was asked for
+	hits, misses *atomic.Int64
+}
+
+// ViewOptions say what a [View] shows.
+type ViewOptions struct {
+	Level    Level
+	Families []*tools.Family // that the caller may see
+	Tools    []tools.Tool    // the same as tools of the surface
+	Disabled []tools.Tool    // tools of the surface that the caller may not call at all
+	Names    tools.Names     // what the caller may call
+}
+
+// NewView returns a view.
+func NewView(o ViewOptions) *View {
+	v := &View{
+		level: o.Level, tools: o.Tools, disabled: o.Disabled, names: o.Names, listed: List(o.Tools, o.Level),
+		byName: map[string]tools.Tool{}, shown: map[*tools.Action]*tools.Entry{}, byID: map[string]*tools.Action{},
+		hits: new(atomic.Int64), misses: new(atomic.Int64),
+	}
+	for _, t := range o.Tools {
+		v.byName[t.Name] = t
+		for _, e := range t.Entries {
+			if v.shown[e.Action] == nil {
+				v.shown[e.Action] = e
+			}
+		}
+	}
+	for _, f := range o.Families {
+		for _, a := range f.Actions {
+			v.byID[a.FullName()] = a
+			if v.shown[a] == nil {
+				v.shown[a] = tools.NewEntry(a, a.FullName())
+			}
+		}
+	}
+	v.index = sync.OnceValue(func() *rank.Index {
+		index := rank.New()
+		var documents []rank.Document
+		for _, f := range o.Families {
+			for _, a := range f.Actions {
+				documents = append(documents, document(a))
+			}
+		}
+		index.Put(documents...)
+		return index
+	})
+	return v
+}
+
+// ListAt returns what tools/list shows when a level is asked for.
+func (v *View) ListAt(level Level) []Listed { return List(v.tools, level) }
+
+// Stubs returns what tools/list shows when the least is asked for.
+func (v *View) Stubs() []Listed { return Stubs(v.tools) }
+
+// Row is a tool in the account of all tools.
+type Row struct {
+	Name     string         `json:"name" doc:"Name to call it by."`
+	Summary  string         `json:"summary" doc:"What it does."`
+	Category tools.Category `json:"category" doc:"Tool category."`
+	Enabled  bool           `json:"enabled" doc:"Whether it can be called."`
+	Reason   string         `json:"reason,omitempty" doc:"Why it cannot be called."`
+}
+
+// Rows returns a row for each tool of the surface, with tools that the caller
+// may not call last.
+func (v *View) Rows() []Row {
+	var rows []Row
+	for _, t := range v.tools {
+		rows = append(rows, Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Enabled: true})
+	}
+	for _, t := range v.disabled {
+		rows = append(rows, Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Reason: "not permitted here"})
+	}
+	return rows
+}
+
+// lookup finds the entries that a name stands for.
+func (v *View) lookup(name string) ([]*tools.Entry, *tools.Error) {
+	if entries := v.names.Lookup(name); len(entries) > 0 {
+		return entries, nil
+	}
+	err := tools.UnknownName(name)
+	if near := v.names.Nearest(name); near != "" {
+		return nil, err.WithHint("did you mean %s?", near)
+	}
+	var names []string
+	for _, hit := range v.Find(name, 3) {
+		names = append(names, hit.Name)
+	}
+	if len(names) > 0 {
+		return nil, err.WithHint("perhaps one of %v", names)
+	}
+	return nil, err.WithHint("find tools by what they do")
+}
+
+// entry returns how the surface calls the action of an entry: a legacy name is
+// described as it is, any other the way it is listed.
+func (v *View) entry(e *tools.Entry) *tools.Entry {
+	if e.Legacy || v.shown[e.Action] == nil {
+		return e
+	}
+	return v.shown[e.Action]
+}
+
+// toolsOf returns the tools of the surface under which the actions that a name
+// stands for are called.
+func (v *View) toolsOf(name string) ([]tools.Tool, *tools.Error) {
+	entries, err := v.lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	var list []tools.Tool
+	for _, e := range entries {
+		home, ok := v.byName[v.shown[e.Action].Tool]
+		if ok && !slices.ContainsFunc(list, func(t tools.Tool) bool { return t.Name == home.Name }) {
+			list = append(list, home)
+		}
+	}
+	return list, nil
+}
+
+// render returns the account of a name, made on its first use. Unknown names
+// are not kept.
+func (v *View) render(key, name string, render func([]*tools.Entry) any) (json.RawMessage, *tools.Error) {
+	key += " " + name
+	if text, ok := v.rendered.Load(key); ok {
+		v.hits.Add(1)
+		return text.(json.RawMessage), nil
+	}
+	v.misses.Add(1)
+	entries, err := v.lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	text := ordered.MustJSON(render(entries))
+	v.rendered.Store(key, text)
+	return text, nil
+}

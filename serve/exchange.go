@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// exchange is a request and its answer, past mcp-go, which would decode the
+// arguments of a call and encode its result several times over, refuse numbers
+// beyond floating point, and round others. The context of the request has it.
+type exchange struct {
+	remote  string          // host of the client; empty on stdio
+	args    json.RawMessage // as they were written; nil without any
+	notices *notices        // nil on stdio
+
+	// answer is the result object of a call; nil before there is one.
+	// Notifications are written while the call runs.
+	answer atomic.Pointer[json.RawMessage]
+}
+
+type exchangeKey struct{}
+
+func (x *exchange) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
+
+// answerMark stands for the answer of a call on its way through mcp-go. No
+// client and no action can know it.
+var answerMark = "answer-" + uuid.NewString()
+
+// marked is the content that mcp-go encodes in place of an answer, markedRaw a
+// part of its encoding.
+var (
+	marked    = []mcp.Content{mcp.NewTextContent(answerMark)}
+	markedRaw = []byte(`"` + answerMark + `"}]`)
+)
+
+// result carries an answer as structured content and as the same JSON in one
+// text block, for clients that read only text.
+func result(ctx context.Context, answer tools.Answer) *mcp.CallToolResult {
+	exchangeOf(ctx).answer.Store(&answer.Content)
+	r := &mcp.CallToolResult{Content: marked, IsError: answer.IsError()}
+	if answer.Deprecated != nil {
+		r.Meta = &mcp.Meta{AdditionalFields: map[string]any{deprecatedMeta: answer.Deprecated}}
+	}
+	return r
+}
+
+// complete puts the answer of a call into what mcp-go encoded.
+func (x *exchange) complete(encoded []byte) []byte {
+	answer := x.answer.Load()
+	if answer == nil {
+		return encoded
+	}
+	before, after, ok := bytes.Cut(encoded, markedRaw)
+	if !ok {
+		return encoded
+	}
+	text := ordered.MustJSON(string(*answer))
+	out := make([]byte, 0, len(encoded)+len(text)+len(*answer)+32)
+	out = append(append(append(out, before...), text...), `}],"structuredContent":`...)
+	return append(append(out, *answer...), after...)
+}
+
+// notices counts the notifications on their way to an HTTP client. mcp-go loses
+// one that it is about to write when the call that sent it is answered.
+type notices struct {
+	mu   sync.Mutex
+	open int
+	none chan struct{} // closed when none is open any more
+}
+
+// noticeWait bounds how long an answer waits for the notifications before it.
+const noticeWait = time.Second
+
+// send runs send, which sends a notification.
+func (n *notices) send(send func() error) error {
+	if n == nil {
+		return send()
+	}
+	n.mu.Lock()
+	if n.open++; n.open == 1 {
+		n.none = make(chan struct{})
+	}
+	n.mu.Unlock()
+	err := send()
+	if err != nil {
+		n.written()
+	}
+	return err
+}
+
+// written counts a notification that was written.
+func (n *notices) written() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.open == 0 {
+		return // of those sent to all clients
+	}
+	if n.open--; n.open == 0 {
+		close(n.none)
+	}
+}
+
+// wait waits until no notification is on its way.
+func (n *notices) wait(ctx context.Context) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	open, none := n.open, n.none
+	n.mu.Unlock()
+	if open == 0 {
+		return
+	}
+	select {
+	case <-none:
+	case <-ctx.Done():
+	case <-time.After(noticeWait): // it went elsewhere
+		for range open {
+			n.written()
+		}
+	}
+}

@@ -1,0 +1,13 @@
+package serve
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Hurry has a server wait for clients and calls only that long.
+func (s *Server) Hurry(most time.Duration) {
+	s.waits = patience{body: most, write: most, call: most}
+}
+
+var quietLog = slog.New(slog.DiscardHandler)

@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// sameOrigin refuses requests under a name that is not the server's, and those
+// of web pages from elsewhere, before anything else of them is read. A browser
+// says where a page is from; other clients do not.
+func sameOrigin(hosts []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		own, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !isServed(r.Host, "http", own, hosts) {
+			refuse(w, r, fmt.Sprintf("the host %.100q is not served here: the setting allowedHosts names more hosts", r.Host), http.StatusForbidden)
+			return
+		}
+		site := r.Header.Get("Sec-Fetch-Site")
+		if !allowsOrigin(r.Header.Values("Origin"), own, hosts) || site != "" && site != "same-origin" && site != "none" {
+			refuse(w, r, "requests from pages of another origin are refused", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuse answers a request without reading its body, for which the web server
+// would wait: a client that is not let in could hold connections so. The
+// connection ends with it, since its requests share what a deadline cancels.
+func refuse(w http.ResponseWriter, r *http.Request, text string, status int) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+	}
+	http.Error(w, text, status)
+}
+
+// allowsOrigin reports whether the Origin headers of a request are absent, or
+// one origin that is served here.
+func allowsOrigin(origins []string, own net.Addr, hosts []string) bool {
+	if len(origins) == 0 {
+		return true
+	}
+	origin, err := url.Parse(origins[0])
+	return err == nil && len(origins) == 1 && (origin.Scheme == "http" || origin.Scheme == "https") &&
+		origins[0] == origin.Scheme+"://"+origin.Host && isServed(origin.Host, origin.Scheme, own, hosts)
+}
+
+// isServed reports whether a host, with or without a port, is the address that
+// a connection came in on, or one of hosts. A host of these without a port
+// stands for every port; behind them there may be TLS, which there is not at
+// the server's own address.
+func isServed(host, scheme string, own net.Addr, hosts []string) bool {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), "80"
+	}
+	for _, allowed := range hosts {
+		if strings.EqualFold(allowed, host) || strings.EqualFold(allowed, name) {
+			return true
+		}
+	}
+	if own == nil || scheme != "http" {
+		return false
+	}
+	at, err := netip.ParseAddrPort(own.String())
+	if err != nil || port != fmt.Sprint(at.Port()) {
+		return false
+	}
+	if strings.EqualFold(name, "localhost") {
+		return at.Addr().Unmap().IsLoopback()
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap() == at.Addr().Unmap()
+}
+
+// bearer lets only requests with the token through. Nil asks for none.
+func bearer(token tokens, next http.Handler) http.Handler {
+	if token == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		want, err := token.sum()
+		if err != nil {
+			refuse(w, r, "the server cannot read its bearer token: its log says why", http.StatusServiceUnavailable)
+			return
+		}
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(strings.TrimLeft(given, " ")))
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, r, "a bearer token is required", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// sessionIdle is the lifetime of a session without a request or a stream.
+const sessionIdle = 30 * time.Minute
+
+// sessions are the sessions of protocols up to 2025-11-25. There are only so
+// many: a new one ends the one that was idle longest. It implements mcp-go's
+// SessionIdManager.
+type sessions struct {
+	most int
+	now  func() time.Time
+	end  func(id string) // has mcp-go forget a session
+
+	mu   sync.Mutex
+	byID map[string]*list.Element
+	used *list.List // of *httpSession, the one used longest ago first
+}
+
+type httpSession struct {
+	id      string
+	last    time.Time
+	open    int // requests and streams
+	notices *notices
+	ctx     context.Context // done when the session ends
+	cancel  context.CancelFunc
+}
+
+func newSessions(most int, now func() time.Time) *sessions {
+	return &sessions{most: most, now: now, byID: map[string]*list.Element{}, used: list.New()}
+}
+
+// Generate begins a session.
+func (s *sessions) Generate() string {
+	s.mu.Lock()
+	var ended []string
+	for e := s.used.Front(); e != nil; {
+		next := e.Next()
+		if one := e.Value.(*httpSession); s.expired(one) {
+			ended = append(ended, s.remove(e))
+		}
+		e = next
+	}
+	for len(s.byID) >= s.most {
+		ended = append(ended, s.remove(s.longestIdle()))
+	}
+	one := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now(), notices: &notices{}}
+	one.ctx, one.cancel = context.WithCancel(context.Background())
+	s.byID[one.id] = s.used.PushBack(one)
+	s.mu.Unlock()
+	for _, id := range ended {
+		s.end(id)
+	}
+	return one.id
+}
+
+// longestIdle is the session used longest ago of those with nothing open, or of
+// all.
+func (s *sessions) longestIdle() *list.Element {
+	for e := s.used.Front(); e != nil; e = e.Next() {
+		if e.Value.(*httpSession).open == 0 {
+			return e
+		}
+	}
+	return s.used.Front()
+}
+
+func (s *sessions) expired(one *httpSession) bool {
+	return one.open == 0 && s.now().Sub(one.last) >= sessionIdle
+}
+
+// remove ends a session here and returns its id.
+func (s *sessions) remove(e *list.Element) string {
+	one := s.used.Remove(e).(*httpSession)
+	one.cancel()
+	delete(s.byID, one.id)
+	return one.id
+}
+
+// Validate returns an error for an id that is no session's.
+func (s *sessions) Validate(id string) (isTerminated bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.byID[id]; !ok {
+		return false, errors.New(noSession)
+	}
+	return false, nil
+}
+
+// Terminate ends a session and its streams.
+func (s *sessions) Terminate(id string) (isNotAllowed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byID[id]; ok {
+		s.remove(e)
+	}
+	return false, nil
+}
+
+// enter begins a request of a session; it returns nil where there is none.
+func (s *sessions) enter(id string) *httpSession {
+	s.mu.Lock()
+	e, ok := s.byID[id]
+	if !ok {
+		s.mu.Unlock()
+		return nil
+	}
+	one := e.Value.(*httpSession)
+	if s.expired(one) {
+		s.remove(e)
+		s.mu.Unlock()
+		s.end(id)
+		return nil
+	}
+	defer s.mu.Unlock()
+	one.open++
+	s.touch(e)
+	return one
+}
+
+// leave ends a request of a session.
+func (s *sessions) leave(one *httpSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one.open--
+	if e, ok := s.byID[one.id]; ok {
+		s.touch(e)
+	}
+}
+
+func (s *sessions) touch(e *list.Element) {
+	e.Value.(*httpSession).last = s.now()
+	s.used.MoveToBack(e)
+}

@@ -1,0 +1,206 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// samples are valid values that differ from the defaults. A new setting needs
+// one.
+var samples = map[string]any{
+	"toolMode": "legacy", "listing": "full", "strictNames": true, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1",
+	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
+	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "worker": false, "defaultProvider": "x",
+	"providers": map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},
+}
+
+// byWorkspace and byClient are all that a cloned repository and a client may
+// set. To make either longer is a decision on security: what it names must
+// neither lead elsewhere, run something, let others in nor stop a start.
+var (
+	byWorkspace = []string{"toolMode", "listing", "strictNames"}
+	byClient    = []string{"toolMode", "listing"}
+)
+
+func TestWhoMaySet(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff(byWorkspace, names(Settings, Workspace)); diff != "" {
+		t.Errorf("a workspace may set: %s", diff)
+	}
+	if diff := cmp.Diff(byClient, names(Settings, Client)); diff != "" {
+		t.Errorf("a client may set: %s", diff)
+	}
+	if names(append(Settings, Setting{Field: tools.Bool{Name: "new"}}), Workspace)[len(byWorkspace)-1] == "new" {
+		t.Error("a setting that does not say who may set it is open to others than the user")
+	}
+}
+
+// TestSources tries every setting from every source and by every caller.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	user, client := ByUser(t.Context()), t.Context()
+	type try struct {
+		from    string
+		allowed []string // nil = every setting
+		set     func(files *Files, name string) error
+	}
+	file := func(scope string) func(*Files, string) error {
+		return func(files *Files, name string) error {
+			write(t, *files, scope, string(ordered.MustJSON(map[string]any{name: samples[name]})))
+			return nil
+		}
+	}
+	action := func(ctx context.Context, scope string) func(*Files, string) error {
+		return func(files *Files, name string) error {
+			_, err := New(*files).Set(ctx, SetIn{Path: name, Value: ordered.MustJSON(samples[name]), Scope: scope})
+			return err
+		}
+	}
+	for name, test := range map[string]try{
+		"flag":        {Flag, nil, func(f *Files, name string) error { f.Flags = map[string]any{name: samples[name]}; return nil }},
+		"environment": {Environment, nil, func(f *Files, name string) error { f.Env = map[string]any{name: samples[name]}; return nil }},
+		"user's file": {Global, nil, file(Global)}, "workspace's file": {Local, byWorkspace, file(Local)},
+		"shell, global": {Global, nil, action(user, Global)}, "shell, local": {Local, byWorkspace, action(user, Local)},
+		"client, global": {Global, byClient, action(client, Global)}, "client, local": {Local, byWorkspace, action(client, Local)},
+	} {
+		for _, p := range Params(Settings) {
+			t.Run(name+" "+p.Name, func(t *testing.T) {
+				t.Parallel()
+				if samples[p.Name] == nil {
+					t.Fatalf("no sample of %s", p.Name)
+				}
+				files := tempFiles(t)
+				err := test.set(&files, p.Name)
+				allowed := test.allowed == nil || strings.Contains(" "+strings.Join(test.allowed, " ")+" ", " "+p.Name+" ")
+				var refusal *tools.Error
+				if err != nil && (!errors.As(err, &refusal) || refusal.Code != PermissionDenied || !strings.Contains(refusal.Hint, "ask the user")) {
+					t.Errorf("refused with %v", err)
+				}
+				layers, err := files.Load()
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := test.from
+				if !allowed {
+					want = Default
+				}
+				applies := string(ordered.MustJSON(layers.Merged()[p.Name])) == string(ordered.MustJSON(samples[p.Name]))
+				if layers.From(p.Name) != want || applies != allowed {
+					t.Errorf("comes from %s, want %s; the value applies: %v, want %v", layers.From(p.Name), want, applies, allowed)
+				}
+				if _, err := os.Stat(pathOf(files, test.from)); refusal != nil && err == nil {
+					t.Error("a refused call wrote a file")
+				}
+			})
+		}
+	}
+}
+
+// Parts of a setting are as protected as the whole.
+func TestPartsAreProtected(t *testing.T) {
+	t.Parallel()
+	for _, scope := range []string{Global, Local} {
+		got := failure(t, call(t, tempFiles(t), "set", fmt.Sprintf(`{"path":"providers.x.command.0","value":"sh","scope":%q}`, scope)))
+		if got.Code != PermissionDenied {
+			t.Errorf("%s: %+v", scope, got)
+		}
+	}
+}
+
+// Options has the declared settings and no others, with the types of the
+// declaration: the same comparison that families go through.
+func TestOptionsMatchSettings(t *testing.T) {
+	t.Parallel()
+	type service struct{}
+	var fields tools.Fields
+	for _, s := range Settings {
+		if p := s.Param(); p.Values != nil {
+			fields = append(fields, tools.Object{Name: p.Name, Doc: p.Doc}) // decoded by its reader
+		} else {
+			fields = append(fields, s)
+		}
+	}
+	family := tools.Family{
+		Name: "options", Summary: "Options", Category: "settings", Tier: tools.Core,
+		Actions: []*tools.Action{{
+			Name: "load", Summary: "Load.", Optional: fields, Effect: tools.Reads, Example: `{}`,
+			Run: tools.Method(func(service, context.Context, Options) (out struct {
+				OK bool `json:"ok" doc:"Always true."`
+			}, err error) {
+				return out, nil
+			}),
+		}},
+	}
+	if err := family.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// config.set refuses what the next start would refuse, and lets a file be
+// mended one value at a time.
+func TestSetRefusesWhatStopsAStart(t *testing.T) {
+	t.Parallel()
+	files := tempFiles(t)
+	files.Check = func(o Options) error {
+		if host, _, err := net.SplitHostPort(o.HTTP); o.HTTP != "" && (err != nil || host != "127.0.0.1" && o.HTTPTokenFile == "") {
+			return errors.New("http needs a token")
+		}
+		return nil
+	}
+	set := func(path, value string) error {
+		_, err := New(files).Set(ByUser(t.Context()), SetIn{Path: path, Value: ordered.MustJSON(value), Scope: Global})
+		return err
+	}
+	if err := set("http", "0.0.0.0:80"); err == nil || !strings.Contains(err.Error(), "could not start with that: http needs a token") {
+		t.Errorf("answered %v", err)
+	}
+	if _, err := os.Stat(files.Global); err == nil {
+		t.Error("it is in the file")
+	}
+	for _, step := range [][2]string{{"httpTokenFile", "/token"}, {"http", "0.0.0.0:80"}} {
+		if err := set(step[0], step[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	write(t, files, Global, `{"http": "0.0.0.0:80"}`)
+	if err := set("listing", "full"); err != nil {
+		t.Errorf("another setting beside the fault: %v", err)
+	}
+	if err := set("http", "nonsense"); err != nil {
+		t.Errorf("the same fault in other words: %v", err)
+	}
+}
+
+// A call that waits for another process ends with its context.
+func TestSetEndsWithContext(t *testing.T) {
+	t.Parallel()
+	files := tempFiles(t)
+	held := make(chan struct{})
+	go func() {
+		_ = files.update(t.Context(), Global, func(text []byte) ([]byte, error) {
+			held <- struct{}{}
+			<-held
+			return []byte("{}"), nil
+		})
+		close(held)
+	}()
+	<-held
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := New(files).Set(ctx, SetIn{Path: "listing", Value: []byte(`"full"`), Scope: Local}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("answered %v", err)
+	}
+	held <- struct{}{}
+	<-held
+}

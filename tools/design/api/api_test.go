@@ -1,0 +1,294 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	yaml3 "go.yaml.in/yaml/v3"
+
+	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/tools/design/api"
+)
+
+// orders has something in every field of the model.
+func orders() api.Model {
+	return api.Model{
+		Name: "Orders", Description: "Takes orders.\nAnd tells of them.", BaseURL: "https://api.example.com/v1/", Version: "2.1.0",
+		Endpoints: []api.Endpoint{
+			{
+				Path: "/orders/:id", Method: "GET", Summary: "Get an order", Tags: []string{"orders", "read", "orders"},
+				Parameters: []api.Parameter{
+					{Name: "id", Description: "Its id."}, {Name: "fields", Type: "array"},
+					{Name: "X-Trace", In: "header", Required: true, Description: "Of the call."},
+				},
+				ResponseBody: json.RawMessage(`{"type":["object","null"],"properties":{"z":{"type":"string"},"a":{"type":"number","minimum":1.50}},"required":["z"]}`),
+			},
+			{
+				Path: "/orders", Method: "POST", Summary: "Place an order", Description: "Answers at once.", Tags: []string{"orders"},
+				RequestBody:  json.RawMessage(`{"type":"object","properties":{"lines":{"type":"array","items":{"type":"object"}}}}`),
+				ResponseBody: json.RawMessage(`{"type":"object"}`),
+			},
+			{Path: "/orders/{id}", Method: "DELETE", Summary: "Drop an order"},
+		},
+	}
+}
+
+func generate(t *testing.T, m api.Model, format string, asYAML bool) string {
+	t.Helper()
+	text, problems := api.Generate(m, format, asYAML)
+	if len(problems) > 0 {
+		t.Fatalf("%s: %+v", format, problems)
+	}
+	if again, _ := api.Generate(m, format, asYAML); again != text {
+		t.Errorf("%s: the same model gave another text", format)
+	}
+	return text
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, format := range api.Formats() {
+		fmt.Fprintf(&b, "-- %s.json --\n%s-- %s.yaml --\n%s", format, generate(t, orders(), format, false), format, generate(t, orders(), format, true))
+	}
+	golden.Compare(t, "testdata/api.txtar", b.String())
+}
+
+// hostile are texts that end comments, literals or lines somewhere, and
+// scalars that YAML reads as something else.
+var hostile = []string{
+	`"; drop`, "line\nbreak\r\n\ttab", "- item", "? key: value", "# no comment", "&a *a !!str", "yes", "~", "1e3", "0x1f", "2020-01-01",
+	"{a}", "[b]", "|", ">", "%YAML", "@at", "`tick`", "'single'", "\u0085\u2028\u2029", "日本語 🎉", "\x00\x07\x7f\u0080", "a: b #c", " lead", "trail ", "\ufeff", "\\", "<<",
+}
+
+// models are sensible models with names, texts and schemas of all kinds.
+func models() []api.Model {
+	list := []api.Model{orders(), {Name: "bare", Version: "1", Endpoints: []api.Endpoint{{Path: "/", Method: "GET", Summary: "s"}}}}
+	for _, text := range hostile {
+		body, _ := json.Marshal(map[string]any{"type": "object", "description": text, "properties": map[string]any{text: map[string]any{"const": text, "type": "string"}}})
+		m := api.Model{Name: "n " + text, Version: "v" + text, Description: text}
+		for i, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			e := api.Endpoint{
+				Path: fmt.Sprintf("/日本/%d/{a}/b-{c_d}", i%2), Method: method, Summary: text, Description: text, Tags: []string{text, "plain"},
+				Parameters: []api.Parameter{
+					{Name: "a", Description: text}, {Name: "h", In: "header", Description: text, Type: "integer"},
+				},
+				ResponseBody: body,
+			}
+			if method != "GET" {
+				e.RequestBody = body
+			}
+			m.Endpoints = append(m.Endpoints, e)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// The schema is the official one of OpenAPI 3.1, of 3 August 2026.
+func TestOpenAPIIsValid(t *testing.T) {
+	t.Parallel()
+	checkDocuments(t, api.OpenAPI, "testdata/openapi-3.1.schema.json.gz")
+}
+
+// The schema is the official one of AsyncAPI 3.0.0, from @asyncapi/specs.
+func TestAsyncAPIIsValid(t *testing.T) {
+	t.Parallel()
+	checkDocuments(t, api.AsyncAPI, "testdata/asyncapi-3.0.0.schema.json.gz")
+}
+
+// checkDocuments holds what is made of every model to the official schema of
+// its format.
+func checkDocuments(t *testing.T, format, official string) {
+	t.Helper()
+	raw, err := os.ReadFile(official)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat = true
+	if err := compiler.AddResource("mem://official", unzip); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("mem://official")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema.Validate(map[string]any{format: "3.0.0"}) == nil {
+		t.Fatal("the schema lets everything through")
+	}
+	for _, m := range models() {
+		var document any
+		text := generate(t, m, format, false)
+		if err := json.Unmarshal([]byte(text), &document); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(document); err != nil {
+			t.Errorf("%q: %#v\n%s", m.Name, err, text)
+		}
+		checkReferences(t, document, document)
+	}
+}
+
+// checkReferences follows every reference of a document.
+func checkReferences(t *testing.T, root, part any) {
+	t.Helper()
+	switch part := part.(type) {
+	case []any:
+		for _, inner := range part {
+			checkReferences(t, root, inner)
+		}
+	case map[string]any:
+		if target, ok := part["$ref"].(string); ok {
+			at := root
+			for _, step := range strings.Split(strings.TrimPrefix(target, "#/"), "/") {
+				holder, _ := at.(map[string]any)
+				at = holder[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+			}
+			if at == nil {
+				t.Errorf("%s leads nowhere", target)
+			}
+		}
+		for _, inner := range part {
+			checkReferences(t, root, inner)
+		}
+	}
+}
+
+func TestOperationIDsAreUnique(t *testing.T) {
+	t.Parallel()
+	m := api.Model{Name: "n", Version: "1"}
+	for _, path := range []string{"/a-b", "/a/b", "/a_b", "/日本", "/中国", "/x/{y}", "/x/by/y", "/"} {
+		m.Endpoints = append(m.Endpoints, api.Endpoint{Path: path, Method: "GET", Summary: "s"})
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(generate(t, m, api.OpenAPI, true)) {
+		if id, ok := strings.CutPrefix(strings.TrimSpace(line), "operationId: "); ok {
+			if seen[id] {
+				t.Errorf("%s is there twice", id)
+			}
+			seen[id] = true
+		}
+	}
+	if len(seen) != len(m.Endpoints) {
+		t.Errorf("%d operations have %d ids", len(m.Endpoints), len(seen))
+	}
+}
+
+// Two readers of YAML read the document that JSON has.
+func FuzzYAML(f *testing.F) {
+	for _, text := range hostile {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		body, err := json.Marshal(map[string]any{"const": text, "default": map[string]any{text: []any{text, 1, nil, true, map[string]any{}, []any{}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := api.Model{Name: "n" + text, Version: "1", Description: text, Endpoints: []api.Endpoint{{
+			Path: "/x", Method: "GET", Summary: text, Tags: []string{text}, ResponseBody: body,
+		}}}
+		asJSON, problems := api.Generate(m, api.OpenAPI, false)
+		if len(problems) > 0 {
+			t.Skip(problems)
+		}
+		asYAML := generate(t, m, api.OpenAPI, true)
+		var want any
+		if err := json.Unmarshal([]byte(asJSON), &want); err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func([]byte, any) error{
+			"go.yaml.in": yaml3.Unmarshal, "goccy": func(b []byte, v any) error { return yaml.Unmarshal(b, v) },
+		} {
+			var got any
+			if err := read([]byte(asYAML), &got); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, asYAML)
+			}
+			if diff := cmp.Diff(normal(t, want), normal(t, got)); diff != "" {
+				t.Fatalf("%s reads another document: %s\n%s", name, diff, asYAML)
+			}
+		}
+	})
+}
+
+// normal is a document as JSON with sorted members.
+func normal(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	body := json.RawMessage(`{"type":"object"}`)
+	for what, test := range map[string]struct {
+		format string
+		change func(*api.Model)
+		path   string
+	}{
+		"no name":                      {"openapi", func(m *api.Model) { m.Name = " \n" }, "/name"},
+		"no version":                   {"openapi", func(m *api.Model) { m.Version = "" }, "/version"},
+		"a url without host":           {"openapi", func(m *api.Model) { m.BaseURL = "mailto:a@b" }, "/baseUrl"},
+		"a url with a password":        {"openapi", func(m *api.Model) { m.BaseURL = "https://u:p@h" }, "/baseUrl"},
+		"a url with variables":         {"openapi", func(m *api.Model) { m.BaseURL = "https://{h}.example.com" }, "/baseUrl"},
+		"a url of a broker in openapi": {"openapi", func(m *api.Model) { m.BaseURL = "mqtt://h" }, "/baseUrl"},
+		"a path that is relative":      {"openapi", func(m *api.Model) { m.Endpoints[1].Path = "orders" }, "/endpoints/1/path"},
+		"a path with a query":          {"openapi", func(m *api.Model) { m.Endpoints[1].Path = "/a?b=c" }, "/endpoints/1/path"},
+		"a path with a stray brace":    {"openapi", func(m *api.Model) { m.Endpoints[1].Path = "/a/{b" }, "/endpoints/1/path"},
+		"a path with a line break":     {"openapi", func(m *api.Model) { m.Endpoints[1].Path = "/a\n/b" }, "/endpoints/1/path"},
+		"a parameter that is no name":  {"openapi", func(m *api.Model) { m.Endpoints[1].Path = "/a/{b c}" }, "/endpoints/1/path"},
+		"a parameter twice in a path":  {"openapi", func(m *api.Model) { m.Endpoints[1].Path = "/a/{b}/{b}" }, "/endpoints/1/path"},
+		"the same operation twice":     {"openapi", func(m *api.Model) { m.Endpoints[2].Method = "GET" }, "/endpoints/2/path"},
+		"a path spelt in two ways":     {"openapi", func(m *api.Model) { m.Endpoints[2].Path = "/orders/{key}" }, "/endpoints/2/path"},
+		"a body in GET":                {"openapi", func(m *api.Model) { m.Endpoints[0].RequestBody = body }, "/endpoints/0/method"},
+		"a body in the answer to HEAD": {"openapi", func(m *api.Model) { m.Endpoints[0].Method = "HEAD" }, "/endpoints/0/method"},
+		"a body that is no schema":     {"openapi", func(m *api.Model) { m.Endpoints[1].RequestBody = json.RawMessage(`{"type":"banana"}`) }, "/endpoints/1/requestBody"},
+		"a body that refers": {"openapi", func(m *api.Model) {
+			m.Endpoints[1].RequestBody = json.RawMessage(`{"items":{"$ref":"file:///etc/passwd"}}`)
+		}, "/endpoints/1/requestBody"},
+		"a body that is too deep": {"openapi", func(m *api.Model) {
+			m.Endpoints[1].RequestBody = json.RawMessage(strings.Repeat(`{"not":`, 30) + "{}" + strings.Repeat("}", 30))
+		}, "/endpoints/1/requestBody"},
+		"a header that is said elsewhere":  {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[2].Name = "Content-Type" }, "/endpoints/0/parameters/2/name"},
+		"a header with a space":            {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[2].Name = "a b" }, "/endpoints/0/parameters/2/name"},
+		"a parameter not in the path":      {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].In = "path" }, "/endpoints/0/parameters/1/name"},
+		"a parameter twice":                {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].Name = "id" }, "/endpoints/0/parameters/1/name"},
+		"a place that there is not":        {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].In = "body" }, "/endpoints/0/parameters/1/in"},
+		"a type that there is not":         {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].Type = "file" }, "/endpoints/0/parameters/1/type"},
+		"HEAD in asyncapi":                 {"asyncapi", func(m *api.Model) { m.Endpoints[2].Method = "HEAD" }, "/endpoints/2/method"},
+		"OPTIONS in asyncapi":              {"asyncapi", func(m *api.Model) { m.Endpoints[2].Method = "OPTIONS" }, "/endpoints/2/method"},
+		"a query without http in asyncapi": {"asyncapi", func(m *api.Model) { m.BaseURL = "mqtt://h:1883" }, "/endpoints/0/parameters"},
+		"a cookie in asyncapi":             {"asyncapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].In = "cookie" }, "/endpoints/0/parameters"},
+		"a number in a path of asyncapi":   {"asyncapi", func(m *api.Model) { m.Endpoints[0].Parameters[0].Type = "integer" }, "/endpoints/0/parameters"},
+		"a format that there is not":       {"raml", func(*api.Model) {}, "/format"},
+	} {
+		m := orders()
+		test.change(&m)
+		text, problems := api.Generate(m, test.format, false)
+		if text != "" {
+			t.Errorf("%s: there is a text beside the problems", what)
+		}
+		var paths []string
+		for _, p := range problems {
+			paths = append(paths, p.Path)
+		}
+		if diff := cmp.Diff([]string{test.path}, paths); diff != "" {
+			t.Errorf("%s: %s %+v", what, diff, problems)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+// Package architecture draws the components of a system and what they depend
+// on, as Mermaid, PlantUML or C4 source, and documents them in Markdown. The
+// same model gives the same text. No name or description of the model can end
+// the label that it stands in: diagrams use ids of their own.
+package architecture
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/design/text"
+)
+
+// The formats.
+const (
+	Mermaid  = "mermaid"
+	PlantUML = "plantuml"
+	Markdown = "markdown"
+	C4       = "c4"
+)
+
+// Formats lists the formats.
+func Formats() []string { return []string{Mermaid, PlantUML, Markdown, C4} }
+
+// Model is a system.
+type Model struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Pattern     string      `json:"pattern"`
+	Components  []Component `json:"components"`
+}
+
+// Component is a part of a system. Dependencies are ids of components.
+type Component struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	Type         string   `json:"type"`
+	Description  string   `json:"description"`
+	Dependencies []string `json:"dependencies"`
+}
+
+// Drawing is a model as text.
+type Drawing struct {
+	Diagram       string // in the format; Mermaid where that is Markdown
+	Documentation string // a Markdown page that shows a Mermaid diagram
+}
+
+// Generate draws a model. Problems have paths into it; there is no drawing
+// then.
+func Generate(m Model, format string) (Drawing, []tools.Problem) {
+	s, problems := resolve(m)
+	if len(problems) > 0 {
+		return Drawing{}, problems
+	}
+	graph := s.mermaid()
+	d := Drawing{Diagram: graph, Documentation: s.markdown(graph)}
+	switch format {
+	case Mermaid, Markdown:
+	case PlantUML:
+		d.Diagram = s.plantUML()
+	case C4:
+		d.Diagram = s.c4()
+	default:
+		return Drawing{}, []tools.Problem{{Path: "/format", Kind: tools.ProblemEnum, Got: format, Allowed: Formats()}}
+	}
+	return d, nil
+}
+
+// system is a model whose arrows lead to components, each of which is named by
+// its place.
+type system struct {
+	Model
+	groups []group
+	arrows [][2]int // from, to
+}
+
+// group is the components of one kind, by place, in the order they came.
+type group struct {
+	kind
+	members []int
+}
+
+func resolve(m Model) (system, []tools.Problem) {
+	var problems []tools.Problem
+	refuse := func(want, path string, args ...any) {
+		problems = append(problems, tools.Problem{Path: fmt.Sprintf(path, args...), Kind: tools.ProblemFormat, Want: want})
+	}
+	if text.Line(m.Name) == "" {
+		refuse("name, not empty", "/name")
+	}
+	place := map[string]int{}
+	for i, c := range m.Components {
+		if _, taken := place[c.ID]; taken || c.ID == "" {
+			refuse("id that no other component has, not empty", "/components/%d/id", i)
+			continue
+		}
+		place[c.ID] = i
+		if text.Line(c.Name) == "" {
+			refuse("name, not empty", "/components/%d/name", i)
+		}
+	}
+	s := system{Model: m}
+	for i, c := range m.Components {
+		if len(c.Dependencies) > len(m.Components) {
+			refuse("list of ids of components, each once", "/components/%d/dependencies", i)
+			continue
+		}
+		for j, id := range c.Dependencies {
+			to, known := place[id]
+			switch {
+			case !known:
+				refuse("id of one of the components", "/components/%d/dependencies/%d", i, j)
+			case !slices.Contains(c.Dependencies[:j], id): // named twice is one arrow
+				s.arrows = append(s.arrows, [2]int{i, to})
+			}
+		}
+	}
+	for _, k := range kinds {
+		g := group{kind: k}
+		for i, c := range m.Components {
+			if c.Type == k.name {
+				g.members = append(g.members, i)
+			}
+		}
+		if len(g.members) > 0 {
+			s.groups = append(s.groups, g)
+		}
+	}
+	return s, problems
+}
+
+// kind is a type of component.
+type kind struct {
+	name, title string
+	mermaid     [2]string // brackets, which are the shape
+	plantUML    string    // keyword, which is the shape
+	c4          string    // macro
+}
+
+// kinds are the types of components, in the order in which groups stand: from
+// what users see to what is outside.
+var kinds = []kind{
+	{"presentation", "Presentation", [2]string{"[", "]"}, "component", "Container"},
+	{"application", "Application", [2]string{"[", "]"}, "component", "Container"},
+	{"domain", "Domain", [2]string{"[", "]"}, "component", "Container"},
+	{"port", "Ports", [2]string{"([", "])"}, "interface", "Container"},
+	{"adapter", "Adapters", [2]string{"[/", "/]"}, "component", "Container"},
+	{"service", "Services", [2]string{"(", ")"}, "component", "Container"},
+	{"infrastructure", "Infrastructure", [2]string{"[[", "]]"}, "node", "Container"},
+	{"database", "Databases", [2]string{"[(", ")]"}, "database", "ContainerDb"},
+	{"queue", "Queues", [2]string{"[\\", "\\]"}, "queue", "ContainerQueue"},
+	{"cache", "Caches", [2]string{"{{", "}}"}, "storage", "ContainerDb"},
+	{"external", "External", [2]string{">", "]"}, "cloud", "System_Ext"},
+}
+
+// Types lists the types of a component.
+func Types() []string {
+	return []string{
+		"domain", "application", "infrastructure", "presentation", "adapter", "port", "service", "database", "queue", "cache", "external",
+	}
+}
+
+// pattern is a way to put a system together.
+type pattern struct {
+	name, title string
+	across      bool   // drawn from left to right, as things flow through it
+	rule        string // what it asks of the dependencies
+}
+
+var patterns = []pattern{
+	{"hexagonal", "Hexagonal", false, "The domain is in the middle and knows only ports; adapters connect ports to the world."},
+	{"clean", "Clean architecture", false, "Dependencies point inwards: presentation and infrastructure know the application, which knows the domain; the domain knows none of them."},
+	{"layered", "Layered", false, "Each layer depends only on the layers below it."},
+	{"microservices", "Microservices", false, "Services are deployed one by one, own their data, and meet only over their interfaces."},
+	{"event-driven", "Event-driven", true, "Components publish events and react to those of others; who publishes does not know who listens."},
+	{"cqrs", "CQRS", true, "Commands change the state through one model, queries read it through another."},
+	{"ddd", "Domain-driven design", false, "The domain model speaks the language of its subject; what is technical depends on it, never the other way round."},
+	{"mvc", "Model, view, controller", false, "Controllers take input and change models; views show models."},
+	{"mvvm", "Model, view, view model", false, "Views are bound to view models, which expose models to them; models know neither."},
+	{"pipe-filter", "Pipes and filters", true, "Data flows through filters that share no state; pipes connect them."},
+	{"other", "", false, ""},
+}
+
+// Patterns lists the patterns.
+func Patterns() []string {
+	list := make([]string, len(patterns))
+	for i, p := range patterns {
+		list[i] = p.name
+	}
+	return list
+}
+
+// shape returns the pattern of the system; one without a title where it has
+// none that is known.
+func (s system) shape() pattern {
+	for _, p := range patterns {
+		if p.name == s.Pattern {
+			return p
+		}
+	}
+	return pattern{}
+}
+
+// title is the system's name with its pattern, on one line.
+func (s system) title() string {
+	name := text.Line(s.Name)
+	if pattern := s.shape().title; pattern != "" {
+		name += ": " + pattern
+	}
+	return name
+}
+
+// id returns the name of the component at a place inside a diagram.
+func id(place int) string { return fmt.Sprintf("c%d", place+1) }
+
+// maxLabel limits the characters of a description in a diagram.
+const maxLabel = 120
+
+// brief is a component's description as far as a diagram has room for it.
+func (c Component) brief() string {
+	line := []rune(text.Line(c.Description))
+	if len(line) > maxLabel {
+		return strings.TrimSpace(string(line[:maxLabel-1])) + "…"
+	}
+	return string(line)
+}

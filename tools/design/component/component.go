@@ -1,0 +1,438 @@
+// Package component writes the interface of a component and the skeleton of
+// its implementation in a programming language. The two texts, one after the
+// other, are a source file that compiles. The same model gives the same text.
+package component
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/design/text"
+)
+
+// Model is a component.
+type Model struct {
+	Name         string   `json:"name"`
+	Type         string   `json:"type"`
+	Description  string   `json:"description"`
+	Inputs       []Input  `json:"inputs"`
+	Outputs      []Output `json:"outputs"`
+	Dependencies []string `json:"dependencies"`
+	Patterns     []string `json:"patterns"`
+}
+
+// Input is a value that a component takes.
+type Input struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Description string `json:"description"`
+	Required    *bool  `json:"required"` // nil = true
+}
+
+// Output is a value that a component gives.
+type Output struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Description string `json:"description"`
+}
+
+// Code is a component in a language.
+type Code struct {
+	Interface, Implementation string
+
+	gap string // what stands between the two
+}
+
+// File is the whole source file.
+func (c Code) File() string { return c.Interface + c.gap + c.Implementation }
+
+// The types of a component decide its form: a function, a namespace with a
+// function, or an object with methods.
+var kinds = []kind{
+	{name: "function", form: function},
+	{name: "class", methods: []method{{words: []string{"run"}, takes: true, gives: true}}},
+	{name: "module", form: module},
+	{name: "service", methods: []method{{words: []string{"execute"}, takes: true, gives: true, waits: true}}},
+	{name: "controller", methods: []method{{words: []string{"handle"}, takes: true, gives: true, waits: true}}},
+	{name: "repository", methods: []method{
+		{words: []string{"find"}, takes: true, gives: true, orNothing: true, waits: true},
+		{words: []string{"save"}, takesOutput: true, waits: true},
+		{words: []string{"remove"}, takes: true, waits: true},
+	}},
+	{name: "factory", methods: []method{{words: []string{"create"}, takes: true, gives: true}}},
+	{name: "adapter", methods: []method{{words: []string{"adapt"}, takes: true, gives: true}}},
+	{name: "hook", form: function},
+	{name: "component", methods: []method{{words: []string{"render"}, takes: true, gives: true}}},
+	{name: "other", methods: []method{{words: []string{"perform"}, takes: true, gives: true}}},
+}
+
+type kind struct {
+	name    string
+	form    form
+	methods []method
+}
+
+type form int
+
+const (
+	object   form = iota // an interface with methods, and a class
+	function             // a function and its type
+	module               // a function called run in a namespace
+)
+
+// method is an action of an object.
+type method struct {
+	words       []string
+	takes       bool // the inputs
+	takesOutput bool // what another method gives
+	gives       bool // the outputs
+	orNothing   bool // gives them or nothing
+	waits       bool // for something outside of the process
+}
+
+// Types lists the types of a component.
+func Types() []string {
+	list := make([]string, len(kinds))
+	for i, k := range kinds {
+		list[i] = k.name
+	}
+	return list
+}
+
+// Languages lists the languages of a component. Other has no generator and is
+// refused.
+func Languages() []string {
+	return []string{"typescript", "javascript", "python", "go", "rust", "java", "other"}
+}
+
+// Generate writes a component in a language. Problems say what the language
+// cannot hold, with paths into the model; there is no code then.
+func Generate(m Model, in string) (Code, []tools.Problem) {
+	lang, known := languages[in]
+	if !known {
+		return Code{}, []tools.Problem{{Path: "/language", Kind: tools.ProblemFormat, Want: "language that there is a generator for: typescript, javascript, python, go, rust, java"}}
+	}
+	v, problems := lang.view(m)
+	if len(problems) > 0 {
+		return Code{}, problems
+	}
+	return lang.render(v), nil
+}
+
+// view is a component in the words of a language: every name is an identifier
+// there, free in its place, and every type is spelt out. Templates are filled
+// with it.
+type view struct {
+	Doc     []string // description, type and patterns
+	Package string   // a lower-case name of the whole
+
+	Opaque []opaque // types that are declared elsewhere
+	Input  *recordView
+	Output *recordView
+	Deps   []depView
+
+	Name string // the interface, or the type of the function
+
+	// Of an object.
+	Impl    string // the class
+	Methods []methodView
+	Shared  string // the function that returns the one instance; empty = none
+	Create  string // the function that makes one; empty = none
+	Inner   bool   // the first dependency is another one, which the methods ask
+
+	// Of a function or module.
+	Func      string
+	FuncClass string      // where functions stand in classes
+	Module    string      // the namespace; empty = none
+	DepsType  *recordView // the record of the dependencies; nil = none
+
+	Message string // of the error until a function is written
+
+	uses map[shape]bool // shapes of the types, for imports
+}
+
+// Params lists what a function takes.
+func (v *view) Params() []depView {
+	var params []depView
+	if v.Input != nil {
+		params = append(params, depView{"input", v.Input.Name})
+	}
+	if v.DepsType != nil {
+		params = append(params, depView{"deps", v.DepsType.Name})
+	}
+	return params
+}
+
+// Uses reports whether some type is of a shape, by name, for templates.
+func (v *view) Uses(name string) bool {
+	return v.uses[map[string]shape{"any": anything, "moment": moment, "list": list, "set": set, "dict": dict, "maybe": maybe}[name]]
+}
+
+type opaque struct {
+	Name string
+	Doc  []string
+	Dep  bool // something to depend on, not a value
+}
+
+type recordView struct {
+	Name   string
+	Fields []fieldView
+
+	taken text.Scope // names of its fields
+}
+
+type fieldView struct {
+	Name, Type, Key string // Key: the name that the caller gave
+	Optional        bool
+	Doc             []string
+}
+
+// Tag is the Go struct tag that keeps the name that the caller gave; empty
+// where a tag cannot hold it.
+func (f fieldView) Tag() string {
+	if !tagged.MatchString(f.Key) {
+		return ""
+	}
+	option := ""
+	if f.Optional {
+		option = ",omitempty"
+	}
+	return " `json:\"" + f.Key + option + "\"`"
+}
+
+var tagged = regexp.MustCompile(`^[A-Za-z0-9_.-]*[A-Za-z0-9_.]$`)
+
+type depView struct {
+	Name, Type string
+}
+
+type methodView struct {
+	Name     string
+	Arg      string // name of the parameter; empty = none
+	ArgType  string
+	Result   string // type; empty = none
+	Optional bool
+	Waits    bool
+	Message  string // of the error until it is written
+}
+
+// view checks a model and puts it into the words of the language.
+func (l language) view(m Model) (*view, []tools.Problem) {
+	words := text.Words(m.Name)
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == m.Type })
+	if at < 0 {
+		return nil, []tools.Problem{{Path: "/type", Kind: tools.ProblemEnum, Got: m.Type, Allowed: Types()}}
+	}
+	if words == nil {
+		return nil, []tools.Problem{{Path: "/name", Kind: tools.ProblemFormat, Want: noLetters}}
+	}
+	w := &writer{
+		language: l, view: &view{uses: map[shape]bool{}}, kind: kinds[at], base: text.Pascal(words),
+		types: text.NewScope(l.takenTypes...), opaques: map[string]string{},
+	}
+	// The component claims its names first, so that they stay as asked for.
+	w.nameIt(words)
+	if len(m.Inputs) > 0 {
+		w.Input = w.record("Input")
+		for i, in := range m.Inputs {
+			w.addField(w.Input, fmt.Sprintf("/inputs/%d", i), Output{in.Name, in.Type, in.Description}, in.Required != nil && !*in.Required)
+		}
+	}
+	if len(m.Outputs) > 0 {
+		w.Output = w.record("Output")
+		for i, out := range m.Outputs {
+			w.addField(w.Output, fmt.Sprintf("/outputs/%d", i), out, false)
+		}
+	}
+	if m.Type == "repository" && w.Output == nil {
+		w.refuse("/outputs", "list that is not empty: the fields of what the repository keeps")
+	}
+	patterns := w.applyPatterns(m.Patterns, words)
+	w.addMembers(m.Dependencies)
+	w.Doc = l.comment(m.Description)
+	if len(w.Doc) == 0 {
+		w.Doc = []string{w.Name + ", of type " + m.Type + "."}
+	}
+	if len(patterns) > 0 {
+		w.Doc = append(w.Doc, "", l.comment("Patterns: " + strings.Join(patterns, ", ") + ".")[0])
+	}
+	return w.view, w.problems
+}
+
+// noLetters says what a name must be that becomes an identifier.
+const noLetters = "name with letters a-z, to make an identifier of"
+
+// writer fills a view.
+type writer struct {
+	language
+	*view
+	kind kind
+	base string // the component's name as a type name
+
+	types    text.Scope        // what is declared beside each other
+	opaques  map[string]string // types of the caller's, by how they were named
+	problems []tools.Problem
+}
+
+func (w *writer) refuse(path, want string) {
+	w.problems = append(w.problems, tools.Problem{Path: path, Kind: tools.ProblemFormat, Want: want})
+}
+
+// nameIt claims the names of what is made.
+func (w *writer) nameIt(words []string) {
+	if w.kind.name == "hook" && !strings.EqualFold(words[0], "use") {
+		words = append([]string{"use"}, words...)
+	}
+	w.Package = text.Lower(words)
+	if slices.Contains(w.reserved, w.Package) || slices.Contains(w.takenPackages, w.Package) {
+		w.Package += "pkg"
+	}
+	switch w.kind.form {
+	case object:
+		w.Name = w.types.Claim(w.base)
+		w.Impl = w.types.Claim("Default" + w.base)
+	case function:
+		w.Name = w.types.Claim(w.base + "Function")
+		w.Func = w.claim(w.types, w.function(words))
+		w.FuncClass = w.types.Claim("Default" + w.base)
+	case module:
+		w.Name = w.types.Claim(w.base + "Run")
+		w.Func = w.claim(w.types, w.function([]string{"run"}))
+		if w.namespace != nil {
+			w.Module = w.claim(w.types, w.namespace(words))
+		}
+	}
+	w.Message = strings.TrimPrefix(w.Module+"."+w.Func, ".") + " is not implemented"
+}
+
+func (w *writer) record(suffix string) *recordView {
+	return &recordView{Name: w.types.Claim(w.base + suffix), taken: text.NewScope()}
+}
+
+// addField adds a field to a record; path leads to it in the model.
+func (w *writer) addField(r *recordView, path string, f Output, optional bool) {
+	words := text.Words(f.Name)
+	if words == nil {
+		w.refuse(path+"/name", noLetters)
+		return
+	}
+	id := w.field(words)
+	if slices.Contains(w.reserved, id) && !w.freeFields {
+		id += "_" // which no name becomes otherwise
+	}
+	if r.taken[id] {
+		w.refuse(path+"/name", fmt.Sprintf("name other than %s, which another one becomes in %s", id, w.title))
+	}
+	r.taken.Claim(id)
+	t, err := parseType(f.Type)
+	if err != nil {
+		w.refuse(path+"/type", fmt.Sprintf("type such as string, number, User, list<T>, map<string, T> or T?; %v", err))
+		return
+	}
+	if t.shape == maybe {
+		optional, t = true, t.of[0]
+	}
+	spelt := w.spellOut(t)
+	if optional {
+		spelt = w.optional(spelt, t)
+		w.uses[maybe] = true
+	}
+	r.Fields = append(r.Fields, fieldView{Name: id, Type: spelt, Key: f.Name, Optional: optional, Doc: w.comment(f.Description)})
+}
+
+// spellOut writes a type. Types of the caller's are declared as placeholders,
+// each once.
+func (w *writer) spellOut(t typ) string {
+	w.uses[t.shape] = true
+	of := make([]string, len(t.of))
+	for i := range t.of {
+		of[i] = w.spellOut(t.of[i])
+	}
+	if t.shape != named {
+		return w.spell(t, of)
+	}
+	name := text.Pascal(t.words)
+	if w.opaques[name] == "" {
+		w.opaques[name] = w.types.Claim(name)
+		w.Opaque = append(w.Opaque, standIn(w.opaques[name], name, false))
+	}
+	return w.opaques[name]
+}
+
+func standIn(declared, name string, dep bool) opaque {
+	return opaque{Name: declared, Doc: []string{"Stands for " + name + ": import it in place of this."}, Dep: dep}
+}
+
+// addMembers adds what an object has, or a function is given: methods, then
+// what it depends on. They share a scope.
+func (w *writer) addMembers(dependencies []string) {
+	members := text.NewScope(w.takenMembers...)
+	for _, method := range w.kind.methods {
+		shown := methodView{Name: members.Claim(w.function(method.words)), Waits: method.waits}
+		switch {
+		case method.takes && w.Input != nil:
+			shown.Arg, shown.ArgType = "input", w.Input.Name
+		case method.takesOutput && w.Output != nil:
+			shown.Arg, shown.ArgType = "output", w.Output.Name
+		}
+		if method.gives && w.Output != nil {
+			shown.Result, shown.Optional = w.Output.Name, method.orNothing
+			w.uses[maybe] = w.uses[maybe] || method.orNothing
+		}
+		shown.Message = w.Impl + "." + shown.Name + " is not implemented"
+		w.Methods = append(w.Methods, shown)
+	}
+	if w.Inner {
+		w.Deps = append(w.Deps, depView{w.claim(members, w.member([]string{"inner"})), w.reference(w.Name)})
+	}
+	seen := map[string]bool{}
+	for i, name := range dependencies {
+		path := fmt.Sprintf("/dependencies/%d", i)
+		words := text.Words(name)
+		if words == nil {
+			w.refuse(path, noLetters)
+			continue
+		}
+		pascal := text.Pascal(words)
+		if seen[pascal] {
+			w.refuse(path, "name that is not in the list before")
+			continue
+		}
+		seen[pascal] = true
+		declared := w.types.Claim(pascal)
+		w.Opaque = append(w.Opaque, standIn(declared, pascal, true))
+		w.Deps = append(w.Deps, depView{w.claim(members, w.member(words)), w.reference(declared)})
+	}
+	if w.kind.form != object && len(w.Deps) > 0 {
+		w.DepsType = w.record("Deps")
+		for _, d := range w.Deps {
+			w.DepsType.Fields = append(w.DepsType.Fields, fieldView{Name: d.Name, Type: d.Type, Key: d.Name})
+		}
+	}
+}
+
+// applyPatterns applies the patterns that change the code of an object, and
+// returns all of them, for the comment.
+func (w *writer) applyPatterns(list, words []string) []string {
+	var named []string
+	for _, p := range list {
+		if p = text.Line(p); p == "" {
+			continue
+		}
+		named = append(named, p)
+		switch p = strings.ToLower(p); {
+		case w.kind.form != object:
+		case p == "singleton" && w.Shared == "":
+			w.uses[maybe] = true
+			w.Shared = w.claim(w.types, w.function(append([]string{"shared"}, words...)))
+		case p == "factory" && w.Create == "":
+			w.Create = w.claim(w.types, w.function(append([]string{"create"}, words...)))
+		case p == "decorator", p == "proxy":
+			w.Inner = true
+		}
+	}
+	return named
+}

@@ -1,0 +1,216 @@
+// Package schema writes the fields of a record as Zod, JSON Schema,
+// TypeScript, Prisma or Drizzle source. The same model gives the same text.
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/design/text"
+)
+
+// The formats.
+const (
+	Zod        = "zod"
+	JSONSchema = "json-schema"
+	TypeScript = "typescript"
+	Prisma     = "prisma"
+	Drizzle    = "drizzle"
+)
+
+// Formats lists the formats.
+func Formats() []string { return []string{Zod, JSONSchema, TypeScript, Prisma, Drizzle} }
+
+// The types of a field.
+const (
+	String   = "string"
+	Number   = "number"
+	Integer  = "integer"
+	Boolean  = "boolean"
+	Array    = "array"
+	Object   = "object"
+	Null     = "null"
+	Date     = "date"
+	DateTime = "datetime"
+	UUID     = "uuid"
+	Email    = "email"
+	URL      = "url"
+	Enum     = "enum"
+	Ref      = "ref"
+)
+
+// Types lists the types of a field.
+func Types() []string {
+	return []string{String, Number, Integer, Boolean, Array, Object, Null, Date, DateTime, UUID, Email, URL, Enum, Ref}
+}
+
+// Model is a record.
+type Model struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Fields      []Field `json:"fields"`
+}
+
+// Field is one member of a record. It may be left out unless it is Required,
+// and is null only if it is Nullable.
+type Field struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	Description string   `json:"description"`
+	Required    bool     `json:"required"`
+	Nullable    bool     `json:"nullable"`
+	EnumValues  []string `json:"enumValues"` // of an enum, or of the items of an array
+	RefSchema   string   `json:"refSchema"`  // of a ref, or of the items of an array
+}
+
+// MaxValues limits the values of an enum.
+const MaxValues = 200
+
+// Generate writes a model in a format. Problems say what the format cannot
+// hold, with paths into the model; there is no text then.
+func Generate(m Model, format string) (string, []tools.Problem) {
+	r, problems := resolve(m)
+	if len(problems) > 0 {
+		return "", problems
+	}
+	switch format {
+	case Zod:
+		return r.zod(), nil
+	case JSONSchema:
+		return r.jsonSchema(), nil
+	case TypeScript:
+		return r.typeScript(), nil
+	case Prisma:
+		return r.prisma()
+	case Drizzle:
+		return r.drizzle()
+	}
+	return "", []tools.Problem{{Path: "/format", Kind: tools.ProblemEnum, Got: format, Allowed: Formats()}}
+}
+
+// record is a model that makes sense: each field has what its type asks for.
+type record struct {
+	typeName string // Pascal case
+	words    []string
+	doc      string
+	fields   []field
+
+	// others are the records that fields refer to, in the order of first use.
+	// Each stands in the text as a placeholder.
+	others []other
+}
+
+type field struct {
+	Field
+	ref string // type name of what it refers to; may be the record's own
+}
+
+// other is a record that is defined elsewhere.
+type other struct {
+	typeName string
+	words    []string
+}
+
+// resolve checks what holds for all formats. An enum is a text of some values,
+// so a text with values is one.
+func resolve(m Model) (record, []tools.Problem) {
+	var problems []tools.Problem
+	refuse := func(want, path string, args ...any) {
+		problems = append(problems, tools.Problem{Path: fmt.Sprintf(path, args...), Kind: tools.ProblemFormat, Want: want})
+	}
+	words := text.Words(m.Name)
+	if words == nil {
+		refuse("name with letters a-z, to make a type name of", "/name")
+	}
+	r := record{typeName: text.Pascal(words), words: words, doc: m.Description}
+	seen := map[string]bool{}
+	for i, f := range m.Fields {
+		if seen[f.Name] || f.Name == "" {
+			refuse("name that no other field has, not empty", "/fields/%d/name", i)
+		}
+		seen[f.Name] = true
+		if f.Type == String && len(f.EnumValues) > 0 {
+			f.Type = Enum
+		}
+		hasValues, hasRef := len(f.EnumValues) > 0, f.RefSchema != ""
+		switch {
+		case f.Type == Enum && !hasValues:
+			refuse("list of values, which type enum needs", "/fields/%d/enumValues", i)
+		case hasValues && f.Type != Enum && f.Type != Array:
+			refuse("type enum, string or array, as there are enumValues", "/fields/%d/type", i)
+		case hasValues && hasRef:
+			refuse("single choice: enumValues or refSchema, not both", "/fields/%d/refSchema", i)
+		case f.Type == Ref && !hasRef:
+			refuse("name of another schema, which type ref needs", "/fields/%d/refSchema", i)
+		case hasRef && f.Type != Ref && f.Type != Array:
+			refuse("type ref or array, as there is a refSchema", "/fields/%d/type", i)
+		}
+		if len(f.EnumValues) > MaxValues {
+			refuse(fmt.Sprintf("list of at most %d values", MaxValues), "/fields/%d/enumValues", i)
+			continue
+		}
+		for j, value := range f.EnumValues {
+			if slices.Contains(f.EnumValues[:j], value) {
+				refuse("value that is not in the list before", "/fields/%d/enumValues/%d", i, j)
+			}
+		}
+		resolved := field{Field: f}
+		if hasRef {
+			target := text.Words(f.RefSchema)
+			if target == nil {
+				refuse("name with letters a-z, to make a type name of", "/fields/%d/refSchema", i)
+			}
+			resolved.ref = text.Pascal(target)
+			known := resolved.ref == r.typeName ||
+				slices.ContainsFunc(r.others, func(o other) bool { return o.typeName == resolved.ref })
+			if !known {
+				r.others = append(r.others, other{resolved.ref, target})
+			}
+		}
+		r.fields = append(r.fields, resolved)
+	}
+	return r, problems
+}
+
+// propertyKey writes the name of a property of an object literal or type.
+// __proto__ would set the prototype of a literal.
+func propertyKey(name string) string {
+	if name == "__proto__" {
+		return `["__proto__"]`
+	}
+	if isPlainKey(name) {
+		return name
+	}
+	return text.Quote(name)
+}
+
+func isPlainKey(name string) bool {
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '$'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// jsDoc writes a text as a comment before what it documents, each line after
+// the indent; nothing for an empty text.
+func jsDoc(indent, doc string) string {
+	lines := text.Lines(strings.ReplaceAll(doc, "*/", "*\\/"))
+	switch len(lines) {
+	case 0:
+		return ""
+	case 1:
+		return indent + "/** " + lines[0] + " */\n"
+	}
+	var b strings.Builder
+	b.WriteString(indent + "/**\n")
+	for _, line := range lines {
+		b.WriteString(strings.TrimRight(indent+" * "+line, " ") + "\n")
+	}
+	b.WriteString(indent + " */\n")
+	return b.String()
+}

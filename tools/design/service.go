@@ -1,0 +1,219 @@
+package design
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/design/api"
+	"github.com/toolfold/toolfold/tools/design/architecture"
+	"github.com/toolfold/toolfold/tools/design/component"
+	"github.com/toolfold/toolfold/tools/design/schema"
+)
+
+// MaxBytes is the most that a design may have, its documentation included.
+const MaxBytes = 256 << 10
+
+// Draft is the status of every design.
+const Draft = "draft"
+
+// The codes of the family.
+const (
+	NotFound  = "DESIGN_NOT_FOUND"
+	NotUsable = "OUTPUT_PATH_NOT_USABLE" // outputPath leads nowhere that may be written
+	Exists    = "FILE_EXISTS"            // and toolfold did not write it
+)
+
+// Service runs the design actions. It is safe for concurrent use, and several
+// may share a store.
+type Service struct {
+	store     Store
+	workspace string
+	now       func() time.Time
+}
+
+// New returns a service on a store. Files are written below the workspace, a
+// folder; empty = nowhere.
+func New(store Store, workspace string, now func() time.Time) *Service {
+	return &Service{store: store, workspace: workspace, now: now}
+}
+
+// API designs an API.
+func (s *Service) API(ctx context.Context, in APIIn) (TextOut, error) {
+	ending := strings.ToLower(path.Ext(in.OutputPath))
+	content, problems := api.Generate(in.Model, in.Format, ending == ".yaml" || ending == ".yml")
+	return s.text(ctx, Design{Type: "api", Format: in.Format, Name: in.Name, Content: content}, problems, in.Output)
+}
+
+// Schema designs a schema.
+func (s *Service) Schema(ctx context.Context, in SchemaIn) (TextOut, error) {
+	content, problems := schema.Generate(in.Model, in.Format)
+	return s.text(ctx, Design{Type: "schema", Format: in.Format, Name: in.Name, Content: content}, problems, in.Output)
+}
+
+// text keeps a design whose content is all that there is to it.
+func (s *Service) text(ctx context.Context, d Design, problems []tools.Problem, out Output) (TextOut, error) {
+	d, file, err := s.keep(ctx, d, problems, out)
+	if err != nil {
+		return TextOut{}, err
+	}
+	content, cut := part(d.Content, 0, maxShown)
+	return TextOut{
+		DesignID: d.ID, Name: d.Name, Format: d.Format, Content: content, CreatedAt: d.CreatedAt, Truncated: cut, File: file,
+	}, nil
+}
+
+// Component designs a component.
+func (s *Service) Component(ctx context.Context, in ComponentIn) (ComponentOut, error) {
+	code, problems := component.Generate(in.Model, in.Language)
+	d := Design{Type: "component", Format: in.Language, Name: in.Name, Content: code.File()}
+	d, file, err := s.keep(ctx, d, problems, in.Output)
+	if err != nil {
+		return ComponentOut{}, err
+	}
+	above, cut := part(code.Interface, 0, maxShown/2)
+	below, cutBelow := part(code.Implementation, 0, maxShown/2)
+	return ComponentOut{
+		DesignID: d.ID, Name: d.Name, Type: in.Type, Language: in.Language,
+		Interface: above, Implementation: below, CreatedAt: d.CreatedAt, Truncated: cut || cutBelow, File: file,
+	}, nil
+}
+
+// Architecture designs an architecture. Its file is the diagram; in Markdown
+// it is the documentation, which has the diagram in it.
+func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (ArchitectureOut, error) {
+	drawing, problems := architecture.Generate(in.Model, in.Format)
+	d := Design{Type: "architecture", Format: in.Format, Name: in.Name, Content: drawing.Diagram, Documentation: drawing.Documentation}
+	d, file, err := s.keep(ctx, d, problems, in.Output)
+	if err != nil {
+		return ArchitectureOut{}, err
+	}
+	diagram, cut := part(d.Content, 0, maxShown/2)
+	documentation, cutBelow := part(d.Documentation, 0, maxShown/2)
+	return ArchitectureOut{
+		DesignID: d.ID, Name: d.Name, Pattern: in.Pattern, Format: d.Format,
+		Diagram: diagram, Documentation: documentation, CreatedAt: d.CreatedAt, Truncated: cut || cutBelow, File: file,
+	}, nil
+}
+
+// keep stores a design and writes its file. The file is looked at first, so
+// that a refusal stores nothing, and written last, so that what toolfold wrote
+// is known when it is there. The id follows from the design: designing the
+// same again gives the one that is stored.
+func (s *Service) keep(ctx context.Context, d Design, problems []tools.Problem, out Output) (Design, *File, error) {
+	if len(problems) > 0 {
+		return Design{}, nil, &tools.Error{Code: tools.InvalidInput, Problems: problems}
+	}
+	if n := len(d.Content) + len(d.Documentation); n > MaxBytes {
+		return Design{}, nil, tools.Errorf(tools.InvalidInput, "the design has %d bytes, more than %d", n, MaxBytes).
+			WithHint("split it into several designs")
+	}
+	d.ID = uuid.NewHash(sha256.New(), namespace, ordered.MustJSON([]string{d.Type, d.Format, d.Name, d.Content, d.Documentation}), 8).String()
+	d.CreatedAt = s.now().UTC().Truncate(time.Microsecond)
+	text := d.Content
+	if d.Format == architecture.Markdown {
+		text = d.Documentation
+	}
+	var target *target
+	if out.OutputPath != "" {
+		var err error
+		if target, err = s.open(ctx, out); err != nil {
+			return Design{}, nil, err
+		}
+		defer target.close()
+	}
+	created, err := s.store.Put(ctx, d)
+	if err != nil {
+		return Design{}, nil, fmt.Errorf("storing design: %w", err)
+	}
+	d.CreatedAt = created
+	if target == nil {
+		return d, nil, nil
+	}
+	if err := target.write(text); err != nil {
+		return Design{}, nil, err
+	}
+	return d, &File{Path: target.name, Bytes: len(text)}, nil
+}
+
+// namespace goes into the ids of designs. It must stay the same.
+var namespace = uuid.MustParse("7b0d6c52-8d0e-4d52-9f0a-64f1d1f3a7c1")
+
+// made are the types of designs that there are.
+var made = []string{"api", "component", "schema", "architecture"}
+
+// List lists designs, a page at a time.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	if in.Type != "" && !slices.Contains(made, in.Type) {
+		return ListOut{}, tools.Errorf(tools.InvalidInput, "no action makes designs of type %s", in.Type).
+			WithHint("list %s, or leave type out", strings.Join(made, ", "))
+	}
+	if in.Status != "" && in.Status != Draft {
+		return ListOut{}, tools.Errorf(tools.InvalidInput, "no design is %s: all are drafts, as nothing changes the status", in.Status).
+			WithHint("leave status out")
+	}
+	after, err := tools.ParseCursor(in.Cursor, "design.list")
+	if err != nil {
+		return ListOut{}, err
+	}
+	page, err := s.store.List(ctx, Query{Type: in.Type, Limit: in.Limit + 1, After: after})
+	if err != nil {
+		return ListOut{}, fmt.Errorf("listing designs: %w", err)
+	}
+	out := ListOut{Designs: []Item{}, Total: page.Total}
+	for i, l := range page.Designs {
+		if i == in.Limit {
+			last := page.Designs[i-1]
+			out.HasMore, out.NextCursor = true, tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
+			break
+		}
+		out.Designs = append(out.Designs, Item{DesignID: l.ID, Type: l.Type, Format: l.Format, Name: l.Name, Status: Draft, CreatedAt: l.CreatedAt})
+	}
+	return out, nil
+}
+
+// maxShown limits the text in a result, in bytes: about 8,000 tokens.
+const maxShown = 24_000
+
+// part returns the at most limit bytes of a text from an offset on, and
+// whether more follow. It cuts at the end of a line where there is one.
+func part(text string, offset, limit int) (shown string, more bool) {
+	text = text[min(offset, len(text)):]
+	if len(text) <= limit {
+		return text, false
+	}
+	text = text[:limit]
+	if end := strings.LastIndexByte(text, '\n'); end >= 0 {
+		return text[:end+1], true
+	}
+	return strings.ToValidUTF8(text, ""), true
+}
+
+// Get returns a design, as much of it as a result holds.
+func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
+	d, found, err := s.store.Get(ctx, strings.ToLower(in.DesignID))
+	if err != nil {
+		return GetOut{}, fmt.Errorf("reading design: %w", err)
+	}
+	if !found {
+		return GetOut{}, tools.Errorf(NotFound, "there is no design %s", in.DesignID).WithHint("design.list shows those there are")
+	}
+	out := GetOut{Item: Item{DesignID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
+	// One offset goes through both texts.
+	offset := min(in.Offset, len(d.Content)+len(d.Documentation))
+	shown, more := part(d.Content+d.Documentation, offset, maxShown)
+	if more {
+		out.NextOffset = offset + len(shown)
+	}
+	split := min(max(len(d.Content)-offset, 0), len(shown))
+	out.Content, out.Documentation = shown[:split], shown[split:]
+	return out, nil
+}

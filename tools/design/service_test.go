@@ -1,0 +1,250 @@
+package design
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/tooltest"
+)
+
+// bench calls the actions the way a client does, in a workspace of its own.
+// Its clock goes on by a second with each call.
+type bench struct {
+	tooltest.Talk
+	t         *testing.T
+	workspace string
+	store     *fakeStore
+	runner    *call.Runner
+	calls     int
+	now       func() time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, workspace: t.TempDir(), store: &fakeStore{designs: map[string]Design{}}}
+	b.Talk = tooltest.Talk{T: t, Call: b.call}
+	start := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+	b.now = func() time.Time { return start.Add(time.Duration(b.calls) * time.Second) }
+	b.runner = tooltest.Runner(tooltest.Mount(t, Family, New(b.store, b.workspace, b.now)))
+	return b
+}
+
+func (b *bench) call(action, args string) string {
+	b.t.Helper()
+	b.calls++
+	return string(b.runner.Call(b.t.Context(), "design."+action, json.RawMessage(args)).Content)
+}
+
+// get calls an action that must succeed.
+func (b *bench) get(action, args string) map[string]any {
+	b.t.Helper()
+	var out map[string]any
+	content := b.call(action, args)
+	if err := json.Unmarshal([]byte(content), &out); err != nil || out["error"] != nil {
+		b.t.Fatalf("%s %s: %s", action, args, content)
+	}
+	return out
+}
+
+// user is a schema of one field; more goes into the arguments.
+func user(more string) string {
+	return `{"name":"User","format":"typescript","fields":[{"name":"email","type":"email","required":true}]` + more + `}`
+}
+
+const userText = "export interface User {\n  email: string;\n}\n"
+
+func (b *bench) write(name, text string) {
+	b.t.Helper()
+	file := filepath.Join(b.workspace, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o640); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) expectFile(name, want string) {
+	b.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(b.workspace, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(raw)); diff != "" {
+		b.t.Errorf("%s: %s", name, diff)
+	}
+}
+
+// expectFiles fails the test when the workspace has other files than these.
+func (b *bench) expectFiles(want ...string) {
+	b.t.Helper()
+	got := []string{}
+	err := filepath.WalkDir(b.workspace, func(path string, d os.DirEntry, err error) error {
+		if err == nil && path != b.workspace {
+			name, _ := filepath.Rel(b.workspace, path)
+			got = append(got, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if diff := cmp.Diff(append([]string{}, want...), got); diff != "" {
+		b.t.Errorf("files: %s", diff)
+	}
+}
+
+func TestExamplesAreTrue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, a := range Family.Actions {
+		b.get(a.Name, a.Example)
+	}
+}
+
+func TestDesignsAreKeptAndReadBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	made := b.get("schema", user(""))
+	if made["content"] != userText || made["createdAt"] != "2026-03-01T12:00:01.123456Z" {
+		t.Errorf("made %v", made)
+	}
+	got := b.get("get", fmt.Sprintf(`{"designId":"%s"}`, strings.ToUpper(made["designId"].(string))))
+	want := map[string]any{
+		"designId": made["designId"], "type": "schema", "format": "typescript", "name": "User", "status": "draft",
+		"createdAt": made["createdAt"], "content": userText,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	again := b.get("schema", user(""))
+	if diff := cmp.Diff(made, again); diff != "" {
+		t.Errorf("the same arguments made another design: %s", diff)
+	}
+	if other := b.get("schema", strings.Replace(user(""), "User", "Person", 1)); other["designId"] == made["designId"] {
+		t.Error("another name has the same id")
+	}
+	b.Refuse("get", `{"designId":"00000000-0000-4000-8000-000000000009"}`, NotFound, "there is no design", "design.list")
+}
+
+func TestComponentsAndArchitecturesHaveTheirTexts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	c := b.get("component", `{"name":"ping","type":"function","description":"Pings.","language":"javascript","outputPath":"ping.mjs"}`)
+	whole := c["interface"].(string) + "\n" + c["implementation"].(string)
+	b.expectFile("ping.mjs", whole)
+	if got := b.get("get", fmt.Sprintf(`{"designId":"%s"}`, c["designId"])); got["content"] != whole || got["format"] != "javascript" {
+		t.Errorf("read back %v", got)
+	}
+	a := `{"name":"Shop","description":"d","pattern":"mvc","components":[{"id":"a","name":"A","type":"cache"}],"format":"%s","outputPath":"%s"}`
+	puml := b.get("architecture", fmt.Sprintf(a, "plantuml", "a.puml"))
+	b.expectFile("a.puml", puml["diagram"].(string))
+	md := b.get("architecture", fmt.Sprintf(a, "markdown", "a.md"))
+	b.expectFile("a.md", md["documentation"].(string))
+	got := b.get("get", fmt.Sprintf(`{"designId":"%s"}`, md["designId"]))
+	if got["content"] != md["diagram"] || got["documentation"] != md["documentation"] {
+		t.Errorf("read back %v", got)
+	}
+}
+
+func TestListPages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range 3 {
+		b.get("schema", strings.Replace(user(""), "User", fmt.Sprint("User", i), 1))
+	}
+	b.get("component", `{"name":"ping","type":"class","description":"Pings.","language":"go"}`)
+	first := b.get("list", `{"limit":3}`)
+	if first["total"] != 4.0 || first["hasMore"] != true || len(first["designs"].([]any)) != 3 {
+		t.Errorf("the first page is %v", first)
+	}
+	last := b.get("list", fmt.Sprintf(`{"limit":3,"cursor":"%s"}`, first["nextCursor"]))
+	if last["hasMore"] != false || last["nextCursor"] != nil || len(last["designs"].([]any)) != 1 {
+		t.Errorf("the last page is %v", last)
+	}
+	only := b.get("list", `{"type":"component","status":"draft"}`)
+	if only["total"] != 1.0 {
+		t.Errorf("of components: %v", only)
+	}
+	for _, kind := range []string{"flow", "data-model", "interface", "other"} {
+		b.Refuse("list", `{"type":"`+kind+`"}`, tools.InvalidInput, "no action makes designs of type "+kind, "api, component")
+	}
+	for _, status := range []string{"review", "approved", "implemented", "deprecated"} {
+		b.Refuse("list", `{"status":"`+status+`"}`, tools.InvalidInput, "all are drafts", "leave status out")
+	}
+	b.Refuse("list", `{"cursor":"zzz"}`, tools.InvalidInput, "cursor", "")
+}
+
+// Long designs are cut where lines end, and read on with the offset.
+func TestLongDesignsAreReadInParts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var parts []string
+	for i := range 50 {
+		parts = append(parts, fmt.Sprintf(`{"id":"%d","name":"%s","type":"cache","description":"%s"}`, i, strings.Repeat("字", 90), strings.Repeat("long ", 90)))
+	}
+	made := b.get("architecture", `{"name":"Big","description":"d","pattern":"ddd","format":"c4","components":[`+strings.Join(parts, ",")+`]}`)
+	if made["truncated"] != true {
+		t.Fatalf("%d bytes are not cut", len(fmt.Sprint(made)))
+	}
+	content, documentation, offset := "", "", 0.0
+	for {
+		got := b.get("get", fmt.Sprintf(`{"designId":"%s","offset":%v}`, made["designId"], offset))
+		content += got["content"].(string)
+		if page, ok := got["documentation"].(string); ok {
+			documentation += page
+		}
+		if got["nextOffset"] == nil {
+			break
+		}
+		if next := got["nextOffset"].(float64); next <= offset {
+			t.Fatalf("after %v comes %v", offset, next)
+		} else {
+			offset = next
+		}
+	}
+	kept := b.store.designs[made["designId"].(string)]
+	if content != kept.Content || documentation != kept.Documentation {
+		t.Error("the parts are not the whole")
+	}
+	if got := b.get("get", fmt.Sprintf(`{"designId":"%s","offset":99999999}`, made["designId"])); got["content"] != "" {
+		t.Errorf("behind the end there is %v", got)
+	}
+}
+
+func TestTooLongDesignsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var endpoints []string
+	for i := range 100 {
+		endpoints = append(endpoints, fmt.Sprintf(`{"path":"/%d","method":"POST","summary":"s","requestBody":{"description":"%s"}}`, i, strings.Repeat("x", 3000)))
+	}
+	b.Refuse("api", `{"name":"Big","endpoints":[`+strings.Join(endpoints, ",")+`]}`, tools.InvalidInput, "more than 262144", "split it")
+	if len(b.store.designs) != 0 {
+		t.Error("it was stored")
+	}
+}
+
+func TestProblemsNameEveryPlace(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	answer := b.call("schema", `{"name":"***","fields":[{"name":"a","type":"ref"},{"name":"b","type":"enum"}],"outputPath":"x/y.ts"}`)
+	for _, want := range []string{`"/name"`, `"/fields/0/refSchema"`, `"/fields/1/enumValues"`, `"example"`} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("%s is not in %s", want, answer)
+		}
+	}
+	b.expectFiles()
+	if len(b.store.designs) != 0 {
+		t.Error("it was stored")
+	}
+}

@@ -1,0 +1,127 @@
+package design
+
+import (
+	"time"
+
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/design/api"
+	"github.com/toolfold/toolfold/tools/design/architecture"
+	"github.com/toolfold/toolfold/tools/design/component"
+	"github.com/toolfold/toolfold/tools/design/schema"
+)
+
+// Output names a file to write a design to, besides the store. An empty
+// OutputPath writes none.
+type Output struct {
+	OutputPath string `json:"outputPath"`
+	Overwrite  bool   `json:"overwrite"`
+}
+
+// File names a file that was written.
+type File struct {
+	Path  string `json:"path" doc:"Below the workspace."`
+	Bytes int    `json:"bytes" doc:"Its size."`
+}
+
+// APIIn are the arguments of design.api.
+type APIIn struct {
+	api.Model
+	Format string `json:"format"`
+	Output
+}
+
+// TextOut is the result of design.api and design.schema.
+type TextOut struct {
+	DesignID  string    `json:"designId" doc:"The design." format:"uuid"`
+	Name      string    `json:"name" doc:"Its name."`
+	Format    string    `json:"format" doc:"What to write."`
+	Content   string    `json:"content" doc:"The text."`
+	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
+	Truncated bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
+	File      *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
+}
+
+// ComponentIn are the arguments of design.component.
+type ComponentIn struct {
+	component.Model
+	Language string `json:"language"`
+	Output
+}
+
+// ComponentOut is the result of design.component.
+type ComponentOut struct {
+	DesignID       string    `json:"designId" doc:"The design." format:"uuid"`
+	Name           string    `json:"name" doc:"Its name."`
+	Type           string    `json:"type" doc:"Its type." enum:"function,class,module,service,controller,repository,factory,adapter,hook,component,other"`
+	Language       string    `json:"language" doc:"Of the code." enum:"typescript,javascript,python,go,rust,java,other"`
+	Interface      string    `json:"interface" doc:"What stands first in the file."`
+	Implementation string    `json:"implementation" doc:"What follows it."`
+	CreatedAt      time.Time `json:"createdAt" doc:"When it was first made."`
+	Truncated      bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
+	File           *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
+}
+
+// SchemaIn are the arguments of design.schema.
+type SchemaIn struct {
+	schema.Model
+	Format string `json:"format"`
+	Output
+}
+
+// ArchitectureIn are the arguments of design.architecture.
+type ArchitectureIn struct {
+	architecture.Model
+	Format string `json:"format"`
+	Output
+}
+
+// ArchitectureOut is the result of design.architecture.
+type ArchitectureOut struct {
+	DesignID      string    `json:"designId" doc:"The design." format:"uuid"`
+	Name          string    `json:"name" doc:"Its name."`
+	Pattern       string    `json:"pattern" doc:"Of the system." enum:"hexagonal,clean,layered,microservices,event-driven,cqrs,ddd,mvc,mvvm,pipe-filter,other"`
+	Format        string    `json:"format" doc:"What to write." enum:"mermaid,plantuml,markdown,c4"`
+	Diagram       string    `json:"diagram" doc:"Source of the diagram."`
+	Documentation string    `json:"documentation" doc:"Markdown page, of an architecture."`
+	CreatedAt     time.Time `json:"createdAt" doc:"When it was first made."`
+	Truncated     bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
+	File          *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
+}
+
+// ListIn are the arguments of design.list.
+type ListIn struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	tools.Page
+}
+
+// ListOut is the result of design.list.
+type ListOut struct {
+	Designs []Item `json:"designs" doc:"Newest first."`
+	Total   int    `json:"total" doc:"Designs that match, on all pages."`
+	tools.Paged
+}
+
+// Item is a design as design.list shows it.
+type Item struct {
+	DesignID  string    `json:"designId" doc:"The design." format:"uuid"`
+	Type      string    `json:"type" doc:"Its type." enum:"api,component,schema,architecture"`
+	Format    string    `json:"format" doc:"What was written; the language of a component."`
+	Name      string    `json:"name" doc:"Its name."`
+	Status    string    `json:"status" doc:"Always draft." enum:"draft,review,approved,implemented,deprecated"`
+	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
+}
+
+// GetIn are the arguments of design.get.
+type GetIn struct {
+	DesignID string `json:"designId"`
+	Offset   int    `json:"offset"` // in bytes, through the content and then the documentation
+}
+
+// GetOut is the result of design.get.
+type GetOut struct {
+	Item
+	Content       string `json:"content" doc:"The text."`
+	Documentation string `json:"documentation,omitempty" doc:"Markdown page, of an architecture."`
+	NextOffset    int    `json:"nextOffset,omitempty" doc:"Pass as offset to read on; absent at the end."`
+}

@@ -1,0 +1,110 @@
+package memory
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/words"
+)
+
+// query is what a search asks for.
+type query struct {
+	terms []*term // each once, in the order of the query
+
+	// phrases are stems that must follow each other in an entry, separated by
+	// spaces, with a space on both sides.
+	phrases []string
+
+	// required are the words of all phrases.
+	required Match
+}
+
+// term is a word of the query.
+type term struct {
+	stem  string
+	typed string   // folded, as written
+	parts []string // stems of a compound's parts
+	forms Group    // of the index that stand for it
+	worth float64  // of a match: 1 for the word itself, less for a guess
+
+	ids    []int64 // entries that have it, the latest first
+	common bool    // ids are only the latest of them
+	rarity float64 // BM25's idf
+	bit    uint64  // of the term in a set; 0 beyond the 64th
+}
+
+// parseQuery reads a query. Words of grammar are left out, unless there are no
+// others or they stand in quotes.
+func parseQuery(text string) query {
+	var q query
+	var all, content []*term
+	known := map[string]*term{}
+	add := func(t *term, stop bool) {
+		if known[t.stem] != nil {
+			return
+		}
+		known[t.stem] = t
+		t.worth = 1
+		t.forms = Group{{Text: t.stem}}
+		all = append(all, t)
+		if !stop {
+			content = append(content, t)
+		}
+	}
+	for i, piece := range strings.Split(text, `"`) {
+		quoted := i%2 == 1 && strings.Count(text, `"`) > i
+		var phrase []string
+		before := ""
+		list := slices.Collect(words.Split(piece))
+		for j, w := range list {
+			switch {
+			case w.Char && w.Joined:
+				add(&term{stem: before + w.Text, typed: before + w.Text}, false)
+				phrase = append(phrase, before+w.Text)
+			case w.Char && j+1 < len(list) && list[j+1].Joined:
+				// Asked for as a pair with the next character.
+				phrase = append(phrase, w.Text)
+			default:
+				t := &term{stem: words.Stem(w.Text), typed: w.Text}
+				for _, p := range w.Parts {
+					t.parts = append(t.parts, words.Stem(p))
+				}
+				add(t, words.IsStop(w.Text) && !quoted)
+				if w.Hyphened { // post-mortem finds postmortem
+					joined := Word{Text: words.Stem(before + w.Text)}
+					for _, t := range []*term{known[words.Stem(before)], known[t.stem]} {
+						t.forms = append(t.forms, joined)
+					}
+				}
+				if t.parts != nil {
+					phrase = append(phrase, t.parts...)
+				} else {
+					phrase = append(phrase, t.stem)
+				}
+			}
+			before = w.Text
+		}
+		if quoted && len(phrase) > 0 {
+			q.phrases = append(q.phrases, " "+strings.Join(phrase, " ")+" ")
+			for _, word := range phrase {
+				q.required = append(q.required, Group{{Text: word}})
+			}
+		}
+	}
+	q.terms = content
+	if len(content) == 0 {
+		q.terms = all
+	}
+	return q
+}
+
+// setRarity estimates how rare the term is, from how far its latest entries
+// lie apart when there are too many to count.
+func (t *term) setRarity(last int64) {
+	count := float64(len(t.ids))
+	if t.common {
+		span := float64(t.ids[0] - t.ids[len(t.ids)-1] + 1)
+		count *= float64(last) / span
+	}
+	t.rarity = rarity(count, float64(last))
+}

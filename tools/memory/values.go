@@ -1,0 +1,213 @@
+package memory
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// StoreIn holds the arguments of store.
+type StoreIn struct {
+	Key       string          `json:"key"`
+	Value     json.RawMessage `json:"value"`
+	Namespace string          `json:"namespace"`
+}
+
+// StoreOut is the result of store.
+type StoreOut struct {
+	Success   bool   `json:"success" doc:"Always true."`
+	Key       string `json:"key" doc:"Name of the entry."`
+	Namespace string `json:"namespace" doc:"Notebook of the entry."`
+	Replaced  bool   `json:"replaced" doc:"Whether the key existed."`
+	Message   string `json:"message" doc:"The outcome in words."`
+}
+
+// GetIn holds the arguments of get: Key or Keys.
+type GetIn struct {
+	Key       string   `json:"key"`
+	Keys      []string `json:"keys"`
+	Namespace string   `json:"namespace"`
+}
+
+// GetOut is the result of get. Value and StoredAt are those of Key; Entries,
+// Missing and Left are what Keys asked for.
+type GetOut struct {
+	Found     bool            `json:"found" doc:"Whether the key, or all of keys, exist."`
+	Key       string          `json:"key,omitempty" doc:"Name of the entry."`
+	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
+	Value     json.RawMessage `json:"value,omitempty" doc:"The value of key."`
+	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
+	Entries   []Kept          `json:"entries,omitempty" doc:"The entries of keys."`
+	Missing   []string        `json:"missing,omitempty" doc:"Those of keys that do not exist."`
+	Left      []string        `json:"left,omitempty" doc:"Those of keys that did not fit: ask again."`
+	Message   string          `json:"message,omitempty" doc:"The outcome in words."`
+}
+
+// Kept is one of several entries.
+type Kept struct {
+	Key      string          `json:"key" doc:"Name of the entry."`
+	Value    json.RawMessage `json:"value" doc:"JSON, up to 256 KiB."`
+	StoredAt time.Time       `json:"storedAt" doc:"When the entry was stored."`
+}
+
+// DeleteIn holds the arguments of delete.
+type DeleteIn struct {
+	Key       string `json:"key"`
+	Namespace string `json:"namespace"`
+}
+
+// DeleteOut is the result of delete.
+type DeleteOut struct {
+	Deleted   bool   `json:"deleted" doc:"Whether the key existed."`
+	Key       string `json:"key" doc:"Name of the entry."`
+	Namespace string `json:"namespace" doc:"Notebook of the entry."`
+	Message   string `json:"message" doc:"The outcome in words."`
+}
+
+// SearchIn holds the arguments of search.
+type SearchIn struct {
+	Query     string `json:"query"`
+	Namespace string `json:"namespace"`
+	Prefix    string `json:"prefix"`
+	tools.Page
+}
+
+// SearchOut is the result of search.
+type SearchOut struct {
+	Query     string `json:"query" doc:"As asked."`
+	Namespace string `json:"namespace,omitempty" doc:"Notebook searched; absent if all were."`
+	Count     int    `json:"count" doc:"How many results follow."`
+	Results   []Hit  `json:"results" doc:"Best first; 400 on all pages."`
+	tools.Paged
+}
+
+// Hit is an entry that a query found. It has Value if that is short, else
+// Excerpt.
+type Hit struct {
+	Key       string          `json:"key" doc:"Name of the entry."`
+	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
+	Value     json.RawMessage `json:"value,omitempty" doc:"Whole, up to 500 characters."`
+	Excerpt   string          `json:"excerpt,omitempty" doc:"Of a longer value, around the words found; get has the whole."`
+	Size      int             `json:"size" doc:"Bytes of the value."`
+	StoredAt  time.Time       `json:"storedAt" doc:"When the entry was stored."`
+	Score     float64         `json:"score" doc:"0 to 1."`
+}
+
+// ListIn holds the arguments of list.
+type ListIn struct {
+	Namespace string `json:"namespace"`
+	Prefix    string `json:"prefix"`
+	tools.Page
+}
+
+// ListOut is the result of list.
+type ListOut struct {
+	Keys  []Listed `json:"keys" doc:"Sorted by namespace and key."`
+	Total int      `json:"total" doc:"All that match, on whatever page."`
+	tools.Paged
+}
+
+// Listed is an entry in a list of keys.
+type Listed struct {
+	Key       string    `json:"key" doc:"Name of the entry."`
+	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
+	StoredAt  time.Time `json:"storedAt" doc:"When the entry was stored."`
+}
+
+// ExportIn holds the arguments of export. A zero Limit is a page of up to
+// 64 KiB of values.
+type ExportIn struct {
+	Namespace       string `json:"namespace"`
+	Prefix          string `json:"prefix"`
+	IncludeMetadata bool   `json:"includeMetadata"`
+	tools.Page
+}
+
+// ExportOut is the result of export.
+type ExportOut struct {
+	Count      int        `json:"count" doc:"How many entries follow."`
+	ExportedAt time.Time  `json:"exportedAt" doc:"When."`
+	Data       []Exported `json:"data" doc:"Entries, as import takes them."`
+	tools.Paged
+}
+
+// Exported is an entry for import. StoredAt is nil without metadata.
+type Exported struct {
+	Key       string          `json:"key" doc:"Name of the entry."`
+	Value     json.RawMessage `json:"value" doc:"JSON, up to 256 KiB."`
+	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
+	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
+}
+
+// ImportIn holds the arguments of import. Each entry is checked on its own.
+type ImportIn struct {
+	Data      []json.RawMessage `json:"data"`
+	Overwrite bool              `json:"overwrite"`
+	Namespace string            `json:"namespace"`
+}
+
+// ImportOut is the result of import.
+type ImportOut struct {
+	Imported   int        `json:"imported" doc:"Entries stored."`
+	Skipped    int        `json:"skipped" doc:"Entries whose key existed."`
+	Failed     int        `json:"failed" doc:"Bad entries."`
+	Errors     []Rejected `json:"errors,omitempty" doc:"The first 100 bad entries; absent if none."`
+	ImportedAt time.Time  `json:"importedAt" doc:"When."`
+}
+
+// Rejected is an entry that was not imported.
+type Rejected struct {
+	Index   int    `json:"index" doc:"Place of the entry in data, from 0."`
+	Message string `json:"message" doc:"What is wrong with it."`
+}
+
+// StatsIn holds the arguments of stats.
+type StatsIn struct {
+	Namespace string `json:"namespace"`
+	Detailed  bool   `json:"detailed"`
+}
+
+// StatsOut is the result of stats.
+type StatsOut struct {
+	TotalEntries   int                       `json:"totalEntries" doc:"Entries counted."`
+	NamespaceCount int                       `json:"namespaceCount" doc:"Namespaces that are not empty."`
+	ByNamespace    map[string]NamespaceStats `json:"byNamespace" doc:"Per namespace; 1,000 at most."`
+	GeneratedAt    time.Time                 `json:"generatedAt" doc:"When."`
+}
+
+// NamespaceStats sums up a namespace.
+type NamespaceStats struct {
+	Count int      `json:"count" doc:"Entries counted."`
+	Bytes int      `json:"bytes" doc:"Bytes of the values."`
+	Keys  []string `json:"keys,omitempty" doc:"Keys, if detailed: the first 1,000 of all namespaces; list has the rest."`
+}
+
+// BulkDeleteIn holds the arguments of bulk_delete: Keys or Prefix.
+type BulkDeleteIn struct {
+	Keys      []string `json:"keys"`
+	Namespace string   `json:"namespace"`
+	Prefix    string   `json:"prefix"`
+}
+
+// BulkDeleteOut is the result of bulk_delete.
+type BulkDeleteOut struct {
+	Deleted     int       `json:"deleted" doc:"Entries removed."`
+	NotFound    int       `json:"notFound" doc:"Keys that did not exist."`
+	DeletedKeys []string  `json:"deletedKeys" doc:"The first 100 of their keys, sorted."`
+	Namespace   string    `json:"namespace" doc:"Notebook of the entry."`
+	DeletedAt   time.Time `json:"deletedAt" doc:"When."`
+}
+
+// ClearIn holds the arguments of clear.
+type ClearIn struct {
+	Namespace string `json:"namespace"`
+	Confirm   bool   `json:"confirm"`
+}
+
+// ClearOut is the result of clear.
+type ClearOut struct {
+	Cleared   int       `json:"cleared" doc:"Entries removed."`
+	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
+	ClearedAt time.Time `json:"clearedAt" doc:"When."`
+}

@@ -1,0 +1,117 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// The states of a task. The last four are final: only a retry leaves them.
+const (
+	Pending   = "pending"   // waits for a time, for other tasks or for its next attempt
+	Queued    = "queued"    // ready, waits for a slot
+	Running   = "running"   // a process has it
+	Paused    = "paused"    // ready, but its queue is paused
+	Completed = "completed" // has its result
+	Failed    = "failed"
+	Cancelled = "cancelled"
+	TimedOut  = "timeout"
+)
+
+// States lists all states.
+func States() []string {
+	return []string{Pending, Queued, Running, Paused, Completed, Failed, Cancelled, TimedOut}
+}
+
+// Final reports whether a task in this state has ended.
+func Final(state string) bool {
+	return slices.Contains([]string{Completed, Failed, Cancelled, TimedOut}, state)
+}
+
+// The priorities of a task, most urgent first.
+const (
+	Critical   = "critical"
+	High       = "high"
+	Medium     = "medium"
+	Low        = "low"
+	Background = "background"
+)
+
+// Priorities lists all priorities, most urgent first.
+func Priorities() []string {
+	return []string{Critical, High, Medium, Low, Background}
+}
+
+// DefaultQueue is the id and the name of the queue that is always there.
+const DefaultQueue = "default"
+
+// DefaultConcurrency is the concurrency limit of a queue that names none.
+const DefaultConcurrency = 5
+
+// Task is a task as it is stored. Times are UTC in whole microseconds; the
+// zero time is none.
+type Task struct {
+	ID, QueueID, Name, Description string
+	AgentID                        string // empty = Input names a tool, or nothing is to be run
+	Input                          json.RawMessage
+	Priority, Type, Status         string
+	Dependencies, Tags             []string
+	Attempt, MaxAttempts           int
+	Timeout                        time.Duration // of one attempt; 0 = none
+	Output                         json.RawMessage
+	Error                          string // of the last attempt, or why it was cancelled
+	ScheduledAt                    time.Time
+	CreatedAt, StartedAt, EndedAt  time.Time
+
+	// Workspace names the workspace that the task was submitted in. Only
+	// processes that work this workspace run it.
+	Workspace string
+
+	// Definition is the digest of the agent's definition at submission, see
+	// [Service.Definition]. Empty for a task without an agent.
+	Definition string
+
+	// Depth counts the tasks that led to this one: 0 for a task that was not
+	// submitted by a running task.
+	Depth int
+
+	// Turn counts how often the task was started. A run may record its end
+	// only while its turn is the present one.
+	Turn int
+
+	// Interruptions counts the runs that ended without a result because their
+	// process stopped, died or lost its lease.
+	Interruptions int
+
+	// InputBytes and OutputBytes are the sizes of Input and Output, also where
+	// a list leaves these out.
+	InputBytes, OutputBytes int
+}
+
+// MaxDepth bounds the tasks above a task, each submitted by the one before: a
+// task at this depth may submit none.
+const MaxDepth = 5
+
+type depthKey struct{}
+
+// WithDepth returns the context of a run of a task of the given depth. Tasks
+// submitted in it are one deeper.
+func WithDepth(ctx context.Context, depth int) context.Context {
+	return context.WithValue(ctx, depthKey{}, depth)
+}
+
+// Call is a call of an action, as the input of a task names it.
+type Call struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// ParseCall reads the call that a task's input names. It returns false when
+// the input names none.
+func ParseCall(input json.RawMessage) (c Call, ok bool) {
+	if len(input) == 0 || json.Unmarshal(input, &c) != nil {
+		return Call{}, false
+	}
+	return c, c.Tool != ""
+}
