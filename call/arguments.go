@@ -233,7 +233,8 @@ func (a *arguments) encode(e *tools.Entry) json.RawMessage {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(append(out, ordered.MustJSON(name)...), ':')
+		out, _ = jsontext.AppendQuote(out, name) // parsing has refused what is not valid UTF-8
+		out = append(out, ':')
 		if part, whole := a.parts[name]; whole {
 			out = append(out, part...)
 		} else {

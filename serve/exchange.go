@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -68,9 +68,9 @@ func (x *exchange) complete(encoded []byte) []byte {
 	if !ok {
 		return encoded
 	}
-	text := ordered.MustJSON(string(*answer))
-	out := make([]byte, 0, len(encoded)+len(text)+len(*answer)+32)
-	out = append(append(append(out, before...), text...), `}],"structuredContent":`...)
+	out := make([]byte, 0, len(encoded)+3*len(*answer)+32)
+	out, _ = jsontext.AppendQuote(append(out, before...), *answer) // invalid UTF-8 is replaced, as in any JSON
+	out = append(out, `}],"structuredContent":`...)
 	return append(append(out, *answer...), after...)
 }
 

@@ -30,17 +30,20 @@ type fixedToken string
 
 func (t fixedToken) sum() ([sha256.Size]byte, error) { return sha256.Sum256([]byte(t)), nil }
 
-// tokenFile is a file with a token. It is read again when its time or size
-// change; while it cannot be used, no token is right.
+// tokenFile is a file with a token. It is looked at once a second and read
+// again when its time or size change; while it cannot be used, no token is
+// right.
 type tokenFile struct {
-	path string
-	log  *slog.Logger
+	path  string
+	log   *slog.Logger
+	every time.Duration // between two looks
 
-	mu   sync.Mutex
-	time time.Time // of the file as it was read
-	size int64
-	hash [sha256.Size]byte
-	err  error
+	mu     sync.Mutex
+	looked time.Time
+	time   time.Time // of the file as it was read
+	size   int64
+	hash   [sha256.Size]byte
+	err    error
 }
 
 // openToken reads the file at path; nil for an empty path.
@@ -48,7 +51,7 @@ func openToken(path string, log *slog.Logger) (tokens, error) {
 	if path == "" {
 		return nil, nil
 	}
-	t := &tokenFile{path: path, log: log}
+	t := &tokenFile{path: path, log: log, every: time.Second}
 	if _, err := t.sum(); err != nil {
 		return nil, err
 	}
@@ -58,7 +61,11 @@ func openToken(path string, log *slog.Logger) (tokens, error) {
 func (t *tokenFile) sum() ([sha256.Size]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if time.Since(t.looked) < t.every {
+		return t.hash, t.err
+	}
 	info, err := os.Stat(t.path)
+	t.looked = time.Now()
 	if err == nil && info.ModTime().Equal(t.time) && info.Size() == t.size {
 		return t.hash, t.err
 	}

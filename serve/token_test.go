@@ -71,6 +71,7 @@ func TestTokenChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	token.(*tokenFile).every = 0
 	for _, text := range []string{"first-token-of-all", "other-token-of-all", "third-token-of-all"} {
 		write(text)
 		if sum, err := token.sum(); err != nil || sum != sha256.Sum256([]byte(text)) {

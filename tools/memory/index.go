@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolfold/toolfold/internal/words"
 )
@@ -32,20 +33,15 @@ func IndexText(e Entry) string {
 	t := indexer{seen: map[string]bool{}, counts: map[string]int{}}
 	t.add(e.Key)
 	ofKey := slices.Concat(t.order, t.extras)
-	dec := json.NewDecoder(bytes.NewReader(e.Value))
-	dec.UseNumber()
+	dec := jsontext.NewDecoder(bytes.NewReader(e.Value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for t.size < maxIndexText {
-		token, err := dec.Token()
+		token, err := dec.ReadToken()
 		if err != nil {
 			break
 		}
-		switch v := token.(type) {
-		case string:
-			t.add(v)
-		case json.Number:
-			t.add(v.String())
-		case bool:
-			t.add(map[bool]string{true: "true", false: "false"}[v])
+		switch token.Kind() {
+		case '"', '0', 't', 'f':
+			t.add(token.String())
 		}
 	}
 

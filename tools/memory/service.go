@@ -58,7 +58,7 @@ func New(store Store, now func() time.Time) *Service {
 func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	raw := in.Value
 	var text string
-	if json.Unmarshal(raw, &text) == nil {
+	if bytes.HasPrefix(raw, []byte{'"'}) && json.Unmarshal(raw, &text) == nil {
 		// Hosts that list the value as text send objects and lists as text.
 		inner := bytes.TrimSpace([]byte(text))
 		if (bytes.HasPrefix(inner, []byte("{")) || bytes.HasPrefix(inner, []byte("["))) && json.Valid(inner) {
