@@ -1,6 +1,7 @@
 package call_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/tooltest"
 )
 
@@ -193,6 +195,45 @@ func TestDeprecation(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: deprecated in favour of %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Middleware sees every call, the first outermost, also those that mean no
+// action or are refused; the arguments it sees are the action's own, complete.
+func TestMiddleware(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	note := func(mark string) call.Middleware {
+		return func(next call.Func) call.Func {
+			return func(ctx context.Context, c *call.Call) tools.Answer {
+				action := "none"
+				if c.Entry != nil {
+					action = c.Entry.Action.FullName()
+				}
+				args, ok := c.Arguments()
+				seen = append(seen, fmt.Sprint(mark, " ", c.Name, " ", action, " ", args["text"], " ", args["limit"], " ", ok))
+				answer := next(ctx, c)
+				seen = append(seen, fmt.Sprint(mark, " failed ", answer.IsError()))
+				return answer
+			}
+		}
+	}
+	family := tooltest.Mount(t, tooltest.Note, &tooltest.NoteService{})
+	runner := tooltest.RunnerWith([]*tools.Family{family}, note("outer"), note("inner"))
+	for _, test := range []struct {
+		name, args string
+		want       []string
+	}{
+		{"save_note", `{"body":"hi"}`, []string{"outer save_note note.save hi <nil> true", "inner save_note note.save hi <nil> true", "inner failed false", "outer failed false"}},
+		{"note", `{"action":"list"}`, []string{"outer note note.list <nil> 10 true", "inner note note.list <nil> 10 true", "inner failed false", "outer failed false"}},
+		{"note.save", `{}`, []string{"outer note.save note.save <nil> <nil> false", "inner note.save note.save <nil> <nil> false", "inner failed true", "outer failed true"}},
+		{"nothing", `{}`, []string{"outer nothing none <nil> <nil> false", "inner nothing none <nil> <nil> false", "inner failed true", "outer failed true"}},
+	} {
+		seen = nil
+		runner.Call(t.Context(), test.name, []byte(test.args))
+		if diff := cmp.Diff(test.want, seen); diff != "" {
+			t.Errorf("%s %s:\n%s", test.name, test.args, diff)
 		}
 	}
 }

@@ -7,7 +7,6 @@ package lazy
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -31,16 +30,6 @@ const (
 
 // Levels lists the levels, least first.
 func Levels() []Level { return []Level{Search, Lazy, Signature, Full} }
-
-// ParseLevel reads the name of a level.
-func ParseLevel(name string) (Level, error) {
-	for _, l := range Levels() {
-		if name == string(l) {
-			return l, nil
-		}
-	}
-	return "", fmt.Errorf("unknown listing level %q: use search, lazy, signature or full", name)
-}
 
 // Listed is a tool as tools/list shows it. A model is charged for its JSON
 // without the hints.

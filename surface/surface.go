@@ -4,7 +4,6 @@ package surface
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -28,14 +27,6 @@ const (
 
 // Modes lists the modes, the default first.
 func Modes() []Mode { return []Mode{Consolidated, Legacy} }
-
-// ParseMode parses the name of a mode.
-func ParseMode(name string) (Mode, error) {
-	if m := Mode(name); slices.Contains(Modes(), m) {
-		return m, nil
-	}
-	return "", fmt.Errorf("unknown tool mode %q: use consolidated or legacy", name)
-}
 
 // DefaultLevel returns the listing level of a mode when none is asked for.
 // Legacy mode is there for hosts that should see what they always saw.

@@ -8,14 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// The arguments that every list takes; [Page] decodes them.
-var (
-	Limit  = Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
-	Cursor = String{Name: "cursor", Doc: "nextCursor of the page before.", MaxLen: 2000}
-)
+// Cursor is the argument with which a list is read on.
+var Cursor = String{Name: "cursor", Doc: "nextCursor of the page before.", MaxLen: 2000}
 
 // Page holds the arguments of a list that can be read on. Embed it in the
-// arguments of an action that declares [Limit] and [Cursor].
+// arguments of an action that declares limit, with bounds of its own, and
+// [Cursor].
 type Page struct {
 	Limit  int    `json:"limit"`
 	Cursor string `json:"cursor"`

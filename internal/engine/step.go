@@ -85,15 +85,6 @@ func StepsField(name, doc string) tools.List {
 	return tools.List{Name: name, Doc: doc, Of: step, MaxItems: MaxSteps}
 }
 
-// StepsResult declares a list of steps in a result, as []Step.
-func StepsResult(name, doc string) tools.List {
-	step := tools.Object{}
-	for _, p := range bare(stepFields.Params()) {
-		step.Optional = append(step.Optional, p)
-	}
-	return tools.List{Name: name, Doc: doc, Of: step}
-}
-
 // bare leaves out the bounds.
 func bare(params []tools.Param) []tools.Param {
 	params = slices.Clone(params)

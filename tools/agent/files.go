@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -63,7 +64,7 @@ func parseFile(file string, text []byte) (filed, *workspace.Broken) {
 	var steps []engine.Step
 	if raw, given := doc.Value[workflow.Name]; given {
 		var faults engine.Faults
-		if steps, faults = engine.ParseSteps(encode(raw), "/"+workflow.Name); len(faults) > 0 {
+		if steps, faults = engine.ParseSteps(ordered.MustJSON(raw), "/"+workflow.Name); len(faults) > 0 {
 			return filed{}, faults.Broken(doc)
 		}
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/toolfold/toolfold/internal/engine"
@@ -72,9 +73,9 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		if nested {
 			role = "delegate"
 		}
-		joins := encode(map[string]string{"sessionId": in.SessionID, "agentId": p.AgentID, "role": role})
-		if answer := s.Runner.Caller.Call(ctx, "session.join", joins); answer.Err != nil {
-			return RunOut{}, answer.Err
+		joins := map[string]string{"sessionId": in.SessionID, "agentId": p.AgentID, "role": role}
+		if _, err := tools.Do[json.RawMessage](ctx, s.Runner.Caller, "session.join", joins); err != nil {
+			return RunOut{}, err
 		}
 	}
 	r := s.Runner.Run(ctx, job)
@@ -157,21 +158,16 @@ func (p Profile) seen() map[string]any {
 func (s *Service) inject(agent string) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, prompt string) (string, error) {
 		task := []rune(prompt)
-		answer := s.Runner.Caller.Call(ctx, "ability.inject", encode(map[string]any{
+		found, err := tools.Do[struct{ CombinedContent string }](ctx, s.Runner.Caller, "ability.inject", map[string]any{
 			"agentId": agent, "task": string(task[:min(len(task), maxTask)]), "maxTokens": abilityTokens,
 			tools.IncludeFields: []string{"combinedContent"},
-		}))
-		if answer.Err != nil && answer.Err.Code == tools.UnknownTool {
+		})
+		var refused *tools.Error
+		switch {
+		case errors.As(err, &refused) && refused.Code == tools.UnknownTool:
 			return "", nil
-		}
-		if answer.Err != nil {
-			return "", fmt.Errorf("finding abilities: %s", answer.Err.Message)
-		}
-		var found struct {
-			CombinedContent string `json:"combinedContent"`
-		}
-		if err := json.Unmarshal(answer.Content, &found); err != nil {
-			return "", fmt.Errorf("reading abilities: %w", err)
+		case err != nil:
+			return "", fmt.Errorf("finding abilities: %w", err)
 		}
 		return found.CombinedContent, nil
 	}

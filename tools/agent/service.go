@@ -118,7 +118,7 @@ func parseSteps(raw []json.RawMessage) ([]engine.Step, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	text := encode(raw)
+	text := ordered.MustJSON(raw)
 	if len(text) > maxWorkflow {
 		return nil, &tools.Error{
 			Code: tools.InvalidInput, Message: fmt.Sprintf("agent.register: workflow has %d bytes, more than %d", len(text), maxWorkflow),
@@ -235,5 +235,3 @@ func (s *Service) unknown(ctx context.Context, id string, files []Profile) error
 	}
 	return e
 }
-
-func encode(v any) json.RawMessage { return ordered.MustJSON(v) }

@@ -84,7 +84,7 @@ func TestSources(t *testing.T) {
 				err := test.set(&files, p.Name)
 				allowed := test.allowed == nil || strings.Contains(" "+strings.Join(test.allowed, " ")+" ", " "+p.Name+" ")
 				var refusal *tools.Error
-				if err != nil && (!errors.As(err, &refusal) || refusal.Code != PermissionDenied || !strings.Contains(refusal.Hint, "ask the user")) {
+				if err != nil && (!errors.As(err, &refusal) || refusal.Code != tools.PermissionDenied || !strings.Contains(refusal.Hint, "ask the user")) {
 					t.Errorf("refused with %v", err)
 				}
 				layers, err := files.Load()
@@ -112,7 +112,7 @@ func TestPartsAreProtected(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []string{Global, Local} {
 		got := failure(t, call(t, tempFiles(t), "set", fmt.Sprintf(`{"path":"providers.x.command.0","value":"sh","scope":%q}`, scope)))
-		if got.Code != PermissionDenied {
+		if got.Code != tools.PermissionDenied {
 			t.Errorf("%s: %+v", scope, got)
 		}
 	}

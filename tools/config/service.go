@@ -24,9 +24,6 @@ import (
 // understood.
 const FileProblem = "CONFIG_FILE_ERROR"
 
-// PermissionDenied is the code of a setting that the caller may not make.
-const PermissionDenied = "PERMISSION_DENIED"
-
 // Service runs the config actions. It is safe for concurrent use.
 type Service struct {
 	files Files
@@ -142,7 +139,7 @@ func (s *Service) permit(ctx context.Context, name, scope string) error {
 	if slices.Contains(names(s.files.declared(), needed), name) {
 		return nil
 	}
-	refusal := tools.Errorf(PermissionDenied, "config.set: %s may only be set by the user of this machine", name)
+	refusal := tools.Errorf(tools.PermissionDenied, "config.set: %s may only be set by the user of this machine", name)
 	if slices.Contains(names(s.files.declared(), Workspace), name) {
 		return refusal.WithHint(`use scope local, or ask the user to run: toolfold call config.set '{"path":%q,"value":…}'`, name)
 	}

@@ -14,7 +14,7 @@ var (
 	input       = tools.Object{Name: "input", Doc: "For the agent, or {tool, arguments} to run an action.", Unclear: true}
 	priority    = tools.String{Name: "priority", Doc: "How urgent.", Enum: Priorities()}
 	queueID     = tools.String{Name: "queueId", Doc: "ID or name of a queue."}
-	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(maxItems(50))
+	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(tools.MaxItems(50))
 	tags        = tools.Strings("tags", "Labels.")
 	kind        = tools.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
 	scheduledAt = tools.Time("scheduledAt", "Earliest start time.")
@@ -26,10 +26,6 @@ var (
 	reason      = tools.String{Name: "reason", Doc: "Why.", MaxLen: 500}
 	reset       = tools.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
 )
-
-func maxItems(n int) tools.Refinement {
-	return func(p *tools.Param) { p.MaxItems = n }
-}
 
 // Family declares the task tool.
 var Family = tools.Family{
@@ -45,7 +41,7 @@ var Family = tools.Family{
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{
-			description, agentID, input, priority, queueID, depends, tags.With(maxItems(20)),
+			description, agentID, input, priority, queueID, depends, tags.With(tools.MaxItems(20)),
 			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()),
 		},
 		Effect:  tools.Adds,

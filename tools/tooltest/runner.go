@@ -22,12 +22,15 @@ func Mount[S any](t testing.TB, family tools.Family, service S) *tools.Family {
 }
 
 // Runner calls the actions of families under every name, as a server does.
-func Runner(families ...*tools.Family) *call.Runner {
+func Runner(families ...*tools.Family) *call.Runner { return RunnerWith(families) }
+
+// RunnerWith is Runner with middleware around its calls.
+func RunnerWith(families []*tools.Family, middleware ...call.Middleware) *call.Runner {
 	var entries []*tools.Entry
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f)...)
 	}
 	entries = append(entries, legacy.Entries(families)...)
 	names := call.NewResolver(append(entries, call.FullNames(families)...))
-	return call.New(func(*tools.Rights) *call.Resolver { return names }, slog.New(slog.DiscardHandler))
+	return call.New(func(*tools.Rights) *call.Resolver { return names }, slog.New(slog.DiscardHandler), middleware...)
 }
