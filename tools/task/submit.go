@@ -154,22 +154,17 @@ func (s *Service) checkWork(ctx context.Context, in SubmitIn) (definition string
 }
 
 // Definition returns a digest of all that decides what an agent does. It
-// refuses an agent that does not exist or is disabled.
+// refuses an agent that does not exist, is disabled or not trusted.
 func Definition(ctx context.Context, caller tools.Caller, agentID string) (string, error) {
-	args, err := json.Marshal(map[string]string{"agentId": agentID})
-	if err != nil {
-		return "", fmt.Errorf("looking for the agent: %w", err)
-	}
-	answer := caller.Call(ctx, "agent.get", args)
-	if answer.Err != nil {
-		return "", answer.Err
-	}
-	var agent map[string]json.RawMessage
-	if err := json.Unmarshal(answer.Content, &agent); err != nil {
-		return "", fmt.Errorf("reading the agent: %w", err)
-	}
-	if string(agent["enabled"]) == "false" {
+	agent, err := tools.Do[map[string]json.RawMessage](ctx, caller, "agent.get", map[string]string{"agentId": agentID})
+	switch {
+	case err != nil:
+		return "", err
+	case string(agent["enabled"]) == "false":
 		return "", tools.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", tools.Shorten(agentID)).WithHint("choose another of agent.list")
+	case string(agent["trusted"]) == "false":
+		return "", tools.Errorf("WORKSPACE_UNTRUSTED", "agent %q is a file of a workspace that is not trusted", tools.Shorten(agentID)).
+			WithHint("the user has to type, in the workspace: toolfold trust")
 	}
 	digest := sha256.New()
 	for _, member := range []string{

@@ -31,6 +31,8 @@ func (catalogue) Call(_ context.Context, name string, args json.RawMessage) tool
 		return tools.Fail(tools.UnknownName(name))
 	case strings.Contains(string(args), `"planner"`):
 		return tools.Answer{Content: json.RawMessage(`{"agentId":"planner","enabled":true}`)}
+	case strings.Contains(string(args), `"theirs"`):
+		return tools.Answer{Content: json.RawMessage(`{"agentId":"theirs","enabled":true,"trusted":false}`)}
 	case strings.Contains(string(args), `"retired"`):
 		return tools.Answer{Content: json.RawMessage(`{"agentId":"retired","enabled":false}`)}
 	}
@@ -141,6 +143,7 @@ func TestSubmitRefuses(t *testing.T) {
 		"family alone":        {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"tool":"memory"}`) }, tools.InvalidAction, "store, get"},
 		"unknown agent":       {func(in *task.SubmitIn) { in.AgentID = "nobody" }, "AGENT_NOT_FOUND", "no such agent"},
 		"disabled agent":      {func(in *task.SubmitIn) { in.AgentID = "retired" }, "AGENT_PERMISSION_DENIED", "disabled"},
+		"untrusted agent":     {func(in *task.SubmitIn) { in.AgentID = "theirs" }, "WORKSPACE_UNTRUSTED", "toolfold trust"},
 		"unknown queue":       {func(in *task.SubmitIn) { in.QueueID = "nowhere" }, task.QueueNotFound, "queue.list"},
 		"unknown dependency":  {func(in *task.SubmitIn) { in.Dependencies = []string{id(77)} }, tools.InvalidInput, id(77)},
 		"not even an id":      {func(in *task.SubmitIn) { in.Dependencies = []string{"the other"} }, tools.InvalidInput, "the other"},
