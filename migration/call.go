@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/legacy"
 	"github.com/toolfold/toolfold/tools"
@@ -34,68 +35,111 @@ func NewRewriter(families []*tools.Family) *Rewriter {
 	return &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families)))}
 }
 
-// Rewrite returns the call under its consolidated name. A call that is
-// consolidated already comes back as it is; an unknown name is an error.
-func (r *Rewriter) Rewrite(c Call) (Call, error) {
+// Rewrite returns the call under its consolidated name, and the paths of the
+// arguments that it leaves out because the legacy name ignored them. A call
+// that is consolidated already comes back as it is; an unknown name is an
+// error.
+func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 	entries := r.resolver.Lookup(c.Name)
 	if len(entries) == 0 {
 		if near := r.resolver.Nearest(c.Name); near != "" {
-			return Call{}, fmt.Errorf("unknown tool %q, did you mean %q?", c.Name, near)
+			return Call{}, nil, fmt.Errorf("unknown tool %q, did you mean %q?", c.Name, near)
 		}
-		return Call{}, fmt.Errorf("unknown tool %q", c.Name)
+		return Call{}, nil, fmt.Errorf("unknown tool %q", c.Name)
 	}
 	e := entries[0]
 	if e.Selector != "" || e.Tool == e.Action.Family.Name {
-		return c, nil
+		return c, nil, nil
 	}
 	args, err := e.ToCanonical(c.Arguments)
 	if err != nil {
-		return Call{}, fmt.Errorf("arguments of %s: %w", c.Name, err)
+		return Call{}, nil, fmt.Errorf("arguments of %s: %w", c.Name, err)
 	}
-	now := tools.Select(e.Action)
-	return Call{Name: now.Tool, Arguments: now.FromCanonical(args)}, nil
+	fields := tools.Param{Name: tools.IncludeFields, Kind: tools.KindAny}
+	args, dropped = prune("", args, append(e.Action.Params(), fields))
+	selected := tools.Select(e.Action)
+	return Call{Name: selected.Tool, Arguments: selected.FromCanonical(args)}, dropped, nil
+}
+
+// prune takes out of an object, or of the objects in a list, the members that
+// params does not have, and returns their paths: legacy names ignore them,
+// present ones refuse them. Other values stay as they are.
+func prune(path string, raw json.RawMessage, params []tools.Param) (kept json.RawMessage, dropped []string) {
+	inside := func(path string, raw json.RawMessage, params []tools.Param) json.RawMessage {
+		raw, more := prune(path, raw, params)
+		dropped = append(dropped, more...)
+		return raw
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && list != nil {
+		for i := range list {
+			list[i] = inside(jsonx.Index(path, i), list[i], params)
+		}
+		return ordered.MustJSON(list), dropped
+	}
+	var members ordered.Map
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return raw, nil
+	}
+	known := ordered.Map{}
+	for _, m := range members {
+		at, value := jsonx.Pointer(path, m.Key), m.Value.(json.RawMessage)
+		i := slices.IndexFunc(params, func(p tools.Param) bool { return p.Name == m.Key })
+		switch {
+		case i < 0:
+			dropped = append(dropped, at)
+			continue
+		case len(tools.Inside(params[i])) > 0 && !params[i].Loose:
+			value = inside(at, value, tools.Inside(params[i]))
+		}
+		known.Set(m.Key, value)
+	}
+	return ordered.MustJSON(known), dropped
 }
 
 // RewriteLine rewrites one JSON line: a call, or a whole tools/call request,
-// of which everything else stays as it is.
-func (r *Rewriter) RewriteLine(line []byte) ([]byte, error) {
+// of which everything else stays as it is. Dropped has the paths of arguments
+// that the legacy name ignored.
+func (r *Rewriter) RewriteLine(line []byte) (now []byte, dropped []string, err error) {
 	var request ordered.Map
 	if err := json.Unmarshal(line, &request); err != nil {
-		return nil, fmt.Errorf("reading call: %w", err)
+		return nil, nil, fmt.Errorf("reading call: %w", err)
 	}
 	params, ok := request.Get("params")
 	if !ok {
 		return r.rewriteObject(line)
 	}
-	rewritten, err := r.rewriteObject(params.(json.RawMessage))
+	rewritten, dropped, err := r.rewriteObject(params.(json.RawMessage))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	request.Set("params", json.RawMessage(rewritten))
-	return ordered.JSON(request)
+	now, err = ordered.JSON(request)
+	return now, dropped, err
 }
 
 // rewriteObject rewrites the name and arguments of an object and keeps its
 // other members.
-func (r *Rewriter) rewriteObject(raw json.RawMessage) ([]byte, error) {
+func (r *Rewriter) rewriteObject(raw json.RawMessage) (rewritten []byte, dropped []string, err error) {
 	var object ordered.Map
 	var c Call
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return nil, fmt.Errorf("reading call: %w", err)
+		return nil, nil, fmt.Errorf("reading call: %w", err)
 	}
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, fmt.Errorf("reading call: %w", err)
+		return nil, nil, fmt.Errorf("reading call: %w", err)
 	}
 	if c.Name == "" {
-		return nil, fmt.Errorf(`reading call: no "name"; a line looks like {"name":"memory_store","arguments":{…}}`)
+		return nil, nil, fmt.Errorf(`reading call: no "name"; a line looks like {"name":"memory_store","arguments":{…}}`)
 	}
-	now, err := r.Rewrite(c)
+	now, dropped, err := r.Rewrite(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	object.Set("name", now.Name)
 	if now.Arguments != nil {
 		object.Set("arguments", now.Arguments)
 	}
-	return ordered.JSON(object)
+	rewritten, err = ordered.JSON(object)
+	return rewritten, dropped, err
 }

@@ -69,7 +69,7 @@ func (r *Rewriter) section(s *tools.Family) (section, error) {
 
 func (r *Rewriter) row(e *tools.Entry) (row, error) {
 	call := Call{Name: e.Tool, Arguments: e.Example()}
-	now, err := r.Rewrite(call)
+	now, _, err := r.Rewrite(call)
 	if err != nil {
 		return row{}, err
 	}

@@ -116,6 +116,10 @@ func (s *Server) web(token tokens, hosts []string) (*server.StreamableHTTPServer
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"status":"ok"}`)
 	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintln(w, "toolfold serves MCP at /mcp: give that address to an MCP client. /healthz says whether it runs, /metrics has figures.")
+	})
 	return w.streamable, s.waits.limit(sameOrigin(hosts, mux))
 }
 

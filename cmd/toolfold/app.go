@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,14 +20,15 @@ func newApp() *cli.App {
 		Version: version(),
 		Commands: []*cli.Command{
 			serveCommand(), workerCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
-			migrateCommand(), trustCommand(), untrustCommand(), statusCommand(), versionCommand(),
+			migrateCommand(), trustCommand(), untrustCommand(), statusCommand(), completionCommand(), versionCommand(),
 		},
-		HideHelpCommand: true,
-		Writer:          os.Stdout,
-		ErrWriter:       os.Stderr,
-		OnUsageError:    onUsageError,
-		Action:          unknownCommand,
-		ExitErrHandler:  func(*cli.Context, error) {}, // run reports errors
+		HideHelpCommand:      true,
+		EnableBashCompletion: true,
+		Writer:               os.Stdout,
+		ErrWriter:            os.Stderr,
+		OnUsageError:         onUsageError,
+		Action:               unknownCommand,
+		ExitErrHandler:       func(*cli.Context, error) {}, // run reports errors
 	}
 	refuseArguments(app.Commands)
 	return app
@@ -63,8 +65,19 @@ func unknownCommand(c *cli.Context) error {
 	return usageError("unknown command %q; see %s --help", name, c.Command.HelpName)
 }
 
-func onUsageError(_ *cli.Context, err error, _ bool) error {
-	return usageError("%v", err)
+func onUsageError(c *cli.Context, err error, _ bool) error {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return usageError("%v", err)
+	}
+	var known []string
+	for _, f := range c.Command.Flags {
+		known = append(known, f.Names()...)
+	}
+	if near := suggest.Nearest(name, known); near != "" {
+		return usageError("unknown flag --%s, did you mean --%s?", name, near)
+	}
+	return usageError("unknown flag --%s; see %s --help", name, c.Command.HelpName)
 }
 
 // jsonFlag asks for the stable output.

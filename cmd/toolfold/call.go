@@ -1,16 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -18,10 +22,15 @@ func callCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "call",
 		Usage:     "run one action and print its result",
-		ArgsUsage: "NAME [JSON | - | @FILE]",
+		ArgsUsage: "NAME [JSON | - | @FILE | KEY=TEXT KEY:=JSON …]",
 		Description: "NAME is family.action, a consolidated tool or a legacy name. The arguments are a JSON\n" +
-			"object, read from standard input for - and from a file for @FILE. The result is printed on\n" +
-			"standard output, an error too, and what is wrong in one sentence on standard error.",
+			"object, read from standard input for - and from a file for @FILE, or are given one by one:\n" +
+			"KEY=TEXT, which may be a number or true where the action wants that, or KEY:=JSON. The\n" +
+			"result is printed on standard output, an error too, and what is wrong in one sentence on\n" +
+			"standard error. A run that failed exits with 1.\n\n" +
+			"toolfold call memory.store key=team/rules value:='{\"freeze\": \"Friday\"}'\n" +
+			"toolfold call memory.search '{\"query\": \"freeze\"}'",
+		BashComplete: completeActions,
 		Flags:        append(settingFlags("store", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       callAction,
@@ -29,10 +38,10 @@ func callCommand() *cli.Command {
 }
 
 func callAction(c *cli.Context) error {
-	if c.NArg() < 1 || c.NArg() > 2 {
-		return usageError("call takes NAME and at most one argument object: toolfold call memory.store '{\"key\":…}'")
+	if c.NArg() < 1 {
+		return usageError("call takes NAME and its arguments: toolfold call memory.get key=team/rules")
 	}
-	args, err := readArguments(c.Args().Get(1))
+	args, err := readArguments(c.Args().Tail())
 	if err != nil {
 		return err
 	}
@@ -63,8 +72,17 @@ func callAction(c *cli.Context) error {
 		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
 		fmt.Fprintf(os.Stderr, "toolfold: called by a legacy name, now %s\n", now)
 	}
-	if answer.Err != nil {
+	var run struct {
+		Success *bool
+		Error   struct{ Message string }
+	}
+	switch {
+	case answer.Err != nil && answer.Err.Code == tools.UnknownTool:
+		return fmt.Errorf("%s; toolfold tools lists them", answer.Err.Message)
+	case answer.Err != nil:
 		return errors.New(answer.Err.Message)
+	case json.Unmarshal(answer.Content, &run) == nil && run.Success != nil && !*run.Success:
+		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result says why"))
 	}
 	return nil
 }
@@ -72,9 +90,19 @@ func callAction(c *cli.Context) error {
 // maxArguments bounds what is read from standard input or a file, in bytes.
 const maxArguments = 16 << 20
 
-// readArguments returns the arguments that a call was given.
-func readArguments(arg string) (json.RawMessage, error) {
-	in := os.Stdin
+// readArguments returns the arguments that a call was given: one object, or
+// members one by one.
+func readArguments(given []string) (json.RawMessage, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
+	if assignment.MatchString(given[0]) {
+		return readAssignments(given)
+	}
+	if len(given) > 1 {
+		return nil, usageError("call takes one argument object, or arguments such as key=team/rules; %q is too much", given[1])
+	}
+	in, arg := os.Stdin, given[0]
 	switch {
 	case strings.HasPrefix(arg, "@"):
 		file, err := os.Open(arg[1:])
@@ -83,6 +111,8 @@ func readArguments(arg string) (json.RawMessage, error) {
 		}
 		defer file.Close()
 		in = file
+	case arg != "-" && !strings.HasPrefix(arg, "{"):
+		return nil, usageError("%q is no JSON object, and no argument such as key=team/rules", tools.Shorten(arg))
 	case arg != "-":
 		return json.RawMessage(arg), nil
 	}
@@ -94,4 +124,31 @@ func readArguments(arg string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("reading arguments: %w", err)
 	}
 	return text, nil
+}
+
+// assignment matches KEY=TEXT and KEY:=JSON.
+var assignment = regexp.MustCompile(`^([A-Za-z_][\w-]*)(:?=)((?s:.*))$`)
+
+// readAssignments puts arguments together that are given one by one.
+func readAssignments(given []string) (json.RawMessage, error) {
+	args := ordered.Map{}
+	for _, arg := range given {
+		parts := assignment.FindStringSubmatch(arg)
+		if parts == nil {
+			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", tools.Shorten(arg))
+		}
+		key, isJSON, text := parts[1], parts[2] == ":=", parts[3]
+		if _, twice := args.Get(key); twice {
+			return nil, usageError("%s is given twice", key)
+		}
+		var value any = text
+		if isJSON {
+			if !json.Valid([]byte(text)) {
+				return nil, usageError("%s:=%s is not JSON; for text: %s=%s", key, tools.Shorten(text), key, tools.Shorten(text))
+			}
+			value = json.RawMessage(text)
+		}
+		args.Set(key, value)
+	}
+	return ordered.MustJSON(args), nil
 }

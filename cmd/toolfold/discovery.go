@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -46,9 +48,11 @@ func findCommand() *cli.Command {
 func describeCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "describe",
-		Usage:        "print the full account of tools and actions, as JSON lines",
+		Usage:        "print the full account of tools and actions",
 		ArgsUsage:    "NAME…",
-		Flags:        settingFlags("toolMode"),
+		Description:  "With --json one line of JSON for each, the schema included.",
+		Flags:        append(settingFlags("toolMode"), jsonFlag),
+		BashComplete: completeActions,
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
@@ -58,16 +62,60 @@ func describeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			for _, name := range c.Args().Slice() {
-				doc, refusal := b.Discovery.View(c.Context).Describe(name, lazy.Account{Examples: true, Schema: true})
+			for i, name := range c.Args().Slice() {
+				account := lazy.Account{Examples: true, Schema: c.Bool(jsonFlag.Name)}
+				doc, refusal := b.Discovery.View(c.Context).Describe(name, account)
 				if refusal != nil {
 					return fmt.Errorf("%s; %s", refusal.Message, refusal.Hint)
 				}
-				if err := printJSON(c, doc); err != nil {
+				if c.Bool(jsonFlag.Name) {
+					err = printJSON(c, doc)
+				} else {
+					if i > 0 {
+						fmt.Fprintln(c.App.Writer)
+					}
+					err = printAccount(c.App.Writer, doc)
+				}
+				if err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+}
+
+// printAccount prints what [lazy.View.Describe] returned, of a tool or of an
+// action, for people.
+func printAccount(out io.Writer, doc json.RawMessage) error {
+	var account struct {
+		lazy.ActionDoc
+		Actions []lazy.ActionRow
+	}
+	if err := json.Unmarshal(doc, &account); err != nil {
+		return fmt.Errorf("reading description: %w", err)
+	}
+	fmt.Fprintf(out, "%s\n  %s\n", account.Name, account.Description)
+	for _, action := range account.Actions {
+		fmt.Fprintf(out, "\n  %s\n    %s\n", action.Usage, action.Summary)
+	}
+	if account.Usage == "" {
+		return nil
+	}
+	fmt.Fprintf(out, "\n  %s\n\n", account.Usage)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, p := range account.Params {
+		var text string
+		_ = json.Unmarshal(p.Value.(json.RawMessage), &text) // the texts of parameters are strings
+		fmt.Fprintf(w, "  %s\t%s\n", p.Key, text)
+	}
+	for _, row := range [][2]string{
+		{"returns", account.Returns}, {"effect", account.Effect}, {"example", strings.Trim(string(account.Examples), "[]")}, {"related", account.Related},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "\n  %s\t%s", row[0], row[1])
+		}
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
 }

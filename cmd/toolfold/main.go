@@ -23,7 +23,8 @@ func main() {
 
 // run is main without the process: testscript runs it too.
 func run(ctx context.Context, args []string) int {
-	err := newApp().RunContext(ctx, args)
+	app := newApp()
+	err := app.RunContext(ctx, arrange(app, args))
 	if err == nil {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,7 +51,11 @@ func rewriteAction(c *cli.Context) error {
 	for n := 1; ; n++ {
 		line, ended := reader.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if now, err := rewriter.RewriteLine(line); err != nil {
+			now, dropped, err := rewriter.RewriteLine(line)
+			if len(dropped) > 0 {
+				fmt.Fprintf(os.Stderr, "line %d: left out %s: the legacy name ignored it\n", n, strings.Join(dropped, ", "))
+			}
+			if err != nil {
 				failed++
 				fmt.Fprintf(os.Stderr, "line %d: %v\n", n, err)
 			} else if _, err := fmt.Fprintf(c.App.Writer, "%s\n", now); err != nil {

@@ -42,12 +42,17 @@ func settingFlags(names ...string) []cli.Flag {
 			flags = append(flags, &cli.BoolFlag{Name: dashed(p.Name), Usage: usage, Value: value})
 		case int:
 			flags = append(flags, &cli.IntFlag{Name: dashed(p.Name), Usage: usage, Value: value})
+		case string:
+			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage, DefaultText: value})
 		default:
-			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage})
+			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage, DefaultText: computed[p.Name]})
 		}
 	}
 	return flags
 }
+
+// computed says what applies where a setting without a default is not set.
+var computed = map[string]string{"store": "toolfold.db in the user's data directory"}
 
 // dashed spells toolMode as tool-mode.
 func dashed(name string) string {

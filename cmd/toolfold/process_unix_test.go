@@ -149,7 +149,9 @@ func TestCleanEnd(t *testing.T) {
 				_, _ = io.WriteString(p.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_list","arguments":{}}}`+"\n")
 			}
 			until(t, "it runs", func() bool {
-				return strings.Contains(p.stdout.String(), `"id":2`) || strings.Contains(p.stderr.String(), "toolfold (devel): ")
+				said := map[string]string{"stdio": p.stdout.String(), "http": p.stderr.String(), "worker": p.stderr.String()}
+				runs := map[string]string{"stdio": `"id":2`, "http": "serving MCP at", "worker": "toolfold (devel): "}
+				return strings.Contains(said[name], runs[name])
 			})
 			p.signal(t, syscall.SIGTERM)
 			if !p.ends(10*time.Second) || p.ProcessState.ExitCode() != 0 {
@@ -309,7 +311,7 @@ func TestHostileClone(t *testing.T) {
 		t.Errorf("files were\n%s, and now are\n%s", before, now)
 	}
 	said := theirs.stderr.String()
-	if strings.Count(said, "\n") != 2 || !strings.Contains(said, `left out "defaultProvider" (only the user may set it)`) || !strings.Contains(said, "is not trusted: 2 agents, 1 ability, 2 workflows left out") {
+	if strings.Count(said, "\n") != 3 || !strings.Contains(said, `left out "defaultProvider" (only the user may set it)`) || !strings.Contains(said, "is not trusted: 2 agents, 1 ability, 2 workflows left out") {
 		t.Errorf("it said %s", said)
 	}
 	// A model that falls for it gets no further: what the clone brought is
@@ -376,7 +378,7 @@ func TestHostileSettings(t *testing.T) {
 			if !p.ends(15*time.Second) || p.ProcessState.ExitCode() != 0 || !strings.Contains(p.stdout.String(), `"id":1`) {
 				t.Fatalf("%v, answered %s", p.ProcessState, p.stdout)
 			}
-			if said := p.stderr.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, "config.json: left out ") {
+			if said := p.stderr.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "config.json: left out ") {
 				t.Errorf("said %s", said)
 			}
 		})

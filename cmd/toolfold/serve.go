@@ -54,6 +54,12 @@ func serveAction(c *cli.Context) error {
 		dir, _ := filepath.Abs(o.files.Workspace)
 		fmt.Fprintf(os.Stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
 	}
+	path, from, err := workspaceOf(c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
+		version(), path, from, storeOf(o.layers), o.layers.From("store"), o.files.Global)
 	ctx, done := untilSignal(c.Context)
 	defer done()
 	if o.Worker {
@@ -71,6 +77,9 @@ func serveAction(c *cli.Context) error {
 		hosts := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
 		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: hosts, Ready: b.announce})
 	}
+	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprintln(os.Stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 serves a port; Ctrl-C ends")
+	}
 	return server.Stdio(ctx, os.Stdin, os.Stdout)
 }
 
@@ -85,7 +94,7 @@ func (b *workbench) startWork(ctx context.Context, url string) (stop func()) {
 
 // announce prints where the server is and what its list costs a model.
 func (b *workbench) announce(addr net.Addr) {
-	fmt.Fprintf(os.Stderr, "toolfold %s: http://%s/mcp\n", version(), addr)
+	fmt.Fprintf(os.Stderr, "serving MCP at http://%s/mcp\n", addr)
 	cost, err := doctor.Count(b.Discovery.List(context.Background()))
 	if err != nil {
 		b.log.Warn("counting tokens", "err", err)

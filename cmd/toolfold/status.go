@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,16 +66,8 @@ func statusAction(c *cli.Context) error {
 	if s.Data, err = storage.DataDir(); err != nil {
 		return err
 	}
-	if s.Workspace.Path, err = filepath.Abs(files.Workspace); err != nil {
+	if s.Workspace.Path, s.Workspace.From, err = workspaceOf(c); err != nil {
 		return err
-	}
-	switch {
-	case c.String(workspaceFlag) == "" || !c.IsSet(workspaceFlag):
-		s.Workspace.From = config.Default
-	case os.Getenv("TOOLFOLD_WORKSPACE") == files.Workspace:
-		s.Workspace.From = config.Environment
-	default:
-		s.Workspace.From = config.Flag
 	}
 	s.Workspace.Trusted = trusted(c, files.Workspace)()
 	s.Workspace.Definitions = definitions(files.Workspace)
@@ -98,9 +91,7 @@ func statusAction(c *cli.Context) error {
 	}
 	if layers != nil {
 		applies := layers.Redacted()
-		if applies["store"] == nil {
-			applies["store"], _ = storage.DefaultURL()
-		}
+		applies["store"] = storeOf(layers)
 		for _, p := range config.Params(config.Settings) {
 			s.Settings = append(s.Settings, settingStatus{p.Name, applies[p.Name], layers.From(p.Name)})
 		}
@@ -114,6 +105,30 @@ func statusAction(c *cli.Context) error {
 		return cli.Exit("", exitFailed)
 	}
 	return err
+}
+
+// workspaceOf returns the workspace's path and what decided it.
+func workspaceOf(c *cli.Context) (path, from string, err error) {
+	dir := cmp.Or(c.String(workspaceFlag), ".")
+	switch {
+	case c.String(workspaceFlag) == "" || !c.IsSet(workspaceFlag):
+		from = config.Default
+	case os.Getenv("TOOLFOLD_WORKSPACE") == dir:
+		from = config.Environment
+	default:
+		from = config.Flag
+	}
+	path, err = filepath.Abs(dir)
+	return path, from, err
+}
+
+// storeOf returns the URL of the store that applies, without its password.
+func storeOf(layers *config.Layers) any {
+	if url := layers.Redacted()["store"]; url != nil {
+		return url
+	}
+	url, _ := storage.DefaultURL()
+	return url
 }
 
 func (s status) print(c *cli.Context) error {

@@ -99,7 +99,7 @@ func TestMigrationRoundTrip(t *testing.T) {
 	rewriter := migration.NewRewriter(b.Families())
 	for _, e := range b.entries() {
 		want := tools.Select(e.Action)
-		got, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: e.Example()})
+		got, _, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: e.Example()})
 		if err != nil {
 			t.Errorf("%s: %v", e.Title(), err)
 			continue

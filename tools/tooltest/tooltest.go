@@ -89,7 +89,7 @@ func rewrites(t *testing.T, s *tools.Family) []string {
 	for _, a := range s.Actions {
 		for _, old := range a.Legacy {
 			call := migration.Call{Name: old.Name, Arguments: tools.Spell(a, old).Example()}
-			now, err := rewriter.Rewrite(call)
+			now, _, err := rewriter.Rewrite(call)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -216,7 +216,9 @@ func TestIdleQueuesCostNothing(t *testing.T) {
 // it was called by; it is retried, and its dependents fail with it.
 func TestFailedRuns(t *testing.T) {
 	eachStore(t, func(e env) {
+		submitted := make(chan struct{})
 		failed := func(context.Context, json.RawMessage) tools.Answer {
+			<-submitted
 			return answer(`{"success":false,"error":{"code":"STEP","message":"no"},"output":{}}`)
 		}
 		e.work(queue.Options{})
@@ -224,6 +226,7 @@ func TestFailedRuns(t *testing.T) {
 			e.on(name, failed)
 			id := e.submit(name, task.SubmitIn{})
 			after := e.submit("after", task.SubmitIn{Dependencies: []string{id}})
+			submitted <- struct{}{}
 			if got := e.await(id, task.Failed); got.Error != "STEP: no" {
 				e.Errorf("%s: error %q", name, got.Error)
 			}
