@@ -33,6 +33,8 @@ require (
 	modernc.org/sqlite v1.60.1
 )
 
+require github.com/pelletier/go-toml/v2 v2.4.3
+
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/tools"
@@ -15,6 +16,13 @@ import (
 
 //go:embed family.md.tmpl
 var familyText string
+
+//go:embed clients.md.tmpl
+var clientsText string
+
+var clientsTemplate = template.Must(template.New("clients").Funcs(template.FuncMap{
+	"upper": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+}).Parse(clientsText))
 
 var familyTemplate = template.Must(template.New("family").Funcs(template.FuncMap{
 	"legacy": func(a *tools.Action) string {
@@ -41,6 +49,11 @@ func Pages(specs []*tools.Family) (map[string]string, error) {
 		return nil, err
 	}
 	pages := map[string]string{"migration.md": guide}
+	var clients strings.Builder
+	if err := clientsTemplate.Execute(&clients, map[string]any{"Hosts": hostList(), "Args": []string{"serve"}}); err != nil {
+		return nil, fmt.Errorf("page of clients: %w", err)
+	}
+	pages["clients.md"] = clients.String()
 	for _, s := range specs {
 		var b strings.Builder
 		if err := familyTemplate.Execute(&b, s); err != nil {
@@ -49,6 +62,15 @@ func Pages(specs []*tools.Family) (map[string]string, error) {
 		pages["tools/"+s.Name+".md"] = b.String()
 	}
 	return pages, nil
+}
+
+// hostList returns the hosts by address: their snippets are methods.
+func hostList() []*hosts.Host {
+	list := make([]*hosts.Host, len(hosts.Hosts))
+	for i := range hosts.Hosts {
+		list[i] = &hosts.Hosts[i]
+	}
+	return list
 }
 
 // result is a result field with the path that include_fields takes.

@@ -1,0 +1,175 @@
+package hosts
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// format is the format of a host's file.
+type format int
+
+const (
+	jsonFile format = iota
+	tomlFile
+	yamlFile
+	nothing // the host has no such file
+)
+
+// errByHand refuses a file that could lose something.
+var errByHand = errors.New("it has comments, or a layout that would not survive: paste the entry by hand")
+
+// Put returns the text of the host's file with the entry in it; all else stays
+// as it is. An empty text is a new file. The same text comes back when the entry
+// is there already. It refuses what it cannot read.
+func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
+	if h.format == tomlFile {
+		without, err := h.Remove(text)
+		if err != nil {
+			return nil, err
+		}
+		if has, _ := h.Has(text); has {
+			var now, then map[string]any
+			if toml.Unmarshal(text, &now) == nil && toml.Unmarshal([]byte(h.table(command, args)), &then) == nil &&
+				reflect.DeepEqual(h.server(now), h.server(then)) {
+				return text, nil
+			}
+		}
+		if without = bytes.TrimRight(without, "\n"); len(without) > 0 {
+			without = append(without, "\n\n"...)
+		}
+		return append(without, h.table(command, args)...), nil
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return []byte(h.Snippet(command, args)), nil
+	}
+	if err := h.readable(text); err != nil {
+		return nil, err
+	}
+	entry := ordered.MustJSON(h.entry(command, args))
+	if now := gjson.GetBytes(text, h.path()); now.Exists() && same([]byte(now.Raw), entry) {
+		return text, nil
+	}
+	edited, err := sjson.SetRawBytes(text, h.path(), entry)
+	if err != nil {
+		return nil, fmt.Errorf("adding the entry: %w", err)
+	}
+	return likeBefore(text, edited), nil
+}
+
+// Remove returns the text of the host's file without the entry; the same text
+// when it has none.
+func (h *Host) Remove(text []byte) ([]byte, error) {
+	has, err := h.Has(text)
+	if err != nil || !has {
+		return text, err
+	}
+	if h.format == tomlFile {
+		return h.removeTable(text)
+	}
+	edited, err := sjson.DeleteBytes(text, h.path())
+	if err != nil {
+		return nil, fmt.Errorf("removing the entry: %w", err)
+	}
+	return likeBefore(text, edited), nil
+}
+
+// Has reports whether the text of the host's file has the entry.
+func (h *Host) Has(text []byte) (bool, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return false, nil
+	}
+	if h.format == tomlFile {
+		var all map[string]any
+		if err := toml.Unmarshal(text, &all); err != nil {
+			return false, fmt.Errorf("reading TOML: %w", err)
+		}
+		return h.server(all) != nil, nil
+	}
+	if err := h.readable(text); err != nil {
+		return false, err
+	}
+	return gjson.GetBytes(text, h.path()).Exists(), nil
+}
+
+func (h *Host) path() string { return h.key + "." + Server }
+
+// readable refuses a JSON file whose list of servers is not where it should be.
+func (h *Host) readable(text []byte) error {
+	if !json.Valid(text) {
+		return errByHand
+	}
+	for _, value := range []gjson.Result{gjson.ParseBytes(text), gjson.GetBytes(text, h.key)} {
+		if value.Exists() && !value.IsObject() {
+			return fmt.Errorf("%s is not an object", h.key)
+		}
+	}
+	return nil
+}
+
+// server returns the entry of a parsed TOML file; nil without one.
+func (h *Host) server(all map[string]any) any {
+	list, _ := all[h.key].(map[string]any)
+	return list[Server]
+}
+
+// removeTable takes out the lines of the entry's tables, and refuses where that
+// would change anything else.
+func (h *Host) removeTable(text []byte) ([]byte, error) {
+	header := regexp.MustCompile(`^\s*\[`)
+	ours := regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + Server + `["']?\s*[.\]]`)
+	var kept strings.Builder
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		if header.MatchString(line) {
+			inside = ours.MatchString(line)
+		}
+		if !inside {
+			kept.WriteString(line)
+		}
+	}
+	var before, after map[string]any
+	if err := toml.Unmarshal(text, &before); err != nil {
+		return nil, fmt.Errorf("reading TOML: %w", err)
+	}
+	list := before[h.key].(map[string]any)
+	if delete(list, Server); len(list) == 0 {
+		delete(before, h.key)
+	}
+	if toml.Unmarshal([]byte(kept.String()), &after) != nil || !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {
+		return nil, errByHand
+	}
+	return []byte(kept.String()), nil
+}
+
+// same reports whether two JSON texts have the same value.
+func same(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// likeBefore lays JSON out as the text was before the edit, where that was laid
+// out evenly; else only the place of the edit differs.
+func likeBefore(before, edited []byte) []byte {
+	trimmed := bytes.TrimSpace(before)
+	for _, indent := range []string{"  ", "    ", "\t"} {
+		var even bytes.Buffer
+		if json.Indent(&even, trimmed, "", indent) != nil || !bytes.Equal(even.Bytes(), trimmed) {
+			continue
+		}
+		even.Reset()
+		_ = json.Indent(&even, bytes.TrimSpace(edited), "", indent) // it was valid and still is
+		return append(even.Bytes(), before[bytes.LastIndex(before, trimmed)+len(trimmed):]...)
+	}
+	return edited
+}

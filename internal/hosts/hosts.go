@@ -1,0 +1,219 @@
+// Package hosts holds what the programs that start MCP servers want to know of
+// one: where they keep their list of servers, how an entry looks, how calls are
+// approved there. The page docs/clients.md and the command setup come from it.
+package hosts
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// Server is the name of the entry.
+const Server = "toolfold"
+
+// Host is a program that starts MCP servers.
+type Host struct {
+	Name  string // as setup takes it
+	Title string
+
+	// Path returns the user's file with the list of servers. Nil means that
+	// setup cannot write it; Manual says what the user does instead.
+	Path   func() (string, error)
+	Manual string
+
+	format format
+	key    string // of the list of servers
+	entry  func(command string, args []string) ordered.Map
+
+	Add     string // the host's own command for an entry; empty without one
+	Approve string // how calls are approved, with and without a person
+	Listing string // which --listing suits
+	Rules   string // what its permission rules can say about actions
+	Note    string // what else is different there; may be empty
+}
+
+// Hosts lists the hosts.
+var Hosts = []Host{{
+	Name: "claude-code", Title: "Claude Code", key: "mcpServers", entry: withType("stdio"),
+	Path:    inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+	Add:     "claude mcp add --scope user toolfold -- toolfold serve",
+	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or `mcp__toolfold__memory` for one tool.",
+	Listing: "`lazy`. Where tool search defers tools, `full` costs little: set `--listing=full` if you use it.",
+	Rules:   "By tool, not by action: allowing `mcp__toolfold__memory` also allows `clear`.",
+}, {
+	Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers", entry: plain,
+	Path:    inHome("CODEX_HOME", ".codex", "config.toml"),
+	Add:     "codex mcp add toolfold -- toolfold serve",
+	Approve: "Asks for every call of a tool that can remove something. `codex exec` refuses those unless the table `[mcp_servers.toolfold]` has `default_tools_approval_mode = \"approve\"`.",
+	Listing: "`lazy`.",
+	Rules:   "By tool, with `approval_mode` in a table such as `[mcp_servers.toolfold.tools.memory]`.",
+	Note:    "It starts servers with little of the environment: put `TOOLFOLD_…` and `XDG_DATA_HOME` into `[mcp_servers.toolfold.env]`.",
+}, {
+	Name: "gemini", Title: "Gemini CLI", key: "mcpServers", entry: plain,
+	Path:    inHome("", ".gemini", "settings.json"),
+	Add:     "gemini mcp add --scope user toolfold toolfold serve",
+	Approve: "Asks; `\"trust\": true` in the entry allows all, `--approval-mode=yolo` everything. The folder must be trusted.",
+	Listing: "`lazy`: it adds a parameter to every tool, so fewer tools pay most here.",
+	Rules:   "By tool, with `includeTools` and `excludeTools` in the entry.",
+}, {
+	Name: "opencode", Title: "OpenCode", key: "mcp", entry: func(command string, args []string) ordered.Map {
+		return ordered.Map{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)}, {Key: "enabled", Value: true}}
+	},
+	Path:    inHome("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"),
+	Approve: "Allowed unless `permission` in its settings says `ask` or `deny`.",
+	Listing: "`lazy`.",
+	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
+}, {
+	Name: "qwen", Title: "Qwen Code", key: "mcpServers", entry: plain,
+	Path:    inHome("", ".qwen", "settings.json"),
+	Add:     "qwen mcp add --scope user toolfold toolfold serve",
+	Approve: "Asks; `\"trust\": true` in the entry or `--yolo` allows all.",
+	Listing: "`full`: it shows a line for each tool until the model searches for it.",
+	Rules:   "By tool, with `includeTools` and `excludeTools` in the entry.",
+}, {
+	Name: "copilot", Title: "Copilot CLI", key: "mcpServers", entry: func(command string, args []string) ordered.Map {
+		return append(ordered.Map{{Key: "tools", Value: []string{"*"}}}, withType("local")(command, args)...)
+	},
+	Path:    inHome("", ".copilot", "mcp-config.json"),
+	Approve: "Asks; headless: `--allow-tool=toolfold`, or `--allow-tool='toolfold(memory)'` for one tool.",
+	Listing: "`lazy`.",
+	Rules:   "By tool.",
+}, {
+	Name: "cline", Title: "Cline", key: "mcpServers", entry: func(command string, args []string) ordered.Map {
+		return ordered.Map{{Key: "transport", Value: withType("stdio")(command, args)}}
+	},
+	Path:    inHome("", ".cline", "data/settings/cline_mcp_settings.json"),
+	Add:     "cline mcp add --yes toolfold -- toolfold serve",
+	Approve: "Asks; `autoApprove` in the entry lists tools that need no question.",
+	Listing: "`lazy`.",
+	Rules:   "By tool, with `autoApprove`.",
+}, {
+	Name: "cursor", Title: "Cursor", key: "mcpServers", entry: plain,
+	Path:    inHome("", ".cursor", "mcp.json"),
+	Approve: "Asks, unless auto-run is on in its settings.",
+	Listing: "`lazy`.",
+	Rules:   "By tool.",
+}, {
+	Name: "vscode", Title: "VS Code", key: "servers", entry: withType("stdio"),
+	Path:    inConfig("Code/User/mcp.json"),
+	Add:     `code --add-mcp '{"name":"toolfold","command":"toolfold","args":["serve"]}'`,
+	Approve: "Asks, with the choice to allow a tool for the session, the workspace or always.",
+	Listing: "`lazy`.",
+	Rules:   "By tool.",
+}, {
+	Name: "claude-desktop", Title: "Claude Desktop", key: "mcpServers", entry: plain,
+	Path:    inConfig("Claude/claude_desktop_config.json"),
+	Approve: "Asks, with the choice to allow a tool always.",
+	Listing: "`lazy`.",
+	Rules:   "By tool.",
+	Note:    "It does not use the PATH of a shell: the command is an absolute path.",
+}, {
+	Name: "continue", Title: "Continue", format: yamlFile, key: "mcpServers", entry: plain,
+	Manual:  "paste it into ~/.continue/config.yaml: as YAML with comments it is not rewritten",
+	Approve: "By its tool policies: ask, automatic or excluded, for each tool.",
+	Listing: "`lazy`.",
+	Rules:   "By tool.",
+}, {
+	Name: "n8n", Title: "n8n", format: nothing,
+	Manual:  "add an MCP Client Tool node: endpoint http://127.0.0.1:8137/mcp, HTTP streamable, bearer authentication with the token of --http-token-file",
+	Approve: "None: a workflow calls what its agent asks for. Choose the tools in the node.",
+	Listing: "`lazy`: it drops parameters that a list does not declare, which `params` is for.",
+	Rules:   "By tool.",
+	Note:    "Serve with `toolfold serve --http 127.0.0.1:8137`. From a container, name the host's address in `--http` and `--allowed-hosts`.",
+}}
+
+// Find returns the host of a name; nil when there is none.
+func Find(name string) *Host {
+	for i := range Hosts {
+		if Hosts[i].Name == name {
+			return &Hosts[i]
+		}
+	}
+	return nil
+}
+
+// Names lists the names of the hosts.
+func Names() []string {
+	names := make([]string, len(Hosts))
+	for i, h := range Hosts {
+		names[i] = h.Name
+	}
+	return names
+}
+
+// inHome returns the path of a file in a folder of the user's home. A variable
+// that is set names another folder in its place.
+func inHome(variable, folder, file string) func() (string, error) {
+	return func() (string, error) {
+		if dir := os.Getenv(variable); variable != "" && dir != "" {
+			return filepath.Join(dir, filepath.FromSlash(file)), nil
+		}
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the home directory: %w", err)
+		}
+		return filepath.Join(home, folder, filepath.FromSlash(file)), nil
+	}
+}
+
+// inConfig returns the path of a file in the folder that the system has for
+// the settings of programs.
+func inConfig(file string) func() (string, error) {
+	return func() (string, error) {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the settings directory: %w", err)
+		}
+		return filepath.Join(dir, filepath.FromSlash(file)), nil
+	}
+}
+
+func plain(command string, args []string) ordered.Map {
+	return ordered.Map{{Key: "command", Value: command}, {Key: "args", Value: args}}
+}
+
+// withType is plain with a member type in front.
+func withType(kind string) func(string, []string) ordered.Map {
+	return func(command string, args []string) ordered.Map {
+		return append(ordered.Map{{Key: "type", Value: kind}}, plain(command, args)...)
+	}
+}
+
+// Snippet returns what a user pastes into the host's file; empty for a host
+// that has none.
+func (h *Host) Snippet(command string, args []string) string {
+	switch h.format {
+	case tomlFile:
+		return h.table(command, args)
+	case yamlFile:
+		list := ""
+		for _, arg := range args {
+			list += "\n      - " + quoted(arg)
+		}
+		return fmt.Sprintf("%s:\n  - name: %s\n    command: %s\n    args:%s\n", h.key, Server, quoted(command), list)
+	case nothing:
+		return ""
+	}
+	whole := ordered.Map{{Key: h.key, Value: ordered.Map{{Key: Server, Value: h.entry(command, args)}}}}
+	text, _ := json.MarshalIndent(json.RawMessage(ordered.MustJSON(whole)), "", "  ")
+	return string(text) + "\n"
+}
+
+// table returns the entry in TOML. Its strings are written as JSON has them,
+// which is TOML too.
+func (h *Host) table(command string, args []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s.%s]\n", h.key, Server)
+	for _, member := range h.entry(command, args) {
+		text := string(ordered.MustJSON(member.Value))
+		fmt.Fprintf(&b, "%s = %s\n", member.Key, strings.ReplaceAll(text, `","`, `", "`))
+	}
+	return b.String()
+}
+
+func quoted(text string) string { return string(ordered.MustJSON(text)) }

@@ -1,0 +1,147 @@
+package hosts
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
+)
+
+const binary = `/opt/my tools/toolfold`
+
+var args = []string{"serve", `--listing=full`}
+
+// Every host has all that the page of clients says.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	for _, h := range Hosts {
+		if h.Name == "" || h.Title == "" || h.Approve == "" || h.Listing == "" || h.Rules == "" {
+			t.Errorf("%s: something is missing", h.Name)
+		}
+		if (h.Path == nil) != (h.Manual != "") {
+			t.Errorf("%s has a file or says what the user does, not both", h.Name)
+		}
+		if Find(h.Name).Title != h.Title {
+			t.Errorf("%s is not found", h.Name)
+		}
+	}
+}
+
+// others are files that a host may have, with what must stay in them.
+var others = map[format][]string{
+	jsonFile: {
+		"", "{}", "{\n  \"theme\": \"dark\",\n  \"big\": 12345678901234567890\n}\n",
+		`{"KEY":{"other":{"command":"x"}},"z":1,"a":[1,2]}`,
+		"{\n\t\"KEY\": {\n\t\t\"other\": {\n\t\t\t\"command\": \"x\"\n\t\t}\n\t}\n}",
+	},
+	tomlFile: {
+		"", "# mine\nmodel = \"m\"\n",
+		"# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"x\" # theirs\n\n[profiles.a]\nb = [\n  1,\n]\n",
+	},
+}
+
+// What is put into a file can be taken out again, and nothing else changes.
+func TestPutAndRemove(t *testing.T) {
+	t.Parallel()
+	for i := range Hosts {
+		h := &Hosts[i]
+		for _, text := range others[h.format] {
+			text = strings.ReplaceAll(text, "KEY", h.key)
+			with, err := h.Put([]byte(text), binary, args)
+			if err != nil {
+				t.Fatalf("%s: %v", h.Name, err)
+			}
+			if has, err := h.Has(with); !has || err != nil {
+				t.Fatalf("%s: %v, %v in\n%s", h.Name, has, err, with)
+			}
+			if again, err := h.Put(with, binary, args); err != nil || string(again) != string(with) {
+				t.Errorf("%s: putting it twice: %v\n%s", h.Name, err, again)
+			}
+			if other, err := h.Put(with, "/elsewhere", nil); err != nil || !strings.Contains(string(other), "/elsewhere") || strings.Contains(string(other), binary) {
+				t.Errorf("%s: another binary: %v\n%s", h.Name, err, other)
+			}
+			without, err := h.Remove(with)
+			if err != nil {
+				t.Fatalf("%s: %v", h.Name, err)
+			}
+			if diff := cmp.Diff(parsed(t, h, text), parsed(t, h, string(without))); diff != "" {
+				t.Errorf("%s changed from\n%s\nto\n%s", h.Name, text, without)
+			}
+			for comment := range strings.SplitSeq(text, "\n") {
+				if strings.Contains(comment, "#") && !strings.Contains(string(with), comment) {
+					t.Errorf("%s lost %q", h.Name, comment)
+				}
+			}
+			if strings.Contains(text, "\t") != strings.Contains(string(with), "\t") {
+				t.Errorf("%s changed the layout to\n%s", h.Name, with)
+			}
+		}
+	}
+}
+
+// parsed returns what a host reads in a file, without an empty list of servers.
+func parsed(t *testing.T, h *Host, text string) map[string]any {
+	t.Helper()
+	values := map[string]any{}
+	var err error
+	switch {
+	case text == "":
+	case h.format == tomlFile:
+		err = toml.Unmarshal([]byte(text), &values)
+	default:
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.UseNumber()
+		err = dec.Decode(&values)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v in\n%s", h.Name, err, text)
+	}
+	if list, ok := values[h.key].(map[string]any); ok && len(list) == 0 {
+		delete(values, h.key)
+	}
+	return values
+}
+
+// The entry of a snippet starts the binary with its arguments.
+func TestSnippets(t *testing.T) {
+	t.Parallel()
+	for i := range Hosts {
+		h := &Hosts[i]
+		snippet := h.Snippet(binary, args)
+		if h.format == nothing {
+			if snippet != "" {
+				t.Errorf("%s has %s", h.Name, snippet)
+			}
+			continue
+		}
+		for _, word := range append([]string{binary, Server}, args...) {
+			if !strings.Contains(snippet, word) {
+				t.Errorf("%s lacks %s:\n%s", h.Name, word, snippet)
+			}
+		}
+		if h.format != yamlFile {
+			parsed(t, h, snippet)
+		}
+	}
+}
+
+// A file that cannot be edited safely is refused.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	gemini, codex := Find("gemini"), Find("codex")
+	for text, h := range map[string]*Host{
+		"{\n  // mine\n  \"a\": 1\n}": gemini, `{"mcpServers": []}`: gemini, "[]": gemini, "{": gemini,
+		"a = ": codex, "mcp_servers = { toolfold = { command = \"x\" } }\n": codex,
+		"[mcp_servers]\ntoolfold.command = \"x\"\n": codex,
+	} {
+		if now, err := h.Put([]byte(text), binary, args); err == nil {
+			t.Errorf("%s of %s became\n%s", text, h.Name, now)
+		}
+	}
+	if _, err := gemini.Put([]byte("{ // mine\n}"), binary, args); !errors.Is(err, errByHand) {
+		t.Error(err)
+	}
+}
