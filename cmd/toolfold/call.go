@@ -31,7 +31,7 @@ func callCommand() *cli.Command {
 			"toolfold call memory.store key=team/rules value:='{\"freeze\": \"Friday\"}'\n" +
 			"toolfold call memory.search '{\"query\": \"freeze\"}'",
 		BashComplete: completeActions,
-		Flags:        append(settingFlags("store", "workspaceName"), trustFlag),
+		Flags:        append(settingFlags(append(permissionSettings, "store", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       callAction,
 	}
@@ -57,6 +57,18 @@ func callAction(c *cli.Context) error {
 	ctx, done := untilSignal(c.Context)
 	defer done()
 	name := c.Args().First()
+	if len(b.Runner.Lookup(name)) == 0 {
+		// The user's own settings stay theirs, whatever they permit others.
+		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
+		free, err := newWorkbench(o)
+		if err != nil {
+			return err
+		}
+		defer free.store.Close()
+		if entries := free.Runner.Lookup(name); len(entries) > 0 && entries[0].Action.Family.Name == config.Family.Name {
+			b = free
+		}
+	}
 	if entries := b.Runner.Lookup(name); len(entries) > 0 && entries[0].Action.Family.Name == config.Family.Name {
 		// The mark covers this call only: agents and workflows that are started
 		// from the shell do not act for the user.

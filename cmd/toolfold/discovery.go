@@ -17,7 +17,7 @@ func findCommand() *cli.Command {
 		Name:      "find",
 		Usage:     "find actions by what they do",
 		ArgsUsage: "QUERY",
-		Flags: append(settingFlags("toolMode"), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), jsonFlag,
 			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
@@ -51,7 +51,7 @@ func describeCommand() *cli.Command {
 		Usage:        "print the full account of tools and actions",
 		ArgsUsage:    "NAME…",
 		Description:  "With --json one line of JSON for each, the schema included.",
-		Flags:        append(settingFlags("toolMode"), jsonFlag),
+		Flags:        append(settingFlags(append(permissionSettings, "toolMode")...), jsonFlag),
 		BashComplete: completeActions,
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {

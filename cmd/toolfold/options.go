@@ -14,8 +14,10 @@ import (
 
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -149,8 +151,19 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 	return mode, lazy.Level(o.Listing)
 }
 
+// permissionSettings are the settings that say what callers may see and call.
+var permissionSettings = []string{"readOnly", "allow", "deny"}
+
+// rules returns what the options permit.
+func rules(o config.Options) permission.Rules {
+	return permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
+}
+
 // checkStart refuses options with which no server could start.
 func checkStart(o config.Options) error {
+	if err := rules(o).Check(all.Families()); err != nil {
+		return err
+	}
 	if err := storage.CheckURL(o.Store); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}

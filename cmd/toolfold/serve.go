@@ -30,8 +30,8 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags("toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
-			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"), trustFlag),
+		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
+			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -9,23 +10,32 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 )
 
 func toolsCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "tools",
-		Usage:        "show what tools/list would show, and what it costs",
-		Flags:        append(settingFlags("toolMode", "listing"), jsonFlag),
+		Name:  "tools",
+		Usage: "show what tools/list would show, and what it costs",
+		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing")...), jsonFlag,
+			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
 			if err != nil {
 				return err
 			}
+			rules, families := rules(o.Options), all.Families()
+			if err := rules.Check(families); err != nil {
+				return usageError("%v", err)
+			}
 			mode, level := o.surface()
 			l := listing{Mode: mode, Level: level}
-			for _, t := range surface.List(all.Families(), mode, level) {
+			if c.Bool("explain") {
+				l.explain(o, families)
+			}
+			for _, t := range surface.List(rules.Rights().Filter(families), mode, level) {
 				cost, err := doctor.Count([]lazy.Listed{t})
 				if err != nil {
 					return err
@@ -47,6 +57,32 @@ type listing struct {
 	Level lazy.Level    `json:"level"`
 	Total doctor.Cost   `json:"total"`
 	Tools []listingTool `json:"tools"`
+
+	Options []settingStatus `json:"options,omitempty"` // with --explain
+	LeftOut []leftOut       `json:"leftOut,omitempty"` // with --explain
+}
+
+// leftOut is an action that callers neither see nor can call.
+type leftOut struct {
+	Action string `json:"action"`
+	Reason string `json:"reason"` // the setting that excludes it
+	From   string `json:"from"`   // what decided that setting
+}
+
+// explain adds the options with their sources, and what they leave out.
+func (l *listing) explain(o *options, families []*tools.Family) {
+	applies := o.layers.Redacted()
+	for _, name := range append([]string{"toolMode", "listing"}, permissionSettings...) {
+		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})
+	}
+	for _, f := range families {
+		for _, a := range f.Actions {
+			if reason := rules(o.Options).Reason(a); reason != "" {
+				setting := regexp.MustCompile("readOnly|allow|deny").FindString(reason)
+				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, o.layers.From(setting)})
+			}
+		}
+	}
 }
 
 type listingTool struct {
@@ -62,5 +98,15 @@ func (l listing) print(c *cli.Context) error {
 	}
 	fmt.Fprintf(w, "total\t%d\t%s tools, %s listing: %d tools, %d bytes\n",
 		l.Total.Tokens, l.Mode, l.Level, l.Total.Tools, l.Total.Bytes)
+	for _, option := range l.Options {
+		value := option.Value
+		if value == nil {
+			value = "-"
+		}
+		fmt.Fprintf(w, "%s\t%v\t%s\n", option.Name, value, option.From)
+	}
+	for _, a := range l.LeftOut {
+		fmt.Fprintf(w, "left out\t%s\t%s (%s)\n", a.Action, a.Reason, a.From)
+	}
 	return w.Flush()
 }

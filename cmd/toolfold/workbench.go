@@ -38,6 +38,9 @@ func openWorkbench(c *cli.Context) (*workbench, error) {
 // newWorkbench opens nothing: the store is opened by the first call that needs
 // it.
 func newWorkbench(o *options) (*workbench, error) {
+	if err := rules(o.Options).Check(all.Families()); err != nil {
+		return nil, usageError("%v", err)
+	}
 	mode, level := o.surface()
 	b := &workbench{
 		store:     storage.Lazy(o.Store, storage.AmbientCredentials(true)), // only the user names a store
@@ -45,7 +48,9 @@ func newWorkbench(o *options) (*workbench, error) {
 		metrics:   serve.NewMetrics(),
 		log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
 	}
-	b.Surface = surface.New(surface.Options{Mode: mode, Level: level, Strict: o.StrictNames, Log: b.log, Middleware: []call.Middleware{b.metrics.Calls}})
+	b.Surface = surface.New(surface.Options{
+		Mode: mode, Level: level, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log, Middleware: []call.Middleware{b.metrics.Calls},
+	})
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
 		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,

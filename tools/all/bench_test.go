@@ -26,6 +26,7 @@ import (
 // examples use the first id: in declared order they make sense together.
 type bench struct {
 	*surface.Surface
+	workspace string
 }
 
 func newBench(t testing.TB) *bench { return benchOf(t, surface.Options{}) }
@@ -36,10 +37,10 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 	t.Cleanup(func() { store.Close() })
 	var ids atomic.Int64
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	b := &bench{surface.New(o)}
+	b := &bench{surface.New(o), workspace(t)}
 	families, err := all.Mount(all.Host{
 		Open:      func(ctx context.Context) (any, error) { return store.Open(ctx) },
-		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: workspace(t)},
+		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: b.workspace},
 		Caller:    b.Runner,
 		Discovery: b.Discovery,
 		Log:       o.Log,

@@ -3,12 +3,16 @@ package all_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -135,6 +139,68 @@ func TestPermissionsAreASecondLine(t *testing.T) {
 			if answer := runner.Call(nothing, e.Tool, args); answer.Err == nil || answer.Err.Code != tools.PermissionDenied {
 				t.Errorf("%s %s answers %s", e.Title(), args, answer.Content)
 			}
+		}
+	}
+}
+
+// A denied action is denied whatever name the rule has, whatever name it is
+// called by, and whoever calls: tools.call, a task, a workflow or an agent.
+func TestDeniedEverywhere(t *testing.T) {
+	t.Parallel()
+	for _, family := range newBench(t).Families() {
+		for _, a := range family.Actions {
+			if a.Forwards() {
+				continue
+			}
+			t.Run(a.FullName(), func(t *testing.T) {
+				t.Parallel()
+				patterns := []string{a.FullName(), "mcp__toolfold__" + family.Name + "_" + a.Name}
+				for _, old := range a.Legacy {
+					patterns = append(patterns, old.Name)
+				}
+				for _, pattern := range patterns {
+					rules := permission.Rules{Deny: []string{pattern}}
+					if rules.Rights().Allow(a) {
+						t.Errorf("deny %q permits it", pattern)
+					}
+				}
+				rules := permission.Rules{Deny: patterns[len(patterns)-1:]}
+				b := benchOf(t, surface.Options{Rights: rules.Rights()})
+				for _, e := range newBench(t).entries() {
+					if e.Action.FullName() == a.FullName() {
+						b.checkDenied(t, e)
+					}
+				}
+			})
+		}
+	}
+}
+
+// checkDenied calls an entry in every way and wants none to run it.
+func (b *bench) checkDenied(t *testing.T, e *tools.Entry) {
+	t.Helper()
+	step := ordered.MustJSON([]any{map[string]any{
+		"stepId": "do", "type": "tool", "config": map[string]any{"tool": e.Tool, "arguments": e.Example()},
+	}})
+	workflow := filepath.Join(b.workspace, ".toolfold", "workflows", "does.json")
+	if err := os.WriteFile(workflow, fmt.Appendf(nil, `{"name":"Does","steps":%s}`, step), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.Runner.Call(t.Context(), "agent.register", fmt.Appendf(nil, `{"agentId":"does","description":"Does.","workflow":%s}`, step))
+	for how, call := range map[string]struct{ name, args string }{
+		"tools.call":  {"tools.call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, e.Tool, e.Example())},
+		"tool_call":   {"tool_call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, e.Tool, e.Example())},
+		"a task":      {"task.submit", fmt.Sprintf(`{"name":"x","input":{"tool":%q,"arguments":%s}}`, e.Tool, e.Example())},
+		"a workflow":  {"workflow.run", `{"workflowId":"does"}`},
+		"an agent":    {"agent.run", `{"agentId":"does","input":{}}`},
+		"its name":    {e.Tool, string(e.Example())},
+		"its own run": {e.Action.FullName(), e.Action.Example},
+	} {
+		answer := b.Runner.Call(t.Context(), call.name, json.RawMessage(call.args))
+		var run struct{ Success *bool }
+		_ = json.Unmarshal(answer.Content, &run) // results of runs only
+		if answer.Err == nil && (run.Success == nil || *run.Success) {
+			t.Errorf("%s, called %s, is run by %s: %s", e.Action.FullName(), e.Title(), how, answer.Content)
 		}
 	}
 }

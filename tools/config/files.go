@@ -130,10 +130,29 @@ func (f Files) Load() (*Layers, error) {
 	if errors.As(err, &broken) {
 		more = []Ignored{{Scope: Local, Reason: broken.Err.Error()}}
 	}
+	for _, name := range narrowing(f.declared()) {
+		if value, given := local[name]; given {
+			local[name] = narrowed(global[name], value)
+		}
+	}
 	return &Layers{
 		Ignored: append(ignored, more...),
 		layers:  []layer{{Flag, f.Flags}, {Environment, f.Env}, {Local, local}, {Global, global}, {Default, f.defaults()}},
 	}, nil
+}
+
+// narrowed returns a setting of a workspace's file together with that of the
+// user's file: true if one of both is, the patterns of both.
+func narrowed(global, local any) any {
+	switch value := local.(type) {
+	case bool:
+		also, _ := global.(bool)
+		return value || also
+	case []any:
+		also, _ := global.([]any)
+		return slices.Concat(also, value)
+	}
+	return local
 }
 
 // Merged returns what applies: each setting from the strongest source that has
@@ -240,7 +259,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 	known := names(f.declared(), User)
 	allowed := known
 	if scope == Local {
-		allowed = names(f.declared(), Workspace)
+		allowed = names(f.declared(), Narrowing)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(allowed, name) {

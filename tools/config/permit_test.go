@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -22,6 +23,7 @@ var samples = map[string]any{
 	"toolMode": "legacy", "listing": "full", "strictNames": true, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1",
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "worker": false, "defaultProvider": "x",
+	"readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
 	"providers": map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},
 }
 
@@ -32,6 +34,9 @@ var (
 	byWorkspace = []string{"toolMode", "listing", "strictNames"}
 	byClient    = []string{"toolMode", "listing"}
 )
+
+// inWorkspace adds what the file of a workspace may take away.
+var inWorkspace = append([]string{"readOnly", "deny"}, byWorkspace...)
 
 func TestWhoMaySet(t *testing.T) {
 	t.Parallel()
@@ -70,8 +75,8 @@ func TestSources(t *testing.T) {
 	for name, test := range map[string]try{
 		"flag":        {Flag, nil, func(f *Files, name string) error { f.Flags = map[string]any{name: samples[name]}; return nil }},
 		"environment": {Environment, nil, func(f *Files, name string) error { f.Env = map[string]any{name: samples[name]}; return nil }},
-		"user's file": {Global, nil, file(Global)}, "workspace's file": {Local, byWorkspace, file(Local)},
-		"shell, global": {Global, nil, action(user, Global)}, "shell, local": {Local, byWorkspace, action(user, Local)},
+		"user's file": {Global, nil, file(Global)}, "workspace's file": {Local, inWorkspace, file(Local)},
+		"shell, global": {Global, nil, action(user, Global)}, "shell, local": {Local, inWorkspace, action(user, Local)},
 		"client, global": {Global, byClient, action(client, Global)}, "client, local": {Local, byWorkspace, action(client, Local)},
 	} {
 		for _, p := range Params(Settings) {
@@ -104,6 +109,36 @@ func TestSources(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A workspace's file takes away from what the user's file permits and gives
+// nothing back; a flag is the user's last word.
+func TestNarrowing(t *testing.T) {
+	t.Parallel()
+	files := tempFiles(t)
+	write(t, files, Global, `{"readOnly": true, "deny": ["memory.clear"], "allow": ["memory", "task"]}`)
+	write(t, files, Local, `{"readOnly": false, "deny": ["task.cancel"], "allow": ["config"]}`)
+	for flags, want := range map[string]string{
+		`{}`:                              "true [memory task] [memory.clear task.cancel]",
+		`{"readOnly":false}`:              "false [memory task] [memory.clear task.cancel]",
+		`{"deny":[],"allow":["session"]}`: "true [session] []",
+	} {
+		if err := json.Unmarshal([]byte(flags), &files.Flags); err != nil {
+			t.Fatal(err)
+		}
+		layers, err := files.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := layers.Options()
+		if got := fmt.Sprint(o.ReadOnly, o.Allow, o.Deny); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", flags, got, err, want)
+		}
+		if len(layers.Ignored) != 1 || layers.Ignored[0].Path != "allow" {
+			t.Errorf("left out: %v", layers.Ignored)
+		}
+		files.Flags = nil
 	}
 }
 

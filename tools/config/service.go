@@ -131,6 +131,8 @@ func (s *Service) permit(ctx context.Context, name, scope string) error {
 	user, _ := ctx.Value(userKey{}).(bool)
 	needed := Client
 	switch {
+	case scope == Local && user:
+		needed = Narrowing
 	case scope == Local:
 		needed = Workspace
 	case user:
@@ -257,7 +259,11 @@ const maxIndex = 1000
 // Parse reads the text of a flag or an environment variable as the value of a
 // setting. An error says what is allowed, and calls the value by name.
 func Parse(setting tools.Param, name, text string) (any, error) {
-	value, err := read(setting, ordered.MustJSON(text))
+	sent := ordered.MustJSON(text)
+	if setting.Kind == tools.KindArray && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		sent = ordered.MustJSON(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }))
+	}
+	value, err := read(setting, sent)
 	var wrong *tools.Error
 	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
 		return nil, errors.New(explain(name, wrong.Problems[0]))

@@ -18,6 +18,9 @@ const (
 	// User is for settings that lead elsewhere, run something, let others in or
 	// can stop a start: only the user makes them.
 	User Setter = iota
+	// Narrowing adds the file of a workspace, where it only takes away from what
+	// the user's file permits. No client makes it, not even in that file.
+	Narrowing
 	// Workspace adds the file of a workspace, which comes with a cloned
 	// repository, and calls of clients that write that file.
 	Workspace
@@ -45,6 +48,9 @@ var Settings = append([]Setting{
 		Enum: []string{"search", "lazy", "signature", "full"},
 	}, Client},
 	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
+	{tools.Bool{Name: "readOnly", Doc: "Offer only what merely reads."}.With(tools.Default(false)), Narrowing},
+	{tools.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").With(tools.MaxItems(200)), User},
+	{tools.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(tools.MaxItems(200)), Narrowing},
 	{tools.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
 	{tools.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
 	{tools.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
@@ -95,6 +101,9 @@ type Options struct {
 	ToolMode        string                     `json:"toolMode"`
 	Listing         string                     `json:"listing"` // empty = the default of the tool mode
 	StrictNames     bool                       `json:"strictNames"`
+	ReadOnly        bool                       `json:"readOnly"`
+	Allow           []string                   `json:"allow"` // empty = all
+	Deny            []string                   `json:"deny"`
 	Store           string                     `json:"store"` // empty = the default store
 	HTTP            string                     `json:"http"`  // empty = standard input and output
 	HTTPTokenFile   string                     `json:"httpTokenFile"`
@@ -145,6 +154,11 @@ func rights() string {
 	clients := names(Settings, Client)
 	local := slices.DeleteFunc(names(Settings, Workspace), func(name string) bool { return slices.Contains(clients, name) })
 	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") + ". Others only the user sets."
+}
+
+// narrowing lists the settings with which a workspace's file only takes away.
+func narrowing(settings []Setting) []string {
+	return slices.DeleteFunc(names(settings, Narrowing), func(name string) bool { return slices.Contains(names(settings, Workspace), name) })
 }
 
 // names lists the settings that a setter may make.

@@ -1,0 +1,104 @@
+// Package permission makes rights of patterns over the names of actions, under
+// every name that an action has or had.
+package permission
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Rules say which actions callers may see and call. The zero value permits all.
+//
+// A pattern is a name in which * stands for any characters: of an action
+// (memory.store, *.delete), of a whole family (memory), or a legacy name
+// (memory_store, task_*). Names as hosts spell them, such as
+// mcp__toolfold__memory, count too. A denied action is denied under all names.
+type Rules struct {
+	ReadOnly bool     // permit only what merely reads
+	Allow    []string // permit only what a pattern matches; empty permits all
+	Deny     []string // goes before Allow
+}
+
+// Rights returns the rights of callers: nil where everything is permitted. The
+// actions that find, describe and call others stay, unless denied, because what
+// they call is checked in its turn.
+func (r Rules) Rights() *tools.Rights {
+	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 {
+		return nil
+	}
+	var known sync.Map // of bool by full name: every call asks
+	return &tools.Rights{Allows: func(a *tools.Action) bool {
+		if allowed, ok := known.Load(a.FullName()); ok {
+			return allowed.(bool)
+		}
+		allowed := r.Reason(a) == ""
+		known.Store(a.FullName(), allowed)
+		return allowed
+	}}
+}
+
+// Reason says why an action is not permitted; empty when it is.
+func (r Rules) Reason(a *tools.Action) string {
+	if i := slices.IndexFunc(r.Deny, func(pattern string) bool { return Match(pattern, a) }); i >= 0 {
+		return fmt.Sprintf("deny %q", r.Deny[i])
+	}
+	discovery := a.Family.Category == tools.Discovery
+	switch {
+	case r.ReadOnly && a.Effect != tools.Reads && !discovery:
+		return fmt.Sprintf("readOnly: it %s", a.Effect)
+	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, func(pattern string) bool { return Match(pattern, a) }):
+		return "not in allow"
+	}
+	return ""
+}
+
+// hostPrefix is what hosts put in front of the names of a server's tools.
+var hostPrefix = regexp.MustCompile(`^(mcp_+)?toolfold[_.\-/]+`)
+
+// Match reports whether a pattern matches an action under any of its names.
+func Match(pattern string, a *tools.Action) bool {
+	pattern = hostPrefix.ReplaceAllString(strings.TrimSpace(pattern), "")
+	expression, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
+	return err == nil && slices.ContainsFunc(names(a), expression.MatchString)
+}
+
+// names lists all names of an action, and that of its family.
+func names(a *tools.Action) []string {
+	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
+	for _, old := range a.Legacy {
+		list = append(list, old.Name)
+	}
+	return list
+}
+
+// Check refuses a pattern that matches no action of the families: a misspelt
+// one would permit what it should deny.
+func (r Rules) Check(families []*tools.Family) error {
+	var known []string
+	for _, f := range families {
+		for _, a := range f.Actions {
+			known = append(known, names(a)...)
+		}
+	}
+	for list, patterns := range map[string][]string{"allow": r.Allow, "deny": r.Deny} {
+		for _, pattern := range patterns {
+			matches := slices.ContainsFunc(families, func(f *tools.Family) bool {
+				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return Match(pattern, a) })
+			})
+			if matches {
+				continue
+			}
+			if near := suggest.Nearest(pattern, known); near != "" {
+				return fmt.Errorf("%s: %q matches no action, did you mean %q?", list, tools.Shorten(pattern), near)
+			}
+			return fmt.Errorf("%s: %q matches no action; patterns are such as memory.store, memory, *.delete or memory_store", list, tools.Shorten(pattern))
+		}
+	}
+	return nil
+}
