@@ -24,6 +24,13 @@ type Call struct {
 // Rewriter turns legacy calls into consolidated ones.
 type Rewriter struct {
 	resolver *call.Resolver
+	legacy   map[string]*oldTool // by legacy name
+}
+
+// oldTool is a legacy tool and the action that stands for it.
+type oldTool struct {
+	old    tools.OldName
+	action *tools.Action
 }
 
 // NewRewriter returns a rewriter that knows every name of the families.
@@ -32,7 +39,17 @@ func NewRewriter(families []*tools.Family) *Rewriter {
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f)...)
 	}
-	return &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families)))}
+	r := &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families))), map[string]*oldTool{}}
+	for _, f := range families {
+		for _, a := range f.Actions {
+			for _, old := range a.Legacy {
+				if old.Name != tools.Select(a).Tool { // some are called as they were
+					r.legacy[old.Name] = &oldTool{old, a}
+				}
+			}
+		}
+	}
+	return r
 }
 
 // Rewrite returns the call under its consolidated name, and the paths of the

@@ -37,6 +37,20 @@ func migrateCommand() *cli.Command {
 					"be rewritten are reported on standard error, the others are kept, and the exit code is 1.",
 				Action: rewriteAction, OnUsageError: onUsageError,
 			},
+			{
+				Name: "check", Usage: "find where files name legacy tools", ArgsUsage: "PATH…",
+				Description: "It reads prompts and skills in Markdown, settings and logs in JSON, agents and workflows\n" +
+					"in YAML, and strings in Go, TypeScript, JavaScript and Python. The exit code is 1 when\n" +
+					"something needs change.",
+				Action: checkAction, OnUsageError: onUsageError,
+			},
+			{
+				Name: "rewrite", Usage: "change files that name legacy tools; shows the difference unless --write", ArgsUsage: "PATH…",
+				Description: "What cannot be changed alone, such as a rule that forbids a tool, is named and left; the\n" +
+					"exit code is 1 then. All else in a file stays as it is.",
+				Flags:  []cli.Flag{&cli.BoolFlag{Name: "write", Usage: "write the files"}},
+				Action: rewriteFilesAction, OnUsageError: onUsageError,
+			},
 		},
 		HideHelpCommand: true,
 		OnUsageError:    onUsageError,

@@ -1,0 +1,3 @@
+package client
+
+var list = call("ability.list", `memory.store`, "memory_store_x")

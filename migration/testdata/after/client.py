@@ -1,0 +1,2 @@
+def memory_store():
+    return call("memory.get", key="a")

@@ -1,0 +1,2 @@
+def memory_store():
+    return call("memory_retrieve", key="a")
