@@ -219,12 +219,13 @@ type Query struct {
 	Scan        string
 	Kind, Level string
 	Limit       int
-	After       int // Position of the last finding of the page before; 0 = from the first
+	After       int // Last of the page before; 0 = from the first
 }
 
 // Page is a part of a list.
 type Page struct {
 	Findings []Finding
-	Last     int // Position of the last of them
-	Total    int // of all findings that the query picks, After and Limit aside
+	Last     int  // position of the last of them; 0 where there are none
+	More     bool // whether more follow
+	Total    int  // of all findings that the query picks, After and Limit aside
 }
