@@ -308,7 +308,7 @@ func missingAwait(s *source) []hit {
 			async[s.at(i+2).text] = true
 		case s.oneOf(i, "const", "let", "var") && s.isName(i+1) && s.is(i+2, "=", "async"):
 			async[s.at(i+1).text] = true
-		case s.is(i, "function") && s.isName(i+1), s.oneOf(i, "const", "let", "var") && s.isName(i+1):
+		case s.is(i, "function") && s.isName(i+1) && !s.is(i-1, "async"), s.oneOf(i, "const", "let", "var") && s.isName(i+1):
 			other[s.at(i+1).text] = true
 		}
 	}

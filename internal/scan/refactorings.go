@@ -3,6 +3,7 @@ package scan
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -104,7 +105,7 @@ var refactorRules = []rule{{
 	name: "promise-chain", kind: "modernize-syntax", level: "minor", confidence: 0.75, languages: scripts,
 	message: "promises are chained", advice: "Use async and await.",
 	find: where(func(s *source, i int) bool {
-		return s.is(i, ".", "then", "(") && s.is(s.partner(i+2)+1, ".", "then", "(") && !s.is(i-1, ")", ".", "then")
+		return s.is(i, ".", "then", "(") && s.is(s.partner(i+2)+1, ".", "then", "(") && !s.is(s.partner(i-1)-1, "then")
 	}),
 }, {
 	name: "var-declaration", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
@@ -174,9 +175,14 @@ var refactorRules = []rule{{
 		if !s.is(i, "=>") || !s.is(i-1, ")") || !s.isName(i+1) || !s.is(i+2, "(") {
 			return nil
 		}
-		open := s.partner(i - 1)
-		parameters, end := s.between(open, i-1), s.partner(i+2)
-		if end < 0 || i-1-open < 2 || s.between(i+2, end) != parameters || !s.is(open-1, "=") || !s.oneOf(end+1, ";", ",", "}") && s.at(end+1).kind != endOfFile {
+		open, end := s.partner(i-1), s.partner(i+2)
+		if end < 0 || !s.is(open-1, "=") || !s.oneOf(end+1, ";", ",", "}") && s.at(end+1).kind != endOfFile {
+			return nil
+		}
+		parameters, passed := s.arguments(open), s.arguments(i+2)
+		if len(parameters) == 0 || !slices.EqualFunc(parameters, passed, func(p, a [2]int) bool {
+			return s.isName(p[0]) && a[0] == a[1] && s.at(p[0]).text == s.at(a[0]).text && (p[0] == p[1] || s.is(p[0]+1, ":"))
+		}) {
 			return nil
 		}
 		return &hit{at: s.at(open).start, message: "the function only calls " + s.at(i+1).text}
