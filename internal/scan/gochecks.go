@@ -114,14 +114,17 @@ var staticLevels = map[lint.Severity]string{
 	lint.SeverityError: "high", lint.SeverityDeprecated: "info", lint.SeverityWarning: "medium", lint.SeverityInfo: "low", lint.SeverityHint: "info",
 }
 
-// staticChecks are staticcheck's for faults. Those that it does not run by
-// itself are left out, and SA1019, which needs the source of what is imported
-// to know what is deprecated.
+// leftOut are staticcheck's checks that find what one of go vet's does, and
+// SA1019, which needs the source of what is imported to know what is deprecated.
+var leftOut = []string{"SA1014", "SA1017", "SA1019", "SA1028", "SA2000", "SA4021", "SA4031", "SA5009", "SA5010", "SA9006"}
+
+// staticChecks are staticcheck's for faults, but for those that it does not run
+// by itself.
 func staticChecks() []goCheck {
 	var list []goCheck
 	for _, a := range staticcheck.Analyzers {
 		name := a.Analyzer.Name
-		if a.Doc.NonDefault || name == "SA1019" || name == "SA9005" {
+		if a.Doc.NonDefault || slices.Contains(leftOut, name) {
 			continue
 		}
 		confidence := 0.95

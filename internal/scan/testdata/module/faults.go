@@ -40,15 +40,15 @@ func assigns(x int) int {
 }
 
 func conditions(x int, f func()) bool {
-	if formats == nil { // want vet/nilfunc
+	if formats == nil { // want vet/nilfunc vet/nilness
 		f()
 	}
 	return x == 1 || x == 1 // want vet/bools staticcheck/SA4000
 }
 
-func locks(mu sync.Mutex, n *int64) { // want vet/copylock
+func locks(mu sync.Mutex, n *int64) { // want vet/copylocks
 	mu.Lock()
-	mu.Unlock() // want-1 staticcheck/SA2001
+	mu.Unlock() // want staticcheck/SA2001
 	*n = atomic.AddInt64(n, 1) // want vet/atomic
 }
 
@@ -86,10 +86,10 @@ func cancels() context.Context {
 
 func pointers(p *fault, m map[string]int) {
 	if p == nil {
-		fmt.Println(*p) // want vet/nilness staticcheck/SA5011
+		fmt.Println(*p) // want vet/nilness
 	}
 	var none map[string]int
-	none["a"] = 1 // want staticcheck/SA5000
+	none["a"] = 1 // want staticcheck/SA5000 vet/nilness
 	for range m {
 		_ = m
 	}
@@ -103,7 +103,7 @@ func signals() {
 }
 
 func sorts(list [3]int) {
-	sort.Slice(list, func(i, j int) bool { return list[i] < list[j] }) // want vet/sortslice staticcheck/SA1028
+	sort.Slice(list, func(i, j int) bool { return list[i] < list[j] }) // want vet/sortslice
 }
 
 func (fault) WriteTo(w io.Writer) error { return nil } // want vet/stdmethods
@@ -114,7 +114,7 @@ type tagged struct {
 
 func decodes(raw []byte) {
 	var t tagged
-	json.Unmarshal(raw, t) // want vet/unmarshal staticcheck/SA1014
+	json.Unmarshal(raw, t) // want vet/unmarshal
 }
 
 func ends() int {
@@ -129,13 +129,13 @@ func writes(list []tagged) {
 }
 
 func appends(list []int) []int {
-	list = append(list) // want vet/appends staticcheck/SA4021
+	list = append(list) // want vet/appends
 	return list
 }
 
 func waits(wg *sync.WaitGroup) {
 	go func() {
-		wg.Add(1) // want vet/waitgroup staticcheck/SA2000
+		wg.Add(1) // want vet/waitgroup
 		defer wg.Done()
 	}()
 }
