@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -132,7 +133,7 @@ func staticChecks() []goCheck {
 			confidence = 0.8
 		}
 		list = append(list, goCheck{
-			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name), level: staticLevels[a.Doc.Severity],
+			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name), level: cmp.Or(staticLevels[a.Doc.Severity], "low"),
 			confidence: confidence, title: a.Doc.Compile().Title,
 		})
 	}
