@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -93,6 +94,12 @@ func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, e
 	if err != nil {
 		return Listed{}, fmt.Errorf("listing findings: %w", err)
 	}
+	if n := fitting(page.Findings); found && n < len(page.Findings) {
+		q.Limit = n
+		if page, found, err = b.Store.List(ctx, q); err != nil {
+			return Listed{}, fmt.Errorf("listing findings: %w", err)
+		}
+	}
 	if !found {
 		return Listed{}, tools.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept", tools.Shorten(q.Scan), Kept).
 			WithHint("leave scanId out for the newest, or scan again")
@@ -102,6 +109,20 @@ func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, e
 		listed.Cursor = tools.EncodeCursor(fmt.Sprint(page.Last, " ", q.Scan))
 	}
 	return listed, nil
+}
+
+// maxPage bounds what the findings of a page take in an answer, in bytes.
+const maxPage = 700_000
+
+// fitting returns how many findings fit on a page, at least one.
+func fitting(findings []Finding) int {
+	size := 0
+	for i, f := range findings {
+		if size += len(ordered.MustJSON(f.Place())) + 200; size > maxPage {
+			return max(i, 1)
+		}
+	}
+	return len(findings)
 }
 
 // Tests returns the command that tests the workspace.

@@ -94,7 +94,15 @@ func fixed(f Finding, content string) (string, error) {
 	return after, nil
 }
 
-// unified returns the difference as a unified diff.
+// maxDiff bounds a difference, in bytes.
+const maxDiff = 200_000
+
+// unified returns the difference as a unified diff. A longer one is cut, and
+// says so.
 func unified(name, before, after string) string {
-	return string(diff.Diff("a/"+name, []byte(before), "b/"+name, []byte(after)))
+	text := string(diff.Diff("a/"+name, []byte(before), "b/"+name, []byte(after)))
+	if len(text) <= maxDiff {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxDiff], "") + "\n… the difference is longer\n"
 }
