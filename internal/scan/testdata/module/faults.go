@@ -25,15 +25,15 @@ import (
 const password = "hunter2hunter2" // want go/hard-coded-secret
 
 func formats(n int) {
-	fmt.Printf("%d\n", "text") // want vet/printf
-	fmt.Printf("%d %d\n", n)   // want vet/printf
-	fmt.Sprintf("%d", n)       // want vet/unusedresult
-	_ = string(rune(n)) + string(n) // want vet/stringintconv
+	fmt.Printf("%d\n", "text")          // want vet/printf
+	fmt.Printf("%d %d\n", n)            // want vet/printf
+	fmt.Sprintf("%d", n)                // want vet/unusedresult
+	_ = string(rune(n)) + string(n)     // want vet/stringintconv
 	_ = time.Now().Format("2006-02-01") // want vet/timeformat
 }
 
 func assigns(x int) int {
-	x = x // want vet/assign staticcheck/SA4018
+	x = x      // want vet/assign staticcheck/SA4018
 	y := x + 1 // want staticcheck/SA4006
 	y = 2
 	return y
@@ -48,13 +48,13 @@ func conditions(x int, f func()) bool {
 
 func locks(mu sync.Mutex, n *int64) { // want vet/copylocks
 	mu.Lock()
-	mu.Unlock() // want staticcheck/SA2001
+	mu.Unlock()                // want staticcheck/SA2001
 	*n = atomic.AddInt64(n, 1) // want vet/atomic
 }
 
 func timing(start time.Time) {
 	defer fmt.Println(time.Since(start)) // want vet/defers
-	time.Sleep(10) // want staticcheck/SA1004
+	time.Sleep(10)                       // want staticcheck/SA1004
 }
 
 type fault struct{}

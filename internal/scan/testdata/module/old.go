@@ -66,8 +66,8 @@ func since(t time.Time) time.Duration {
 }
 
 func texts(s string) string {
-	var out string // want staticcheck/S1021
-	out = fmt.Sprintf("%s", s) // want staticcheck/S1025
+	var out string                            // want staticcheck/S1021
+	out = fmt.Sprintf("%s", s)                // want staticcheck/S1025
 	return strings.Replace(out, "a", "b", -1) // want staticcheck/QF1004
 }
 
