@@ -4,6 +4,7 @@ package consolidate
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
@@ -32,11 +33,15 @@ func Entries(f *tools.Family) []*tools.Entry {
 
 // Schema returns the flat schema of a tool that can do all of the actions: the
 // action argument and every parameter of every action, in the order of first
-// use. Bounds and defaults differ from action to action and are checked per
-// action; texts stand only where a name does not say what is meant.
+// use. Bounds, formats and defaults differ from action to action and are checked
+// per action, and so is which members of an object are required; a list of
+// values stands only where it comes first, texts only where a name does not say
+// what is meant.
 func Schema(actions []*tools.Action) ordered.Map {
 	unclear := func(p tools.Param) bool { return p.Unclear }
-	schema := tools.ObjectSchema(nil, Union(actions), tools.Style{Describe: unclear})
+	union := Union(actions)
+	listEnumsOnce(union, map[string]bool{})
+	schema := tools.ObjectSchema(nil, union, tools.Style{Describe: unclear})
 	if actions[0].Family.Bare {
 		return schema
 	}
@@ -68,7 +73,31 @@ func Union(actions []*tools.Action) []tools.Param {
 	return union
 }
 
-// unbound returns a parameter without bounds and defaults, also inside.
+// listEnumsOnce takes out enums that were listed before: a model takes them
+// from there, and any others from the error of a wrong value.
+func listEnumsOnce(params []tools.Param, listed map[string]bool) {
+	for i := range params {
+		p := &params[i]
+		if values := strings.Join(p.Enum, " "); len(p.Enum) > 0 {
+			if listed[values] {
+				p.Enum = nil
+			}
+			listed[values] = true
+		}
+		for _, inner := range []*tools.Param{p.Items, p.Values} {
+			if inner != nil {
+				one := []tools.Param{*inner}
+				listEnumsOnce(one, listed)
+				*inner = one[0]
+			}
+		}
+		listEnumsOnce(p.Required, listed)
+		listEnumsOnce(p.Optional, listed)
+	}
+}
+
+// unbound returns a parameter without bounds, formats, defaults and required
+// members, also inside.
 func unbound(p tools.Param) tools.Param {
 	if p.Items != nil {
 		p.Items = new(unbound(*p.Items))
@@ -76,8 +105,8 @@ func unbound(p tools.Param) tools.Param {
 	if p.Values != nil {
 		p.Values = new(unbound(*p.Values))
 	}
-	p.Required, p.Optional = unboundAll(p.Required), unboundAll(p.Optional)
-	p.MinLen, p.MaxLen, p.Min, p.Max, p.MinItems, p.MaxItems, p.Default = 0, 0, nil, nil, 0, 0, nil
+	p.Required, p.Optional = nil, unboundAll(slices.Concat(p.Required, p.Optional))
+	p.MinLen, p.MaxLen, p.Min, p.Max, p.MinItems, p.MaxItems, p.Format, p.Default = 0, 0, nil, nil, 0, 0, "", nil
 	return p
 }
 

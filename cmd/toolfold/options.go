@@ -88,7 +88,7 @@ func loadOptions(c *cli.Context) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &options{files: files, trusted: trusted(c, files.Workspace)}
+	o := &options{files: files, trusted: files.Trusted}
 	if o.layers, err = files.Load(); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", files.Global, err)
 	}
@@ -118,7 +118,7 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 		return config.Files{}, usageError("workspace %q is not a directory", workspace)
 	}
 	files := config.DefaultFiles(workspace)
-	files.Flags, files.Env, files.Check = map[string]any{}, map[string]any{}, checkStart
+	files.Flags, files.Env, files.Check, files.Trusted = map[string]any{}, map[string]any{}, checkStart, trusted(c, workspace)
 	for _, p := range config.Params(config.Settings) {
 		flag, env := dashed(p.Name), envName(p.Name)
 		for _, source := range []struct {

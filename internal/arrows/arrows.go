@@ -15,11 +15,13 @@ const module = "github.com/toolfold/toolfold/"
 var mayImport = map[string][]string{
 	"tools":                     {},
 	"tools/":                    {"tools", "internal/engine", "internal/engine/"},
-	"tools/all":                 {"tools/", "tools", "internal/engine", "lazy"},
+	"tools/all":                 {"tools/", "tools", "internal/engine", "internal/scan", "lazy"},
 	"tools/task":                {"tools"},
 	"tools/queue":               {"tools", "tools/task"},
 	"tools/session":             {"tools"},
 	"tools/discovery":           {"tools", "lazy"},
+	"tools/bugfix":              {"tools", "internal/scan"},
+	"tools/refactor":            {"tools", "internal/scan"},
 	"tools/design":              {"tools", "tools/design/"},
 	"tools/design/text":         {},
 	"tools/design/api":          {"tools", "tools/design/text"},
@@ -44,8 +46,9 @@ var mayImport = map[string][]string{
 	"internal/attack":              {"tools", "tools/all"},
 	"internal/engine":              {"tools"},
 	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
-	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue"},
-	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/"},
+	"internal/scan":                {"tools", "internal/engine"},
+	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue", "internal/scan"},
+	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/", "internal/scan"},
 }
 
 // onlyIn names the one package that may import a library.

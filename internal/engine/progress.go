@@ -85,3 +85,11 @@ func (m *meter) forCall(ctx context.Context) context.Context {
 		}
 	})
 }
+
+// Report tells the listener of the context, if there is one, how far work is
+// that has no steps. Done must not fall, and total must stay.
+func Report(ctx context.Context, p Progress) {
+	if report, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
+		report(p)
+	}
+}

@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
+	"github.com/toolfold/toolfold/tools/bugfix"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/discovery"
 	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/queue"
+	"github.com/toolfold/toolfold/tools/refactor"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
 	"github.com/toolfold/toolfold/tools/workflow"
@@ -76,6 +79,8 @@ func Mount(h Host) ([]*tools.Family, error) {
 	mount(&m, design.Family, stored(h, func(s interface{ Design() design.Store }) *design.Service {
 		return design.New(s.Design(), h.Files.Workspace, h.Now)
 	}))
+	mount(&m, bugfix.Family, stored(h, func(s interface{ Scan() scan.Store }) *bugfix.Service { return bugfix.New(h.bench(s.Scan())) }))
+	mount(&m, refactor.Family, stored(h, func(s interface{ Scan() scan.Store }) *refactor.Service { return refactor.New(h.bench(s.Scan())) }))
 	mount(&m, config.Family, opened(config.New(h.Files)))
 	return append(m.families, discovery.Mount(h.Discovery)), m.err
 }
@@ -110,6 +115,22 @@ func (h Host) runner() *engine.Runner {
 	}
 	return &engine.Runner{
 		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Now: h.Now, Log: h.Log,
+	}
+}
+
+// bench scans the workspace and keeps what it finds in a store.
+func (h Host) bench(store scan.Store) *scan.Bench {
+	return &scan.Bench{
+		Scanner: scan.Scanner{Dir: h.Files.Workspace, Trusted: h.folder().IsTrusted},
+		Store:   store, Workspace: h.WorkspaceName, Now: h.Now, NewID: h.NewID,
+		TestCommand: func() ([]string, error) {
+			layers, err := h.Files.Load()
+			if err != nil {
+				return nil, err
+			}
+			o, err := layers.Options()
+			return o.TestCommand, err
+		},
 	}
 }
 

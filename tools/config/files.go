@@ -46,6 +46,10 @@ type Files struct {
 	// environment, as [Parse] returns them. They stay for the life of a process.
 	Flags, Env map[string]any
 
+	// Trusted reports whether the user trusts the workspace, so that its file
+	// may make the settings of [Trusted]. Nil is false.
+	Trusted func() bool
+
 	// Check refuses settings that are valid one by one and yet would stop the
 	// next start, such as an address that needs a token. Nil refuses nothing.
 	Check func(Options) error
@@ -260,6 +264,9 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 	allowed := known
 	if scope == Local {
 		allowed = names(f.declared(), Narrowing)
+		if f.Trusted != nil && f.Trusted() {
+			allowed = names(f.declared(), Trusted)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(allowed, name) {
@@ -268,6 +275,8 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 		delete(values, name)
 		entry := Ignored{Scope: scope, Path: tools.Shorten(name)}
 		switch {
+		case slices.Contains(names(f.declared(), Trusted), name):
+			entry.Reason = "only the user may set it, or the file of a workspace that the user trusts"
 		case slices.Contains(known, name):
 			entry.Reason = "only the user may set it"
 		case len(ignored) < maxIgnored: // suggestions cost

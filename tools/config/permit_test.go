@@ -20,7 +20,7 @@ import (
 // samples are valid values that differ from the defaults. A new setting needs
 // one.
 var samples = map[string]any{
-	"toolMode": "legacy", "listing": "full", "strictNames": true, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1",
+	"toolMode": "legacy", "listing": "full", "strictNames": true, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "worker": false, "defaultProvider": "x",
 	"readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
@@ -238,4 +238,38 @@ func TestSetEndsWithContext(t *testing.T) {
 	}
 	held <- struct{}{}
 	<-held
+}
+
+// The file of a workspace makes the settings of Trusted when the user trusts
+// it, at that moment; calls of clients never write them there.
+func TestTrustedWorkspacesSetTheTestCommand(t *testing.T) {
+	t.Parallel()
+	files := tempFiles(t)
+	trusted := false
+	files.Trusted = func() bool { return trusted }
+	write(t, files, Local, `{"testCommand": ["make", "test"], "providers": {}, "strictNames": true}`)
+	for _, trusted = range []bool{false, true, false} {
+		layers, err := files.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := layers.Options()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(o.TestCommand, " "); (got == "make test") != trusted || !o.StrictNames {
+			t.Errorf("trusted %v: test command %q, strictNames %v", trusted, got, o.StrictNames)
+		}
+		if layers.From("providers") != Default {
+			t.Errorf("trusted %v: the workspace set providers", trusted)
+		}
+	}
+	trusted = true
+	for name, ctx := range map[string]context.Context{"client": t.Context(), "user": ByUser(t.Context())} {
+		_, err := New(files).Set(ctx, SetIn{Path: "testCommand", Value: []byte(`["rm"]`), Scope: Local})
+		var refusal *tools.Error
+		if !errors.As(err, &refusal) || refusal.Code != tools.PermissionDenied {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -18,6 +18,9 @@ const (
 	// User is for settings that lead elsewhere, run something, let others in or
 	// can stop a start: only the user makes them.
 	User Setter = iota
+	// Trusted adds the file of a workspace that the user trusts. Calls of
+	// clients do not write such a setting.
+	Trusted
 	// Narrowing adds the file of a workspace, where it only takes away from what
 	// the user's file permits. No client makes it, not even in that file.
 	Narrowing
@@ -64,6 +67,10 @@ var Settings = append([]Setting{
 		MinLen: 1, MaxLen: 200,
 	}, User},
 	{tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)), User},
+	{tools.List{
+		Name: "testCommand", Doc: "Program and arguments that test the workspace, for refactor.apply; no shell.",
+		Of: tools.String{MaxLen: 1000}, MinItems: 1, MaxItems: 100,
+	}, Trusted},
 }, madeByUser(providerSettings())...)
 
 // providerSettings declares the settings of package provider.
@@ -114,6 +121,7 @@ type Options struct {
 	MaxCalls        int                        `json:"maxCalls"`
 	WorkspaceName   string                     `json:"workspaceName"` // empty = derived from the workspace
 	Worker          bool                       `json:"worker"`
+	TestCommand     []string                   `json:"testCommand"` // empty = none
 	Providers       map[string]json.RawMessage `json:"providers"`
 	DefaultProvider string                     `json:"defaultProvider"`
 }

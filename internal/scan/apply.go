@@ -1,0 +1,230 @@
+package scan
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// The codes of a fix.
+const (
+	FileChanged  = "FILE_CHANGED"      // since the scan
+	FileReadOnly = "FILE_NOT_WRITABLE" // the file, its folder or the backup's
+	FixFailed    = "FIX_FAILED"        // the fix does not go
+	NoTests      = "NO_TEST_COMMAND"   // nothing says how to run the tests
+)
+
+// BackupFolder holds the backups, below the workspace.
+const BackupFolder = ".toolfold/backups"
+
+// Change says what to do with the fix of a finding.
+type Change struct {
+	Write  bool     // else the difference is all
+	Backup bool     // keep the file as it was
+	Test   []string // the argument vector that tests the change; nil = none
+}
+
+// Applied is the result of a change.
+type Applied struct {
+	Diff   string // unified
+	Wrote  bool
+	Backup string // path below the workspace; empty = there is none
+	Tests  *Tests // nil = none ran
+}
+
+// Tests is the result of the test command.
+type Tests struct {
+	Passed bool   `json:"passed" doc:"Whether the command succeeded."`
+	Output string `json:"output,omitempty" doc:"End of its output; absent if they passed."`
+}
+
+// writing lets one goroutine of the process change a file at a time: from the
+// look at it to the end of the tests.
+var writing sync.Mutex
+
+// Apply makes the fix of a finding, if the file is still as it was scanned.
+// Where an error is returned, and where the tests fail, the file is as before.
+func (s Scanner) Apply(ctx context.Context, f Finding, c Change) (*Applied, error) {
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening workspace: %w", err)
+	}
+	defer root.Close()
+	writing.Lock()
+	defer writing.Unlock()
+	before, err := unchanged(root, f)
+	if err != nil {
+		return nil, err
+	}
+	after, err := fixed(f, before)
+	if err != nil {
+		return nil, tools.Errorf(FixFailed, "%s: %v; nothing was written", f.File, err).WithHint("change the file by hand: %s", f.Advice)
+	}
+	applied := &Applied{Diff: unified(f.File, before, after)}
+	if !c.Write {
+		return applied, nil
+	}
+	if err := writable(root, f.File); err != nil {
+		return nil, err
+	}
+	if c.Backup {
+		if applied.Backup, err = backup(root, f, before); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := unchanged(root, f); err != nil { // while the backup was made
+		return nil, err
+	}
+	if err := safefile.Replace(root, filepath.FromSlash(f.File), []byte(after)); err != nil {
+		return nil, notWritable(f.File, reason(err))
+	}
+	applied.Wrote = true
+	if c.Test == nil {
+		return applied, nil
+	}
+	applied.Tests, err = s.test(ctx, c.Test)
+	if err == nil && applied.Tests.Passed {
+		return applied, nil
+	}
+	applied.Wrote = false
+	return applied, errors.Join(err, restore(root, f.File, before, after))
+}
+
+// unchanged returns the text of a finding's file, if it is what was scanned.
+func unchanged(root *os.Root, f Finding) (string, error) {
+	info, err := root.Lstat(filepath.FromSlash(f.File))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", tools.Errorf(FileChanged, "%s is not there any more; nothing was written", f.File).WithHint("scan again")
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return "", tools.Errorf(FileChanged, "%s is no plain file inside the workspace any more; nothing was written", f.File).WithHint("scan again")
+	}
+	content, err := read(root, f.File)
+	if err != nil {
+		return "", tools.Errorf(FileChanged, "%s: %s; nothing was written", f.File, reason(err)).WithHint("scan again")
+	}
+	sum := sha256.Sum256([]byte(content))
+	if hex.EncodeToString(sum[:]) != f.Hash {
+		return "", tools.Errorf(FileChanged, "%s has changed since it was scanned; nothing was written", f.File).
+			WithHint("scan it again: the finding keeps its id if it is still there")
+	}
+	return content, nil
+}
+
+// writable refuses a file that its mode protects: replacing it would go round
+// that.
+func writable(root *os.Root, name string) error {
+	info, err := root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return notWritable(name, reason(err))
+	}
+	if info.Mode().Perm()&0o222 == 0 {
+		return notWritable(name, "it is read-only")
+	}
+	return nil
+}
+
+func notWritable(name, why string) error {
+	return tools.Errorf(FileReadOnly, "%s cannot be written: %s; nothing was written", name, why).WithHint("ask the user to make it writable")
+}
+
+// backup keeps the text of a finding's file under a name that follows from it.
+func backup(root *os.Root, f Finding, content string) (string, error) {
+	name := path.Join(BackupFolder, f.File+"."+f.Hash[:12])
+	if have, err := read(root, name); err == nil && have == content {
+		return name, nil
+	}
+	err := root.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755)
+	if err == nil {
+		err = safefile.Replace(root, filepath.FromSlash(name), []byte(content))
+	}
+	if err != nil {
+		return "", tools.Errorf(FileReadOnly, "the backup %s cannot be written: %s; nothing was written", name, reason(err)).
+			WithHint("make its folder writable, or pass createBackup: false")
+	}
+	return name, nil
+}
+
+// restore puts the text of before back, unless somebody else changed the file
+// meanwhile.
+func restore(root *os.Root, name, before, after string) error {
+	if now, err := read(root, name); err != nil || now != after {
+		return tools.Errorf(FileChanged, "%s was changed while the tests ran, so the fix was not taken back", name).
+			WithHint("look at the file: it holds the fix and that change")
+	}
+	if err := safefile.Replace(root, filepath.FromSlash(name), []byte(before)); err != nil {
+		return tools.Errorf(FileReadOnly, "%s still has the fix, as it cannot be written back: %s", name, reason(err)).WithHint("copy the backup over it")
+	}
+	return nil
+}
+
+// Limits of the test command.
+const (
+	testTime   = 10 * time.Minute
+	testOutput = 3000 // bytes that are shown, from the end
+)
+
+// test runs the test command in the workspace.
+func (s Scanner) test(ctx context.Context, argv []string) (*Tests, error) {
+	running, stop := context.WithTimeout(ctx, testTime)
+	defer stop()
+	out := &tail{}
+	err := child.Run(running, child.Command{Argv: argv, Dir: s.Dir, Stdout: out, Stderr: out})
+	var start *child.StartError
+	var exit *child.ExitError
+	switch {
+	case err == nil:
+		return &Tests{Passed: true}, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case running.Err() != nil:
+		return &Tests{Output: out.text() + fmt.Sprintf("\nthe tests took longer than %v", testTime)}, nil
+	case errors.As(err, &start):
+		return nil, tools.Errorf(NoTests, "testCommand cannot be started: %s; the fix was taken back", start.Reason).
+			WithHint("the user can mend the setting testCommand")
+	case errors.As(err, &exit):
+		return &Tests{Output: out.text() + "\n" + exit.State}, nil
+	}
+	return nil, err
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	end []byte
+}
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end = append(t.end, p...)
+	if more := len(t.end) - 2*testOutput; more > 0 {
+		t.end = append(t.end[:0], t.end[more:]...)
+	}
+	return len(p), nil
+}
+
+// text is the end of what was written, without what looks like a secret.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	content := redact.Text(cleanText(string(t.end)))
+	if len(content) > testOutput {
+		content = "…" + cleanText(content[len(content)-testOutput:])
+	}
+	return content
+}

@@ -1,0 +1,306 @@
+package scan
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/toolfold/toolfold/internal/child"
+)
+
+// Limits of an external analyser.
+const (
+	externalFiles  = 200 // on one command line
+	externalTime   = 5 * time.Minute
+	externalOutput = 32 << 20 // bytes
+)
+
+// cleanText makes valid UTF-8 of a text, without the spaces around it.
+func cleanText(content string) string { return strings.TrimSpace(strings.ToValidUTF8(content, "")) }
+
+// external runs the analysers that are installed over their files, and returns
+// those that ran. They run code that the workspace names, so that they need
+// the user's trust.
+func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c *collector) (ran []string, err error) {
+	for _, tool := range []struct {
+		name      string
+		languages []language
+		find      func() string
+		arguments []string
+		read      func(s Scanner, root *os.Root, out []byte, c *collector) error
+	}{
+		{"eslint", scripts, func() string { return s.eslint(root) }, []string{"--format", "json", "--no-error-on-unmatched-pattern", "--no-warn-ignored", "--"}, readESLint},
+		{"ruff", onlyPython, func() string { found, _ := exec.LookPath("ruff"); return found }, []string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}, readRuff},
+	} {
+		own := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
+			l, _ := languageOf(name)
+			return !slices.Contains(tool.languages, l)
+		})
+		program := tool.find()
+		if len(own) == 0 || program == "" {
+			continue
+		}
+		if s.Trusted == nil || !s.Trusted() {
+			c.skip(".", tool.name+" is installed but did not run: the user has not trusted this workspace")
+			continue
+		}
+		did := false
+		for chunk := range slices.Chunk(own, externalFiles) {
+			out, err := s.runExternal(ctx, append(append([]string{program}, tool.arguments...), chunk...))
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err == nil {
+				err = tool.read(s, root, out, c)
+			}
+			if err != nil {
+				c.skip(".", fmt.Sprintf("%s did not work: %s", tool.name, cut(strings.ReplaceAll(err.Error(), s.Dir, "."), 300)))
+				break
+			}
+			did = true
+		}
+		if did {
+			ran = append(ran, tool.name)
+		}
+	}
+	return ran, nil
+}
+
+// eslint returns the program that is in the workspace, else the one installed;
+// empty where there is none.
+func (s Scanner) eslint(root *os.Root) string {
+	local := filepath.FromSlash("node_modules/.bin/eslint")
+	if _, err := root.Stat(local); err == nil {
+		if abs, err := filepath.Abs(filepath.Join(s.Dir, local)); err == nil {
+			return abs
+		}
+	}
+	found, _ := exec.LookPath("eslint")
+	return found
+}
+
+// runExternal runs an analyser and returns its standard output. eslint ends
+// with status 1 where it found something.
+func (s Scanner) runExternal(ctx context.Context, argv []string) ([]byte, error) {
+	running, stop := context.WithTimeout(ctx, externalTime)
+	defer stop()
+	out, errs := &bounded{}, &tail{}
+	err := child.Run(running, child.Command{Argv: argv, Dir: s.Dir, Stdout: out, Stderr: errs})
+	var exit *child.ExitError
+	if errors.As(err, &exit) && exit.State == "exit status 1" && out.Len() > 0 {
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; it said: %s", err, cut(errs.text(), 200))
+	}
+	return out.Bytes(), nil
+}
+
+// bounded keeps what is written, and fails when it is too much.
+type bounded struct{ bytes.Buffer }
+
+// Write implements [io.Writer].
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > externalOutput {
+		return 0, errors.New("the output is too long")
+	}
+	return b.Buffer.Write(p)
+}
+
+// below returns the path below the workspace that an analyser named.
+func (s Scanner) below(name string) (string, bool) {
+	if dir, err := filepath.Abs(s.Dir); err == nil && filepath.IsAbs(name) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && strings.HasPrefix(name, real) {
+			dir = real
+		}
+		if name, err = filepath.Rel(dir, name); err != nil {
+			return "", false
+		}
+	}
+	return filepath.ToSlash(filepath.Clean(name)), filepath.IsLocal(name)
+}
+
+// readESLint reads the report of eslint. A message of severity 2 is an error.
+func readESLint(s Scanner, root *os.Root, out []byte, c *collector) error {
+	var files []struct {
+		FilePath string
+		Messages []struct {
+			RuleID       *string `json:"ruleId"`
+			Severity     int
+			Message      string
+			Line, Column int
+			Fix          *struct {
+				Range [2]int // in UTF-16 units
+				Text  string
+			}
+		}
+	}
+	if err := json.Unmarshal(out, &files); err != nil {
+		return fmt.Errorf("reading its report: %w", err)
+	}
+	for _, file := range files {
+		name, ok := s.below(file.FilePath)
+		content, err := read(root, name)
+		if !ok || err != nil {
+			continue
+		}
+		for _, m := range file.Messages {
+			if m.RuleID == nil { // it does not parse, or is ignored
+				c.skip(name, "eslint: "+cut(m.Message, 200))
+				continue
+			}
+			f := c.foreign("eslint/"+*m.RuleID, name, m.Line, m.Column, m.Message)
+			if f.Level = "low"; m.Severity == 2 {
+				f.Level = "medium"
+			}
+			if m.Fix != nil {
+				start, end := offset16(content, m.Fix.Range[0]), offset16(content, m.Fix.Range[1])
+				f.Edits = []Edit{{start, end, m.Fix.Text}}
+			}
+			c.takeForeign(f)
+		}
+	}
+	return nil
+}
+
+// readRuff reads the report of ruff. Of its fixes only the safe ones count.
+func readRuff(s Scanner, root *os.Root, out []byte, c *collector) error {
+	type place struct{ Row, Column int }
+	var messages []struct {
+		Code     *string
+		Filename string
+		Message  string
+		Location place
+		Fix      *struct {
+			Applicability string
+			Message       string
+			Edits         []struct {
+				Content     string
+				Location    place
+				EndLocation place `json:"end_location"`
+			}
+		}
+	}
+	if err := json.Unmarshal(out, &messages); err != nil {
+		return fmt.Errorf("reading its report: %w", err)
+	}
+	for _, m := range messages {
+		name, ok := s.below(m.Filename)
+		content, err := read(root, name)
+		if !ok || err != nil {
+			continue
+		}
+		if m.Code == nil || *m.Code == "invalid-syntax" {
+			c.skip(name, "ruff: "+cut(m.Message, 200))
+			continue
+		}
+		f := c.foreign("ruff/"+*m.Code, name, m.Location.Row, m.Location.Column, m.Message)
+		f.Level = "medium"
+		if m.Fix != nil && m.Fix.Applicability == "safe" {
+			f.Advice = m.Fix.Message
+			for _, e := range m.Fix.Edits {
+				f.Edits = append(f.Edits, Edit{offsetOf(content, e.Location.Row, e.Location.Column), offsetOf(content, e.EndLocation.Row, e.EndLocation.Column), e.Content})
+			}
+		}
+		c.takeForeign(f)
+	}
+	return nil
+}
+
+// foreignKinds are the kinds of the rules of others, by the longest beginning
+// of a name. Rules that are not named are faults of kind other, but for those
+// of refactorings.
+var foreignKinds = map[Purpose]map[string]string{
+	Bugs: {
+		"ruff/F": "logic-error", "ruff/E7": "logic-error", "ruff/E9": "logic-error", "ruff/B": "logic-error", "ruff/S": "security",
+		"ruff/ASYNC": "concurrency", "ruff/PERF": "performance", "ruff/SIM115": "resource-leak", "eslint/no-": "logic-error",
+		"eslint/eqeqeq": "logic-error", "eslint/no-eval": "security", "eslint/no-implied-eval": "security", "eslint/require-atomic-updates": "concurrency",
+		"eslint/no-await-in-loop": "performance", "eslint/@typescript-eslint/no-unsafe": "type-error", "eslint/@typescript-eslint/no-floating-promises": "concurrency",
+		"eslint/": "other", "ruff/": "other",
+	},
+	Refactorings: {
+		"ruff/UP": "modernize-syntax", "ruff/SIM": "simplify-conditional", "ruff/I": "optimize-imports", "ruff/F401": "optimize-imports",
+		"ruff/N": "rename", "ruff/C4": "modernize-syntax", "ruff/PLR": "extract-function", "ruff/ERA": "other", "eslint/prefer-": "modernize-syntax",
+		"eslint/no-var": "modernize-syntax", "eslint/no-nested-ternary": "simplify-conditional", "eslint/no-unneeded-ternary": "simplify-conditional",
+		"eslint/no-else-return": "simplify-conditional", "eslint/no-magic-numbers": "extract-variable", "eslint/complexity": "extract-function",
+		"eslint/max-": "extract-function", "eslint/camelcase": "rename", "eslint/import": "optimize-imports", "eslint/sort-imports": "optimize-imports",
+		"eslint/no-console": "other", "eslint/no-unused-vars": "other", "eslint/object-shorthand": "modernize-syntax", "eslint/@typescript-eslint/no-explicit-any": "improve-types",
+		"eslint/@typescript-eslint/prefer-": "modernize-syntax", "eslint/@typescript-eslint/consistent-type": "improve-types",
+	},
+}
+
+// foreign begins a finding of another's rule. Its kind is empty where the rule
+// is for the other purpose.
+func (c *collector) foreign(rule, file string, line, column int, message string) Finding {
+	f := Finding{Rule: rule, File: file, Line: max(line, 1), Column: max(column, 1), Message: cut(message, 300), Confidence: 0.9}
+	other := Bugs
+	if c.request.Purpose == Bugs {
+		other = Refactorings
+	}
+	mine, theirs := match(foreignKinds[c.request.Purpose], rule), match(foreignKinds[other], rule)
+	if len(mine) > len(theirs) {
+		f.Kind = foreignKinds[c.request.Purpose][mine]
+	}
+	return f
+}
+
+// match returns the longest key that a name begins with.
+func match(values map[string]string, name string) string {
+	for n := len(name); n > 0; n-- {
+		if _, ok := values[name[:n]]; ok {
+			return name[:n]
+		}
+	}
+	return ""
+}
+
+func (c *collector) takeForeign(f Finding) {
+	if f.Kind == "" {
+		return
+	}
+	if c.request.Purpose == Refactorings {
+		f.Level = "minor"
+	}
+	if f.Kind == "security" {
+		f.Level = "high"
+	}
+	c.take(f)
+}
+
+// offset16 returns the offset in bytes of one in UTF-16 units.
+func offset16(content string, units int) int {
+	for at, r := range content {
+		if units <= 0 {
+			return at
+		}
+		units -= max(utf16.RuneLen(r), 1)
+	}
+	return len(content)
+}
+
+// offsetOf returns the offset of a line and a column in characters, both from 1.
+func offsetOf(content string, line, column int) int {
+	at := 0
+	for range line - 1 {
+		next := strings.IndexByte(content[at:], '\n')
+		if next < 0 {
+			return len(content)
+		}
+		at += next + 1
+	}
+	for i := range content[at:] {
+		if column--; column == 0 {
+			return at + i
+		}
+	}
+	return len(content)
+}

@@ -1,0 +1,219 @@
+package scan
+
+import (
+	"go/scanner"
+	gotoken "go/token"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/js"
+)
+
+func (s *source) add(k kind, start, end int) {
+	s.tokens = append(s.tokens, token{k, s.text[start:end], start})
+}
+
+func (s *source) comment(start, end int) {
+	s.comments = append(s.comments, token{text, s.text[start:end], start})
+}
+
+// lexGo splits a Go file. That it parses is for go/parser to say.
+func (s *source) lexGo() {
+	var lexer scanner.Scanner
+	file := gotoken.NewFileSet().AddFile(s.name, -1, len(s.text))
+	lexer.Init(file, []byte(s.text), func(at gotoken.Position, message string) { s.fail(at.Offset, "%s", message) }, scanner.ScanComments)
+	for {
+		at, tok, literal := lexer.Scan()
+		start := file.Offset(at)
+		switch {
+		case tok == gotoken.EOF:
+			return
+		case tok == gotoken.COMMENT:
+			s.comment(start, min(start+len(literal), len(s.text)))
+		case tok == gotoken.SEMICOLON && literal != ";": // put in at the end of a line
+		case tok == gotoken.IDENT || tok.IsKeyword():
+			s.add(word, start, start+len(literal))
+		case tok == gotoken.STRING || tok == gotoken.CHAR:
+			s.add(text, start, min(s.rawEnd(start, literal), len(s.text)))
+		case tok.IsLiteral():
+			s.add(number, start, start+len(literal))
+		case tok == gotoken.ILLEGAL:
+			s.fail(start, "%q is not Go", literal)
+		default:
+			s.add(operator, start, start+len(tok.String()))
+		}
+	}
+}
+
+// rawEnd returns where a literal ends: the scanner takes carriage returns out
+// of raw strings.
+func (s *source) rawEnd(start int, literal string) int {
+	if literal[0] != '`' {
+		return start + len(literal)
+	}
+	if end := strings.IndexByte(s.text[start+1:], '`'); end >= 0 {
+		return start + end + 2
+	}
+	return len(s.text)
+}
+
+// lexJavaScript splits a JavaScript or TypeScript file. What the lexer cannot
+// read, such as an apostrophe in the text of JSX, is left out.
+func (s *source) lexJavaScript() {
+	input := parse.NewInputString(s.text)
+	lexer := js.NewLexer(input)
+	start := 0
+	for {
+		kind, _ := lexer.Next()
+		if (kind == js.DivToken || kind == js.DivEqToken) && s.regexpMayFollow() {
+			kind, _ = lexer.RegExp()
+		}
+		end := min(input.Offset(), len(s.text))
+		switch {
+		case kind == js.ErrorToken && (lexer.Err() == nil || end >= len(s.text) || end <= start && input.Err() != nil):
+			return
+		case kind == js.ErrorToken:
+			if end <= start { // nothing was consumed
+				input.Move(1)
+				input.Skip()
+				end = start + 1
+			}
+		case kind == js.WhitespaceToken || kind == js.LineTerminatorToken:
+		case kind == js.CommentToken || kind == js.CommentLineTerminatorToken:
+			s.comment(start, end)
+		case kind == js.StringToken || kind == js.RegExpToken || kind >= js.TemplateToken && kind <= js.TemplateEndToken:
+			s.add(text, start, end)
+		case js.IsNumeric(kind):
+			s.add(number, start, end)
+		case js.IsPunctuator(kind) || js.IsOperator(kind):
+			s.add(operator, start, end)
+		default:
+			s.add(word, start, end)
+		}
+		start = end
+	}
+}
+
+// regexpMayFollow reports whether a slash after the tokens so far begins a
+// regular expression: not after a value.
+func (s *source) regexpMayFollow() bool {
+	if len(s.tokens) == 0 {
+		return true
+	}
+	switch last := s.tokens[len(s.tokens)-1]; last.kind {
+	case word:
+		return s.oneOf(len(s.tokens)-1, "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield", "instanceof")
+	case operator:
+		if last.text == "<" || last.text == ">" { // </div> of JSX, or a comparison with a regular expression
+			return false
+		}
+		return last.text != ")" && last.text != "]" && last.text != "}" && last.text != "++" && last.text != "--"
+	case text:
+		return strings.HasSuffix(last.text, "${")
+	}
+	return false
+}
+
+// pythonOperators are the operators of more than one character, longer ones
+// first.
+var pythonOperators = strings.Fields("**= //= >>= <<= ... ** // >> << <= >= == != -> += -= *= /= %= &= |= ^= @= :=")
+
+// lexPython splits a Python file. The tokens of the standard library's
+// tokenize module are the model; expressions within f-strings count as text.
+func (s *source) lexPython() {
+	depth, continued := 0, false
+	for i := 0; i < len(s.text); {
+		c := s.text[i]
+		switch {
+		case c == '\n':
+			if depth == 0 && !continued && len(s.tokens) > 0 && s.tokens[len(s.tokens)-1].kind != newline {
+				s.add(newline, i, i+1)
+			}
+			continued = false
+			i++
+		case c == '\\' && (strings.HasPrefix(s.text[i+1:], "\n") || strings.HasPrefix(s.text[i+1:], "\r\n")):
+			continued = true
+			i++
+		case c == ' ' || c == '\t' || c == '\r' || c == '\f':
+			i++
+		case c == '#':
+			end := i + strings.IndexByte(s.text[i:]+"\n", '\n')
+			s.comment(i, end)
+			i = end
+		case c == '"' || c == '\'':
+			i = s.pythonString(i, i)
+		case isWord(rune(c)) && (c < '0' || c > '9') || c >= utf8.RuneSelf:
+			end := i + strings.IndexFunc(s.text[i:]+" ", func(r rune) bool { return !isWord(r) })
+			if end == i { // a character that begins no word
+				_, size := utf8.DecodeRuneInString(s.text[i:])
+				s.fail(i, "%q is not Python", s.text[i:i+size])
+				i += size
+				continue
+			}
+			if end < len(s.text) && (s.text[end] == '"' || s.text[end] == '\'') && end-i <= 2 && strings.Trim(strings.ToLower(s.text[i:end]), "rbfut") == "" {
+				i = s.pythonString(i, end)
+				continue
+			}
+			s.add(word, i, end)
+			i = end
+		case c >= '0' && c <= '9' || c == '.' && i+1 < len(s.text) && s.text[i+1] >= '0' && s.text[i+1] <= '9':
+			end := i + 1
+			for end < len(s.text) && (isWord(rune(s.text[end])) || s.text[end] == '.' ||
+				(s.text[end] == '-' || s.text[end] == '+') && (s.text[end-1] == 'e' || s.text[end-1] == 'E') && !strings.HasPrefix(s.text[i:], "0x")) {
+				end++
+			}
+			s.add(number, i, end)
+			i = end
+		default:
+			end := i + 1
+			for _, op := range pythonOperators {
+				if strings.HasPrefix(s.text[i:], op) {
+					end = i + len(op)
+					break
+				}
+			}
+			if strings.Contains("([{", s.text[i:end]) {
+				depth++
+			} else if strings.Contains(")]}", s.text[i:end]) {
+				depth = max(depth-1, 0)
+			} else if strings.Contains("$?!`", s.text[i:end]) {
+				s.fail(i, "%s is not Python", s.text[i:end])
+			}
+			s.add(operator, i, end)
+			i = end
+		}
+	}
+	s.add(newline, len(s.text), len(s.text))
+}
+
+// pythonString adds the string whose prefix and quote begin at start and quote,
+// and returns where it ends.
+func (s *source) pythonString(start, quote int) (end int) {
+	mark := s.text[quote : quote+1]
+	if strings.HasPrefix(s.text[quote:], strings.Repeat(mark, 3)) {
+		mark = s.text[quote : quote+3]
+	}
+	for end = quote + len(mark); end < len(s.text); end++ {
+		switch {
+		case s.text[end] == '\\':
+			end++
+		case s.text[end] == '\n' && len(mark) == 1:
+			s.fail(start, "the string is not closed")
+			s.add(text, start, end)
+			return end
+		case strings.HasPrefix(s.text[end:], mark):
+			end += len(mark)
+			s.add(text, start, end)
+			return end
+		}
+	}
+	s.fail(start, "the string is not closed")
+	s.add(text, start, len(s.text))
+	return len(s.text)
+}
+
+func isWord(r rune) bool {
+	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
+}

@@ -1,0 +1,313 @@
+package scan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// pythonBugRules look for faults in Python.
+var pythonBugRules = []rule{{
+	name: "eval", kind: "security", level: "critical", confidence: 0.9, languages: onlyPython, tests: true,
+	message: "text is run as code", advice: "Use ast.literal_eval, or parse the data.",
+	find: where(func(s *source, i int) bool {
+		return s.oneOf(i, "eval", "exec") && s.is(i+1, "(") && !s.oneOf(i-1, ".", "def")
+	}),
+}, {
+	name: "shell-command", kind: "security", level: "high", confidence: 0.9, languages: onlyPython,
+	message: "a shell runs the command", advice: "Pass a list of arguments, and leave shell out.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "shell", "=", "True") || s.is(i, "os", ".", "system", "(") && s.at(i+4).kind != text
+	}),
+}, {
+	name: "unsafe-yaml", kind: "security", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
+	message: "YAML may make any object", advice: "Use yaml.safe_load.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "yaml", ".", "load", "(") || len(s.arguments(i+3)) != 1 {
+			return nil
+		}
+		return &hit{edits: []Edit{s.replace(i+2, i+2, "safe_load")}}
+	}),
+}, {
+	name: "pickle", kind: "security", level: "medium", confidence: 0.6, languages: onlyPython,
+	message: "unpickling runs what the data says", advice: "Use JSON for data of others.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "pickle", ".") && s.oneOf(i+2, "load", "loads") && s.is(i+3, "(")
+	}),
+}, {
+	name: "unclosed-file", kind: "resource-leak", level: "high", confidence: 0.75, languages: onlyPython,
+	message: "the file is not closed when something fails", advice: "Open it in a with statement.",
+	find: where(func(s *source, i int) bool {
+		start, _ := s.statement(i)
+		return s.is(i, "open", "(") && !s.oneOf(i-1, ".", "def") && !s.oneOf(start, "with", "async", "return", "yield") && !s.is(i-1, "(")
+	}).unless("ExitStack", "close"),
+}, {
+	name: "mutable-default", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
+	message: "all calls share the default value", advice: "Default to None and make the value in the function.",
+	find: where(func(s *source, i int) bool {
+		if !s.is(i, "=") || !s.oneOf(i+1, "[", "{") && !(s.oneOf(i+1, "list", "dict", "set") && s.is(i+2, "(")) {
+			return false
+		}
+		start, _ := s.statement(i)
+		if s.is(start, "async") {
+			start++
+		}
+		return s.is(start, "def") && s.parents[i] == start+2
+	}),
+}, {
+	name: "is-literal", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
+	message: "is compares identity, which literals need not have", advice: "Use == or !=.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "is") {
+			return nil
+		}
+		last, operator := i, "=="
+		if s.is(i+1, "not") {
+			last, operator = i+1, "!="
+		}
+		if s.at(last+1).kind != number && s.at(last+1).kind != text {
+			return nil
+		}
+		return &hit{edits: []Edit{s.replace(i, last, operator)}}
+	}),
+}, {
+	name: "assert-tuple", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
+	message: "a tuple is always true: the assertion never fails", advice: "Take the parentheses off.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "assert", "(") && s.at(s.partner(i+1)+1).kind == newline && s.find(i+2, s.partner(i+1), ",") > 0 && len(s.arguments(i+1)) > 1
+	}),
+}, {
+	name: "blocking-call", kind: "concurrency", level: "medium", confidence: 0.9, languages: onlyPython,
+	message: "an async function sleeps and blocks all others", advice: "Await asyncio.sleep.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "time", ".", "sleep", "(") && s.is(s.definition(i), "async")
+	}),
+}, {
+	name: "no-timeout", kind: "resource-leak", level: "medium", confidence: 0.75, languages: onlyPython,
+	message: "the request may wait for ever", advice: "Pass timeout.",
+	find: where(func(s *source, i int) bool {
+		if !s.is(i, "requests", ".") || !s.oneOf(i+2, "get", "post", "put", "delete", "head", "patch", "request") || !s.is(i+3, "(") {
+			return false
+		}
+		for _, argument := range s.arguments(i + 3) {
+			if s.oneOf(argument[0], "timeout", "**") {
+				return false
+			}
+		}
+		return true
+	}),
+}, {
+	name: "bare-except", kind: "logic-error", level: "medium", confidence: 0.9, languages: onlyPython, tests: true,
+	message: "the clause catches the end of the program too", advice: "Name the exceptions, at least Exception.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "except", ":") {
+			return nil
+		}
+		return &hit{edits: []Edit{s.replace(i, i, "except Exception")}}
+	}),
+}, {
+	name: "empty-except", kind: "logic-error", level: "medium", confidence: 0.8, languages: onlyPython,
+	message: "exceptions are dropped", advice: "Handle the exception, or say in a comment why it may be dropped.",
+	find: where(func(s *source, i int) bool {
+		if !s.is(i, "except") {
+			return false
+		}
+		_, colon := s.statement(i)
+		if s.at(colon).kind == newline {
+			colon++
+		}
+		if !s.is(colon, "pass") {
+			return false
+		}
+		_, said := slices.BinarySearchFunc(s.comments, s.at(i).start, func(c token, at int) int {
+			switch {
+			case c.start < at:
+				return -1
+			case c.start < s.lineEnd(s.at(colon).start):
+				return 0
+			}
+			return 1
+		})
+		return !said
+	}),
+}, {
+	name: "none-comparison", kind: "logic-error", level: "low", confidence: 0.95, languages: onlyPython, tests: true,
+	message: "== asks the object, which may say anything", advice: "Use is None or is not None.",
+	find: each(func(s *source, i int) *hit {
+		with := map[string]string{"==": "is", "!=": "is not"}[s.at(i).text]
+		if with == "" || s.at(i).kind != operator || !s.is(i+1, "None") {
+			return nil
+		}
+		return &hit{edits: []Edit{s.replace(i, i, with)}}
+	}),
+}, {
+	name: "type-comparison", kind: "type-error", level: "low", confidence: 0.8, languages: onlyPython,
+	message: "subclasses are not equal to the type", advice: "Use isinstance.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "type", "(") && s.oneOf(s.partner(i+1)+1, "==", "!=") && !s.is(i-1, ".")
+	}),
+}}
+
+// pythonRefactorRules look for what Python says shorter today.
+var pythonRefactorRules = []rule{{
+	name: "super-arguments", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: onlyPython, tests: true,
+	message: "super needs no arguments", advice: "Write super().",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "super", "(") || !s.isName(i+2) || !s.is(i+3, ",", "self", ")") {
+			return nil
+		}
+		return &hit{edits: []Edit{s.replace(i+1, i+5, "()")}}
+	}),
+}, {
+	name: "object-base", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true,
+	message: "every class is an object", advice: "Leave the base out.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "class") || !s.isName(i+1) || !s.is(i+2, "(", "object", ")", ":") {
+			return nil
+		}
+		return &hit{edits: []Edit{s.replace(i+2, i+4, "")}}
+	}),
+}, {
+	name: "coding-comment", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true,
+	message: "sources are UTF-8", advice: "Remove the comment.",
+	find: func(s *source) []hit {
+		for _, c := range s.comments {
+			if s.line(c.start) <= 2 && codingComment.MatchString(c.text) {
+				return []hit{{at: c.start, edits: []Edit{s.removeLine(c.start, c.end())}}}
+			}
+		}
+		return nil
+	},
+}, {
+	name: "old-format", kind: "modernize-syntax", level: "trivial", confidence: 0.75, languages: onlyPython, tests: true,
+	message: "the text is formatted the old way", advice: "Use an f-string.",
+	find: where(func(s *source, i int) bool {
+		content, ok := s.quoted(i)
+		return ok && (s.is(i+1, "%") && strings.Contains(content, "%") || s.is(i+1, ".", "format", "(") && strings.Contains(content, "{"))
+	}),
+}, {
+	name: "boolean-comparison", kind: "simplify-conditional", level: "trivial", confidence: 0.9, languages: onlyPython,
+	message: "the condition is compared with a truth value", advice: "Use the value itself, or not.",
+	find: where(func(s *source, i int) bool { return s.oneOf(i, "==", "!=") && s.oneOf(i+1, "True", "False") }),
+}, {
+	name: "lambda-assignment", kind: "modernize-syntax", level: "trivial", confidence: 0.85, languages: onlyPython,
+	message: "the function has a name twice over and shows none of them", advice: "Write def.",
+	find: where(func(s *source, i int) bool { return s.isName(i) && s.is(i+1, "=", "lambda") && s.begins(i) }),
+}, {
+	name: "star-import", kind: "optimize-imports", level: "minor", confidence: 0.9, languages: onlyPython,
+	message: "nobody sees where names come from", advice: "Import the names that are used.",
+	find: where(func(s *source, i int) bool { return s.is(i, "import", "*") }),
+}, {
+	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: onlyPython, tests: true,
+	message: "nothing uses the import", advice: "Remove it, unless it is there for what it does when it is loaded.",
+	find: unusedPythonImport,
+}, {
+	name: "late-import", kind: "move", level: "trivial", confidence: 0.75, languages: onlyPython,
+	message: "the import stands below code", advice: "Move it to the top of the file.",
+	find: lateImport,
+}}
+
+var codingComment = regexp.MustCompile(`^#.*coding[:=]\s*(utf-?8|UTF-?8)\b`)
+
+// statement returns the indexes at which the logical line around i begins, and
+// at which its suite does: after the colon that ends it, or after its last
+// token.
+func (s *source) statement(i int) (start, suite int) {
+	for start = i; start > 0 && s.tokens[start-1].kind != newline && i-start < maxAhead; start-- {
+	}
+	for suite = start; suite < min(len(s.tokens), i+maxAhead) && s.tokens[suite].kind != newline; suite++ {
+		if s.is(suite, ":") && s.parents[suite] < 0 {
+			return start, suite + 1
+		}
+	}
+	return start, suite
+}
+
+// indent returns the column of the first character on a token's line.
+func (s *source) indent(i int) int {
+	line := s.text[s.lines[s.line(s.at(i).start)-1]:]
+	return len(line) - len(strings.TrimLeft(line, " \t"))
+}
+
+// lineEnd returns the offset of the end of a line.
+func (s *source) lineEnd(at int) int {
+	if line := s.line(at); line < len(s.lines) {
+		return s.lines[line]
+	}
+	return len(s.text)
+}
+
+// definition returns the index of the first token of the def around i; -1
+// where there is none.
+func (s *source) definition(i int) int {
+	indent := s.indent(i)
+	for j := i; j > 0 && i-j < maxAhead && indent > 0; j-- {
+		if s.tokens[j-1].kind == newline && s.indent(j) < indent {
+			if indent = s.indent(j); s.is(j, "def") || s.is(j, "async", "def") {
+				return j
+			}
+		}
+	}
+	return -1
+}
+
+// unusedPythonImport: import a, or from a import b, alone in its statement.
+// Files that hand names on are left alone.
+func unusedPythonImport(s *source) []hit {
+	if s.has("__all__") || strings.HasSuffix(s.name, "__init__.py") || strings.HasSuffix(s.name, ".pyi") {
+		return nil
+	}
+	var hits []hit
+	statements := slices.Sorted(slices.Values(slices.Concat(s.places["import"], s.places["from"])))
+	for _, i := range statements[:min(len(statements), 500)] { // each looks through the texts
+		if !s.begins(i) || s.indent(i) > 0 || s.is(i+1, "__future__") {
+			continue
+		}
+		_, end := s.statement(i)
+		name, at := "", i+1
+		if s.is(i, "from") {
+			at = s.find(i, end, "import") + 1
+			if at == 0 {
+				continue
+			}
+		}
+		switch {
+		case end-at == 1: // import a, from m import a
+			name = s.at(at).text
+		case end-at == 3 && s.is(at+1, "as"):
+			name = s.at(at + 2).text
+		}
+		if name == "" || !isWord(rune(name[0])) || len(s.places[name]) > 1 || mentioned(s, name) || s.is(at+1, "as", s.at(at).text) {
+			continue
+		}
+		hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + name, edits: []Edit{s.removeLine(s.at(i).start, s.at(end-1).end())}})
+	}
+	return hits
+}
+
+// mentioned reports whether a string of the file has the word: annotations and
+// f-strings use names so.
+func mentioned(s *source, name string) bool {
+	return slices.ContainsFunc(s.tokens, func(t token) bool { return t.kind == text && strings.Contains(t.text, name) }) ||
+		slices.ContainsFunc(s.comments, func(t token) bool {
+			return strings.Contains(t.text, "noqa") || strings.Contains(t.text, "type:") && strings.Contains(t.text, name)
+		})
+}
+
+// lateImport: an import at the margin after a def or a class.
+func lateImport(s *source) []hit {
+	var hits []hit
+	code := false
+	for i := range s.tokens {
+		if !s.begins(i) || s.indent(i) > 0 {
+			continue
+		}
+		if s.oneOf(i, "def", "class") {
+			code = true
+		}
+		if code && (s.is(i, "import") || s.is(i, "from") && s.at(i+1).kind == word) {
+			hits = append(hits, hit{at: s.at(i).start})
+		}
+	}
+	return hits
+}

@@ -1,0 +1,570 @@
+package scan
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// refactorRules look for refactorings of JavaScript and TypeScript, and of what
+// all languages share.
+var refactorRules = []rule{{
+	name: "long-function", kind: "extract-function", level: "major", confidence: 0.8, languages: []language{golang, javascript, typescript},
+	message: "the function is long", advice: "Extract the parts that have a purpose of their own.",
+	find: each(func(s *source, i int) *hit {
+		f, ok := s.functionAt(i)
+		if !ok || s.partner(i) < 0 {
+			return nil
+		}
+		lines := s.line(s.at(s.partner(i)).start) - s.line(s.at(f.start).start) + 1
+		if lines <= 50 {
+			return nil
+		}
+		return &hit{at: s.at(f.start).start, message: fmt.Sprintf("the function has %d lines", lines)}
+	}),
+}, {
+	name: "long-parameter-list", kind: "other", level: "major", confidence: 0.75, languages: every,
+	message: "the function has more than five parameters", advice: "Group those that belong together.",
+	find: each(func(s *source, i int) *hit {
+		open := -1
+		switch {
+		case s.lang == python && s.is(i, "def"):
+			open = i + 2
+		case s.lang != python:
+			if f, ok := s.functionAt(i); ok {
+				open = f.parameters
+			}
+		}
+		if !s.is(open, "(") || len(s.arguments(open)) < 6 {
+			return nil
+		}
+		return &hit{at: s.at(open).start, message: fmt.Sprintf("the function has %d parameters", len(s.arguments(open)))}
+	}),
+}, {
+	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every,
+	message: "the code stands here a second time", advice: "Extract it into a function.",
+	find: repeatedCode,
+}, {
+	name: "nested-ternary", kind: "simplify-conditional", level: "minor", confidence: 0.85, languages: scripts,
+	message: "a conditional expression stands in another", advice: "Use if statements, or a table.",
+	find: where(func(s *source, i int) bool {
+		// In types, ? stands before : or , only.
+		if !s.is(i, "?") || s.oneOf(i+1, ":", ",", ")", ";", "=") || s.is(i-1, "extends") {
+			return false
+		}
+		for j := i + 1; j < len(s.tokens) && j < i+200 && !s.oneOf(j, ";", ",", ")", "}", "]"); j++ {
+			if s.is(j, "?") && !s.oneOf(j+1, ":", ",", ")", "=") && s.sameStatement(i, j) {
+				return true
+			}
+			if p := s.partner(j); p > j {
+				j = p
+			}
+		}
+		return false
+	}),
+}, {
+	name: "complex-condition", kind: "simplify-conditional", level: "minor", confidence: 0.75, languages: scripts,
+	message: "the condition has more than three operators", advice: "Name its parts.",
+	find: where(func(s *source, i int) bool {
+		if !s.oneOf(i, "if", "while") || !s.is(i+1, "(") {
+			return false
+		}
+		operators := 0
+		for j := i + 2; j < min(s.partner(i+1), i+maxAhead); j++ {
+			if s.oneOf(j, "&&", "||") {
+				operators++
+			}
+		}
+		return operators > 3
+	}),
+}, {
+	name: "boolean-comparison", kind: "simplify-conditional", level: "trivial", confidence: 0.8, languages: scripts,
+	message: "the condition is compared with a truth value", advice: "Use the value itself, or !.",
+	find: where(func(s *source, i int) bool {
+		return s.oneOf(i, "===", "==", "!==", "!=") && s.oneOf(i+1, "true", "false")
+	}),
+}, {
+	name: "boolean-ternary", kind: "simplify-conditional", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
+	message: "the expression chooses between true and false", advice: "Use the condition itself.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "?", "true", ":", "false") && !s.is(i, "?", "false", ":", "true") {
+			return nil
+		}
+		from := s.chainStart(i - 1)
+		if from < 0 || !s.oneOf(from-1, "=", "return", "(", ",", "=>") || !s.oneOf(i+4, ";", ")", ",", "}") {
+			return &hit{}
+		}
+		not := "!"
+		if s.is(i+1, "true") {
+			not = "!!"
+		}
+		return &hit{edits: []Edit{s.replace(from, i+3, not+s.between(from, i-1))}}
+	}),
+}, {
+	name: "promise-chain", kind: "modernize-syntax", level: "minor", confidence: 0.75, languages: scripts,
+	message: "promises are chained", advice: "Use async and await.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, ".", "then", "(") && s.is(s.partner(i+2)+1, ".", "then", "(") && !s.is(s.partner(i-1)-1, "then")
+	}),
+}, {
+	name: "var-declaration", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
+	message: "var is visible outside of its block", advice: "Use const, or let where it changes.",
+	find: each(varDeclaration),
+}, {
+	name: "string-concatenation", kind: "modernize-syntax", level: "trivial", confidence: 0.8, languages: scripts, tests: true,
+	message: "a text is put together with +", advice: "Use a template literal.",
+	find: each(concatenation),
+}, {
+	name: "index-of", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
+	message: "indexOf is asked whether something is there", advice: "Use includes.",
+	find: each(indexOf),
+}, {
+	name: "object-assign", kind: "modernize-syntax", level: "trivial", confidence: 0.85, languages: scripts, tests: true,
+	message: "an object is copied with Object.assign", advice: "Use { ...spread }.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "Object", ".", "assign", "(", "{", "}", ",") || s.begins(i) || s.oneOf(i-1, "=>", ")") {
+			return nil
+		}
+		to := s.chainEnd(i + 7)
+		if to < 0 || s.partner(i+3) != to+1 {
+			return &hit{}
+		}
+		return &hit{edits: []Edit{s.replace(i, to+1, "{ ..."+s.between(i+7, to)+" }")}}
+	}),
+}, {
+	name: "explicit-any", kind: "improve-types", level: "minor", confidence: 0.8, languages: onlyTyped,
+	message: "any turns type checking off", advice: "Use the type that it has, or unknown.",
+	find: where(func(s *source, i int) bool { return s.is(i, ":", "any") || s.is(i, "<", "any", ">") }),
+}, {
+	name: "double-assertion", kind: "improve-types", level: "minor", confidence: 0.9, languages: onlyTyped,
+	message: "the cast goes through unknown to a type that does not fit", advice: "Check the value, or mend its type.",
+	find: where(func(s *source, i int) bool { return s.is(i, "as", "unknown", "as") || s.is(i, "as", "any", "as") }),
+}, {
+	name: "empty-interface", kind: "improve-types", level: "trivial", confidence: 0.9, languages: onlyTyped,
+	message: "the interface is empty: every value fits", advice: "Give it members, or use object or unknown.",
+	find: where(func(s *source, i int) bool { return s.is(i, "interface") && s.isName(i+1) && s.is(i+2, "{", "}") }),
+}, {
+	name: "magic-number", kind: "extract-variable", level: "trivial", confidence: 0.7, languages: scripts,
+	message: "the number has no name", advice: "Make it a constant.",
+	find: where(magicNumber),
+}, {
+	name: "magic-string", kind: "extract-variable", level: "trivial", confidence: 0.6, languages: scripts,
+	message: "the text stands in the file four times or more", advice: "Make it a constant.",
+	find: magicString,
+}, {
+	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: scripts, tests: true,
+	message: "nothing uses the import", advice: "Remove it; keep import \"module\" if it is there for what it does when it is loaded.",
+	find: unusedImport,
+}, {
+	name: "namespace-import", kind: "optimize-imports", level: "trivial", confidence: 0.6, languages: scripts,
+	message: "the whole module is imported", advice: "Import the names that are used.",
+	find: where(func(s *source, i int) bool { return s.is(i, "import", "*", "as") }),
+}, {
+	name: "default-export", kind: "optimize-imports", level: "breaking", confidence: 0.5, languages: scripts,
+	message: "importers may call a default export what they like", advice: "Export it by name.",
+	find: where(func(s *source, i int) bool { return s.is(i, "export", "default") }),
+}, {
+	name: "late-import", kind: "move", level: "trivial", confidence: 0.8, languages: scripts, tests: true,
+	message: "the import stands below code", advice: "Move it to the top: it is loaded first anyway.",
+	find: lateScriptImport,
+}, {
+	name: "wrapper-function", kind: "inline-function", level: "minor", confidence: 0.75, languages: scripts,
+	message: "the function only calls another with its own parameters", advice: "Use the other one.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "=>") || !s.is(i-1, ")") || !s.isName(i+1) || !s.is(i+2, "(") {
+			return nil
+		}
+		open, end := s.partner(i-1), s.partner(i+2)
+		if end < 0 || !s.is(open-1, "=") || !s.oneOf(end+1, ";", ",", "}") && s.at(end+1).kind != endOfFile {
+			return nil
+		}
+		parameters, passed := s.arguments(open), s.arguments(i+2)
+		if len(parameters) == 0 || !slices.EqualFunc(parameters, passed, func(p, a [2]int) bool {
+			return s.isName(p[0]) && a[0] == a[1] && s.at(p[0]).text == s.at(a[0]).text && (p[0] == p[1] || s.is(p[0]+1, ":"))
+		}) {
+			return nil
+		}
+		return &hit{at: s.at(open).start, message: "the function only calls " + s.at(i+1).text}
+	}),
+}, {
+	name: "one-letter-name", kind: "rename", level: "trivial", confidence: 0.5, languages: scripts,
+	message: "the name has one letter", advice: "Say what it holds.",
+	find: where(func(s *source, i int) bool {
+		return s.oneOf(i-1, "const", "let", "var") && s.at(i).kind == word && len(s.at(i).text) == 1 && s.at(i).text != "_" && !s.is(i-2, "(")
+	}),
+}, {
+	name: "type-suffix", kind: "rename", level: "breaking", confidence: 0.5, languages: onlyTyped,
+	message: "the name says that it is a type", advice: "Leave the word out.",
+	find: where(func(s *source, i int) bool {
+		return s.oneOf(i-1, "interface", "type", "class", "enum") && (s.begins(i-1) || s.is(i-2, "export")) && typeAffix.MatchString(s.at(i).text)
+	}),
+}, {
+	name: "handler-name", kind: "rename", level: "minor", confidence: 0.5, languages: scripts,
+	message: "handlers are called handleEvent", advice: "Rename it.",
+	find: where(func(s *source, i int) bool {
+		return s.oneOf(i-1, "function", "const") && handlerName.MatchString(s.at(i).text) && (s.is(i-1, "function") || s.oneOf(i+2, "(", "async", "function"))
+	}),
+}, {
+	name: "console-call", kind: "other", level: "trivial", confidence: 0.75, languages: scripts,
+	message: "the program writes to the console", advice: "Use a logger, or remove it.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "console", ".") && s.oneOf(i+2, "log", "debug", "info", "trace", "dir", "table") && s.is(i+3, "(")
+	}),
+}, {
+	name: "commented-out-code", kind: "other", level: "trivial", confidence: 0.75, languages: every,
+	message: "the comment is code", advice: "Remove it: the history has it.",
+	find: commentedOut,
+}, {
+	name: "todo-comment", kind: "other", level: "trivial", confidence: 0.8, languages: every,
+	message: "a comment says what is to be done", advice: "Do it, or open an issue.",
+	find: func(s *source) []hit { return s.inComments(todo) },
+}}
+
+var (
+	typeAffix   = regexp.MustCompile(`^I[A-Z][a-z]|(Interface|Type|Class|Enum)$`)
+	handlerName = regexp.MustCompile(`^(click|change|submit|key|focus|blur|scroll|load)[A-Za-z]*Handler$|^on[A-Z]\w*Handler$`)
+	codeComment = regexp.MustCompile(`^\s*((if|for|while|switch)\s*\(.*\)\s*\{?|(const|let|var|return)\s.*;|\}?\s*else\s*\{|[\w.]+\(.*\);|[\w.]+\s*:?=\s.*;|import\s.*;|[{}]+;?)\s*$`)
+	goComment   = regexp.MustCompile(`^\s*((if|for|switch)\s.*\{|[\w.]+(, \w+)*\s*:=\s.*|return\s+[\w.]+\(.*\)|[\w.]+\.\w+\(.*\)|\})\s*$`)
+	pyComment   = regexp.MustCompile(`^\s*((if|for|while|def|class|with|elif)\s.*:|[\w.]+\s=\s.*[)\]}'"\d]|[\w.]+\(.*\)|(import|from)\s\w+.*|return\s+[\w.()]+)\s*$`)
+)
+
+// sameStatement reports whether no two statements lie between tokens.
+func (s *source) sameStatement(i, j int) bool {
+	for ; i < j; i++ {
+		if s.oneOf(i, ";", "{", "}") {
+			return false
+		}
+	}
+	return true
+}
+
+// repeatedTokens is how many tokens in a row must be the same.
+const repeatedTokens = 60
+
+// repeatedCode finds runs of tokens that stand in the file before. Each is
+// reported once, where it begins.
+func repeatedCode(s *source) []hit {
+	first := map[uint64]int{}
+	var hash, power uint64 = 0, 1
+	const base = 1_000_003
+	codes := make([]uint64, len(s.tokens))
+	for i, t := range s.tokens {
+		codes[i] = 14_695_981_039_346_656_037
+		for j := range len(t.text) {
+			codes[i] = (codes[i] ^ uint64(t.text[j])) * 1_099_511_628_211
+		}
+	}
+	for range repeatedTokens {
+		power *= base
+	}
+	var hits []hit
+	until := 0
+	for i := range s.tokens {
+		hash = hash*base + codes[i]
+		if i >= repeatedTokens {
+			hash -= power * codes[i-repeatedTokens]
+		}
+		start := i - repeatedTokens + 1
+		if start < 0 {
+			continue
+		}
+		before, seen := first[hash]
+		if !seen {
+			first[hash] = start
+			continue
+		}
+		if start < until || before+repeatedTokens > start || !s.sameTexts(before, start, repeatedTokens) {
+			continue
+		}
+		until = i + 1
+		for s.sameTexts(before+until-start, until, 1) && until < len(s.tokens) {
+			until++
+		}
+		from, to := s.line(s.at(before).start), s.line(s.at(start).start)
+		lines := s.line(s.at(until-1).start) - to + 1
+		if lines >= 6 {
+			hits = append(hits, hit{at: s.at(start).start, message: fmt.Sprintf("%d lines stand at line %d too", lines, from)})
+		}
+	}
+	return hits
+}
+
+func (s *source) sameTexts(i, j, n int) bool {
+	for k := range n {
+		if s.at(i+k).text != s.at(j+k).text || s.at(j+k).kind == endOfFile {
+			return false
+		}
+	}
+	return true
+}
+
+// varDeclaration: var x = … becomes const or let where that means the same: x
+// is declared once, nothing uses it before or outside of the block, it is no
+// variable of a loop, which closures would share, and the file is a module or
+// the declaration stands in a function.
+func varDeclaration(s *source, i int) *hit {
+	if !s.is(i, "var") || !s.begins(i) || !s.isName(i+1) {
+		return nil
+	}
+	h := &hit{}
+	end := s.find(i, len(s.tokens), ";")
+	comma := s.find(i+1, max(end, 0), ",")
+	block := s.parents[i]
+	if !s.is(i+2, "=") || end < 0 || comma > 0 || block >= 0 && !s.is(block, "{") || block < 0 && !s.has("import") && !s.has("export") || s.loopsAround(i) > 0 {
+		return h
+	}
+	from, to := 0, len(s.tokens)
+	if block >= 0 {
+		from, to = block, s.partner(block)
+	}
+	// Everything in the function, or the file, that has the name.
+	name, keyword := s.at(i+1).text, "const"
+	for _, j := range s.places[name] {
+		if j == i+1 {
+			continue
+		}
+		if s.is(j+1, ":") && s.oneOf(j-1, "{", ",") { // a member
+			continue
+		}
+		switch {
+		case j < from || j > to:
+			if s.sharesFunction(i, j) {
+				return h
+			}
+		case j < i+1 || s.oneOf(j-1, "var", "let", "const", "function", "class"):
+			return h
+		case s.oneOf(j+1, "=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??=", "||=", "&&=", "**=", "|=", "&=", "<<=", ">>=") || s.oneOf(j-1, "++", "--"),
+			s.oneOf(j+1, "of", "in"):
+			keyword = "let"
+		}
+		if s.oneOf(j-1, "[", "{", ",") && s.oneOf(j+1, "]", "}", ",") { // it may be taken apart into
+			keyword = "let"
+		}
+	}
+	h.edits = []Edit{s.replace(i, i, keyword)}
+	return h
+}
+
+// sharesFunction reports whether the innermost function around i is around j
+// too.
+func (s *source) sharesFunction(i, j int) bool {
+	for open := range s.around(i) {
+		if _, ok := s.functionAt(open); ok {
+			return j > open && j < s.partner(open)
+		}
+	}
+	return true
+}
+
+// concatenation: "a" + b.c + "d", alone between other operators.
+func concatenation(s *source, i int) *hit {
+	if _, ok := s.quoted(i); !ok || !s.is(i+1, "+") || s.oneOf(i-1, "+", "-", "*", "/", "%") || strings.HasPrefix(s.at(i).text, "`") {
+		return nil
+	}
+	written, names, j := "", 0, i
+	for {
+		content, literal := s.quoted(j)
+		to := j
+		switch {
+		case literal && s.at(j).text[0] != '`' && !strings.Contains(content, `\`):
+			written += strings.NewReplacer("`", "\\`", "${", `\${`).Replace(content)
+		case s.at(j).kind == word && s.chainEnd(j) > 0:
+			to = s.chainEnd(j)
+			written += "${" + s.between(j, to) + "}"
+			names++
+		default:
+			return &hit{at: s.at(i).start} // something else: a person decides
+		}
+		j = to + 1
+		if !s.is(j, "+") {
+			break
+		}
+		j++
+	}
+	if names == 0 {
+		return nil
+	}
+	h := &hit{at: s.at(i).start}
+	if s.oneOf(i-1, "=", "(", ",", "return", "[", ":", "=>", "throw") && s.oneOf(j, ";", ")", ",", "]", "}") && s.sameLine(i, j-1) {
+		h.edits = []Edit{s.replace(i, j-1, "`"+written+"`")}
+	}
+	return h
+}
+
+// indexOf: a.indexOf("b") !== -1. With a text both mean the same.
+func indexOf(s *source, i int) *hit {
+	end := s.partner(i + 2)
+	if !s.is(i, ".", "indexOf", "(") || end < 0 {
+		return nil
+	}
+	last, not := 0, ""
+	switch {
+	case s.oneOf(end+1, "!==", "!=", ">") && s.is(end+2, "-") && s.at(end+3).text == "1":
+		last = end + 3
+	case s.oneOf(end+1, ">=") && s.at(end+2).text == "0":
+		last = end + 2
+	case s.oneOf(end+1, "===", "==") && s.is(end+2, "-") && s.at(end+3).text == "1":
+		last, not = end+3, "!"
+	case s.oneOf(end+1, "<") && s.at(end+2).text == "0":
+		last, not = end+2, "!"
+	default:
+		return nil
+	}
+	from := s.chainStart(i - 1)
+	if _, literal := s.quoted(i + 3); !literal || end != i+4 || from < 0 || s.oneOf(from-1, "!", "typeof", "-", "+") {
+		return &hit{}
+	}
+	return &hit{edits: []Edit{s.replace(from, last, not+s.between(from, i-1)+".includes"+s.between(i+2, end))}}
+}
+
+// magicNumber: numbers that calculations use, but for the usual ones and those
+// that a constant, a default or a member gives a name.
+func magicNumber(s *source, i int) bool {
+	t := s.at(i)
+	if t.kind != number || len(t.text) < 2 || strings.Trim(t.text, "10") == "" || t.text == "60" || t.text == "24" || t.text == "1024" || strings.HasPrefix(t.text, "0x") {
+		return false
+	}
+	return s.oneOf(i-1, "+", "-", "*", "/", "%", "<", ">", "<=", ">=", "===", "==", "!==", "!=") || s.oneOf(i+1, "*", "/", "%") && !s.is(i-1, "=")
+}
+
+// magicString reports the first of four and more equal literals.
+func magicString(s *source) []hit {
+	count, first := map[string]int{}, []int{}
+	for i, t := range s.tokens {
+		content, ok := s.quoted(i)
+		if !ok || len(content) < 8 || strings.Contains(t.text, "${") || s.oneOf(i-1, "from", "import") {
+			continue
+		}
+		if count[t.text]++; count[t.text] == 1 {
+			first = append(first, i)
+		}
+	}
+	var hits []hit
+	for _, i := range first {
+		if n := count[s.at(i).text]; n >= 4 {
+			hits = append(hits, hit{at: s.at(i).start, message: fmt.Sprintf("the text stands in the file %d times", n)})
+		}
+	}
+	return hits
+}
+
+// unusedImport: import x from "m", import { a, b } from "m". Names of JSX, and
+// React itself, are used without being called.
+func unusedImport(s *source) []hit {
+	var hits []hit
+	for _, i := range s.places["import"] {
+		from := s.find(i, min(i+200, len(s.tokens)), "from")
+		if !s.is(i, "import") || !s.begins(i) || s.oneOf(i+1, "(", ".") || from < 0 || s.at(from+1).kind != text {
+			continue
+		}
+		end := from + 1
+		if s.is(end+1, ";") {
+			end++
+		}
+		open := s.find(i, from, "{")
+		if s.is(i+1, "type") && open > 0 || open == i+1 {
+			hits = append(hits, unusedNames(s, i, open, end)...)
+			continue
+		}
+		name := i + 1
+		if s.is(name, "*", "as") {
+			name += 2
+		}
+		if open < 0 && name+1 == from && s.isName(name) && len(s.places[s.at(name).text]) == 1 && s.at(name).text != "React" {
+			hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + s.at(name).text, edits: []Edit{s.removeLine(s.at(i).start, s.at(end).end())}})
+		}
+	}
+	return hits
+}
+
+// unusedNames looks at the names in the braces of an import.
+func unusedNames(s *source, start, open, end int) []hit {
+	names := s.arguments(open)
+	var unused [][2]int
+	for _, n := range names {
+		if local := s.at(n[1]); local.kind == word && len(s.places[local.text]) == 1 {
+			unused = append(unused, n)
+		}
+	}
+	if len(unused) == len(names) && len(names) > 0 {
+		return []hit{{at: s.at(start).start, message: "nothing uses " + s.between(names[0][0], names[len(names)-1][1]), edits: []Edit{s.removeLine(s.at(start).start, s.at(end).end())}}}
+	}
+	var hits []hit
+	for _, n := range unused {
+		e := Edit{s.at(n[0]).start, s.at(n[1] + 1).start, ""}
+		if s.is(n[1]+1, ",") {
+			e.End = s.at(n[1] + 2).start
+		} else { // the last one: the comma before it goes
+			e = Edit{s.at(n[0] - 1).start, s.at(n[1]).end(), ""}
+		}
+		hits = append(hits, hit{at: s.at(n[0]).start, message: "nothing uses " + s.at(n[1]).text, edits: []Edit{e}})
+	}
+	return hits
+}
+
+// lateScriptImport: an import statement after other statements.
+func lateScriptImport(s *source) []hit {
+	var hits []hit
+	code := -1 // first token that belongs to no import
+	for i := 0; i < len(s.tokens); i++ {
+		if s.parents[i] >= 0 {
+			continue
+		}
+		if s.is(i, "import") && s.begins(i) && !s.oneOf(i+1, "(", ".") {
+			end := i + 1
+			for end < len(s.tokens) && s.at(end).kind != text && !s.is(end, ";") {
+				end++
+			}
+			if s.is(end+1, ";") {
+				end++
+			}
+			if code >= 0 {
+				statement := s.between(i, end)
+				hits = append(hits, hit{at: s.at(i).start, edits: []Edit{
+					{s.at(code).start, s.at(code).start, statement + "\n"}, s.removeLine(s.at(i).start, s.at(end).end()),
+				}})
+			}
+			i = end
+			continue
+		}
+		if code < 0 && s.at(i).kind != text && !s.is(i, ";") { // "use strict" may stand first
+			code = i
+		}
+	}
+	return hits
+}
+
+// commentedOut: comments of two lines or more that look like code, of which the
+// first and most of all lines do.
+func commentedOut(s *source) []hit {
+	pattern := codeComment
+	mark := "//"
+	switch s.lang {
+	case golang:
+		pattern = goComment
+	case python:
+		pattern, mark = pyComment, "#"
+	}
+	var hits []hit
+	for i := 0; i < len(s.comments); {
+		from, code := i, 0
+		for ; i < len(s.comments); i++ {
+			c := s.comments[i]
+			line := s.line(c.start)
+			alone := strings.TrimSpace(s.text[s.lines[line-1]:c.start]) == ""
+			if !strings.HasPrefix(c.text, mark) || !alone || i > from && line != s.line(s.comments[i-1].start)+1 {
+				break
+			}
+			if pattern.MatchString(strings.TrimPrefix(c.text, mark)) {
+				code++
+			}
+		}
+		if lines := i - from; lines >= 2 && code*3 >= lines*2 {
+			first, last := s.comments[from], s.comments[i-1]
+			hits = append(hits, hit{at: first.start, edits: []Edit{s.removeLine(first.start, last.end())}})
+		}
+		i = max(i, from+1)
+	}
+	return hits
+}

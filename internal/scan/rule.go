@@ -1,0 +1,108 @@
+package scan
+
+import "slices"
+
+// rule is a fast rule: it looks at the tokens of one file.
+type rule struct {
+	name       string // with its language in front it is the finding's rule
+	kind       string // of Kinds
+	level      string // of Levels
+	confidence float64
+	languages  []language
+	message    string
+	advice     string
+	tests      bool // tests are looked at too
+	find       search
+}
+
+// search finds the places where a rule holds.
+type search func(s *source) []hit
+
+// hit is one place where a rule holds.
+type hit struct {
+	at      int    // offset
+	message string // empty = the rule's
+	edits   []Edit // the fix; nil = none is safe
+}
+
+var (
+	scripts    = []language{javascript, typescript}
+	onlyTyped  = []language{typescript}
+	onlyPython = []language{python}
+	onlyGo     = []language{golang}
+	every      = []language{golang, javascript, typescript, python}
+)
+
+// prefixes are the names of languages in rules.
+var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "js", python: "python"}
+
+// rules lists the fast rules by purpose.
+var rules = map[Purpose][]rule{
+	Bugs:         slices.Concat(bugRules, pythonBugRules),
+	Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
+}
+
+// fast runs the fast rules of a purpose over a file. Of a file that cannot be
+// parsed no fix is offered.
+func fast(s *source, purpose Purpose) []Finding {
+	var findings []Finding
+	test := isTest(s.name)
+	for _, r := range rules[purpose] {
+		if !slices.Contains(r.languages, s.lang) || test && !r.tests {
+			continue
+		}
+		for _, h := range r.find(s) {
+			f := Finding{
+				Rule: prefixes[s.lang] + "/" + r.name, Kind: r.kind, Level: r.level, Confidence: r.confidence,
+				File: s.name, Line: s.line(h.at), Message: r.message, Advice: r.advice, Edits: h.edits,
+			}
+			f.Column = 1 + h.at - s.lines[f.Line-1]
+			if h.message != "" {
+				f.Message = h.message
+			}
+			if s.fault != "" {
+				f.Edits = nil
+			}
+			if findings = append(findings, f); len(findings) == MaxFindings {
+				return findings
+			}
+		}
+	}
+	return findings
+}
+
+// each returns a rule's search that asks a question of every token.
+func each(ask func(s *source, i int) *hit) search {
+	return func(s *source) []hit {
+		var hits []hit
+		for i := range s.tokens {
+			if h := ask(s, i); h != nil {
+				if h.at == 0 {
+					h.at = s.tokens[i].start
+				}
+				hits = append(hits, *h)
+			}
+		}
+		return hits
+	}
+}
+
+// where returns a rule's search for the tokens that satisfy a condition.
+func where(holds func(s *source, i int) bool) search {
+	return each(func(s *source, i int) *hit {
+		if !holds(s, i) {
+			return nil
+		}
+		return &hit{}
+	})
+}
+
+// unless finds nothing in a file that has one of the words.
+func (f search) unless(words ...string) search {
+	return func(s *source) []hit {
+		if slices.ContainsFunc(words, s.has) {
+			return nil
+		}
+		return f(s)
+	}
+}

@@ -1,0 +1,120 @@
+package scan
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// workspace is a copy of a folder of testdata.
+func workspace(t *testing.T, folder string) Scanner {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/"+folder)); err != nil {
+		t.Fatal(err)
+	}
+	return Scanner{Dir: dir}
+}
+
+func (s Scanner) write(t *testing.T, name, content string) {
+	t.Helper()
+	path := filepath.Join(s.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s Scanner) read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.Dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// must scans everything for a purpose.
+func (s Scanner) must(t *testing.T, r Request) *Report {
+	t.Helper()
+	if r.Paths == nil {
+		r.Paths = []string{"."}
+	}
+	if r.MaxFiles == 0 {
+		r.MaxFiles = 10_000
+	}
+	report, err := s.Scan(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// places lists findings as "file:line rule".
+func places(findings []Finding) []string {
+	list := []string{}
+	for _, f := range findings {
+		list = append(list, fmt.Sprintf("%s:%d %s", f.File, f.Line, f.Rule))
+	}
+	slices.Sort(list)
+	return list
+}
+
+var want = regexp.MustCompile(`\bwant(-\d)?((?: [a-z]+/[\w-]+)+)`)
+
+// wanted lists what the comments of a file want, as places does: "want
+// js/eval" on its line, "want-2 js/eval" two lines above.
+func wanted(name, content string) []string {
+	list := []string{}
+	for i, line := range strings.Split(content, "\n") {
+		if m := want.FindStringSubmatch(line); m != nil {
+			above, _ := strconv.Atoi(m[1])
+			for _, rule := range strings.Fields(m[2]) {
+				list = append(list, fmt.Sprintf("%s:%d %s", name, i+1+above, rule))
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Each line that a rule is for is found, and no other, in files that have the
+// patterns of all fast rules.
+func TestFastRules(t *testing.T) {
+	t.Parallel()
+	for name, purpose := range map[string]Purpose{"bugs.ts": Bugs, "bugs.py": Bugs, "refactor.ts": Refactorings, "refactor.py": Refactorings} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := workspace(t, "scripts")
+			report := s.must(t, Request{Purpose: purpose, Paths: []string{name}, Fast: true})
+			if diff := cmp.Diff(wanted(name, s.read(t, name)), places(report.Findings)); diff != "" {
+				t.Error(diff)
+			}
+			if report.Skipped != nil {
+				t.Errorf("skipped: %v", report.Skipped)
+			}
+		})
+	}
+}
+
+// A module with a fault of each of more than thirty kinds.
+func TestGoFaults(t *testing.T) {
+	t.Parallel()
+	s := workspace(t, "module")
+	report := s.must(t, Request{Purpose: Bugs})
+	if diff := cmp.Diff(wanted("faults.go", s.read(t, "faults.go")), places(report.Findings)); diff != "" {
+		t.Error(diff)
+	}
+	if report.Skipped != nil {
+		t.Errorf("skipped: %v", report.Skipped)
+	}
+}

@@ -1,0 +1,55 @@
+package scan
+
+// Summary holds the result fields that the scans of both families share. Embed
+// it in the result of a scan.
+type Summary struct {
+	Files     int       `json:"files" doc:"Files that were scanned."`
+	Count     int       `json:"count" doc:"Findings."`
+	HasMore   bool      `json:"hasMore" doc:"Whether there are more than are shown."`
+	Analysers []string  `json:"analysers" doc:"What ran."`
+	Skipped   []Skipped `json:"skipped,omitempty" doc:"What was not analysed, or not by all."`
+	Unnamed   int       `json:"unnamed,omitempty" doc:"How many more were skipped."`
+	Truncated string    `json:"truncated,omitempty" doc:"Why there may be more findings."`
+}
+
+// Summary returns the result fields of a report of which so many findings are
+// shown.
+func (r *Report) Summary(shown int) Summary {
+	return Summary{
+		Files: r.Files, Count: len(r.Findings), HasMore: len(r.Findings) > shown, Analysers: r.Analysers,
+		Skipped: r.Skipped, Unnamed: r.Unnamed, Truncated: r.Truncated,
+	}
+}
+
+// ByLevel counts findings by level.
+func (r *Report) ByLevel() map[string]int {
+	count := map[string]int{}
+	for _, f := range r.Findings {
+		count[f.Level]++
+	}
+	return count
+}
+
+// Place holds the result fields that findings of both families share.
+type Place struct {
+	Rule       string  `json:"rule" doc:"Analyser and rule."`
+	File       string  `json:"file" doc:"Where."`
+	Line       int     `json:"line" doc:"From 1."`
+	Column     int     `json:"column" doc:"From 1, in bytes."`
+	Message    string  `json:"message" doc:"What the rule says."`
+	Advice     string  `json:"advice,omitempty" doc:"What to do."`
+	Snippet    string  `json:"snippet" doc:"The line."`
+	Confidence float64 `json:"confidence" doc:"0 to 1."`
+	Fixable    bool    `json:"fixable" doc:"Whether there is a safe fix."`
+}
+
+// Place returns what findings of both families show.
+func (f Finding) Place() Place {
+	return Place{
+		Rule: f.Rule, File: f.File, Line: f.Line, Column: f.Column, Message: f.Message, Advice: f.Advice,
+		Snippet: f.Snippet, Confidence: f.Confidence, Fixable: f.Fixable(),
+	}
+}
+
+// NotWritten says why a fix was only shown.
+const NotWritten = "nothing was written: pass autoApply: true and dryRun: false to write it"

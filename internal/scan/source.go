@@ -1,0 +1,268 @@
+package scan
+
+import (
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// language is what a file is written in.
+type language string
+
+const (
+	golang     language = "go"
+	javascript language = "javascript"
+	typescript language = "typescript"
+	python     language = "python"
+)
+
+// languages are the languages by ending.
+var languages = map[string]language{
+	".go": golang,
+	".js": javascript, ".jsx": javascript, ".mjs": javascript, ".cjs": javascript,
+	".ts": typescript, ".tsx": typescript, ".mts": typescript, ".cts": typescript,
+	".py": python, ".pyi": python,
+}
+
+func languageOf(name string) (l language, known bool) {
+	l, known = languages[strings.ToLower(path.Ext(name))]
+	return l, known
+}
+
+// isTest reports whether a file holds tests.
+func isTest(name string) bool {
+	base := path.Base(name)
+	return strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") ||
+		strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py") || strings.Contains("/"+name, "/__tests__/")
+}
+
+// kind is the kind of a token.
+type kind byte
+
+const (
+	word      kind = iota // identifiers and keywords
+	number                // literals
+	text                  // strings, templates and what is between their parts, regular expressions
+	operator              // and punctuation
+	newline               // end of a logical line; Python only
+	endOfFile             // after the last token
+)
+
+// token is a piece of a source. Text is part of the source's.
+type token struct {
+	kind  kind
+	text  string
+	start int
+}
+
+func (t token) end() int { return t.start + len(t.text) }
+
+// source is a file that fast rules run over.
+type source struct {
+	name     string
+	lang     language
+	text     string
+	tokens   []token // without comments
+	comments []token
+	pairs    []int            // for each bracket the index of its partner; -1 where there is none or it is no bracket
+	parents  []int            // for each token the index of the bracket around it; -1 where there is none
+	places   map[string][]int // indexes of words that stand after no dot
+	fault    string           // why the text cannot be parsed; empty = no reason is known
+	lines    []int            // offsets of the beginnings of lines
+}
+
+// newSource splits a text into tokens.
+func newSource(name, content string) *source {
+	s := &source{name: name, text: content}
+	s.lang, _ = languageOf(name)
+	s.lines = append(s.lines, 0)
+	for i := range len(content) {
+		if content[i] == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	switch s.lang {
+	case golang:
+		s.lexGo()
+	case python:
+		s.lexPython()
+	default:
+		s.lexJavaScript()
+	}
+	s.pair()
+	s.places = map[string][]int{}
+	for i, t := range s.tokens {
+		if t.kind == word && !s.oneOf(i-1, ".", "?.") {
+			s.places[t.text] = append(s.places[t.text], i)
+		}
+	}
+	return s
+}
+
+// unusable returns why a text is not looked at; empty for one that is.
+func unusable(content string) string {
+	switch {
+	case !utf8.ValidString(content) || strings.ContainsRune(content, 0):
+		return "it is not text in UTF-8"
+	case len(content) > 20_000 && len(content) > 500*(1+strings.Count(content, "\n")):
+		return "it is minified: its lines are longer than 500 characters"
+	}
+	return ""
+}
+
+// pair finds the partners of brackets, and notes the first that has none.
+func (s *source) pair() {
+	s.pairs, s.parents = make([]int, len(s.tokens)), make([]int, len(s.tokens))
+	var open []int
+	for i, t := range s.tokens {
+		s.pairs[i], s.parents[i] = -1, -1
+		if len(open) > 0 {
+			s.parents[i] = open[len(open)-1]
+		}
+		if t.kind != operator || len(t.text) != 1 {
+			continue
+		}
+		if strings.Contains("([{", t.text) {
+			open = append(open, i)
+			continue
+		}
+		which := strings.IndexByte(")]}", t.text[0])
+		if which < 0 {
+			continue
+		}
+		if len(open) == 0 || s.tokens[open[len(open)-1]].text[0] != "([{"[which] {
+			s.fail(t.start, "%s does not close anything", t.text)
+			continue
+		}
+		partner := open[len(open)-1]
+		open = open[:len(open)-1]
+		s.pairs[i], s.pairs[partner], s.parents[i] = partner, i, s.parents[partner]
+	}
+	if len(open) > 0 {
+		t := s.tokens[open[len(open)-1]]
+		s.fail(t.start, "%s is not closed", t.text)
+	}
+}
+
+// fail notes why a source cannot be parsed; the first reason stays.
+func (s *source) fail(at int, format string, args ...any) {
+	if s.fault == "" {
+		s.fault = fmt.Sprintf("line %d: "+format, append([]any{s.line(at)}, args...)...)
+	}
+}
+
+// line returns the line of an offset, from 1.
+func (s *source) line(at int) int {
+	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > at })
+}
+
+// at returns the token at an index; beyond the ends one of no text.
+func (s *source) at(i int) token {
+	if i < 0 || i >= len(s.tokens) {
+		return token{kind: endOfFile, start: len(s.text)}
+	}
+	return s.tokens[i]
+}
+
+// is reports whether the tokens from i on have these texts and are no strings.
+func (s *source) is(i int, texts ...string) bool {
+	for j, want := range texts {
+		if t := s.at(i + j); t.text != want || t.kind == text {
+			return false
+		}
+	}
+	return true
+}
+
+// oneOf reports whether the token at i is one of these words or operators.
+func (s *source) oneOf(i int, texts ...string) bool {
+	t := s.at(i)
+	return t.kind != text && t.kind != endOfFile && slices.Contains(texts, t.text)
+}
+
+// isName reports whether the token at i is a word that can name something.
+func (s *source) isName(i int) bool {
+	t := s.at(i)
+	return t.kind == word && !slices.Contains(reserved, t.text)
+}
+
+// reserved are words that name nothing in any of the languages.
+var reserved = strings.Fields(`and as assert async await break case catch class const continue def default del delete do elif else except
+	export extends False false finally for from func function global if import in instanceof is lambda let new None nonlocal not null or pass
+	raise return switch this throw True true try typeof undefined var void while with yield`)
+
+// partner returns the index of the bracket that belongs to the one at i; -1
+// where there is none.
+func (s *source) partner(i int) int {
+	if i < 0 || i >= len(s.pairs) {
+		return -1
+	}
+	return s.pairs[i]
+}
+
+// has reports whether the text of a token stands in the source.
+func (s *source) has(word string) bool {
+	return slices.ContainsFunc(s.tokens, func(t token) bool { return t.kind != text && t.text == word })
+}
+
+// maxAhead bounds how many tokens after one are looked at.
+const maxAhead = 5000
+
+// find returns the index of the first token of these from one index to
+// another, brackets within left out; -1 where there is none near.
+func (s *source) find(from, to int, texts ...string) int {
+	for i := from; i < min(to, from+maxAhead); i++ {
+		if s.oneOf(i, texts...) {
+			return i
+		}
+		if p := s.partner(i); p > i {
+			i = p
+		}
+	}
+	return -1
+}
+
+// maxAround bounds how many brackets around a token are looked at.
+const maxAround = 100
+
+// around yields the brackets around a token, from the inside out.
+func (s *source) around(i int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for range maxAround {
+			if i < 0 || i >= len(s.parents) || s.parents[i] < 0 {
+				return
+			}
+			if i = s.parents[i]; !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// replace returns the edit that puts a text in place of the tokens from one
+// index to another, both included.
+func (s *source) replace(from, to int, with string) Edit {
+	return Edit{s.at(from).start, s.at(to).end(), with}
+}
+
+// between returns the text of the tokens from one index to another, both
+// included.
+func (s *source) between(from, to int) string {
+	return s.text[s.at(from).start:s.at(to).end()]
+}
+
+// sameLine reports whether two tokens begin on one line.
+func (s *source) sameLine(i, j int) bool { return s.line(s.at(i).start) == s.line(s.at(j).start) }
+
+// begins reports whether a statement can begin at i.
+func (s *source) begins(i int) bool {
+	previous := s.at(i - 1)
+	if i == 0 || previous.kind == newline || previous.kind == operator && strings.Contains(";{}", previous.text) {
+		return true
+	}
+	return !s.sameLine(i-1, i) && (previous.kind != operator || strings.Contains(")]", previous.text)) && s.at(i).kind == word && !s.oneOf(i, "in", "instanceof", "as", "of")
+}

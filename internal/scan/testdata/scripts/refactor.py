@@ -1,0 +1,29 @@
+# -*- coding: utf-8 -*- want python/coding-comment
+import json  # want python/unused-import
+import sys
+from os import *  # want python/star-import
+
+
+class Old(object):  # want python/object-base
+    def __init__(self):
+        super(Old, self).__init__()  # want python/super-arguments
+        self.text = "%s" % sys.argv  # want python/old-format
+        self.more = "{}".format(sys.argv)  # want python/old-format
+        if self.text == True:  # want python/boolean-comparison
+            pass
+
+
+double = lambda x: x * 2  # want python/lambda-assignment
+
+
+def many(a, b, c, d, e, f):  # want python/long-parameter-list
+    # TODO: fewer  # want python/todo-comment
+    return a, b, c, d, e, f
+
+
+# x = compute() want python/commented-out-code
+# for y in x:
+#     print(y)
+import late  # want python/late-import
+
+late.run()

@@ -1,0 +1,46 @@
+import * as path from "path"; // want js/namespace-import
+import unused from "unused"; // want js/unused-import
+import { a, b } from "./letters"; // want js/unused-import
+
+export interface Empty {} // want js/empty-interface
+interface UserInterface { // want js/type-suffix
+  name: string;
+}
+
+export function shapes(x: any, user: UserInterface) { // want js/explicit-any
+  var plain = 1; // want js/var-declaration
+  var changed = 2; // want js/var-declaration
+  changed = plain;
+  const text = "Hello " + user.name + "!"; // want js/string-concatenation
+  const nested = x ? 1 : changed ? 2 : 3; // want js/nested-ternary
+  if (x && text && nested && plain && changed) { // want js/complex-condition
+    console.log(text); // want js/console-call
+  }
+  const yes = x ? true : false; // want js/boolean-ternary
+  if (yes === true) return x; // want js/boolean-comparison
+  const there = text.indexOf("a") !== -1; // want js/index-of
+  const copy = Object.assign({}, user); // want js/object-assign
+  const forced = copy as unknown as string; // want js/double-assertion
+  const q = path.join(forced); // want js/one-letter-name
+  // TODO: say more // want js/todo-comment
+  return nested * 37 + Number(there) + q.length; // want js/magic-number
+}
+
+// const old = compute(); want js/commented-out-code
+// old.run();
+// if (old) {
+export const double = (n: number) => shape(n); // want js/wrapper-function
+
+export function clickHandler() { // want js/handler-name
+  return fetch("/").then((r) => r.json()).then((j) => j.name); // want js/promise-chain
+}
+
+function shape(n: number) {
+  return n + a;
+}
+
+import { late } from "./late"; // want js/late-import
+export const many = ["repeated text", "repeated text", "repeated text", "repeated text", late]; // want js/magic-string
+export default function tooMany(o: number, p: number, r: number, s: number, t: number, u: number) { // want js/default-export js/long-parameter-list
+  return o + p + r + s + t + u;
+}

@@ -1,0 +1,225 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// The codes of a scan.
+const (
+	PathOutside = "PATH_NOT_USABLE" // a path leads out of the workspace
+	PathMissing = "PATH_NOT_FOUND"  // nothing is at any of the paths
+)
+
+// skippedFolders hold what others wrote or a program made. Hidden folders are
+// skipped too. Both are scanned where a path names them.
+var skippedFolders = []string{"node_modules", "bower_components", "dist", "build", "out", "coverage", "vendor", "target", "__pycache__", "venv", "site-packages"}
+
+// Limits of a walk.
+const (
+	maxPath    = 1000    // bytes of a path
+	maxEntries = 500_000 // that are looked at
+	maxGlob    = 500     // bytes
+)
+
+// walker gathers the files of a scan.
+type walker struct {
+	ctx     context.Context
+	root    *os.Root
+	exclude []string
+	most    int
+
+	files     []string // below the workspace, with slashes; no doubles
+	skipped   []Skipped
+	seen      map[string]bool
+	entries   int
+	truncated string
+}
+
+// walk returns the files below the paths of a request that a language is known
+// for, in order, each once.
+func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, error) {
+	w := &walker{ctx: ctx, root: root, most: r.MaxFiles, seen: map[string]bool{}}
+	for i, glob := range r.Exclude {
+		glob = strings.TrimPrefix(strings.TrimSuffix(glob, "/"), "./")
+		if len(glob) > maxGlob || !doublestar.ValidatePattern(glob) {
+			return nil, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
+				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: tools.ProblemFormat, Want: "glob such as **/*.test.ts",
+			}}}
+		}
+		w.exclude = append(w.exclude, glob)
+	}
+	var names []string
+	for _, given := range r.Paths {
+		name, ok := s.inside(given)
+		if !ok {
+			return nil, tools.Errorf(PathOutside, "%s is outside of the workspace; nothing was scanned", tools.Shorten(given)).
+				WithHint("name files and folders by their paths in the workspace")
+		}
+		names = append(names, name)
+	}
+	missing := 0
+	for _, name := range names {
+		if err := w.start(name); err != nil {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			missing++
+			w.skip(name, "there is nothing at this path")
+		}
+	}
+	if missing == len(names) {
+		return nil, tools.Errorf(PathMissing, "nothing is at %s", tools.Shorten(strings.Join(names, ", "))).
+			WithHint(`paths are below the workspace; "." is all of it`)
+	}
+	return w, nil
+}
+
+// inside returns a path as a name below the workspace, with slashes.
+func (s Scanner) inside(given string) (string, bool) {
+	name := filepath.FromSlash(given)
+	if filepath.IsAbs(name) {
+		dir, err := filepath.Abs(s.Dir)
+		if err != nil {
+			return "", false
+		}
+		if name, err = filepath.Rel(dir, name); err != nil {
+			return "", false
+		}
+	}
+	name = filepath.Clean(name)
+	if len(given) > maxPath || !filepath.IsLocal(name) || strings.ContainsFunc(given, func(r rune) bool { return r < ' ' }) {
+		return "", false
+	}
+	return filepath.ToSlash(name), true
+}
+
+// start walks from a path that the caller named. Links are not followed, on
+// the way to it either.
+func (w *walker) start(name string) error {
+	var above ignored
+	for i, part := range strings.Split(name, "/") {
+		folder := path.Join(strings.Split(name, "/")[:i]...)
+		if folder == "" {
+			folder = "."
+		}
+		info, err := w.root.Lstat(filepath.FromSlash(path.Join(folder, part)))
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return tools.Errorf(PathOutside, "%s leads through a link, which is not followed; nothing was scanned", tools.Shorten(name)).
+				WithHint("name the file or folder that the link leads to, if it is in the workspace")
+		}
+		if path.Join(folder, part) == name && !info.IsDir() {
+			if _, known := languageOf(name); !known {
+				w.skip(name, "no rules for this kind of file")
+				return nil
+			}
+			w.add(name)
+			return nil
+		}
+		if name != "." {
+			above = above.below(w.root, folder)
+		}
+	}
+	return w.folder(name, above)
+}
+
+// folder walks a folder in the order of names, files first.
+func (w *walker) folder(name string, above ignored) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	dir, err := w.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		w.skip(name, reason(err))
+		return nil
+	}
+	entries, err := dir.ReadDir(maxEntries - w.entries)
+	dir.Close()
+	if err != nil && err != io.EOF {
+		w.skip(name, reason(err))
+		return nil
+	}
+	if w.entries += len(entries); w.entries >= maxEntries {
+		w.truncated = fmt.Sprintf("the paths have more than %d entries", maxEntries)
+		return nil
+	}
+	above = above.below(w.root, name)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	var folders []string
+	for _, e := range entries {
+		below := path.Join(name, e.Name())
+		hidden := strings.HasPrefix(e.Name(), ".")
+		switch {
+		case hidden, w.excluded(below), above.match(below, e.IsDir()):
+		case e.IsDir():
+			if !slices.Contains(skippedFolders, e.Name()) {
+				folders = append(folders, below)
+			}
+		case e.Type().IsRegular():
+			if _, known := languageOf(below); known {
+				w.add(below)
+			}
+		}
+		if w.truncated != "" {
+			return nil
+		}
+	}
+	for _, below := range folders {
+		if err := w.folder(below, above); err != nil || w.truncated != "" {
+			return err
+		}
+	}
+	return nil
+}
+
+// excluded reports whether the caller leaves a path out: by a glob over the
+// path, or by one without a slash over its last name. A glob that matches a
+// folder leaves out what is below it.
+func (w *walker) excluded(name string) bool {
+	return slices.ContainsFunc(w.exclude, func(glob string) bool {
+		return doublestar.MatchUnvalidated(glob, name) || !strings.Contains(glob, "/") && doublestar.MatchUnvalidated(glob, path.Base(name))
+	})
+}
+
+func (w *walker) add(name string) {
+	if w.seen[name] || w.excluded(name) {
+		return
+	}
+	if len(w.files) == w.most {
+		w.truncated = fmt.Sprintf("only the first %d files were scanned, as maxFiles says", w.most)
+		return
+	}
+	w.seen[name] = true
+	w.files = append(w.files, name)
+}
+
+func (w *walker) skip(name, why string) {
+	w.skipped = append(w.skipped, Skipped{Path: name, Reason: why})
+}
+
+// reason is an error of the file system without the paths of this machine.
+func reason(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return "it cannot be read: " + err.Error()
+}

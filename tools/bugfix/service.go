@@ -1,0 +1,151 @@
+package bugfix
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// NotFound is the code of a finding that is not there.
+const NotFound = "BUG_NOT_FOUND"
+
+// Service runs the bugfix actions. It is safe for concurrent use.
+type Service struct{ bench *scan.Bench }
+
+// New returns a service on a bench.
+func New(bench *scan.Bench) *Service { return &Service{bench} }
+
+// ScanIn are the arguments of bugfix.scan.
+type ScanIn struct {
+	Paths           []string `json:"paths"`
+	Categories      []string `json:"categories"`
+	MinSeverity     string   `json:"minSeverity"`
+	ExcludePatterns []string `json:"excludePatterns"`
+	MaxFiles        int      `json:"maxFiles"`
+	UseAST          bool     `json:"useAst"`
+}
+
+// ScanOut is the result of bugfix.scan.
+type ScanOut struct {
+	ScanID string `json:"scanId" doc:"The scan." format:"uuid"`
+	scan.Summary
+	BySeverity map[string]int `json:"bySeverity" doc:"Findings by severity."`
+	TopItems   []Brief        `json:"topItems" doc:"The worst."`
+}
+
+// Brief is a finding in the result of a scan.
+type Brief struct {
+	BugID    string `json:"bugId" doc:"The finding." format:"uuid"`
+	Severity string `json:"severity" doc:"Its severity." enum:"critical,high,medium,low,info"`
+	Message  string `json:"message" doc:"What is wrong."`
+	File     string `json:"file" doc:"Where."`
+	Line     int    `json:"line" doc:"From 1."`
+	Fixable  bool   `json:"fixable" doc:"Whether bugfix.run can fix it."`
+}
+
+// shown is how many findings a scan shows.
+const shown = 5
+
+// Scan scans files and keeps what it finds.
+func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
+	id, report, err := s.bench.Keep(ctx, scan.Request{
+		Purpose: scan.Bugs, Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Categories, Level: in.MinSeverity,
+		MaxFiles: in.MaxFiles, Fast: !in.UseAST,
+	})
+	if err != nil {
+		return ScanOut{}, err
+	}
+	out := ScanOut{ScanID: id, Summary: report.Summary(shown), BySeverity: report.ByLevel(), TopItems: []Brief{}}
+	for _, f := range report.Findings[:min(shown, len(report.Findings))] {
+		out.TopItems = append(out.TopItems, Brief{BugID: f.ID, Severity: f.Level, Message: f.Message, File: f.File, Line: f.Line, Fixable: f.Fixable()})
+	}
+	return out, nil
+}
+
+// RunIn are the arguments of bugfix.run.
+type RunIn struct {
+	BugID        string `json:"bugId"`
+	DryRun       bool   `json:"dryRun"`
+	AutoApply    bool   `json:"autoApply"`
+	CreateBackup bool   `json:"createBackup"`
+}
+
+// RunOut is the result of bugfix.run.
+type RunOut struct {
+	Item
+	Applied bool   `json:"applied" doc:"Whether the fix was written."`
+	Note    string `json:"note,omitempty" doc:"Why it was not; absent if it was."`
+	Diff    string `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
+	Backup  string `json:"backup,omitempty" doc:"Copy of the file as it was."`
+}
+
+// Run shows or writes the fix of a finding.
+func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
+	f, found, err := s.bench.Store.Get(ctx, s.bench.Workspace, scan.Bugs, strings.ToLower(in.BugID))
+	if err != nil {
+		return RunOut{}, fmt.Errorf("reading finding: %w", err)
+	}
+	if !found {
+		return RunOut{}, tools.Errorf(NotFound, "there is no finding %s in this workspace", in.BugID).WithHint("bugfix.list shows those there are; bugfix.scan looks for more")
+	}
+	out := RunOut{Item: item(f)}
+	if !f.Fixable() {
+		out.Note = "there is no safe fix; do as the advice says"
+		return out, nil
+	}
+	applied, err := s.bench.Apply(ctx, f, scan.Change{Write: !in.DryRun && in.AutoApply, Backup: in.CreateBackup})
+	if err != nil {
+		return RunOut{}, err
+	}
+	out.Applied, out.Diff, out.Backup = applied.Wrote, applied.Diff, applied.Backup
+	if !applied.Wrote {
+		out.Note = scan.NotWritten
+	}
+	return out, nil
+}
+
+// ListIn are the arguments of bugfix.list.
+type ListIn struct {
+	ScanID   string `json:"scanId"`
+	Severity string `json:"severity"`
+	Category string `json:"category"`
+	tools.Page
+}
+
+// ListOut is the result of bugfix.list.
+type ListOut struct {
+	ScanID string `json:"scanId,omitempty" doc:"The scan; absent where there is none." format:"uuid"`
+	Items  []Item `json:"items" doc:"The worst first."`
+	Total  int    `json:"total" doc:"Findings that match, on all pages."`
+	tools.Paged
+}
+
+// Item is a finding.
+type Item struct {
+	BugID    string `json:"bugId" doc:"The finding." format:"uuid"`
+	Severity string `json:"severity" doc:"Its severity." enum:"critical,high,medium,low,info"`
+	Category string `json:"category" doc:"Its kind." enum:"resource-leak,memory-leak,timer-leak,null-reference,type-error,logic-error,concurrency,security,performance,other"`
+	scan.Place
+}
+
+func item(f scan.Finding) Item {
+	return Item{BugID: f.ID, Severity: f.Level, Category: f.Kind, Place: f.Place()}
+}
+
+// List lists the findings of a scan, a page at a time.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	listed, err := s.bench.List(ctx, scan.Bugs, scan.Listing{
+		ScanID: strings.ToLower(in.ScanID), Kind: in.Category, Level: in.Severity, Limit: in.Limit, Cursor: in.Cursor, Action: "bugfix.list",
+	})
+	if err != nil {
+		return ListOut{}, err
+	}
+	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: tools.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
+	for _, f := range listed.Findings {
+		out.Items = append(out.Items, item(f))
+	}
+	return out, nil
+}

@@ -1,0 +1,173 @@
+package refactor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// NotFound is the code of a finding that is not there.
+const NotFound = "OPPORTUNITY_NOT_FOUND"
+
+// Service runs the refactor actions. It is safe for concurrent use.
+type Service struct{ bench *scan.Bench }
+
+// New returns a service on a bench.
+func New(bench *scan.Bench) *Service { return &Service{bench} }
+
+// ScanIn are the arguments of refactor.scan.
+type ScanIn struct {
+	Paths           []string `json:"paths"`
+	Types           []string `json:"types"`
+	MinConfidence   float64  `json:"minConfidence"`
+	MaxImpact       string   `json:"maxImpact"`
+	ExcludePatterns []string `json:"excludePatterns"`
+	MaxFiles        int      `json:"maxFiles"`
+}
+
+// ScanOut is the result of refactor.scan.
+type ScanOut struct {
+	ScanID string `json:"scanId" doc:"The scan." format:"uuid"`
+	scan.Summary
+	ByImpact map[string]int `json:"byImpact" doc:"Findings by impact."`
+	TopItems []Brief        `json:"topItems" doc:"The weightiest."`
+}
+
+// Brief is a finding in the result of a scan.
+type Brief struct {
+	OpportunityID string `json:"opportunityId" doc:"The finding." format:"uuid"`
+	Impact        string `json:"impact" doc:"What changes with it." enum:"breaking,major,minor,trivial"`
+	Message       string `json:"message" doc:"What can be better."`
+	File          string `json:"file" doc:"Where."`
+	Line          int    `json:"line" doc:"From 1."`
+	Fixable       bool   `json:"fixable" doc:"Whether refactor.apply can do it."`
+}
+
+// shown is how many findings a scan shows.
+const shown = 5
+
+// Scan scans files and keeps what it finds.
+func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
+	id, report, err := s.bench.Keep(ctx, scan.Request{
+		Purpose: scan.Refactorings, Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Types, Level: in.MaxImpact,
+		MinConfidence: in.MinConfidence, MaxFiles: in.MaxFiles,
+	})
+	if err != nil {
+		return ScanOut{}, err
+	}
+	out := ScanOut{ScanID: id, Summary: report.Summary(shown), ByImpact: report.ByLevel(), TopItems: []Brief{}}
+	for _, f := range report.Findings[:min(shown, len(report.Findings))] {
+		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.Message, File: f.File, Line: f.Line, Fixable: f.Fixable()})
+	}
+	return out, nil
+}
+
+// ApplyIn are the arguments of refactor.apply.
+type ApplyIn struct {
+	OpportunityID string `json:"opportunityId"`
+	DryRun        bool   `json:"dryRun"`
+	AutoApply     bool   `json:"autoApply"`
+	CreateBackup  bool   `json:"createBackup"`
+	RunTests      bool   `json:"runTests"`
+}
+
+// ApplyOut is the result of refactor.apply.
+type ApplyOut struct {
+	Item
+	Applied bool        `json:"applied" doc:"Whether the fix was written."`
+	Note    string      `json:"note,omitempty" doc:"Why it was not; absent if it was."`
+	Diff    string      `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
+	Backup  string      `json:"backup,omitempty" doc:"Copy of the file as it was."`
+	Tests   *scan.Tests `json:"tests,omitempty" doc:"What the test command said; absent where it did not run."`
+}
+
+// Apply shows or writes the fix of a finding.
+func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
+	f, found, err := s.bench.Store.Get(ctx, s.bench.Workspace, scan.Refactorings, strings.ToLower(in.OpportunityID))
+	if err != nil {
+		return ApplyOut{}, fmt.Errorf("reading finding: %w", err)
+	}
+	if !found {
+		return ApplyOut{}, tools.Errorf(NotFound, "there is no finding %s in this workspace", in.OpportunityID).WithHint("refactor.list shows those there are; refactor.scan looks for more")
+	}
+	out := ApplyOut{Item: item(f)}
+	if !f.Fixable() {
+		out.Note = "there is no safe fix; do as the advice says"
+		return out, nil
+	}
+	change := scan.Change{Write: !in.DryRun && in.AutoApply, Backup: in.CreateBackup}
+	if in.RunTests {
+		if !change.Write {
+			return ApplyOut{}, tools.Errorf(tools.InvalidInput, "refactor.apply: runTests tests a change that is written, and this call writes none").
+				WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
+		}
+		if change.Test, err = s.bench.Tests(); err != nil {
+			return ApplyOut{}, err
+		}
+	}
+	applied, err := s.bench.Apply(ctx, f, change)
+	if err != nil {
+		return ApplyOut{}, err
+	}
+	out.Applied, out.Diff, out.Backup, out.Tests = applied.Wrote, applied.Diff, applied.Backup, applied.Tests
+	switch {
+	case applied.Tests != nil && !applied.Tests.Passed:
+		out.Note = "the tests failed: the file is as it was before"
+	case !applied.Wrote:
+		out.Note = scan.NotWritten
+	}
+	return out, nil
+}
+
+// ListIn are the arguments of refactor.list.
+type ListIn struct {
+	ScanID string `json:"scanId"`
+	Type   string `json:"type"`
+	Impact string `json:"impact"`
+	tools.Page
+}
+
+// ListOut is the result of refactor.list.
+type ListOut struct {
+	ScanID string `json:"scanId,omitempty" doc:"The scan; absent where there is none." format:"uuid"`
+	Items  []Item `json:"items" doc:"The weightiest first."`
+	Total  int    `json:"total" doc:"Findings that match, on all pages."`
+	tools.Paged
+}
+
+// Item is a finding.
+type Item struct {
+	OpportunityID string `json:"opportunityId" doc:"The finding." format:"uuid"`
+	Impact        string `json:"impact" doc:"What changes with it." enum:"breaking,major,minor,trivial"`
+	Type          string `json:"type" doc:"Its kind." enum:"extract-function,extract-variable,inline-function,rename,move,simplify-conditional,remove-duplication,improve-types,modernize-syntax,optimize-imports,other"`
+	scan.Place
+}
+
+func item(f scan.Finding) Item {
+	return Item{OpportunityID: f.ID, Impact: f.Level, Type: f.Kind, Place: f.Place()}
+}
+
+// List lists the findings of a scan, a page at a time.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	if known := scan.Kinds[scan.Refactorings]; in.Type != "" && !slices.Contains(known, in.Type) {
+		return ListOut{}, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
+			Path: "/type", Kind: tools.ProblemEnum, Got: tools.Shorten(in.Type), Allowed: known, Suggest: suggest.Nearest(tools.Shorten(in.Type), known),
+		}}}
+	}
+	listed, err := s.bench.List(ctx, scan.Refactorings, scan.Listing{
+		ScanID: strings.ToLower(in.ScanID), Kind: in.Type, Level: in.Impact, Limit: in.Limit, Cursor: in.Cursor, Action: "refactor.list",
+	})
+	if err != nil {
+		return ListOut{}, err
+	}
+	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: tools.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
+	for _, f := range listed.Findings {
+		out.Items = append(out.Items, item(f))
+	}
+	return out, nil
+}

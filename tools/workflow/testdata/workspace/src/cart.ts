@@ -1,0 +1,9 @@
+// A file for the examples of the families that scan code.
+export function count(amount: unknown): number {
+  if (typeof amount == "number") {
+    return amount;
+  }
+  const [first] = String(amount).split(",");
+  const empty = first.indexOf(" ") === -1;
+  return empty ? 0 : 1;
+}
