@@ -22,7 +22,7 @@ func callCommand() *cli.Command {
 		Description: "NAME is family.action, a consolidated tool or a legacy name. The arguments are a JSON\n" +
 			"object, read from standard input for - and from a file for @FILE. The result is printed on\n" +
 			"standard output, an error too, and what is wrong in one sentence on standard error.",
-		Flags:        append(settingFlags("store", "workspaceName"), trustFlag),
+		Flags:        append(settingFlags("store", "traceArguments", "traceDays", "traceMegabytes", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       callAction,
 	}
@@ -44,7 +44,7 @@ func callAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer b.store.Close()
+	defer b.close()
 	ctx, done := untilSignal(c.Context)
 	defer done()
 	name := c.Args().First()

@@ -31,7 +31,7 @@ func serveCommand() *cli.Command {
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
 		Flags: append(settingFlags("toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
-			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"), trustFlag),
+			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "traceArguments", "traceDays", "traceMegabytes", "worker", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
 	}
@@ -49,7 +49,7 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer b.store.Close()
+	defer b.close()
 	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
 		dir, _ := filepath.Abs(o.files.Workspace)
 		fmt.Fprintf(os.Stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)

@@ -38,10 +38,11 @@ var mayImport = map[string][]string{
 	"docs":                      {"tools", "migration", "doctor", "surface", "lazy"},
 	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "surface", "internal/engine"},
 	"cmd/toolfold": {"tools", "tools/", "call", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
-		"serve", "internal/storage", "internal/engine", "internal/engine/"},
+		"serve", "internal/storage", "internal/engine", "internal/engine/", "internal/telemetry"},
 
 	"internal/attack":              {"tools", "tools/all"},
 	"internal/engine":              {"tools"},
+	"internal/telemetry":           {"tools", "tools/trace", "call", "internal/engine"},
 	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
 	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue"},
 	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/"},
@@ -49,7 +50,9 @@ var mayImport = map[string][]string{
 
 // onlyIn names the one package that may import a library.
 var onlyIn = map[string]string{
-	"github.com/mark3labs/mcp-go": "serve", // the protocol stays in one place
+	"github.com/mark3labs/mcp-go":        "serve", // the protocol stays in one place
+	"go.opentelemetry.io/otel/sdk":       "internal/telemetry",
+	"go.opentelemetry.io/otel/exporters": "internal/telemetry",
 }
 
 // allowed reports whether a package may import another; both are paths in the

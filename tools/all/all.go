@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	oteltrace "go.opentelemetry.io/otel/trace"
+
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/lazy"
@@ -20,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/tools/trace"
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
@@ -45,6 +48,11 @@ type Host struct {
 	// Trusted reports whether the user trusts the workspace of Files: agents,
 	// abilities and workflows in files of it run only then. Nil is true.
 	Trusted func() bool
+
+	// Tracer opens the spans of runs and steps; nil is the global one. Recorded
+	// stores the spans that this process has recorded so far; nil does nothing.
+	Tracer   oteltrace.TracerProvider
+	Recorded func(context.Context) error
 
 	Caller    Caller
 	Discovery *lazy.Discovery
@@ -75,6 +83,9 @@ func Mount(h Host) ([]*tools.Family, error) {
 	mount(&m, workflow.Family, opened(workflow.New(h.folder(), runner, h.Caller)))
 	mount(&m, design.Family, stored(h, func(s interface{ Design() design.Store }) *design.Service {
 		return design.New(s.Design(), h.Files.Workspace, h.Now)
+	}))
+	mount(&m, trace.Family, stored(h, func(s interface{ Trace() trace.Store }) *trace.Service {
+		return trace.New(s.Trace(), h.Recorded, h.Now)
 	}))
 	mount(&m, config.Family, opened(config.New(h.Files)))
 	return append(m.families, discovery.Mount(h.Discovery)), m.err
@@ -109,7 +120,7 @@ func (h Host) runner() *engine.Runner {
 		return layers.Merged(), nil
 	}
 	return &engine.Runner{
-		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Now: h.Now, Log: h.Log,
+		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }
 
