@@ -22,7 +22,7 @@ func callCommand() *cli.Command {
 		Description: "NAME is family.action, a consolidated tool or a legacy name. The arguments are a JSON\n" +
 			"object, read from standard input for - and from a file for @FILE. The result is printed on\n" +
 			"standard output, an error too, and what is wrong in one sentence on standard error.",
-		Flags:        append(settingFlags("store", "traceArguments", "traceDays", "traceMegabytes", "workspaceName"), trustFlag),
+		Flags:        append(settingFlags("store", "traceArguments", "traceDays", "traceMegabytes", "metricDays", "metricPoints", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       callAction,
 	}

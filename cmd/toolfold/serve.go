@@ -31,7 +31,7 @@ func serveCommand() *cli.Command {
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
 		Flags: append(settingFlags("toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
-			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "traceArguments", "traceDays", "traceMegabytes", "worker", "workspaceName"), trustFlag),
+			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "traceArguments", "traceDays", "traceMegabytes", "metricDays", "metricPoints", "worker", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
 	}

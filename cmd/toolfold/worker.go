@@ -32,7 +32,7 @@ func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "worker",
 		Usage:        "run queued tasks of a workspace, against a shared store",
-		Flags:        append(settingFlags("store", "traceArguments", "traceDays", "traceMegabytes", "workspaceName"), trustFlag),
+		Flags:        append(settingFlags("store", "traceArguments", "traceDays", "traceMegabytes", "metricDays", "metricPoints", "workspaceName"), trustFlag),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)

@@ -60,6 +60,8 @@ var Settings = append([]Setting{
 	{tools.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(tools.Default(false)), User},
 	{tools.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(tools.Default(14)), User},
 	{tools.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(tools.Default(256)), User},
+	{tools.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(tools.Default(90)), User},
+	{tools.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.With(tools.Default(1_000_000)), User},
 	{tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)), User},
 }, madeByUser(providerSettings())...)
 
@@ -110,6 +112,8 @@ type Options struct {
 	TraceArguments  bool                       `json:"traceArguments"`
 	TraceDays       int                        `json:"traceDays"`
 	TraceMegabytes  int                        `json:"traceMegabytes"`
+	MetricDays      int                        `json:"metricDays"`
+	MetricPoints    int                        `json:"metricPoints"`
 	Worker          bool                       `json:"worker"`
 	Providers       map[string]json.RawMessage `json:"providers"`
 	DefaultProvider string                     `json:"defaultProvider"`
