@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -69,7 +70,8 @@ func newWorkbench(o *options) (*workbench, error) {
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
 		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted,
-		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
+		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
+		Metrics: metrics.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ var mayImport = map[string][]string{
 	"tools/all":                 {"tools/", "tools", "internal/engine", "lazy"},
 	"tools/task":                {"tools"},
 	"tools/queue":               {"tools", "tools/task"},
+	"tools/timer":               {"tools", "tools/metrics"},
+	"tools/telemetry":           {"tools", "tools/metrics"},
 	"tools/session":             {"tools"},
 	"tools/discovery":           {"tools", "lazy"},
 	"tools/design":              {"tools", "tools/design/"},

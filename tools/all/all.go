@@ -19,9 +19,12 @@ import (
 	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/discovery"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/tools/telemetry"
+	"github.com/toolfold/toolfold/tools/timer"
 	"github.com/toolfold/toolfold/tools/trace"
 	"github.com/toolfold/toolfold/tools/workflow"
 )
@@ -53,6 +56,8 @@ type Host struct {
 	// stores the spans that this process has recorded so far; nil does nothing.
 	Tracer   oteltrace.TracerProvider
 	Recorded func(context.Context) error
+
+	Metrics metrics.Retention // zero keeps all points
 
 	Caller    Caller
 	Discovery *lazy.Discovery
@@ -86,6 +91,15 @@ func Mount(h Host) ([]*tools.Family, error) {
 	}))
 	mount(&m, trace.Family, stored(h, func(s interface{ Trace() trace.Store }) *trace.Service {
 		return trace.New(s.Trace(), h.Recorded, h.Now)
+	}))
+	mount(&m, metrics.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *metrics.Service {
+		return metrics.New(s.Metrics(), h.Metrics, h.Now)
+	}))
+	mount(&m, timer.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *timer.Service {
+		return timer.New(s.Metrics(), h.Metrics, h.Now, h.NewID)
+	}))
+	mount(&m, telemetry.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *telemetry.Service {
+		return telemetry.New(s.Metrics(), h.Now)
 	}))
 	mount(&m, config.Family, opened(config.New(h.Files)))
 	return append(m.families, discovery.Mount(h.Discovery)), m.err
