@@ -64,6 +64,21 @@ func newWorkbench(o *options) (*workbench, error) {
 	if err != nil {
 		return nil, usageError("%v", err)
 	}
+	if err := b.metrics.Add(telemetry.Collector(telemetry.Sources{
+		Open: func(ctx context.Context) (telemetry.Stores, error) {
+			select {
+			case <-b.store.Opened():
+			default:
+				if !storage.MayHold(o.Store) {
+					return nil, nil
+				}
+			}
+			return b.store.Open(ctx)
+		},
+		Dropped: b.tracing.Dropped,
+	})); err != nil {
+		return nil, err
+	}
 	b.Surface = surface.New(surface.Options{
 		Mode: mode, Level: level, Strict: o.StrictNames, Log: b.log, Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls},
 	})

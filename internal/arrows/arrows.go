@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 
 	"internal/attack":              {"tools", "tools/all"},
 	"internal/engine":              {"tools"},
-	"internal/telemetry":           {"tools", "tools/trace", "call", "internal/engine"},
+	"internal/telemetry":           {"tools", "tools/trace", "tools/metrics", "tools/queue", "tools/task", "call", "internal/engine"},
 	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
 	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue"},
 	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/"},
