@@ -105,7 +105,11 @@ func rate(kind string, series []Series) float64 {
 
 // percentiles returns nearest-rank percentiles, and the 95th.
 func percentiles(series []Series) (float64, *Percentiles) {
-	var values []float64
+	count := 0
+	for _, s := range series {
+		count += len(s.Points)
+	}
+	values := make([]float64, 0, count)
 	for _, s := range series {
 		for _, p := range s.Points {
 			values = append(values, p.Value)
