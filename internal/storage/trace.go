@@ -253,7 +253,7 @@ func (s traceStore) Usual(ctx context.Context, label string, before time.Time) (
 // trimAtOnce bounds the traces that one transaction deletes.
 const trimAtOnce = 500
 
-func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (int, error) {
+func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (deleted int, err error) {
 	type old struct {
 		id             string
 		started, bytes int64
@@ -266,30 +266,36 @@ func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (int, error) {
 		}
 		excess = sum - keep.Bytes
 	}
-	oldest, err := all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, bytes FROM traces ORDER BY started_at, id LIMIT ?`, trimAtOnce),
-		func(rows *sql.Rows) (o old, err error) { return o, rows.Scan(&o.id, &o.started, &o.bytes) })
-	if err != nil {
-		return 0, err
-	}
-	var ids []string
-	for _, o := range oldest {
-		if excess <= 0 && (keep.Since.IsZero() || o.started >= keep.Since.UnixMicro()) {
-			break
+	for {
+		oldest, err := all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, bytes FROM traces ORDER BY started_at, id LIMIT ?`, trimAtOnce),
+			func(rows *sql.Rows) (o old, err error) { return o, rows.Scan(&o.id, &o.started, &o.bytes) })
+		if err != nil {
+			return deleted, err
 		}
-		ids = append(ids, o.id)
-		excess -= o.bytes
-	}
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	return len(ids), s.db.transact(ctx, func(e executor) error {
-		for _, remove := range []query{
-			sqlf(`DELETE FROM trace_spans WHERE`).with(among("trace_id", ids)), sqlf(`DELETE FROM traces WHERE`).with(among("id", ids)),
-		} {
-			if _, err := e.exec(ctx, remove.text, remove.args...); err != nil {
-				return err
+		var ids []string
+		for _, o := range oldest {
+			if excess <= 0 && (keep.Since.IsZero() || o.started >= keep.Since.UnixMicro()) {
+				break
 			}
+			ids = append(ids, o.id)
+			excess -= o.bytes
 		}
-		return nil
-	})
+		if len(ids) == 0 {
+			return deleted, nil
+		}
+		err = s.db.transact(ctx, func(e executor) error {
+			for _, remove := range []query{
+				sqlf(`DELETE FROM trace_spans WHERE`).with(among("trace_id", ids)), sqlf(`DELETE FROM traces WHERE`).with(among("id", ids)),
+			} {
+				if _, err := e.exec(ctx, remove.text, remove.args...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return deleted, err
+		}
+		deleted += len(ids)
+	}
 }

@@ -17,11 +17,13 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -32,7 +34,8 @@ const (
 	maxOpen      = 8192        // running spans that are known
 	maxAnswers   = 16 << 20    // bytes of answers that are not stored
 	maxAnswer    = 1 << 20     // bytes of one answer
-	trimEach     = 5 * time.Minute
+	trimEach     = time.Minute
+	trimAt       = 50_000 // spans stored since the last time
 	storeWithin  = 20 * time.Second
 	exportWithin = time.Second // at the end
 )
@@ -77,6 +80,7 @@ type Tracing struct {
 	storing sync.Mutex // held while a batch is stored
 	heard   time.Time  // when running traces were last reported
 	trimmed time.Time
+	stored  int // spans since then
 }
 
 type spanKey struct {
@@ -108,6 +112,9 @@ func New(o Options) (*Tracing, error) {
 	}
 	if exporter != nil {
 		options = append(options, sdk.WithBatcher(exporter))
+		if o.Log != nil {
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("sending spans", "err", redact.Text(err.Error())) }))
+		}
 	}
 	t.provider = sdk.NewTracerProvider(options...)
 	t.tracer = t.provider.Tracer(scopeName)
@@ -189,9 +196,7 @@ func keyOf(s sdk.ReadOnlySpan) spanKey {
 
 // flushLogged is Flush for nobody who waits.
 func (t *Tracing) flushLogged() {
-	ctx, done := context.WithTimeout(context.Background(), storeWithin)
-	defer done()
-	err := t.Flush(ctx)
+	err := t.Flush(context.Background())
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err != nil && !t.failing && t.o.Log != nil {
@@ -214,8 +219,15 @@ func (t *Tracing) isOpened() bool {
 }
 
 // Flush stores what was recorded so far, with the spans that run for a while or
-// are around one that has ended.
+// are around one that has ended. It does so also when ctx is done: the spans
+// are not only those of the caller.
 func (t *Tracing) Flush(ctx context.Context) error {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
+	defer done()
+	return t.flush(ctx)
+}
+
+func (t *Tracing) flush(ctx context.Context) error {
 	t.storing.Lock()
 	defer t.storing.Unlock()
 	batch, running := t.take()
@@ -237,9 +249,14 @@ func (t *Tracing) Flush(ctx context.Context) error {
 		t.heard = now
 		err = store.Hear(ctx, running, now)
 	}
-	if now.Sub(t.trimmed) >= trimEach {
-		t.trimmed = now
-		err = errors.Join(err, t.trim(ctx, store, now))
+	if t.stored += len(batch); t.stored >= trimAt || now.Sub(t.trimmed) >= trimEach {
+		t.trimmed, t.stored = now, 0
+		keep := trace.Keep{Bytes: int64(t.o.Megabytes) << 20}
+		if t.o.Days > 0 {
+			keep.Since = now.AddDate(0, 0, -t.o.Days)
+		}
+		_, trimErr := store.Trim(ctx, keep)
+		err = errors.Join(err, trimErr)
 	}
 	return err
 }
@@ -293,25 +310,11 @@ func (t *Tracing) take() (batch []trace.Span, running []string) {
 	return batch, running
 }
 
-func (t *Tracing) trim(ctx context.Context, store trace.Store, now time.Time) error {
-	keep := trace.Keep{Bytes: int64(t.o.Megabytes) << 20}
-	if t.o.Days > 0 {
-		keep.Since = now.AddDate(0, 0, -t.o.Days)
-	}
-	for range 20 { // the rest the next time
-		n, err := store.Trim(ctx, keep)
-		if n == 0 || err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Close stores what was recorded and sends out the rest, for a moment at most.
 func (t *Tracing) Close() {
 	ctx, done := context.WithTimeout(context.Background(), exportWithin)
 	defer done()
-	if err := errors.Join(t.Flush(ctx), t.provider.Shutdown(ctx)); err != nil && t.o.Log != nil {
+	if err := errors.Join(t.flush(ctx), t.provider.Shutdown(ctx)); err != nil && t.o.Log != nil {
 		t.o.Log.Warn("storing the last traces", "err", err)
 	}
 }

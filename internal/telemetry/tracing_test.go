@@ -164,6 +164,20 @@ func TestWorkflowRun(t *testing.T) {
 	if diff := cmp.Diff(want, labels(got.Spans)); diff != "" {
 		t.Fatal(diff)
 	}
+	var paged []trace.SpanItem
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		page := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+id+`", "limit": 3, "cursor": "`+cursor+`"}`)
+		if paged = append(paged, page.Spans...); page.SpanCount != 8 || len(page.Spans) > 3 || page.HasMore != (page.NextCursor != "") {
+			t.Fatalf("a page of %d spans of %d: %v", len(page.Spans), page.SpanCount, page.Paged)
+		}
+		cursor = page.NextCursor
+	}
+	if diff := cmp.Diff(want, labels(paged)); diff != "" || paged[0].Answer != nil {
+		t.Errorf("in pages, with answer %s: %s", paged[0].Answer, diff)
+	}
+	if answer := b.Runner.Call(t.Context(), "trace.get", json.RawMessage(`{"traceId": "`+id+`", "cursor": "bm9uZQ"}`)); answer.Err == nil || answer.Err.Code != tools.InvalidInput {
+		t.Errorf("another trace's cursor: %s", answer.Content)
+	}
 	if string(got.Spans[0].Answer) != string(ran) || got.Spans[0].AnswerBytes != len(ran) {
 		t.Errorf("the run answered %s, %d bytes of %s are kept", ran, got.Spans[0].AnswerBytes, got.Spans[0].Answer)
 	}
@@ -405,5 +419,33 @@ func TestOTLPProtocol(t *testing.T) {
 	t.Setenv("OTEL_SDK_DISABLED", "true")
 	if _, err := telemetry.New(telemetry.Options{Now: time.Now}); err != nil {
 		t.Errorf("turned off, told %v", err)
+	}
+}
+
+// What is recorded stays within its bound, however much it is.
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	b := newBench(t, nil, func(o *telemetry.Options) {
+		o.Megabytes = 1
+		o.Now = func() time.Time { return now }
+	})
+	if _, err := b.store.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for range 5 {
+		for range 2000 {
+			_, span := b.tracing.Provider().Tracer("a run").Start(t.Context(), "x")
+			span.End()
+		}
+		now = now.Add(2 * time.Minute)
+		if err := b.tracing.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		total = do[trace.ListOut](t, b, "trace.list", `{"limit": 1}`).Total
+	}
+	if total < 2000 || total > 8000 {
+		t.Errorf("of 10,000 traces %d are kept in a megabyte", total)
 	}
 }

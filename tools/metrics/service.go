@@ -25,7 +25,11 @@ const (
 	maxLabels     = 20
 	maxLabelName  = 100 // characters
 	maxLabelValue = 500 // characters
+	maxLabelBytes = 4 << 10
 )
+
+// maxAnswer bounds the points of an answer, in bytes.
+const maxAnswer = 900 << 10
 
 // maxValue bounds values, so that no sum of them becomes infinite.
 const maxValue = 1e300
@@ -114,11 +118,16 @@ func Check(name string, labels map[string]string) error {
 	if len(labels) > maxLabels {
 		return tools.Errorf(tools.InvalidInput, "there are %d labels, at most %d are allowed", len(labels), maxLabels)
 	}
+	size := 0
 	for label, value := range labels {
+		size += len(label) + len(value)
 		if label == "" || len([]rune(label)) > maxLabelName || len([]rune(value)) > maxLabelValue {
 			return tools.Errorf(tools.InvalidInput, "label %q is refused: names have 1 to %d characters, values at most %d",
 				tools.Shorten(label), maxLabelName, maxLabelValue)
 		}
+	}
+	if size > maxLabelBytes {
+		return tools.Errorf(tools.InvalidInput, "the labels have %d bytes, at most %d are allowed", size, maxLabelBytes)
 	}
 	return nil
 }
@@ -226,7 +235,8 @@ func current(m Metric, series []Series) *float64 {
 	return value
 }
 
-// newest returns the newest points of all series, in time order.
+// newest returns the newest points of all series, in time order, and fewer than
+// limit where their labels would make the answer too large.
 func newest(series []Series, limit int) []DataPoint {
 	points := []DataPoint{}
 	for _, s := range series {
@@ -235,7 +245,18 @@ func newest(series []Series, limit int) []DataPoint {
 		}
 	}
 	slices.SortStableFunc(points, func(a, b DataPoint) int { return a.Timestamp.Compare(b.Timestamp) })
-	return points[max(0, len(points)-limit):]
+	points = points[max(0, len(points)-limit):]
+	size := 0
+	for i := len(points) - 1; i >= 0; i-- {
+		size += 100
+		for label, value := range points[i].Labels {
+			size += len(label) + len(value) + 6
+		}
+		if size > maxAnswer {
+			return points[i+1:]
+		}
+	}
+	return points
 }
 
 // List lists metrics, a page at a time.

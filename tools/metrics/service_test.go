@@ -159,3 +159,22 @@ func TestTimers(t *testing.T) {
 	b.answers("metrics.increment", `{"metricName":"tool_build"}`, metrics.TypeConflict)
 	b.answers("timer.list", `{}`, `{"timers":[],"total":0,"hasMore":false}`)
 }
+
+// An answer stays small, however long labels are; until reads on.
+func TestLongLabels(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "memory:")
+	long := strings.Repeat("x", 480)
+	labels := `{"a":"` + long + `","b":"` + long + `","c":"` + long + `","d":"` + long + `"}`
+	for range 600 {
+		b.Call(t.Context(), "metrics.record", json.RawMessage(`{"metricName":"m","value":1,"labels":`+labels+`}`))
+	}
+	answer := b.Call(t.Context(), "metrics.query", json.RawMessage(`{"metricName":"m","limit":1000}`))
+	var out metrics.QueryOut
+	if err := json.Unmarshal(answer.Content, &out); err != nil || len(answer.Content) > 1<<20 || out.Total != 600 || len(out.DataPoints) < 400 {
+		t.Fatalf("%d bytes, %d of %d points, %v", len(answer.Content), len(out.DataPoints), out.Total, err)
+	}
+	until := out.DataPoints[0].Timestamp.Add(-time.Microsecond).Format(time.RFC3339Nano)
+	b.answers("metrics.query", `{"metricName":"m","until":"`+until+`","limit":1,"include_fields":["total"]}`, fmt.Sprintf(`{"total":%d}`, 600-len(out.DataPoints)))
+	b.answers("metrics.record", `{"metricName":"m","value":1,"labels":`+strings.ReplaceAll(labels, "x", "üüü")+`}`, "INVALID_INPUT")
+}

@@ -60,7 +60,7 @@ type QueryOut struct {
 	Category        string       `json:"category" doc:"Category." enum:"system,application,agent,workflow,session,memory,provider,tool,trace,custom"`
 	CurrentValue    *float64     `json:"currentValue" doc:"Newest value of the series picked; of several counters, their sum. Null without any."`
 	SeriesCount     int          `json:"seriesCount" doc:"Series that have the labels."`
-	DataPoints      []DataPoint  `json:"dataPoints" doc:"The newest of the range, in time order."`
+	DataPoints      []DataPoint  `json:"dataPoints" doc:"The newest of the range, in time order; until reads earlier ones."`
 	Total           int          `json:"total" doc:"Points in the range."`
 	Aggregation     string       `json:"aggregation,omitempty" doc:"Figure that was asked for."`
 	AggregatedValue *float64     `json:"aggregatedValue,omitempty" doc:"The figure; absent without enough points."`

@@ -13,8 +13,8 @@ import (
 // NotFound is the code for a trace that is not there.
 const NotFound = "TRACE_NOT_FOUND"
 
-// maxAnswers bounds the answers of one page, in bytes.
-const maxAnswers = 900 << 10
+// maxPage bounds the spans of one page, in bytes.
+const maxPage = 900 << 10
 
 // Service runs the trace actions. It is safe for concurrent use.
 type Service struct {
@@ -88,8 +88,11 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	var answered []string
 	bytes := 0
 	for i, n := range t.spans[start:] {
-		bytes += n.AnswerBytes
-		if i == in.Limit || withAnswers && i > 0 && bytes > maxAnswers {
+		bytes += n.size()
+		if withAnswers {
+			bytes += n.AnswerBytes
+		}
+		if i == in.Limit || i > 0 && bytes > maxPage {
 			out.HasMore, out.NextCursor = true, tools.EncodeCursor(t.spans[start+i-1].ID)
 			break
 		}
@@ -108,6 +111,15 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		}
 	}
 	return out, nil
+}
+
+// size returns about how many bytes the span has in a result.
+func (n *node) size() int {
+	size := 400 + len(n.Label) + len(n.Message)
+	for name, value := range n.Attributes {
+		size += len(name) + len(value) + len(value)/8 + 6 // quotes in it are escaped
+	}
+	return size
 }
 
 func (n *node) item(t *tree) SpanItem {

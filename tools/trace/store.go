@@ -132,6 +132,6 @@ type Store interface {
 	// the label, succeeded and began before a time.
 	Usual(ctx context.Context, label string, before time.Time) ([]time.Duration, error)
 
-	// Trim deletes old traces, a bounded number at a time, and returns how many.
+	// Trim deletes old traces until ctx ends, and returns how many.
 	Trim(ctx context.Context, keep Keep) (int, error)
 }
