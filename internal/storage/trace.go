@@ -166,7 +166,7 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	case trace.Failure:
 		picked = picked.and(`AND (failed > 0 OR open > 0 AND heard_at < ?)`, heard)
 	case trace.Success:
-		picked = picked.and(`AND failed = 0 AND open = 0`)
+		picked = picked.and(`AND failed = 0 AND open <= 0`)
 	}
 	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM traces`).with(picked))
 	if err != nil {
@@ -242,7 +242,7 @@ func (s traceStore) Answers(ctx context.Context, traceID string, spanIDs []strin
 
 func (s traceStore) Usual(ctx context.Context, label string, before time.Time) ([]time.Duration, error) {
 	return all(ctx, s.db.reader(), sqlf(`SELECT ended_at - started_at FROM traces
-		WHERE label = ? AND started_at < ? AND open = 0 AND failed = 0 AND ended_at IS NOT NULL ORDER BY started_at DESC LIMIT 100`,
+		WHERE label = ? AND started_at < ? AND open <= 0 AND failed = 0 AND ended_at IS NOT NULL ORDER BY started_at DESC LIMIT 100`,
 		[]byte(label), before.UnixMicro()), func(rows *sql.Rows) (took time.Duration, err error) {
 		var micros int64
 		err = rows.Scan(&micros)

@@ -158,7 +158,7 @@ func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) {
 	}
 	span.ReadOnlySpan = s
 	if t.answers+len(span.answer) > maxAnswers {
-		span.answer = nil
+		span.answer = omitted(len(span.answer), "too many answers came at a time")
 	}
 	t.answers += len(span.answer)
 	t.ended = append(t.ended, span)
@@ -181,13 +181,18 @@ func (t *Tracing) arm() {
 // caller may have stopped waiting.
 func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
 	if len(answer) > maxAnswer {
-		answer = fmt.Appendf(nil, `{"omitted":"the answer is too large to be kept","bytes":%d,"limit":%d}`, len(answer), maxAnswer)
+		answer = omitted(len(answer), fmt.Sprintf("the answer has more than %d bytes", maxAnswer))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if open := t.open[spanKey{span.TraceID(), span.SpanID()}]; open != nil {
 		open.answer = answer
 	}
+}
+
+// omitted stands for an answer that is not kept.
+func omitted(size int, why string) []byte {
+	return fmt.Appendf(nil, `{"omitted":%q,"bytes":%d}`, why, size)
 }
 
 func keyOf(s sdk.ReadOnlySpan) spanKey {
@@ -230,7 +235,7 @@ func (t *Tracing) Flush(ctx context.Context) error {
 func (t *Tracing) flush(ctx context.Context) error {
 	t.storing.Lock()
 	defer t.storing.Unlock()
-	batch, running := t.take()
+	batch, begin, running := t.take()
 	if len(batch) == 0 && len(running) == 0 {
 		return nil
 	}
@@ -242,6 +247,9 @@ func (t *Tracing) flush(ctx context.Context) error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.dropped += int64(len(batch))
+		for _, s := range begin {
+			s.begun = false
+		}
 		return err
 	}
 	now := t.now()
@@ -261,10 +269,10 @@ func (t *Tracing) flush(ctx context.Context) error {
 	return err
 }
 
-// take takes the spans to store now, and the traces of those that were stored
-// as running before. It takes none as long as nothing has opened the store but
+// take takes the spans to store now, of which begin are those that run, and the
+// traces of those that were stored as running before. It takes none as long as nothing has opened the store but
 // calls would.
-func (t *Tracing) take() (batch []trace.Span, running []string) {
+func (t *Tracing) take() (batch []trace.Span, begin []*recorded, running []string) {
 	t.mu.Lock()
 	if !t.isOpened() && !t.ran {
 		if extra := len(t.ended) - flushAt; extra > 0 {
@@ -272,7 +280,7 @@ func (t *Tracing) take() (batch []trace.Span, running []string) {
 			t.ended = slices.Clone(t.ended[extra:])
 		}
 		t.mu.Unlock()
-		return nil, nil
+		return nil, nil, nil
 	}
 	ended := t.ended
 	t.ended, t.answers, t.ran = nil, 0, len(t.open) > 0
@@ -281,7 +289,7 @@ func (t *Tracing) take() (batch []trace.Span, running []string) {
 		around[s.SpanContext().TraceID()] = true
 	}
 	began := t.now().Add(-flushAfter)
-	var begin []*recorded
+	var run []sdk.ReadOnlySpan // of begin, whose own may end meanwhile
 	for key, open := range t.open {
 		switch {
 		case open.begun:
@@ -289,6 +297,7 @@ func (t *Tracing) take() (batch []trace.Span, running []string) {
 		case around[key.trace] || open.StartTime().Before(began):
 			open.begun = true
 			begin = append(begin, open)
+			run = append(run, open.ReadOnlySpan)
 		}
 	}
 	t.mu.Unlock()
@@ -300,14 +309,14 @@ func (t *Tracing) take() (batch []trace.Span, running []string) {
 			batch = append(batch, span)
 		}
 	}
-	for _, s := range begin {
+	for _, s := range run {
 		span := convert(s)
 		span.Status, span.End = trace.Running, time.Time{}
 		if !skipped(span) {
 			batch = append(batch, span)
 		}
 	}
-	return batch, running
+	return batch, begin, running
 }
 
 // Close stores what was recorded and sends out the rest, for a moment at most.

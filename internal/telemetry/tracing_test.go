@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -447,5 +448,32 @@ func TestTrim(t *testing.T) {
 	}
 	if total < 2000 || total > 8000 {
 		t.Errorf("of 10,000 traces %d are kept in a megabyte", total)
+	}
+}
+
+// A span that could not be stored as running counts once all the same.
+func TestStoreComesBack(t *testing.T) {
+	t.Parallel()
+	var away atomic.Bool
+	b := newBench(t, nil, func(o *telemetry.Options) {
+		open := o.Open
+		o.Open = func(ctx context.Context) (trace.Store, error) {
+			if away.Load() {
+				return nil, errors.New("the store is away")
+			}
+			return open(ctx)
+		}
+	})
+	ctx, span := b.tracing.Provider().Tracer("a run").Start(t.Context(), "task nightly")
+	for _, is := range []bool{true, false} {
+		away.Store(is)
+		_, child := b.tracing.Provider().Tracer("a run").Start(ctx, "part")
+		child.End()
+		_ = b.tracing.Flush(t.Context()) // or a flush in the background was first
+	}
+	span.End()
+	list := do[trace.ListOut](t, b, "trace.list", `{"status": "success"}`)
+	if len(list.Traces) != 1 || list.Traces[0].SpanCount != 2 || b.tracing.Dropped() == 0 {
+		t.Errorf("kept %+v, %d dropped", list.Traces, b.tracing.Dropped())
 	}
 }
