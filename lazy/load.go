@@ -113,12 +113,15 @@ type CacheCounts struct {
 	Misses int64 `json:"misses" doc:"Descriptions rendered, and unknown names."`
 }
 
+// Cache returns how descriptions of the view were answered so far.
+func (v *View) Cache() CacheCounts { return CacheCounts{v.hits.Load(), v.misses.Load()} }
+
 // Active describes what the caller's session sees.
 func (d *Discovery) Active(ctx context.Context) Active {
 	view := d.View(ctx)
 	active := Active{
 		Level: view.level, Listed: []string{}, Loaded: []string{},
-		Cache: CacheCounts{view.hits.Load(), view.misses.Load()},
+		Cache: view.Cache(),
 	}
 	for _, l := range d.List(ctx) {
 		active.Listed = append(active.Listed, l.Name)

@@ -23,7 +23,8 @@ type recorded struct {
 // otherDefaults are parameters whose recorded default would keep something
 // else from working.
 var otherDefaults = map[string][]string{
-	"task_submit": {"priority"}, // a queue's defaultPriority applies
+	"task_submit":    {"priority"}, // a queue's defaultPriority applies
+	"metrics_record": {"type"},     // that of the metric applies
 }
 
 // addedBounds are parameters that are bounded now, and were not, or not by

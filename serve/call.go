@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
@@ -31,7 +32,7 @@ func route(ctx context.Context, _ any, request *mcp.CallToolRequest) {
 func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := request.Params.Arguments.(routed)
 	defer exchangeOf(ctx).notices.wait(ctx)
-	ctx = tools.WithOrigin(s.withProgress(ctx, request), origin(ctx))
+	ctx = withCaller(tools.WithOrigin(s.withProgress(ctx, request), origin(ctx)), request)
 	run := func(ctx context.Context) tools.Answer {
 		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)
 		if refusal != nil {
@@ -47,4 +48,20 @@ func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.Ca
 		return s.callModern(ctx, request, run), nil
 	}
 	return result(ctx, run(engine.WithSampler(ctx, asking{s, ctx}))), nil
+}
+
+// withCaller returns a context for spans within the caller's trace, where its
+// message or else the HTTP request says which that is.
+func withCaller(ctx context.Context, request mcp.CallToolRequest) context.Context {
+	carrier := propagation.MapCarrier{}
+	for _, name := range []string{"traceparent", "tracestate"} {
+		carrier[name] = request.Header.Get(name)
+	}
+	if meta := request.Params.Meta; meta != nil {
+		if parent, ok := meta.AdditionalFields["traceparent"].(string); ok {
+			state, _ := meta.AdditionalFields["tracestate"].(string)
+			carrier = propagation.MapCarrier{"traceparent": parent, "tracestate": state}
+		}
+	}
+	return propagation.TraceContext{}.Extract(ctx, carrier)
 }

@@ -26,6 +26,8 @@ type exchange struct {
 	// answer is the result object of a call; nil before there is one.
 	// Notifications are written while the call runs.
 	answer atomic.Pointer[json.RawMessage]
+
+	listTokens int // of the tools listed, estimated
 }
 
 type exchangeKey struct{}

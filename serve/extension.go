@@ -65,6 +65,7 @@ func (s *Server) schemaOf(name string) (ordered.Map, *tools.Error) {
 	if err != nil {
 		return nil, err
 	}
+	s.metrics.described(definition)
 	return ordered.Map{{Key: "tool_name", Value: name}, {Key: "schema", Value: definition}}, nil
 }
 

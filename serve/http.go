@@ -194,13 +194,14 @@ func (s *web) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		return
 	}
 	if method == mcp.MethodToolsList && !s.hasGrown(id) {
-		answer, generation := s.lists.answer(m, listKey(m, r.Header, modern))
+		answer, tokens, generation := s.lists.answer(m, listKey(m, r.Header, modern))
 		if answer != nil {
+			s.metrics.listed(tokens, true)
 			w.Header().Set("Content-Type", "application/json")
 			w.Write(answer)
 			return
 		}
-		out.keep = func(answer []byte) { s.lists.keep(m, listKey(m, r.Header, modern), answer, generation) }
+		out.keep = func(answer []byte) { s.lists.keep(m, listKey(m, r.Header, modern), answer, x.listTokens, generation) }
 	}
 	probed := &capture{header: http.Header{}, status: http.StatusOK}
 	reply, next := s.front(m, x, func(method mcp.MCPMethod, message []byte) []byte {

@@ -6,6 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	tokencount "github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -31,7 +32,9 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 		list = s.surface.Discovery.List(ctx)
 	}
 	result.Tools = make([]mcp.Tool, len(list))
+	size := 0
 	for i, l := range list {
+		size += tokencount.Estimate([]byte(l.Name+l.Description)) + tokencount.Estimate(l.InputSchema)
 		result.Tools[i] = mcp.Tool{
 			Name: l.Name, Description: l.Description, RawInputSchema: l.InputSchema,
 			Annotations: mcp.ToolAnnotation{
@@ -42,6 +45,8 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 			},
 		}
 	}
+	exchangeOf(ctx).listTokens = size
+	s.metrics.listed(size, false)
 }
 
 // origin returns where a request comes from.

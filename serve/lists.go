@@ -18,7 +18,13 @@ const (
 type lists struct {
 	mu         sync.Mutex
 	generation int // counts the changes of the catalogue
-	answers    map[string][]byte
+	answers    map[string]keptList
+}
+
+// keptList is an answer without its beginning and id.
+type keptList struct {
+	rest   []byte
+	tokens int // of the tools in it, estimated
 }
 
 // key returns the cache key of the answer: rest, and the message without its id.
@@ -35,22 +41,22 @@ func (m message) key(rest ...string) []byte {
 }
 
 // answer returns the kept answer to m, nil when there is none; generation is to
-// be given to keep.
-func (l *lists) answer(m message, key []byte) (answer []byte, generation int) {
+// be given to keep. tokens are those of the tools in it.
+func (l *lists) answer(m message, key []byte) (answer []byte, tokens, generation int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rest, ok := l.answers[string(key)]
+	kept, ok := l.answers[string(key)]
 	if !ok {
-		return nil, l.generation
+		return nil, 0, l.generation
 	}
 	id := m.text(m.id)
-	answer = make([]byte, 0, len(answerStart)+len(id)+len(rest))
-	return append(append(append(answer, answerStart...), id...), rest...), l.generation
+	answer = make([]byte, 0, len(answerStart)+len(id)+len(kept.rest))
+	return append(append(append(answer, answerStart...), id...), kept.rest...), kept.tokens, l.generation
 }
 
 // keep keeps what mcp-go answered to m, unless the catalogue has changed since
 // the generation in which it was asked. Errors are not kept.
-func (l *lists) keep(m message, key, answer []byte, generation int) {
+func (l *lists) keep(m message, key, answer []byte, tokens, generation int) {
 	rest, ok := bytes.CutPrefix(answer, append([]byte(answerStart), m.text(m.id)...))
 	if !ok || !bytes.HasPrefix(rest, []byte(`,"result":`)) {
 		return
@@ -64,9 +70,9 @@ func (l *lists) keep(m message, key, answer []byte, generation int) {
 		clear(l.answers)
 	}
 	if l.answers == nil {
-		l.answers = map[string][]byte{}
+		l.answers = map[string]keptList{}
 	}
-	l.answers[string(key)] = bytes.Clone(rest)
+	l.answers[string(key)] = keptList{bytes.Clone(rest), tokens}
 }
 
 // forget drops all answers: the catalogue has changed.

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/toolfold/toolfold/call"
+	tokencount "github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -18,6 +20,9 @@ type Metrics struct {
 	calls    *prometheus.CounterVec
 	legacy   *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+
+	lists, listHits, listTokens prometheus.Counter
+	describes, describeTokens   prometheus.Counter
 }
 
 // NewMetrics returns metrics of their own registry.
@@ -34,9 +39,51 @@ func NewMetrics() *Metrics {
 			Name: "toolfold_call_duration_seconds", Help: "Time from call to answer.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}, []string{"action"}),
+		lists:          counter("toolfold_lists_total", "Answers to tools/list."),
+		listHits:       counter("toolfold_list_cache_hits_total", "Answers to tools/list that were kept from before."),
+		listTokens:     counter("toolfold_list_tokens_total", "Tokens of the tools listed, estimated."),
+		describes:      counter("toolfold_describes_total", "Descriptions answered."),
+		describeTokens: counter("toolfold_describe_tokens_total", "Tokens of the descriptions answered, estimated."),
 	}
-	m.registry.MustRegister(m.calls, m.legacy, m.seconds)
+	m.registry.MustRegister(m.calls, m.legacy, m.seconds, m.lists, m.listHits, m.listTokens, m.describes, m.describeTokens)
 	return m
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+// Add has /metrics show more figures. What a collector cannot collect leaves the
+// others as they are.
+func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
+
+// listed counts an answer to tools/list.
+func (m *Metrics) listed(tokens int, kept bool) {
+	m.lists.Inc()
+	m.listTokens.Add(float64(tokens))
+	if kept {
+		m.listHits.Inc()
+	}
+}
+
+// described counts a description.
+func (m *Metrics) described(text []byte) {
+	m.describes.Inc()
+	m.describeTokens.Add(float64(tokencount.Estimate(text)))
+}
+
+// caches adds the hits and misses of the descriptions of a server's surface.
+// They begin again when the catalogue changes.
+func (m *Metrics) caches(d *lazy.Discovery) {
+	for name, count := range map[string]func(lazy.CacheCounts) int64{
+		"toolfold_describe_cache_hits_total":   func(c lazy.CacheCounts) int64 { return c.Hits },
+		"toolfold_describe_cache_misses_total": func(c lazy.CacheCounts) int64 { return c.Misses },
+	} {
+		// A second server with the same metrics is not counted.
+		_ = m.Add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: "Descriptions by whether they were kept from before."}, func() float64 {
+			return float64(count(d.View(context.Background()).Cache()))
+		}))
+	}
 }
 
 // Calls is middleware that counts and times every call. The action is empty
@@ -54,6 +101,8 @@ func (m *Metrics) Calls(next call.Func) call.Func {
 		}
 		if answer.Err != nil {
 			code = answer.Err.Code
+		} else if action == "tools.describe" {
+			m.described(answer.Content)
 		}
 		m.calls.WithLabelValues(action, code).Inc()
 		m.seconds.WithLabelValues(action).Observe(time.Since(start).Seconds())
@@ -62,5 +111,5 @@ func (m *Metrics) Calls(next call.Func) call.Func {
 }
 
 func (m *Metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }

@@ -95,6 +95,7 @@ func New(o Options) *Server {
 		surface: o.Surface, log: o.Log, metrics: o.Metrics, limits: limits, waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)},
 	}
+	o.Metrics.caches(o.Surface.Discovery)
 	hooks := &server.Hooks{}
 	hooks.AddBeforeCallTool(route)
 	hooks.AddAfterListTools(s.list)

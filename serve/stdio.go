@@ -201,8 +201,10 @@ func (c *stdio) exchange(ctx context.Context, m message, isObject bool) {
 	if isObject {
 		if m.name() == mcp.MethodToolsList && !c.server.hasGrown(c.SessionID()) {
 			var answer []byte
+			var tokens int
 			key = m.key("stdio")
-			if answer, generation = c.server.lists.answer(m, key); answer != nil {
+			if answer, tokens, generation = c.server.lists.answer(m, key); answer != nil {
+				c.server.metrics.listed(tokens, true)
 				c.write(answer)
 				return
 			}
@@ -215,7 +217,7 @@ func (c *stdio) exchange(ctx context.Context, m message, isObject bool) {
 	}
 	answer := x.complete(encoded(c.server.mcp.HandleMessage(x.in(ctx), next), m))
 	if key != nil {
-		c.server.lists.keep(m, key, answer, generation)
+		c.server.lists.keep(m, key, answer, x.listTokens, generation)
 	}
 	if answer != nil {
 		c.write(answer)

@@ -31,7 +31,7 @@ func callCommand() *cli.Command {
 			"toolfold call memory.store key=team/rules value:='{\"freeze\": \"Friday\"}'\n" +
 			"toolfold call memory.search '{\"query\": \"freeze\"}'",
 		BashComplete: completeActions,
-		Flags:        append(settingFlags(append(permissionSettings, "store", "workspaceName")...), trustFlag),
+		Flags:        append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       callAction,
 	}
@@ -53,7 +53,7 @@ func callAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer b.store.Close()
+	defer b.close()
 	ctx, done := untilSignal(c.Context)
 	defer done()
 	name := c.Args().First()

@@ -154,6 +154,9 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 // permissionSettings are the settings that say what callers may see and call.
 var permissionSettings = []string{"readOnly", "allow", "deny"}
 
+// runSettings are those of every command that runs calls.
+var runSettings = append([]string{"traceArguments", "traceDays", "traceMegabytes", "metricDays", "metricPoints"}, permissionSettings...)
+
 // rules returns what the options permit.
 func rules(o config.Options) permission.Rules {
 	return permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}

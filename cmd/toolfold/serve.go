@@ -30,7 +30,7 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
+		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
 			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
@@ -49,7 +49,7 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	defer b.store.Close()
+	defer b.close()
 	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
 		dir, _ := filepath.Abs(o.files.Workspace)
 		fmt.Fprintf(os.Stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)

@@ -11,10 +11,13 @@ import (
 
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/telemetry"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/tools/metrics"
+	"github.com/toolfold/toolfold/tools/trace"
 )
 
 // workbench is everything that runs calls, put together from the options.
@@ -23,6 +26,7 @@ type workbench struct {
 	store     *storage.LazyDB
 	workspace string // name of the workspace that tasks belong to
 	metrics   *serve.Metrics
+	tracing   *telemetry.Tracing
 	log       *slog.Logger
 }
 
@@ -48,15 +52,53 @@ func newWorkbench(o *options) (*workbench, error) {
 		metrics:   serve.NewMetrics(),
 		log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
 	}
+	var err error
+	b.tracing, err = telemetry.New(telemetry.Options{
+		Open: func(ctx context.Context) (trace.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Trace(), nil
+		},
+		Opened: b.store.Opened(), Arguments: o.TraceArguments, Days: o.TraceDays, Megabytes: o.TraceMegabytes,
+		Version: version(), Log: b.log, Now: time.Now,
+	})
+	if err != nil {
+		return nil, usageError("%v", err)
+	}
+	if err := b.metrics.Add(telemetry.Collector(telemetry.Sources{
+		Open: func(ctx context.Context) (telemetry.Stores, error) {
+			select {
+			case <-b.store.Opened():
+			default:
+				if !storage.MayHold(o.Store) {
+					return nil, nil
+				}
+			}
+			return b.store.Open(ctx)
+		},
+		Dropped: b.tracing.Dropped,
+	})); err != nil {
+		return nil, err
+	}
 	b.Surface = surface.New(surface.Options{
-		Mode: mode, Level: level, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log, Middleware: []call.Middleware{b.metrics.Calls},
+		Mode: mode, Level: level, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log, Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls},
 	})
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
-		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
+		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted,
+		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
+		Metrics: metrics.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return b, b.Put(families...)
+}
+
+// close stores what is still to be stored, and closes the store.
+func (b *workbench) close() {
+	b.tracing.Close()
+	b.store.Close()
 }

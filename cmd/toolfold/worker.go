@@ -32,7 +32,7 @@ func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "worker",
 		Usage:        "run queued tasks of a workspace, against a shared store",
-		Flags:        append(settingFlags(append(permissionSettings, "store", "workspaceName")...), trustFlag),
+		Flags:        append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
@@ -47,7 +47,7 @@ func workerCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer b.store.Close()
+			defer b.close()
 			ctx, done := untilSignal(c.Context)
 			defer done()
 			fmt.Fprintf(os.Stderr, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
@@ -66,7 +66,7 @@ func (b *workbench) work(ctx context.Context, grace time.Duration) error {
 		}
 		return db.Work()
 	}
-	err := queue.New(open, b.Runner, queue.Options{Workspace: b.workspace, Grace: grace, Log: b.log}).Work(ctx)
+	err := queue.New(open, b.Runner, queue.Options{Workspace: b.workspace, Tracer: b.tracing.Provider(), Grace: grace, Log: b.log}).Work(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -18,6 +18,8 @@ var mayImport = map[string][]string{
 	"tools/all":                 {"tools/", "tools", "internal/engine", "internal/scan", "lazy"},
 	"tools/task":                {"tools"},
 	"tools/queue":               {"tools", "tools/task"},
+	"tools/timer":               {"tools", "tools/metrics"},
+	"tools/telemetry":           {"tools", "tools/metrics"},
 	"tools/session":             {"tools"},
 	"tools/discovery":           {"tools", "lazy"},
 	"tools/bugfix":              {"tools", "internal/scan"},
@@ -41,10 +43,11 @@ var mayImport = map[string][]string{
 	"docs":                      {"tools", "migration", "doctor", "surface", "lazy"},
 	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "surface", "internal/engine"},
 	"cmd/toolfold": {"tools", "tools/", "call", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
-		"serve", "permission", "internal/storage", "internal/engine", "internal/engine/"},
+		"serve", "permission", "internal/storage", "internal/engine", "internal/engine/", "internal/telemetry"},
 
 	"internal/attack":              {"tools", "tools/all"},
 	"internal/engine":              {"tools"},
+	"internal/telemetry":           {"tools", "tools/trace", "tools/metrics", "tools/queue", "tools/task", "call", "internal/engine"},
 	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
 	"internal/scan":                {"tools", "internal/engine"},
 	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue", "internal/scan"},
@@ -53,7 +56,9 @@ var mayImport = map[string][]string{
 
 // onlyIn names the one package that may import a library.
 var onlyIn = map[string]string{
-	"github.com/mark3labs/mcp-go": "serve", // the protocol stays in one place
+	"github.com/mark3labs/mcp-go":        "serve", // the protocol stays in one place
+	"go.opentelemetry.io/otel/sdk":       "internal/telemetry",
+	"go.opentelemetry.io/otel/exporters": "internal/telemetry",
 }
 
 // allowed reports whether a package may import another; both are paths in the

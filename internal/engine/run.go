@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -200,6 +202,9 @@ func (n *node) try(ctx context.Context, f *frame) (any, *Failure) {
 	for attempt := 1; ; attempt++ {
 		if f.run.steps.Add(1) > maxExecutions {
 			return nil, fatal(StepFailed, "the run took %d steps, which is the most", maxExecutions)
+		}
+		if attempt > 1 {
+			trace.SpanFromContext(ctx).SetAttributes(AttemptsKey.Int(attempt))
 		}
 		output, err := n.attempt(ctx, f)
 		if err == nil {

@@ -13,6 +13,14 @@ import (
 // scopeName is the instrumentation scope of the engine's spans.
 const scopeName = "github.com/toolfold/toolfold/internal/engine"
 
+// Attributes of spans that have no name in OpenTelemetry's conventions.
+const (
+	RunKey      = attribute.Key("toolfold.run.id") // of a call: the agent or workflow that it ran
+	StepKey     = attribute.Key("toolfold.step.id")
+	TaskKey     = attribute.Key("toolfold.task.id")
+	AttemptsKey = attribute.Key("toolfold.attempts") // of a step or task, when there is more than one
+)
+
 // Names and attributes of spans are those of OpenTelemetry's conventions for
 // generative AI, where there are any. No span holds a prompt or an answer.
 func (r *Runner) tracer() trace.Tracer {
@@ -22,7 +30,8 @@ func (r *Runner) tracer() trace.Tracer {
 	return otel.Tracer(scopeName)
 }
 
-// startRun opens the span of a run; the returned function ends it.
+// startRun opens the span of a run; the returned function ends it. The call
+// around the run says what it ran, and fails with it.
 func (r *Runner) startRun(ctx context.Context, job Job) (context.Context, func(*Failure)) {
 	operation := "invoke_" + string(job.Kind)
 	attributes := []attribute.KeyValue{attribute.String("gen_ai.operation.name", operation)}
@@ -34,15 +43,22 @@ func (r *Runner) startRun(ctx context.Context, job Job) (context.Context, func(*
 	if job.Session != "" {
 		attributes = append(attributes, attribute.String("gen_ai.conversation.id", job.Session))
 	}
+	call := trace.SpanFromContext(ctx)
+	call.SetAttributes(RunKey.String(job.ID))
 	ctx, span := r.tracer().Start(ctx, operation+" "+job.ID, trace.WithAttributes(attributes...))
-	return ctx, func(f *Failure) { endSpan(span, f) }
+	return ctx, func(f *Failure) {
+		endSpan(span, f)
+		if f != nil {
+			fail(call, f)
+		}
+	}
 }
 
 // startStep opens the span of a step, all of its attempts included.
 func (r *Runner) startStep(ctx context.Context, n *node) (context.Context, func(*Failure)) {
 	name := "step " + n.id
 	attributes := []attribute.KeyValue{
-		attribute.String("toolfold.step.id", n.id), attribute.String("toolfold.step.type", n.kind),
+		StepKey.String(n.id), attribute.String("toolfold.step.type", n.kind),
 	}
 	if call, ok := n.act.(toolAction); ok {
 		name = "execute_tool " + call.name
@@ -87,8 +103,12 @@ func (c Completion) attributes() []attribute.KeyValue {
 
 func endSpan(span trace.Span, f *Failure) {
 	if f != nil {
-		span.SetAttributes(attribute.String("error.type", f.Code))
-		span.SetStatus(codes.Error, f.Message)
+		fail(span, f)
 	}
 	span.End()
+}
+
+func fail(span trace.Span, f *Failure) {
+	span.SetAttributes(attribute.String("error.type", f.Code))
+	span.SetStatus(codes.Error, f.Message)
 }

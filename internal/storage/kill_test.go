@@ -9,10 +9,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/metrics"
 )
 
 // childVariable makes the test program a process that stores until it is
@@ -27,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// storeForever stores entries and prints the key of each one that the store
-// acknowledged. It returns only an error.
+// storeForever stores entries, counts them with a metric, and prints the key of
+// each one once the store has acknowledged both. It returns only an error.
 func storeForever(url string) error {
 	db, err := storage.Open(context.Background(), url)
 	if err != nil {
@@ -39,6 +41,10 @@ func storeForever(url string) error {
 		e := memory.Entry{Namespace: "n", Key: key, Value: []byte(`{"text":"acknowledged"}`)}
 		e.Words = memory.IndexText(e)
 		if _, err := db.Memory().Put(context.Background(), e); err != nil {
+			return err
+		}
+		w := metrics.Write{Metric: metrics.Metric{Name: "stored"}, Labels: map[string]string{"pid": fmt.Sprint(os.Getpid())}, Value: 1, Add: true, At: time.Now()}
+		if _, err := db.Metrics().Write(context.Background(), w, metrics.Keep{}); err != nil {
 			return err
 		}
 		fmt.Println(key)
@@ -65,6 +71,18 @@ func TestKilled(t *testing.T) {
 				if _, found, err := db.Memory().Get(t.Context(), "n", key); err != nil || !found {
 					t.Fatalf("%s: %v, %v", key, found, err)
 				}
+			}
+			_, series, _, _, err := db.Metrics().Read(t.Context(), metrics.Range{Name: "stored"})
+			if err != nil || len(series) != len(lists) {
+				t.Fatalf("%d series: %v", len(series), err)
+			}
+			total, points, told := 0, 0, len(slices.Concat(lists...))
+			for _, s := range series {
+				total += int(s.Last.Value)
+				points += len(s.Points)
+			}
+			if total < told || points != total {
+				t.Errorf("%d entries were acknowledged, %d counted in %d points", told, total, points)
 			}
 		})
 	}

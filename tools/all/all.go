@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	oteltrace "go.opentelemetry.io/otel/trace"
+
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -19,10 +21,14 @@ import (
 	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/discovery"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/refactor"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/tools/telemetry"
+	"github.com/toolfold/toolfold/tools/timer"
+	"github.com/toolfold/toolfold/tools/trace"
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
@@ -48,6 +54,13 @@ type Host struct {
 	// Trusted reports whether the user trusts the workspace of Files: agents,
 	// abilities and workflows in files of it run only then. Nil is true.
 	Trusted func() bool
+
+	// Tracer opens the spans of runs and steps; nil is the global one. Recorded
+	// stores the spans that this process has recorded so far; nil does nothing.
+	Tracer   oteltrace.TracerProvider
+	Recorded func(context.Context) error
+
+	Metrics metrics.Retention // zero keeps all points
 
 	Caller    Caller
 	Discovery *lazy.Discovery
@@ -81,6 +94,18 @@ func Mount(h Host) ([]*tools.Family, error) {
 	}))
 	mount(&m, bugfix.Family, stored(h, func(s interface{ Scan() scan.Store }) *bugfix.Service { return bugfix.New(h.bench(s.Scan())) }))
 	mount(&m, refactor.Family, stored(h, func(s interface{ Scan() scan.Store }) *refactor.Service { return refactor.New(h.bench(s.Scan())) }))
+	mount(&m, trace.Family, stored(h, func(s interface{ Trace() trace.Store }) *trace.Service {
+		return trace.New(s.Trace(), h.Recorded, h.Now)
+	}))
+	mount(&m, metrics.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *metrics.Service {
+		return metrics.New(s.Metrics(), h.Metrics, h.Now)
+	}))
+	mount(&m, timer.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *timer.Service {
+		return timer.New(s.Metrics(), h.Metrics, h.Now, h.NewID)
+	}))
+	mount(&m, telemetry.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *telemetry.Service {
+		return telemetry.New(s.Metrics(), h.Now)
+	}))
 	mount(&m, config.Family, opened(config.New(h.Files)))
 	return append(m.families, discovery.Mount(h.Discovery)), m.err
 }
@@ -114,7 +139,7 @@ func (h Host) runner() *engine.Runner {
 		return layers.Merged(), nil
 	}
 	return &engine.Runner{
-		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Now: h.Now, Log: h.Log,
+		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/trace"
 )
 
 // bench is a workbench of its own, with a fixed clock and counted ids. Declared
@@ -38,9 +40,11 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 	var ids atomic.Int64
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	b := &bench{surface.New(o), workspace(t)}
+	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := all.Mount(all.Host{
 		Open:      func(ctx context.Context) (any, error) { return store.Open(ctx) },
 		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: b.workspace},
+		Recorded:  func(context.Context) error { return recorded() },
 		Caller:    b.Runner,
 		Discovery: b.Discovery,
 		Log:       o.Log,
@@ -54,6 +58,25 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// recordExample stores the trace that declared examples refer to.
+func recordExample(store *storage.LazyDB) error {
+	db, err := store.Open(context.Background())
+	if err != nil {
+		return err
+	}
+	at := time.Date(2026, 7, 28, 8, 59, 0, 0, time.UTC)
+	root := trace.Span{
+		TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", ID: "00f067aa0ba902b7", Root: true, Kind: trace.Call, Label: "workflow.run release",
+		Status: trace.Failure, Code: "STEP_FAILED", Message: "the host is away", Start: at, End: at.Add(3 * time.Second), Answer: json.RawMessage(`{"success":false}`),
+	}
+	step := trace.Span{
+		TraceID: root.TraceID, ID: "00f067aa0ba902b8", Parent: root.ID, Kind: trace.Step, Label: "step deploy", Attempts: 2,
+		Status: trace.Failure, Code: "STEP_FAILED", Message: "the host is away", Start: at.Add(time.Second), End: at.Add(3 * time.Second),
+		Attributes: map[string]string{"toolfold.step.type": "tool"},
+	}
+	return db.Trace().Put(context.Background(), []trace.Span{root, step}, at)
 }
 
 // workspace is a copy of the workspace that declared examples refer to.

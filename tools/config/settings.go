@@ -66,6 +66,11 @@ var Settings = append([]Setting{
 		Name: "workspaceName", Doc: "Name of the workspace that tasks belong to; else the repository's origin, or machine and path.",
 		MinLen: 1, MaxLen: 200,
 	}, User},
+	{tools.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(tools.Default(false)), User},
+	{tools.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(tools.Default(14)), User},
+	{tools.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(tools.Default(256)), User},
+	{tools.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(tools.Default(90)), User},
+	{tools.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.With(tools.Default(1_000_000)), User},
 	{tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)), User},
 	{tools.List{
 		Name: "testCommand", Doc: "Program and arguments that test the workspace, for refactor.apply; no shell.",
@@ -120,6 +125,11 @@ type Options struct {
 	MaxConnections  int                        `json:"maxConnections"`
 	MaxCalls        int                        `json:"maxCalls"`
 	WorkspaceName   string                     `json:"workspaceName"` // empty = derived from the workspace
+	TraceArguments  bool                       `json:"traceArguments"`
+	TraceDays       int                        `json:"traceDays"`
+	TraceMegabytes  int                        `json:"traceMegabytes"`
+	MetricDays      int                        `json:"metricDays"`
+	MetricPoints    int                        `json:"metricPoints"`
 	Worker          bool                       `json:"worker"`
 	TestCommand     []string                   `json:"testCommand"` // empty = none
 	Providers       map[string]json.RawMessage `json:"providers"`

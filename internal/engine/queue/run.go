@@ -6,8 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -39,7 +46,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		}
 	})
 	answered := make(chan tools.Answer, 1)
-	go func() { answered <- s.call(task.WithDepth(within, t.Depth), t) }()
+	go func() { answered <- s.traced(task.WithDepth(within, t.Depth), t) }()
 	select {
 	case answer := <-answered:
 		s.record(ctx, t, answer, context.Cause(within))
@@ -48,6 +55,35 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		<-answered
 	}
 }
+
+// traced is call in a span. The call is not within the trace of the one that
+// submitted the task, which may have ended long ago.
+func (s *working) traced(ctx context.Context, t task.Task) tools.Answer {
+	label := t.AgentID
+	if call, ok := task.ParseCall(t.Input); ok && label == "" {
+		label = call.Tool
+	}
+	attributes := []attribute.KeyValue{engine.TaskKey.String(t.ID)}
+	if t.Attempt > 1 {
+		attributes = append(attributes, engine.AttemptsKey.Int(t.Attempt))
+	}
+	tracer := s.options.Tracer
+	if tracer == nil {
+		tracer = otel.GetTracerProvider()
+	}
+	ctx, span := tracer.Tracer(scopeName).Start(ctx, "task "+label, trace.WithNewRoot(), trace.WithAttributes(attributes...))
+	defer span.End()
+	answer := s.call(ctx, t)
+	if text, _ := failureOf(answer); text != "" {
+		code, message, _ := strings.Cut(text, ": ")
+		span.SetAttributes(attribute.String("error.type", code))
+		span.SetStatus(codes.Error, message)
+	}
+	return answer
+}
+
+// scopeName is the instrumentation scope of the spans of tasks.
+const scopeName = "github.com/toolfold/toolfold/internal/engine/queue"
 
 // call does what the task is for. A task that names nothing to run is done
 // when its turn comes.

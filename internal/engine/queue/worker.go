@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/task"
@@ -40,8 +42,9 @@ type Options struct {
 	// that is recorded all the same; 5 s. Its slot stays taken until it ends.
 	Yield time.Duration
 
-	Now func() time.Time // nil = time.Now
-	Log *slog.Logger     // nil = none
+	Tracer trace.TracerProvider // of the spans of tasks; nil = the global one
+	Now    func() time.Time     // nil = time.Now
+	Log    *slog.Logger         // nil = none
 }
 
 // Worker runs the tasks of a workspace. Several may work the same store, in

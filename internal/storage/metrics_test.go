@@ -1,0 +1,74 @@
+package storage
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold/tools/metrics"
+)
+
+// BenchmarkPercentile prints how long the percentiles of a week of one series
+// take, in a store of 1,000,000 points: all in that series, and a tenth of them.
+// The floor is 100 ms.
+func BenchmarkPercentile(b *testing.B) {
+	const points = 1_000_000
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	end := start.AddDate(0, 0, 7)
+	for name, count := range map[string]int{"1 series": 1, "10 series": 10} {
+		b.Run(name, func(b *testing.B) {
+			db, err := Open(b.Context(), "sqlite://"+filepath.Join(b.TempDir(), "m.db"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			each := points / count
+			for s := range count {
+				fillSeries(b, db, map[string]string{"s": string(rune('a' + s))}, each, start, end)
+			}
+			service := metrics.New(db.Metrics(), metrics.Retention{}, func() time.Time { return end })
+			for b.Loop() {
+				out, err := service.Query(b.Context(), metrics.QueryIn{
+					MetricName: "m", Labels: map[string]string{"s": "a"}, Aggregation: "percentile", Since: start, Until: end, Limit: 1,
+				})
+				if err != nil || out.Total != each || out.Percentiles.P50 < 0.49 || out.Percentiles.P50 > 0.51 {
+					b.Fatalf("%d points, %+v, %v", out.Total, out.Percentiles, err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/query")
+		})
+	}
+}
+
+// fillSeries gives a series points at even times, as packing leaves them.
+func fillSeries(b *testing.B, db *DB, labels map[string]string, n int, start, end time.Time) {
+	s := metricsStore{db}
+	w := metrics.Write{Metric: metrics.Metric{Name: "m"}, Labels: labels, At: start}
+	err := db.transact(b.Context(), func(e executor) error {
+		if _, err := s.write(b.Context(), e, w, metrics.Keep{}); err != nil {
+			return err
+		}
+		id, err := one[int64](b.Context(), e, sqlf(`SELECT max(id) FROM metric_series`))
+		if err != nil {
+			return err
+		}
+		if _, err := e.exec(b.Context(), `DELETE FROM metric_points WHERE series_id = ?`, id); err != nil {
+			return err
+		}
+		step := end.Sub(start).Microseconds() / int64(n)
+		for from := 0; from < n; from += blockPoints {
+			points := make([]metrics.Point, min(blockPoints, n-from))
+			for i := range points {
+				points[i] = metrics.Point{Micros: start.UnixMicro() + int64(from+i)*step, Value: rand.Float64()}
+			}
+			if _, err := e.exec(b.Context(), insertBlock, blockArgs(id, int64(from), points)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

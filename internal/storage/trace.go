@@ -1,0 +1,301 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+// Trace returns the store of the trace family.
+func (db *DB) Trace() trace.Store { return traceStore{db} }
+
+// traceStore implements [trace.Store].
+type traceStore struct{ db *DB }
+
+// spanRow is the JSON of a span, but for what has a column.
+type spanRow struct {
+	Parent      string            `json:"parent,omitempty"`
+	Root        bool              `json:"root,omitempty"`
+	Label       string            `json:"label"`
+	Kind        string            `json:"kind"`
+	Status      string            `json:"status"`
+	Code        string            `json:"code,omitempty"`
+	Message     string            `json:"message,omitempty"`
+	Ended       int64             `json:"ended,omitempty"` // microseconds
+	Arguments   [2]int            `json:"arguments"`       // bytes, tokens
+	Result      [2]int            `json:"result"`
+	Attempts    int               `json:"attempts,omitempty"`
+	Attributes  map[string]string `json:"attributes,omitempty"`
+	AnswerBytes int               `json:"answerBytes,omitempty"`
+}
+
+// spanOverhead is about what a span takes besides its texts, in bytes.
+const spanOverhead = 150
+
+// traceRow sums up the spans of a trace that are put at a time.
+type traceRow struct {
+	id, label                         string
+	labelAt, started, ended           time.Time
+	open, failed, spans, bytesOfSpans int
+}
+
+func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) error {
+	var spanRows [][]any
+	traces := map[string]*traceRow{}
+	for _, span := range spans {
+		row := spanRow{
+			Parent: span.Parent, Root: span.Root, Label: span.Label, Kind: span.Kind, Status: span.Status,
+			Code: span.Code, Message: span.Message,
+			Arguments: [2]int{span.Arguments.Bytes, span.Arguments.Tokens}, Result: [2]int{span.Result.Bytes, span.Result.Tokens},
+			Attempts: span.Attempts, Attributes: span.Attributes, AnswerBytes: len(span.Answer),
+		}
+		if !span.End.IsZero() {
+			row.Ended = span.End.UnixMicro()
+		}
+		text, err := json.Marshal(row)
+		if err != nil {
+			return fmt.Errorf("encoding span: %w", err)
+		}
+		spanRows = append(spanRows, []any{span.TraceID, span.ID, span.Start.UnixMicro(), text, maybeText(span.Answer)})
+		t := traces[span.TraceID]
+		if t == nil {
+			t = &traceRow{id: span.TraceID, started: span.Start}
+			traces[span.TraceID] = t
+		}
+		t.add(span, len(text))
+	}
+	var traceRows [][]any
+	for _, t := range traces {
+		traceRows = append(traceRows, []any{
+			t.id, []byte(t.label), maybeMicros(t.labelAt), t.open, t.failed, t.started.UnixMicro(), maybeMicros(t.ended), now.UnixMicro(), t.spans, t.bytesOfSpans,
+		})
+	}
+	// Always in the same order: two processes may put spans of the same traces.
+	slices.SortFunc(traceRows, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
+	return s.db.transact(ctx, func(e executor) error {
+		if err := insertAll(ctx, e, `INSERT INTO traces (id, label, label_at, open, failed, started_at, ended_at, heard_at, spans, bytes) VALUES`,
+			`ON CONFLICT (id) DO UPDATE SET
+			label = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1) THEN excluded.label ELSE traces.label END,
+			label_at = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1) THEN excluded.label_at ELSE traces.label_at END,
+			open = traces.open + excluded.open, failed = traces.failed + excluded.failed,
+			started_at = CASE WHEN excluded.started_at < traces.started_at THEN excluded.started_at ELSE traces.started_at END,
+			ended_at = CASE WHEN excluded.ended_at > COALESCE(traces.ended_at, 0) THEN excluded.ended_at ELSE traces.ended_at END,
+			heard_at = excluded.heard_at, spans = traces.spans + excluded.spans, bytes = traces.bytes + excluded.bytes`, traceRows); err != nil {
+			return err
+		}
+		return insertAll(ctx, e, `INSERT INTO trace_spans (trace_id, id, started_at, span, answer) VALUES`,
+			`ON CONFLICT (trace_id, id) DO UPDATE SET span = excluded.span, answer = excluded.answer`, spanRows)
+	})
+}
+
+func (t *traceRow) add(span trace.Span, size int) {
+	if span.Start.Before(t.started) {
+		t.started = span.Start
+	}
+	if span.End.After(t.ended) {
+		t.ended = span.End
+	}
+	t.bytesOfSpans += size + len(span.Answer)
+	if !span.Begun {
+		t.spans++
+		t.bytesOfSpans += spanOverhead
+	}
+	if !span.Root {
+		return
+	}
+	if t.labelAt.IsZero() || span.Start.Before(t.labelAt) {
+		t.label, t.labelAt = span.Label, span.Start
+	}
+	switch {
+	case span.Status == trace.Running:
+		t.open++
+	case span.Begun:
+		t.open--
+	}
+	if span.Status == trace.Failure {
+		t.failed++
+	}
+}
+
+// insertAll inserts rows, many with one statement: preparing and running one
+// costs more than a row.
+func insertAll(ctx context.Context, e executor, insert, conflict string, rows [][]any) error {
+	for len(rows) > 0 {
+		n := 1
+		for _, many := range []int{64, 8} { // few different texts, as statements are kept
+			if len(rows) >= many {
+				n = many
+				break
+			}
+		}
+		row := "(?" + strings.Repeat(", ?", len(rows[0])-1) + ")"
+		text := insert + " " + row + strings.Repeat(", "+row, n-1) + " " + conflict
+		if _, err := e.exec(ctx, text, slices.Concat(rows[:n]...)...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+func (s traceStore) Hear(ctx context.Context, traceIDs []string, now time.Time) error {
+	if len(traceIDs) == 0 {
+		return nil
+	}
+	for ids := range slices.Chunk(traceIDs, 500) {
+		update := sqlf(`UPDATE traces SET heard_at = ? WHERE`, now.UnixMicro()).with(among("id", ids))
+		if _, err := s.db.writer().exec(ctx, update.text, update.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, err error) {
+	heard := q.HeardFrom.UnixMicro()
+	picked := sqlf(`WHERE true`)
+	switch q.Status {
+	case trace.Running:
+		picked = picked.and(`AND failed = 0 AND open > 0 AND heard_at >= ?`, heard)
+	case trace.Failure:
+		picked = picked.and(`AND (failed > 0 OR open > 0 AND heard_at < ?)`, heard)
+	case trace.Success:
+		picked = picked.and(`AND failed = 0 AND open <= 0`)
+	}
+	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM traces`).with(picked))
+	if err != nil {
+		return trace.Page{}, err
+	}
+	if q.After != nil {
+		picked = picked.and(`AND (started_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
+	}
+	list := sqlf(`SELECT id, label, open, failed, started_at, ended_at, heard_at, spans FROM traces`).with(picked).
+		and(`ORDER BY started_at DESC, id DESC LIMIT ?`, q.Limit)
+	page.Traces, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (t trace.Trace, err error) {
+		var label []byte
+		var open, failed, started, heardAt int64
+		var ended sql.Null[int64]
+		if err := rows.Scan(&t.ID, &label, &open, &failed, &started, &ended, &heardAt, &t.Spans); err != nil {
+			return t, err
+		}
+		t.Label, t.Start, t.End, t.Status = string(label), fromMicros(started), maybeTime(ended), trace.Success
+		switch {
+		case failed > 0:
+			t.Status = trace.Failure
+		case open > 0 && heardAt < heard:
+			t.Status, t.End = trace.Failure, fromMicros(heardAt)
+		case open > 0:
+			t.Status = trace.Running
+		}
+		return t, nil
+	})
+	return page, err
+}
+
+func (s traceStore) Spans(ctx context.Context, traceID string) (spans []trace.Span, heard time.Time, err error) {
+	at, found, err := first(ctx, s.db.reader(), sqlf(`SELECT heard_at FROM traces WHERE id = ?`, traceID),
+		func(rows *sql.Rows) (at int64, err error) { return at, rows.Scan(&at) })
+	if err != nil || !found {
+		return nil, heard, err
+	}
+	spans, err = all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, span FROM trace_spans WHERE trace_id = ? ORDER BY started_at, id LIMIT ?`, traceID, trace.MaxSpans),
+		func(rows *sql.Rows) (span trace.Span, err error) {
+			var started int64
+			var text []byte
+			if err := rows.Scan(&span.ID, &started, &text); err != nil {
+				return span, err
+			}
+			var row spanRow
+			if err := json.Unmarshal(text, &row); err != nil {
+				return span, fmt.Errorf("decoding span: %w", err)
+			}
+			span.TraceID, span.Start = traceID, fromMicros(started)
+			span.Parent, span.Root, span.Label, span.Kind = row.Parent, row.Root, row.Label, row.Kind
+			span.Status, span.Code, span.Message, span.Attempts = row.Status, row.Code, row.Message, row.Attempts
+			span.Arguments, span.Result = trace.Size{Bytes: row.Arguments[0], Tokens: row.Arguments[1]}, trace.Size{Bytes: row.Result[0], Tokens: row.Result[1]}
+			span.Attributes, span.AnswerBytes = row.Attributes, row.AnswerBytes
+			if row.Ended != 0 {
+				span.End = fromMicros(row.Ended)
+			}
+			return span, nil
+		})
+	return spans, fromMicros(at), err
+}
+
+func (s traceStore) Answers(ctx context.Context, traceID string, spanIDs []string) (map[string]json.RawMessage, error) {
+	answers := map[string]json.RawMessage{}
+	_, err := all(ctx, s.db.reader(), sqlf(`SELECT id, answer FROM trace_spans WHERE trace_id = ? AND answer IS NOT NULL AND`, traceID).with(among("id", spanIDs)),
+		func(rows *sql.Rows) (id string, err error) {
+			var answer []byte
+			err = rows.Scan(&id, &answer)
+			answers[id] = answer
+			return id, err
+		})
+	return answers, err
+}
+
+func (s traceStore) Usual(ctx context.Context, label string, before time.Time) ([]time.Duration, error) {
+	return all(ctx, s.db.reader(), sqlf(`SELECT ended_at - started_at FROM traces
+		WHERE label = ? AND started_at < ? AND open <= 0 AND failed = 0 AND ended_at IS NOT NULL ORDER BY started_at DESC LIMIT 100`,
+		[]byte(label), before.UnixMicro()), func(rows *sql.Rows) (took time.Duration, err error) {
+		var micros int64
+		err = rows.Scan(&micros)
+		return time.Duration(micros) * time.Microsecond, err
+	})
+}
+
+// trimAtOnce bounds the traces that one transaction deletes.
+const trimAtOnce = 500
+
+func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (deleted int, err error) {
+	type old struct {
+		id             string
+		started, bytes int64
+	}
+	excess := int64(0)
+	if keep.Bytes > 0 {
+		sum, err := one[int64](ctx, s.db.reader(), sqlf(`SELECT CAST(COALESCE(sum(bytes), 0) AS bigint) FROM traces`))
+		if err != nil {
+			return 0, err
+		}
+		excess = sum - keep.Bytes
+	}
+	for {
+		oldest, err := all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, bytes FROM traces ORDER BY started_at, id LIMIT ?`, trimAtOnce),
+			func(rows *sql.Rows) (o old, err error) { return o, rows.Scan(&o.id, &o.started, &o.bytes) })
+		if err != nil {
+			return deleted, err
+		}
+		var ids []string
+		for _, o := range oldest {
+			if excess <= 0 && (keep.Since.IsZero() || o.started >= keep.Since.UnixMicro()) {
+				break
+			}
+			ids = append(ids, o.id)
+			excess -= o.bytes
+		}
+		if len(ids) == 0 {
+			return deleted, nil
+		}
+		err = s.db.transact(ctx, func(e executor) error {
+			for _, remove := range []query{
+				sqlf(`DELETE FROM trace_spans WHERE`).with(among("trace_id", ids)), sqlf(`DELETE FROM traces WHERE`).with(among("id", ids)),
+			} {
+				if _, err := e.exec(ctx, remove.text, remove.args...); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return deleted, err
+		}
+		deleted += len(ids)
+	}
+}

@@ -1,0 +1,335 @@
+// Package telemetry records what the server does: a span for every call, run,
+// step and task, in the store and, where the environment names an OTLP
+// endpoint, there too. It is the only importer of the OpenTelemetry SDK.
+//
+// Callers never wait for the recording. Spans that have ended are stored in
+// batches about a second later; beyond maxPending spans, or maxAnswers bytes of
+// answers, they are dropped and counted. Spans that run for longer are stored as
+// running.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+const (
+	flushAfter   = time.Second // between a span's end and its storing
+	flushAt      = 512         // spans that have ended: they are stored at once
+	maxPending   = 8192        // spans that have ended and are not stored
+	maxOpen      = 8192        // running spans that are known
+	maxAnswers   = 16 << 20    // bytes of answers that are not stored
+	maxAnswer    = 1 << 20     // bytes of one answer
+	trimEach     = time.Minute
+	trimAt       = 50_000 // spans stored since the last time
+	storeWithin  = 20 * time.Second
+	exportWithin = time.Second // at the end
+)
+
+// scopeName is the instrumentation scope of the spans of calls.
+const scopeName = "github.com/toolfold/toolfold/internal/telemetry"
+
+// Options say what tracing records and where.
+type Options struct {
+	// Open opens the store. Calls alone do not open it: their spans wait until
+	// Opened is closed, or a run opens it. The oldest go when too many wait.
+	Open   func(context.Context) (trace.Store, error)
+	Opened <-chan struct{}
+
+	// Arguments keeps arguments and results of calls, shortened, as attributes.
+	Arguments bool
+
+	Days      int // traces are kept; zero = for ever
+	Megabytes int // of traces are kept; zero = any
+
+	Version string       // of the service, for OTLP
+	Log     *slog.Logger // of what could not be stored
+	Now     func() time.Time
+}
+
+// Tracing records spans. It is safe for concurrent use.
+type Tracing struct {
+	o        Options
+	now      func() time.Time
+	provider *sdk.TracerProvider
+	tracer   oteltrace.Tracer
+
+	mu      sync.Mutex
+	armed   bool // a flush is due
+	open    map[spanKey]*recorded
+	ended   []*recorded
+	answers int  // bytes in ended
+	ran     bool // a run was recorded, which is worth opening a store
+	dropped int64
+	failing bool // the last batch could not be stored
+
+	storing sync.Mutex // held while a batch is stored
+	heard   time.Time  // when running traces were last reported
+	trimmed time.Time
+	stored  int // spans since then
+}
+
+type spanKey struct {
+	trace oteltrace.TraceID
+	span  oteltrace.SpanID
+}
+
+// recorded is a span that runs or has ended.
+type recorded struct {
+	sdk.ReadOnlySpan
+	answer []byte // kept with the span when it ends
+	begun  bool   // stored as running
+}
+
+// New returns tracing, and OTLP export as the environment configures it. A
+// configuration that cannot be used is an error.
+func New(o Options) (*Tracing, error) {
+	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*recorded{}}
+	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, serviceVersion(o.Version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	// The store has every span, whatever a caller's trace context or a sampler
+	// in the environment says.
+	options := []sdk.TracerProviderOption{sdk.WithResource(service), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithSpanProcessor(t)}
+	exporter, err := otlp()
+	if err != nil {
+		return nil, err
+	}
+	if exporter != nil {
+		options = append(options, sdk.WithBatcher(exporter))
+		if o.Log != nil {
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("sending spans", "err", redact.Text(err.Error())) }))
+		}
+	}
+	t.provider = sdk.NewTracerProvider(options...)
+	t.tracer = t.provider.Tracer(scopeName)
+	return t, nil
+}
+
+// Provider returns what opens spans that are recorded.
+func (t *Tracing) Provider() oteltrace.TracerProvider { return t.provider }
+
+// Dropped returns how many spans were not stored: there were too many at a
+// time, or the store failed.
+func (t *Tracing) Dropped() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dropped
+}
+
+// OnStart implements [sdk.SpanProcessor].
+func (t *Tracing) OnStart(_ context.Context, s sdk.ReadWriteSpan) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.open) < maxOpen {
+		t.open[keyOf(s)] = &recorded{ReadOnlySpan: s}
+	}
+	t.ran = t.ran || s.InstrumentationScope().Name != scopeName
+	t.arm()
+}
+
+// OnEnd implements [sdk.SpanProcessor].
+func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	span := t.open[keyOf(s)]
+	delete(t.open, keyOf(s))
+	if len(t.ended) >= maxPending {
+		t.dropped++
+		return
+	}
+	if span == nil {
+		span = &recorded{}
+	}
+	span.ReadOnlySpan = s
+	if t.answers+len(span.answer) > maxAnswers {
+		span.answer = omitted(len(span.answer), "too many answers came at a time")
+	}
+	t.answers += len(span.answer)
+	t.ended = append(t.ended, span)
+	if len(t.ended) == flushAt {
+		go t.flushLogged()
+		return
+	}
+	t.arm()
+}
+
+// arm has what is recorded stored in a moment. The caller holds mu.
+func (t *Tracing) arm() {
+	if !t.armed {
+		t.armed = true
+		time.AfterFunc(flushAfter, t.flushLogged)
+	}
+}
+
+// keep has the answer of a run that a caller asked for stored with its span: the
+// caller may have stopped waiting.
+func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
+	if len(answer) > maxAnswer {
+		answer = omitted(len(answer), fmt.Sprintf("the answer has more than %d bytes", maxAnswer))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if open := t.open[spanKey{span.TraceID(), span.SpanID()}]; open != nil {
+		open.answer = answer
+	}
+}
+
+// omitted stands for an answer that is not kept.
+func omitted(size int, why string) []byte {
+	return fmt.Appendf(nil, `{"omitted":%q,"bytes":%d}`, why, size)
+}
+
+func keyOf(s sdk.ReadOnlySpan) spanKey {
+	return spanKey{s.SpanContext().TraceID(), s.SpanContext().SpanID()}
+}
+
+// flushLogged is Flush for nobody who waits.
+func (t *Tracing) flushLogged() {
+	err := t.Flush(context.Background())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil && !t.failing && t.o.Log != nil {
+		t.o.Log.Warn("storing traces; they are lost until it works again", "err", err)
+	}
+	t.failing = err != nil
+	t.armed = false
+	if len(t.open) > 0 || len(t.ended) > 0 && t.isOpened() {
+		t.arm()
+	}
+}
+
+func (t *Tracing) isOpened() bool {
+	select {
+	case <-t.o.Opened:
+		return true
+	default:
+		return false
+	}
+}
+
+// Flush stores what was recorded so far, with the spans that run for a while or
+// are around one that has ended. It does so also when ctx is done: the spans
+// are not only those of the caller.
+func (t *Tracing) Flush(ctx context.Context) error {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
+	defer done()
+	return t.flush(ctx)
+}
+
+func (t *Tracing) flush(ctx context.Context) error {
+	t.storing.Lock()
+	defer t.storing.Unlock()
+	batch, begin, running := t.take()
+	if len(batch) == 0 && len(running) == 0 {
+		return nil
+	}
+	store, err := t.o.Open(ctx)
+	if err == nil && len(batch) > 0 {
+		err = store.Put(ctx, batch, t.now())
+	}
+	if err != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.dropped += int64(len(batch))
+		for _, s := range begin {
+			s.begun = false
+		}
+		return err
+	}
+	now := t.now()
+	if now.Sub(t.heard) >= trace.Silence/4 {
+		t.heard = now
+		err = store.Hear(ctx, running, now)
+	}
+	if t.stored += len(batch); t.stored >= trimAt || now.Sub(t.trimmed) >= trimEach {
+		t.trimmed, t.stored = now, 0
+		keep := trace.Keep{Bytes: int64(t.o.Megabytes) << 20}
+		if t.o.Days > 0 {
+			keep.Since = now.AddDate(0, 0, -t.o.Days)
+		}
+		_, trimErr := store.Trim(ctx, keep)
+		err = errors.Join(err, trimErr)
+	}
+	return err
+}
+
+// take takes the spans to store now, of which begin are those that run, and the
+// traces of those that were stored as running before. It takes none as long as nothing has opened the store but
+// calls would.
+func (t *Tracing) take() (batch []trace.Span, begin []*recorded, running []string) {
+	t.mu.Lock()
+	if !t.isOpened() && !t.ran {
+		if extra := len(t.ended) - flushAt; extra > 0 {
+			t.dropped += int64(extra)
+			t.ended = slices.Clone(t.ended[extra:])
+		}
+		t.mu.Unlock()
+		return nil, nil, nil
+	}
+	ended := t.ended
+	t.ended, t.answers, t.ran = nil, 0, len(t.open) > 0
+	around := map[oteltrace.TraceID]bool{} // traces of which a span has ended
+	for _, s := range ended {
+		around[s.SpanContext().TraceID()] = true
+	}
+	began := t.now().Add(-flushAfter)
+	var run []sdk.ReadOnlySpan // of begin, whose own may end meanwhile
+	for key, open := range t.open {
+		switch {
+		case open.begun:
+			running = append(running, key.trace.String())
+		case around[key.trace] || open.StartTime().Before(began):
+			open.begun = true
+			begin = append(begin, open)
+			run = append(run, open.ReadOnlySpan)
+		}
+	}
+	t.mu.Unlock()
+
+	for _, s := range ended {
+		span := convert(s)
+		span.Begun, span.Answer = s.begun, s.answer
+		if !skipped(span) {
+			batch = append(batch, span)
+		}
+	}
+	for _, s := range run {
+		span := convert(s)
+		span.Status, span.End = trace.Running, time.Time{}
+		if !skipped(span) {
+			batch = append(batch, span)
+		}
+	}
+	return batch, begin, running
+}
+
+// Close stores what was recorded and sends out the rest, for a moment at most.
+func (t *Tracing) Close() {
+	ctx, done := context.WithTimeout(context.Background(), exportWithin)
+	defer done()
+	if err := errors.Join(t.flush(ctx), t.provider.Shutdown(ctx)); err != nil && t.o.Log != nil {
+		t.o.Log.Warn("storing the last traces", "err", err)
+	}
+}
+
+// Shutdown implements [sdk.SpanProcessor].
+func (t *Tracing) Shutdown(context.Context) error { return nil }
+
+// ForceFlush implements [sdk.SpanProcessor].
+func (t *Tracing) ForceFlush(ctx context.Context) error { return t.Flush(ctx) }

@@ -1,0 +1,41 @@
+package tokens
+
+// estimated is how much of a text is looked at; the rest is taken to be alike.
+const estimated = 64 << 10
+
+// Estimate estimates how many tokens [Count] would count in JSON or prose, from
+// the runs of letters, digits and signs. It takes about a nanosecond a byte and
+// loads nothing.
+func Estimate(text []byte) int {
+	const none, letter, digit, sign = 0, 1, 2, 3
+	part := text[:min(len(text), estimated)]
+	tokens, run, length := 0, none, 0
+	end := func() {
+		switch run {
+		case letter:
+			tokens += (length + 7) / 8
+		case digit:
+			tokens += (length + 2) / 3
+		case sign:
+			tokens += (length + 2) / 3
+		}
+	}
+	for _, b := range part {
+		is := sign
+		switch {
+		case b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80:
+			is = letter
+		case b >= '0' && b <= '9':
+			is = digit
+		case b == ' ':
+			is = none // belongs to the word after it
+		}
+		if is != run {
+			end()
+			run, length = is, 0
+		}
+		length++
+	}
+	end()
+	return int(float64(tokens) * float64(len(text)) / float64(max(len(part), 1)))
+}

@@ -1,0 +1,164 @@
+package metrics
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// aggregate computes a figure from the points of all series. It is NaN where
+// there are too few. The points may be reordered.
+func aggregate(kind, figure string, series []Series) (float64, *Percentiles) {
+	switch {
+	case figure == "rate":
+		return rate(kind, series), nil
+	case figure == "sum" && kind == Counter:
+		sum, any := 0.0, false
+		for _, s := range series {
+			sum += s.growth()
+			any = any || len(s.Points) > 0
+		}
+		if !any {
+			return math.NaN(), nil
+		}
+		return sum, nil
+	case figure == "percentile":
+		return percentiles(series)
+	}
+	count, sum, least, most := 0, 0.0, math.Inf(1), math.Inf(-1)
+	var last Point
+	for _, s := range series {
+		for _, p := range s.Points {
+			count++
+			sum += p.Value
+			least, most = min(least, p.Value), max(most, p.Value)
+		}
+		if n := len(s.Points); n > 0 && s.Points[n-1].Micros >= last.Micros {
+			last = s.Points[n-1]
+		}
+	}
+	switch {
+	case figure == "count":
+		return float64(count), nil
+	case count == 0:
+		return math.NaN(), nil
+	case figure == "sum":
+		return sum, nil
+	case figure == "avg":
+		return sum / float64(count), nil
+	case figure == "min":
+		return least, nil
+	case figure == "max":
+		return most, nil
+	}
+	return last.Value, nil
+}
+
+// growth returns how much a counter grew by its points. A value below the one
+// before is a new beginning at zero. Of a first point whose predecessor is no
+// longer kept nothing is known.
+func (s Series) growth() float64 {
+	if len(s.Points) == 0 {
+		return 0
+	}
+	before, sum := 0.0, 0.0
+	switch {
+	case s.Before != nil:
+		before = s.Before.Value
+	case s.Cut:
+		before = s.Points[0].Value
+	}
+	for _, p := range s.Points {
+		if p.Value < before {
+			before = 0
+		}
+		sum += p.Value - before
+		before = p.Value
+	}
+	return sum
+}
+
+// rate returns the sum of the rates of the series that have two points at
+// different times: growth, change or points, per second.
+func rate(kind string, series []Series) float64 {
+	sum, any := 0.0, false
+	for _, s := range series {
+		n := len(s.Points)
+		if n < 2 || s.Points[n-1].Micros <= s.Points[0].Micros {
+			continue
+		}
+		any = true
+		between := Series{Points: s.Points[1:], Before: &s.Points[0]}
+		change := float64(n - 1)
+		switch kind {
+		case Counter:
+			change = between.growth()
+		case Gauge:
+			change = s.Points[n-1].Value - s.Points[0].Value
+		}
+		sum += change / (float64(s.Points[n-1].Micros-s.Points[0].Micros) / 1e6)
+	}
+	if !any {
+		return math.NaN()
+	}
+	return sum
+}
+
+// percentiles returns nearest-rank percentiles, and the 95th.
+func percentiles(series []Series) (float64, *Percentiles) {
+	count := 0
+	for _, s := range series {
+		count += len(s.Points)
+	}
+	values := make([]float64, 0, count)
+	for _, s := range series {
+		for _, p := range s.Points {
+			values = append(values, p.Value)
+		}
+	}
+	if len(values) == 0 {
+		return math.NaN(), nil
+	}
+	// Each selection leaves the greater values behind its place, so that the
+	// next one only looks there.
+	var found [4]float64
+	from := 0
+	for i, share := range []float64{0.50, 0.90, 0.95, 0.99} {
+		place := max(from, int(math.Ceil(share*float64(len(values))))-1)
+		found[i] = nth(values[from:], place-from)
+		from = place
+	}
+	p := &Percentiles{P50: found[0], P90: found[1], P95: found[2], P99: found[3]}
+	return p.P95, p
+}
+
+// nth puts the values in such an order that the n-th is where sorting would put
+// it, with none greater before it and none less behind it, and returns it.
+func nth(values []float64, n int) float64 {
+	low, high := 0, len(values)-1
+	for low < high {
+		pivot := values[low+rand.IntN(high-low+1)] // no order of the values is a bad one
+		i, j := low, high
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case n <= j:
+			high = j
+		case n >= i:
+			low = i
+		default:
+			return values[n]
+		}
+	}
+	return values[n]
+}

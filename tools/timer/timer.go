@@ -1,0 +1,143 @@
+// Package timer declares the timer tool: it measures how long something takes,
+// across calls and restarts.
+package timer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/metrics"
+)
+
+var (
+	timerID = tools.UUID("timerId", "Timer ID.")
+	limit   = tools.Int{Name: "limit", Doc: "Most timers to return.", Min: 1, Max: 100}
+)
+
+// Family declares the timer tool.
+var Family = tools.Family{
+	Name: "timer", Summary: "Measure how long something takes", Category: "telemetry", Tier: tools.Extended,
+	Words: "stopwatch, duration, elapsed time, latency",
+	Doc:   "A timer runs on when the server restarts. Its duration becomes a point of its metric, which has type timer.",
+	Actions: []*tools.Action{{
+		Name:     "start",
+		Legacy:   tools.Was("timer_start"),
+		Summary:  "Start a timer.",
+		Words:    "begin measuring time, stopwatch on",
+		Changed:  "Timers survive a restart; at most 1,000 run at a time.",
+		Required: tools.Fields{metrics.Name},
+		Optional: tools.Fields{metrics.Labels},
+		Effect:   tools.Adds,
+		Example:  `{"metricName": "tool_build_time", "labels": {"target": "linux"}}`,
+		Related:  []string{"timer.stop", "timer.list"},
+		Run:      tools.Method((*Service).Start),
+	}, {
+		Name:    "list",
+		Summary: "List the timers that run.",
+		Words:   "which timers are still running, open stopwatches",
+		Optional: tools.Fields{
+			limit.With(tools.Default(20)), tools.Cursor,
+		},
+		Effect:  tools.Reads,
+		Example: `{}`,
+		Related: []string{"timer.stop"},
+		Run:     tools.Method((*Service).List),
+	}, {
+		Name:     "stop",
+		Legacy:   tools.Was("timer_stop"),
+		Summary:  "Stop a timer and record its duration.",
+		Words:    "end measuring time, stopwatch off, how long did it take",
+		Changed:  "The duration is recorded with the end of the timer, or neither is.",
+		Required: tools.Fields{timerID},
+		Effect:   tools.Sets,
+		Example:  `{"timerId": "00000000-0000-4000-8000-000000000001"}`,
+		Related:  []string{"metrics.query", "timer.start"},
+		Run:      tools.Method((*Service).Stop),
+	}},
+}
+
+// Codes of the timer tool.
+const (
+	NotFound = "TIMER_NOT_FOUND"
+	TooMany  = "TOO_MANY_TIMERS"
+)
+
+// MaxTimers bounds how many timers run at a time.
+const MaxTimers = 1000
+
+// Service runs the timer actions. It is safe for concurrent use, and several
+// may share a store.
+type Service struct {
+	store     metrics.Store
+	retention metrics.Retention
+	now       func() time.Time
+	newID     func() string
+}
+
+// New returns a service on a store. newID makes UUIDs.
+func New(store metrics.Store, retention metrics.Retention, now func() time.Time, newID func() string) *Service {
+	return &Service{store: store, retention: retention, now: clock.Micros(now), newID: newID}
+}
+
+// Start starts a timer.
+func (s *Service) Start(ctx context.Context, in StartIn) (Shown, error) {
+	if err := metrics.Check(in.MetricName, in.Labels); err != nil {
+		return Shown{}, err
+	}
+	t := metrics.Timer{ID: s.newID(), Name: in.MetricName, Labels: in.Labels, StartedAt: s.now()}
+	full, err := s.store.Start(ctx, t, MaxTimers)
+	if err != nil {
+		return Shown{}, fmt.Errorf("starting timer: %w", err)
+	}
+	if full {
+		return Shown{}, tools.Errorf(TooMany, "%d timers run, which is the most", MaxTimers).
+			WithHint("stop some that timer.list shows")
+	}
+	return shown(t), nil
+}
+
+// List lists the timers that run, a page at a time.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	after, err := tools.ParseCursor(in.Cursor, "timer.list")
+	if err != nil {
+		return ListOut{}, err
+	}
+	timers, total, err := s.store.Timers(ctx, in.Limit+1, after)
+	if err != nil {
+		return ListOut{}, fmt.Errorf("listing timers: %w", err)
+	}
+	out := ListOut{Timers: []Shown{}, Total: total}
+	for i, t := range timers {
+		if i == in.Limit {
+			last := timers[i-1]
+			out.HasMore, out.NextCursor = true, tools.Position{CreatedAt: last.StartedAt, ID: last.ID}.Cursor()
+			break
+		}
+		out.Timers = append(out.Timers, shown(t))
+	}
+	return out, nil
+}
+
+// Stop stops a timer and records its duration.
+func (s *Service) Stop(ctx context.Context, in StopIn) (StopOut, error) {
+	now := s.now()
+	t, found, err := s.store.Stop(ctx, in.TimerID, now, s.retention.Keep(now))
+	if err != nil {
+		return StopOut{}, fmt.Errorf("stopping timer: %w", err)
+	}
+	if !found {
+		return StopOut{}, tools.Errorf(NotFound, "no timer %s runs; it may have been stopped", tools.Shorten(in.TimerID)).
+			WithHint("timer.list shows those that run")
+	}
+	return StopOut{
+		TimerID: t.ID, MetricName: t.Name, Labels: t.Labels, StoppedAt: now,
+		DurationMs: float64(max(0, now.Sub(t.StartedAt)).Microseconds()) / 1000,
+	}, nil
+}
+
+func shown(t metrics.Timer) Shown {
+	return Shown{TimerID: t.ID, MetricName: t.Name, Labels: t.Labels, StartedAt: t.StartedAt}
+}

@@ -1,0 +1,47 @@
+package timer
+
+import (
+	"time"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// StartIn are the arguments of timer.start.
+type StartIn struct {
+	MetricName string            `json:"metricName"`
+	Labels     map[string]string `json:"labels"`
+}
+
+// Shown is a timer as a result.
+type Shown struct {
+	TimerID    string            `json:"timerId" doc:"Timer ID." format:"uuid"`
+	MetricName string            `json:"metricName" doc:"Name of the metric."`
+	Labels     map[string]string `json:"labels,omitempty" doc:"Labels of the series."`
+	StartedAt  time.Time         `json:"startedAt" doc:"When it was started."`
+}
+
+// ListIn are the arguments of timer.list.
+type ListIn struct {
+	tools.Page
+}
+
+// ListOut is the result of timer.list.
+type ListOut struct {
+	Timers []Shown `json:"timers" doc:"The first started first."`
+	Total  int     `json:"total" doc:"Timers that run, on all pages."`
+	tools.Paged
+}
+
+// StopIn are the arguments of timer.stop.
+type StopIn struct {
+	TimerID string `json:"timerId"`
+}
+
+// StopOut is the result of timer.stop.
+type StopOut struct {
+	TimerID    string            `json:"timerId" doc:"Timer ID." format:"uuid"`
+	MetricName string            `json:"metricName" doc:"Name of the metric."`
+	DurationMs float64           `json:"durationMs" doc:"How long it ran."`
+	Labels     map[string]string `json:"labels,omitempty" doc:"Labels of the series."`
+	StoppedAt  time.Time         `json:"stoppedAt" doc:"When it was stopped."`
+}

@@ -1,0 +1,180 @@
+package trace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// NotFound is the code for a trace that is not there.
+const NotFound = "TRACE_NOT_FOUND"
+
+// maxPage bounds the spans of one page, in bytes.
+const maxPage = 900 << 10
+
+// Service runs the trace actions. It is safe for concurrent use.
+type Service struct {
+	store Store
+	flush func(context.Context) error
+	now   func() time.Time
+}
+
+// New returns a service on a store. flush stores what this process has recorded
+// so far; nil does nothing.
+func New(store Store, flush func(context.Context) error, now func() time.Time) *Service {
+	return &Service{store: store, flush: flush, now: clock.Micros(now)}
+}
+
+// List lists traces, a page at a time.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	after, err := tools.ParseCursor(in.Cursor, "trace.list")
+	if err != nil {
+		return ListOut{}, err
+	}
+	if err := s.settle(ctx); err != nil {
+		return ListOut{}, err
+	}
+	now := s.now()
+	page, err := s.store.List(ctx, Query{Status: in.Status, HeardFrom: now.Add(-Silence), Limit: in.Limit + 1, After: after})
+	if err != nil {
+		return ListOut{}, fmt.Errorf("listing traces: %w", err)
+	}
+	out := ListOut{Traces: []Item{}, Total: page.Total}
+	for i, t := range page.Traces {
+		if i == in.Limit {
+			last := page.Traces[i-1]
+			out.HasMore, out.NextCursor = true, tools.Position{CreatedAt: last.Start, ID: last.ID}.Cursor()
+			break
+		}
+		took := t.End.Sub(t.Start)
+		if t.Status == Running || t.End.IsZero() {
+			took = max(0, now.Sub(t.Start))
+		}
+		out.Traces = append(out.Traces, Item{
+			TraceID: t.ID, Label: t.Label, Status: t.Status, StartedAt: t.Start, DurationMs: millis(took), SpanCount: t.Spans,
+		})
+	}
+	return out, nil
+}
+
+// Get shows the spans of a trace, a page at a time.
+func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
+	after, err := tools.DecodeCursor(in.Cursor, "trace.get")
+	if err != nil {
+		return GetOut{}, err
+	}
+	t, err := s.tree(ctx, in.TraceID)
+	if err != nil {
+		return GetOut{}, err
+	}
+	start := 0
+	if after != "" {
+		at := slices.IndexFunc(t.spans, func(n *node) bool { return n.ID == after })
+		if at < 0 {
+			return GetOut{}, tools.Errorf(tools.InvalidInput, "the cursor belongs to another trace").
+				WithHint("call trace.get without cursor")
+		}
+		start = at + 1
+	}
+	out := GetOut{
+		TraceID: in.TraceID, Label: t.label, Status: t.status, StartedAt: t.start, DurationMs: millis(t.duration()),
+		Spans: []SpanItem{}, SpanCount: len(t.spans),
+	}
+	withAnswers := slices.Contains(tools.WantedFields(ctx), "spans.answer")
+	var answered []string
+	bytes := 0
+	for i, n := range t.spans[start:] {
+		bytes += n.size()
+		if withAnswers {
+			bytes += n.AnswerBytes
+		}
+		if i == in.Limit || i > 0 && bytes > maxPage {
+			out.HasMore, out.NextCursor = true, tools.EncodeCursor(t.spans[start+i-1].ID)
+			break
+		}
+		if n.AnswerBytes > 0 {
+			answered = append(answered, n.ID)
+		}
+		out.Spans = append(out.Spans, n.item(t))
+	}
+	if withAnswers && answered != nil {
+		answers, err := s.store.Answers(ctx, in.TraceID, answered)
+		if err != nil {
+			return GetOut{}, fmt.Errorf("reading answers: %w", err)
+		}
+		for i, item := range out.Spans {
+			out.Spans[i].Answer = answers[item.SpanID]
+		}
+	}
+	return out, nil
+}
+
+// size returns about how many bytes the span has in a result.
+func (n *node) size() int {
+	size := 400 + len(n.Label) + len(n.Message)
+	for name, value := range n.Attributes {
+		size += len(name) + len(value) + len(value)/8 + 6 // quotes in it are escaped
+	}
+	return size
+}
+
+func (n *node) item(t *tree) SpanItem {
+	item := SpanItem{
+		SpanID: n.ID, Parent: n.Parent, Depth: n.depth, Label: n.Label, Kind: n.Kind, Status: n.Status,
+		OffsetMs: millis(n.Start.Sub(t.start)), DurationMs: millis(n.duration()), Attempts: n.Attempts,
+		Attributes: n.Attributes, AnswerBytes: n.AnswerBytes,
+	}
+	if n.Status == Failure {
+		item.Error = &Fault{Code: n.Code, Message: n.Message}
+	}
+	if n.Kind == Call && n.Status != Running {
+		item.Arguments, item.Result = &Volume{n.Arguments.Bytes, n.Arguments.Tokens}, &Volume{n.Result.Bytes, n.Result.Tokens}
+	}
+	return item
+}
+
+// Analyze says what took the time of a trace and why it failed.
+func (s *Service) Analyze(ctx context.Context, in AnalyzeIn) (AnalyzeOut, error) {
+	t, err := s.tree(ctx, in.TraceID)
+	if err != nil {
+		return AnalyzeOut{}, err
+	}
+	usual, err := s.store.Usual(ctx, t.label, t.start)
+	if err != nil {
+		return AnalyzeOut{}, fmt.Errorf("reading earlier traces: %w", err)
+	}
+	return t.analyze(usual), nil
+}
+
+// tree reads the spans of a trace.
+func (s *Service) tree(ctx context.Context, id string) (*tree, error) {
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	spans, heard, err := s.store.Spans(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("reading trace: %w", err)
+	}
+	if len(spans) == 0 {
+		return nil, tools.Errorf(NotFound, "there is no trace %q", tools.Shorten(id)).
+			WithHint("trace.list shows those that are kept")
+	}
+	return newTree(spans, heard, s.now()), nil
+}
+
+func (s *Service) settle(ctx context.Context) error {
+	if s.flush == nil {
+		return nil
+	}
+	if err := s.flush(ctx); err != nil {
+		return fmt.Errorf("storing what was recorded: %w", err)
+	}
+	return nil
+}
+
+// millis returns milliseconds with three decimals.
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,137 @@
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// The states of a trace and of a span.
+const (
+	Success = "success"
+	Failure = "failure"
+	Running = "running"
+)
+
+// The kinds of span.
+const (
+	Call     = "call"     // of an action
+	Agent    = "agent"    // a run of an agent
+	Workflow = "workflow" // a run of a workflow
+	Step     = "step"     // of a run, all of its attempts
+	Model    = "model"    // a request to a model
+	Task     = "task"     // a run of a task
+	Other    = "other"
+)
+
+// Interrupted is the code of a span whose process ended before it did.
+const Interrupted = "INTERRUPTED"
+
+// Silence is how long the process of a running span may stay unheard before
+// the span counts as interrupted. Processes report every quarter of it.
+const Silence = 2 * time.Minute
+
+// MaxSpans bounds how many spans of one trace are read, the first that began.
+const MaxSpans = 25_000
+
+// Span is one operation, with times in UTC and whole microseconds.
+type Span struct {
+	TraceID string // 32 hexadecimal digits
+	ID      string // 16 hexadecimal digits
+	Parent  string // ID of the span around it; empty = none, or none that is known
+
+	// Root says that nothing in this server is around the span. A trace has
+	// several roots when a caller makes several calls within one trace.
+	Root bool
+
+	// Begun says that the span was stored before, as running.
+	Begun bool
+
+	Label     string // such as "workflow.run release"; of a step, its stepId
+	Kind      string
+	Status    string
+	Code      string // of a failure
+	Message   string // of a failure
+	Start     time.Time
+	End       time.Time // zero while running
+	Arguments Size      // of a call
+	Result    Size      // of a call
+	Attempts  int       // of a step or a task; zero is one
+
+	// Attributes are the others that the span has.
+	Attributes map[string]string
+
+	// Answer is the result of a run that a caller asked for, nil for all other
+	// spans. [Store.Spans] leaves it out and sets AnswerBytes.
+	Answer      json.RawMessage
+	AnswerBytes int
+}
+
+// Size is how large a JSON text is. Tokens are an estimate.
+type Size struct{ Bytes, Tokens int }
+
+// Duration returns how long the span took, up to now while it is running.
+func (s Span) Duration(now time.Time) time.Duration {
+	if s.End.IsZero() {
+		return max(0, now.Sub(s.Start))
+	}
+	return s.End.Sub(s.Start)
+}
+
+// Trace is an entry of the list of traces.
+type Trace struct {
+	ID, Label string // the label is that of the first root
+	Status    string
+	Start     time.Time
+	End       time.Time // of the last span that ended; zero = none has
+	Spans     int
+}
+
+// Query picks traces.
+type Query struct {
+	Status    string    // empty = any
+	HeardFrom time.Time // processes that reported before have ended
+	Limit     int
+	After     *tools.Position // nil = from the newest
+}
+
+// Page is a part of the list.
+type Page struct {
+	Traces []Trace
+	Total  int // of all that the query picks, After and Limit aside
+}
+
+// Keep says what is kept of old traces. Zero is no bound.
+type Keep struct {
+	Since time.Time // older traces go
+	Bytes int64     // beyond it the oldest traces go
+}
+
+// Store keeps traces. Methods are safe for concurrent use, also by several
+// processes.
+type Store interface {
+	// Put keeps spans. One that was running is replaced by its end.
+	Put(ctx context.Context, spans []Span, now time.Time) error
+
+	// Hear notes that the process of running traces is alive.
+	Hear(ctx context.Context, traceIDs []string, now time.Time) error
+
+	// List lists traces, newest first.
+	List(ctx context.Context, q Query) (Page, error)
+
+	// Spans returns up to [MaxSpans] spans of a trace in the order they began,
+	// and the time at which its process was last heard of.
+	Spans(ctx context.Context, traceID string) (spans []Span, heard time.Time, err error)
+
+	// Answers returns the answers of spans of a trace, by span.
+	Answers(ctx context.Context, traceID string, spanIDs []string) (map[string]json.RawMessage, error)
+
+	// Usual returns the durations of the newest traces, up to 100, that have
+	// the label, succeeded and began before a time.
+	Usual(ctx context.Context, label string, before time.Time) ([]time.Duration, error)
+
+	// Trim deletes old traces until ctx ends, and returns how many.
+	Trim(ctx context.Context, keep Keep) (int, error)
+}

@@ -1,0 +1,86 @@
+package trace
+
+import (
+	"slices"
+	"time"
+)
+
+// tree holds the spans of a trace, each with those within it.
+type tree struct {
+	spans      []*node // each before those within it
+	roots      []*node
+	label      string // of the first root
+	status     string
+	start, end time.Time
+}
+
+// node is a span in its tree.
+type node struct {
+	Span
+	depth    int
+	end      time.Time // now for a span that runs
+	parent   *node     // nil for a root
+	children []*node   // in the order they began
+}
+
+func (t *tree) duration() time.Duration { return t.end.Sub(t.start) }
+
+func (n *node) duration() time.Duration { return n.end.Sub(n.Start) }
+
+// newTree builds the tree of a trace that has spans, in the order they began.
+// A span whose parent is not there is a root. Spans that run in a process
+// that was last heard of long before now were interrupted.
+func newTree(spans []Span, heard, now time.Time) *tree {
+	t := &tree{status: Success, start: spans[0].Start}
+	nodes := make([]*node, len(spans))
+	byID := map[string]*node{}
+	for i, s := range spans {
+		n := &node{Span: s, end: s.Start.Add(s.Duration(now))}
+		if s.Status == Running && heard.Before(now.Add(-Silence)) {
+			n.Status, n.Code, n.Message = Failure, Interrupted, "the server ended before it did"
+			n.end = maxTime(s.Start, heard)
+		}
+		nodes[i], byID[s.ID] = n, n
+	}
+	for _, n := range nodes {
+		if around := byID[n.Parent]; around != nil && !n.Root && around != n {
+			n.parent = around
+			around.children = append(around.children, n)
+		} else {
+			t.roots = append(t.roots, n)
+		}
+	}
+	for _, root := range t.roots {
+		t.walk(root, 0)
+	}
+	for _, n := range t.spans {
+		t.end = maxTime(t.end, n.end)
+	}
+	slices.SortStableFunc(t.roots, func(a, b *node) int { return a.Start.Compare(b.Start) })
+	first := slices.IndexFunc(t.roots, func(n *node) bool { return n.Root })
+	t.label = t.roots[max(first, 0)].Label
+	for _, root := range t.roots { // those that lost what was around them say nothing of the whole
+		switch {
+		case root.Root && root.Status == Failure:
+			t.status = Failure
+		case root.Root && root.Status == Running && t.status == Success:
+			t.status = Running
+		}
+	}
+	return t
+}
+
+func (t *tree) walk(n *node, depth int) {
+	n.depth = depth
+	t.spans = append(t.spans, n)
+	for _, child := range n.children {
+		t.walk(child, depth+1)
+	}
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

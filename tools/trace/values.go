@@ -1,0 +1,141 @@
+package trace
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// ListIn are the arguments of trace.list.
+type ListIn struct {
+	Status string `json:"status"`
+	tools.Page
+}
+
+// ListOut is the result of trace.list.
+type ListOut struct {
+	Traces []Item `json:"traces" doc:"Newest first."`
+	Total  int    `json:"total" doc:"Traces that match, on all pages."`
+	tools.Paged
+}
+
+// Item is a trace as trace.list shows it.
+type Item struct {
+	TraceID    string    `json:"traceId" doc:"Trace ID."`
+	Label      string    `json:"label" doc:"Action that ran, and what it ran."`
+	Status     string    `json:"status" doc:"Outcome." enum:"success,failure,running"`
+	StartedAt  time.Time `json:"startedAt" doc:"When it began."`
+	DurationMs float64   `json:"durationMs" doc:"How long it took, so far if running."`
+	SpanCount  int       `json:"spanCount" doc:"Spans recorded."`
+}
+
+// GetIn are the arguments of trace.get.
+type GetIn struct {
+	TraceID string `json:"traceId"`
+	tools.Page
+}
+
+// GetOut is the result of trace.get.
+type GetOut struct {
+	TraceID    string     `json:"traceId" doc:"Trace ID."`
+	Label      string     `json:"label" doc:"Action that ran, and what it ran."`
+	Status     string     `json:"status" doc:"Outcome." enum:"success,failure,running"`
+	StartedAt  time.Time  `json:"startedAt" doc:"When it began."`
+	DurationMs float64    `json:"durationMs" doc:"How long it took, so far if running."`
+	Spans      []SpanItem `json:"spans" doc:"In the order of the tree: each before those within it."`
+	SpanCount  int        `json:"spanCount" doc:"Spans on all pages."`
+	tools.Paged
+}
+
+// SpanItem is a span as trace.get shows it.
+type SpanItem struct {
+	SpanID      string            `json:"spanId" doc:"Span ID."`
+	Parent      string            `json:"parent,omitempty" doc:"Span around it."`
+	Depth       int               `json:"depth" doc:"Spans around it."`
+	Label       string            `json:"label" doc:"What it is."`
+	Kind        string            `json:"kind" doc:"Kind of operation." enum:"call,agent,workflow,step,model,task,other"`
+	Status      string            `json:"status" doc:"Outcome." enum:"success,failure,running"`
+	OffsetMs    float64           `json:"offsetMs" doc:"When it began, after startedAt."`
+	DurationMs  float64           `json:"durationMs" doc:"How long it took, so far if running."`
+	Error       *Fault            `json:"error,omitempty" doc:"Why it failed."`
+	Attempts    int               `json:"attempts,omitempty" doc:"Attempts, if more than one."`
+	Arguments   *Volume           `json:"arguments,omitempty" doc:"Size of a call's arguments."`
+	Result      *Volume           `json:"result,omitempty" doc:"Size of a call's result."`
+	Attributes  map[string]string `json:"attributes,omitempty" doc:"Further data."`
+	AnswerBytes int               `json:"answerBytes,omitempty" doc:"Size of the answer that is kept."`
+	Answer      json.RawMessage   `json:"answer,omitempty" doc:"What the run answered; only if include_fields names spans.answer." type:"object"`
+}
+
+// Volume is the size of a JSON text.
+type Volume struct {
+	Bytes  int `json:"bytes" doc:"Bytes."`
+	Tokens int `json:"tokens" doc:"Tokens, estimated."`
+}
+
+// Fault describes a failure.
+type Fault struct {
+	Code    string `json:"code" doc:"Short name of the failure."`
+	Message string `json:"message,omitempty" doc:"What went wrong."`
+}
+
+// AnalyzeIn are the arguments of trace.analyze.
+type AnalyzeIn struct {
+	TraceID string `json:"traceId"`
+}
+
+// AnalyzeOut is the result of trace.analyze.
+type AnalyzeOut struct {
+	TraceID         string     `json:"traceId" doc:"Trace ID."`
+	Label           string     `json:"label" doc:"Action that ran, and what it ran."`
+	Status          string     `json:"status" doc:"Outcome." enum:"success,failure,running"`
+	DurationMs      float64    `json:"durationMs" doc:"How long it took, so far if running."`
+	StepCount       int        `json:"stepCount" doc:"Steps that ran; the spans within the roots where there are no steps."`
+	SlowestSteps    []StepTime `json:"slowestSteps" doc:"Up to 10, by own time."`
+	CriticalPath    []PathPart `json:"criticalPath" doc:"What the end had to wait for, in time order; the 20 longest parts."`
+	Errors          []Cause    `json:"errors" doc:"Failures that no failure within explains; up to 10, those alike as one."`
+	ErrorCount      int        `json:"errorCount" doc:"All such failures."`
+	Retries         []Retry    `json:"retries" doc:"Steps and tasks that needed several attempts; up to 10."`
+	Usual           *Usual     `json:"usual,omitempty" doc:"Comparison with earlier successes under this label; absent without any."`
+	Recommendations []string   `json:"recommendations" doc:"What to do next; empty when nothing stands out."`
+}
+
+// StepTime is the time of a step.
+type StepTime struct {
+	SpanID     string  `json:"spanId" doc:"Span ID."`
+	Label      string  `json:"label" doc:"What it is."`
+	DurationMs float64 `json:"durationMs" doc:"How long it took."`
+	OwnMs      float64 `json:"ownMs" doc:"Without the steps within it."`
+	Share      float64 `json:"share" doc:"Own time as a share of the whole, 0 to 1."`
+}
+
+// PathPart is a part of the critical path.
+type PathPart struct {
+	SpanID string  `json:"spanId" doc:"Span ID."`
+	Label  string  `json:"label" doc:"What it is."`
+	Ms     float64 `json:"ms" doc:"Time on the path."`
+}
+
+// Cause is a failure that no failure within it explains.
+type Cause struct {
+	SpanID string `json:"spanId" doc:"Span ID; of the first, if alike."`
+	Label  string `json:"label" doc:"What failed."`
+	Path   string `json:"path" doc:"Labels from the root to it."`
+	Fault
+	Count int `json:"count" doc:"How often the label failed with this code."`
+}
+
+// Retry is a step or task that needed several attempts.
+type Retry struct {
+	SpanID   string `json:"spanId" doc:"Span ID."`
+	Label    string `json:"label" doc:"What it is."`
+	Attempts int    `json:"attempts" doc:"Attempts."`
+	Status   string `json:"status" doc:"Outcome." enum:"success,failure,running"`
+}
+
+// Usual compares a trace with earlier ones of its label.
+type Usual struct {
+	MedianMs float64 `json:"medianMs" doc:"Median duration."`
+	Ratio    float64 `json:"ratio" doc:"This duration over the median."`
+	Traces   int     `json:"traces" doc:"Traces compared with, at most 100."`
+}
