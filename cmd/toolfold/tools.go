@@ -9,6 +9,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 )
 
@@ -16,7 +17,7 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "tools",
 		Usage:        "show what tools/list would show, and what it costs",
-		Flags:        append(settingFlags("toolMode", "listing"), jsonFlag),
+		Flags:        append(settingFlags("toolMode", "listing", "params"), jsonFlag),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
@@ -25,7 +26,7 @@ func toolsCommand() *cli.Command {
 			}
 			mode, level := o.surface()
 			l := listing{Mode: mode, Level: level}
-			for _, t := range surface.List(all.Families(), mode, level) {
+			for _, t := range surface.List(all.Families(), surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params)}) {
 				cost, err := doctor.Count([]lazy.Listed{t})
 				if err != nil {
 					return err

@@ -14,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 )
 
@@ -45,7 +46,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		metrics:   serve.NewMetrics(),
 		log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
 	}
-	b.Surface = surface.New(surface.Options{Mode: mode, Level: level, Strict: o.StrictNames, Log: b.log, Middleware: []call.Middleware{b.metrics.Calls}})
+	b.Surface = surface.New(surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params), ResultLimit: o.ResultLimit, Strict: o.StrictNames, Log: b.log, Middleware: []call.Middleware{b.metrics.Calls}})
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
 		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,

@@ -155,7 +155,7 @@ func TestShow(t *testing.T) {
 	files := tempFiles(t)
 	write(t, files, Global, `{"listing": "full", "tool_mode": "legacy"}`)
 	for _, test := range []struct{ name, args, want string }{
-		{"merged", `{}`, `{"scope":"merged","config":{"listing":"full","maxBodyBytes":4194304,"maxCalls":256,"maxConnections":1024,"maxSessions":1000,"strictNames":false,"toolMode":"consolidated","worker":true},` +
+		{"merged", `{}`, `{"scope":"merged","config":{"listing":"full","maxBodyBytes":4194304,"maxCalls":256,"maxConnections":1024,"maxSessions":1000,"params":"object","resultLimit":28000,"strictNames":false,"structured":false,"toolMode":"consolidated","worker":true},` +
 			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}]}`},
 		{"no file", `{"scope":"local"}`, `{"scope":"local","config":{}}`},
 	} {
