@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -30,9 +34,16 @@ type arguments struct {
 	// parts holds the bytes of a member, under the name it came with.
 	parts map[string]json.RawMessage
 
-	stripped bool // a member that belongs to the call, not the action, was taken out
-	changed  bool // raw is no longer what the action gets
-	count    int  // of the values read
+	// params is the object in the member params, nil when there is none, and
+	// moved says of a name that the member came in it.
+	params *arguments
+	moved  map[string]bool
+
+	emptied  bool            // params was there, but held nothing
+	problems []tools.Problem // with the member params
+	stripped bool            // a member that belongs to the call, not the action, was taken out
+	changed  bool            // raw is no longer what the action gets
+	count    int             // of the values read
 }
 
 // parseArguments reads arguments in one pass. Nothing and null are no
@@ -85,7 +96,14 @@ func (a *arguments) read(dec *jsontext.Decoder) error {
 			return tools.Errorf(tools.InvalidInput, "there are more than %d arguments", maxNames)
 		}
 		start := dec.InputOffset()
-		value, err := a.readValue(dec)
+		var value any
+		if name == tools.ParamsParam && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
+			a.params = &arguments{raw: a.raw, values: map[string]any{}, parts: map[string]json.RawMessage{}, count: a.count}
+			err = a.params.read(dec)
+			value, a.count = a.params.values, a.params.count
+		} else {
+			value, err = a.readValue(dec)
+		}
 		if err != nil {
 			return err
 		}
@@ -164,6 +182,74 @@ func kindName(kind jsontext.Kind) string {
 	return "null"
 }
 
+// unfold moves the members of params, an object or JSON text of one, beside the
+// others. A member that stands there already must say the same. Null, an empty
+// text and an empty object are no params.
+func (a *arguments) unfold() {
+	value, given := a.values[tools.ParamsParam]
+	if !given {
+		return
+	}
+	problem := tools.Problem{Path: "/" + tools.ParamsParam, Kind: tools.ProblemType, Want: "object", Got: tools.TypeName(value)}
+	inner := a.params
+	switch text, isText := value.(string); {
+	case value == nil, isText && strings.TrimSpace(text) == "":
+		inner = &arguments{}
+	case isText:
+		var refused *tools.Error
+		if inner, refused = parseArguments([]byte(text)); refused != nil {
+			problem.Got = "text: " + refused.Message
+			inner = nil
+		}
+	}
+	a.drop(tools.ParamsParam)
+	if inner == nil {
+		a.problems = append(a.problems, problem)
+		return
+	}
+	a.emptied = len(inner.values) == 0
+	a.moved = map[string]bool{}
+	for _, name := range inner.names {
+		value := inner.values[name]
+		before, twice := a.values[name]
+		switch {
+		case twice && value == nil:
+			continue
+		case twice && before != nil && !reflect.DeepEqual(before, value):
+			if len(a.problems) < tools.MaxProblems {
+				a.problems = append(a.problems, tools.Problem{Path: jsonx.Pointer("/"+tools.ParamsParam, name), Kind: tools.ProblemTwice})
+			}
+			continue
+		case !twice:
+			a.names = append(a.names, name)
+		}
+		a.moved[name] = true
+		a.values[name], a.parts[name] = value, inner.parts[name]
+	}
+}
+
+// pointer returns where a problem is in the arguments as they came: in params
+// is what came in it, and what is missing where calls are shown with params,
+// unless other parameters stand beside it.
+func (a *arguments) pointer(p tools.Problem, e *tools.Entry) string {
+	name, _, deeper := strings.Cut(strings.TrimPrefix(p.Path, "/"), "/")
+	name = e.Spelling(jsonx.UnescapePointer(name))
+	missing := p.Kind == tools.ProblemMissing && !deeper && e.Nested(name) && !a.flat()
+	if missing || a.moved[name] && p.Kind != tools.ProblemTwice {
+		return "/" + tools.ParamsParam + p.Path
+	}
+	return p.Path
+}
+
+// flat reports whether parameters of the action came beside params, and none in
+// it.
+func (a *arguments) flat() bool {
+	beside := func(name string) bool {
+		return name != tools.ActionParam && name != tools.ParamsParam && name != tools.IncludeFields
+	}
+	return len(a.moved) == 0 && slices.ContainsFunc(a.names, beside)
+}
+
 // take removes a member that belongs to the call, not to the action.
 func (a *arguments) take(name string) (value any, given bool) {
 	value, given = a.values[name]
@@ -178,6 +264,15 @@ func (a *arguments) take(name string) (value any, given bool) {
 func (a *arguments) drop(name string) {
 	delete(a.values, name)
 	a.changed = true
+}
+
+// set gives a member a value.
+func (a *arguments) set(name string, value any) {
+	if !slices.Contains(a.names, name) {
+		a.names = append(a.names, name)
+	}
+	a.values[name] = value
+	a.touch(name)
 }
 
 // touch says that the value of a member is no longer what its bytes say.
@@ -209,9 +304,8 @@ func (a *arguments) complete(e *tools.Entry, params []tools.Param, defaults map[
 				a.touch(p.Name)
 			}
 		case p.Default != nil:
-			a.names = append(a.names, p.Name)
-			a.values[p.Name], a.parts[p.Name] = p.Default, defaults[p.Name]
-			a.changed = true
+			a.set(p.Name, p.Default)
+			a.parts[p.Name] = defaults[p.Name]
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -28,6 +29,7 @@ type Call struct {
 	// Origin is the source of the call.
 	Origin tools.Origin
 
+	bound   Bound
 	args    *arguments
 	target  *target
 	refused *tools.Error // why Entry is nil
@@ -46,6 +48,7 @@ type Runner struct {
 	resolver func(*tools.Rights) *Resolver
 	log      *slog.Logger
 	run      Func
+	bound    Bound
 
 	// inner runs the calls that others stand for: it may accept more names.
 	inner *Runner
@@ -71,7 +74,18 @@ func New(resolver func(*tools.Rights) *Resolver, log *slog.Logger, middleware ..
 // Accepting returns a runner that takes the names of another resolver. What its
 // calls run in their turn may go by the names of r.
 func (r *Runner) Accepting(resolver func(*tools.Rights) *Resolver) *Runner {
-	return &Runner{resolver: resolver, log: r.log, run: r.run, inner: r.inner}
+	other := *r
+	other.resolver = resolver
+	return &other
+}
+
+// Bounded returns a runner whose answers are within a bound, those of calls
+// that others stand for too.
+func (r *Runner) Bounded(bound Bound) *Runner {
+	other, inner := *r, *r.inner
+	inner.bound, inner.inner = bound, &inner
+	other.bound, other.inner = bound, &inner
+	return &other
 }
 
 // Lookup implements [tools.Names] for a caller with all rights.
@@ -90,7 +104,7 @@ func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) too
 }
 
 func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) tools.Answer {
-	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx)}
+	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx), bound: r.bound}
 	if c.args, c.refused = parseArguments(raw); c.refused == nil {
 		c.target, c.refused = r.resolver(c.Origin.Rights).resolve(name, c.args)
 	}
@@ -161,7 +175,7 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer tools.Answer) {
 	if err != nil {
 		return r.fail(ctx, c, fmt.Errorf("encoding result: %w", err))
 	}
-	return tools.Answer{Content: withWarnings(Project(raw, c.input.fields), c.input.warnings)}
+	return r.bounded(ctx, c, raw)
 }
 
 // fail turns any failure into what the model may see. Failures that are not
@@ -172,6 +186,13 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	case errors.As(err, &known):
 		told := *known
 		if len(told.Problems) > 0 && told.Usage == "" {
+			told.Problems = slices.Clone(told.Problems)
+			for i, p := range told.Problems {
+				told.Problems[i].Path = c.args.pointer(p, c.Entry)
+			}
+			if c.input.lost {
+				told.Hint = c.args.lostHint()
+			}
 			explain(c.Entry, &told)
 		}
 		return tools.Fail(&told)

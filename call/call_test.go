@@ -61,6 +61,29 @@ func TestNormalise(t *testing.T) {
 		{"field and its part", "note", `{"action":"list","include_fields":["notes.meta","notes.meta.c"]}`,
 			`{"notes":[{"meta":{"a":{"b":1},"c":2}},{"meta":{}}]}`},
 		{"one field as text", "note", `{"action":"list","include_fields":"count"}`, `{"count":10}`},
+		{"params as an object", "note", `{"action":"save","params":{"text":"hi","meta":{"b":1,"a":2},"include_fields":["meta","text"]}}`,
+			`{"meta":{"b":1,"a":2},"text":"hi"}`},
+		{"params as text", "note", `{"action":"save","params":"{\"text\":\"hi\",\"meta\":{\"n\":1.10}}","include_fields":["meta","text"]}`,
+			`{"meta":{"n":1.10},"text":"hi"}`},
+		{"params and flat", "note", `{"action":"save","text":"hi","params":{"tags":["a"]},"include_fields":["text","tags"]}`, `{"text":"hi","tags":["a"]}`},
+		{"params that say the same", "note", `{"action":"save","text":"hi","params":{"text":"hi","action":"save"},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"null beside params", "note", `{"action":"save","text":null,"params":{"text":"hi"},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"null in params", "note", `{"action":"save","text":"hi","params":{"text":null},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"the action in params", "note", `{"params":{"action":"save","text":"hi","include_fields":["text"]}}`, `{"text":"hi"}`},
+		{"params null", "note", `{"action":"list","params":null,"include_fields":["count"]}`, `{"count":10}`},
+		{"params empty text", "note", `{"action":"list","params":"","include_fields":["count"]}`, `{"count":10}`},
+		{"params empty object as text", "note", `{"action":"list","params":" {} ","include_fields":["count"]}`, `{"count":10}`},
+		{"params empty", "note", `{"action":"list","params":{},"include_fields":["count"]}`, `{"count":10}`},
+		{"params under a full name", "note.save", `{"params":{"text":"hi"},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"params under a legacy name", "save_note", `{"params":{"body":"hi"},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"null for fields in params", "note", `{"action":"list","params":{"include_fields":null,"limit":3},"include_fields":["count"]}`, `{"count":3}`},
+		{"fields as JSON text", "note", `{"action":"save","text":"hi","include_fields":"[\"text\"]"}`, `{"text":"hi"}`},
+		{"fields as JSON text in params", "note", `{"action":"save","params":{"text":"hi","include_fields":"[\"text\"]"}}`, `{"text":"hi"}`},
+		{"what hosts add", "note", `{"action":"save","text":"hi","wait_for_previous":true,"toolCallId":"x","include_fields":["text"]}`, `{"text":"hi"}`},
+		{"what hosts add in params", "note", `{"action":"save","params":{"text":"hi","wait_for_previous":false},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"sibling's parameter, 0", "note", `{"action":"save","text":"hi","limit":0,"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"unknown in a read", "note", `{"action":"list","zzz":1,"include_fields":["count"]}`,
+			`{"count":10,"warnings":["note.list has no parameter \"zzz\": ignored"]}`},
 		{"no fields are all", "note", `{"action":"save","text":"hi","include_fields":[]}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
 	} {
 		t.Run(test.why, func(t *testing.T) {
@@ -105,6 +128,37 @@ func TestErrors(t *testing.T) {
 		{"stray in a write", "note", `{"action":"save","text":"hi","limit":3}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: limit belongs to list",` +
 				`"problems":[{"path":"/limit","kind":"stray","belongs_to":["list"]}],` + usage + `,` + example + `}}`},
+		{"given twice", "note", `{"action":"save","text":"hi","params":{"text":"ho"}}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: params/text is also given beside params, with another value",` +
+				`"problems":[{"path":"/params/text","kind":"twice"}],` + usage + `,` + example + `}}`},
+		{"the action twice", "note", `{"action":"list","params":{"action":"save"}}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.list: params/action is also given beside params, with another value",` +
+				`"problems":[{"path":"/params/action","kind":"twice"}],` +
+				`"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list","limit":5,"priority":["high","low"]}}}`},
+		{"params that are a list", "note", `{"action":"list","params":[1]}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.list: params must be object, got array",` +
+				`"problems":[{"path":"/params","kind":"type","want":"object","got":"array"}],` +
+				`"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list","limit":5,"priority":["high","low"]}}}`},
+		{"params that break off", "note", `{"action":"list","params":"{\"limit\":"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.list: params must be object, got text: arguments are not valid JSON after byte 9: unexpected EOF",` +
+				`"problems":[{"path":"/params","kind":"type","want":"object","got":"text: arguments are not valid JSON after byte 9: unexpected EOF"}],` +
+				`"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list","limit":5,"priority":["high","low"]}}}`},
+		{"wrong in params", "note", `{"action":"save","params":{"text":7}}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: params/text must be string, got number",` +
+				`"problems":[{"path":"/params/text","kind":"type","want":"string","got":"number"}],` + usage + `,` + example + `}}`},
+		{"unknown near a parameter in a read", "note", `{"action":"list","limmit":3}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.list: \"limmit\" is unknown, did you mean \"limit\"?",` +
+				`"problems":[{"path":"/limmit","kind":"unknown","suggest":"limit"}],` +
+				`"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list","limit":5,"priority":["high","low"]}}}`},
+		{"unknown in a write", "note", `{"action":"save","text":"hi","zzz":1}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: \"zzz\" is unknown",` +
+				`"problems":[{"path":"/zzz","kind":"unknown"}],` + usage + `,` + example + `}}`},
+		{"only the action came", "note", `{"action":"save"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: text is missing","hint":"if you sent more, your host dropped it: put it into params",` +
+				`"problems":[{"path":"/text","kind":"missing"}],` + usage + `,` + example + `}}`},
+		{"params came empty", "note", `{"action":"save","params":{}}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: text is missing","hint":"if you sent more, your host emptied params: send it as JSON text",` +
+				`"problems":[{"path":"/text","kind":"missing"}],` + usage + `,` + example + `}}`},
 		{"format", "note", `{"action":"get","id":"x"}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.get: id must be a uuid",` +
 				`"problems":[{"path":"/id","kind":"format","want":"uuid","got":"x"}],` +

@@ -50,6 +50,8 @@ type normalised struct {
 	fields   []string // of the result to keep; none keeps all
 	warnings []string
 	problems []tools.Problem
+	unknown  []string       // dropped, and said so if the call runs
+	lost     bool           // nothing but the action came, though more is required
 	forward  *tools.Forward // the call that stands in for this one, once it ran
 }
 
@@ -58,7 +60,8 @@ type normalised struct {
 // there are problems.
 func (t *target) normalise(args *arguments) normalised {
 	t.compiled()
-	var p normalised
+	p := normalised{problems: args.problems}
+	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required) > 0 && (t.Selector != "" || t.Nests())
 	for _, name := range args.names { // strict hosts send null for every unused parameter
 		if value, ok := args.values[name]; ok && value == nil {
 			args.drop(name)
@@ -80,11 +83,24 @@ func (t *target) normalise(args *arguments) normalised {
 		found = t.check.Problems(args.values)
 	}
 	p.problems = append(p.problems, found...)
-	p.problems = p.problems[:min(len(p.problems), tools.MaxProblems)]
-	if len(p.problems) == 0 {
+	if len(p.problems) > 0 {
+		p.tellUnknown()
+	} else {
+		for _, name := range p.unknown {
+			p.warn("%s has no parameter %q: ignored", t.Title(), tools.Shorten(name))
+		}
 		args.complete(t.Entry, t.Action.Params(), t.defaults)
 	}
+	p.problems = p.problems[:min(len(p.problems), tools.MaxProblems)]
 	return p
+}
+
+// tellUnknown adds the unknown names of a call that is refused anyway to what
+// is wrong with it: one may be what another problem misses.
+func (p *normalised) tellUnknown() {
+	for _, name := range p.unknown {
+		p.problems = append(p.problems, tools.Problem{Path: jsonx.Pointer("", name), Kind: tools.ProblemUnknown})
+	}
 }
 
 // maxFields bounds how many result fields a call may name.
@@ -97,7 +113,7 @@ func (p *normalised) takeFields(a *tools.Action, args *arguments) {
 		return
 	}
 	if single, ok := value.(string); ok {
-		value = []any{single}
+		value, _, _ = convert(single, "array")
 	}
 	list, ok := value.([]any)
 	path := "/" + tools.IncludeFields
@@ -117,7 +133,7 @@ func (p *normalised) takeFields(a *tools.Action, args *arguments) {
 		switch {
 		case !ok:
 			p.problems = append(p.problems, tools.Problem{Path: at, Kind: tools.ProblemType, Want: "string", Got: tools.TypeName(item)})
-		case a.OpenResult() || tools.Declares(results, name):
+		case declares(a, results, name):
 			p.fields = append(p.fields, name)
 		default:
 			if allowed == nil {
@@ -133,8 +149,16 @@ func (p *normalised) takeFields(a *tools.Action, args *arguments) {
 	}
 }
 
+// declares reports whether a field, without its ranges, is one of the results.
+func declares(a *tools.Action, results []tools.Param, field string) bool {
+	path, ok := tools.PlainField(field)
+	return ok && (a.OpenResult() || tools.Declares(results, path))
+}
+
 // judgeNames takes out parameters that the action does not have: silently
-// where they say nothing, with a warning where that is safe, else as a problem.
+// where a host added them or they are a sibling's and say nothing, with a
+// warning where the action only reads and no parameter has a name like it, else
+// as a problem.
 func (p *normalised) judgeNames(t *target, args *arguments) {
 	var absent []string // parameters that a misspelt name could have meant
 	for _, param := range t.params {
@@ -149,6 +173,9 @@ func (p *normalised) judgeNames(t *target, args *arguments) {
 		}
 		value := args.values[name]
 		args.drop(name)
+		if addedByHosts[name] {
+			continue
+		}
 		owners, isDefault := siblings(t.Action, name, value)
 		problem := tools.Problem{Path: jsonx.Pointer("", name)}
 		switch {
@@ -160,12 +187,18 @@ func (p *normalised) judgeNames(t *target, args *arguments) {
 		case len(owners) > 0 && t.Action.Effect == tools.Reads:
 			p.warn("%s has no parameter %q: ignored (it belongs to %s)", t.Title(), name, strings.Join(owners, ", "))
 			continue
-		case len(p.problems) == tools.MaxProblems:
+		case len(p.problems) >= tools.MaxProblems:
 			return
+		case len(p.unknown) > maxWarnings:
+			continue // the call holds something else, and says so
 		case len(owners) > 0:
 			problem.Kind, problem.BelongsTo = tools.ProblemStray, owners
 		default:
 			problem.Kind, problem.Suggest = tools.ProblemUnknown, suggest.Nearest(name, absent)
+		}
+		if t.Action.Effect == tools.Reads && problem.Kind == tools.ProblemUnknown && problem.Suggest == "" {
+			p.unknown = append(p.unknown, name)
+			continue
 		}
 		p.problems = append(p.problems, problem)
 	}
@@ -202,9 +235,15 @@ func siblings(a *tools.Action, name string, value any) (owners []string, isDefau
 	return owners, isDefault
 }
 
-// saysNothing reports whether a value is empty.
+// saysNothing reports whether a value is empty, false or 0, as strict hosts
+// fill in what they have to send.
 func saysNothing(value any) bool {
 	switch v := value.(type) {
+	case bool:
+		return !v
+	case json.Number:
+		f, err := v.Float64()
+		return err == nil && f == 0
 	case string:
 		return v == ""
 	case []any:

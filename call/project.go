@@ -3,7 +3,6 @@ package call
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -11,47 +10,151 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// tree names what to keep of an object; nil keeps all of it.
-type tree map[string]tree
+// tree says what to keep of a value; nil keeps all of it. Of an object it keeps
+// the named members, in a list it goes into every item. Parts keep, by
+// position, items of a list, members of an object or characters of a text.
+type tree struct {
+	names map[string]*tree
+	parts []part
+}
+
+type part struct {
+	tools.Range
+	inside *tree
+}
 
 // Project keeps only the named fields of a result: dotted paths, through
-// objects and lists. No fields keep everything. The result is compact JSON; it
-// is read once and copied, never decoded.
+// objects and lists, with ranges in brackets. No fields keep everything. The
+// result is compact JSON; it is read once and copied, never decoded.
 func Project(result json.RawMessage, fields []string) json.RawMessage {
 	if len(fields) == 0 {
 		return result
 	}
-	root := tree{}
-	for _, field := range fields {
-		root.add(strings.Split(field, "."))
-	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(result), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	out, err := root.keep(make([]byte, 0, len(result)/2), dec)
+	out, err := treeOf(fields).keep(make([]byte, 0, len(result)/2), dec)
 	if err != nil {
 		panic("call: projecting a result that is not JSON: " + err.Error()) // we encoded it ourselves
 	}
 	return out
 }
 
-func (t tree) add(path []string) {
-	branch, seen := t[path[0]]
-	switch {
-	case len(path) == 1:
-		t[path[0]] = nil
-	case seen && branch == nil: // all of it is kept already
-	default:
-		if !seen {
-			branch = tree{}
-			t[path[0]] = branch
+// treeOf returns what the fields keep together; no fields are nil.
+func treeOf(fields []string) *tree {
+	if len(fields) == 0 {
+		return nil
+	}
+	root := &tree{}
+	for _, field := range fields {
+		steps, ok := tools.ParseField(field)
+		if !ok {
+			continue // normalising has refused it
 		}
-		branch.add(path[1:])
+		one := (*tree)(nil)
+		for i := len(steps) - 1; i >= 0; i-- {
+			if steps[i].Range != nil {
+				one = &tree{parts: []part{{*steps[i].Range, one}}}
+			} else {
+				one = &tree{names: map[string]*tree{steps[i].Name: one}}
+			}
+		}
+		root = union(root, one)
+	}
+	return root
+}
+
+// union keeps what either keeps. It may change a.
+func union(a, b *tree) *tree {
+	if a == nil || b == nil {
+		return nil
+	}
+	for name, inside := range b.names {
+		if a.names == nil {
+			a.names = map[string]*tree{}
+		}
+		if before, ok := a.names[name]; ok {
+			inside = union(before, inside)
+		}
+		a.names[name] = inside
+	}
+	a.parts = append(a.parts, b.parts...)
+	return a
+}
+
+// child returns what t keeps of the member called name, or of the item when
+// name is empty, at position i; kept is false for nothing.
+func (t *tree) child(name string, isItem bool, i int) (inside *tree, kept bool) {
+	if t == nil {
+		return nil, true
+	}
+	switch named, ok := t.names[name]; {
+	case isItem && len(t.parts) == 0:
+		return t, true
+	case isItem && len(t.names) > 0:
+		inside, kept = &tree{names: t.names}, true
+	case !isItem && ok:
+		inside, kept = named, true
+	}
+	for _, p := range t.parts {
+		if !p.Has(i) {
+			continue
+		}
+		if kept {
+			inside = union(inside.clone(), p.inside.clone())
+		} else {
+			inside, kept = p.inside, true
+		}
+	}
+	return inside, kept
+}
+
+// clone returns a copy that [union] may change.
+func (t *tree) clone() *tree {
+	if t == nil {
+		return nil
+	}
+	copied := &tree{parts: t.parts[:len(t.parts):len(t.parts)]}
+	for name, inside := range t.names {
+		if copied.names == nil {
+			copied.names = map[string]*tree{}
+		}
+		copied.names[name] = inside.clone()
+	}
+	return copied
+}
+
+// origin returns the position that the i-th kept item, member or character had.
+func (t *tree) origin(i int) int {
+	if t == nil || len(t.parts) == 0 || len(t.names) > 0 {
+		return i
+	}
+	if len(t.parts) == 1 {
+		return t.parts[0].From + i
+	}
+	for at := 0; ; at++ {
+		if _, kept := t.child("", true, at); kept {
+			if i == 0 {
+				return at
+			}
+			i--
+		}
 	}
 }
 
 // keep appends to out what t keeps of the next value.
-func (t tree) keep(out []byte, dec *jsontext.Decoder) ([]byte, error) {
+func (t *tree) keep(out []byte, dec *jsontext.Decoder) ([]byte, error) {
 	kind := dec.PeekKind()
-	if t == nil || kind != '{' && kind != '[' {
+	switch {
+	case t != nil && kind == '"' && len(t.parts) > 0:
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		text, err := jsontext.AppendUnquote(nil, value)
+		if err != nil {
+			return nil, err
+		}
+		return jsontext.AppendQuote(out, t.parts[0].Of(string(text)))
+	case t == nil || kind != '{' && kind != '[':
 		value, err := dec.ReadValue()
 		return append(out, value...), err
 	}
@@ -63,41 +166,49 @@ func (t tree) keep(out []byte, dec *jsontext.Decoder) ([]byte, error) {
 	if kind == '{' {
 		end = '}'
 	}
-	for empty := true; dec.PeekKind() != end; {
-		branch := t
+	empty := true
+	for i := 0; dec.PeekKind() != end; i++ {
+		var name []byte
 		if kind == '{' {
-			name, err := dec.ReadValue()
+			quoted, err := dec.ReadValue()
 			if err != nil {
 				return nil, err
 			}
-			written := len(out)
-			if !empty {
-				out = append(out, ',')
-			}
-			out = append(append(out, name...), ':')
-			unquoted, err := jsontext.AppendUnquote(nil, name)
-			if err != nil {
+			name = bytes.Clone(quoted)
+		}
+		unquoted, err := unquote(name)
+		if err != nil {
+			return nil, err
+		}
+		inside, kept := t.child(unquoted, kind == '[', i)
+		if !kept {
+			if err := dec.SkipValue(); err != nil {
 				return nil, err
 			}
-			wanted := false
-			if branch, wanted = t[string(unquoted)]; !wanted {
-				out = out[:written]
-				if err := dec.SkipValue(); err != nil {
-					return nil, err
-				}
-				continue
-			}
-		} else if !empty {
+			continue
+		}
+		if !empty {
 			out = append(out, ',')
 		}
 		empty = false
-		var err error
-		if out, err = branch.keep(out, dec); err != nil {
+		if name != nil {
+			out = append(append(out, name...), ':')
+		}
+		if out, err = inside.keep(out, dec); err != nil {
 			return nil, err
 		}
 	}
 	_, err := dec.ReadToken()
 	return append(out, byte(end)), err
+}
+
+// unquote returns the name that a JSON string holds; nil is an empty one.
+func unquote(quoted []byte) (string, error) {
+	if quoted == nil {
+		return "", nil
+	}
+	name, err := jsontext.AppendUnquote(nil, quoted)
+	return string(name), err
 }
 
 // keeping adds the wanted result fields to the call to which another is

@@ -24,6 +24,16 @@ func TestProject(t *testing.T) {
 		{`{"quo\"te":1,"b":{"":2}}`, `{"quo\"te":1}`, []string{`quo"te`}},
 		{`{"a":{"b":1,"c":2}}`, `{"a":{"b":1,"c":2}}`, []string{"a.b", "a"}},
 		{`{"a":{"b":1,"c":2}}`, `{"a":{"b":1,"c":2}}`, []string{"a", "a.b"}},
+		{`{"a":"héllo"}`, `{"a":"éll"}`, []string{"a[1:4]"}},
+		{`{"a":"hello"}`, `{"a":"lo"}`, []string{"a[3:]"}},
+		{`{"a":"hello"}`, `{"a":""}`, []string{"a[9:]"}},
+		{`{"a":[1,2,3,4],"b":1}`, `{"a":[2,3]}`, []string{"a[1:3]"}},
+		{`{"a":[1,2,3,4]}`, `{"a":[1,4]}`, []string{"a[:1]", "a[3:]"}},
+		{`{"a":[{"x":"one","y":1},{"x":"two","y":2}]}`, `{"a":[{"x":"wo"}]}`, []string{"a[1:2].x[1:]"}},
+		{`{"a":[{"x":1,"y":1},{"x":2,"y":2}]}`, `{"a":[{"x":1},{"x":2,"y":2}]}`, []string{"a.x", "a[1:2]"}},
+		{`{"a":{"o.k":"text","b":2}}`, `{"a":{"o.k":"xt"}}`, []string{"a[0:1][2:]"}},
+		{`{"a":{"o.k":{"b":1,"c":2},"b":2}}`, `{"a":{"o.k":{"b":1}}}`, []string{"a[0:1].b"}},
+		{`{"a":7}`, `{"a":7}`, []string{"a[1:2]"}},
 	} {
 		if got := string(Project(json.RawMessage(test.result), test.fields)); got != test.want {
 			t.Errorf("Project(%s, %v) = %s, want %s", test.result, test.fields, got, test.want)

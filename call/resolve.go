@@ -56,10 +56,14 @@ func FullNames(families []*tools.Family) []*tools.Entry {
 	return list
 }
 
-// resolve finds what a call of name with args means. It takes the action
-// argument of a consolidated tool out of args.
+// resolve finds what a call of name with args means. It unfolds the params of
+// args, unless the action has a parameter of that name, and takes the action
+// argument of a consolidated tool out.
 func (r *Resolver) resolve(name string, args *arguments) (*target, *tools.Error) {
 	if t, ok := r.single[name]; ok {
+		if !t.Takes(tools.ParamsParam) {
+			args.unfold()
+		}
 		return t, nil
 	}
 	if f, ok := r.folded[name]; ok {
@@ -100,8 +104,12 @@ func (r *Resolver) Nearest(name string) string {
 	return suggest.Nearest(name, r.names)
 }
 
-// resolve picks the action that args name.
+// resolve picks the action that args name, beside params or in it.
 func (f *folded) resolve(args *arguments) (*target, *tools.Error) {
+	name, _ := args.values[tools.ActionParam].(string)
+	if t, ok := f.targets[name]; !ok || !t.Takes(tools.ParamsParam) {
+		args.unfold()
+	}
 	value, given := args.take(tools.ActionParam)
 	name, isText := value.(string)
 	if t, ok := f.targets[name]; ok {
@@ -118,13 +126,16 @@ func (f *folded) resolve(args *arguments) (*target, *tools.Error) {
 		problem.Kind, problem.Got = tools.ProblemEnum, tools.Shorten(name)
 		problem.Suggest = f.nearest(name, args)
 	}
+	if args.moved[tools.ActionParam] {
+		problem.Path = "/" + tools.ParamsParam + problem.Path
+	}
 	err := &tools.Error{
 		Code:     tools.InvalidAction,
 		Message:  f.family.Name + ": " + problem.Text(),
 		Problems: []tools.Problem{problem},
 	}
 	if t, ok := f.targets[problem.Suggest]; ok {
-		err.Usage, err.Example = t.Usage(), t.Example()
+		explain(t.Entry, err)
 	}
 	return nil, err
 }

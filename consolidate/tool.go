@@ -10,26 +10,56 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Tools returns the consolidated surface: one tool per family, in order.
+// Tools returns the consolidated surface, in order: one tool per family, and
+// one for each action that stands apart.
 func Tools(families []*tools.Family) []tools.Tool {
-	list := make([]tools.Tool, len(families))
-	for i, f := range families {
-		list[i] = tools.Tool{
-			Name: f.Name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
-			Entries: Entries(f), Schema: Schema(f.Actions), Hints: FoldHints(f.Actions),
+	var list []tools.Tool
+	for _, f := range families {
+		if folded := foldedActions(f); len(folded) > 0 {
+			list = append(list, tools.Tool{
+				Name: f.Name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
+				Entries: selections(folded), Schema: Schema(folded), Hints: FoldHints(folded),
+			})
+		}
+		for _, a := range f.Actions {
+			if a.Apart {
+				e := apartEntry(a)
+				list = append(list, tools.Tool{
+					Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: f.Category, Tier: f.Tier,
+					Entries: []*tools.Entry{e}, Schema: tools.ObjectSchema(e.Required, e.Optional, tools.Style{}),
+					Hints: a.Hints(), Whole: true,
+				})
+			}
 		}
 	}
 	return list
 }
 
-// Entries returns the ways to call a family's actions by the action argument.
+// Entries returns the ways to call a family's actions: all of them by the
+// action argument, those that stand apart also by their own tool.
 func Entries(f *tools.Family) []*tools.Entry {
-	list := make([]*tools.Entry, len(f.Actions))
-	for i, a := range f.Actions {
+	list := selections(f.Actions)
+	for _, a := range f.Actions {
+		if a.Apart {
+			list = append(list, apartEntry(a))
+		}
+	}
+	return list
+}
+
+func foldedActions(f *tools.Family) []*tools.Action {
+	return slices.DeleteFunc(slices.Clone(f.Actions), func(a *tools.Action) bool { return a.Apart })
+}
+
+func selections(actions []*tools.Action) []*tools.Entry {
+	list := make([]*tools.Entry, len(actions))
+	for i, a := range actions {
 		list[i] = tools.Select(a)
 	}
 	return list
 }
+
+func apartEntry(a *tools.Action) *tools.Entry { return tools.NewEntry(a, a.Legacy[0].Name) }
 
 // Schema returns the flat schema of a tool that can do all of the actions: the
 // action argument and every parameter of every action, in the order of first
@@ -41,7 +71,7 @@ func Schema(actions []*tools.Action) ordered.Map {
 	unclear := func(p tools.Param) bool { return p.Unclear }
 	union := Union(actions)
 	listEnumsOnce(union, map[string]bool{})
-	schema := tools.ObjectSchema(nil, union, tools.Style{Describe: unclear})
+	schema := tools.ObjectSchema(nil, union, tools.Style{Describe: unclear, Listed: true})
 	if actions[0].Family.Bare {
 		return schema
 	}

@@ -43,7 +43,7 @@ func costTable(specs []*tools.Family) (string, error) {
 		{"consolidated, listing `full`", surface.Consolidated, lazy.Full},
 		{"the same actions as one tool each (`--tool-mode=legacy`)", surface.Legacy, lazy.Full},
 	} {
-		cost, err := doctor.Count(surface.List(specs, row.mode, row.level))
+		cost, err := doctor.Count(surface.List(specs, surface.Options{Mode: row.mode, Level: row.level}))
 		if err != nil {
 			return "", err
 		}

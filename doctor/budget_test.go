@@ -29,8 +29,9 @@ var ceilings = map[lazy.Level]int{lazy.Lazy: 950, lazy.Signature: 2400, lazy.Ful
 const (
 	allFamilies      = 16  // that the ceiling of stubs holds for
 	stubsCeiling     = 450 // the list of names and summaries
-	searchCeiling    = 450 // the whole list at the search level
-	discoveryCeiling = 60  // the discovery tool at the lazy level
+	searchCeiling    = 500 // the whole list at the search level
+	callerCeiling    = 50  // the tool that calls any other
+	discoveryCeiling = 120 // both discovery tools at the lazy level
 )
 
 // Every tool is sent to a model on every request, for as long as it is there:
@@ -69,10 +70,17 @@ func TestCeilings(t *testing.T) {
 	for level, most := range ceilings {
 		within(t, string(level), families, level, most*min(actions, allActions)/allActions)
 	}
-	stubs := lazy.Stubs(surface.Tools(families, surface.Consolidated, lazy.Lazy))
+	stubs := lazy.Stubs(surface.Tools(families, surface.Options{}))
 	withinList(t, "stubs", stubs, stubsCeiling*len(families)/allFamilies)
 	within(t, "search", all.Families(), lazy.Search, searchCeiling)
 	within(t, "discovery", discovery, lazy.Lazy, discoveryCeiling)
+	for _, l := range surface.List(discovery, surface.Options{}) {
+		if l.Name == "tool_call" {
+			withinList(t, l.Name, []lazy.Listed{l}, callerCeiling)
+			return
+		}
+	}
+	t.Error("tool_call is not listed")
 }
 
 // parts are the families proper, and discovery.
@@ -89,7 +97,7 @@ func parts() (families, discovery []*tools.Family) {
 
 func within(t *testing.T, what string, specs []*tools.Family, level lazy.Level, most int) {
 	t.Helper()
-	withinList(t, what, surface.List(specs, surface.Consolidated, level), most)
+	withinList(t, what, surface.List(specs, surface.Options{Level: level}), most)
 }
 
 func withinList(t *testing.T, what string, list []lazy.Listed, most int) {

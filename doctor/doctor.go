@@ -54,7 +54,7 @@ func Measure(specs []*tools.Family) (Report, error) {
 		for _, level := range lazy.Levels() {
 			s := Surface{Mode: mode, Level: level, Default: level == mode.DefaultLevel()}
 			for _, spec := range specs {
-				cost, err := Count(surface.List([]*tools.Family{spec}, mode, level))
+				cost, err := Count(surface.List([]*tools.Family{spec}, surface.Options{Mode: mode, Level: level}))
 				if err != nil {
 					return Report{}, err
 				}

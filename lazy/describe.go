@@ -3,7 +3,6 @@ package lazy
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold/consolidate"
@@ -20,21 +19,20 @@ type Account struct {
 
 // ActionDoc is the full account of one action.
 type ActionDoc struct {
-	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Usage       string          `json:"usage"`            // the call with the types of all parameters
-	Params      ordered.Map     `json:"params,omitempty"` // what the types do not tell, by parameter
+	Params      ordered.Map     `json:"params,omitempty"` // what usage does not tell, by parameter
 	InputSchema ordered.Map     `json:"inputSchema,omitempty"`
 	Returns     string          `json:"returns,omitempty"` // result fields; inner ones in brackets
-	Effect      string          `json:"effect"`
-	Examples    json.RawMessage `json:"examples,omitempty"`
-	Related     string          `json:"related,omitempty"`
+	Effect      string          `json:"effect,omitempty"`  // absent if it only reads
+	Example     json.RawMessage `json:"example,omitempty"`
 }
 
 // ToolDoc is the account of a tool with several actions.
 type ToolDoc struct {
 	Name        string      `json:"name"`
 	Description string      `json:"description"`
+	Usage       string      `json:"usage"` // the call of any of its actions
 	Actions     []ActionRow `json:"actions"`
 }
 
@@ -50,7 +48,7 @@ type Definition struct {
 	Name         string      `json:"name"`
 	Description  string      `json:"description"`
 	InputSchema  ordered.Map `json:"inputSchema"`
-	OutputSchema ordered.Map `json:"outputSchema"`
+	OutputSchema ordered.Map `json:"outputSchema,omitempty"`
 }
 
 // Describe returns the account of a tool, an action or a legacy name, as
@@ -59,37 +57,44 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *tools.Erro
 	return v.render(fmt.Sprint(with), name, func(entries []*tools.Entry) any {
 		if len(entries) > 1 || entries[0].Action.Family.Name == name && !entries[0].Action.Family.Bare {
 			family := entries[0].Action.Family
-			doc := ToolDoc{Name: family.Name, Description: join(family.Summary+".", family.Doc)}
+			doc := ToolDoc{
+				Name: family.Name, Description: join(family.Summary+".", family.Doc),
+				Usage: v.callable(v.entry(entries[0])).Pattern(),
+			}
 			for _, e := range entries {
-				doc.Actions = append(doc.Actions, ActionRow{e.ShortUsage(), e.Action.Summary, e.Action.Effect.String()})
+				doc.Actions = append(doc.Actions, ActionRow{e.VerbUsage(), e.Action.Summary, e.Action.Effect.String()})
 			}
 			return doc
 		}
-		return actionDoc(v.entry(entries[0]), with)
+		return actionDoc(v.callable(v.entry(entries[0])), with)
 	})
 }
 
 // Define returns the whole definition of a tool, an action or a legacy name,
-// as JSON.
-func (v *View) Define(name string) (json.RawMessage, *tools.Error) {
-	return v.render("definition", name, func(entries []*tools.Entry) any {
+// as JSON, with an output schema only where results are structured.
+func (v *View) Define(name string, structured bool) (json.RawMessage, *tools.Error) {
+	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*tools.Entry) any {
 		if len(entries) > 1 {
 			family := entries[0].Action.Family
 			actions := make([]*tools.Action, len(entries))
 			for i, e := range entries {
 				actions[i] = e.Action
 			}
-			return Definition{
+			definition := Definition{
 				Name: family.Name, Description: family.Summary + ": " + signatures(entries, true),
-				InputSchema:  consolidate.Schema(actions),
-				OutputSchema: object(ordered.Map{}, nil), // it depends on the action
+				InputSchema: consolidate.Schema(actions),
 			}
+			if structured {
+				definition.OutputSchema = object(ordered.Map{}, nil) // it depends on the action
+			}
+			return definition
 		}
-		e := v.entry(entries[0])
-		return Definition{
-			Name: e.Tool, Description: join(e.Action.Summary, e.Action.Doc),
-			InputSchema: inputSchema(e), OutputSchema: e.Action.OutputSchema(),
+		e := v.entry(entries[0]).In(tools.FormFlat)
+		definition := Definition{Name: e.Tool, Description: join(e.Action.Summary, e.Action.Doc), InputSchema: inputSchema(e)}
+		if structured {
+			definition.OutputSchema = e.Action.OutputSchema()
 		}
+		return definition
 	})
 }
 
@@ -104,8 +109,11 @@ func inputSchema(e *tools.Entry) ordered.Map {
 
 func actionDoc(e *tools.Entry, with Account) ActionDoc {
 	doc := ActionDoc{
-		Name: e.Title(), Description: join(e.Action.Summary, e.Action.Doc), Usage: e.FullUsage(),
-		Returns: fieldNames(e.Action.Results()), Effect: e.Action.Effect.String(), Related: strings.Join(e.Action.Related, ", "),
+		Description: join(e.Action.Summary, e.Action.Doc), Usage: e.FullUsage(),
+		Returns: fieldNames(e.Action.Results()),
+	}
+	if e.Action.Effect != tools.Reads {
+		doc.Effect = e.Action.Effect.String()
 	}
 	for _, p := range e.Listed() {
 		if text := words(p); text != "" {
@@ -116,47 +124,36 @@ func actionDoc(e *tools.Entry, with Account) ActionDoc {
 		doc.InputSchema = inputSchema(e)
 	}
 	if with.Examples && len(e.Action.Example) > 0 {
-		doc.Examples = ordered.MustJSON([]json.RawMessage{e.Example()})
+		doc.Example = e.Example()
 	}
 	return doc
 }
 
-// words says of a parameter what usage does not: its text, its bounds and its
-// default.
+// clearWords is the most words of a text that says no more of a parameter than
+// its name and its type do.
+const clearWords = 6
+
+// words returns the text of a parameter whose name and usage do not say what is
+// meant.
 func words(p tools.Param) string {
-	var parts []string
-	if p.Doc != "" {
-		parts = append(parts, strings.TrimSuffix(p.Doc, "."))
+	if p.Unclear || len(strings.Fields(p.Doc)) > clearWords {
+		return strings.TrimSuffix(p.Doc, ".")
 	}
-	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	switch {
-	case p.Min != nil && p.Max != nil:
-		parts = append(parts, number(*p.Min)+" to "+number(*p.Max))
-	case p.Min != nil:
-		parts = append(parts, "at least "+number(*p.Min))
-	case p.Max != nil:
-		parts = append(parts, "at most "+number(*p.Max))
-	}
-	if p.MaxLen > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d characters", p.MaxLen))
-	}
-	if p.MaxItems > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d", p.MaxItems))
-	}
-	if p.Default != nil {
-		parts = append(parts, "default "+string(ordered.MustJSON(p.Default)))
-	}
-	return strings.Join(parts, "; ")
+	return ""
 }
 
-// fieldNames names result fields, shorter than a schema does:
+// fieldNames names result fields and their members, shorter than a schema does:
 // count, results[key, score].
 func fieldNames(params []tools.Param) string {
 	names := make([]string, len(params))
 	for i, p := range params {
 		names[i] = p.Name
-		if inner := tools.Inside(p); len(inner) > 0 {
-			names[i] += "[" + fieldNames(inner) + "]"
+		var inner []string
+		for _, member := range tools.Inside(p) {
+			inner = append(inner, member.Name)
+		}
+		if len(inner) > 0 {
+			names[i] += "[" + strings.Join(inner, ", ") + "]"
 		}
 	}
 	return strings.Join(names, ", ")

@@ -7,9 +7,11 @@ package lazy
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -24,7 +26,7 @@ type Level string
 const (
 	Search    Level = "search"    // discovery, the core tier, and what was loaded
 	Lazy      Level = "lazy"      // names, actions and what they require
-	Signature Level = "signature" // every parameter by name
+	Signature Level = "signature" // every parameter by name and type
 	Full      Level = "full"      // whole schemas
 )
 
@@ -66,9 +68,10 @@ func Stubs(surface []tools.Tool) []Listed {
 
 // show lists a tool at a level. The description of a tool with actions names
 // them with their parameters; that of a single one leaves its parameters to the
-// schema. A schema below the full level names parameters and nothing else. It
-// stays an open object, so that a host that checks arguments lets the others
-// through.
+// schema. Below the full level a schema has types and nothing else, and at the
+// lazy level just what tells a call from others, with the member that takes the
+// rest. It stays an open object, so that a host that checks arguments lets
+// through what it does not declare.
 func show(t tools.Tool, level Level) Listed {
 	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints}
 	switch {
@@ -77,16 +80,63 @@ func show(t tools.Tool, level Level) Listed {
 	case level == Full && t.Doc != "":
 		l.Description += " " + t.Doc
 	}
-	schema := t.Schema
-	switch {
-	case level == Full:
-	case t.Dispatches():
-		schema = actionStub(t, level)
-	default:
-		schema = singleStub(t.Entries[0], level)
-	}
-	l.InputSchema = ordered.MustJSON(schema)
+	l.InputSchema = ordered.MustJSON(schemaAt(t, level))
 	return l
+}
+
+func schemaAt(t tools.Tool, level Level) ordered.Map {
+	properties, required := ordered.Map{}, []string(nil)
+	switch {
+	case t.Whole || level == Full:
+		all, _ := t.Schema.Get("properties")
+		properties = slices.Clone(all.(ordered.Map))
+		kept, _ := t.Schema.Get("required")
+		required, _ = kept.([]string)
+	default:
+		params := t.Entries[0].Listed()
+		if t.Dispatches() {
+			properties.Set(tools.ActionParam, ordered.Map{{Key: "type", Value: "string"}})
+			required = append(required, tools.ActionParam)
+			params = consolidate.Union(actionsOf(t))
+		} else {
+			for _, p := range t.Entries[0].Required {
+				required = append(required, p.Name)
+			}
+		}
+		for _, p := range params {
+			if level == Signature || !t.Dispatches() && slices.Contains(required, p.Name) {
+				properties.Set(p.Name, tools.Schema(p, tools.Style{Brief: true, Recorded: t.Entries[0].Legacy}))
+			}
+		}
+	}
+	kind := "object"
+	if t.Form == tools.FormText {
+		kind = "string"
+	}
+	switch {
+	case t.Whole && level != Full:
+		for i, p := range properties {
+			if schema, ok := p.Value.(ordered.Map); ok && isObject(schema) {
+				properties[i].Value = ordered.Map{{Key: "type", Value: kind}}
+			}
+		}
+	case !t.Whole && t.Entries[0].Nests():
+		properties.Set(tools.ParamsParam, ordered.Map{{Key: "type", Value: kind}})
+	}
+	return object(properties, required)
+}
+
+func isObject(schema ordered.Map) bool {
+	kind, _ := schema.Get("type")
+	return kind == string(tools.KindObject)
+}
+
+func actionsOf(t tools.Tool) []*tools.Action {
+	list := make([]*tools.Action, len(t.Entries))
+	for i, e := range t.Entries {
+		list[i] = e.Action
+	}
+	return list
 }
 
 func signatures(entries []*tools.Entry, all bool) string {
@@ -95,32 +145,6 @@ func signatures(entries []*tools.Entry, all bool) string {
 		parts[i] = e.Signature(all)
 	}
 	return strings.Join(parts, " ")
-}
-
-func actionStub(t tools.Tool, level Level) ordered.Map {
-	properties := ordered.Map{{Key: tools.ActionParam, Value: ordered.Map{{Key: "type", Value: "string"}}}}
-	if level == Signature {
-		all, _ := t.Schema.Get("properties")
-		for _, p := range all.(ordered.Map)[1:] {
-			properties.Set(p.Key, ordered.Map{})
-		}
-	}
-	return object(properties, []string{tools.ActionParam})
-}
-
-func singleStub(e *tools.Entry, level Level) ordered.Map {
-	properties := ordered.Map{}
-	var required []string
-	for _, p := range e.Required {
-		properties.Set(p.Name, ordered.Map{})
-		required = append(required, p.Name)
-	}
-	if level == Signature {
-		for _, p := range e.Listed() {
-			properties.Set(p.Name, ordered.Map{})
-		}
-	}
-	return object(properties, required)
 }
 
 func object(properties ordered.Map, required []string) ordered.Map {

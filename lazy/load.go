@@ -2,6 +2,7 @@ package lazy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -16,6 +17,7 @@ type Discovery struct {
 
 	mu     sync.Mutex
 	loaded map[string][]string // names of tools, by session
+	kept   []keptAnswer        // the newest last
 }
 
 // NewDiscovery returns the discovery of a surface. View returns the surface as
@@ -49,6 +51,27 @@ func (d *Discovery) Load(ctx context.Context, name string) ([]Listed, *tools.Err
 		d.onGrow(ctx)
 	}
 	return definitions, nil
+}
+
+// Note says how the caller of ctx runs loaded tools.
+func (d *Discovery) Note(ctx context.Context, loaded []string) string {
+	view := d.View(ctx)
+	unlisted := slices.DeleteFunc(slices.Clone(loaded), view.lists)
+	switch {
+	case len(unlisted) == 0:
+		return "call them by their names"
+	case view.caller == "":
+		return "call them by their names, if your host lets you: they are not listed"
+	}
+	name := unlisted[0]
+	if view.byName[name].Dispatches() {
+		name += ".ACTION"
+	}
+	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, tools.CallName, name, tools.CallArguments)
+	if d.Grows(ctx) {
+		return "they are listed from now on; if your host does not show them, call " + form
+	}
+	return "they are not listed: call " + form
 }
 
 // add adds tools to what a session loaded and reports whether any is new.

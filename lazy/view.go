@@ -22,6 +22,7 @@ type View struct {
 	listed []Listed                       // what tools/list shows
 	byName map[string]tools.Tool          // of tools
 	shown  map[*tools.Action]*tools.Entry // how the surface calls an action
+	caller string                         // the listed tool that runs any other; empty = none
 
 	index func() *rank.Index // of the actions, by full name
 	byID  map[string]*tools.Action
@@ -51,6 +52,9 @@ func NewView(o ViewOptions) *View {
 		for _, e := range t.Entries {
 			if v.shown[e.Action] == nil {
 				v.shown[e.Action] = e
+			}
+			if t.Whole && e.Action.Forwards() {
+				v.caller = t.Name
 			}
 		}
 	}
@@ -130,6 +134,20 @@ func (v *View) entry(e *tools.Entry) *tools.Entry {
 		return e
 	}
 	return v.shown[e.Action]
+}
+
+// callable returns an entry as most hosts can call it: they refuse the name of a
+// tool that is not listed, which is called by way of one that is.
+func (v *View) callable(e *tools.Entry) *tools.Entry {
+	if v.caller == "" || v.lists(e.Tool) {
+		return e
+	}
+	return e.Through(v.caller)
+}
+
+// lists reports whether tools/list shows a tool to every session.
+func (v *View) lists(tool string) bool {
+	return slices.ContainsFunc(v.listed, func(l Listed) bool { return l.Name == tool })
 }
 
 // toolsOf returns the tools of the surface under which the actions that a name

@@ -15,7 +15,7 @@ func Tools(families []*tools.Family) []tools.Tool {
 		a := e.Action
 		list = append(list, tools.Tool{
 			Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: a.Family.Category, Tier: a.Family.Tier,
-			Entries: []*tools.Entry{e}, Schema: Schema(e), Hints: a.Hints(),
+			Entries: []*tools.Entry{e}, Schema: Schema(e), Hints: a.Hints(), Whole: a.Apart,
 		})
 	}
 	return list

@@ -16,6 +16,10 @@ import (
 // legacy name how to call it now.
 const deprecatedMeta = "toolfold/deprecated"
 
+// structuredMeta is the member of the _meta of a call, or of tools/describe, that
+// asks for structured content, or not for it, whatever the server's default.
+const structuredMeta = "toolfold/structured"
+
 // routed is a call on its way through mcp-go to the dispatch tool.
 type routed struct {
 	name string
@@ -32,6 +36,16 @@ func route(ctx context.Context, _ any, request *mcp.CallToolRequest) {
 func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	call := request.Params.Arguments.(routed)
 	defer exchangeOf(ctx).notices.wait(ctx)
+	x := exchangeOf(ctx)
+	x.structured = s.structured
+	if meta := request.Params.Meta; meta != nil {
+		if asked, given := meta.AdditionalFields[structuredMeta]; given {
+			var ok bool
+			if x.structured, ok = asked.(bool); !ok {
+				return result(ctx, tools.Fail(tools.Errorf(tools.InvalidInput, "_meta %s must be true or false", structuredMeta))), nil
+			}
+		}
+	}
 	ctx = withCaller(tools.WithOrigin(s.withProgress(ctx, request), origin(ctx)), request)
 	run := func(ctx context.Context) tools.Answer {
 		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)

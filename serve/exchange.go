@@ -23,6 +23,14 @@ type exchange struct {
 	args    json.RawMessage // as they were written; nil without any
 	notices *notices        // nil on stdio
 
+	// cancelled is set when the client has cancelled the request: it expects no
+	// answer then.
+	cancelled atomic.Bool
+
+	// structured says that the answer goes out as structured content too. It is
+	// set before answer is.
+	structured bool
+
 	// answer is the result object of a call; nil before there is one.
 	// Notifications are written while the call runs.
 	answer atomic.Pointer[json.RawMessage]
@@ -49,8 +57,8 @@ var (
 	markedRaw = []byte(`"` + answerMark + `"}]`)
 )
 
-// result carries an answer as structured content and as the same JSON in one
-// text block, for clients that read only text.
+// result carries an answer as JSON in one text block, and as structured content
+// where that is asked for. Many hosts give a model both.
 func result(ctx context.Context, answer tools.Answer) *mcp.CallToolResult {
 	exchangeOf(ctx).answer.Store(&answer.Content)
 	r := &mcp.CallToolResult{Content: marked, IsError: answer.IsError()}
@@ -72,8 +80,11 @@ func (x *exchange) complete(encoded []byte) []byte {
 	}
 	out := make([]byte, 0, len(encoded)+3*len(*answer)+32)
 	out, _ = jsontext.AppendQuote(append(out, before...), *answer) // invalid UTF-8 is replaced, as in any JSON
-	out = append(out, `}],"structuredContent":`...)
-	return append(append(out, *answer...), after...)
+	out = append(out, `}]`...)
+	if x.structured {
+		out = append(append(out, `,"structuredContent":`...), *answer...)
+	}
+	return append(out, after...)
 }
 
 // notices counts the notifications on their way to an HTTP client. mcp-go loses
@@ -133,6 +144,32 @@ func (n *notices) wait(ctx context.Context) {
 	case <-time.After(noticeWait): // it went elsewhere
 		for range open {
 			n.written()
+		}
+	}
+}
+
+// requests are the open requests of one client, by id as it was written, so that
+// a notification of it can cancel them.
+type requests struct{ byID sync.Map }
+
+// enter adds a request; leave takes it out.
+func (r *requests) enter(m message, x *exchange) (leave func()) {
+	if r == nil || !m.hasID() {
+		return func() {}
+	}
+	id := string(m.text(m.id))
+	r.byID.Store(id, x)
+	return func() { r.byID.CompareAndDelete(id, x) }
+}
+
+// cancel marks the request that a notification names.
+func (r *requests) cancel(m message) {
+	if r == nil || m.name() != mcp.MethodNotificationCancelled {
+		return
+	}
+	if at, ok := m.param("requestId"); ok {
+		if x, open := r.byID.Load(string(m.text(at))); open {
+			x.(*exchange).cancelled.Store(true)
 		}
 	}
 }

@@ -39,7 +39,15 @@ func (s *Server) describe(m message, ask probe) []byte {
 	if m.name() == methodDescribeBatch {
 		describe = s.describeBatch
 	}
-	result, err := describe(params)
+	structured := s.structured
+	if meta, ok := raws(params, "_meta"); ok {
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(meta, &members)
+		if asked, given := members[structuredMeta]; given && json.Unmarshal(asked, &structured) != nil {
+			return failure(m.text(m.id), mcp.INVALID_PARAMS, "_meta "+structuredMeta+" must be true or false")
+		}
+	}
+	result, err := describe(params, structured)
 	if err != nil {
 		text := err.Message
 		if err.Hint != "" {
@@ -52,16 +60,18 @@ func (s *Server) describe(m message, ask probe) []byte {
 	})
 }
 
-func (s *Server) describeOne(params ordered.Map) (ordered.Map, *tools.Error) {
+func (s *Server) describeOne(params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
 	var name string
 	if raw, ok := raws(params, "tool_name"); !ok || json.Unmarshal(raw, &name) != nil || name == "" {
 		return nil, tools.Errorf(tools.InvalidInput, `tool_name must be a text, such as {"tool_name":"memory.store"}`)
 	}
-	return s.schemaOf(name)
+	return s.schemaOf(name, structured)
 }
 
-func (s *Server) schemaOf(name string) (ordered.Map, *tools.Error) {
-	definition, err := s.surface.Discovery.View(context.Background()).Define(name)
+// schemaOf returns the definition of a tool, with the schema of its results where
+// these are sent as structured content.
+func (s *Server) schemaOf(name string, structured bool) (ordered.Map, *tools.Error) {
+	definition, err := s.surface.Discovery.View(context.Background()).Define(name, structured)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +79,7 @@ func (s *Server) schemaOf(name string) (ordered.Map, *tools.Error) {
 	return ordered.Map{{Key: "tool_name", Value: name}, {Key: "schema", Value: definition}}, nil
 }
 
-func (s *Server) describeBatch(params ordered.Map) (ordered.Map, *tools.Error) {
+func (s *Server) describeBatch(params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
 	var names []string
 	if raw, ok := raws(params, "tool_names"); !ok || json.Unmarshal(raw, &names) != nil || names == nil {
 		return nil, tools.Errorf(tools.InvalidInput, `tool_names must be a list of texts, such as {"tool_names":["memory.store"]}`)
@@ -79,7 +89,7 @@ func (s *Server) describeBatch(params ordered.Map) (ordered.Map, *tools.Error) {
 	}
 	described, failed := []ordered.Map{}, []ordered.Map{}
 	for _, name := range names {
-		one, err := s.schemaOf(name)
+		one, err := s.schemaOf(name, structured)
 		if err != nil {
 			failed = append(failed, ordered.Map{
 				{Key: "tool_name", Value: name}, {Key: "message", Value: err.Message}, {Key: "hint", Value: err.Hint},

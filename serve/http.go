@@ -185,6 +185,10 @@ func (s *web) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		}
 		defer s.sessions.leave(one)
 		x.notices = one.notices
+		if isObject {
+			one.requests.cancel(m)
+			defer one.requests.enter(m, x)()
+		}
 	}
 	x.remote, _, _ = net.SplitHostPort(r.RemoteAddr)
 	request := &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: x.in(r.Context())}
@@ -321,8 +325,21 @@ type response struct {
 	keep     func(answer []byte) // nil for what is not kept
 }
 
+// WriteHeader implements [http.ResponseWriter]. A request that the client has
+// cancelled is acknowledged, not answered.
+func (r *response) WriteHeader(status int) {
+	if r.exchange.cancelled.Load() {
+		r.Header().Del("Content-Type")
+		status = http.StatusAccepted
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
 // Write implements [io.Writer].
 func (r *response) Write(p []byte) (int, error) {
+	if r.exchange.cancelled.Load() {
+		return len(p), nil
+	}
 	if r.keep != nil {
 		r.keep(p)
 	}

@@ -290,8 +290,8 @@ func TestOddRequests(t *testing.T) {
 		"an escaped name":        {`{"jsonrpc":"2.0","\u0069d":8,"method":"ping"}`, `"id":8,`},
 		"an escaped method":      {`{"jsonrpc":"2.0","id":8,"method":"pin\u0067"}`, `"id":8,"result":{}`},
 		"null as params":         {`{"jsonrpc":"2.0","id":8,"method":"ping","params":null}`, `"id":8,"result":{}`},
-		"arguments before name":  {`{"jsonrpc":"2.0","params":{"arguments":{"text":"x"},"name":"echo"},"method":"tools/call","id":1.5}`, `"structuredContent":{"text":"x"}`},
-		"arguments named twice":  {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1},"arguments":{"n":2}}}`, `"structuredContent":{"n":2}`},
+		"arguments before name":  {`{"jsonrpc":"2.0","params":{"arguments":{"text":"x"},"name":"echo"},"method":"tools/call","id":1.5}`, `"text":"{\"text\":\"x\"}"`},
+		"arguments named twice":  {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1},"arguments":{"n":2}}}`, `"text":"{\"n\":2}"`},
 	} {
 		answer, _ := h.post(test.body)
 		if !strings.Contains(answer, test.want) || strings.Contains(answer, "Go ") {

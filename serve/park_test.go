@@ -87,7 +87,7 @@ func TestStatesAreGoodOnce(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case strings.Contains(answer, `"success":true`):
+			case strings.Contains(answer, `\"success\":true`):
 				done++
 			case strings.Contains(answer, "was continued already"):
 				refused++
@@ -117,7 +117,7 @@ func TestPromptsPerClient(t *testing.T) {
 	}
 	_, more := asked(t, other.call(runAgent, ""))
 	_, more = asked(t, other.call(runAgent, more))
-	if answer := other.call(runAgent, more); !strings.Contains(answer, `"success":true`) {
+	if answer := other.call(runAgent, more); !strings.Contains(answer, `\"success\":true`) {
 		t.Errorf("another client is answered %s", answer)
 	}
 }

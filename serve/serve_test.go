@@ -38,7 +38,7 @@ func newServer(t testing.TB, level lazy.Level, more ...tools.External) (*serve.S
 func newLimited(t testing.TB, level lazy.Level, limits serve.Limits, log *slog.Logger, more ...tools.External) (*serve.Server, *surface.Surface) {
 	t.Helper()
 	metrics := serve.NewMetrics()
-	s := surface.New(surface.Options{Level: level, Log: quiet, Middleware: []call.Middleware{metrics.Calls}})
+	s := surface.New(surface.Options{Level: level, ResultLimit: -1, Log: quiet, Middleware: []call.Middleware{metrics.Calls}})
 	families := []*tools.Family{discovery.Mount(s.Discovery)}
 	for _, x := range append(more, tools.External{
 		Name: "echo", Description: "Say it again.", Category: "elsewhere", Effect: tools.Reads,

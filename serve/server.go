@@ -34,6 +34,10 @@ type Options struct {
 	Metrics      *Metrics     // nil keeps figures of its own
 	Log          *slog.Logger // nil = the default logger
 	Limits       Limits
+
+	// Structured sends every answer as structured content too, and describes
+	// it with an output schema.
+	Structured bool
 }
 
 // Limits bound what clients may cost. A field that is not set has its default.
@@ -72,11 +76,13 @@ type Server struct {
 	log     *slog.Logger
 	metrics *Metrics
 	limits  Limits
-	waits   patience
-	calls   calls
-	parking parking
-	lists   lists
-	grown   sync.Map // ids of the sessions whose list has grown
+
+	structured bool
+	waits      patience
+	calls      calls
+	parking    parking
+	lists      lists
+	grown      sync.Map // ids of the sessions whose list has grown
 }
 
 // New returns a server. It opens nothing.
@@ -92,7 +98,7 @@ func New(o Options) *Server {
 	}
 	limits := o.Limits.complete()
 	s := &Server{
-		surface: o.Surface, log: o.Log, metrics: o.Metrics, limits: limits, waits: usualPatience,
+		surface: o.Surface, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)},
 	}
 	o.Metrics.caches(o.Surface.Discovery)

@@ -27,12 +27,13 @@ type sessions struct {
 }
 
 type httpSession struct {
-	id      string
-	last    time.Time
-	open    int // requests and streams
-	notices *notices
-	ctx     context.Context // done when the session ends
-	cancel  context.CancelFunc
+	id       string
+	last     time.Time
+	open     int // requests and streams
+	notices  *notices
+	requests requests
+	ctx      context.Context // done when the session ends
+	cancel   context.CancelFunc
 }
 
 func newSessions(most int, now func() time.Time) *sessions {

@@ -96,6 +96,8 @@ type stdio struct {
 	info         atomic.Value // mcp.Implementation
 	capabilities atomic.Value // mcp.ClientCapabilities
 
+	requests requests // of the client
+
 	lastID atomic.Int64
 	asked  sync.Map // our requests that the client has not answered: id → chan []byte
 }
@@ -166,39 +168,45 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 		}
 		return
 	}
+	x := &exchange{}
 	switch m.name() {
 	case mcp.MethodToolsCall:
 		if c.calls.Acquire(ctx, 1) != nil {
 			return
 		}
+		leave := c.requests.enter(m, x)
 		go func() {
 			defer c.calls.Release(1)
-			c.exchange(ctx, m, ok)
+			defer leave()
+			c.exchange(ctx, m, ok, x)
 		}()
 	case mcp.MethodSubscriptionsListen:
 		if !c.subscriptions.TryAcquire(1) {
 			c.write(failure(m.text(m.id), mcp.INVALID_REQUEST, fmt.Sprintf("%d subscriptions are open: cancel one first", stdioSubscriptions)))
 			return
 		}
+		leave := c.requests.enter(m, x)
 		go func() {
 			defer c.subscriptions.Release(1)
-			c.exchange(ctx, m, ok)
+			defer leave()
+			c.exchange(ctx, m, ok, x)
 		}()
 	default:
-		c.exchange(ctx, m, ok)
+		c.exchange(ctx, m, ok, x)
 	}
 }
 
 // exchange answers one message.
-func (c *stdio) exchange(ctx context.Context, m message, isObject bool) {
+func (c *stdio) exchange(ctx context.Context, m message, isObject bool, x *exchange) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.log.Error("answering a message", "panic", p, "stack", string(debug.Stack()))
 			c.write(failure(m.text(m.id), mcp.INTERNAL_ERROR, "the server failed; its log has more"))
 		}
 	}()
-	x, next, key, generation := &exchange{}, m.raw, []byte(nil), 0
+	next, key, generation := m.raw, []byte(nil), 0
 	if isObject {
+		c.requests.cancel(m)
 		if m.name() == mcp.MethodToolsList && !c.server.hasGrown(c.SessionID()) {
 			var answer []byte
 			var tokens int
@@ -219,7 +227,7 @@ func (c *stdio) exchange(ctx context.Context, m message, isObject bool) {
 	if key != nil {
 		c.server.lists.keep(m, key, answer, x.listTokens, generation)
 	}
-	if answer != nil {
+	if answer != nil && !x.cancelled.Load() {
 		c.write(answer)
 	}
 }

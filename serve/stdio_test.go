@@ -152,7 +152,7 @@ func TestStdioSampling(t *testing.T) {
 	soon(t, "the end", done)
 }
 
-// A cancelled call ends, whatever its id looks like.
+// A cancelled call ends without an answer, whatever its id looks like.
 func TestStdioCancelled(t *testing.T) {
 	t.Parallel()
 	started := make(chan bool)
@@ -166,12 +166,43 @@ func TestStdioCancelled(t *testing.T) {
 	})
 	in, write := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- s.Stdio(t.Context(), in, io.Discard) }()
+	var out strings.Builder
+	go func() { done <- s.Stdio(t.Context(), in, &out) }()
 	for _, id := range []string{"7", "1e400", `"\u0061"`} {
 		fmt.Fprintf(write, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"hold"}}`+"\n", id)
 		<-started
 		fmt.Fprintf(write, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`+"\n", id)
 	}
+	fmt.Fprintln(write, `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hi"}}}`)
 	write.Close()
 	soon(t, "cancelled calls", done)
+	if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 1 || !strings.Contains(lines[0], `"id":8`) {
+		t.Errorf("answered %s", out.String())
+	}
+}
+
+// Over HTTP a cancelled call is acknowledged and not answered.
+func TestHTTPCancelled(t *testing.T) {
+	t.Parallel()
+	started := make(chan bool)
+	s, _ := newServer(t, lazy.Lazy, tools.External{
+		Name: "hold", Description: "Hold on.", Category: "elsewhere", Effect: tools.Reads,
+		Run: func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			started <- true
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	h := newHTTPTalk(t, s)
+	h.post(initialize)
+	done := make(chan string, 1)
+	go func() {
+		answer, status := h.post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hold"}}`)
+		done <- fmt.Sprint(status, answer)
+	}()
+	<-started
+	h.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+	if got := <-done; got != "202" {
+		t.Errorf("answered %s", got)
+	}
 }

@@ -3,7 +3,9 @@
 package surface
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -37,26 +39,29 @@ func (m Mode) DefaultLevel() lazy.Level {
 	return lazy.Lazy
 }
 
-// Tools returns the tools of a mode that a listing level may show. The whole
-// legacy list stays as it was; discovery joins it where less is shown, because
-// then it is needed.
-func Tools(families []*tools.Family, m Mode, level lazy.Level) []tools.Tool {
-	if m == Consolidated {
-		return consolidate.Tools(families)
+// Tools returns the tools that a surface may show. The whole legacy list stays
+// as it was; discovery joins it where less is shown, because then it is needed.
+func Tools(families []*tools.Family, o Options) []tools.Tool {
+	o = o.complete()
+	var list []tools.Tool
+	switch {
+	case o.Mode == Consolidated:
+		list = consolidate.Tools(families)
+	case o.Level == lazy.Full:
+		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *tools.Family) bool { return f.Category == tools.Discovery }))
+	default:
+		list = legacy.Tools(families)
 	}
-	if level == lazy.Full {
-		families = slices.DeleteFunc(slices.Clone(families), func(f *tools.Family) bool { return f.Category == tools.Discovery })
+	for i, t := range list {
+		list[i] = t.WithForm(o.Params)
 	}
-	return legacy.Tools(families)
+	return list
 }
 
-// List returns what tools/list shows of the families. An empty level is the
-// mode's default.
-func List(families []*tools.Family, m Mode, level lazy.Level) []lazy.Listed {
-	if level == "" {
-		level = m.DefaultLevel()
-	}
-	return lazy.List(Tools(families, m, level), level)
+// List returns what tools/list shows of the families.
+func List(families []*tools.Family, o Options) []lazy.Listed {
+	o = o.complete()
+	return lazy.List(Tools(families, o), o.Level)
 }
 
 // Options say what a surface shows and accepts. The zero value is the default
@@ -64,11 +69,29 @@ func List(families []*tools.Family, m Mode, level lazy.Level) []lazy.Listed {
 type Options struct {
 	Mode   Mode       // empty = Consolidated
 	Level  lazy.Level // empty = the mode's own
+	Params tools.Form // of calls at the levels lazy and search; empty = in an object
 	Strict bool       // clients may not use names that are not the mode's
+
+	// ResultLimit is the most bytes of an answer to a client; 0 is
+	// [tools.DefaultResultLimit], negative is no limit.
+	ResultLimit int
 
 	Rights     *tools.Rights // of callers that have none of their own; nil is everything
 	Middleware []call.Middleware
 	Log        *slog.Logger // nil = the default logger
+}
+
+// complete fills in what depends on other options. Levels that declare every
+// parameter show calls flat.
+func (o Options) complete() Options {
+	o.Mode = cmp.Or(o.Mode, Consolidated)
+	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
+	o.Params = cmp.Or(o.Params, tools.FormObject)
+	o.ResultLimit = cmp.Or(o.ResultLimit, tools.DefaultResultLimit)
+	if o.Level != lazy.Lazy && o.Level != lazy.Search {
+		o.Params = tools.FormFlat
+	}
+	return o
 }
 
 // Surface offers families to the clients of one server. Put families into it
@@ -76,12 +99,15 @@ type Options struct {
 type Surface struct {
 	Mode      Mode
 	Level     lazy.Level
+	Params    tools.Form // in which calls are shown
 	Discovery *lazy.Discovery
 
-	// Runner calls under every name; Client is for calls of clients, and
-	// refuses names that are not the mode's where the surface is strict.
+	// Runner calls under every name, and answers in full; Client is for calls
+	// of clients: it bounds answers, and refuses names that are not the mode's
+	// where the surface is strict.
 	Runner, Client *call.Runner
 
+	options  Options
 	rights   *tools.Rights
 	snapshot atomic.Pointer[snapshot]
 	onGrow   func(context.Context)
@@ -104,19 +130,16 @@ type view struct {
 
 // New returns a surface without families. It opens nothing.
 func New(o Options) *Surface {
-	if o.Mode == "" {
-		o.Mode = Consolidated
-	}
-	if o.Level == "" {
-		o.Level = o.Mode.DefaultLevel()
-	}
-	s := &Surface{Mode: o.Mode, Level: o.Level, rights: o.Rights, onGrow: func(context.Context) {}}
+	o = o.complete()
+	s := &Surface{Mode: o.Mode, Level: o.Level, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}}
 	s.snapshot.Store(&snapshot{})
 	every := func(r *tools.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
-	s.Client = s.Runner
+	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: func(ctx context.Context, answer json.RawMessage) string {
+		return s.Discovery.Keep(ctx, answer)
+	}})
 	if o.Strict {
-		s.Client = s.Runner.Accepting(func(r *tools.Rights) *call.Resolver { return s.view(r).modeOnly })
+		s.Client = s.Client.Accepting(func(r *tools.Rights) *call.Resolver { return s.view(r).modeOnly })
 	}
 	s.Discovery = lazy.NewDiscovery(
 		func(r *tools.Rights) *lazy.View { return s.view(r).View },
@@ -148,18 +171,21 @@ func (s *Surface) view(r *tools.Rights) *view {
 		return v.(*view)
 	}
 	families := r.Filter(now.families)
+	shown := Tools(families, s.options)
 	var folded []*tools.Entry
 	for _, f := range families {
 		folded = append(folded, consolidate.Entries(f)...)
 	}
 	old := legacy.Entries(families)
-	v := &view{every: call.NewResolver(slices.Concat(folded, old, call.FullNames(families)))}
-	v.modeOnly = call.NewResolver(folded)
-	if s.Mode == Legacy {
-		v.modeOnly = call.NewResolver(old)
+	entries := map[Mode][]*tools.Entry{Consolidated: folded, Legacy: old}[s.Mode]
+	for i, e := range entries { // calls of the listed tools are shown in the form of the list
+		if !e.Action.Apart || e.Selector != "" {
+			entries[i] = e.In(s.options.Params)
+		}
 	}
-	shown := Tools(families, s.Mode, s.Level)
-	disabled := slices.DeleteFunc(Tools(now.families, s.Mode, s.Level), func(t tools.Tool) bool {
+	v := &view{every: call.NewResolver(slices.Concat(folded, old, call.FullNames(families)))}
+	v.modeOnly = call.NewResolver(entries)
+	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t tools.Tool) bool {
 		return slices.ContainsFunc(shown, func(other tools.Tool) bool { return other.Name == t.Name })
 	})
 	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Families: families, Tools: shown, Disabled: disabled, Names: v.every})

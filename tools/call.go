@@ -40,6 +40,10 @@ func Do[Out any](ctx context.Context, c Caller, name string, in any) (out Out, e
 	return out, nil
 }
 
+// DefaultResultLimit is the most bytes of an answer to a client when nothing
+// else is said, about 8,000 tokens.
+const DefaultResultLimit = 28_000
+
 // Answer is the outcome of a call.
 type Answer struct {
 	Content json.RawMessage // the result object, or {"error": …}

@@ -2,8 +2,8 @@ package tools
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -16,11 +16,31 @@ const ActionParam = "action"
 // fields to keep.
 const IncludeFields = "include_fields"
 
+// ParamsParam is the argument that may hold the parameters of a call, as an
+// object or as JSON text, beside or instead of parameters of their own.
+const ParamsParam = "params"
+
+// Form says where a call carries the parameters that a brief listing does not
+// declare. Every form is understood everywhere: it decides what listings
+// declare, and how usage and examples are written. Empty counts as [FormFlat].
+type Form string
+
+// The forms.
+const (
+	FormObject Form = "object" // in the object params
+	FormText   Form = "text"   // in params, as JSON text
+	FormFlat   Form = "flat"   // beside the others
+)
+
+// Forms lists the forms, the default of surfaces first.
+func Forms() []Form { return []Form{FormObject, FormText, FormFlat} }
+
 // Entry is one way to call an action: the name that is called, and the
 // parameters as they are spelt there. Entries are shared and not changed.
 type Entry struct {
 	Action *Action
 	Tool   string // the name that is called
+	Form   Form   // in which calls of it are shown
 
 	// Selector is the value of the action argument that leads here. Empty
 	// when the tool's name alone does.
@@ -34,6 +54,8 @@ type Entry struct {
 	Required, Optional []Param
 
 	spelling map[string]string // of parameters spelt otherwise, by today's name
+
+	through string // the tool by way of which it is called; empty = its own
 }
 
 // NewEntry returns the entry of an action under a name of its own, such as its
@@ -125,49 +147,38 @@ func (e *Entry) Canonical(name string) string {
 	return name
 }
 
-// Usage returns the action's shape in one line, with types:
-// store(key: string, value: object, namespace?: string).
-func (e *Entry) Usage() string {
-	return e.Verb() + "(" + signature(e.Required, e.Optional, typed) + ")"
+// bounded shows a parameter with its type, bounds and default, unless that is
+// false: limit?: 1..100 = 10.
+func bounded(name string, p Param) string {
+	text := name + ": " + boundedWord(p)
+	if p.Default != nil && p.Default != false {
+		text += " = " + strings.ReplaceAll(string(ordered.MustJSON(p.Default)), `"`, "'")
+	}
+	return text
 }
 
-// ShortUsage returns Usage without the types of optional parameters.
-func (e *Entry) ShortUsage() string {
-	required, optional := signature(e.Required, nil, typed), signature(nil, e.Optional, bare)
-	if required != "" && optional != "" {
-		required += ", "
-	}
-	return e.Verb() + "(" + required + optional + ")"
-}
-
-// CallUsage returns the shape of a whole call: the name to call, the action
-// argument with its value, the parameters with their types.
-func (e *Entry) CallUsage() string { return e.callUsage(TypeWord) }
-
-// FullUsage returns CallUsage with the members of objects spelt out.
-func (e *Entry) FullUsage() string { return e.callUsage(memberWord) }
-
-func (e *Entry) callUsage(word func(Param) string) string {
-	show := func(name string, p Param) string { return name + ": " + word(p) }
-	params := signature(e.Required, e.Listed()[len(e.Required):], show)
-	if e.Selector == "" {
-		return e.Tool + "(" + params + ")"
-	}
-	selector := ActionParam + ": " + strconv.Quote(e.Selector)
-	if params != "" {
-		selector += ", "
-	}
-	return e.Tool + "(" + selector + params + ")"
-}
-
-// memberWord returns the type of a parameter as TypeWord does, with the members
-// of objects: {name: string, age?: integer}[].
-func memberWord(p Param) string {
+// boundedWord returns the type of a parameter as TypeWord does, with the bounds
+// of numbers and lists and the members of objects: {name: string, age?: ≥0}[≤20].
+// Texts have bounds that few reach, and errors that say so.
+func boundedWord(p Param) string {
 	switch {
-	case p.Kind == KindArray && len(Inside(p)) > 0:
-		return memberWord(*p.Items) + "[]"
+	case p.Kind == KindArray:
+		item := boundedWord(*p.Items)
+		if strings.Contains(item, "|") {
+			item = "(" + item + ")"
+		}
+		if p.MaxItems > 0 {
+			return fmt.Sprintf("%s[≤%d]", item, p.MaxItems)
+		}
+		return item + "[]"
 	case p.Kind == KindObject && len(Inside(p)) > 0:
-		return "{" + signature(p.Required, p.Optional, func(name string, p Param) string { return name + ": " + memberWord(p) }) + "}"
+		return "{" + signature(p.Required, p.Optional, bounded) + "}"
+	case p.Min != nil && p.Max != nil:
+		return number(*p.Min) + ".." + number(*p.Max)
+	case p.Min != nil:
+		return "≥" + number(*p.Min)
+	case p.Max != nil:
+		return "≤" + number(*p.Max)
 	}
 	return TypeWord(p)
 }
@@ -220,30 +231,7 @@ func TypeWord(p Param) string {
 	return string(p.Kind)
 }
 
-// Example returns the declared example as a call of this entry: with the
-// action argument, or with the parameters as they were spelt.
-func (e *Entry) Example() json.RawMessage {
-	return e.FromCanonical(json.RawMessage(e.Action.Example))
-}
-
-// FromCanonical spells the action's own arguments the way this entry takes
-// them. Arguments that are not a JSON object come back as they are.
-func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
-	var members ordered.Map
-	if err := json.Unmarshal(args, &members); err != nil {
-		return args
-	}
-	call := ordered.Map{}
-	if e.Selector != "" {
-		call.Set(ActionParam, e.Selector)
-	}
-	for _, m := range members {
-		call.Set(e.Spelling(m.Key), m.Value)
-	}
-	return ordered.MustJSON(call)
-}
-
-// ToCanonical is the reverse of FromCanonical: arguments of this entry as the
+// ToCanonical is the reverse of FromCanonical: flat arguments of this entry as the
 // action itself spells them. Nothing and null are no arguments.
 func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
 	var members ordered.Map

@@ -59,6 +59,7 @@ const (
 	ProblemRange   = "range"   // Min, Max
 	ProblemLength  = "length"  // Min, Max and Got in characters, items or bytes
 	ProblemFormat  = "format"  // Want
+	ProblemTwice   = "twice"   // in params and beside it, with different values
 )
 
 // Problem is one thing wrong with the arguments.

@@ -45,6 +45,16 @@ type Action struct {
 	// means that only the name and the parameters changed.
 	Changed string
 
+	// Once says that doing it twice is doing it once, though the effect is one
+	// of which that is not so in general: what is there already is refused, or
+	// stays.
+	Once bool
+
+	// Apart actions are listed as a tool of their own, under their first legacy
+	// name, so that the hints of the family's tool do not have to cover them. The
+	// family's tool takes them as an action all the same.
+	Apart bool
+
 	Required, Optional Fields
 	Effect             Effect
 	Example            string   // arguments as a caller would send them, JSON
@@ -175,7 +185,8 @@ func (a *Action) Params() []Param {
 // Hints returns the MCP annotations of the action alone.
 func (a *Action) Hints() Hints {
 	h := a.Effect.Hints()
-	h.OpenWorld = a.Family.OpenWorld
+	h.OpenWorld = h.OpenWorld || a.Family.OpenWorld
+	h.Idempotent = h.Idempotent || a.Once
 	return h
 }
 
@@ -294,6 +305,7 @@ func (e Effect) Hints() Hints {
 		ReadOnly:    e == Reads,
 		Destructive: e == Sets || e == Deletes || e == Runs,
 		Idempotent:  e != Adds && e != Runs,
+		OpenWorld:   e == Runs, // models and commands may be part of it
 	}
 }
 

@@ -3,9 +3,8 @@ package tools
 // Kind is the JSON type of a [Param].
 type Kind string
 
-// The kinds. Any is a JSON value of whatever type: it is listed as a string,
-// because a schema without a type is refused by some hosts, and accepts both
-// the value itself and its JSON text.
+// The kinds. Any is a JSON value of whatever type, and is given as itself or as
+// its JSON text.
 const (
 	KindString  Kind = "string"
 	KindInteger Kind = "integer"

@@ -8,12 +8,15 @@ import (
 	"unicode/utf8"
 )
 
+// Limit is the name of the argument that bounds a list. Each list has bounds of
+// its own.
+const Limit = "limit"
+
 // Cursor is the argument with which a list is read on.
 var Cursor = String{Name: "cursor", Doc: "nextCursor of the page before.", MaxLen: 2000}
 
 // Page holds the arguments of a list that can be read on. Embed it in the
-// arguments of an action that declares limit, with bounds of its own, and
-// [Cursor].
+// arguments of an action that declares [Limit] and [Cursor].
 type Page struct {
 	Limit  int    `json:"limit"`
 	Cursor string `json:"cursor"`

@@ -26,6 +26,8 @@ func (p Problem) Text() string {
 		return fmt.Sprintf("%s must be %s, got %v", name, p.bounds(), p.Got)
 	case ProblemLength:
 		return fmt.Sprintf("%s must be %s long, got %v", name, p.bounds(), p.Got)
+	case ProblemTwice:
+		return name + " is also given beside " + ParamsParam + ", with another value"
 	case ProblemFormat:
 		return fmt.Sprintf("%s must be a %s", name, p.Want)
 	}

@@ -15,11 +15,18 @@ type Style struct {
 	// Strict schemas are for validation: they are Untyped, members that are
 	// not declared are refused, Loose members are not checked, and there are
 	// no defaults. Other schemas are for hosts, which want a type on
-	// everything.
+	// everything, and many of which check arguments by them.
 	Strict bool
 
 	// Untyped schemas have no type for a value of any type.
 	Untyped bool
+
+	// Brief schemas have types and nothing else.
+	Brief bool
+
+	// Listed schemas leave out members that are Loose: a host that checks
+	// arguments would refuse good items with a bad one.
+	Listed bool
 
 	// Recorded schemas are as the legacy tools had them: whole numbers were
 	// plain numbers, that a text is not empty was said, and what is Added now
@@ -49,11 +56,17 @@ func Schema(p Param, style Style) ordered.Map {
 	switch {
 	case p.Kind == KindAny && (style.Strict || style.Untyped), style.Strict && p.Loose:
 	case p.Kind == KindAny:
-		schema.Set("type", string(KindString))
+		schema.Set("anyOf", anyValue)
 	case p.Kind == KindInteger && style.Recorded:
 		schema.Set("type", string(KindNumber))
 	default:
 		schema.Set("type", string(p.Kind))
+	}
+	if style.Brief {
+		if p.Kind == KindArray {
+			schema.Set("items", Schema(*p.Items, style))
+		}
+		return schema
 	}
 	if style.Describe != nil && p.Doc != "" && style.Describe(p) {
 		schema.Set("description", p.Doc)
@@ -94,13 +107,16 @@ func Schema(p Param, style Style) ordered.Map {
 		schema.Set("items", Schema(*p.Items, style))
 	case p.Values != nil:
 		schema.Set("additionalProperties", Schema(*p.Values, style))
-	case p.Kind == KindObject && len(Inside(p)) > 0 && !(p.Loose && style.Strict):
+	case p.Kind == KindObject && len(Inside(p)) > 0 && !(p.Loose && (style.Strict || style.Listed)):
 		for _, m := range ObjectSchema(p.Required, p.Optional, style)[1:] {
 			schema.Set(m.Key, m.Value)
 		}
 		if style.Strict {
 			schema.Set("additionalProperties", false)
 		}
+	case p.Kind == KindObject && !style.Strict:
+		// Some hosts close an object that does not say so.
+		schema.Set("additionalProperties", true)
 	}
 	if p.Default != nil && !style.Strict {
 		schema.Set("default", p.Default)
@@ -108,19 +124,19 @@ func Schema(p Param, style Style) ordered.Map {
 	return schema
 }
 
-// InputSchema returns the schema of the arguments of a call of this entry,
-// texts included. A foreign tool's own schema is returned where its root is
-// one that hosts take.
-func (e *Entry) InputSchema() ordered.Map {
-	if schema, ok := plain(e.Action.Input); ok {
-		return schema
+// anyValue is the list of alternatives that stands for any JSON value: hosts
+// want a type on everything, also on what is in a list. Lists within lists can
+// be given as JSON text.
+var anyValue = func() []ordered.Map {
+	one := func(kind Kind, more ...ordered.Member) ordered.Map {
+		return append(ordered.Map{{Key: "type", Value: string(kind)}}, more...)
 	}
-	schema := ObjectSchema(e.Required, e.Optional, Style{Describe: always})
-	if e.Selector == "" {
-		return schema
+	single := []ordered.Map{one(KindString), one(KindNumber), one(KindBoolean), one(KindObject)}
+	return []ordered.Map{
+		single[0], single[1], single[2], one(KindObject, ordered.Member{Key: "additionalProperties", Value: true}),
+		one(KindArray, ordered.Member{Key: "items", Value: ordered.Map{{Key: "anyOf", Value: single}}}),
 	}
-	return WithAction(schema, ordered.Map{{Key: "const", Value: e.Selector}})
-}
+}()
 
 // OutputSchema returns the schema of the action's result. Nothing is required:
 // callers may ask for some of the fields only.
@@ -132,12 +148,15 @@ func always(Param) bool { return true }
 
 // WithAction returns an object schema with the action argument in front of its
 // properties, and required.
-func WithAction(schema, action ordered.Map) ordered.Map {
+func WithAction(schema, action ordered.Map) ordered.Map { return inFront(schema, ActionParam, action) }
+
+// inFront puts a required property in front of those of an object schema.
+func inFront(schema ordered.Map, name string, property ordered.Map) ordered.Map {
 	properties, _ := schema.Get("properties")
 	required, _ := schema.Get("required")
 	list, _ := required.([]string)
-	schema.Set("properties", append(ordered.Map{{Key: ActionParam, Value: action}}, properties.(ordered.Map)...))
-	schema.Set("required", append([]string{ActionParam}, list...))
+	schema.Set("properties", append(ordered.Map{{Key: name, Value: property}}, properties.(ordered.Map)...))
+	schema.Set("required", append([]string{name}, list...))
 	return schema
 }
 

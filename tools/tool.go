@@ -11,6 +11,28 @@ type Tool struct {
 	Entries       []*Entry // the ways to call it, one per action
 	Schema        ordered.Map
 	Hints         Hints
+
+	// Form is that of the entries: where a call carries what a brief listing
+	// does not declare.
+	Form Form
+
+	// Whole tools are listed with their whole schema at every level, and called
+	// flat.
+	Whole bool
+}
+
+// WithForm returns the tool with entries of a form.
+func (t Tool) WithForm(form Form) Tool {
+	t.Form = form
+	if t.Whole {
+		return t
+	}
+	entries := make([]*Entry, len(t.Entries))
+	for i, e := range t.Entries {
+		entries[i] = e.In(form)
+	}
+	t.Entries = entries
+	return t
 }
 
 // Dispatches reports whether the tool takes an action argument.

@@ -74,7 +74,7 @@ func describeCommand() *cli.Command {
 					if i > 0 {
 						fmt.Fprintln(c.App.Writer)
 					}
-					err = printAccount(c.App.Writer, doc)
+					err = printAccount(c.App.Writer, name, doc)
 				}
 				if err != nil {
 					return err
@@ -87,7 +87,7 @@ func describeCommand() *cli.Command {
 
 // printAccount prints what [lazy.View.Describe] returned, of a tool or of an
 // action, for people.
-func printAccount(out io.Writer, doc json.RawMessage) error {
+func printAccount(out io.Writer, name string, doc json.RawMessage) error {
 	var account struct {
 		lazy.ActionDoc
 		Actions []lazy.ActionRow
@@ -95,11 +95,11 @@ func printAccount(out io.Writer, doc json.RawMessage) error {
 	if err := json.Unmarshal(doc, &account); err != nil {
 		return fmt.Errorf("reading description: %w", err)
 	}
-	fmt.Fprintf(out, "%s\n  %s\n", account.Name, account.Description)
+	fmt.Fprintf(out, "%s\n  %s\n", name, account.Description)
 	for _, action := range account.Actions {
 		fmt.Fprintf(out, "\n  %s\n    %s\n", action.Usage, action.Summary)
 	}
-	if account.Usage == "" {
+	if len(account.Actions) > 0 {
 		return nil
 	}
 	fmt.Fprintf(out, "\n  %s\n\n", account.Usage)
@@ -110,7 +110,7 @@ func printAccount(out io.Writer, doc json.RawMessage) error {
 		fmt.Fprintf(w, "  %s\t%s\n", p.Key, text)
 	}
 	for _, row := range [][2]string{
-		{"returns", account.Returns}, {"effect", account.Effect}, {"example", strings.Trim(string(account.Examples), "[]")}, {"related", account.Related},
+		{"returns", account.Returns}, {"effect", account.Effect}, {"example", string(account.Example)},
 	} {
 		if row[1] != "" {
 			fmt.Fprintf(w, "\n  %s\t%s", row[0], row[1])

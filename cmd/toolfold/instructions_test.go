@@ -4,15 +4,23 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // Instructions are billed on every turn of every client.
 func TestInstructionsAreShort(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{instructions, legacyInstructions} {
-		if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
-			t.Errorf("%d characters, more than %d: %s", n, serve.MaxInstructions, text)
+	for _, mode := range surface.Modes() {
+		for _, level := range lazy.Levels() {
+			for _, form := range tools.Forms() {
+				text := instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form}))
+				if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
+					t.Errorf("%s %s %s: %d characters, more than %d: %s", mode, level, form, n, serve.MaxInstructions, text)
+				}
+			}
 		}
 	}
 }

@@ -12,25 +12,42 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 )
 
-// Instructions reach every client on every turn.
-const (
-	instructions = "Each tool is a family of actions: call it with \"action\" and that action's parameters, which its " +
-		"description names; a ? marks optional ones. The tool \"tools\" finds actions by what they do and describes them. " +
-		common
-	legacyInstructions = "Tools of an agent's workbench under their legacy names. tool_find finds tools by what they do, " +
-		"tool_describe describes them. " + common
-	common = "A wrong call answers with usage and an example. Any call takes include_fields, a list of result fields to keep."
-)
+// instructions are for the model. They reach every client on every turn.
+func instructions(s *surface.Surface) string {
+	common := "A wrong call answers with usage and an example. Any call takes include_fields, a list of result fields to keep."
+	if s.Mode == surface.Legacy {
+		text := "Tools of an agent's workbench under their legacy names. "
+		if s.Level == lazy.Full {
+			return text + common
+		}
+		text += "tool_find finds tools by what they do, tool_describe describes them. "
+		return text + map[tools.Form]string{
+			tools.FormObject: "Parameters that are not listed go into the object params. ",
+			tools.FormText:   "Parameters that are not listed go into params, as JSON text. ",
+		}[s.Params] + common
+	}
+	named := "required ones are in its description. "
+	if s.Level == lazy.Signature || s.Level == lazy.Full {
+		named = "its description names them; a ? marks optional ones. "
+	}
+	return "Each tool is a family of actions: call it with action and " + map[tools.Form]string{
+		tools.FormObject: "params, an object of that action's parameters; ",
+		tools.FormText:   "params, that action's parameters as JSON text; ",
+		tools.FormFlat:   "that action's parameters; ",
+	}[s.Params] + named + "The tool tools finds actions and describes them, tool_call runs any. " + common
+}
 
 func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "strictNames", "store", "http", "httpTokenFile",
+		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "structured", "resultLimit", "strictNames", "store", "http", "httpTokenFile",
 			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
@@ -65,12 +82,8 @@ func serveAction(c *cli.Context) error {
 	if o.Worker {
 		defer b.startWork(ctx, o.Store)()
 	}
-	text := instructions
-	if b.Mode == surface.Legacy {
-		text = legacyInstructions
-	}
 	server := serve.New(serve.Options{
-		Version: version(), Instructions: text, Surface: b.Surface, Metrics: b.metrics, Log: b.log,
+		Version: version(), Instructions: instructions(b.Surface), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	})
 	if o.HTTP != "" {

@@ -18,7 +18,7 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing")...), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "params")...), jsonFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
@@ -35,7 +35,7 @@ func toolsCommand() *cli.Command {
 			if c.Bool("explain") {
 				l.explain(o, families)
 			}
-			for _, t := range surface.List(rules.Rights().Filter(families), mode, level) {
+			for _, t := range surface.List(rules.Rights().Filter(families), surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params)}) {
 				cost, err := doctor.Count([]lazy.Listed{t})
 				if err != nil {
 					return err

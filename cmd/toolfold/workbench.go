@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
@@ -83,7 +84,8 @@ func newWorkbench(o *options) (*workbench, error) {
 		return nil, err
 	}
 	b.Surface = surface.New(surface.Options{
-		Mode: mode, Level: level, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log, Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls},
+		Mode: mode, Level: level, Params: tools.Form(o.Params), ResultLimit: o.ResultLimit, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log,
+		Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls},
 	})
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },

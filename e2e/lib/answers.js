@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 function contentOf(result) {
   assert.equal(result.content.length, 1, 'one text block');
   assert.equal(result.content[0].type, 'text');
-  assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
-  return result.structuredContent;
+  assert.equal(result.structuredContent, undefined, 'nothing is answered twice');
+  return JSON.parse(result.content[0].text);
 }
 
 /** The content of a result that must be a success. */
@@ -31,19 +31,21 @@ export function failure(result) {
  * the suggested one, everything else its value from the error's example.
  */
 export function mend(args, { problems, example }) {
-  const mended = { ...args };
+  const call = { ...args, params: { ...args.params } };
+  const examples = { ...example.params, ...example };
   for (const problem of problems) {
-    const name = problem.path.split('/')[1];
+    const [, first, second] = problem.path.split('/');
+    const [mended, name] = first === 'params' ? [call.params, second] : [call, first];
     if (problem.kind === 'unknown' || problem.kind === 'stray') {
       if (problem.suggest) mended[problem.suggest] = mended[name];
       delete mended[name];
     } else if (problem.suggest) {
       mended[name] = problem.suggest;
-    } else if (name in example) {
-      mended[name] = example[name];
+    } else if (name in examples) {
+      mended[name] = examples[name];
     } else {
       delete mended[name];
     }
   }
-  return mended;
+  return call;
 }

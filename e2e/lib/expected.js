@@ -1,7 +1,8 @@
 // What the server is expected to offer. Figures stand here and nowhere else:
 // a new family is one more line.
 
-// legacyTools counts the names that a family's actions had as single tools.
+// legacyTools counts the names that a family's actions had as single tools, apart
+// the actions that are listed as tools of their own.
 const families = {
   memory: { legacyTools: 10, core: true },
   session: { legacyTools: 7 },
@@ -12,7 +13,7 @@ const families = {
   design: { legacyTools: 5 },
   workflow: { legacyTools: 3 },
   config: { legacyTools: 3, core: true },
-  tools: { legacyTools: 7, discovery: true },
+  tools: { legacyTools: 7, discovery: true, apart: 1 },
 };
 
 export const modes = ['consolidated', 'legacy'];
@@ -25,7 +26,7 @@ export function listedTools(mode, level) {
   const shown = Object.values(families)
     .filter((family) => !(whole && family.discovery))
     .filter((family) => level !== 'search' || family.core || family.discovery);
-  if (mode === 'consolidated') return shown.length;
+  if (mode === 'consolidated') return shown.reduce((sum, family) => sum + 1 + (family.apart ?? 0), 0);
   return shown.reduce((sum, family) => sum + family.legacyTools, 0);
 }
 

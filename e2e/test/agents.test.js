@@ -246,6 +246,6 @@ async function runsWorkflow(client) {
 async function refusesInput(client) {
   const answer = await client.callTool({ name: 'workflow', arguments: { action: 'run', workflowId: 'everything', input: { words: 7 } } });
   assert.equal(answer.isError, true);
-  const { problems } = answer.structuredContent.error;
+  const { problems } = JSON.parse(answer.content[0].text).error;
   assert.deepEqual([problems[0].path, problems[0].kind, problems[0].want], ['/input/words', 'type', 'array']);
 }

@@ -53,7 +53,7 @@ const probes = [
   ['a key of 3 MB', call(1, 'memory', { action: 'get', key: 'k'.repeat(tooBig) }), ['INVALID_INPUT']],
   ['a number with 100,000 digits', call(1, 'memory', `{"action":"list","limit":${'9'.repeat(100_000)}}`), ['INVALID_INPUT']],
   ['limit 1e999', call(1, 'memory', '{"action":"list","limit":1e999}'), ['INVALID_INPUT']],
-  ['a parameter name of 100 KB', call(1, 'memory', { action: 'list', ['p'.repeat(100_000)]: 1 }), ['INVALID_INPUT']],
+  ['a parameter name of 100 KB', call(1, 'memory', { action: 'delete', key: 'k', ['p'.repeat(100_000)]: 1 }), ['INVALID_INPUT']],
   ['2,000 unknown parameters', call(1, 'memory', { action: 'list', ...unknownParameters(2000) }), ['INVALID_INPUT']],
   ['a cursor nobody gave out', call(1, 'memory', { action: 'list', cursor: '%%%' }), ['INVALID_INPUT']],
   ['a tool nobody has', call(1, 'quantum_teleport', {}), ['UNKNOWN_TOOL']],
@@ -74,13 +74,16 @@ const nearMisses = {
   session_creat: 'session_create',
 };
 
+// Answers are as long as values may be.
+const large = ['--result-limit', '1048576'];
+
 const transports = {
   stdio: async (t) => {
-    const raw = new RawStdio(placeFor(t).serve());
+    const raw = new RawStdio(placeFor(t).serve({ more: large }));
     atEnd(t, () => raw.stop());
     return raw.initialize();
   },
-  http: async (t) => new RawHTTP((await httpFor(t, placeFor(t))).url).initialize(),
+  http: async (t) => new RawHTTP((await httpFor(t, placeFor(t), { more: large })).url).initialize(),
 };
 
 for (const [transport, open] of Object.entries(transports)) {

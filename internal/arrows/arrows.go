@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"tools/design/architecture": {"tools", "tools/design/text"},
 	"tools/design/component":    {"tools", "tools/design/text"},
 	"tools/design/schema":       {"tools", "tools/design/text"},
-	"tools/tooltest":            {"tools", "call", "consolidate", "legacy", "lazy", "migration"},
+	"tools/tooltest":            {"tools", "call", "consolidate", "legacy", "lazy", "migration", "surface"},
 	"call":                      {"tools"},
 	"examples/":                 {"tools", "tools/discovery", "surface", "serve"},
 	"consolidate":               {"tools"},

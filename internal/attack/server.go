@@ -280,8 +280,8 @@ func (c *client) send(ctx context.Context, method, tool string, params map[strin
 	var message struct {
 		ID     int64
 		Result *struct {
-			IsError           bool
-			StructuredContent json.RawMessage
+			IsError bool
+			Content []struct{ Text string }
 		}
 		Error *struct{ Code int }
 	}
@@ -293,7 +293,9 @@ func (c *client) send(ctx context.Context, method, tool string, params map[strin
 		r.code = strconv.Itoa(message.Error.Code)
 		return r, nil
 	}
-	r.content = message.Result.StructuredContent
+	if len(message.Result.Content) == 1 { // a call was answered
+		r.content = json.RawMessage(message.Result.Content[0].Text)
+	}
 	if message.Result.IsError {
 		var failure struct{ Error struct{ Code string } }
 		_ = json.Unmarshal(r.content, &failure)

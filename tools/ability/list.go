@@ -12,9 +12,6 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// maxExcerpt bounds the characters of a description that a list shows.
-const maxExcerpt = 160
-
 // List lists abilities, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	after, err := parseCursor(in.Cursor)
@@ -38,7 +35,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			out.HasMore = true
 		default:
 			out.Abilities = append(out.Abilities, Item{
-				AbilityID: a.ID, DisplayName: a.DisplayName, Description: workspace.Excerpt(a.Description, maxExcerpt), Category: a.Category,
+				AbilityID: a.ID, DisplayName: a.DisplayName, Description: tools.Brief(ctx, "abilities.description", a.Description), Category: a.Category,
 				Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled, Trusted: s.workspace.Mark(a.Source),
 			})
 		}

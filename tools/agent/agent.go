@@ -54,6 +54,7 @@ var Family = tools.Family{
 		Required: tools.Fields{agentID, description},
 		Optional: details,
 		Effect:   tools.Adds,
+		Once:     true, // what is there is refused
 		Example: `{"agentId": "keeper", "description": "Looks up notes.", ` +
 			`"workflow": [{"stepId": "notes", "name": "Look", "type": "tool", "config": {"tool": "memory.list"}}]}`,
 		Related: []string{"agent.run", "agent.get"},

@@ -31,9 +31,6 @@ const (
 // maxWorkflow is the most bytes of the steps of a registered agent, as JSON.
 const maxWorkflow = maxFileSize
 
-// maxExcerpt bounds the characters of a description that a list shows.
-const maxExcerpt = 160
-
 // Options configures a service.
 type Options struct {
 	// Folder is the workspace whose folder [Folder] has agent files.
@@ -167,7 +164,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	}
 	for _, p := range all {
 		out.Agents = append(out.Agents, Item{
-			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: workspace.Excerpt(p.Description, maxExcerpt),
+			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: tools.Brief(ctx, "agents.description", p.Description),
 			Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities, Trusted: s.Folder.Mark(p.Source),
 		})
 	}

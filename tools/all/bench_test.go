@@ -137,6 +137,15 @@ type toolResult struct {
 	Meta              map[string]json.RawMessage    `json:"_meta"`
 }
 
+// content is the JSON of the one text block.
+func (r toolResult) content(t *testing.T) json.RawMessage {
+	t.Helper()
+	if len(r.Content) != 1 || r.Content[0].Type != "text" || !json.Valid([]byte(r.Content[0].Text)) {
+		t.Fatalf("not one text block of JSON: %v", r.Content)
+	}
+	return json.RawMessage(r.Content[0].Text)
+}
+
 func (s *served) callTool(t *testing.T, name string, args json.RawMessage) toolResult {
 	t.Helper()
 	body := fmt.Sprintf(modern, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s,`, name, args))

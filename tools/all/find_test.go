@@ -90,7 +90,7 @@ func (b *bench) place(q labelled) int {
 func (b *bench) names(query string, limit int) []string {
 	var list []string
 	for _, f := range b.Discovery.View(context.Background()).Find(query, limit) {
-		list = append(list, f.Name)
+		list = append(list, b.Runner.Lookup(f.Name)[0].Action.FullName())
 	}
 	return list
 }

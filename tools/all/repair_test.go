@@ -10,6 +10,8 @@ import (
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -20,15 +22,47 @@ const maxErrorTokens = 200
 // what its problems say, with values from its example.
 func TestErrorsMendCalls(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	for _, e := range b.entries() {
-		t.Run(e.Title()+" as "+e.Tool, func(t *testing.T) {
-			t.Parallel()
-			for _, broken := range breakages(e) {
-				checkRepair(t, b, e, broken)
+	for _, mode := range surface.Modes() {
+		for _, form := range tools.Forms() {
+			b := benchOf(t, surface.Options{Mode: mode, Level: lazy.Lazy, Params: form})
+			for _, e := range b.entries() {
+				shown := e
+				switch {
+				case e.Legacy == (mode == surface.Legacy) && (e.Legacy || e.Selector != ""):
+					shown = e.In(form)
+				case form != tools.FormFlat || mode == surface.Legacy:
+					continue // as in the other benches
+				}
+				t.Run(fmt.Sprint(mode, " ", form, " ", e.Title(), " as ", e.Tool), func(t *testing.T) {
+					t.Parallel()
+					for _, broken := range breakages(e) {
+						broken.args = nest(shown, broken.args)
+						checkRepair(t, b, shown, broken)
+					}
+				})
 			}
-		})
+		}
 	}
+}
+
+// nest writes flat arguments the way calls of an entry are shown.
+func nest(e *tools.Entry, args map[string]any) map[string]any {
+	if !e.Nests() {
+		return args
+	}
+	call, params := map[string]any{}, map[string]any{}
+	for name, value := range args {
+		if name != tools.ActionParam && (e.Selector != "" || e.Nested(name)) {
+			params[name] = value
+		} else {
+			call[name] = value
+		}
+	}
+	call[tools.ParamsParam] = params
+	if e.Form == tools.FormText {
+		call[tools.ParamsParam] = string(ordered.MustJSON(params))
+	}
+	return call
 }
 
 func checkRepair(t *testing.T, b *bench, e *tools.Entry, broken breakage) {
@@ -87,7 +121,9 @@ func breakages(e *tools.Entry) []breakage {
 				add("misspelt "+name, func(args map[string]any) { delete(args, name); args[name+"x"] = value })
 			}
 		}
-		add("with a parameter that nobody has", func(args map[string]any) { args["qqqq"] = 1 })
+		if e.Action.Effect != tools.Reads {
+			add("with a parameter that nobody has", func(args map[string]any) { args["qqqq"] = 1 })
+		}
 		if stray, ok := strayParam(e); ok && e.Action.Effect != tools.Reads {
 			add("with a sibling's "+stray, func(args map[string]any) { args[stray] = "stray" })
 		}
@@ -178,11 +214,41 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 		t.Fatal(err)
 	}
 	mended := maps.Clone(args)
+	params, isText := paramsOf(mended)
+	examples, _ := paramsOf(told.Error.Example)
+	examples = maps.Clone(examples)
+	maps.Copy(examples, told.Error.Example)
 	for _, p := range told.Error.Problems {
-		name := strings.Split(strings.TrimPrefix(p.Path, "/"), "/")[0]
-		mendOne(mended, name, p, told.Error.Example)
+		path, inside := strings.CutPrefix(strings.TrimPrefix(p.Path, "/"), tools.ParamsParam+"/")
+		name := strings.Split(path, "/")[0]
+		if inside {
+			mendOne(params, name, p, examples)
+		} else {
+			mendOne(mended, name, p, examples)
+		}
+	}
+	if isText {
+		mended[tools.ParamsParam] = string(ordered.MustJSON(params))
+	} else if _, had := mended[tools.ParamsParam]; had || len(params) > 0 {
+		mended[tools.ParamsParam] = params
 	}
 	return mended
+}
+
+// paramsOf decodes a copy of the params of a call, and reports whether they are
+// text.
+func paramsOf(args map[string]any) (params map[string]any, isText bool) {
+	params = map[string]any{}
+	switch value := args[tools.ParamsParam].(type) {
+	case map[string]any:
+		params = maps.Clone(value)
+	case string:
+		if err := json.Unmarshal([]byte(value), &params); err != nil {
+			panic(err)
+		}
+		isText = true
+	}
+	return params, isText
 }
 
 func mendOne(args map[string]any, name string, p tools.Problem, example map[string]any) {

@@ -50,6 +50,12 @@ var Settings = append([]Setting{
 		Name: "listing", Doc: "How much of each tool tools/list shows: lazy unless set, full in legacy mode.",
 		Enum: []string{"search", "lazy", "signature", "full"},
 	}, Client},
+	{tools.String{
+		Name: "params", Doc: "What listings lazy and search declare for parameters: an object, JSON text (for strict hosts), or nothing.",
+		Enum: []string{"object", "text", "flat"},
+	}.With(tools.Default("object")), Client},
+	{tools.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(tools.Default(false)), Workspace},
+	{tools.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(tools.Default(tools.DefaultResultLimit)), User},
 	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
 	{tools.Bool{Name: "readOnly", Doc: "Offer only what merely reads."}.With(tools.Default(false)), Narrowing},
 	{tools.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").With(tools.MaxItems(200)), User},
@@ -112,6 +118,9 @@ func providerSettings() tools.Fields {
 type Options struct {
 	ToolMode        string                     `json:"toolMode"`
 	Listing         string                     `json:"listing"` // empty = the default of the tool mode
+	Params          string                     `json:"params"`
+	Structured      bool                       `json:"structured"`
+	ResultLimit     int                        `json:"resultLimit"`
 	StrictNames     bool                       `json:"strictNames"`
 	ReadOnly        bool                       `json:"readOnly"`
 	Allow           []string                   `json:"allow"` // empty = all

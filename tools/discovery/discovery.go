@@ -12,18 +12,19 @@ import (
 var (
 	query     = tools.String{Name: "query", Doc: "What you want to do, in words.", MaxLen: 20_000}
 	limit     = tools.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
-	name      = tools.String{Name: "name", Doc: "Tool, action or legacy name, such as memory.store."}
+	name      = tools.String{Name: tools.CallName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = tools.Strings("names", "Several such names.")
 	examples  = tools.Bool{Name: "include_examples", Doc: "Add an example call."}
 	schema    = tools.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = tools.String{Name: "category", Doc: "Only tools of this category."}
 	disabled  = tools.Bool{Name: "include_disabled", Doc: "Also what may not be called, with the reason."}
-	arguments = tools.Object{Name: "arguments", Doc: "Action arguments, as in a direct call."}
+	id        = tools.UUID("id", "Id of the answer.")
+	arguments = tools.Object{Name: tools.CallArguments, Doc: "Action arguments, as in a direct call."}
 )
 
 // Family declares the discovery tools.
 var Family = tools.Family{
-	Name: "tools", Summary: "Find, describe, call tools", Category: tools.Discovery, Tier: tools.Core,
+	Name: "tools", Summary: "Find and describe tools", Category: tools.Discovery, Tier: tools.Core,
 	Doc: "Find says which action to call and how; describe gives the whole account of one.",
 	Actions: []*tools.Action{{
 		Name:     "find",
@@ -54,7 +55,7 @@ var Family = tools.Family{
 		Summary:  "Get whole definitions, and list them for this session where it can.",
 		Words:    "activate, enable, make available, add to this session",
 		Required: tools.Fields{many},
-		Effect:   tools.Sets,
+		Effect:   tools.Reads, // a list of this session is all that changes
 		Example:  `{"names": ["memory", "session.create"]}`,
 		Related:  []string{"tools.active"},
 		Run:      tools.Method((*Service).Load),
@@ -78,10 +79,20 @@ var Family = tools.Family{
 		Related:  []string{"tools.find"},
 		Run:      tools.Method((*Service).List),
 	}, {
+		Name:     "rest",
+		Summary:  "Read on in an answer that was cut, by the id that it names.",
+		Words:    "remainder, truncated, continue reading, the whole result, more of the output",
+		Doc:      "Name the part in include_fields: answer.output[2000:].",
+		Required: tools.Fields{id},
+		Effect:   tools.Reads,
+		Example:  `{"id": "00000000-0000-4000-8000-000000000001"}`,
+		Run:      tools.Method((*Service).Rest),
+	}, {
 		Name:     "call",
 		Legacy:   tools.Was("tool_call"),
 		Summary:  "Run any action by name; the result is that action's.",
 		Words:    "run, execute, invoke, dispatch, not listed",
+		Apart:    true,
 		Required: tools.Fields{name},
 		Optional: tools.Fields{arguments},
 		Effect:   tools.Runs,
@@ -150,6 +161,18 @@ type ListIn struct {
 type ListOut struct {
 	Tools []lazy.Row `json:"tools" doc:"In the order of the listing."`
 	Total int        `json:"total" doc:"How many tools follow."`
+}
+
+// RestIn are the arguments of tools.rest.
+type RestIn struct {
+	ID string `json:"id"`
+}
+
+// RestOut is the result of tools.rest.
+type RestOut struct {
+	Found  bool            `json:"found" doc:"Whether it is still kept."`
+	Answer json.RawMessage `json:"answer,omitempty" doc:"The whole answer, or what include_fields names of it."`
+	Hint   string          `json:"hint,omitempty" doc:"What to do when it is gone."`
 }
 
 // CallIn are the arguments of tools.call.

@@ -113,10 +113,7 @@ func (s *Service) Load(ctx context.Context, in LoadIn) (LoadOut, error) {
 	}
 	listed := s.discovery.Active(ctx).Listed
 	out.Listed = !slices.ContainsFunc(out.Loaded, func(name string) bool { return !slices.Contains(listed, name) })
-	out.Note = "call them by their names"
-	if !out.Listed {
-		out.Note = "the list does not change: call them by their names all the same, or with the action call"
-	}
+	out.Note = s.discovery.Note(ctx, out.Loaded)
 	return out, nil
 }
 
@@ -146,6 +143,15 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	}
 	out.Total = len(out.Tools)
 	return out, nil
+}
+
+// Rest returns an answer that was cut.
+func (s *Service) Rest(_ context.Context, in RestIn) (RestOut, error) {
+	answer, ok := s.discovery.Rest(in.ID)
+	if !ok {
+		return RestOut{Hint: "only the newest answers are kept; what ran has to run again, with include_fields for less"}, nil
+	}
+	return RestOut{Found: true, Answer: answer}, nil
 }
 
 // Call stands for another call.

@@ -60,12 +60,12 @@ var Family = tools.Family{
 	}, {
 		Name:     "list",
 		Legacy:   tools.Was("memory_list"),
-		Summary:  "List keys, by prefix, page by page.",
+		Summary:  "List keys, by prefix.",
 		Words:    "browse, enumerate, which keys, names, overview, starting with",
 		Changed:  "Sorted. total counts all that match, not those on the page; hasMore is exact; cursor pages.",
 		Optional: tools.Fields{namespace, limit.With(tools.Default(100), tools.Max(1000)), prefix, cursor.With(tools.Added())},
 		Effect:   tools.Reads,
-		Example:  `{"prefix": "team/", "limit": 20}`,
+		Example:  `{"prefix": "team/"}`,
 		Related:  []string{"memory.search", "memory.stats"},
 		Run:      tools.Method((*Service).List),
 	}, {
@@ -84,7 +84,7 @@ var Family = tools.Family{
 		Legacy:  tools.Was("memory_export"),
 		Summary: "Return whole entries, for a backup or for import elsewhere.",
 		Words:   "dump, download, copy, move elsewhere, all values",
-		Doc:     "Follow nextCursor while hasMore. A page has up to 64 KiB; with limit, up to 1 MiB.",
+		Doc:     "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have.",
 		Changed: "Sorted, and in pages: limit and cursor go through them.",
 		Optional: tools.Fields{
 			namespace, prefix, metadata.With(tools.Default(true)),

@@ -16,7 +16,7 @@ import (
 // Bounds of a page of export without a limit.
 const (
 	exportEntries = 100
-	exportBytes   = 64 << 10
+	exportBytes   = 24 << 10
 )
 
 // Export returns whole entries, in pages.

@@ -116,7 +116,7 @@ type Listed struct {
 }
 
 // ExportIn holds the arguments of export. A zero Limit is a page of up to
-// 64 KiB of values.
+// 24 KiB of values.
 type ExportIn struct {
 	Namespace       string `json:"namespace"`
 	Prefix          string `json:"prefix"`

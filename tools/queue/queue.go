@@ -30,6 +30,7 @@ var Family = tools.Family{
 			description, concurrency.With(tools.Default(task.DefaultConcurrency)), priority.With(tools.Default(task.Medium)),
 		},
 		Effect:  tools.Adds,
+		Once:    true, // what is there is refused
 		Example: `{"name": "deploys", "maxConcurrency": 1}`,
 		Related: []string{"task.submit", "queue.list"},
 		Run:     tools.Method((*Service).Create),

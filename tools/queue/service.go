@@ -77,7 +77,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			break
 		}
 		n := q.Counts
-		out.Queues = append(out.Queues, Item{Shown: q.Queue.shown(), Stats: Stats{
+		shown := q.Queue.shown()
+		shown.Description = tools.Brief(ctx, "queues.description", shown.Description)
+		out.Queues = append(out.Queues, Item{Shown: shown, Stats: Stats{
 			Pending: n[task.Pending], Queued: n[task.Queued], Running: n[task.Running], Paused: n[task.Paused],
 			Completed: n[task.Completed], Failed: n[task.Failed], Cancelled: n[task.Cancelled], Timeout: n[task.TimedOut],
 		}})

@@ -157,7 +157,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			break
 		}
 		out.Sessions = append(out.Sessions, Item{
-			SessionID: l.ID, Initiator: l.Initiator, Task: l.Task, Status: l.Status,
+			SessionID: l.ID, Initiator: l.Initiator, Task: tools.Brief(ctx, "sessions.task", l.Task), Status: l.Status,
 			ParticipantCount: l.Present, CreatedAt: l.CreatedAt,
 		})
 	}

@@ -95,6 +95,7 @@ var Family = tools.Family{
 		Required: tools.Fields{sessionID, agentID},
 		Optional: tools.Fields{role.With(tools.Default(Collaborator))},
 		Effect:   tools.Adds,
+		Once:     true, // who is in stays in
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "agentId": "reviewer"}`,
 		Related:  []string{"session.leave", "session.list"},
 		Run:      tools.Method((*Service).Join),

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,15 +104,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, err
 	}
-	wanted := tools.WantedFields(ctx)
-	asks := func(member string) bool {
-		return slices.ContainsFunc(wanted, func(field string) bool {
-			return field == "tasks."+member || strings.HasPrefix(field, "tasks."+member+".")
-		})
-	}
 	query := Query{
 		AgentID: in.AgentID, Statuses: in.Status, Priorities: in.Priority, Tags: in.Tags,
-		Limit: in.Limit + 1, After: after, Input: asks("input"), Output: asks("output"),
+		Limit: in.Limit + 1, After: after, Input: tools.Wants(ctx, "tasks.input"), Output: tools.Wants(ctx, "tasks.output"),
 	}
 	if in.QueueID != "" {
 		id, found, err := s.Store.QueueID(ctx, in.QueueID)
@@ -137,7 +130,10 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			out.NextCursor = tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 			break
 		}
-		out.Tasks = append(out.Tasks, s.item(t))
+		item := s.item(t)
+		item.Description = tools.Brief(ctx, "tasks.description", item.Description)
+		item.Error = tools.Brief(ctx, "tasks.error", item.Error)
+		out.Tasks = append(out.Tasks, item)
 	}
 	return out, nil
 }

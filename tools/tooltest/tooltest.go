@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/legacy"
 	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -25,20 +26,20 @@ func Run(t *testing.T, family tools.Family) {
 		t.Fatal(err)
 	}
 	spec := family.Declared()
-	for _, level := range lazy.Levels() {
-		for _, l := range append(listed(spec, level), legacyListed(spec, level)...) {
-			CheckSchema(t, l.Name, l.InputSchema)
+	for _, mode := range surface.Modes() {
+		for _, level := range lazy.Levels() {
+			for _, form := range tools.Forms() {
+				for _, l := range surface.List([]*tools.Family{spec}, surface.Options{Mode: mode, Level: level, Params: form}) {
+					CheckSchema(t, l.Name, l.InputSchema)
+				}
+			}
 		}
 	}
 	golden.Compare(t, "testdata/"+spec.Name+".txtar", Derived(t, spec))
 }
 
 func listed(s *tools.Family, level lazy.Level) []lazy.Listed {
-	return lazy.List(consolidate.Tools([]*tools.Family{s}), level)
-}
-
-func legacyListed(s *tools.Family, level lazy.Level) []lazy.Listed {
-	return lazy.List(legacy.Tools([]*tools.Family{s}), level)
+	return surface.List([]*tools.Family{s}, surface.Options{Level: level})
 }
 
 // Derived is everything that follows from a declaration, as a txtar archive.
@@ -51,7 +52,7 @@ func Derived(t *testing.T, s *tools.Family) string {
 	for _, level := range lazy.Levels() {
 		section("consolidated "+string(level), lines(listed(s, level))...)
 	}
-	section("legacy full", lines(legacyListed(s, lazy.Full))...)
+	section("legacy full", lines(lazy.List(legacy.Tools([]*tools.Family{s}), lazy.Full))...)
 	section("usage", usages(s)...)
 	section("hints", hints(s)...)
 	section("migration", rewrites(t, s)...)
@@ -69,7 +70,7 @@ func lines(list []lazy.Listed) []string {
 func usages(s *tools.Family) []string {
 	var lines []string
 	for _, a := range s.Actions {
-		lines = append(lines, tools.Select(a).Usage())
+		lines = append(lines, tools.Select(a).In(tools.FormObject).CallUsage())
 	}
 	return lines
 }
@@ -101,7 +102,8 @@ func rewrites(t *testing.T, s *tools.Family) []string {
 
 // CheckSchema fails the test when an input schema is one that a known host
 // refuses or mangles: the root is an object with properties and without
-// combinators, no type is an array, and no schema is a boolean.
+// combinators, no type is an array, no schema is a boolean, and every value has
+// a type and every list items.
 func CheckSchema(t *testing.T, name string, schema json.RawMessage) {
 	t.Helper()
 	var root map[string]any
@@ -131,8 +133,11 @@ func checkPart(t *testing.T, where string, schema map[string]any) {
 			checkMember(t, where+"."+name, p)
 		}
 	}
-	if items, ok := schema["items"]; ok {
+	items, ok := schema["items"]
+	if ok {
 		checkMember(t, where+"[]", items)
+	} else if schema["type"] == "array" {
+		t.Errorf("%s: a list without items", where)
 	}
 }
 
@@ -142,6 +147,13 @@ func checkMember(t *testing.T, where string, schema any) {
 	if !ok {
 		t.Errorf("%s: the schema is not an object: %v", where, schema)
 		return
+	}
+	if alternatives, ok := object["anyOf"].([]any); ok {
+		for _, one := range alternatives {
+			checkMember(t, where, one)
+		}
+	} else if object["type"] == nil {
+		t.Errorf("%s: no type", where)
 	}
 	checkPart(t, where, object)
 }

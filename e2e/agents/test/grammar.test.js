@@ -20,7 +20,7 @@ const examples = list('--listing=full').flatMap((tool) => {
   const actions = tool.inputSchema.properties.action?.enum;
   if (!actions) return [];
   return toolfold('describe', '--json', ...actions.map((action) => `${tool.name}.${action}`)).map((account, i) => {
-    const { action, params, ...rest } = account.examples[0];
+    const { action, params, ...rest } = account.example;
     return { tool: tool.name, action: actions[i], args: { ...rest, ...params } };
   });
 });

@@ -1,0 +1,309 @@
+package call
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+const (
+	forWarnings = 2000 // bytes of an answer that what is said about cuts may take
+	leastShare  = 300  // bytes that an item of a cut list keeps, unless it is shorter
+	mostRuns    = 6    // of a list action, each with a smaller limit than the one before
+)
+
+// Bound limits the answers of a [Runner].
+type Bound struct {
+	Bytes int // of an answer; 0 is no limit
+
+	// Keep keeps the whole answer of an action that cannot be called again
+	// just to read on, and returns the call that reads it; empty where the
+	// caller of ctx has none. The answer is in the field [Kept] of its result.
+	// A nil Keep keeps nothing.
+	Keep func(ctx context.Context, answer json.RawMessage) (usage string)
+}
+
+// Kept is the result field of an answer that was kept.
+const Kept = "answer"
+
+// bounded returns the result of a call as an answer within its bound. A list is
+// asked for again with a smaller limit, so that its cursor goes on where the
+// answer ends. Of other results long parts are cut, and a warning names the
+// fields to ask for.
+func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tools.Answer {
+	content := Project(raw, c.input.fields)
+	most := c.bound.Bytes
+	if most <= 0 || len(content) <= most {
+		return tools.Answer{Content: withWarnings(content, c.input.warnings)}
+	}
+	ranged := slices.ContainsFunc(c.input.fields, func(field string) bool { return strings.Contains(field, "[") })
+	if pages(c.Entry.Action) && !ranged {
+		var err error
+		if raw, err = r.fewer(ctx, c, raw, most-forWarnings); err != nil {
+			return r.fail(ctx, c, err)
+		}
+		content = Project(raw, c.input.fields)
+	}
+	if len(content) > most {
+		content = c.cut(ctx, content)
+	}
+	return tools.Answer{Content: withWarnings(content, c.input.warnings)}
+}
+
+// cut cuts the long parts of a result, and adds the warning that says how to
+// read on: with the same call where the action only reads, else where the whole
+// is kept.
+func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
+	room := max(c.bound.Bytes-forWarnings, c.bound.Bytes/2)
+	warning := fmt.Sprintf("cut from %d bytes: ", len(whole))
+	if c.Entry.Action.Effect == tools.Reads {
+		k := cutter{}
+		content := k.fit(whole, room, "", treeOf(c.input.fields))
+		c.input.warnings = append(c.input.warnings, warning+k.found()+"; ask for it with "+tools.IncludeFields)
+		return content
+	}
+	k, usage := cutter{prefix: Kept + "."}, ""
+	content := k.fit(whole, room, "", nil)
+	if c.bound.Keep != nil {
+		usage = c.bound.Keep(ctx, whole)
+	}
+	if usage == "" {
+		k.prefix = ""
+		warning += k.found() + "; the rest is not kept"
+	} else {
+		warning += k.found() + "; " + usage + " has it for a while, ask with " + tools.IncludeFields
+	}
+	c.input.warnings = append(c.input.warnings, warning)
+	return content
+}
+
+// pages reports whether an action reads a list that goes on at a cursor.
+func pages(a *tools.Action) bool {
+	has := func(params []tools.Param, name string) bool {
+		return slices.ContainsFunc(params, func(p tools.Param) bool { return p.Name == name })
+	}
+	return a.Effect == tools.Reads && has(a.Params(), tools.Limit) && has(a.Params(), tools.Cursor.Name) &&
+		has(a.Results(), nextCursor)
+}
+
+// The result fields of a list that tell how it goes on.
+const (
+	hasMore    = "hasMore"
+	nextCursor = "nextCursor"
+)
+
+// fewer runs a list action again with limits under which its answer fits into
+// room, or with a limit of one.
+func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room int) (json.RawMessage, error) {
+	all := longestList(raw)
+	kept := all
+	for range mostRuns {
+		size := len(Project(raw, c.input.fields))
+		if size <= room || kept <= 1 {
+			break
+		}
+		kept = max(1, min(kept-1, int(int64(kept)*int64(room)/int64(size)*9/10)))
+		c.args.set(tools.Limit, json.Number(strconv.Itoa(kept)))
+		result, err := c.Entry.Action.Invoke(tools.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
+		if err != nil {
+			return nil, err
+		}
+		if raw, err = ordered.JSON(result); err != nil {
+			return nil, fmt.Errorf("encoding result: %w", err)
+		}
+	}
+	if kept < all {
+		if len(c.input.fields) > 0 {
+			c.input.fields = append(slices.Clone(c.input.fields), hasMore, nextCursor)
+		}
+		c.input.warnings = append(c.input.warnings, fmt.Sprintf("%d of %d entries fit into the answer: %s leads on", kept, all, nextCursor))
+	}
+	return raw, nil
+}
+
+// longestList counts the items of the list in a result that takes the most
+// bytes.
+func longestList(raw json.RawMessage) int {
+	most, count := 0, 0
+	for _, m := range children(raw) {
+		if m.value[0] == '[' && len(m.value) > most {
+			most, count = len(m.value), len(children(m.value))
+		}
+	}
+	return count
+}
+
+// child is a member of an object or an item of a list, whose name is nil.
+type child struct {
+	name  json.RawMessage
+	value json.RawMessage
+}
+
+// children lists what is directly in an object or a list that we encoded.
+func children(raw json.RawMessage) []child {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	open, err := dec.ReadToken()
+	var list []child
+	for err == nil && dec.PeekKind() != '}' && dec.PeekKind() != ']' {
+		var c child
+		if open.Kind() == '{' {
+			if c.name, err = readValue(dec); err != nil {
+				break
+			}
+		}
+		if c.value, err = readValue(dec); err != nil {
+			break
+		}
+		list = append(list, c)
+	}
+	if err != nil {
+		panic("call: cutting a result that is not JSON: " + err.Error())
+	}
+	return list
+}
+
+func readValue(dec *jsontext.Decoder) (json.RawMessage, error) {
+	value, err := dec.ReadValue()
+	return json.RawMessage(bytes.Clone(value)), err
+}
+
+// cutter cuts a result to size.
+type cutter struct {
+	prefix string   // of the fields
+	cuts   []string // fields to ask for to read on, with what is there
+	more   int      // cuts that are not in the list
+}
+
+// Bounds of what a warning names; who has read on there is told of the others.
+const (
+	maxCuts    = 4
+	maxCutPath = 150 // bytes
+)
+
+// fit returns raw in at most room bytes, or little more. Kept is what the call
+// kept of the value that the path leads to.
+func (k *cutter) fit(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+	if len(raw) <= room {
+		return raw
+	}
+	switch raw[0] {
+	case '"':
+		return k.text(raw, room, path, kept)
+	case '{', '[':
+		return k.list(raw, room, path, kept)
+	}
+	return raw
+}
+
+func (k *cutter) text(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+	text, _ := unquote(raw)
+	chars := utf8.RuneCountInString(text)
+	// Escapes take more room than characters do: what fits is found by halving.
+	most := min(len(text), room)
+	fitting := func(n int) json.RawMessage {
+		quoted, _ := jsontext.AppendQuote(nil, tools.Range{To: n}.Of(text)+"…")
+		return quoted
+	}
+	low, high := 0, min(chars, most)
+	for low < high {
+		if middle := (low + high + 1) / 2; len(fitting(middle)) <= room {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	k.note(path, kept.origin(low), chars-low, "characters")
+	return fitting(low)
+}
+
+// list shares room among the items: short ones stay whole, long ones are cut,
+// and where even that is too little, the last ones are left out.
+func (k *cutter) list(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+	all := children(raw)
+	sizes := make([]int, len(all))
+	taken, count := 2, 0
+	for i, c := range all {
+		sizes[i] = len(c.value)
+		taken += min(len(c.name), leastShare) + 2 + min(len(c.value), leastShare)
+		if taken > room && i > 0 {
+			break
+		}
+		count++
+	}
+	free := room - 2
+	for _, c := range all[:count] {
+		free -= min(len(c.name), leastShare) + 2
+	}
+	share := shareOf(sizes[:count], free)
+	isItem := raw[0] == '['
+	out := []byte{raw[0]}
+	for i, c := range all[:count] {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		at := kept.origin(i)
+		name, inner := "", fmt.Sprintf("%s[%d:%d]", path, at, at+1)
+		if !isItem {
+			name, _ = unquote(c.name)
+			shown := c.name
+			if len(shown) > leastShare {
+				shown, _ = jsontext.AppendQuote(nil, tools.Cut(name, leastShare/6))
+			}
+			out = append(append(out, shown...), ':')
+			if name != "" && !strings.ContainsAny(name, ".[]") {
+				inner = strings.TrimPrefix(path+"."+name, ".")
+			}
+		}
+		inside, _ := kept.child(name, isItem, at)
+		out = append(out, k.fit(c.value, share, inner, inside)...)
+	}
+	if count < len(all) {
+		what := "members"
+		if isItem {
+			what = "items"
+		}
+		k.note(path, kept.origin(count), len(all)-count, what)
+	}
+	return append(out, raw[0]+2) // } and ] follow { and [ so
+}
+
+// shareOf returns the most that each part may take for all of them to fit into
+// room: what short parts leave goes to the long ones.
+func shareOf(sizes []int, room int) int {
+	sorted := slices.Sorted(slices.Values(sizes))
+	for i, size := range sorted {
+		left := len(sorted) - i
+		if size*left > room {
+			return max(room/left, 16)
+		}
+		room -= size
+	}
+	return room
+}
+
+func (k *cutter) note(path string, from, left int, what string) {
+	if len(k.cuts) == maxCuts || len(path) > maxCutPath {
+		k.more++
+		return
+	}
+	k.cuts = append(k.cuts, fmt.Sprintf(`%s%s[%d:] has %d more %s`, k.prefix, path, from, left, what))
+}
+
+// found lists the cuts.
+func (k *cutter) found() string {
+	cuts := strings.Join(k.cuts, ", ")
+	if k.more > 0 {
+		cuts += fmt.Sprintf(", and %d more", k.more)
+	}
+	return cuts
+}

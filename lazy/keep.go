@@ -1,0 +1,66 @@
+package lazy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Bounds of the answers that are kept for those who read on.
+const (
+	maxKept      = 32
+	maxKeptBytes = 16 << 20
+)
+
+// keptAnswer is the whole of an answer that was cut. Only who has the id, which
+// nobody can guess, reads it.
+type keptAnswer struct {
+	id     string
+	answer json.RawMessage
+}
+
+// Keep keeps an answer for as long as no others need its room, and returns the
+// call that reads it; empty where the caller of ctx may not read on.
+func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (usage string) {
+	if len(answer) > maxKeptBytes {
+		return ""
+	}
+	view := d.View(ctx)
+	for _, a := range view.byID {
+		if a.FullName() != "tools.rest" {
+			continue
+		}
+		id := uuid.NewString()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.kept = append(d.kept, keptAnswer{id, answer})
+		size := 0
+		for _, k := range d.kept {
+			size += len(k.answer)
+		}
+		for len(d.kept) > maxKept || size > maxKeptBytes {
+			size -= len(d.kept[0].answer)
+			d.kept = d.kept[1:]
+		}
+		e := view.callable(view.entry(tools.NewEntry(a, a.FullName())))
+		return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(map[string]string{"id": id})))
+	}
+	return ""
+}
+
+// Rest returns an answer that was kept.
+func (d *Discovery) Rest(id string) (answer json.RawMessage, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, k := range d.kept {
+		if k.id == id {
+			return k.answer, true
+		}
+	}
+	return nil, false
+}
