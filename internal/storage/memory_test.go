@@ -51,12 +51,17 @@ func testEarlierVersion(t *testing.T, address, driver, source string) {
 		t.Fatal(err)
 	}
 
-	// What the schema step finds: its table is not there yet.
+	// What the schema step finds: its table is not there yet, nor are those of
+	// later steps.
 	raw, err := sql.Open(driver, source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{`DROP TABLE memory_outdated`, `DELETE FROM toolfold_schema WHERE version_id >= 8`} {
+	statements := []string{`DELETE FROM toolfold_schema WHERE version_id >= 8`}
+	for _, table := range []string{"memory_outdated", "traces", "trace_spans", "metric_points", "metric_blocks", "metric_series", "metrics", "timers"} {
+		statements = append(statements, `DROP TABLE `+table)
+	}
+	for _, statement := range statements {
 		if _, err := raw.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
