@@ -38,8 +38,11 @@ var pythonBugRules = []rule{{
 	name: "unclosed-file", kind: "resource-leak", level: "high", confidence: 0.75, languages: onlyPython,
 	message: "the file is not closed when something fails", advice: "Open it in a with statement.",
 	find: where(func(s *source, i int) bool {
+		if !s.is(i, "open", "(") || s.oneOf(i-1, ".", "def", "(") {
+			return false
+		}
 		start, _ := s.statement(i)
-		return s.is(i, "open", "(") && !s.oneOf(i-1, ".", "def") && !s.oneOf(start, "with", "async", "return", "yield") && !s.is(i-1, "(")
+		return !s.oneOf(start, "with", "async", "return", "yield")
 	}).unless("ExitStack", "close"),
 }, {
 	name: "mutable-default", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,

@@ -308,7 +308,7 @@ func varDeclaration(s *source, i int) *hit {
 		return nil
 	}
 	h := &hit{}
-	end := s.find(i, len(s.tokens), ";")
+	end := s.find(i, i+200, ";")
 	comma := s.find(i+1, max(end, 0), ",")
 	block := s.parents[i]
 	if !s.is(i+2, "=") || end < 0 || comma > 0 || block >= 0 && !s.is(block, "{") || block < 0 && !s.has("import") && !s.has("export") || s.loopsAround(i) > 0 {
@@ -364,6 +364,9 @@ func concatenation(s *source, i int) *hit {
 	}
 	written, names, j := "", 0, i
 	for {
+		if j-i > 100 {
+			return &hit{at: s.at(i).start} // too long to be rewritten unseen
+		}
 		content, literal := s.quoted(j)
 		to := j
 		switch {
@@ -454,7 +457,7 @@ func magicString(s *source) []hit {
 func unusedImport(s *source) []hit {
 	var hits []hit
 	for _, i := range s.places["import"] {
-		from := s.find(i, min(i+200, len(s.tokens)), "from")
+		from := s.find(i, i+200, "from")
 		if !s.is(i, "import") || !s.begins(i) || s.oneOf(i+1, "(", ".") || from < 0 || s.at(from+1).kind != text {
 			continue
 		}

@@ -31,6 +31,9 @@ func BenchmarkEcho(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	if err := plain.Put(traced.Families()...); err != nil { // the same catalogue
+		b.Fatal(err)
+	}
 	var took [2]time.Duration
 	var posts [2]func()
 	for i, s := range []*surface.Surface{plain, traced.Surface} {

@@ -29,7 +29,7 @@ import (
 
 const (
 	flushAfter   = time.Second // between a span's end and its storing
-	flushAt      = 512         // spans that have ended: they are stored at once
+	flushAt      = 1024        // spans that have ended: they are stored at once
 	maxPending   = 8192        // spans that have ended and are not stored
 	maxOpen      = 8192        // running spans that are known
 	maxAnswers   = 16 << 20    // bytes of answers that are not stored
@@ -105,7 +105,7 @@ func New(o Options) (*Tracing, error) {
 	}
 	// The store has every span, whatever a caller's trace context or a sampler
 	// in the environment says.
-	options := []sdk.TracerProviderOption{sdk.WithResource(service), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithSpanProcessor(t)}
+	options := []sdk.TracerProviderOption{sdk.WithResource(service), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(ids{}), sdk.WithSpanProcessor(t)}
 	exporter, err := otlp()
 	if err != nil {
 		return nil, err
