@@ -145,16 +145,20 @@ func words(p tools.Param) string {
 // fieldNames names result fields and their members, shorter than a schema does:
 // count, results[key, score].
 func fieldNames(params []tools.Param) string {
-	names := make([]string, len(params))
-	for i, p := range params {
-		names[i] = p.Name
+	var names []string
+	for _, p := range params {
+		if p.Name == "hasMore" {
+			continue // nextCursor is absent on the last page
+		}
+		name := p.Name
 		var inner []string
 		for _, member := range tools.Inside(p) {
 			inner = append(inner, member.Name)
 		}
 		if len(inner) > 0 {
-			names[i] += "[" + strings.Join(inner, ", ") + "]"
+			name += "[" + strings.Join(inner, ", ") + "]"
 		}
+		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -185,11 +185,12 @@ func boundedWord(p Param) string {
 
 // Signature returns the verb and its parameters by name,
 // store(key,value,namespace?). With all unset only required parameters show,
-// and an action without any is its bare verb.
+// and an action without any is its bare verb. How a list is read on is left
+// out: the schema has limit and cursor, and so many lists take them.
 func (e *Entry) Signature(all bool) string {
-	optional := e.Optional
-	if !all {
-		optional = nil
+	var optional []Param
+	if all {
+		optional = slices.DeleteFunc(slices.Clone(e.Optional), func(p Param) bool { return p.Name == Limit || p.Name == Cursor.Name })
 	}
 	params := signature(e.Required, optional, bare)
 	if params == "" {

@@ -12,6 +12,12 @@ const families = {
   ability: { legacyTools: 5 },
   design: { legacyTools: 5 },
   workflow: { legacyTools: 3 },
+  bugfix: { legacyTools: 3 },
+  refactor: { legacyTools: 3 },
+  trace: { legacyTools: 3 },
+  metrics: { legacyTools: 4 },
+  timer: { legacyTools: 2 },
+  telemetry_summary: { legacyTools: 1 },
   config: { legacyTools: 3, core: true },
   tools: { legacyTools: 7, discovery: true, apart: 1 },
 };

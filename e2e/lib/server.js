@@ -130,7 +130,7 @@ function announced(child, stderr) {
       fail(`the server ended with code ${code}`);
     });
     child.stderr.on('data', () => {
-      const line = /^toolfold \S+: (http:\S+)$/m.exec(stderr.text);
+      const line = /^serving MCP at (http:\S+)$/m.exec(stderr.text);
       if (!line) return;
       clearTimeout(late);
       found(line[1]);

@@ -390,7 +390,7 @@ func TestOTLP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(text), `"success":true`) {
+		if text, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(text), `\"success\":true`) {
 			t.Fatalf("%s: %s %v", by, text, err)
 		}
 		response.Body.Close()

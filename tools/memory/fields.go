@@ -11,7 +11,7 @@ var (
 	key       = tools.String{Name: "key", Doc: "Name of the entry.", MinLen: 1, MaxLen: maxKey}
 	value     = tools.Any{Name: "value", Doc: "JSON, up to 256 KiB."}
 	object    = tools.Object{Name: "value", Doc: "JSON object, at most 256 KiB."}
-	namespace = tools.String{Name: "namespace", Doc: "Notebook; else default, or all in searches and lists.", MaxLen: maxNamespace}
+	namespace = tools.String{Name: "namespace", Doc: "Notebook; else default or all.", MaxLen: maxNamespace}
 	text      = tools.String{Name: "query", Doc: `Words or a question.`, MinLen: 1, MaxLen: 500}
 	limit     = tools.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
 	prefix    = tools.String{Name: "prefix", Doc: "Start of the keys.", MaxLen: 200}

@@ -47,7 +47,7 @@ var (
 
 // Family declares the metrics tool.
 var Family = tools.Family{
-	Name: "metrics", Summary: "Numbers over time, with labels", Category: "telemetry", Tier: tools.Extended,
+	Name: "metrics", Summary: "Numbers over time", Category: "telemetry", Tier: tools.Extended,
 	Words: "measurements, statistics, counters, gauges, telemetry, monitoring, time series",
 	Doc:   "Each set of labels is a series. The first use of a metric declares its type; what contradicts it is refused.",
 	Actions: []*tools.Action{{
