@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -226,3 +226,26 @@ function compile(dir, out) {
   const run = spawnSync(tsc, ['-p', dir], { encoding: 'utf8' });
   assert.equal(run.status, 0, `${run.stdout}${run.stderr}`.slice(0, 6000));
 }
+
+/** The errors of TypeScript's compiler, by code, with how often each comes. */
+function errorsOf(name, text) {
+  const dir = join(scratch, name);
+  mkdirSync(dir);
+  writeFileSync(join(dir, 'a.ts'), text);
+  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({ compilerOptions: { noEmit: true, strict: false, target: 'es2022', module: 'esnext', types: [], lib: ['es2022', 'dom'] }, include: ['a.ts'] }));
+  const run = spawnSync(join(here, 'node_modules', '.bin', 'tsc'), ['-p', dir], { encoding: 'utf8' });
+  const counts = {};
+  for (const [code] of run.stdout.matchAll(/TS\d+/g)) counts[code] = (counts[code] ?? 0) + 1;
+  return counts;
+}
+
+test('what bugfix and refactor write compiles no worse than what they found', () => {
+  const data = join(here, '..', '..', 'internal', 'scan', 'testdata');
+  for (const name of ['bugs', 'refactor']) {
+    const before = errorsOf(`${name}-before`, readFileSync(join(data, 'scripts', `${name}.ts`), 'utf8'));
+    const after = errorsOf(`${name}-after`, readFileSync(join(data, 'fixed', `${name}.ts.golden`), 'utf8'));
+    for (const [code, count] of Object.entries(after)) {
+      assert.ok(count <= (before[code] ?? 0), `${name}.ts: ${count} times ${code}, ${before[code] ?? 0} before the fixes`);
+    }
+  }
+});
