@@ -147,7 +147,9 @@ func TestPermissionsAreASecondLine(t *testing.T) {
 // called by, and whoever calls: tools.call, a task, a workflow or an agent.
 func TestDeniedEverywhere(t *testing.T) {
 	t.Parallel()
-	for _, family := range newBench(t).Families() {
+	everything := newBench(t)
+	entries := everything.entries()
+	for _, family := range everything.Families() {
 		for _, a := range family.Actions {
 			if a.Forwards() {
 				continue
@@ -166,7 +168,7 @@ func TestDeniedEverywhere(t *testing.T) {
 				}
 				rules := permission.Rules{Deny: patterns[len(patterns)-1:]}
 				b := benchOf(t, surface.Options{Rights: rules.Rights()})
-				for _, e := range newBench(t).entries() {
+				for _, e := range entries {
 					if e.Action.FullName() == a.FullName() {
 						b.checkDenied(t, e)
 					}
