@@ -119,7 +119,7 @@ type Surface struct {
 // snapshot is the surface at one moment.
 type snapshot struct {
 	families []*tools.Family
-	views    sync.Map // of *view by *tools.Rights
+	views    sync.Map // of func() *view by *tools.Rights
 }
 
 // view is a snapshot as callers with the same rights see it.
@@ -167,9 +167,15 @@ func (s *Surface) view(r *tools.Rights) *view {
 		r = s.rights
 	}
 	now := s.snapshot.Load()
-	if v, ok := now.views.Load(r); ok {
-		return v.(*view)
+	made, ok := now.views.Load(r)
+	if !ok { // many may ask at once, at the start: one of them makes it
+		made, _ = now.views.LoadOrStore(r, sync.OnceValue(func() *view { return s.newView(now, r) }))
 	}
+	return made.(func() *view)()
+}
+
+// newView makes the view of a snapshot for callers with the given rights.
+func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
 	families := r.Filter(now.families)
 	shown := Tools(families, s.options)
 	var folded []*tools.Entry
@@ -189,8 +195,7 @@ func (s *Surface) view(r *tools.Rights) *view {
 		return slices.ContainsFunc(shown, func(other tools.Tool) bool { return other.Name == t.Name })
 	})
 	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Families: families, Tools: shown, Disabled: disabled, Names: v.every})
-	kept, _ := now.views.LoadOrStore(r, v)
-	return kept.(*view)
+	return v
 }
 
 // OnGrow sets what is called when a call has added to the list of its session.

@@ -137,7 +137,8 @@ func overlay(t *testing.T, dir string) string {
 	return path
 }
 
-// reportPass names the first caller outside the JSON package. A pass within a
+// reportPass names the first caller outside of the JSON package and of
+// internal/ordered. A pass within a
 // pass, such as that of a MarshalJSON method, is a part of it.
 const reportPass = `package json
 
@@ -157,7 +158,7 @@ func reportPass(verb string) {
 		if inside && first != "" {
 			return
 		}
-		if !inside && first == "" {
+		if !inside && first == "" && !strings.Contains(frame.Function, "/internal/ordered.") {
 			first = frame.Function
 		}
 		if !more {
