@@ -16,7 +16,7 @@ import (
 const Folder = ".toolfold/agents"
 
 // maxFileSize is the most bytes of an agent file.
-const maxFileSize = 256 << 10
+const maxFileSize = 128 << 10
 
 // fileFields declares the fields of a file but for the description. Without an
 // agentId the id is the file's name.

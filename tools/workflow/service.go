@@ -27,7 +27,7 @@ const (
 )
 
 // maxFileSize is the most bytes of a workflow file.
-const maxFileSize = 256 << 10
+const maxFileSize = 128 << 10
 
 // Service runs the workflow actions. It is safe for concurrent use.
 type Service struct {
