@@ -15,6 +15,7 @@ type node struct {
 	text       string // of a string
 	isString   bool
 	isObject   bool
+	isNull     bool
 	members    []member // of an object
 	items      []node   // of a list
 }
@@ -64,19 +65,22 @@ func readNode(dec *jsontext.Decoder, base int) node {
 		text, _ := jsontext.AppendUnquote(nil, quoted)
 		return node{start: end - len(quoted), end: end, text: string(text), isString: true}
 	}
+	if kind != '{' && kind != '[' {
+		value, _ := dec.ReadValue()
+		end := base + int(dec.InputOffset())
+		return node{start: end - len(value), end: end, isNull: kind == 'n'}
+	}
 	_, _ = dec.ReadToken()
-	end := base + int(dec.InputOffset())
-	n := node{end: end}
+	n := node{start: base + int(dec.InputOffset()) - 1}
 	switch kind {
 	case '{':
-		n.isObject, n.start = true, end-1
+		n.isObject = true
 		for dec.PeekKind() != '}' {
 			key := readNode(dec, base)
 			n.members = append(n.members, member{key, readNode(dec, base)})
 		}
 		_, _ = dec.ReadToken()
 	case '[':
-		n.start = end - 1
 		for dec.PeekKind() != ']' {
 			n.items = append(n.items, readNode(dec, base))
 		}
@@ -115,18 +119,22 @@ func (d *document) call(n node) bool {
 		return false
 	}
 	selected := tools.Select(found.action)
-	d.note(*found, string(selected.Tool)+" {\"action\": \""+selected.Selector+"\"}", "", false)
+	arguments := n.get("arguments")
+	if arguments != nil && !arguments.isObject && !arguments.isNull {
+		d.note(*found, selected.Tool, "its arguments are no object: change the call by hand", true)
+		return true
+	}
+	d.note(*found, selected.Tool+" {\"action\": \""+selected.Selector+"\"}", "", false)
 	d.edits = append(d.edits, edit{found.start, found.end, selected.Tool})
 	if selected.Selector == "" {
 		return true
 	}
 	action := `"` + tools.ActionParam + `": "` + selected.Selector + `"`
-	arguments := n.get("arguments")
 	switch {
 	case arguments == nil:
 		d.edits = append(d.edits, edit{called.end, called.end, `, "arguments": {` + action + "}"})
-	case !arguments.isObject:
-		d.edits = append(d.edits, edit{arguments.end - len("null"), arguments.end, "{" + action + "}"})
+	case arguments.isNull:
+		d.edits = append(d.edits, edit{arguments.start, arguments.end, "{" + action + "}"})
 	default:
 		if len(arguments.members) > 0 {
 			action += ", "

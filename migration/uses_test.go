@@ -88,8 +88,14 @@ func FuzzUses(f *testing.F) {
 	for _, ending := range []string{"a.md", "a.json", "a.jsonl", "a.yaml", "a.ts"} {
 		f.Add(ending, "---\ntools: memory_store\n---\n`memory_store` {\"name\":\"memory_store\"}\ntool: memory_store\n")
 	}
+	for _, arguments := range []string{`null`, `{}`, `[1]`, `7`, `"{\"key\":1}"`, `{"key":"a"}`} {
+		f.Add("a.json", `{"name":"memory_store","arguments":`+arguments+`}`)
+	}
 	f.Fuzz(func(t *testing.T, path, text string) {
 		_, after := r.Uses(path, []byte(text))
+		if json.Valid([]byte(text)) && strings.HasSuffix(path, ".json") && !json.Valid(after) {
+			t.Errorf("%q is JSON and became %q", text, after)
+		}
 		if _, twice := r.Uses(path, after); string(twice) != string(after) {
 			t.Errorf("%s: %q became %q and then %q", path, text, after, twice)
 		}

@@ -37,25 +37,27 @@ func (r Rules) Rights() *tools.Rights {
 		if allowed, ok := known.Load(a.FullName()); ok {
 			return allowed.(bool)
 		}
-		allowed := r.Reason(a) == ""
+		setting, _ := r.Reason(a)
+		allowed := setting == ""
 		known.Store(a.FullName(), allowed)
 		return allowed
 	}}
 }
 
-// Reason says why an action is not permitted; empty when it is.
-func (r Rules) Reason(a *tools.Action) string {
+// Reason returns the setting that excludes an action, and why it does; both are
+// empty when the action is permitted.
+func (r Rules) Reason(a *tools.Action) (setting, why string) {
 	if i := slices.IndexFunc(r.Deny, func(pattern string) bool { return Match(pattern, a) }); i >= 0 {
-		return fmt.Sprintf("deny %q", r.Deny[i])
+		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}
 	discovery := a.Family.Category == tools.Discovery
 	switch {
 	case r.ReadOnly && a.Effect != tools.Reads && !discovery:
-		return fmt.Sprintf("readOnly: it %s", a.Effect)
+		return "readOnly", fmt.Sprintf("readOnly: it %s", a.Effect)
 	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, func(pattern string) bool { return Match(pattern, a) }):
-		return "not in allow"
+		return "allow", "not in allow"
 	}
-	return ""
+	return "", ""
 }
 
 // hostPrefix is what hosts put in front of the names of a server's tools.
@@ -86,8 +88,11 @@ func (r Rules) Check(families []*tools.Family) error {
 			known = append(known, names(a)...)
 		}
 	}
-	for list, patterns := range map[string][]string{"allow": r.Allow, "deny": r.Deny} {
-		for _, pattern := range patterns {
+	for _, setting := range []struct {
+		name     string
+		patterns []string
+	}{{"allow", r.Allow}, {"deny", r.Deny}} {
+		for _, pattern := range setting.patterns {
 			matches := slices.ContainsFunc(families, func(f *tools.Family) bool {
 				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return Match(pattern, a) })
 			})
@@ -95,9 +100,9 @@ func (r Rules) Check(families []*tools.Family) error {
 				continue
 			}
 			if near := suggest.Nearest(pattern, known); near != "" {
-				return fmt.Errorf("%s: %q matches no action, did you mean %q?", list, tools.Shorten(pattern), near)
+				return fmt.Errorf("%s: %q matches no action, did you mean %q?", setting.name, tools.Shorten(pattern), near)
 			}
-			return fmt.Errorf("%s: %q matches no action; patterns are such as memory.store, memory, *.delete or memory_store", list, tools.Shorten(pattern))
+			return fmt.Errorf("%s: %q matches no action; patterns are such as memory.store, memory, *.delete or memory_store", setting.name, tools.Shorten(pattern))
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ func TestReason(t *testing.T) {
 			if a.Name != "save" && a.Name != "list" {
 				continue
 			}
-			if got := test.rules.Reason(a); !strings.HasPrefix(got, want) || (got != "") != denied || rights.Allow(a) == denied {
+			if _, got := test.rules.Reason(a); !strings.HasPrefix(got, want) || (got != "") != denied || rights.Allow(a) == denied {
 				t.Errorf("%+v: %s: %q, want %q", test.rules, a.Name, got, want)
 			}
 		}

@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/config"
 )
@@ -49,6 +51,11 @@ func callAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	name := c.Args().First()
+	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *tools.Action) bool { return permission.Match(name, a) })
+	if ofSettings { // the user's own settings stay theirs, whatever they permit others
+		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
+	}
 	b, err := newWorkbench(o)
 	if err != nil {
 		return err
@@ -56,20 +63,7 @@ func callAction(c *cli.Context) error {
 	defer b.close()
 	ctx, done := untilSignal(c.Context)
 	defer done()
-	name := c.Args().First()
-	if len(b.Runner.Lookup(name)) == 0 {
-		// The user's own settings stay theirs, whatever they permit others.
-		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
-		free, err := newWorkbench(o)
-		if err != nil {
-			return err
-		}
-		defer free.store.Close()
-		if entries := free.Runner.Lookup(name); len(entries) > 0 && entries[0].Action.Family.Name == config.Family.Name {
-			b = free
-		}
-	}
-	if entries := b.Runner.Lookup(name); len(entries) > 0 && entries[0].Action.Family.Name == config.Family.Name {
+	if ofSettings {
 		// The mark covers this call only: agents and workflows that are started
 		// from the shell do not act for the user.
 		ctx = config.ByUser(ctx)

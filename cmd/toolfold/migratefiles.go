@@ -90,21 +90,16 @@ func eachFile(c *cli.Context, do func(root *os.Root, name, shown string, uses []
 	rewriter := migration.NewRewriter(all.Families())
 	for _, path := range c.Args().Slice() {
 		dir, first := path, "."
-		info, err := os.Stat(path)
-		if err != nil {
+		if info, err := os.Stat(path); err != nil {
 			return usageError("%v", err)
+		} else if !info.IsDir() {
+			dir, first = filepath.Dir(path), filepath.Base(path)
 		}
-		if !info.IsDir() {
-			dir, first = filepath.Split(path)
-		}
-		root, err := os.OpenRoot(filepath.Clean(dir + "."))
-		if info.IsDir() {
-			root, err = os.OpenRoot(dir)
-		}
+		root, err := os.OpenRoot(dir)
 		if err != nil {
 			return err
 		}
-		err = fs.WalkDir(root.FS(), filepath.ToSlash(first), func(name string, entry fs.DirEntry, err error) error {
+		err = fs.WalkDir(root.FS(), first, func(name string, entry fs.DirEntry, err error) error {
 			shown := filepath.Join(dir, filepath.FromSlash(name))
 			switch {
 			case err != nil:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -77,8 +76,7 @@ func (l *listing) explain(o *options, families []*tools.Family) {
 	}
 	for _, f := range families {
 		for _, a := range f.Actions {
-			if reason := rules(o.Options).Reason(a); reason != "" {
-				setting := regexp.MustCompile("readOnly|allow|deny").FindString(reason)
+			if setting, reason := rules(o.Options).Reason(a); setting != "" {
 				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, o.layers.From(setting)})
 			}
 		}
