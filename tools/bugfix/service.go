@@ -76,10 +76,7 @@ type RunIn struct {
 // RunOut is the result of bugfix.run.
 type RunOut struct {
 	Item
-	Applied bool   `json:"applied" doc:"Whether the fix was written."`
-	Note    string `json:"note,omitempty" doc:"Why it was not; absent if it was."`
-	Diff    string `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
-	Backup  string `json:"backup,omitempty" doc:"Copy of the file as it was."`
+	scan.Outcome
 }
 
 // Run shows or writes the fix of a finding.
@@ -91,20 +88,14 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	if !found {
 		return RunOut{}, tools.Errorf(NotFound, "there is no finding %s in this workspace", in.BugID).WithHint("bugfix.list shows those there are; bugfix.scan looks for more")
 	}
-	out := RunOut{Item: item(f)}
 	if !f.Fixable() {
-		out.Note = "there is no safe fix; do as the advice says"
-		return out, nil
+		return RunOut{item(f), scan.NoFix}, nil
 	}
 	applied, err := s.bench.Apply(ctx, f, scan.Change{Write: !in.DryRun && in.AutoApply, Backup: in.CreateBackup})
 	if err != nil {
 		return RunOut{}, err
 	}
-	out.Applied, out.Diff, out.Backup = applied.Wrote, applied.Diff, applied.Backup
-	if !applied.Wrote {
-		out.Note = scan.NotWritten
-	}
-	return out, nil
+	return RunOut{item(f), applied.Outcome()}, nil
 }
 
 // ListIn are the arguments of bugfix.list.

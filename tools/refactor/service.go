@@ -79,11 +79,8 @@ type ApplyIn struct {
 // ApplyOut is the result of refactor.apply.
 type ApplyOut struct {
 	Item
-	Applied bool        `json:"applied" doc:"Whether the fix was written."`
-	Note    string      `json:"note,omitempty" doc:"Why it was not; absent if it was."`
-	Diff    string      `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
-	Backup  string      `json:"backup,omitempty" doc:"Copy of the file as it was."`
-	Tests   *scan.Tests `json:"tests,omitempty" doc:"What the test command said; absent where it did not run."`
+	scan.Outcome
+	Tests *scan.Tests `json:"tests,omitempty" doc:"What the test command said; absent where it did not run."`
 }
 
 // Apply shows or writes the fix of a finding.
@@ -95,10 +92,8 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	if !found {
 		return ApplyOut{}, tools.Errorf(NotFound, "there is no finding %s in this workspace", in.OpportunityID).WithHint("refactor.list shows those there are; refactor.scan looks for more")
 	}
-	out := ApplyOut{Item: item(f)}
 	if !f.Fixable() {
-		out.Note = "there is no safe fix; do as the advice says"
-		return out, nil
+		return ApplyOut{Item: item(f), Outcome: scan.NoFix}, nil
 	}
 	change := scan.Change{Write: !in.DryRun && in.AutoApply, Backup: in.CreateBackup}
 	if in.RunTests {
@@ -114,14 +109,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	if err != nil {
 		return ApplyOut{}, err
 	}
-	out.Applied, out.Diff, out.Backup, out.Tests = applied.Wrote, applied.Diff, applied.Backup, applied.Tests
-	switch {
-	case applied.Tests != nil && !applied.Tests.Passed:
-		out.Note = "the tests failed: the file is as it was before"
-	case !applied.Wrote:
-		out.Note = scan.NotWritten
-	}
-	return out, nil
+	return ApplyOut{item(f), applied.Outcome(), applied.Tests}, nil
 }
 
 // ListIn are the arguments of refactor.list.
