@@ -36,7 +36,7 @@ func Tools(families []*tools.Family) []tools.Tool {
 }
 
 // Entries returns the ways to call a family's actions: all of them by the
-// action argument, those that stand apart also by their own tool.
+// action argument, actions that stand apart also by their own tool.
 func Entries(f *tools.Family) []*tools.Entry {
 	list := selections(f.Actions)
 	for _, a := range f.Actions {

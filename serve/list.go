@@ -15,7 +15,7 @@ import (
 // (true) or all (false) than the server's level shows.
 const lazyMeta = "toolfold/lazy"
 
-// alwaysLoad is what Claude Code looks for in a tool's _meta: such a tool is
+// alwaysLoad is the _meta of a tool that Claude Code always shows: such a tool is
 // shown to the model where the others are left to its own search.
 var alwaysLoad = mcp.NewMetaFromMap(map[string]any{"anthropic/alwaysLoad": true})
 

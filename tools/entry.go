@@ -196,7 +196,7 @@ func (e *Entry) NamedSignature() string {
 }
 
 // TypedSignature returns the verb and all its parameters with the types of
-// those that are not plain strings, list(limit?:integer,status?:active|failed).
+// all but plain strings, list(limit?:integer,status?:active|failed).
 // It prints a type with values once, and adds it to printed.
 func (e *Entry) TypedSignature(printed map[string]bool) string {
 	show := func(name string, p Param) string {

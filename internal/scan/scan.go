@@ -1,5 +1,5 @@
 // Package scan finds faults and refactorings in the files of a workspace, and
-// applies the fixes of those that have a safe one.
+// applies their fixes where these are safe.
 //
 // Two kinds of rules run over a file. The fast ones look at its tokens, so that
 // comments and strings do not count: Go, JavaScript, TypeScript and Python. For
@@ -90,8 +90,8 @@ type Request struct {
 	MaxFiles      int
 	Fast          bool // only the rules over tokens
 
-	// Progress is called as files are done, one call at a time. Nil = nobody
-	// listens.
+	// Progress is called as files are done, one call at a time; nil reports
+	// nothing.
 	Progress func(done, total int, message string)
 }
 
@@ -201,7 +201,7 @@ type Store interface {
 	Get(ctx context.Context, workspace string, purpose Purpose, id string) (f Finding, found bool, err error)
 }
 
-// Kept is how many scans of a workspace and purpose are kept.
+// Kept is the number of scans of a workspace and purpose that are kept.
 const Kept = 20
 
 // Record is a scan as it is stored. CreatedAt is UTC in whole microseconds.

@@ -199,7 +199,7 @@ func keyOf(s sdk.ReadOnlySpan) spanKey {
 	return spanKey{s.SpanContext().TraceID(), s.SpanContext().SpanID()}
 }
 
-// flushLogged is Flush for nobody who waits.
+// flushLogged is Flush for callers that do not wait.
 func (t *Tracing) flushLogged() {
 	err := t.Flush(context.Background())
 	t.mu.Lock()
@@ -269,8 +269,8 @@ func (t *Tracing) flush(ctx context.Context) error {
 	return err
 }
 
-// take takes the spans to store now, of which begin are those that run, and the
-// traces of those that were stored as running before. It takes none as long as nothing has opened the store but
+// take takes the spans to store now, of which begin are the running ones, and the
+// traces of spans that were stored as running before. It takes none as long as nothing has opened the store but
 // calls would.
 func (t *Tracing) take() (batch []trace.Span, begin []*recorded, running []string) {
 	t.mu.Lock()
