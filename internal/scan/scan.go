@@ -5,7 +5,17 @@
 // comments and strings do not count: Go, JavaScript, TypeScript and Python. For
 // Go the analysers of go vet, staticcheck and modernize run besides, in this
 // process, over the type-checked packages; where the user trusts the workspace,
-// eslint and ruff run too, if they are installed.
+// eslint and ruff run too, if they are installed: they run code that it names.
+// The go command runs in any workspace, with cgo, downloads, other toolchains and
+// version control switched off, so that it runs nothing of the workspace's.
+//
+// What a package imports is compiled, not read, in batches: memory does not grow
+// with a repository. Which functions of the standard library do not return, as
+// analysers would learn from its source, is a table; deprecated API (SA1019) is
+// not reported.
+//
+// A finding's id follows from its rule and its line, so that a new scan finds it
+// again; a fix is written only to a file with the hash of the one scanned.
 package scan
 
 import (

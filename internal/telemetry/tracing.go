@@ -5,7 +5,9 @@
 // Callers never wait for the recording. Spans that have ended are stored in
 // batches about a second later; beyond maxPending spans, or maxAnswers bytes of
 // answers, they are dropped and counted. Spans that run for longer are stored as
-// running.
+// running, and their process reports while they do: what it leaves behind when
+// it is killed counts as interrupted. Calls alone do not open a store; their
+// spans wait for it.
 package telemetry
 
 import (
