@@ -39,12 +39,15 @@ require (
 	modernc.org/sqlite v1.60.1
 )
 
-require github.com/pelletier/go-toml/v2 v2.4.3
+require (
+	github.com/pelletier/go-toml/v2 v2.4.3
+	github.com/tidwall/jsonc v0.3.3
+)
 
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
-	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/mod v0.42.0
 )
 
 require (
