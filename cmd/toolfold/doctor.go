@@ -2,77 +2,185 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 )
 
 func doctorCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "doctor",
-		Usage: "count what every surface costs a model, in tokens",
+		Name:      "doctor",
+		Usage:     "count what lists of tools cost a model, in tokens, and say what is wrong with them",
+		ArgsUsage: "[FILE… | --command PROGRAM [-- ARG…]]",
+		Description: "Without a source it counts toolfold's own surfaces. A FILE is an answer to tools/list.\n" +
+			"What --command and --client start has the user's rights, as when a client starts it.\n\n" +
+			"toolfold doctor list.json --budget 2000\n" +
+			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
+			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
+			"toolfold doctor --client all",
 		Flags: append(settingFlags("toolMode", "listing"), jsonFlag,
-			&cli.IntFlag{Name: "budget", Usage: "fail when the surface that the options choose costs more tokens than this"}),
+			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
+			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
+			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
+			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
+			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
+		),
 		OnUsageError: onUsageError,
-		Action: func(c *cli.Context) error {
-			o, err := loadOptions(c)
-			if err != nil {
-				return err
-			}
-			report, err := doctor.Measure(all.Families())
-			if err != nil {
-				return err
-			}
-			if c.Bool(jsonFlag.Name) {
-				err = printJSON(c, report)
-			} else {
-				err = printReport(c, report)
-			}
-			if err != nil || !c.IsSet("budget") {
-				return err
-			}
-			budget := c.Int("budget")
-			mode, level := o.surface()
-			for _, s := range report.Surfaces {
-				if s.Mode == mode && s.Level == level && s.Total.Tokens > budget {
-					return fmt.Errorf("%s tools at listing %s cost %d tokens, more than %d", mode, level, s.Total.Tokens, budget)
-				}
-			}
-			return nil
-		},
+		Action:       doctorAction,
 	}
 }
 
-// printReport prints one column a surface and one row a family.
-func printReport(c *cli.Context, report doctor.Report) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(name string, cell func(doctor.Surface) any) {
-		cells := []string{name}
-		for _, s := range report.Surfaces {
-			cells = append(cells, fmt.Sprint(cell(s)))
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
-	}
-	row("tokens", func(s doctor.Surface) any { return s.Mode })
-	row("", func(s doctor.Surface) any {
-		if s.Default {
-			return string(s.Level) + "*"
-		}
-		return s.Level
-	})
-	for i, family := range report.Surfaces[0].Families {
-		row(family.Name, func(s doctor.Surface) any { return s.Families[i].Tokens })
-	}
-	row("total", func(s doctor.Surface) any { return s.Total.Tokens })
-	row("bytes", func(s doctor.Surface) any { return s.Total.Bytes })
-	row("tools", func(s doctor.Surface) any { return s.Total.Tools })
-	if err := w.Flush(); err != nil {
+// Sources of lists. Without any, toolfold's own surfaces are counted.
+const (
+	ownSurfaces = "toolfold's own surfaces"
+	listFiles   = "files"
+)
+
+// doctorReport holds the output of doctor --json.
+type doctorReport struct {
+	doctor.Inspection
+	Surfaces []doctor.Surface   `json:"surfaces,omitempty"` // toolfold's own
+	Compared *doctor.Comparison `json:"compared,omitempty"` // with --compare
+}
+
+func doctorAction(c *cli.Context) error {
+	o, err := loadOptions(c)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "\n%s\n* the mode's own listing\n", report.Method)
-	return err
+	source := ownSurfaces
+	if c.NArg() > 0 {
+		source = listFiles
+	}
+	if err := checkDoctor(c, source); err != nil {
+		return err
+	}
+	var report doctorReport
+	var lists []doctor.List
+	if source == ownSurfaces {
+		own, err := doctor.Measure(all.Families())
+		if err != nil {
+			return err
+		}
+		report.Surfaces = own.Surfaces
+		lists = []doctor.List{ownList(o)}
+	} else {
+		for _, path := range c.Args().Slice() {
+			l, err := readList(path)
+			if err != nil {
+				return err
+			}
+			lists = append(lists, l)
+		}
+	}
+	if report.Inspection, err = doctor.Inspect(lists, nil, c.Int("window")); err != nil {
+		return err
+	}
+	if base := c.String("compare"); base != "" {
+		before, err := readList(base)
+		if err != nil {
+			return err
+		}
+		compared, err := doctor.Compare(before, lists[0])
+		if err != nil {
+			return err
+		}
+		report.Compared = &compared
+	}
+	if path := c.String("save"); path != "" {
+		if err := os.WriteFile(path, append(ordered.MustJSON(lists[0]), '\n'), 0o666); err != nil {
+			return fmt.Errorf("saving the list: %w", err)
+		}
+	}
+
+	if c.Bool(jsonFlag.Name) {
+		err = printJSON(c, report)
+	} else {
+		p := doctorPrinter{w: c.App.Writer, bars: onTerminal()}
+		err = p.print(report)
+	}
+	if err != nil {
+		return err
+	}
+	if budget := c.Int("budget"); c.IsSet("budget") && report.Total.Tokens > budget {
+		if source == ownSurfaces {
+			mode, level := o.surface()
+			return fmt.Errorf("%s tools at listing %s cost %d tokens, more than %d", mode, level, report.Total.Tokens, budget)
+		}
+		return fmt.Errorf("the tools cost %d tokens, more than %d", report.Total.Tokens, budget)
+	}
+	if c.IsSet("max-growth") {
+		return report.Compared.Check(c.Float64("max-growth"))
+	}
+	return nil
+}
+
+// checkDoctor refuses options that do not fit together.
+func checkDoctor(c *cli.Context, source string) error {
+	for _, name := range []string{"tool-mode", "listing"} {
+		if c.IsSet(name) && source != ownSurfaces {
+			return usageError("--%s chooses one of %s: it does not go with %s", name, ownSurfaces, source)
+		}
+	}
+	switch {
+	case c.IsSet("max-growth") && !c.IsSet("compare"):
+		return usageError("--max-growth needs --compare: the list that it grew from")
+	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
+		return usageError("--compare and --save take one list, got %d files", c.NArg())
+	case c.IsSet("budget") && c.Int("budget") < 0:
+		return usageError("--budget must not be negative")
+	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:
+		return usageError("--max-growth must not be negative")
+	case c.Int("window") < 1:
+		return usageError("--window must be a number of tokens above 0")
+	}
+	return nil
+}
+
+// ownList returns the list of the surface that the options choose.
+func ownList(o *options) doctor.List {
+	mode, level := o.surface()
+	so := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params)}
+	l := doctor.ListOf(hosts.Server, instructions(surface.New(so)), surface.List(all.Families(), so), len(surface.Tools(all.Families(), so)))
+	l.Source = fmt.Sprintf("%s tools at listing %s", mode, level)
+	return l
+}
+
+// maxListFile bounds a list of tools, in bytes.
+const maxListFile = 64 << 20
+
+// readList reads a list of tools from a file, or from standard input for "-".
+func readList(path string) (doctor.List, error) {
+	in, name := os.Stdin, "stdin"
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return doctor.List{}, fmt.Errorf("reading a list of tools: %w", err)
+		}
+		defer file.Close()
+		in, name = file, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxListFile+1))
+	if err == nil && len(text) > maxListFile {
+		err = fmt.Errorf("more than %d bytes", maxListFile)
+	}
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("reading a list of tools: %w", err)
+	}
+	l, err := doctor.ReadList(text)
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("%s: %w", path, err)
+	}
+	l.Server, l.Source = name, path
+	return l, nil
 }

@@ -1,0 +1,261 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/tokens"
+)
+
+// Estimate says how counts become those of models whose tokenizer is not
+// public.
+type Estimate struct {
+	Models string  `json:"models"`
+	Factor float64 `json:"factor"` // of the tokens of definitions
+	Fixed  int     `json:"fixed"`  // tokens once a request, as soon as it has tools
+	Date   string  `json:"date"`   // of the published measurements it was fitted to
+}
+
+// Claude is the estimate for Claude models. Their older tokenizer, up to
+// Opus and Sonnet 4.6, needs about 1.18 times as many tokens as were counted.
+var Claude = Estimate{Models: "Claude Opus 5 and Fable 5", Factor: 1.69, Fixed: 220, Date: "2026-08"}
+
+// of returns the estimate for definitions, without what is fixed.
+func (e Estimate) of(tokens int) int { return int(math.Round(e.Factor * float64(tokens))) }
+
+// DefaultWindow is the context window that shares are given of, in tokens.
+const DefaultWindow = 200_000
+
+// Inspection is what lists of tools cost, and what is wrong with them.
+type Inspection struct {
+	Method   string    `json:"method"`
+	Estimate Estimate  `json:"estimate"`
+	Window   int       `json:"window"` // tokens
+	Total    Total     `json:"total"`
+	Servers  []Server  `json:"servers"`
+	Findings []Finding `json:"findings,omitempty"` // of all servers together
+}
+
+// Total is what all servers cost together.
+type Total struct {
+	Cost
+	Instructions int     `json:"instructions"` // tokens
+	Claude       int     `json:"claude"`       // estimated, with what is fixed
+	Share        float64 `json:"share"`        // of the window, in percent
+}
+
+// Server is what the list of one server costs.
+type Server struct {
+	Name    string `json:"name"`
+	Source  string `json:"source,omitempty"`
+	Host    string `json:"host,omitempty"`    // whose settings name it
+	Problem string `json:"problem,omitempty"` // why there is no list
+	Cost
+	Instructions int        `json:"instructions"` // tokens, which Cost leaves out
+	Claude       int        `json:"claude"`       // estimated, without what is fixed
+	Share        float64    `json:"share"`        // of the window, in percent
+	List         []ToolCost `json:"list,omitempty"`
+	Sent         []Sent     `json:"sent,omitempty"`
+	Shown        []Shown    `json:"shown,omitempty"`
+	Findings     []Finding  `json:"findings,omitempty"`
+}
+
+// ToolCost is what one tool costs. The parts are counted alone: together they
+// are less than the whole by the names of the members and the brackets.
+type ToolCost struct {
+	Name   string `json:"name"`
+	Bytes  int    `json:"bytes"`
+	Tokens int    `json:"tokens"`
+	Parts  Parts  `json:"parts"`
+	Claude int    `json:"claude"` // estimated
+}
+
+// Parts are tokens of the parts of a tool.
+type Parts struct {
+	Name        int `json:"name"`
+	Description int `json:"description"`
+	Schema      int `json:"schema"`
+}
+
+// Sent is what a host makes of a list.
+type Sent struct {
+	Host         string `json:"host"`
+	Title        string `json:"title"`
+	Version      string `json:"version"`            // that was seen
+	Tokens       int    `json:"tokens"`             // of the definitions as it sends them
+	Instructions int    `json:"instructions"`       // tokens of them that a model is shown
+	Deferred     *int   `json:"deferred,omitempty"` // tokens of the lines it shows by default instead
+	Note         string `json:"note,omitempty"`
+}
+
+// Shown is a figure that a host shows for a list where that is not what a
+// model is charged.
+type Shown struct {
+	Host   string `json:"host"`
+	Tokens int    `json:"tokens"`
+	How    string `json:"how"`
+}
+
+// Inspect counts lists. The window is that of the model, in tokens. Failed are
+// servers whose lists could not be had.
+func Inspect(lists []List, failed []Server, window int) (Inspection, error) {
+	in := Inspection{Method: Method, Estimate: Claude, Window: window, Servers: []Server{}}
+	for _, l := range lists {
+		s, err := inspect(l, window)
+		if err != nil {
+			return Inspection{}, fmt.Errorf("%s: %w", l.Server, err)
+		}
+		in.Servers = append(in.Servers, s)
+		in.Total.Cost = in.Total.Add(s.Cost)
+		in.Total.Instructions += s.Instructions
+	}
+	if in.Total.Tools > 0 {
+		in.Total.Claude = Claude.Fixed + Claude.of(in.Total.Tokens)
+	}
+	in.Total.Share = share(in.Total.Tokens, window)
+	in.Findings = findTogether(lists, in.Total)
+	in.Servers = append(in.Servers, failed...)
+	return in, nil
+}
+
+// share is what tokens are of a window, in percent with one decimal.
+func share(tokens, window int) float64 {
+	return math.Round(1000*float64(tokens)/float64(window)) / 10
+}
+
+func inspect(l List, window int) (Server, error) {
+	s := Server{Name: l.Server, Source: l.Source, Host: l.Host}
+	for _, t := range l.Tools {
+		text, err := t.shown()
+		if err != nil {
+			return Server{}, err
+		}
+		cost := ToolCost{Name: t.Name, Bytes: len(text)}
+		for _, part := range []struct {
+			text string
+			into *int
+		}{
+			{text, &cost.Tokens}, {t.Name, &cost.Parts.Name}, {t.Description, &cost.Parts.Description}, {string(t.InputSchema), &cost.Parts.Schema},
+		} {
+			if *part.into, err = tokens.Count(part.text); err != nil {
+				return Server{}, err
+			}
+		}
+		cost.Claude = Claude.of(cost.Tokens)
+		s.List = append(s.List, cost)
+		s.Cost = s.Add(Cost{1, cost.Bytes, cost.Tokens})
+	}
+	s.Claude, s.Share = Claude.of(s.Tokens), share(s.Tokens, window)
+	var err error
+	if s.Instructions, err = tokens.Count(l.Instructions); err != nil {
+		return Server{}, err
+	}
+	if s.Sent, err = sent(l); err != nil {
+		return Server{}, err
+	}
+	if s.Shown, err = shownFor(l, s); err != nil {
+		return Server{}, err
+	}
+	s.Findings = find(l)
+	return s, nil
+}
+
+// sent counts what hosts that were seen make of a list: all of them, or the one
+// whose settings name the server.
+func sent(l List) ([]Sent, error) {
+	var all []Sent
+	for _, h := range hosts.Hosts {
+		if h.Sends == nil || l.Host != "" && l.Host != h.Name {
+			continue
+		}
+		one := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
+		lines := 0
+		for _, t := range l.Tools {
+			definition, err := h.Sends.Definition(l.Server, t.Name, t.Description, t.InputSchema)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t.Name, err)
+			}
+			n, err := tokens.Count(string(definition))
+			if err != nil {
+				return nil, err
+			}
+			one.Tokens += n
+			if h.Sends.Defers() {
+				if n, err = tokens.Count(h.Sends.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
+					return nil, err
+				}
+				lines += n
+			}
+		}
+		if h.Sends.Defers() {
+			one.Deferred = &lines
+		}
+		if h.Sends.Instructions {
+			n, err := tokens.Count(h.Sends.Cut(l.Instructions))
+			if err != nil {
+				return nil, err
+			}
+			one.Instructions = n
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// shownFor returns the figures that hosts show which are not what a model is
+// charged.
+func shownFor(l List, s Server) ([]Shown, error) {
+	const perTool, perList = 8, 16 // tokens that VS Code adds
+	texts := 0
+	for _, t := range l.Tools {
+		for _, text := range append(stringsIn(t.InputSchema), t.Name, t.Description) {
+			n, err := tokens.Count(text)
+			if err != nil {
+				return nil, err
+			}
+			texts += n
+		}
+	}
+	var shown []Shown
+	if l.Host == "" || l.Host == "claude-code" {
+		shown = append(shown, Shown{
+			Host: "a host that counts each tool alone", Tokens: s.Tools*Claude.Fixed + s.Claude,
+			How: "what is fixed is counted once a tool, as Claude Code's /context did",
+		})
+	}
+	if l.Host == "" || l.Host == "vscode" {
+		shown = append(shown, Shown{
+			Host: "VS Code", Tokens: int(math.Round(1.1 * float64(perList+s.Tools*perTool+texts))),
+			How: "texts of the definitions only, without the names of parameters, and a tenth more",
+		})
+	}
+	return shown, nil
+}
+
+// stringsIn lists the values in a JSON value that are texts.
+func stringsIn(raw json.RawMessage) []string {
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return nil
+	}
+	var list []string
+	var walk func(any)
+	walk = func(value any) {
+		switch v := value.(type) {
+		case string:
+			list = append(list, v)
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			for _, member := range v {
+				walk(member)
+			}
+		}
+	}
+	walk(value)
+	return list
+}
