@@ -1,11 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/upstream"
 )
 
 func doctorCommand() *cli.Command {
@@ -34,6 +40,10 @@ func doctorCommand() *cli.Command {
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
 			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
+			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
+			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
+			&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value"},
+			&cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second},
 		),
 		OnUsageError: onUsageError,
 		Action:       doctorAction,
@@ -44,6 +54,8 @@ func doctorCommand() *cli.Command {
 const (
 	ownSurfaces = "toolfold's own surfaces"
 	listFiles   = "files"
+	commandFlag = "command"
+	urlFlag     = "url"
 )
 
 // doctorReport holds the output of doctor --json.
@@ -58,23 +70,21 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	source := ownSurfaces
-	if c.NArg() > 0 {
-		source = listFiles
-	}
-	if err := checkDoctor(c, source); err != nil {
+	source, err := doctorSource(c)
+	if err != nil {
 		return err
 	}
 	var report doctorReport
 	var lists []doctor.List
-	if source == ownSurfaces {
+	switch source {
+	case ownSurfaces:
 		own, err := doctor.Measure(all.Families())
 		if err != nil {
 			return err
 		}
 		report.Surfaces = own.Surfaces
 		lists = []doctor.List{ownList(o)}
-	} else {
+	case listFiles:
 		for _, path := range c.Args().Slice() {
 			l, err := readList(path)
 			if err != nil {
@@ -82,6 +92,12 @@ func doctorAction(c *cli.Context) error {
 			}
 			lists = append(lists, l)
 		}
+	default:
+		l, err := askServer(c)
+		if err != nil {
+			return err
+		}
+		lists = []doctor.List{l}
 	}
 	if report.Inspection, err = doctor.Inspect(lists, nil, c.Int("window")); err != nil {
 		return err
@@ -125,26 +141,99 @@ func doctorAction(c *cli.Context) error {
 	return nil
 }
 
-// checkDoctor refuses options that do not fit together.
-func checkDoctor(c *cli.Context, source string) error {
-	for _, name := range []string{"tool-mode", "listing"} {
-		if c.IsSet(name) && source != ownSurfaces {
-			return usageError("--%s chooses one of %s: it does not go with %s", name, ownSurfaces, source)
+// doctorSource returns where the lists come from, and refuses options that do
+// not fit together.
+func doctorSource(c *cli.Context) (string, error) {
+	source := ownSurfaces
+	if c.NArg() > 0 {
+		source = listFiles
+	}
+	for _, name := range []string{commandFlag, urlFlag} {
+		switch {
+		case !c.IsSet(name):
+		case c.String(name) == "":
+			return "", usageError("--%s is empty", name)
+		case source == commandFlag:
+			return "", usageError("--%s and --%s exclude each other", source, name)
+		case source == listFiles && name != commandFlag: // whose arguments they are
+			return "", usageError("--%s does not go with %s: %q", name, listFiles, c.Args().First())
+		default:
+			source = name
 		}
 	}
-	switch {
-	case c.IsSet("max-growth") && !c.IsSet("compare"):
-		return usageError("--max-growth needs --compare: the list that it grew from")
-	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
-		return usageError("--compare and --save take one list, got %d files", c.NArg())
-	case c.IsSet("budget") && c.Int("budget") < 0:
-		return usageError("--budget must not be negative")
-	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:
-		return usageError("--max-growth must not be negative")
-	case c.Int("window") < 1:
-		return usageError("--window must be a number of tokens above 0")
+	for _, name := range []string{"tool-mode", "listing"} {
+		if c.IsSet(name) && source != ownSurfaces {
+			return "", usageError("--%s chooses one of %s: it does not go with %s", name, ownSurfaces, sourceText(source))
+		}
 	}
-	return nil
+	starts := source == commandFlag || source == urlFlag
+	switch {
+	case c.IsSet("header") && source != urlFlag:
+		return "", usageError("--header needs --url: the server that it is sent to")
+	case c.IsSet("timeout") && !starts:
+		return "", usageError("--timeout needs a server: --command or --url")
+	case c.Duration("timeout") <= 0:
+		return "", usageError("--timeout must be a time above 0, such as 30s")
+	case c.IsSet("max-growth") && !c.IsSet("compare"):
+		return "", usageError("--max-growth needs --compare: the list that it grew from")
+	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
+		return "", usageError("--compare and --save take one list, got %d files", c.NArg())
+	case c.IsSet("budget") && c.Int("budget") < 0:
+		return "", usageError("--budget must not be negative")
+	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:
+		return "", usageError("--max-growth must not be negative")
+	case c.Int("window") < 1:
+		return "", usageError("--window must be a number of tokens above 0")
+	}
+	return source, nil
+}
+
+func sourceText(source string) string {
+	if source == listFiles {
+		return source
+	}
+	return "--" + source
+}
+
+// askServer returns the list of the server that --command or --url names.
+func askServer(c *cli.Context) (doctor.List, error) {
+	s, source := upstream.Server{URL: c.String(urlFlag), Header: http.Header{}}, ""
+	if program := c.String(commandFlag); program != "" {
+		s.Argv, source = append([]string{program}, c.Args().Slice()...), filepath.Base(program)
+	}
+	for _, header := range c.StringSlice("header") {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok || name == "" {
+			return doctor.List{}, usageError("--header is written as 'Name: value'")
+		}
+		s.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
+		source = at.Scheme + "://" + at.Host // paths and queries may hold secrets
+	}
+	l, err := askUpstream(c, s)
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", source, err)
+	}
+	l.Source = source
+	return l, nil
+}
+
+// askUpstream asks a server for its list, within --timeout.
+func askUpstream(c *cli.Context, s upstream.Server) (doctor.List, error) {
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	defer cancel()
+	answer, err := upstream.List(ctx, s, version())
+	if err != nil {
+		return doctor.List{}, err
+	}
+	raw, err := ordered.JSON(answer)
+	if err != nil {
+		return doctor.List{}, err
+	}
+	l, err := doctor.ReadList(raw)
+	l.Server = cmp.Or(answer.Name, "server")
+	return l, err
 }
 
 // ownList returns the list of the surface that the options choose.
