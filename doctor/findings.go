@@ -193,7 +193,7 @@ func find(l List) []Finding {
 			Fix: "switch off what is not needed, or list fewer, wider tools",
 		})
 	}
-	return slices.Concat(found, findPrefixed(l), findLazy(l), findDeferred(l))
+	return slices.Concat(found, findPrefixed(l), findLazy(l))
 }
 
 // findPrefixed finds names that are too long with what hosts put before them.
@@ -222,43 +222,39 @@ func findPrefixed(l List) []Finding {
 	return []Finding{f}
 }
 
-// findLazy finds lists that hide too few tools to be worth it.
+// findLazy finds lazy lists that hide too few tools to be worth it, and those in
+// hosts that defer tools themselves.
 func findLazy(l List) []Finding {
-	others, finds, calls := 0, false, false
+	others, lazy := 0, false
 	for _, t := range l.Tools {
-		switch {
-		case discovering.MatchString(t.Name):
-			finds = true
-		case calling.MatchString(t.Name):
-			calls = true
-		default:
-			others++
+		if discovering.MatchString(t.Name) || calling.MatchString(t.Name) {
+			lazy = true
+			continue
 		}
+		others++
 	}
-	if l.Unlisted > 0 || others == 0 || others >= fewTools || !finds && !calls {
+	if !lazy {
 		return nil
 	}
-	return []Finding{{
-		Rule: "lazy-without-gain", Severity: Note, Message: fmt.Sprintf("tools to find or call others beside %d: below about %d the extra calls cost more than the list saves", others, fewTools),
-		Fix: "list the tools in full",
-	}}
-}
-
-// findDeferred says where the host of a list saves already what a lazy list
-// would.
-func findDeferred(l List) []Finding {
-	h := hosts.Find(l.Host)
-	if h == nil || h.Sends == nil || !h.Sends.Defers() || len(l.Tools) == 0 {
-		return nil
+	var found []Finding
+	if l.Unlisted == 0 && others > 0 && others < fewTools {
+		found = append(found, Finding{
+			Rule: "lazy-without-gain", Severity: Note, Message: fmt.Sprintf("tools to find or call others beside %d: below about %d the extra calls cost more than the list saves", others, fewTools),
+			Fix: "list the tools in full",
+		})
 	}
-	return []Finding{{
-		Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless told otherwise: a model sees a line for each until it searches, and the search reads names, descriptions and parameters",
-		Fix: "list in full here: a lazy list hides from that search what it should find",
-	}}
+	if h := hosts.Find(l.Host); h != nil && h.Sends != nil && h.Sends.Defers() {
+		found = append(found, Finding{
+			Rule: "lazy-where-deferred", Severity: Note, Message: h.Title + " defers tools itself: its search reads names, descriptions and parameters, and a lazy list hides what it should find",
+			Fix: "list in full in this client",
+		})
+	}
+	return found
 }
 
-// findTogether finds what is wrong with all lists of a session together.
-func findTogether(lists []List, total Total) []Finding {
+// findTogether finds what is wrong with the lists of a session together, which
+// cost a Claude model about so many tokens.
+func findTogether(host string, lists []List, claude int) []Finding {
 	var found []Finding
 	owners := map[string][]string{}
 	var names []string
@@ -285,9 +281,17 @@ func findTogether(lists []List, total Total) []Finding {
 	if collision.Where != nil {
 		found = append(found, collision)
 	}
-	if total.Claude > largeContext {
+	h := hosts.Find(host)
+	defers := h != nil && h.Sends != nil && h.Sends.Defers() && claude > 0
+	if defers {
 		found = append(found, Finding{
-			Rule: "large-context", Severity: Warning, Message: fmt.Sprintf("about %d tokens of tools for a Claude model; Claude Code warns beyond %d", total.Claude, largeContext),
+			Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless told otherwise: a model sees a line for each, and the rest when it searches",
+			Fix: "count the column deferred; good names and descriptions are what its search finds",
+		})
+	}
+	if claude > largeContext && !defers {
+		found = append(found, Finding{
+			Rule: "large-context", Severity: Warning, Message: fmt.Sprintf("about %d tokens of tools for a Claude model; Claude Code warns beyond %d", claude, largeContext),
 			Fix: "switch off servers and tools that are not needed, or list them lazily",
 		})
 	}

@@ -33,17 +33,18 @@ type Inspection struct {
 	Method   string    `json:"method"`
 	Estimate Estimate  `json:"estimate"`
 	Window   int       `json:"window"` // tokens
-	Total    Total     `json:"total"`
+	Sessions []Session `json:"sessions"`
 	Servers  []Server  `json:"servers"`
-	Findings []Finding `json:"findings,omitempty"` // of all servers together
 }
 
-// Total is what all servers cost together.
-type Total struct {
+// Session is what the servers cost together that one host has.
+type Session struct {
+	Host string `json:"host,omitempty"` // empty for lists that no settings name
 	Cost
-	Instructions int     `json:"instructions"` // tokens
-	Claude       int     `json:"claude"`       // estimated, with what is fixed
-	Share        float64 `json:"share"`        // of the window, in percent
+	Instructions int       `json:"instructions"` // tokens
+	Claude       int       `json:"claude"`       // estimated, with what is fixed
+	Share        float64   `json:"share"`        // of the window, in percent
+	Findings     []Finding `json:"findings,omitempty"`
 }
 
 // Server is what the list of one server costs.
@@ -98,25 +99,36 @@ type Shown struct {
 	How    string `json:"how"`
 }
 
-// Inspect counts lists. The window is that of the model, in tokens. Failed are
-// servers whose lists could not be had.
-func Inspect(lists []List, failed []Server, window int) (Inspection, error) {
-	in := Inspection{Method: Method, Estimate: Claude, Window: window, Servers: []Server{}}
+// Inspect counts lists. The window is that of the model, in tokens. Lists of
+// one host make up a session.
+func Inspect(lists []List, window int) (Inspection, error) {
+	in := Inspection{Method: Method, Estimate: Claude, Window: window, Sessions: []Session{}, Servers: []Server{}}
+	together := map[string][]List{}
 	for _, l := range lists {
 		s, err := inspect(l, window)
 		if err != nil {
 			return Inspection{}, fmt.Errorf("%s: %w", l.Server, err)
 		}
 		in.Servers = append(in.Servers, s)
-		in.Total.Cost = in.Total.Add(s.Cost)
-		in.Total.Instructions += s.Instructions
+		if together[l.Host] == nil {
+			in.Sessions = append(in.Sessions, Session{Host: l.Host})
+		}
+		together[l.Host] = append(together[l.Host], l)
 	}
-	if in.Total.Tools > 0 {
-		in.Total.Claude = Claude.Fixed + Claude.of(in.Total.Tokens)
+	for i := range in.Sessions {
+		session := &in.Sessions[i]
+		for _, s := range in.Servers {
+			if s.Host == session.Host {
+				session.Cost = session.Add(s.Cost)
+				session.Instructions += s.Instructions
+			}
+		}
+		if session.Tools > 0 {
+			session.Claude = Claude.Fixed + Claude.of(session.Tokens)
+		}
+		session.Share = share(session.Tokens, window)
+		session.Findings = findTogether(session.Host, together[session.Host], session.Claude)
 	}
-	in.Total.Share = share(in.Total.Tokens, window)
-	in.Findings = findTogether(lists, in.Total)
-	in.Servers = append(in.Servers, failed...)
 	return in, nil
 }
 
@@ -126,7 +138,10 @@ func share(tokens, window int) float64 {
 }
 
 func inspect(l List, window int) (Server, error) {
-	s := Server{Name: l.Server, Source: l.Source, Host: l.Host}
+	s := Server{Name: l.Server, Source: l.Source, Host: l.Host, Problem: l.Problem}
+	if l.Problem != "" {
+		return s, nil
+	}
 	for _, t := range l.Tools {
 		text, err := t.shown()
 		if err != nil {

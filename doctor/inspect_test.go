@@ -26,7 +26,7 @@ func read(t *testing.T, text string) doctor.List {
 
 func inspect(t *testing.T, lists ...doctor.List) doctor.Inspection {
 	t.Helper()
-	in, err := doctor.Inspect(lists, nil, doctor.DefaultWindow)
+	in, err := doctor.Inspect(lists, doctor.DefaultWindow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +74,25 @@ func TestInspect(t *testing.T) {
 	if want := (doctor.Parts{Name: 2, Description: 4, Schema: 19}); s.List[0].Parts != want {
 		t.Errorf("%+v, want %+v", s.List[0].Parts, want)
 	}
-	if in.Total.Claude != doctor.Claude.Fixed+s.Claude || s.Claude <= n || s.Findings != nil || in.Findings != nil {
+	if in.Sessions[0].Claude != doctor.Claude.Fixed+s.Claude || s.Claude <= n || s.Findings != nil || in.Sessions[0].Findings != nil {
 		t.Errorf("%+v", in)
 	}
-	if in := inspect(t); in.Total.Claude != 0 {
-		t.Errorf("no tools cost %d", in.Total.Claude)
+	if in := inspect(t, read(t, `[]`)); in.Sessions[0].Claude != 0 {
+		t.Errorf("no tools cost %d", in.Sessions[0].Claude)
 	}
 	two := inspect(t, read(t, `[`+goodTool+`]`), read(t, `[`+strings.Replace(goodTool, "delete", "erase", 1)+`]`))
-	if two.Total.Claude >= 2*in.Total.Claude {
+	if two.Sessions[0].Claude >= 2*in.Sessions[0].Claude {
 		t.Error("what is fixed is counted for each server")
+	}
+	here, there := read(t, `[`+goodTool+`]`), read(t, `[`+goodTool+`]`)
+	here.Host, there.Host = "codex", "cursor"
+	broken := doctor.List{Server: "broken", Host: "codex", Problem: "it does not start"}
+	apart := inspect(t, here, there, broken)
+	if len(apart.Sessions) != 2 || apart.Sessions[0].Tokens != n || apart.Sessions[0].Findings != nil || apart.Servers[2].Problem != broken.Problem {
+		t.Errorf("%+v", apart)
+	}
+	if len(apart.Servers[0].Sent) != 1 || apart.Servers[0].Sent[0].Host != "codex" || apart.Servers[1].Sent != nil {
+		t.Errorf("what other hosts send is shown: %+v", apart.Servers)
 	}
 }
 
@@ -118,19 +128,20 @@ func TestFindings(t *testing.T) {
 			t.Errorf("%s (-want +got)\n%s", test.rule, diff)
 		}
 	}
-	l := read(t, `[`+goodTool+`]`)
-	l.Instructions, l.Host = strings.Repeat("a ", 1100), "claude-code"
-	found := inspect(t, l).Servers[0].Findings
-	if len(found) != 2 || found[0].Rule != "long-instructions" || found[1].Rule != "host-defers" {
-		t.Errorf("%+v", found)
+	l := read(t, `[`+goodTool+`,`+strings.Replace(goodTool, "delete_note", "find_tools", 1)+`]`)
+	l.Instructions, l.Host, l.Unlisted = strings.Repeat("a ", 1100), "claude-code", 40
+	in := inspect(t, l)
+	found := in.Servers[0].Findings
+	if len(found) != 2 || found[0].Rule != "long-instructions" || found[1].Rule != "lazy-where-deferred" || in.Sessions[0].Findings[0].Rule != "host-defers" {
+		t.Errorf("%+v, %+v", found, in.Sessions)
 	}
 	many := make([]string, 130)
 	for i := range many {
 		many[i] = tool(fmt.Sprintf("get_%d", i), "Get it."+strings.Repeat(" It is what it is.", 25), object, reads)
 	}
-	in := inspect(t, read(t, "["+strings.Join(many, ",")+"]"))
-	if found := in.Servers[0].Findings; len(found) != 1 || found[0].Rule != "too-many-tools" || in.Findings[0].Rule != "large-context" {
-		t.Errorf("%+v, %+v", found, in.Findings)
+	in = inspect(t, read(t, "["+strings.Join(many, ",")+"]"))
+	if found := in.Servers[0].Findings; len(found) != 1 || found[0].Rule != "too-many-tools" || in.Sessions[0].Findings[0].Rule != "large-context" {
+		t.Errorf("%+v, %+v", found, in.Sessions)
 	}
 }
 
@@ -138,7 +149,7 @@ func TestCollidingNames(t *testing.T) {
 	t.Parallel()
 	other := read(t, `[`+strings.Replace(goodTool, "delete_note", "Delete-Note", 1)+`]`)
 	other.Server = "more"
-	found := inspect(t, read(t, "["+goodTool+"]"), other).Findings
+	found := inspect(t, read(t, "["+goodTool+"]"), other).Sessions[0].Findings
 	if len(found) != 1 || found[0].Rule != "colliding-names" || found[0].Where[0] != "notes.delete_note = more.Delete-Note" {
 		t.Errorf("%+v", found)
 	}

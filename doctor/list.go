@@ -16,6 +16,7 @@ type List struct {
 	Server       string `json:"-"` // as the client calls it; hosts put it before the names of tools
 	Source       string `json:"-"` // where the list comes from, without secrets
 	Host         string `json:"-"` // whose settings name the server; empty = none
+	Problem      string `json:"-"` // why there is no list, without secrets
 	Unlisted     int    `json:"-"` // tools that are found and called without being listed; 0 = none that are known
 	Instructions string `json:"instructions,omitempty"`
 	Tools        []Tool `json:"tools"`

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,6 +43,8 @@ func doctorCommand() *cli.Command {
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
 			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
 			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
+			&cli.StringSliceFlag{Name: "client", Usage: "ask the servers in the settings of this client: " + strings.Join(hosts.Readable(), ", ") + ", or all"},
+			&cli.StringSliceFlag{Name: "config", Usage: "ask the servers in this settings file of a client"},
 			&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value"},
 			&cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second},
 		),
@@ -56,6 +59,8 @@ const (
 	listFiles   = "files"
 	commandFlag = "command"
 	urlFlag     = "url"
+	clientFlag  = "client"
+	configFlag  = "config"
 )
 
 // doctorReport holds the output of doctor --json.
@@ -92,6 +97,10 @@ func doctorAction(c *cli.Context) error {
 			}
 			lists = append(lists, l)
 		}
+	case clientFlag, configFlag:
+		if lists, err = askClients(c, o); err != nil {
+			return err
+		}
 	default:
 		l, err := askServer(c)
 		if err != nil {
@@ -99,7 +108,7 @@ func doctorAction(c *cli.Context) error {
 		}
 		lists = []doctor.List{l}
 	}
-	if report.Inspection, err = doctor.Inspect(lists, nil, c.Int("window")); err != nil {
+	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
 		return err
 	}
 	if base := c.String("compare"); base != "" {
@@ -128,12 +137,23 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if budget := c.Int("budget"); c.IsSet("budget") && report.Total.Tokens > budget {
-		if source == ownSurfaces {
-			mode, level := o.surface()
-			return fmt.Errorf("%s tools at listing %s cost %d tokens, more than %d", mode, level, report.Total.Tokens, budget)
+	for _, s := range report.Servers {
+		if c.IsSet("budget") && s.Problem != "" {
+			return fmt.Errorf("the budget cannot be checked: %s has no list", s.Name)
 		}
-		return fmt.Errorf("the tools cost %d tokens, more than %d", report.Total.Tokens, budget)
+	}
+	for _, session := range report.Sessions {
+		budget := c.Int("budget")
+		if !c.IsSet("budget") || session.Tokens <= budget {
+			continue
+		}
+		what := "the tools"
+		if h := hosts.Find(session.Host); h != nil {
+			what = "the tools of " + h.Title
+		} else if source == ownSurfaces {
+			what = lists[0].Source
+		}
+		return fmt.Errorf("%s cost %d tokens, more than %d", what, session.Tokens, budget)
 	}
 	if c.IsSet("max-growth") {
 		return report.Compared.Check(c.Float64("max-growth"))
@@ -148,15 +168,15 @@ func doctorSource(c *cli.Context) (string, error) {
 	if c.NArg() > 0 {
 		source = listFiles
 	}
-	for _, name := range []string{commandFlag, urlFlag} {
+	for _, name := range []string{commandFlag, urlFlag, clientFlag, configFlag} {
 		switch {
-		case !c.IsSet(name):
-		case c.String(name) == "":
+		case !c.IsSet(name) || source == clientFlag && name == configFlag:
+		case c.String(name) == "" && (name == commandFlag || name == urlFlag):
 			return "", usageError("--%s is empty", name)
-		case source == commandFlag:
-			return "", usageError("--%s and --%s exclude each other", source, name)
 		case source == listFiles && name != commandFlag: // whose arguments they are
 			return "", usageError("--%s does not go with %s: %q", name, listFiles, c.Args().First())
+		case source != ownSurfaces && source != listFiles:
+			return "", usageError("--%s and --%s exclude each other", source, name)
 		default:
 			source = name
 		}
@@ -166,18 +186,21 @@ func doctorSource(c *cli.Context) (string, error) {
 			return "", usageError("--%s chooses one of %s: it does not go with %s", name, ownSurfaces, sourceText(source))
 		}
 	}
-	starts := source == commandFlag || source == urlFlag
+	many := source == clientFlag || source == configFlag
+	starts := many || source == commandFlag || source == urlFlag
 	switch {
 	case c.IsSet("header") && source != urlFlag:
 		return "", usageError("--header needs --url: the server that it is sent to")
 	case c.IsSet("timeout") && !starts:
-		return "", usageError("--timeout needs a server: --command or --url")
+		return "", usageError("--timeout needs servers: --command, --url, --client or --config")
 	case c.Duration("timeout") <= 0:
 		return "", usageError("--timeout must be a time above 0, such as 30s")
 	case c.IsSet("max-growth") && !c.IsSet("compare"):
 		return "", usageError("--max-growth needs --compare: the list that it grew from")
 	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
 		return "", usageError("--compare and --save take one list, got %d files", c.NArg())
+	case (c.IsSet("compare") || c.IsSet("save")) && many:
+		return "", usageError("--compare and --save take one list, not those of --%s", source)
 	case c.IsSet("budget") && c.Int("budget") < 0:
 		return "", usageError("--budget must not be negative")
 	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:
@@ -267,6 +290,9 @@ func readList(path string) (doctor.List, error) {
 		return doctor.List{}, fmt.Errorf("reading a list of tools: %w", err)
 	}
 	l, err := doctor.ReadList(text)
+	if err != nil && hosts.Owner(path, text) != nil {
+		err = errors.New("it names servers, not tools: --config starts them and asks for theirs")
+	}
 	if err != nil {
 		return doctor.List{}, fmt.Errorf("%s: %w", path, err)
 	}

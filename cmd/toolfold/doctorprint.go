@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/hosts"
 )
 
 // doctorPrinter prints reports for people.
@@ -35,7 +37,9 @@ func (p doctorPrinter) print(r doctorReport) error {
 		p.sent(&b, s)
 		p.findings(&b, s.Name, s.Findings)
 	}
-	p.findings(&b, "all", r.Findings)
+	for _, session := range r.Sessions {
+		p.findings(&b, cmp.Or(session.Host, "all together"), session.Findings)
+	}
 	if r.Compared != nil {
 		p.comparison(&b, *r.Compared)
 	}
@@ -109,27 +113,39 @@ func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctorReport) {
 	p.table(b, rows)
 	chosen := r.Servers[0]
 	fmt.Fprintf(b, "\n%s: %d tokens, ≈Claude %d, %.1f %% of a window of %d; instructions %d\n",
-		chosen.Source, chosen.Tokens, r.Total.Claude, chosen.Share, r.Window, chosen.Instructions)
+		chosen.Source, chosen.Tokens, r.Sessions[0].Claude, chosen.Share, r.Window, chosen.Instructions)
 }
 
 // servers prints a row for each server and, below, one for each tool.
 func (p doctorPrinter) servers(b *bytes.Buffer, r doctorReport) {
+	if len(r.Servers) == 0 {
+		fmt.Fprintln(b, "no client has a server")
+	}
 	most := 0
 	for _, s := range r.Servers {
 		most = max(most, s.Tokens)
 	}
-	rows := [][]any{{"server", "tools", "bytes", "tokens", "≈Claude", "% window", "instructions", ""}}
-	for _, s := range r.Servers {
-		if s.Problem == "" {
-			rows = append(rows, []any{s.Name, s.Tools, s.Bytes, s.Tokens, s.Claude, s.Share, s.Instructions, p.bar(s.Tokens, most)})
+	for i, session := range r.Sessions {
+		if i > 0 {
+			b.WriteByte('\n')
 		}
-	}
-	rows = append(rows, []any{"total", r.Total.Tools, r.Total.Bytes, r.Total.Tokens, r.Total.Claude, r.Total.Share, r.Total.Instructions, ""})
-	p.table(b, rows)
-	for _, s := range r.Servers {
-		if s.Problem != "" {
-			fmt.Fprintf(b, "%s: no list: %s\n", s.Name, s.Problem)
+		rows := [][]any{{"server", "tools", "bytes", "tokens", "≈Claude", "% window", "instructions", ""}}
+		if h := hosts.Find(session.Host); h != nil {
+			rows[0][0] = h.Title
 		}
+		var problems []string
+		for _, s := range r.Servers {
+			switch {
+			case s.Host != session.Host:
+			case s.Problem != "":
+				problems = append(problems, fmt.Sprintf("%s (%s): no list: %s\n", s.Name, s.Source, s.Problem))
+			default:
+				rows = append(rows, []any{s.Name, s.Tools, s.Bytes, s.Tokens, s.Claude, s.Share, s.Instructions, p.bar(s.Tokens, most)})
+			}
+		}
+		rows = append(rows, []any{"total", session.Tools, session.Bytes, session.Tokens, session.Claude, session.Share, session.Instructions, ""})
+		p.table(b, rows)
+		b.WriteString(strings.Join(problems, ""))
 	}
 	for _, s := range r.Servers {
 		if len(s.List) == 0 {

@@ -26,6 +26,9 @@ type Host struct {
 	Path   func() (string, error)
 	Manual string
 
+	// Project are its files in a workspace, by path in it.
+	Project []string
+
 	format format
 	key    string // of the list of servers
 	entry  func(command string, args []string) ordered.Map
@@ -42,6 +45,7 @@ type Host struct {
 var Hosts = []Host{{
 	Name: "claude-code", Title: "Claude Code", key: "mcpServers", entry: withType("stdio"),
 	Path:    inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+	Project: []string{".mcp.json"},
 	Add:     "claude mcp add --scope user toolfold -- toolfold serve",
 	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or `mcp__toolfold__memory` for one tool.",
 	Listing: "`lazy`. Where tool search defers tools, `full` costs little: set `--listing=full` if you use it.",
@@ -53,6 +57,7 @@ var Hosts = []Host{{
 }, {
 	Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers", entry: plain,
 	Path:    inHome("CODEX_HOME", ".codex", "config.toml"),
+	Project: []string{".codex/config.toml"},
 	Add:     "codex mcp add toolfold -- toolfold serve",
 	Approve: "Asks for every call of a tool that can remove something. `codex exec` refuses those unless the table `[mcp_servers.toolfold]` has `default_tools_approval_mode = \"approve\"`.",
 	Listing: "`lazy`.",
@@ -65,6 +70,7 @@ var Hosts = []Host{{
 }, {
 	Name: "gemini", Title: "Gemini CLI", key: "mcpServers", entry: plain,
 	Path:    inHome("", ".gemini", "settings.json"),
+	Project: []string{".gemini/settings.json"},
 	Add:     "gemini mcp add --scope user toolfold toolfold serve",
 	Approve: "Asks; `\"trust\": true` in the entry allows all, `--approval-mode=yolo` everything. The folder must be trusted.",
 	Listing: "`lazy`: it adds a parameter to every tool, so fewer tools pay most here.",
@@ -78,6 +84,7 @@ var Hosts = []Host{{
 		return ordered.Map{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)}, {Key: "enabled", Value: true}}
 	},
 	Path:    inHome("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"),
+	Project: []string{"opencode.json"},
 	Approve: "Allowed unless `permission` in its settings says `ask` or `deny`.",
 	Listing: "`lazy`.",
 	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
@@ -88,6 +95,7 @@ var Hosts = []Host{{
 }, {
 	Name: "qwen", Title: "Qwen Code", key: "mcpServers", entry: plain,
 	Path:    inHome("", ".qwen", "settings.json"),
+	Project: []string{".qwen/settings.json"},
 	Add:     "qwen mcp add --scope user toolfold toolfold serve",
 	Approve: "Asks; `\"trust\": true` in the entry or `--yolo` allows all.",
 	Listing: "`full`: it shows a line for each tool until the model searches for it.",
@@ -122,12 +130,14 @@ var Hosts = []Host{{
 }, {
 	Name: "cursor", Title: "Cursor", key: "mcpServers", entry: plain,
 	Path:    inHome("", ".cursor", "mcp.json"),
+	Project: []string{".cursor/mcp.json"},
 	Approve: "Asks, unless auto-run is on in its settings.",
 	Listing: "`lazy`.",
 	Rules:   "By tool.",
 }, {
 	Name: "vscode", Title: "VS Code", key: "servers", entry: withType("stdio"),
 	Path:    inConfig("Code/User/mcp.json"),
+	Project: []string{".vscode/mcp.json"},
 	Add:     `code --add-mcp '{"name":"toolfold","command":"toolfold","args":["serve"]}'`,
 	Approve: "Asks, with the choice to allow a tool for the session, the workspace or always.",
 	Listing: "`lazy`.",
