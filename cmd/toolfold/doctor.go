@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -40,6 +41,7 @@ func doctorCommand() *cli.Command {
 			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
 			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
+			&cli.StringFlag{Name: "html", Usage: "write a page with charts to this file"},
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
 			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
 			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
@@ -63,13 +65,6 @@ const (
 	configFlag  = "config"
 )
 
-// doctorReport holds the output of doctor --json.
-type doctorReport struct {
-	doctor.Inspection
-	Surfaces []doctor.Surface   `json:"surfaces,omitempty"` // toolfold's own
-	Compared *doctor.Comparison `json:"compared,omitempty"` // with --compare
-}
-
 func doctorAction(c *cli.Context) error {
 	o, err := loadOptions(c)
 	if err != nil {
@@ -79,7 +74,7 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var report doctorReport
+	var report doctor.Whole
 	var lists []doctor.List
 	switch source {
 	case ownSurfaces:
@@ -128,6 +123,15 @@ func doctorAction(c *cli.Context) error {
 		}
 	}
 
+	if path := c.String("html"); path != "" {
+		var page bytes.Buffer
+		if err := report.WritePage(&page); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, page.Bytes(), 0o666); err != nil {
+			return fmt.Errorf("writing the page: %w", err)
+		}
+	}
 	if c.Bool(jsonFlag.Name) {
 		err = printJSON(c, report)
 	} else {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -26,7 +25,7 @@ const (
 	shownPlaces = 6
 )
 
-func (p doctorPrinter) print(r doctorReport) error {
+func (p doctorPrinter) print(r doctor.Whole) error {
 	var b bytes.Buffer
 	if r.Surfaces != nil {
 		p.surfaces(&b, r)
@@ -88,7 +87,7 @@ func (p doctorPrinter) bar(n, most int) string {
 }
 
 // surfaces prints one column a surface and one row a family.
-func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctorReport) {
+func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctor.Whole) {
 	var rows [][]any
 	row := func(name string, cell func(doctor.Surface) any) {
 		cells := []any{name}
@@ -117,7 +116,7 @@ func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctorReport) {
 }
 
 // servers prints a row for each server and, below, one for each tool.
-func (p doctorPrinter) servers(b *bytes.Buffer, r doctorReport) {
+func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
 	if len(r.Servers) == 0 {
 		fmt.Fprintln(b, "no client has a server")
 	}
@@ -151,8 +150,7 @@ func (p doctorPrinter) servers(b *bytes.Buffer, r doctorReport) {
 		if len(s.List) == 0 {
 			continue
 		}
-		list := slices.Clone(s.List)
-		slices.SortStableFunc(list, func(a, b doctor.ToolCost) int { return b.Tokens - a.Tokens })
+		list := s.ByCost()
 		rows := [][]any{{s.Name, "tokens", "name", "description", "schema", "≈Claude", ""}}
 		for _, t := range list {
 			rows = append(rows, []any{t.Name, t.Tokens, t.Parts.Name, t.Parts.Description, t.Parts.Schema, t.Claude, p.bar(t.Tokens, list[0].Tokens)})
