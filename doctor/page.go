@@ -17,6 +17,7 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 type Whole struct {
 	Inspection
 	Surfaces []Surface   `json:"surfaces,omitempty"` // toolfold's own
+	Calls    []CallCost  `json:"calls,omitempty"`    // nil = they were not looked at
 	Compared *Comparison `json:"compared,omitempty"` // nil = nothing was compared
 }
 

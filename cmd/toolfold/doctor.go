@@ -36,11 +36,12 @@ func doctorCommand() *cli.Command {
 			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
 			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
 			"toolfold doctor --client all",
-		Flags: append(settingFlags("toolMode", "listing"), jsonFlag,
+		Flags: append(settingFlags("toolMode", "listing", "store"), jsonFlag,
 			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
 			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
 			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
+			&cli.BoolFlag{Name: "calls", Usage: fmt.Sprintf("add what the calls in the newest %d traces of the store took", newestTraces)},
 			&cli.StringFlag{Name: "html", Usage: "write a page with charts to this file"},
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
 			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
@@ -84,6 +85,13 @@ func doctorAction(c *cli.Context) error {
 		}
 		report.Surfaces = own.Surfaces
 		lists = []doctor.List{ownList(o)}
+		if c.Bool("calls") {
+			calls, err := tracedCalls(c.Context, o)
+			if err != nil {
+				return err
+			}
+			report.Calls = doctor.CallCosts(calls)
+		}
 	case listFiles:
 		for _, path := range c.Args().Slice() {
 			l, err := readList(path)
@@ -185,14 +193,16 @@ func doctorSource(c *cli.Context) (string, error) {
 			source = name
 		}
 	}
-	for _, name := range []string{"tool-mode", "listing"} {
+	for _, name := range []string{"tool-mode", "listing", "calls", "store"} {
 		if c.IsSet(name) && source != ownSurfaces {
-			return "", usageError("--%s chooses one of %s: it does not go with %s", name, ownSurfaces, sourceText(source))
+			return "", usageError("--%s is about %s: it does not go with %s", name, ownSurfaces, sourceText(source))
 		}
 	}
 	many := source == clientFlag || source == configFlag
 	starts := many || source == commandFlag || source == urlFlag
 	switch {
+	case c.IsSet("store") && !c.Bool("calls"):
+		return "", usageError("--store needs --calls: nothing else is read from it")
 	case c.IsSet("header") && source != urlFlag:
 		return "", usageError("--header needs --url: the server that it is sent to")
 	case c.IsSet("timeout") && !starts:

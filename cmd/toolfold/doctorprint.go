@@ -39,6 +39,9 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 	for _, session := range r.Sessions {
 		p.findings(&b, cmp.Or(session.Host, "all together"), session.Findings)
 	}
+	if r.Calls != nil {
+		p.calls(&b, r.Calls)
+	}
 	if r.Compared != nil {
 		p.comparison(&b, *r.Compared)
 	}
@@ -195,6 +198,20 @@ func (p doctorPrinter) findings(b *bytes.Buffer, server string, findings []docto
 		}
 		fmt.Fprintf(b, "         fix: %s\n", f.Fix)
 	}
+}
+
+// calls prints what calls took. Their tokens are estimates, as traces have them.
+func (p doctorPrinter) calls(b *bytes.Buffer, calls []doctor.CallCost) {
+	if len(calls) == 0 {
+		fmt.Fprintln(b, "\nno calls in the traces")
+		return
+	}
+	rows := [][]any{{"tokens of calls, about", "calls", "arguments p50", "p95", "result p50", "p95"}}
+	for _, c := range calls {
+		rows = append(rows, []any{c.Action, c.Calls, c.Arguments.Median, c.Arguments.P95, c.Result.Median, c.Result.P95})
+	}
+	b.WriteByte('\n')
+	p.table(b, rows)
 }
 
 func (p doctorPrinter) comparison(b *bytes.Buffer, c doctor.Comparison) {
