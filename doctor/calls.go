@@ -13,7 +13,7 @@ type Call struct {
 	Result    int
 }
 
-// CallCost is what calls of an action took. Tokens are estimates.
+// CallCost sums up the calls of an action. Tokens are estimates.
 type CallCost struct {
 	Action    string `json:"action"`
 	Calls     int    `json:"calls"`

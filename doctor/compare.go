@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Comparison is what changed from one list to another.
+// Comparison holds the changes from one list to another.
 type Comparison struct {
 	Before  Cost     `json:"before"`
 	After   Cost     `json:"after"`
@@ -122,7 +122,7 @@ func parameters(t Tool) parameterList {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(t.InputSchema, &s) // what is no object has no parameters
+	_ = json.Unmarshal(t.InputSchema, &s) // anything but an object has no parameters
 	p := parameterList{schemas: s.Properties}
 	for name := range s.Properties {
 		p.names = append(p.names, name)

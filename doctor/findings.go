@@ -34,7 +34,7 @@ type Finding struct {
 // The limits of models and hosts.
 const (
 	maxName        = 64     // characters of a name, with what a host puts before it
-	maxDescription = 2048   // characters; Claude Code cuts what is longer, also instructions
+	maxDescription = 2048   // characters of it or of instructions; Claude Code cuts longer ones
 	maxRequest     = 128    // tools; VS Code hides the others
 	largeContext   = 25_000 // tokens at which Claude Code warns
 	fewTools       = 10     // below it a search for tools costs more than it saves
@@ -145,14 +145,19 @@ var rules = []rule{{
 		Fix: `begin with one: "Delete a file"`,
 	},
 	func(t Tool, _ schema) []string {
-		return when(strings.TrimSpace(t.Description) != "" && !hasVerb(firstSentence(t.Description)))
+		first := strings.TrimSpace(t.Description)
+		if end := sentenceEnd.FindStringIndex(first); end != nil {
+			first = first[:end[0]]
+		}
+		return when(first != "" && !hasVerb(first))
 	},
 }}
 
 var (
-	notNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-	deleting = words.Set("delete remove drop destroy purge erase wipe truncate uninstall")
-	// discovering matches tools that find or describe others, calling those that run others.
+	notNames    = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+	sentenceEnd = regexp.MustCompile(`[.!?](\s|$)|\n`)
+	deleting    = words.Set("delete remove drop destroy purge erase wipe truncate uninstall")
+	// discovering matches tools that find or describe others, calling tools that run others.
 	discovering = regexp.MustCompile(`(?i)^(tools|.*(find|search|describe|list|discover|load|get)[_-]?tools?(_schema|_definition)?|tools?[_-](find|search|describe|list|load))$`)
 	calling     = regexp.MustCompile(`(?i)^(.*(call|invoke|execute|run|use)[_-]?tools?|tools?[_-](call|invoke|execute|run))$`)
 )
@@ -172,7 +177,7 @@ func find(l List) []Finding {
 		f := r.Finding
 		for _, t := range l.Tools {
 			var s schema
-			_ = json.Unmarshal(t.InputSchema, &s) // what is no object has no members
+			_ = json.Unmarshal(t.InputSchema, &s) // anything but an object has no members
 			for _, place := range r.places(t, s) {
 				f.Where = append(f.Where, strings.TrimSuffix(t.Name+"."+place, "."))
 			}
@@ -252,8 +257,8 @@ func findLazy(l List) []Finding {
 	return found
 }
 
-// findTogether finds what is wrong with the lists of a session together, which
-// cost a Claude model about so many tokens.
+// findTogether finds faults of the lists of a session together, which cost a
+// Claude model about so many tokens.
 func findTogether(host string, lists []List, claude int) []Finding {
 	var found []Finding
 	owners := map[string][]string{}
@@ -334,16 +339,6 @@ func (s schema) find(path string, match func(schema) bool) []string {
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
-}
-
-var sentenceEnd = regexp.MustCompile(`[.!?](\s|$)|\n`)
-
-func firstSentence(text string) string {
-	text = strings.TrimSpace(text)
-	if end := sentenceEnd.FindStringIndex(text); end != nil {
-		return text[:end[0]]
-	}
-	return text
 }
 
 // hasVerb reports whether a text has a verb that tools are described by.

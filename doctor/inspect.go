@@ -22,13 +22,13 @@ type Estimate struct {
 // Opus and Sonnet 4.6, needs about 1.18 times as many tokens as were counted.
 var Claude = Estimate{Models: "Claude Opus 5 and Fable 5", Factor: 1.69, Fixed: 220, Date: "2026-08"}
 
-// of returns the estimate for definitions, without what is fixed.
+// of returns the estimate for definitions, without Fixed.
 func (e Estimate) of(tokens int) int { return int(math.Round(e.Factor * float64(tokens))) }
 
 // DefaultWindow is the context window that shares are given of, in tokens.
 const DefaultWindow = 200_000
 
-// Inspection is what lists of tools cost, and what is wrong with them.
+// Inspection holds the costs of lists of tools, and their faults.
 type Inspection struct {
 	Method   string    `json:"method"`
 	Estimate Estimate  `json:"estimate"`
@@ -37,17 +37,17 @@ type Inspection struct {
 	Servers  []Server  `json:"servers"`
 }
 
-// Session is what the servers cost together that one host has.
+// Session sums up the servers of one host.
 type Session struct {
 	Host string `json:"host,omitempty"` // empty for lists that no settings name
 	Cost
 	Instructions int       `json:"instructions"` // tokens
-	Claude       int       `json:"claude"`       // estimated, with what is fixed
+	Claude       int       `json:"claude"`       // estimated, with Fixed
 	Share        float64   `json:"share"`        // of the window, in percent
 	Findings     []Finding `json:"findings,omitempty"`
 }
 
-// Server is what the list of one server costs.
+// Server holds the costs and faults of the list of one server.
 type Server struct {
 	Name    string `json:"name"`
 	Source  string `json:"source,omitempty"`
@@ -55,7 +55,7 @@ type Server struct {
 	Problem string `json:"problem,omitempty"` // why there is no list
 	Cost
 	Instructions int        `json:"instructions"` // tokens, which Cost leaves out
-	Claude       int        `json:"claude"`       // estimated, without what is fixed
+	Claude       int        `json:"claude"`       // estimated, without Fixed
 	Share        float64    `json:"share"`        // of the window, in percent
 	List         []ToolCost `json:"list,omitempty"`
 	Sent         []Sent     `json:"sent,omitempty"`
@@ -63,7 +63,7 @@ type Server struct {
 	Findings     []Finding  `json:"findings,omitempty"`
 }
 
-// ToolCost is what one tool costs. The parts are counted alone: together they
+// ToolCost counts one tool. The parts are counted alone: together they
 // are less than the whole by the names of the members and the brackets.
 type ToolCost struct {
 	Name   string `json:"name"`
@@ -80,7 +80,7 @@ type Parts struct {
 	Schema      int `json:"schema"`
 }
 
-// Sent is what a host makes of a list.
+// Sent counts a list as a host sends it to a model.
 type Sent struct {
 	Host         string `json:"host"`
 	Title        string `json:"title"`
@@ -91,8 +91,7 @@ type Sent struct {
 	Note         string `json:"note,omitempty"`
 }
 
-// Shown is a figure that a host shows for a list where that is not what a
-// model is charged.
+// Shown is a figure that a host shows for a list, other than a model is charged.
 type Shown struct {
 	Host   string `json:"host"`
 	Tokens int    `json:"tokens"`
@@ -132,7 +131,7 @@ func Inspect(lists []List, window int) (Inspection, error) {
 	return in, nil
 }
 
-// share is what tokens are of a window, in percent with one decimal.
+// share returns tokens as a share of a window, in percent with one decimal.
 func share(tokens, window int) float64 {
 	return math.Round(1000*float64(tokens)/float64(window)) / 10
 }
@@ -219,19 +218,37 @@ func sent(l List) ([]Sent, error) {
 	return all, nil
 }
 
-// shownFor returns the figures that hosts show which are not what a model is
-// charged.
+// shownFor returns figures that hosts show, other than a model is charged.
 func shownFor(l List, s Server) ([]Shown, error) {
 	const perTool, perList = 8, 16 // tokens that VS Code adds
-	texts := 0
-	for _, t := range l.Tools {
-		for _, text := range append(stringsIn(t.InputSchema), t.Name, t.Description) {
-			n, err := tokens.Count(text)
-			if err != nil {
-				return nil, err
+	var texts []string
+	var gather func(any)
+	gather = func(value any) {
+		switch v := value.(type) {
+		case string:
+			texts = append(texts, v)
+		case []any:
+			for _, item := range v {
+				gather(item)
 			}
-			texts += n
+		case map[string]any:
+			for _, member := range v {
+				gather(member)
+			}
 		}
+	}
+	for _, t := range l.Tools {
+		var schema any
+		_ = json.Unmarshal(t.InputSchema, &schema) // without one there are no texts in it
+		gather([]any{t.Name, t.Description, schema})
+	}
+	sum := 0
+	for _, text := range texts {
+		n, err := tokens.Count(text)
+		if err != nil {
+			return nil, err
+		}
+		sum += n
 	}
 	var shown []Shown
 	if l.Host == "" || l.Host == "claude-code" {
@@ -242,35 +259,9 @@ func shownFor(l List, s Server) ([]Shown, error) {
 	}
 	if l.Host == "" || l.Host == "vscode" {
 		shown = append(shown, Shown{
-			Host: "VS Code", Tokens: int(math.Round(1.1 * float64(perList+s.Tools*perTool+texts))),
+			Host: "VS Code", Tokens: int(math.Round(1.1 * float64(perList+s.Tools*perTool+sum))),
 			How: "texts of the definitions only, without the names of parameters, and a tenth more",
 		})
 	}
 	return shown, nil
-}
-
-// stringsIn lists the values in a JSON value that are texts.
-func stringsIn(raw json.RawMessage) []string {
-	var value any
-	if json.Unmarshal(raw, &value) != nil {
-		return nil
-	}
-	var list []string
-	var walk func(any)
-	walk = func(value any) {
-		switch v := value.(type) {
-		case string:
-			list = append(list, v)
-		case []any:
-			for _, item := range v {
-				walk(item)
-			}
-		case map[string]any:
-			for _, member := range v {
-				walk(member)
-			}
-		}
-	}
-	walk(value)
-	return list
 }

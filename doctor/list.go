@@ -11,7 +11,8 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// List is what a server tells a client at the start of a session.
+// List holds the tools and instructions that a server gives at the start of a
+// session.
 type List struct {
 	Server       string `json:"-"` // as the client calls it; hosts put it before the names of tools
 	Source       string `json:"-"` // where the list comes from, without secrets
@@ -83,7 +84,7 @@ func ReadList(raw []byte) (List, error) {
 	return l, nil
 }
 
-// shown returns what a model is shown of a tool, as compact JSON.
+// shown returns the part of a tool that a model sees, as compact JSON.
 func (t Tool) shown() (string, error) {
 	t.Annotations = nil
 	raw, err := ordered.JSON(t)

@@ -30,10 +30,10 @@ func (w Whole) WritePage(to io.Writer) error {
 	return nil
 }
 
-// page has what the template calls.
+// page has the methods that the template calls.
 type page struct{ Whole }
 
-// colours is how many parts of a bar differ in colour.
+// colours counts the parts of a bar that differ in colour.
 const colours = 16
 
 // Colours lists the colours of parts of bars.

@@ -37,7 +37,8 @@ type Server struct {
 	SSE    bool // the older transport, HTTP with server-sent events
 }
 
-// Answer is what a server tells of itself. Its JSON is what doctor reads.
+// Answer holds the tools and instructions of a server. Package doctor reads its
+// JSON.
 type Answer struct {
 	Name         string            `json:"-"` // that the server gives itself; may be empty
 	Instructions string            `json:"instructions,omitempty"`
@@ -48,12 +49,12 @@ const (
 	maxPages = 1000     // of a list
 	maxBytes = 64 << 20 // of a message
 	grace    = 2 * time.Second
-	maxSaid  = 2000 // bytes of what a program said on standard error, the last
+	maxSaid  = 2000 // last bytes of a program's standard error that are kept
 	maxWhy   = 400  // characters of a reason
 )
 
-// List starts or reaches a server, asks for all its tools and ends it. What it
-// started has ended when it returns. The version is that of this client. Errors
+// List starts or reaches a server, asks for all its tools and ends it. Programs
+// it started have ended when it returns. The version is that of this client. Errors
 // say why there is no list, without the secrets that reaching the server takes.
 func List(ctx context.Context, s Server, version string) (Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -165,8 +166,8 @@ func start(ctx context.Context, cancel func(), s Server, said io.Writer) (mcp.Tr
 	return &mcp.IOTransport{Reader: &messages{lines, stdoutR, said, nil}, Writer: stdinW, MaxLineLength: maxBytes}, wait, nil
 }
 
-// messages reads the lines of a program that are objects. Others are what it
-// says besides: clients pass over them.
+// messages reads the lines of a program that are objects. Other lines count as
+// said on standard error: clients pass over them too.
 type messages struct {
 	lines *bufio.Scanner
 	io.Closer
@@ -240,7 +241,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // tap is a transport that keeps the lists of tools as they were sent: decoded
-// ones lose the order of members, and so what they cost.
+// ones lose the order of members, on which their tokens depend.
 type tap struct {
 	mcp.Transport
 	said *tail // on standard error
@@ -307,7 +308,7 @@ func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return message, err
 }
 
-// tail keeps the end of what is written to it. It is safe for concurrent use.
+// tail keeps the last bytes written to it. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -157,8 +157,7 @@ func TestSSE(t *testing.T) {
 	checkAnswer(t, answer, err, 12)
 }
 
-// What a server is reached with goes to no other, and to nobody who reads why
-// it failed.
+// Headers, arguments and variables go to no other server, and into no error.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	stolen := ""

@@ -75,44 +75,27 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	lists, err := doctorLists(c, o, source)
+	if err != nil {
+		return err
+	}
 	var report doctor.Whole
-	var lists []doctor.List
-	switch source {
-	case ownSurfaces:
+	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
+		return err
+	}
+	if source == ownSurfaces {
 		own, err := doctor.Measure(all.Families())
 		if err != nil {
 			return err
 		}
 		report.Surfaces = own.Surfaces
-		lists = []doctor.List{ownList(o)}
-		if c.Bool("calls") {
-			calls, err := tracedCalls(c.Context, o)
-			if err != nil {
-				return err
-			}
-			report.Calls = doctor.CallCosts(calls)
-		}
-	case listFiles:
-		for _, path := range c.Args().Slice() {
-			l, err := readList(path)
-			if err != nil {
-				return err
-			}
-			lists = append(lists, l)
-		}
-	case clientFlag, configFlag:
-		if lists, err = askClients(c, o); err != nil {
-			return err
-		}
-	default:
-		l, err := askServer(c)
+	}
+	if c.Bool("calls") {
+		calls, err := tracedCalls(c.Context, o)
 		if err != nil {
 			return err
 		}
-		lists = []doctor.List{l}
-	}
-	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
-		return err
+		report.Calls = doctor.CallCosts(calls)
 	}
 	if base := c.String("compare"); base != "" {
 		before, err := readList(base)
@@ -149,6 +132,33 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	return checkLimits(c, report)
+}
+
+// doctorLists returns the lists of a source.
+func doctorLists(c *cli.Context, o *options, source string) ([]doctor.List, error) {
+	switch source {
+	case ownSurfaces:
+		return []doctor.List{ownList(o)}, nil
+	case clientFlag, configFlag:
+		return askClients(c, o)
+	case commandFlag, urlFlag:
+		l, err := askServer(c)
+		return []doctor.List{l}, err
+	}
+	var lists []doctor.List
+	for _, path := range c.Args().Slice() {
+		l, err := readList(path)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+	}
+	return lists, nil
+}
+
+// checkLimits returns an error when a list is over --budget or --max-growth.
+func checkLimits(c *cli.Context, report doctor.Whole) error {
 	for _, s := range report.Servers {
 		if c.IsSet("budget") && s.Problem != "" {
 			return fmt.Errorf("the budget cannot be checked: %s has no list", s.Name)
@@ -162,8 +172,8 @@ func doctorAction(c *cli.Context) error {
 		what := "the tools"
 		if h := hosts.Find(session.Host); h != nil {
 			what = "the tools of " + h.Title
-		} else if source == ownSurfaces {
-			what = lists[0].Source
+		} else if report.Surfaces != nil {
+			what = report.Servers[0].Source
 		}
 		return fmt.Errorf("%s cost %d tokens, more than %d", what, session.Tokens, budget)
 	}
@@ -194,8 +204,12 @@ func doctorSource(c *cli.Context) (string, error) {
 		}
 	}
 	for _, name := range []string{"tool-mode", "listing", "calls", "store"} {
-		if c.IsSet(name) && source != ownSurfaces {
-			return "", usageError("--%s is about %s: it does not go with %s", name, ownSurfaces, sourceText(source))
+		switch {
+		case !c.IsSet(name) || source == ownSurfaces:
+		case source == listFiles:
+			return "", usageError("--%s is about %s: it does not go with %s", name, ownSurfaces, listFiles)
+		default:
+			return "", usageError("--%s is about %s: it does not go with --%s", name, ownSurfaces, source)
 		}
 	}
 	many := source == clientFlag || source == configFlag
@@ -223,13 +237,6 @@ func doctorSource(c *cli.Context) (string, error) {
 		return "", usageError("--window must be a number of tokens above 0")
 	}
 	return source, nil
-}
-
-func sourceText(source string) string {
-	if source == listFiles {
-		return source
-	}
-	return "--" + source
 }
 
 // askServer returns the list of the server that --command or --url names.

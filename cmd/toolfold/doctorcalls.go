@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// newestTraces is how many traces are looked at.
+// newestTraces bounds how many traces are read.
 const newestTraces = 1000
 
 // tracedCalls returns the calls of clients in the newest traces of the store. A

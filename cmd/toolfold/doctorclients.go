@@ -115,23 +115,20 @@ func askClients(c *cli.Context, o *options) ([]doctor.List, error) {
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			l, err := askUpstream(c, upstreamOf(entries[i]))
+			e := entries[i]
+			s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
+			for name, value := range e.Header {
+				s.Header.Set(name, value)
+			}
+			l, err := askUpstream(c, s)
 			if err != nil {
 				lists[i].Problem = err.Error()
 				return
 			}
 			lists[i].Instructions = l.Instructions
-			lists[i].Tools = slices.DeleteFunc(l.Tools, func(t doctor.Tool) bool { return !entries[i].Shows(t.Name) })
+			lists[i].Tools = slices.DeleteFunc(l.Tools, func(t doctor.Tool) bool { return !e.Shows(t.Name) })
 		})
 	}
 	wait.Wait()
 	return lists, nil
-}
-
-func upstreamOf(e hosts.Entry) upstream.Server {
-	s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
-	for name, value := range e.Header {
-		s.Header.Set(name, value)
-	}
-	return s
 }

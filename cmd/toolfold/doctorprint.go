@@ -76,7 +76,7 @@ func (p doctorPrinter) table(b *bytes.Buffer, rows [][]any) {
 	}
 }
 
-// bar returns a bar to the right of a row; empty where nobody looks.
+// bar returns a bar to the right of a row; empty unless on a terminal.
 func (p doctorPrinter) bar(n, most int) string {
 	if !p.bars || most == 0 {
 		return ""

@@ -38,15 +38,14 @@ func (e Entry) Shows(tool string) bool {
 }
 
 // Servers lists the servers in the text of one of the host's files, by name,
-// without those that are switched off. What is relative in it belongs to the
-// workspace. JSON may have comments.
+// without those switched off. Relative paths in it start at the workspace. JSON may have comments.
 func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
 	all, err := settings(text, h.format)
 	if err != nil {
 		return nil, err
 	}
 	var entries []Entry
-	if h.Name == "claude-code" { // it keeps what is for one folder in the user's file
+	if h.Name == "claude-code" { // it has entries for single folders in the user's file
 		if absolute, err := filepath.Abs(workspace); err == nil {
 			entries = h.entries(object(object(object(all, "projects"), absolute), h.key), workspace)
 		}

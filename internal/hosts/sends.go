@@ -7,8 +7,8 @@ import (
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
-// Sends holds what a host makes of a server's tools before a model is shown
-// them, as one version of it was seen to do. The counts that the definitions
+// Sends says how a host rewrites a server's tools before a model sees them, as
+// one version of it was seen to do. The counts that the definitions
 // lead to were compared with requests of that version.
 type Sends struct {
 	Version      string
@@ -105,7 +105,7 @@ func gemini(name, description string, schema json.RawMessage) ordered.Map {
 
 // Edits of schemas.
 
-// closed is OpenCode's: nothing but what is declared.
+// closed is OpenCode's: no members that are not declared.
 func closed(schema *ordered.Map) { schema.Set("additionalProperties", false) }
 
 // waiting is Gemini CLI's: a parameter that says whether calls wait for others.
