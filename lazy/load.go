@@ -33,7 +33,8 @@ func (d *Discovery) View(ctx context.Context) *View { return d.view(tools.Origin
 // Grows reports whether loading adds to the list of the caller's session.
 func (d *Discovery) Grows(ctx context.Context) bool {
 	o := tools.OriginOf(ctx)
-	return d.view(o.Rights).level == Search && o.ListGrows && o.Session != ""
+	view := d.view(o.Rights)
+	return (view.level == Search || view.tier < tools.Extended) && o.ListGrows && o.Session != ""
 }
 
 // Load returns the whole tools that a name stands for, and puts them on the

@@ -47,7 +47,7 @@ func Tools(families []*tools.Family, o Options) []tools.Tool {
 	switch {
 	case o.Mode == Consolidated:
 		list = consolidate.Tools(families)
-	case o.Level == lazy.Full:
+	case o.Level == lazy.Full && o.Tier == tools.Extended:
 		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *tools.Family) bool { return f.Category == tools.Discovery }))
 	default:
 		list = legacy.Tools(families)
@@ -61,7 +61,7 @@ func Tools(families []*tools.Family, o Options) []tools.Tool {
 // List returns what tools/list shows of the families.
 func List(families []*tools.Family, o Options) []lazy.Listed {
 	o = o.complete()
-	return lazy.List(Tools(families, o), o.Level)
+	return lazy.List(lazy.Within(Tools(families, o), o.Tier), o.Level)
 }
 
 // Options say what a surface shows and accepts. The zero value is the default
@@ -69,6 +69,7 @@ func List(families []*tools.Family, o Options) []lazy.Listed {
 type Options struct {
 	Mode   Mode       // empty = Consolidated
 	Level  lazy.Level // empty = the mode's own
+	Tier   tools.Tier // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
 	Params tools.Form // of calls at the levels lazy and search; empty = in an object
 	Strict bool       // clients may not use names that are not the mode's
 
@@ -86,6 +87,7 @@ type Options struct {
 func (o Options) complete() Options {
 	o.Mode = cmp.Or(o.Mode, Consolidated)
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
+	o.Tier = cmp.Or(o.Tier, tools.Extended)
 	o.Params = cmp.Or(o.Params, tools.FormObject)
 	o.ResultLimit = cmp.Or(o.ResultLimit, tools.DefaultResultLimit)
 	if o.Level != lazy.Lazy && o.Level != lazy.Search {
@@ -99,6 +101,7 @@ func (o Options) complete() Options {
 type Surface struct {
 	Mode      Mode
 	Level     lazy.Level
+	Tier      tools.Tier
 	Params    tools.Form // in which calls are shown
 	Discovery *lazy.Discovery
 
@@ -131,7 +134,7 @@ type view struct {
 // New returns a surface without families. It opens nothing.
 func New(o Options) *Surface {
 	o = o.complete()
-	s := &Surface{Mode: o.Mode, Level: o.Level, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}}
+	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}}
 	s.snapshot.Store(&snapshot{})
 	every := func(r *tools.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
@@ -194,7 +197,7 @@ func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
 	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t tools.Tool) bool {
 		return slices.ContainsFunc(shown, func(other tools.Tool) bool { return other.Name == t.Name })
 	})
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Families: families, Tools: shown, Disabled: disabled, Names: v.every})
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Tools: shown, Disabled: disabled, Names: v.every})
 	return v
 }
 

@@ -326,6 +326,9 @@ const (
 	Extended
 )
 
+// Tiers lists the tiers, the narrowest first.
+func Tiers() []Tier { return []Tier{Core, Standard, Extended} }
+
 // String returns the name of the tier, as options spell it.
 func (t Tier) String() string {
 	switch t {

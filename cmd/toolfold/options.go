@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/config"
 )
@@ -149,6 +150,18 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 		return mode, mode.DefaultLevel()
 	}
 	return mode, lazy.Level(o.Listing)
+}
+
+// shown returns what the options have tools/list show.
+func (o *options) shown() surface.Options {
+	mode, level := o.surface()
+	shown := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params)}
+	for _, tier := range tools.Tiers() {
+		if tier.String() == o.Tier {
+			shown.Tier = tier
+		}
+	}
+	return shown
 }
 
 // permissionSettings are the settings that say what callers may see and call.

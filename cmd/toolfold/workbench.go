@@ -15,7 +15,6 @@ import (
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
@@ -46,7 +45,6 @@ func newWorkbench(o *options) (*workbench, error) {
 	if err := rules(o.Options).Check(all.Families()); err != nil {
 		return nil, usageError("%v", err)
 	}
-	mode, level := o.surface()
 	b := &workbench{
 		store:     storage.Lazy(o.Store, storage.AmbientCredentials(true)), // only the user names a store
 		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName),
@@ -83,10 +81,10 @@ func newWorkbench(o *options) (*workbench, error) {
 	})); err != nil {
 		return nil, err
 	}
-	b.Surface = surface.New(surface.Options{
-		Mode: mode, Level: level, Params: tools.Form(o.Params), ResultLimit: o.ResultLimit, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log,
-		Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls},
-	})
+	offered := o.shown()
+	offered.ResultLimit, offered.Strict, offered.Rights, offered.Log = o.ResultLimit, o.StrictNames, rules(o.Options).Rights(), b.log
+	offered.Middleware = []call.Middleware{b.metrics.Calls, b.tracing.Calls}
+	b.Surface = surface.New(offered)
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
 		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted,

@@ -54,6 +54,10 @@ var Settings = append([]Setting{
 		Name: "params", Doc: "What listings lazy and search declare for parameters: an object, JSON text (for strict hosts), or nothing.",
 		Enum: []string{"object", "text", "flat"},
 	}.With(tools.Default("object")), Client},
+	{tools.String{
+		Name: "tier", Doc: "How many tools tools/list shows; the others are found and called all the same.",
+		Enum: []string{"core", "standard", "extended"},
+	}.With(tools.Default("extended")), Client},
 	{tools.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(tools.Default(false)), Workspace},
 	{tools.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(tools.Default(tools.DefaultResultLimit)), User},
 	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
@@ -119,6 +123,7 @@ type Options struct {
 	ToolMode        string                     `json:"toolMode"`
 	Listing         string                     `json:"listing"` // empty = the default of the tool mode
 	Params          string                     `json:"params"`
+	Tier            string                     `json:"tier"`
 	Structured      bool                       `json:"structured"`
 	ResultLimit     int                        `json:"resultLimit"`
 	StrictNames     bool                       `json:"strictNames"`
