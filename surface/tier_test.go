@@ -37,6 +37,9 @@ func TestTier(t *testing.T) {
 				`{"name":"list_available_tools","arguments":{}}`:                                  `"name":"weather_report"`,
 				`{"name":"tool_call","arguments":{"name":"weather_report","arguments":{"x":""}}}`: `INVALID_INPUT`,
 			} {
+				if mode == surface.Legacy && strings.Contains(want, `"weather_report"`) {
+					continue // it has no legacy name under which that mode could list it
+				}
 				answer := s.Client.Call(t.Context(), "tool_call", json.RawMessage(call))
 				if !strings.Contains(string(answer.Content), want) {
 					t.Errorf("%s %s: %s answered %s, want %s", mode, level, call, answer.Content, want)

@@ -172,7 +172,7 @@ func TestShow(t *testing.T) {
 func TestDocNamesSettings(t *testing.T) {
 	t.Parallel()
 	doc := Family.Declared().Action("set").Doc
-	for _, want := range []string{"toolMode (consolidated|legacy)", "strictNames (boolean)", "httpTokenFile (string)"} {
+	for _, want := range []string{"toolMode (consolidated|legacy)", "strictNames (boolean)", "httpTokenFile"} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("doc of config.set is %q, without %q", doc, want)
 		}

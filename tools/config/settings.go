@@ -172,20 +172,23 @@ func object(settings []Setting) tools.Param {
 	return tools.Param{Kind: tools.KindObject, Optional: Params(settings)}
 }
 
-// index names every setting with its type, in one line.
-func index(settings []Setting) string {
-	var list []string
-	for _, p := range Params(settings) {
-		list = append(list, p.Name+" ("+tools.TypeWord(p)+")")
-	}
-	return strings.Join(list, ", ")
-}
-
-// rights says who may set what, in a sentence.
+// rights says who may set what, with the types of what clients may.
 func rights() string {
-	clients := names(Settings, Client)
-	local := slices.DeleteFunc(names(Settings, Workspace), func(name string) bool { return slices.Contains(clients, name) })
-	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") + ". Others only the user sets."
+	var clients, local, user []string
+	for _, s := range Settings {
+		p := s.Param()
+		typed := p.Name + " (" + tools.TypeWord(p) + ")"
+		switch {
+		case s.By >= Client:
+			clients = append(clients, typed)
+		case s.By >= Workspace:
+			local = append(local, typed)
+		default:
+			user = append(user, p.Name)
+		}
+	}
+	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") +
+		". Only the user sets " + strings.Join(user, ", ") + "."
 }
 
 // narrowing lists the settings with which a workspace's file only takes away.
