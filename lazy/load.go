@@ -65,8 +65,8 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 		return "call them by their names, if your host lets you: they are not listed"
 	}
 	name := unlisted[0]
-	if view.byName[name].Dispatches() {
-		name += ".ACTION"
+	if tool := view.byName[name]; tool.Dispatches() {
+		name = tool.Entries[0].Action.Family.Name + ".ACTION"
 	}
 	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, tools.CallName, name, tools.CallArguments)
 	if d.Grows(ctx) {

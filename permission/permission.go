@@ -70,9 +70,14 @@ func Match(pattern string, a *tools.Action) bool {
 	return err == nil && slices.ContainsFunc(names(a), expression.MatchString)
 }
 
-// names lists all names of an action, and that of its family.
+// names lists all names of an action, and those of the tools that it belongs to.
+// An action goes before a tool of the same name.
 func names(a *tools.Action) []string {
 	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
+	tool := a.ToolByEffect()
+	if !slices.ContainsFunc(a.Family.Actions, func(other *tools.Action) bool { return a.Family.Name+"_"+other.Name == tool }) {
+		list = append(list, tool)
+	}
 	for _, old := range a.Legacy {
 		list = append(list, old.Name)
 	}

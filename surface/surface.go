@@ -46,7 +46,7 @@ func Tools(families []*tools.Family, o Options) []tools.Tool {
 	var list []tools.Tool
 	switch {
 	case o.Mode == Consolidated:
-		list = consolidate.Tools(families)
+		list = consolidate.Tools(families, o.Fold)
 	case o.Level == lazy.Full && o.Tier == tools.Extended:
 		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *tools.Family) bool { return f.Category == tools.Discovery }))
 	default:
@@ -67,11 +67,12 @@ func List(families []*tools.Family, o Options) []lazy.Listed {
 // Options say what a surface shows and accepts. The zero value is the default
 // surface.
 type Options struct {
-	Mode   Mode       // empty = Consolidated
-	Level  lazy.Level // empty = the mode's own
-	Tier   tools.Tier // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
-	Params tools.Form // of calls at the levels lazy and search; empty = in an object
-	Strict bool       // clients may not use names that are not the mode's
+	Mode   Mode             // empty = Consolidated
+	Level  lazy.Level       // empty = the mode's own
+	Tier   tools.Tier       // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
+	Fold   consolidate.Fold // of the consolidated tools; empty = by family
+	Params tools.Form       // of calls at the levels lazy and search; empty = in an object
+	Strict bool             // clients may not use names that are not the mode's
 
 	// ResultLimit is the most bytes of an answer to a client; 0 is
 	// [tools.DefaultResultLimit], negative is no limit.
@@ -88,6 +89,7 @@ func (o Options) complete() Options {
 	o.Mode = cmp.Or(o.Mode, Consolidated)
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
 	o.Tier = cmp.Or(o.Tier, tools.Extended)
+	o.Fold = cmp.Or(o.Fold, consolidate.ByFamily)
 	o.Params = cmp.Or(o.Params, tools.FormObject)
 	o.ResultLimit = cmp.Or(o.ResultLimit, tools.DefaultResultLimit)
 	if o.Level != lazy.Lazy && o.Level != lazy.Search {
@@ -106,8 +108,9 @@ type Surface struct {
 	Discovery *lazy.Discovery
 
 	// Runner calls under every name, and answers in full; Client is for calls
-	// of clients: it bounds answers, and refuses names that are not the mode's
-	// where the surface is strict.
+	// of clients: it bounds answers, holds tools that are split by effect to
+	// theirs, and refuses names that are not the mode's where the surface is
+	// strict.
 	Runner, Client *call.Runner
 
 	options  Options
@@ -128,7 +131,7 @@ type snapshot struct {
 // view is a snapshot as callers with the same rights see it.
 type view struct {
 	*lazy.View
-	every, modeOnly *call.Resolver
+	every, client *call.Resolver
 }
 
 // New returns a surface without families. It opens nothing.
@@ -140,10 +143,7 @@ func New(o Options) *Surface {
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
 	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: func(ctx context.Context, answer json.RawMessage) string {
 		return s.Discovery.Keep(ctx, answer)
-	}})
-	if o.Strict {
-		s.Client = s.Client.Accepting(func(r *tools.Rights) *call.Resolver { return s.view(r).modeOnly })
-	}
+	}}).Accepting(func(r *tools.Rights) *call.Resolver { return s.view(r).client })
 	s.Discovery = lazy.NewDiscovery(
 		func(r *tools.Rights) *lazy.View { return s.view(r).View },
 		func(ctx context.Context) { s.onGrow(ctx) },
@@ -181,23 +181,31 @@ func (s *Surface) view(r *tools.Rights) *view {
 func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
 	families := r.Filter(now.families)
 	shown := Tools(families, s.options)
-	var folded []*tools.Entry
+	var folded, split []*tools.Entry
 	for _, f := range families {
-		folded = append(folded, consolidate.Entries(f)...)
+		folded = append(folded, consolidate.Entries(f, consolidate.ByFamily)...)
+		split = append(split, consolidate.Entries(f, s.options.Fold)...)
 	}
 	old := legacy.Entries(families)
-	entries := map[Mode][]*tools.Entry{Consolidated: folded, Legacy: old}[s.Mode]
+	entries := map[Mode][]*tools.Entry{Consolidated: split, Legacy: old}[s.Mode]
 	for i, e := range entries { // calls of the listed tools are shown in the form of the list
 		if !e.Action.Apart || e.Selector != "" {
 			entries[i] = e.In(s.options.Params)
 		}
 	}
-	v := &view{every: call.NewResolver(slices.Concat(folded, old, call.FullNames(families)))}
-	v.modeOnly = call.NewResolver(entries)
+	others := slices.Concat(old, call.FullNames(families))
+	names := call.NewResolver(slices.Concat(split, others))
+	v := &view{every: names, client: names}
+	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
+		v.every = call.NewResolver(slices.Concat(split, folded, others))
+	}
+	if s.options.Strict {
+		v.client = call.NewResolver(entries)
+	}
 	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t tools.Tool) bool {
 		return slices.ContainsFunc(shown, func(other tools.Tool) bool { return other.Name == t.Name })
 	})
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Tools: shown, Disabled: disabled, Names: v.every})
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Tools: shown, Disabled: disabled, Names: names})
 	return v
 }
 

@@ -27,6 +27,10 @@ type Family struct {
 
 	Actions []*Action
 
+	// mixed says that the whole family both reads and does more, see
+	// [Action.ToolByEffect]. Copies with fewer actions keep it.
+	mixed bool
+
 	service *service // nil until mounted
 }
 
@@ -90,6 +94,12 @@ func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, err
 // Declared returns a copy of the family whose actions know their family. They
 // can be listed and described, but not called.
 func (f Family) Declared() *Family {
+	reads, more := false, false
+	for _, a := range f.Actions {
+		reads = reads || !a.Apart && a.Effect == Reads
+		more = more || !a.Apart && a.Effect != Reads
+	}
+	f.mixed = reads && more
 	return f.with(f.Actions)
 }
 
@@ -165,6 +175,17 @@ func (a *Action) FullName() string {
 		return a.Family.Name
 	}
 	return a.Family.Name + "." + a.Name
+}
+
+// ToolByEffect returns the tool that takes the action where families are split
+// by effect: the family's, or for what does more than read, in a family that has
+// both, that name with _write. Rights do not change it, so that what a host
+// permits under a name is the same for all callers.
+func (a *Action) ToolByEffect() string {
+	if a.Family.mixed && a.Effect != Reads {
+		return a.Family.Name + "_write"
+	}
+	return a.Family.Name
 }
 
 // Forwards reports whether the action stands for another call, so that its

@@ -73,6 +73,9 @@ func printReport(c *cli.Context, report doctor.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if err := printChoices(c.App.Writer, report.Choices); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintf(c.App.Writer, "\n%s\n* the mode's own listing\n", report.Method)
 	return err
 }

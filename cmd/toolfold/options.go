@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
@@ -155,7 +156,7 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 // shown returns what the options have tools/list show.
 func (o *options) shown() surface.Options {
 	mode, level := o.surface()
-	shown := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params)}
+	shown := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
 	for _, tier := range tools.Tiers() {
 		if tier.String() == o.Tier {
 			shown.Tier = tier

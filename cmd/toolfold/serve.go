@@ -47,7 +47,7 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "tier", "structured", "resultLimit", "strictNames", "store", "http", "httpTokenFile",
+		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "tier", "fold", "structured", "resultLimit", "strictNames", "store", "http", "httpTokenFile",
 			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,

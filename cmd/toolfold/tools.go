@@ -18,7 +18,7 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "params", "tier")...), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "params", "tier", "fold")...), jsonFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
@@ -82,7 +82,7 @@ type leftOut struct {
 // not list or leave out.
 func (l *listing) explain(o *options, families, permitted []*tools.Family) {
 	applies := o.layers.Redacted()
-	for _, name := range append([]string{"toolMode", "listing", "tier"}, permissionSettings...) {
+	for _, name := range append([]string{"toolMode", "listing", "tier", "fold"}, permissionSettings...) {
 		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})
 	}
 	shown := o.shown()

@@ -20,7 +20,7 @@ import (
 // samples are valid values that differ from the defaults. A new setting needs
 // one.
 var samples = map[string]any{
-	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "structured": true, "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
+	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true, "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "worker": false,
 	"traceArguments": true, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "metricPoints": 2000, "defaultProvider": "x",

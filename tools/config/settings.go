@@ -58,6 +58,10 @@ var Settings = append([]Setting{
 		Name: "tier", Doc: "How many tools tools/list shows; the others are found and called all the same.",
 		Enum: []string{"core", "standard", "extended"},
 	}.With(tools.Default("extended")), Client},
+	{tools.String{
+		Name: "fold", Doc: "What one tool holds: a whole family, or of families that do both, what reads apart from what changes.",
+		Enum: []string{"family", "effect"},
+	}.With(tools.Default("family")), User},
 	{tools.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(tools.Default(false)), Workspace},
 	{tools.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(tools.Default(tools.DefaultResultLimit)), User},
 	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
@@ -124,6 +128,7 @@ type Options struct {
 	Listing         string                     `json:"listing"` // empty = the default of the tool mode
 	Params          string                     `json:"params"`
 	Tier            string                     `json:"tier"`
+	Fold            string                     `json:"fold"`
 	Structured      bool                       `json:"structured"`
 	ResultLimit     int                        `json:"resultLimit"`
 	StrictNames     bool                       `json:"strictNames"`
