@@ -51,11 +51,11 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 
 // origin returns where a request comes from.
 func origin(ctx context.Context) tools.Origin {
-	s := server.ClientSessionFromContext(ctx)
-	if s == nil {
-		return tools.Origin{}
+	from := tools.Origin{Rights: exchangeOf(ctx).rights()}
+	if s := server.ClientSessionFromContext(ctx); s != nil {
+		from.Session, from.ListGrows = s.SessionID(), !server.IsModernRequest(ctx)
 	}
-	return tools.Origin{Session: s.SessionID(), ListGrows: !server.IsModernRequest(ctx)}
+	return from
 }
 
 // tellGrown notifies the session of a call that its list has grown.

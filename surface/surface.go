@@ -78,7 +78,7 @@ type Options struct {
 	// [tools.DefaultResultLimit], negative is no limit.
 	ResultLimit int
 
-	Rights     *tools.Rights // of callers that have none of their own; nil is everything
+	Rights     *tools.Rights // of all callers; those of a caller narrow them. Nil is everything
 	Middleware []call.Middleware
 	Log        *slog.Logger // nil = the default logger
 }
@@ -125,8 +125,12 @@ type Surface struct {
 // snapshot is the surface at one moment.
 type snapshot struct {
 	families []*tools.Family
-	views    sync.Map // of func() *view by *tools.Rights
+	views    sync.Map // of func() *view by the text of rights, or else by *tools.Rights
+	count    atomic.Int32
 }
+
+// maxViews bounds the views of a snapshot: beyond it all are made anew.
+const maxViews = 256
 
 // view is a snapshot as callers with the same rights see it.
 type view struct {
@@ -151,35 +155,37 @@ func New(o Options) *Surface {
 	return s
 }
 
-// permissions refuses what the caller's rights, or else the surface's, do not
-// include.
+// permissions refuses what the surface's rights and the caller's do not include.
 func (s *Surface) permissions(next call.Func) call.Func {
 	checked := call.Permissions(next)
 	return func(ctx context.Context, c *call.Call) tools.Answer {
-		if c.Origin.Rights == nil {
+		if c.Entry != nil && !s.rights.Allow(c.Entry.Action) {
 			c.Origin.Rights = s.rights
 		}
 		return checked(ctx, c)
 	}
 }
 
-// view returns the present snapshot as callers with the given rights see it;
-// nil are the surface's own.
+// view returns the present snapshot as callers with the given rights see it.
 func (s *Surface) view(r *tools.Rights) *view {
-	if r == nil {
-		r = s.rights
-	}
 	now := s.snapshot.Load()
-	made, ok := now.views.Load(r)
+	var key any = r
+	if r != nil && r.Text != "" { // rights that are read anew are the same
+		key = r.Text
+	}
+	made, ok := now.views.Load(key)
 	if !ok { // many may ask at once, at the start: one of them makes it
-		made, _ = now.views.LoadOrStore(r, sync.OnceValue(func() *view { return s.newView(now, r) }))
+		if made, ok = now.views.LoadOrStore(key, sync.OnceValue(func() *view { return s.newView(now, r) })); !ok && now.count.Add(1) > maxViews {
+			now.views.Clear()
+			now.count.Store(0)
+		}
 	}
 	return made.(func() *view)()
 }
 
 // newView makes the view of a snapshot for callers with the given rights.
 func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
-	families := r.Filter(now.families)
+	families := r.Filter(s.rights.Filter(now.families))
 	shown := Tools(families, s.options)
 	var folded, split []*tools.Entry
 	for _, f := range families {

@@ -215,6 +215,11 @@ func (a *Action) Hints() Hints {
 // everything.
 type Rights struct {
 	Allows func(*Action) bool
+
+	// Text has the rights as they are kept with work that runs later, such as
+	// tasks, and as package permission reads them; the same text means the same
+	// rights. Without it a caller cannot leave such work.
+	Text string
 }
 
 // Allow reports whether the rights include an action.

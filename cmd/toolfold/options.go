@@ -187,7 +187,7 @@ func checkStart(o config.Options) error {
 	if o.HTTP == "" {
 		return nil
 	}
-	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(); err != nil {
+	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(all.Families()); err != nil {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil

@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"surface":                   {"tools", "call", "consolidate", "legacy", "lazy"},
 	"doctor":                    {"tools", "consolidate", "lazy", "surface"},
 	"docs":                      {"tools", "consolidate", "migration", "doctor", "surface", "lazy"},
-	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "surface", "internal/engine"},
+	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "permission", "surface", "internal/engine"},
 	"cmd/toolfold": {"tools", "tools/", "call", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
 		"serve", "permission", "internal/storage", "internal/engine", "internal/engine/", "internal/telemetry"},
 
