@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/attack":              {"tools", "tools/all"},
 	"internal/engine":              {"tools"},
 	"internal/telemetry":           {"tools", "tools/trace", "tools/metrics", "tools/queue", "tools/task", "call", "internal/engine"},
-	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
+	"internal/engine/queue":        {"tools", "tools/task", "permission", "internal/engine"},
 	"internal/scan":                {"tools", "internal/engine"},
 	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue", "internal/scan"},
 	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/", "internal/scan"},

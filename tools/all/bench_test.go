@@ -29,6 +29,7 @@ import (
 type bench struct {
 	*surface.Surface
 	workspace string
+	store     *storage.LazyDB
 }
 
 func newBench(t testing.TB) *bench { return benchOf(t, surface.Options{}) }
@@ -39,7 +40,7 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 	t.Cleanup(func() { store.Close() })
 	var ids atomic.Int64
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	b := &bench{surface.New(o), workspace(t)}
+	b := &bench{surface.New(o), workspace(t), store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := all.Mount(all.Host{
 		Open:      func(ctx context.Context) (any, error) { return store.Open(ctx) },
