@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -64,6 +65,9 @@ func (t Token) String() string {
 	return strings.Join(words, " ")
 }
 
+// ErrNoToken is returned for a file without a token.
+var ErrNoToken = errors.New("it is empty: toolfold token add adds a token")
+
 // ParseTokens reads the text of a file with a token a line: a name with a hash
 // and rules, as [Token.String] writes it, or the token itself, which is a single
 // word and has all rights. Empty lines, and those that begin with "# ", are
@@ -91,7 +95,7 @@ func ParseTokens(text []byte) ([]Token, error) {
 		list = append(list, t)
 	}
 	if list == nil {
-		return nil, fmt.Errorf("it is empty")
+		return nil, ErrNoToken
 	}
 	return list, nil
 }
