@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -51,9 +52,21 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 
 // origin returns where a request comes from.
 func origin(ctx context.Context) tools.Origin {
-	from := tools.Origin{Rights: exchangeOf(ctx).rights()}
-	if s := server.ClientSessionFromContext(ctx); s != nil {
-		from.Session, from.ListGrows = s.SessionID(), !server.IsModernRequest(ctx)
+	x := exchangeOf(ctx)
+	from := tools.Origin{Rights: x.rights()}
+	session := server.ClientSessionFromContext(ctx)
+	if session != nil {
+		from.Session, from.ListGrows = session.SessionID(), !server.IsModernRequest(ctx)
+	}
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		if info.ClientInfo != nil {
+			from.Client = info.ClientInfo.Name
+		}
+	} else if client, ok := session.(server.SessionWithClientInfo); ok {
+		from.Client = client.GetClientInfo().Name
+	}
+	if x.caller != nil && x.caller.name != "" {
+		from.Client = strings.TrimSpace(x.caller.name + " " + from.Client)
 	}
 	return from
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/tools/all"
 )
 
@@ -15,7 +17,7 @@ func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "count what every surface costs a model, in tokens",
-		Flags: append(settingFlags("toolMode", "listing"), jsonFlag,
+		Flags: append(settingFlags("toolMode", "listing", "store"), jsonFlag,
 			&cli.IntFlag{Name: "budget", Usage: "fail when the surface that the options choose costs more tokens than this"}),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
@@ -27,10 +29,17 @@ func doctorCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			legacy, unread := legacyCalls(c.Context, o)
+			if unread != nil {
+				fmt.Fprintf(os.Stderr, "toolfold: calls by legacy names: %v\n", unread)
+			}
 			if c.Bool(jsonFlag.Name) {
-				err = printJSON(c, report)
-			} else {
-				err = printReport(c, report)
+				err = printJSON(c, struct {
+					doctor.Report
+					LegacyCalls []usage.Count `json:"legacyCalls,omitempty"`
+				}{report, legacy})
+			} else if err = printReport(c, report); err == nil {
+				err = printLegacyCalls(c.App.Writer, legacy)
 			}
 			if err != nil || !c.IsSet("budget") {
 				return err

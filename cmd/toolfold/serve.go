@@ -67,6 +67,9 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	defer b.close()
+	if b.Mode == surface.Legacy {
+		fmt.Fprintln(os.Stderr, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, toolfold doctor who still calls old names")
+	}
 	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
 		dir, _ := filepath.Abs(o.files.Workspace)
 		fmt.Fprintf(os.Stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)

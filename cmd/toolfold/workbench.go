@@ -12,9 +12,11 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/telemetry"
+	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
@@ -27,6 +29,7 @@ type workbench struct {
 	workspace string // name of the workspace that tasks belong to
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
+	legacy    *usage.Counter
 	log       *slog.Logger
 }
 
@@ -83,7 +86,17 @@ func newWorkbench(o *options) (*workbench, error) {
 	}
 	offered := o.shown()
 	offered.ResultLimit, offered.Strict, offered.Rights, offered.Log = o.ResultLimit, o.StrictNames, rules(o.Options).Rights(), b.log
-	offered.Middleware = []call.Middleware{b.metrics.Calls, b.tracing.Calls}
+	offered.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls}
+	b.legacy = usage.New(usage.Options{
+		Open: func(ctx context.Context) (usage.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Usage(), nil
+		},
+		Opened: b.store.Opened(), Opens: storage.MayHold(o.Store), Log: b.log, Now: time.Now,
+	})
 	b.Surface = surface.New(offered)
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
@@ -97,8 +110,19 @@ func newWorkbench(o *options) (*workbench, error) {
 	return b, b.Put(families...)
 }
 
+// countLegacy is middleware that counts calls by legacy names.
+func (b *workbench) countLegacy(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) tools.Answer {
+		if c.Entry != nil && c.Entry.Legacy {
+			b.legacy.Called(c.Entry.Tool, c.Origin.Client)
+		}
+		return next(ctx, c)
+	}
+}
+
 // close stores what is still to be stored, and closes the store.
 func (b *workbench) close() {
+	b.legacy.Close()
 	b.tracing.Close()
 	b.store.Close()
 }

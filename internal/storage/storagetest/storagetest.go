@@ -25,7 +25,7 @@ type Suite struct {
 }
 
 // suites is the one list of what is tested.
-var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Queue(), Task(), Design(), Scan(), Trace(), Metrics()}
+var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Queue(), Task(), Design(), Scan(), Trace(), Metrics(), Usage()}
 
 // Exercise tests the stores of every family. open returns an empty store,
 // which Exercise closes.
