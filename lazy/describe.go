@@ -81,7 +81,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *tools.Err
 				actions[i] = e.Action
 			}
 			definition := Definition{
-				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, true),
+				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, (*tools.Entry).NamedSignature),
 				InputSchema: consolidate.Schema(actions),
 			}
 			if structured {

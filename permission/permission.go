@@ -73,7 +73,7 @@ func (r Rules) Reason(a *tools.Action) (setting, why string) {
 	return "", ""
 }
 
-// hostPrefix is what hosts put in front of the names of a server's tools.
+// hostPrefix is put by hosts in front of the names of a server's tools.
 var hostPrefix = regexp.MustCompile(`^(mcp_+)?toolfold[_.\-/]+`)
 
 // Match reports whether a pattern matches an action under any of its names.

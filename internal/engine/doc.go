@@ -9,6 +9,10 @@
 // once, from the definition and never from data, and run under limits of
 // work and memory; no function in them has side effects.
 //
+// A failing step is a result, because a model mends from it; what keeps a run
+// from starting is an error. Models come from providers that the user's own
+// settings name, or from the connected client.
+//
 // Limits: 100 steps in a definition, nested 5 deep; a run takes at most
 // 10,000 steps and 16 MiB of outputs. A prompt or tool step may take two
 // minutes unless it sets timeoutMs; blocks and delegations take what their
