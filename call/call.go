@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,8 +107,9 @@ func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) too
 
 func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) tools.Answer {
 	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx), runner: r, bound: r.bound}
+	names := r.resolver(c.Origin.Rights)
 	if c.args, c.refused = parseArguments(raw); c.refused == nil {
-		c.target, c.refused = r.resolver(c.Origin.Rights).resolve(name, c.args)
+		c.target, c.refused = names.resolve(name, c.args)
 	}
 	if c.target != nil {
 		c.Entry = c.target.Entry
@@ -123,7 +125,7 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	}
 	if c.Entry != nil && c.Entry.Legacy {
 		a := c.Entry.Action
-		answer.Deprecated = &tools.Deprecation{Tool: a.Family.Name}
+		answer.Deprecated = &tools.Deprecation{Tool: cmp.Or(names.home[a], a.Family.Name)}
 		if !a.Family.Bare {
 			answer.Deprecated.Action = a.Name
 		}

@@ -45,6 +45,7 @@ type Surface struct {
 type Report struct {
 	Method   string    `json:"method"`
 	Surfaces []Surface `json:"surfaces"`
+	Choices  []Choice  `json:"choices"`
 }
 
 // Measure counts every surface of the families.
@@ -64,7 +65,9 @@ func Measure(specs []*tools.Family) (Report, error) {
 			report.Surfaces = append(report.Surfaces, s)
 		}
 	}
-	return report, nil
+	var err error
+	report.Choices, err = Choices(specs)
+	return report, err
 }
 
 // Count is the cost of a list.

@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"github.com/toolfold/toolfold/internal/usage"
+
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -17,8 +19,11 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 type Whole struct {
 	Inspection
 	Surfaces []Surface   `json:"surfaces,omitempty"` // toolfold's own
+	Choices  []Choice    `json:"choices,omitempty"`  // of tier and fold
 	Calls    []CallCost  `json:"calls,omitempty"`    // nil = they were not looked at
 	Compared *Comparison `json:"compared,omitempty"` // nil = nothing was compared
+
+	LegacyCalls []usage.Count `json:"legacyCalls,omitempty"`
 }
 
 // WritePage writes a page of HTML with charts. It needs nothing from elsewhere

@@ -3,12 +3,14 @@
 package permission
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -20,9 +22,9 @@ import (
 // (memory_store, task_*). Names as hosts spell them, such as
 // mcp__toolfold__memory, count too. A denied action is denied under all names.
 type Rules struct {
-	ReadOnly bool     // permit only what merely reads
-	Allow    []string // permit only what a pattern matches; empty permits all
-	Deny     []string // goes before Allow
+	ReadOnly bool     `json:"readOnly,omitempty"` // permit only what merely reads
+	Allow    []string `json:"allow,omitempty"`    // permit only what a pattern matches; empty permits all
+	Deny     []string `json:"deny,omitempty"`     // goes before Allow
 }
 
 // Rights returns the rights of callers: nil where everything is permitted. The
@@ -33,7 +35,7 @@ func (r Rules) Rights() *tools.Rights {
 		return nil
 	}
 	var known sync.Map // of bool by full name: every call asks
-	return &tools.Rights{Allows: func(a *tools.Action) bool {
+	return &tools.Rights{Text: string(ordered.MustJSON(r)), Allows: func(a *tools.Action) bool {
 		if allowed, ok := known.Load(a.FullName()); ok {
 			return allowed.(bool)
 		}
@@ -42,6 +44,17 @@ func (r Rules) Rights() *tools.Rights {
 		known.Store(a.FullName(), allowed)
 		return allowed
 	}}
+}
+
+// Parse returns the rights that a text of [tools.Rights] has.
+func Parse(text string) (*tools.Rights, error) {
+	var r Rules
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields() // a rule of a later version must not be lost
+	if err := decoder.Decode(&r); err != nil {
+		return nil, fmt.Errorf("reading rights: %w", err)
+	}
+	return r.Rights(), nil
 }
 
 // Reason returns the setting that excludes an action, and why it does; both are
@@ -70,9 +83,14 @@ func Match(pattern string, a *tools.Action) bool {
 	return err == nil && slices.ContainsFunc(names(a), expression.MatchString)
 }
 
-// names lists all names of an action, and that of its family.
+// names lists all names of an action, and those of the tools that it belongs to.
+// An action goes before a tool of the same name.
 func names(a *tools.Action) []string {
 	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
+	tool := a.ToolByEffect()
+	if !slices.ContainsFunc(a.Family.Actions, func(other *tools.Action) bool { return a.Family.Name+"_"+other.Name == tool }) {
+		list = append(list, tool)
+	}
 	for _, old := range a.Legacy {
 		list = append(list, old.Name)
 	}

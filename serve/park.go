@@ -110,7 +110,7 @@ type parking struct {
 
 // parked is a call that may ask its client's model.
 type parked struct {
-	tool    string
+	tool    string // with the id of its caller
 	client  string
 	parking *parking
 	cancel  context.CancelFunc
@@ -130,7 +130,8 @@ type question struct {
 
 // callModern runs a call of a client of 2026-07-28 that offers its model.
 func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, run func(context.Context) tools.Answer) *mcp.CallToolResult {
-	tool, state := request.Params.Arguments.(routed).name, request.Params.RequestState
+	// What one caller parked no other goes on with.
+	tool, state := request.Params.Arguments.(routed).name+" "+callerOf(ctx).id, request.Params.RequestState
 	if state == "" {
 		return s.parking.start(ctx, tool, run).wait(ctx)
 	}

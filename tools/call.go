@@ -81,6 +81,10 @@ type Origin struct {
 	// Session identifies the connection; empty where there is none.
 	Session string
 
+	// Client is what the caller says it is, after the name of its token where it
+	// has one. Callers choose it: it identifies them to people only.
+	Client string
+
 	// ListGrows says that the list of the session may change: its protocol is
 	// 2025-11-25 or older. Later ones forbid that a call changes a list.
 	ListGrows bool

@@ -113,12 +113,13 @@ func (e *Entry) Listed() []Param {
 	return params
 }
 
-// Title names the action the way the caller did: memory.store, memory_store.
+// Title names the action: by its full name, or by the name that the caller used
+// for just this action, such as memory_store.
 func (e *Entry) Title() string {
 	if e.Selector == "" {
 		return e.Tool
 	}
-	return e.Tool + "." + e.Selector
+	return e.Action.FullName()
 }
 
 // Verb is the word for the action in usage lines and signatures.

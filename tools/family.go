@@ -27,6 +27,10 @@ type Family struct {
 
 	Actions []*Action
 
+	// mixed says that the whole family both reads and does more, see
+	// [Action.ToolByEffect]. Copies with fewer actions keep it.
+	mixed bool
+
 	service *service // nil until mounted
 }
 
@@ -101,6 +105,12 @@ func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, err
 // Declared returns a copy of the family whose actions know their family. They
 // can be listed and described, but not called.
 func (f Family) Declared() *Family {
+	reads, more := false, false
+	for _, a := range f.Actions {
+		reads = reads || !a.Apart && a.Effect == Reads
+		more = more || !a.Apart && a.Effect != Reads
+	}
+	f.mixed = reads && more
 	return f.with(f.Actions)
 }
 
@@ -199,6 +209,17 @@ func (a *Action) FullName() string {
 	return a.Family.Name + "." + a.Name
 }
 
+// ToolByEffect returns the tool that takes the action where families are split
+// by effect: the family's, or for what does more than read, in a family that has
+// both, that name with _write. Rights do not change it, so that what a host
+// permits under a name is the same for all callers.
+func (a *Action) ToolByEffect() string {
+	if a.Family.mixed && a.Effect != Reads {
+		return a.Family.Name + "_write"
+	}
+	return a.Family.Name
+}
+
 // Forwards reports whether the action stands for another call, so that its
 // result is that call's.
 func (a *Action) Forwards() bool { return a.Run.out == forwardType }
@@ -226,6 +247,11 @@ func (a *Action) Hints() Hints {
 // everything.
 type Rights struct {
 	Allows func(*Action) bool
+
+	// Text has the rights as they are kept with work that runs later, such as
+	// tasks, and as package permission reads them; the same text means the same
+	// rights. Without it a caller cannot leave such work.
+	Text string
 }
 
 // Allow reports whether the rights include an action.
@@ -357,6 +383,9 @@ const (
 	Standard
 	Extended
 )
+
+// Tiers lists the tiers, the narrowest first.
+func Tiers() []Tier { return []Tier{Core, Standard, Extended} }
 
 // String returns the name of the tier, as options spell it.
 func (t Tier) String() string {

@@ -151,7 +151,7 @@ func comma(parts ...string) string {
 func (e *Entry) Pattern() string {
 	switch l := e.layout(); {
 	case e.through != "":
-		return fmt.Sprintf("%s(%s: '%s', %s: {PARAMETERS})", l.tool, l.fixed, e.Tool+".ACTION", l.nest)
+		return fmt.Sprintf("%s(%s: '%s', %s: {PARAMETERS})", l.tool, l.fixed, e.Action.Family.Name+".ACTION", l.nest)
 	case l.text:
 		return fmt.Sprintf("%s(%s: ACTION, %s: JSON text {PARAMETERS})", l.tool, l.fixed, l.nest)
 	case l.nest != "":

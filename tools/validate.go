@@ -187,6 +187,7 @@ func ValidateAll(families []*Family) error {
 	for _, s := range families {
 		claim(s.Name, s.Name)
 		for _, a := range s.Actions {
+			claim(a.ToolByEffect(), s.Name)
 			full[a.FullName()] = true
 			for _, old := range a.Legacy {
 				claim(old.Name, a.FullName())

@@ -20,7 +20,7 @@ func newApp() *cli.App {
 		Version: version(),
 		Commands: []*cli.Command{
 			serveCommand(), workerCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
-			migrateCommand(), trustCommand(), untrustCommand(), statusCommand(), setupCommand(), completionCommand(), versionCommand(),
+			migrateCommand(), tokenCommand(), trustCommand(), untrustCommand(), statusCommand(), setupCommand(), completionCommand(), versionCommand(),
 		},
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,

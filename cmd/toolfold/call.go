@@ -70,7 +70,7 @@ func callAction(c *cli.Context) error {
 	} else if err := storage.CheckURL(o.Store); err != nil {
 		return usageError("store: %v", err)
 	}
-	answer := b.Runner.Call(ctx, name, args)
+	answer := b.Runner.Call(tools.WithOrigin(ctx, tools.Origin{Client: "the shell"}), name, args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -88,7 +87,10 @@ func doctorAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		report.Surfaces = own.Surfaces
+		report.Surfaces, report.Choices = own.Surfaces, own.Choices
+		if report.LegacyCalls, err = legacyCalls(c.Context, o); err != nil {
+			fmt.Fprintf(os.Stderr, "toolfold: calls by legacy names: %v\n", err)
+		}
 	}
 	if c.Bool("calls") {
 		calls, err := tracedCalls(c.Context, o)
@@ -215,8 +217,6 @@ func doctorSource(c *cli.Context) (string, error) {
 	many := source == clientFlag || source == configFlag
 	starts := many || source == commandFlag || source == urlFlag
 	switch {
-	case c.IsSet("store") && !c.Bool("calls"):
-		return "", usageError("--store needs --calls: nothing else is read from it")
 	case c.IsSet("header") && source != urlFlag:
 		return "", usageError("--header needs --url: the server that it is sent to")
 	case c.IsSet("timeout") && !starts:
@@ -282,10 +282,9 @@ func askUpstream(c *cli.Context, s upstream.Server) (doctor.List, error) {
 
 // ownList returns the list of the surface that the options choose.
 func ownList(o *options) doctor.List {
-	mode, level := o.surface()
-	so := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params)}
+	so := o.shown()
 	l := doctor.ListOf(hosts.Server, instructions(surface.New(so)), surface.List(all.Families(), so), len(surface.Tools(all.Families(), so)))
-	l.Source = fmt.Sprintf("%s tools at listing %s", mode, level)
+	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
 	return l
 }
 

@@ -39,8 +39,14 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 	for _, session := range r.Sessions {
 		p.findings(&b, cmp.Or(session.Host, "all together"), session.Findings)
 	}
+	if err := printChoices(&b, r.Choices); err != nil {
+		return err
+	}
 	if r.Calls != nil {
 		p.calls(&b, r.Calls)
+	}
+	if err := printLegacyCalls(&b, r.LegacyCalls); err != nil {
+		return err
 	}
 	if r.Compared != nil {
 		p.comparison(&b, *r.Compared)

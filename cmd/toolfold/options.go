@@ -12,11 +12,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/config"
 )
@@ -151,6 +153,18 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 	return mode, lazy.Level(o.Listing)
 }
 
+// shown returns what the options have tools/list show.
+func (o *options) shown() surface.Options {
+	mode, level := o.surface()
+	shown := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
+	for _, tier := range tools.Tiers() {
+		if tier.String() == o.Tier {
+			shown.Tier = tier
+		}
+	}
+	return shown
+}
+
 // permissionSettings are the settings that say what callers may see and call.
 var permissionSettings = []string{"readOnly", "allow", "deny"}
 
@@ -173,7 +187,7 @@ func checkStart(o config.Options) error {
 	if o.HTTP == "" {
 		return nil
 	}
-	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(); err != nil {
+	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(all.Families()); err != nil {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil

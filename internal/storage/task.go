@@ -31,7 +31,7 @@ const (
 	// taskListed are all but the input and the output, for which a list may
 	// read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
-		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, definition,
+		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, definition, rights,
 		agent_id, name, description, tags, dependencies, error, length(input), length(output)`
 )
 
@@ -41,7 +41,7 @@ func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	var inputBytes, outputBytes sql.Null[int]
 	var workspace, sessions, agent, name, description, tags, dependencies, failure, input, output []byte
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
-		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &sessions, &t.Definition,
+		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &sessions, &t.Definition, &t.Rights,
 		&agent, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
 	if err != nil {
 		return t, err
@@ -96,8 +96,8 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 }
 
 const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
-		created_at, scheduled_at, type, workspace, depth, sessions, definition, agent_id, name, description, tags, dependencies, error, input)
-	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_at, scheduled_at, type, workspace, depth, sessions, definition, rights, agent_id, name, description, tags, dependencies, error, input)
+	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
 	var paused int
@@ -134,7 +134,7 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	sessions, _ := json.Marshal(s.Sessions)
 	dependencies, _ := json.Marshal(s.Dependencies)
 	_, err = t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
-		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, sessions, s.Definition,
+		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, sessions, s.Definition, s.Rights,
 		[]byte(s.AgentID), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
 	if err != nil {
 		return made, rank, err

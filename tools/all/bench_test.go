@@ -32,6 +32,7 @@ import (
 type bench struct {
 	*surface.Surface
 	workspace string
+	store     *storage.LazyDB
 }
 
 func newBench(t testing.TB) *bench { return benchOf(t, surface.Options{}) }
@@ -57,7 +58,7 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		}
 		return db.Guard(), nil
 	}}).Calls)
-	b := &bench{surface.New(o), dir}
+	b := &bench{surface.New(o), dir, store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := all.Mount(all.Host{
 		Open:      func(ctx context.Context) (any, error) { return open(ctx) },

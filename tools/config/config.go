@@ -41,7 +41,7 @@ var Family = tools.Family{
 		Legacy:  tools.Was("config_set"),
 		Summary: "Write one setting to the user's or the workspace's file.",
 		Words:   "change, modify, switch, turn on, turn off, configure, update an option or preference",
-		Doc:     "Takes effect when the server starts again. " + rights() + " Settings: " + index(Settings) + ".",
+		Doc:     "Takes effect when the server starts again. " + rights(),
 		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
 			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due. What decides " +
 			"what runs on a machine or who may use it is refused to all but its user.",

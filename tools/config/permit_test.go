@@ -20,7 +20,7 @@ import (
 // samples are valid values that differ from the defaults. A new setting needs
 // one.
 var samples = map[string]any{
-	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "structured": true, "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
+	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true, "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "worker": false,
 	"traceArguments": true, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "metricPoints": 2000, "defaultProvider": "x",
@@ -32,8 +32,8 @@ var samples = map[string]any{
 // set. To make either longer is a decision on security: what it names must
 // neither lead elsewhere, run something, let others in nor stop a start.
 var (
-	byWorkspace = []string{"toolMode", "listing", "params", "structured", "strictNames"}
-	byClient    = []string{"toolMode", "listing", "params"}
+	byWorkspace = []string{"toolMode", "listing", "params", "tier", "structured", "strictNames"}
+	byClient    = []string{"toolMode", "listing", "params", "tier"}
 )
 
 // inWorkspace adds what the file of a workspace may take away.

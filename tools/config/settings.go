@@ -54,6 +54,14 @@ var Settings = append([]Setting{
 		Name: "params", Doc: "What listings below full declare for parameters: an object, JSON text (for strict hosts), or, at signature, each by itself.",
 		Enum: []string{"object", "text", "flat"},
 	}.With(tools.Default("object")), Client},
+	{tools.String{
+		Name: "tier", Doc: "How many tools tools/list shows; the others are found and called all the same.",
+		Enum: []string{"core", "standard", "extended"},
+	}.With(tools.Default("extended")), Client},
+	{tools.String{
+		Name: "fold", Doc: "What one tool holds: a whole family, or of families that do both, what reads apart from what changes.",
+		Enum: []string{"family", "effect"},
+	}.With(tools.Default("family")), User},
 	{tools.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(tools.Default(false)), Workspace},
 	{tools.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(tools.Default(tools.DefaultResultLimit)), User},
 	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
@@ -119,6 +127,8 @@ type Options struct {
 	ToolMode        string                     `json:"toolMode"`
 	Listing         string                     `json:"listing"` // empty = the default of the tool mode
 	Params          string                     `json:"params"`
+	Tier            string                     `json:"tier"`
+	Fold            string                     `json:"fold"`
 	Structured      bool                       `json:"structured"`
 	ResultLimit     int                        `json:"resultLimit"`
 	StrictNames     bool                       `json:"strictNames"`
@@ -167,20 +177,23 @@ func object(settings []Setting) tools.Param {
 	return tools.Param{Kind: tools.KindObject, Optional: Params(settings)}
 }
 
-// index names every setting with its type, in one line.
-func index(settings []Setting) string {
-	var list []string
-	for _, p := range Params(settings) {
-		list = append(list, p.Name+" ("+tools.TypeWord(p)+")")
-	}
-	return strings.Join(list, ", ")
-}
-
-// rights says who may set what, in a sentence.
+// rights says who may set what, with the types of what clients may.
 func rights() string {
-	clients := names(Settings, Client)
-	local := slices.DeleteFunc(names(Settings, Workspace), func(name string) bool { return slices.Contains(clients, name) })
-	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") + ". Others only the user sets."
+	var clients, local, user []string
+	for _, s := range Settings {
+		p := s.Param()
+		typed := p.Name + " (" + tools.TypeWord(p) + ")"
+		switch {
+		case s.By >= Client:
+			clients = append(clients, typed)
+		case s.By >= Workspace:
+			local = append(local, typed)
+		default:
+			user = append(user, p.Name)
+		}
+	}
+	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") +
+		". Only the user sets " + strings.Join(user, ", ") + "."
 }
 
 // narrowing lists the settings with which a workspace's file only takes away.

@@ -72,6 +72,10 @@ type Task struct {
 	// [Service.Definition]. Empty for a task without an agent.
 	Definition string
 
+	// Rights are those of who submitted the task, see [tools.Rights.Text]: its
+	// runs have no others. Empty = all that the server has which runs it.
+	Rights string
+
 	// Depth counts the tasks that led to this one: 0 for a task that was not
 	// submitted by a running task.
 	Depth int

@@ -29,6 +29,12 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
 		Workspace: s.Workspace, Sessions: tools.SessionsOf(ctx),
 	}
+	rights := tools.OriginOf(ctx).Rights
+	if rights != nil {
+		if t.Rights = rights.Text; t.Rights == "" {
+			return SubmitOut{}, tools.Errorf(tools.PermissionDenied, "your rights cannot be kept with a task").WithHint("call the action itself")
+		}
+	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
 		t.Depth = depth + 1
 	}
@@ -124,10 +130,10 @@ func (s *Service) checkWork(ctx context.Context, in SubmitIn) (definition string
 		return "", tools.Errorf(tools.InvalidInput, "the task has nothing to run").
 			WithHint(`give agentId to run an agent with input, or input {"tool": NAME, "arguments": {…}} to run an action`)
 	}
-	entries := s.Names.Lookup(call.Tool)
+	entries := s.permitted(ctx, call.Tool)
 	if len(entries) == 0 {
 		err := tools.UnknownName(call.Tool)
-		if near := s.Names.Nearest(call.Tool); near != "" {
+		if near := s.Names.Nearest(call.Tool); near != "" && len(s.permitted(ctx, near)) > 0 {
 			err.Message += fmt.Sprintf(", did you mean %q?", near)
 		}
 		return "", err.WithHint("input.tool is the name of an action, such as memory.store")
@@ -151,6 +157,13 @@ func (s *Service) checkWork(ctx context.Context, in SubmitIn) (definition string
 			WithHint("or name the action in input.tool, such as %s.%s", call.Tool, actions[0])
 	}
 	return "", nil
+}
+
+// permitted returns the entries that a name stands for of actions that the
+// caller may run.
+func (s *Service) permitted(ctx context.Context, name string) []*tools.Entry {
+	rights := tools.OriginOf(ctx).Rights
+	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *tools.Entry) bool { return !rights.Allow(e.Action) })
 }
 
 // Definition returns a digest of all that decides what an agent does. It

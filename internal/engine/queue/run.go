@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -94,6 +95,15 @@ func (s *working) call(ctx context.Context, t task.Task) (answer tools.Answer) {
 			answer = tools.Fail(tools.Errorf(tools.Internal, "the call broke off; the worker's log has it under task %s", t.ID))
 		}
 	}()
+	from := tools.Origin{Client: "a task"}
+	if t.Rights != "" {
+		var err error
+		if from.Rights, err = permission.Parse(t.Rights); err != nil {
+			s.options.Log.Error("reading the rights of a task", "task", t.ID, "err", err)
+			return tools.Fail(tools.Errorf(tools.PermissionDenied, "the rights of who submitted the task cannot be read: a later toolfold wrote them"))
+		}
+	}
+	ctx = tools.WithOrigin(ctx, from)
 	if t.AgentID == "" {
 		call, ok := task.ParseCall(t.Input)
 		if !ok {
