@@ -122,7 +122,7 @@ func evalObject(ctx context.Context, f *frame, what string, t template) (json.Ra
 }
 
 // output reads the result of an action. A result that says of itself that it
-// failed, as those of runs do, is a failure of the step.
+// failed, as those of runs do, is a failure of the step: it is returned beside.
 func (r *run) output(content json.RawMessage, code string) (any, error) {
 	if tooMuch := r.chargeOutput(len(content)); tooMuch != nil {
 		return nil, tooMuch
@@ -133,7 +133,8 @@ func (r *run) output(content json.RawMessage, code string) (any, error) {
 	}
 	if json.Unmarshal(content, &told) == nil && told.Success != nil && !*told.Success && told.Error != nil {
 		inner := told.Error
-		return nil, failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
+		value, _ := expression.Decode(content)
+		return value, failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
 	}
 	return expression.Decode(content)
 }
@@ -166,13 +167,14 @@ func (a delegateAction) run(ctx context.Context, f *frame) (any, error) {
 		return nil, failure
 	}
 	result, err := f.run.output(answer.Content, DependencyFailed)
-	if err != nil {
-		var failure *Failure
-		if errors.As(err, &failure) && failure.Code == DependencyFailed {
-			failure.Message = "agent " + agent + " failed: " + failure.Message
-		}
-		return nil, err
+	var failure *Failure
+	if errors.As(err, &failure) && failure.Code == DependencyFailed {
+		failure.Message = "agent " + agent + " failed: " + failure.Message
 	}
 	object, _ := result.(map[string]any)
+	if err != nil {
+		outputs, _ := object["output"].(map[string]any)
+		return made(outputs), err
+	}
 	return object["output"], nil
 }

@@ -200,7 +200,7 @@ func (b body) loop(config map[string]any) action {
 
 // checkName refuses a name for items that expressions cannot use.
 func (b body) checkName(as string, items bool) {
-	taken := slices.Contains(b.scope.names, as) || slices.Contains([]string{stepsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
+	taken := slices.Contains(b.scope.names, as) || slices.Contains([]string{stepsName, errorsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
 	switch {
 	case !items:
 		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "name for an item of items, which are missing", as)

@@ -66,7 +66,7 @@ func Check(d Definition) (ToolUses, Faults) {
 // no faults.
 func compile(d Definition) (*Program, Faults) {
 	c := &compiler{seen: map[string]bool{}, agentFields: d.AgentFields}
-	sc := scope{names: []string{inputName}, steps: map[string]bool{}, depth: 1}
+	sc := scope{names: []string{inputName, errorsName}, steps: map[string]bool{}, depth: 1}
 	if d.AgentFields != nil {
 		sc.names = append(sc.names, agentName)
 	}
@@ -187,7 +187,7 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", tools.Shorten(s.StepID))
 	}
 	c.seen[s.StepID] = true
-	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1}
+	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError}
 	if s.Retry != nil {
 		n.attempts, n.backoff = 3, time.Second
 		if s.Retry.MaxAttempts > 0 {
@@ -264,11 +264,11 @@ func (c *compiler) expression(source string, sc scope) (*expression.Expression, 
 	if c.expressions > maxExpressions || c.sourceBytes > maxExpressionBytes {
 		return nil, fmt.Errorf("the definition has more than %d expressions or %d bytes of them", maxExpressions, maxExpressionBytes)
 	}
-	compiled, mentions, err := expression.Compile(source, sc.names, []string{stepsName})
+	compiled, mentions, err := expression.Compile(source, sc.names, []string{stepsName, errorsName})
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range mentions[stepsName] {
+	for _, id := range slices.Concat(mentions[stepsName], mentions[errorsName]) {
 		if !sc.steps[id] {
 			return nil, c.unknownStep(id, sc)
 		}

@@ -56,10 +56,11 @@ const (
 )
 
 // Result is the result of a run. Where a step failed it holds the outputs of
-// the steps that had succeeded.
+// the steps that had succeeded, and what failing steps had made by then.
 type Result struct {
 	Outputs    map[string]any // by stepId, of the outermost steps
-	Last       any            // output of the last outermost step as written; nil unless it succeeded
+	Last       any            // output of the last outermost step as written; nil unless it ended
+	Completed  int            // outermost steps that succeeded
 	Steps      []StepResult   // of the outermost steps that started, in the order they ended
 	DurationMs int64
 	Failure    *Failure // nil for success
@@ -91,12 +92,12 @@ func (r *Runner) Run(ctx context.Context, job Job) Result {
 	progress := &meter{root: &root{total: float64(len(job.Program.steps.nodes)), report: report}}
 	f := &frame{run: state, vars: job.vars(), steps: map[string]any{}, progress: progress}
 	out := job.Program.steps.run(ctx, f)
-	if out.failure == nil && ctx.Err() != nil && len(out.outputs) < len(job.Program.steps.nodes) {
+	if out.failure == nil && ctx.Err() != nil && !out.complete {
 		out.failure = fatal(Cancelled, "the run was cancelled")
 	}
 	end(out.failure)
 	result := Result{
-		Outputs: out.outputs, Steps: out.results, Failure: out.failure,
+		Outputs: out.outputs, Completed: out.succeeded, Steps: out.results, Failure: out.failure,
 		DurationMs: r.now().Sub(start).Milliseconds(),
 	}
 	if n := len(job.Program.steps.nodes); n > 0 {
@@ -110,7 +111,7 @@ func (j Job) vars() map[string]any {
 	if input == nil {
 		input = map[string]any{}
 	}
-	vars := map[string]any{inputName: input}
+	vars := map[string]any{inputName: input, errorsName: map[string]any{}}
 	if j.Kind == AgentJob {
 		vars[agentName] = j.Agent
 	}

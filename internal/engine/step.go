@@ -45,6 +45,10 @@ type Step struct {
 
 	TimeoutMs int    `json:"timeoutMs,omitempty" doc:"Per attempt."` // of one attempt; zero = the default
 	Retry     *Retry `json:"retry,omitempty" doc:"Retries."`         // nil = one attempt
+
+	// ContinueOnError lets the steps after this one run when it fails, and the
+	// run succeed.
+	ContinueOnError bool `json:"continueOnError,omitempty" doc:"Go on when it fails."`
 }
 
 // Retry says how often a failing step is tried, and how long to wait before
@@ -68,6 +72,7 @@ var stepFields = tools.Fields{
 		tools.Int{Name: "maxAttempts", Doc: "Default 3.", Min: 1, Max: MaxAttempts},
 		tools.Int{Name: "backoffMs", Doc: "First wait; doubles.", Min: 1, Max: MaxBackoff},
 	}},
+	tools.Bool{Name: "continueOnError", Doc: "Go on when it fails."},
 }
 
 // StepsField declares a list of steps as an argument. It names what every

@@ -46,6 +46,7 @@ type stepRow struct {
 	DependsOn   []string        `json:"dependsOn,omitempty"`
 	TimeoutMs   int             `json:"timeoutMs,omitempty"`
 	Retry       *retryRow       `json:"retry,omitempty"`
+	GoOn        bool            `json:"continueOnError,omitempty"`
 }
 
 type retryRow struct {
@@ -62,7 +63,7 @@ func newProfileRow(p agent.Profile) profileRow {
 	for _, s := range p.Workflow {
 		row.Workflow = append(row.Workflow, stepRow{
 			StepID: s.StepID, Name: s.Name, Type: s.Type, Description: s.Description, Config: s.Config,
-			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*retryRow)(s.Retry),
+			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*retryRow)(s.Retry), GoOn: s.ContinueOnError,
 		})
 	}
 	return row
@@ -78,7 +79,7 @@ func (row profileRow) profile() agent.Profile {
 	for _, s := range row.Workflow {
 		p.Workflow = append(p.Workflow, engine.Step{
 			StepID: s.StepID, Name: s.Name, Type: s.Type, Description: s.Description, Config: s.Config,
-			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*engine.Retry)(s.Retry),
+			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*engine.Retry)(s.Retry), ContinueOnError: s.GoOn,
 		})
 	}
 	return p

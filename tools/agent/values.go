@@ -66,11 +66,11 @@ type RunIn struct {
 
 // RunOut is the result of agent.run.
 type RunOut struct {
-	Success         bool                `json:"success" doc:"Whether every step succeeded."`
+	Success         bool                `json:"success" doc:"Whether it ran to its end."`
 	AgentID         string              `json:"agentId" doc:"Agent ID."`
 	Source          string              `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
 	SessionID       string              `json:"sessionId,omitempty" doc:"Active session to join." format:"uuid"`
-	Output          map[string]any      `json:"output" doc:"Outputs of the steps that succeeded, by stepId."`
+	Output          map[string]any      `json:"output" doc:"Outputs by stepId, also what a failing step had made."`
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Steps that ran."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
 	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`

@@ -241,7 +241,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	}
 	r := s.runner.Run(ctx, engine.Job{Kind: engine.WorkflowJob, ID: w.WorkflowID, Program: program, Input: values})
 	out := RunOut{
-		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: len(r.Outputs), Output: r.Last,
+		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: r.Completed, Output: r.Last,
 		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: r.Failure,
 	}
 	if r.Failure != nil {

@@ -64,7 +64,7 @@ func keepAgent(t *testing.T, db *storage.DB) {
 			Config: json.RawMessage(`{"tool":"x","arguments":{"big":123456789012345678901234567890,"spelt":1.50}}`),
 			Retry:  &engine.Retry{MaxAttempts: 2, BackoffMs: 3},
 		},
-		{StepID: "b", Name: "B", Type: "prompt", DependsOn: []string{"a"}, Config: json.RawMessage(`{"prompt":"p"}`)},
+		{StepID: "b", Name: "B", Type: "prompt", DependsOn: []string{"a"}, ContinueOnError: true, Config: json.RawMessage(`{"prompt":"p"}`)},
 	}
 	addAgent(t, s, full, true)
 	addAgent(t, s, newAgent("plain"), true)
