@@ -94,6 +94,9 @@ func (r *Runner) Lookup(name string) []*tools.Entry { return r.resolver(nil).Loo
 // Nearest implements [tools.Names] for a caller with all rights.
 func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
 
+// Actions implements [tools.Names] for a caller with all rights.
+func (r *Runner) Actions() []*tools.Action { return r.resolver(nil).Actions() }
+
 // maxForwards bounds how many calls may stand for each other in a row.
 const maxForwards = 3
 

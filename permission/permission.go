@@ -4,9 +4,7 @@ package permission
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/toolfold/toolfold/internal/suggest"
@@ -47,36 +45,17 @@ func (r Rules) Rights() *tools.Rights {
 // Reason returns the setting that excludes an action, and why it does; both are
 // empty when the action is permitted.
 func (r Rules) Reason(a *tools.Action) (setting, why string) {
-	if i := slices.IndexFunc(r.Deny, func(pattern string) bool { return Match(pattern, a) }); i >= 0 {
+	if i := slices.IndexFunc(r.Deny, a.Matches); i >= 0 {
 		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}
 	discovery := a.Family.Category == tools.Discovery
 	switch {
 	case r.ReadOnly && a.Effect != tools.Reads && !discovery:
 		return "readOnly", fmt.Sprintf("readOnly: it %s", a.Effect)
-	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, func(pattern string) bool { return Match(pattern, a) }):
+	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.Matches):
 		return "allow", "not in allow"
 	}
 	return "", ""
-}
-
-// hostPrefix is what hosts put in front of the names of a server's tools.
-var hostPrefix = regexp.MustCompile(`^(mcp_+)?toolfold[_.\-/]+`)
-
-// Match reports whether a pattern matches an action under any of its names.
-func Match(pattern string, a *tools.Action) bool {
-	pattern = hostPrefix.ReplaceAllString(strings.TrimSpace(pattern), "")
-	expression, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
-	return err == nil && slices.ContainsFunc(names(a), expression.MatchString)
-}
-
-// names lists all names of an action, and that of its family.
-func names(a *tools.Action) []string {
-	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
-	for _, old := range a.Legacy {
-		list = append(list, old.Name)
-	}
-	return list
 }
 
 // Check refuses a pattern that matches no action of the families: a misspelt
@@ -85,7 +64,7 @@ func (r Rules) Check(families []*tools.Family) error {
 	var known []string
 	for _, f := range families {
 		for _, a := range f.Actions {
-			known = append(known, names(a)...)
+			known = append(known, a.Names()...)
 		}
 	}
 	for _, setting := range []struct {
@@ -94,7 +73,7 @@ func (r Rules) Check(families []*tools.Family) error {
 	}{{"allow", r.Allow}, {"deny", r.Deny}} {
 		for _, pattern := range setting.patterns {
 			matches := slices.ContainsFunc(families, func(f *tools.Family) bool {
-				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return Match(pattern, a) })
+				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return a.Matches(pattern) })
 			})
 			if matches {
 				continue

@@ -4,64 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
-
-// promptAction asks a model. Its output is the answer's text.
-type promptAction struct {
-	prompt          text
-	system          *text // nil = the job's
-	provider, model string
-	maxTokens       int // zero = the provider's
-}
-
-func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
-	prompt, err := a.render(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	p, err := f.run.Providers.pick(ctx, a.provider)
-	if err != nil {
-		return nil, err
-	}
-	ctx, end := f.run.startChat(ctx, p, prompt)
-	done, err := p.complete(ctx, prompt)
-	end(done, err)
-	if err != nil {
-		return nil, err
-	}
-	if tooMuch := f.run.chargeOutput(len(done.Text)); tooMuch != nil {
-		return nil, tooMuch
-	}
-	return done.Text, nil
-}
-
-func (a promptAction) render(ctx context.Context, f *frame) (Prompt, error) {
-	filled, err := a.prompt.fill(ctx, f)
-	if err != nil {
-		return Prompt{}, expressionFailure("prompt", err)
-	}
-	own := f.run.system
-	if a.system != nil {
-		own = *a.system
-	}
-	system, err := own.fill(ctx, f)
-	if err != nil {
-		return Prompt{}, expressionFailure("system prompt", err)
-	}
-	if f.run.job.Inject != nil {
-		more, err := f.run.job.Inject(ctx, filled)
-		if err != nil {
-			return Prompt{}, err
-		}
-		system = strings.TrimSpace(system + "\n\n" + more)
-	}
-	return Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}, nil
-}
 
 // toolAction calls an action. Its output is the result.
 type toolAction struct {

@@ -37,6 +37,7 @@ type Program struct {
 	steps  *list
 	system text
 	uses   ToolUses
+	asks   []promptUse
 }
 
 // Limits of the expressions of a definition.
@@ -76,7 +77,7 @@ func compile(d Definition) (*Program, Faults) {
 	if c.count > MaxSteps {
 		c.fault("", tools.Problem{Path: d.StepsAt, Kind: tools.ProblemLength, Max: new(float64(MaxSteps)), Got: c.count})
 	}
-	p.uses = c.uses
+	p.uses, p.asks = c.uses, c.asks
 	return p, c.faults
 }
 
@@ -118,6 +119,7 @@ func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 type compiler struct {
 	agentFields []string
 	uses        ToolUses
+	asks        []promptUse
 	expressions int // how many were compiled, and the bytes of their source
 	sourceBytes int
 	all         []string        // every stepId of the definition
@@ -164,7 +166,7 @@ func (c *compiler) list(steps []Step, at string, sc scope, usual arrangement) *l
 		return nil
 	}
 	order := c.order(steps, at, usual)
-	l := &list{limit: order.limit}
+	l := &list{limit: order.limit, outer: sc.depth == 1}
 	for i, s := range steps {
 		before := make([]string, 0, len(steps))
 		for _, j := range order.before(i) {
@@ -218,6 +220,9 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	}
 	if n.timeout == 0 && (s.Type == TypePrompt || s.Type == TypeTool) {
 		n.timeout = defaultTimeout
+		if config["tools"] != nil {
+			n.timeout = callingTimeout
+		}
 	}
 	return n
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -20,12 +21,21 @@ type Fault struct {
 // Text names the step and the fault.
 func (f Fault) Text() string {
 	p := f.Problem
-	p.Path = p.Path[strings.LastIndex(p.Path, "/")+1:]
-	if f.Step == "" {
-		p.Path = f.Problem.Path
-		return p.Text()
+	if f.Step != "" {
+		cut := strings.LastIndex(p.Path, "/")
+		if _, err := strconv.Atoi(p.Path[cut+1:]); err == nil { // an item says nothing without its list
+			cut = strings.LastIndex(p.Path[:cut], "/")
+		}
+		p.Path = p.Path[cut+1:]
 	}
-	return fmt.Sprintf("step %q: %s", tools.Shorten(f.Step), p.Text())
+	text := p.Text()
+	if p.Kind == tools.ProblemEnum && p.Suggest == "" && len(p.Allowed) > 0 {
+		text += "; there are " + short(strings.Join(p.Allowed, ", "))
+	}
+	if f.Step == "" {
+		return text
+	}
+	return fmt.Sprintf("step %q: %s", tools.Shorten(f.Step), text)
 }
 
 // Faults is everything that is wrong with a definition. It is an error where

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,14 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(o.config.BaseURL, "/")
 	config.HTTPClient = bounding{}
-	reply, err := openai.NewClientWithConfig(config).CreateChatCompletion(ctx, o.request(p))
+	client := openai.NewClientWithConfig(config)
+	reply, err := client.CreateChatCompletion(ctx, o.request(p))
+	var refused *openai.APIError
+	if p.Schema != nil && errors.As(err, &refused) && refused.HTTPStatusCode == http.StatusBadRequest && strings.Contains(err.Error(), "response_format") {
+		p = p.inWords() // the endpoint does not know it
+		p.Schema = nil
+		reply, err = client.CreateChatCompletion(ctx, o.request(p))
+	}
 	if err != nil {
 		return Completion{}, o.failure(ctx, err, key)
 	}
@@ -54,8 +62,12 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 	case reason == openai.FinishReasonContentFilter:
 		return Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
 	}
+	var calls []UsedOffer
+	for _, c := range message.ToolCalls {
+		calls = append(calls, UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+	}
 	return Completion{
-		Text: message.Content, Model: reply.Model,
+		Text: message.Content, Calls: calls, Model: reply.Model,
 		InputTokens: reply.Usage.PromptTokens, OutputTokens: reply.Usage.CompletionTokens,
 		Truncated: reason == openai.FinishReasonLength,
 	}, nil
@@ -67,6 +79,34 @@ func (o openAI) request(p Prompt) openai.ChatCompletionRequest {
 		r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: p.System})
 	}
 	r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: p.Text})
+	for _, turn := range p.Turns {
+		answer := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: turn.Text}
+		var results []openai.ChatCompletionMessage
+		for _, c := range turn.Calls {
+			answer.ToolCalls = append(answer.ToolCalls, openai.ToolCall{
+				ID: c.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: c.Name, Arguments: string(c.Arguments)},
+			})
+			results = append(results, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: c.ID, Content: string(c.Result)})
+		}
+		r.Messages = append(append(r.Messages, answer), results...)
+		if turn.Reply != "" {
+			r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: turn.Reply})
+		}
+	}
+	for _, t := range p.Tools {
+		r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: t.Schema,
+		}})
+	}
+	if p.Final && len(p.Tools) > 0 {
+		r.ToolChoice = "none"
+	}
+	if p.Schema != nil {
+		r.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: "answer", Schema: p.Schema},
+		}
+	}
 	// OpenAI itself refuses max_tokens for its newer models; the endpoints
 	// that speak its API know only that.
 	if u, err := url.Parse(o.config.BaseURL); err == nil && u.Hostname() == "api.openai.com" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // endpoint is a server that speaks the OpenAI chat API.
@@ -21,6 +22,7 @@ type endpoint struct {
 	mu       sync.Mutex
 	requests []map[string]any
 	keys     []string
+	tracer   trace.TracerProvider // of [endpoint.run]; nil is the global one
 	answer   func(w http.ResponseWriter, r *http.Request)
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,18 @@ type run struct {
 	system text
 	steps  atomic.Int64 // attempts that were started
 	bytes  atomic.Int64 // of outputs
+
+	mu    sync.Mutex
+	calls []StepResult // of models, since an outermost step ended
+}
+
+// takeCalls returns the calls of models since it was called before.
+func (r *run) takeCalls() []StepResult {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	calls := r.calls
+	r.calls = nil
+	return calls
 }
 
 // chargeOutput charges the run's limit of outputs for n bytes.
@@ -57,6 +70,7 @@ type frame struct {
 	vars     map[string]any
 	steps    map[string]any
 	progress *meter
+	step     string // id of the step that runs with it
 }
 
 // env returns the variables of an expression in a map of its own.
@@ -87,7 +101,8 @@ func merged(around, own map[string]any) map[string]any {
 // list is a compiled list of steps.
 type list struct {
 	nodes []*node
-	limit int // most steps at once
+	limit int  // most steps at once
+	outer bool // it stands in no other list
 }
 
 // outcome is the result of a list of steps.
@@ -137,6 +152,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 			started[i] = true
 			running++
 			step := f.with(vars, visible, f.progress.part(1/float64(len(l.nodes))))
+			step.step = l.nodes[i].id
 			go func() {
 				output, result := l.nodes[i].execute(ctx, step)
 				ends <- ended{i, output, result}
@@ -149,6 +165,9 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 		}
 		end := <-ends
 		n, failure := l.nodes[end.index], end.result.Error
+		if l.outer {
+			out.results = append(out.results, f.run.takeCalls()...)
+		}
 		out.results = append(out.results, end.result)
 		if failure == nil || end.output != nil {
 			out.outputs[n.id] = end.output
@@ -171,9 +190,12 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 	}
 }
 
-// defaultTimeout is the time for an attempt of a prompt or tool step that sets
-// none.
-const defaultTimeout = 2 * time.Minute
+// The time for an attempt of a prompt or tool step that sets none, and of a
+// prompt whose model may call tools.
+const (
+	defaultTimeout = 2 * time.Minute
+	callingTimeout = 10 * time.Minute
+)
 
 // node is a compiled step.
 type node struct {

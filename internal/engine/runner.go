@@ -18,6 +18,12 @@ type Runner struct {
 	Caller    tools.Caller
 	Providers *Providers
 
+	// Names knows the actions that prompts may offer to models; nil offers
+	// none. Bounded calls them: a model pays for every byte of an answer. Nil
+	// is Caller.
+	Names   tools.Names
+	Bounded tools.Caller
+
 	// Tracer opens the spans of runs and steps. Nil is the global one.
 	Tracer trace.TracerProvider
 
@@ -61,7 +67,7 @@ type Result struct {
 	Outputs    map[string]any // by stepId, of the outermost steps
 	Last       any            // output of the last outermost step as written; nil unless it ended
 	Completed  int            // outermost steps that succeeded
-	Steps      []StepResult   // of the outermost steps that started, in the order they ended
+	Steps      []StepResult   // of the outermost steps that started and of calls of models, in the order they ended
 	DurationMs int64
 	Failure    *Failure // nil for success
 }
@@ -69,6 +75,7 @@ type Result struct {
 // StepResult is the result of one step.
 type StepResult struct {
 	StepID     string   `json:"stepId" doc:"Step."`
+	Tool       string   `json:"tool,omitempty" doc:"Action that a model called."`
 	Success    bool     `json:"success" doc:"Whether it succeeded."`
 	DurationMs int64    `json:"durationMs" doc:"How long it took."`
 	Error      *Failure `json:"error,omitempty" doc:"Why it failed."`
@@ -77,6 +84,7 @@ type StepResult struct {
 // StepResultFields declares the members of a step result.
 var StepResultFields = tools.Fields{
 	tools.String{Name: "stepId", Doc: "Step."},
+	tools.String{Name: "tool", Doc: "Action that a model called."},
 	tools.Bool{Name: "success", Doc: "Whether it succeeded."},
 	tools.Int{Name: "durationMs", Doc: "How long it took."},
 	tools.Object{Name: "error", Doc: "Why it failed.", Optional: FailureFields},

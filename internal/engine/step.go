@@ -29,6 +29,8 @@ const (
 	MaxBackoff     = 60_000 // milliseconds
 	MaxIterations  = 1000
 	MaxConcurrency = 20
+	MaxOffers      = 64 // actions that a prompt offers to a model
+	MaxTurns       = 50
 )
 
 // Step is one step as it is written down.
@@ -109,6 +111,9 @@ var configFields = map[string]tools.Fields{
 		tools.String{Name: "provider", Doc: "One of the configured providers.", MinLen: 1},
 		tools.String{Name: "model", Doc: "In place of the provider's.", MinLen: 1},
 		tools.Int{Name: "maxTokens", Doc: "Longest answer.", Min: 1, Max: 1_000_000},
+		tools.List{Name: "tools", Doc: "Actions that the model may call, or patterns.", Of: tools.String{MinLen: 1, MaxLen: 200}, MinItems: 1, MaxItems: MaxOffers},
+		tools.Int{Name: "maxTurns", Doc: "Most answers of the model, calls included.", Min: 1, Max: MaxTurns},
+		tools.Object{Name: "outputSchema", Doc: "JSON Schema of the object to answer with."},
 	},
 	TypeTool: {
 		tools.String{Name: "tool", Doc: "Name of an action.", MinLen: 1},

@@ -21,18 +21,27 @@ type toolUse struct {
 	action    string // the argument of that name, if hasAction
 	hasAction bool
 	open      bool // the arguments are an expression, known when the step runs
+	offered   bool // name is a pattern of actions for a model, and at its own JSON pointer
 }
 
 // Pointers lists where [ToolUses.Check] may find faults.
 func (uses ToolUses) Pointers() []string {
 	var list []string
 	for _, u := range uses {
-		list = append(list, u.toolPointer(), u.actionPointer())
+		list = append(list, u.toolPointer())
+		if !u.offered {
+			list = append(list, u.actionPointer())
+		}
 	}
 	return list
 }
 
-func (u toolUse) toolPointer() string { return jsonx.Pointer(u.at, "tool") }
+func (u toolUse) toolPointer() string {
+	if u.offered {
+		return u.at
+	}
+	return jsonx.Pointer(u.at, "tool")
+}
 func (u toolUse) actionPointer() string {
 	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), tools.ActionParam)
 }
@@ -45,6 +54,14 @@ func (uses ToolUses) Check(known tools.Names) Faults {
 	}
 	var faults Faults
 	for _, u := range uses {
+		if u.offered {
+			if !slices.ContainsFunc(offerable(known), func(a *tools.Action) bool { return a.Matches(u.name) }) {
+				faults = append(faults, Fault{u.step, tools.Problem{
+					Path: u.at, Kind: tools.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*", Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
+				}})
+			}
+			continue
+		}
 		entries := known.Lookup(u.name)
 		if len(entries) == 0 {
 			faults = append(faults, Fault{u.step, tools.Problem{

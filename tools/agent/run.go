@@ -112,6 +112,9 @@ func (s *Service) job(p Profile, in RunIn) (engine.Job, error) {
 		}
 	}
 	program, faults := engine.Compile(p.steps(steps), s.Tools)
+	if len(faults) == 0 {
+		faults, _ = s.Runner.Providers.Check(program)
+	}
 	if len(faults) > 0 {
 		return engine.Job{}, tools.Errorf(ValidationError, "agent %q cannot run: %s", p.AgentID, faults[0].Text()).
 			WithHint("%d faults; agent.get shows its workflow; remove it and register it mended", len(faults))

@@ -77,8 +77,9 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if !validID(p.AgentID) {
 		return RegisterOut{}, tools.Errorf(InvalidID, "agentId %q %s", tools.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
 	}
-	if _, faults := engine.Compile(p.steps(p.Workflow), s.Tools); len(faults) > 0 {
-		return RegisterOut{}, faults.Problem("agent.register")
+	warnings, err := s.check("agent.register", p)
+	if err != nil {
+		return RegisterOut{}, err
 	}
 	added, err := s.store.Add(ctx, p)
 	if err != nil {
@@ -96,7 +97,25 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if file != "" {
 		out.Message += ", and goes before the file " + file
 	}
+	out.Message += warnings
 	return out, nil
+}
+
+// check refuses a profile that cannot run. Warnings, for the end of a message,
+// say what is missing for now; they are empty when nothing is.
+func (s *Service) check(action string, p Profile) (warnings string, err error) {
+	program, faults := engine.Compile(p.steps(p.Workflow), s.Tools)
+	if len(faults) > 0 {
+		return "", faults.Problem(action)
+	}
+	faults, missing := s.Runner.Providers.Check(program)
+	if len(faults) > 0 {
+		return "", faults.Problem(action)
+	}
+	for _, warning := range missing {
+		warnings += "; but " + warning
+	}
+	return warnings, nil
 }
 
 // fileOf returns the file that has an agent; empty where none does.

@@ -9,6 +9,7 @@ import (
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -138,8 +139,12 @@ func (h Host) runner() *engine.Runner {
 		}
 		return layers.Merged(), nil
 	}
+	var bounded tools.Caller // nil, not a nil pointer, where there is no runner
+	if r, ok := h.Caller.(interface{ Bounded(call.Bound) *call.Runner }); ok {
+		bounded = r.Bounded(call.Bound{Bytes: tools.DefaultResultLimit})
+	}
 	return &engine.Runner{
-		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
+		Caller: h.Caller, Names: h.Caller, Bounded: bounded, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }
 

@@ -232,6 +232,9 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, err
 	}
 	program, faults := engine.Compile(w.definition(), s.tools)
+	if len(faults) == 0 {
+		faults, _ = s.runner.Providers.Check(program)
+	}
 	if len(faults) > 0 {
 		return RunOut{}, tools.Errorf(Broken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
 	}
