@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -18,6 +20,13 @@ import (
 
 // maxReply bounds the bytes of an endpoint's reply.
 const maxReply = 8 << 20
+
+// An endpoint that says with Retry-After when it has room again is asked again
+// then, at most maxTries times in all and after at most maxWait.
+const (
+	maxTries = 3
+	maxWait  = MaxBackoff * time.Millisecond
+)
 
 // openAI asks an endpoint that speaks OpenAI's chat API. Its key is read from
 // the environment for each prompt and kept nowhere.
@@ -40,9 +49,18 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 	}
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(o.config.BaseURL, "/")
-	config.HTTPClient = bounding{}
+	line := &bounding{}
+	config.HTTPClient = line
 	client := openai.NewClientWithConfig(config)
 	reply, err := client.CreateChatCompletion(ctx, o.request(p))
+	for tries := 1; err != nil && line.wait > 0 && line.wait <= maxWait && tries < maxTries; tries++ {
+		select {
+		case <-time.After(line.wait):
+		case <-ctx.Done():
+			return Completion{}, o.failure(ctx, err, key)
+		}
+		reply, err = client.CreateChatCompletion(ctx, o.request(p))
+	}
 	var refused *openai.APIError
 	if p.Schema != nil && errors.As(err, &refused) && refused.HTTPStatusCode == http.StatusBadRequest && strings.Contains(err.Error(), "response_format") {
 		p = p.inWords() // the endpoint does not know it
@@ -50,7 +68,12 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 		reply, err = client.CreateChatCompletion(ctx, o.request(p))
 	}
 	if err != nil {
-		return Completion{}, o.failure(ctx, err, key)
+		failed := o.failure(ctx, err, key)
+		var f *Failure
+		if line.wait > 0 && errors.As(failed, &f) {
+			f.hint("it asks for a pause of %s; try again later", line.wait.Round(time.Second))
+		}
+		return Completion{}, failed
 	}
 	if len(reply.Choices) == 0 {
 		return Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
@@ -160,16 +183,22 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 }
 
 // bounding is an HTTP client that reads replies up to a length, and does not
-// follow an endpoint elsewhere.
-type bounding struct{}
+// follow an endpoint elsewhere. It is for one request after the other.
+type bounding struct {
+	wait time.Duration // that the last reply asked for; zero = none
+}
 
 var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // Do implements [openai.HTTPDoer].
-func (bounding) Do(r *http.Request) (*http.Response, error) {
+func (b *bounding) Do(r *http.Request) (*http.Response, error) {
+	b.wait = 0
 	reply, err := noRedirects.Do(r)
 	if err != nil {
 		return nil, err
+	}
+	if reply.StatusCode == http.StatusTooManyRequests || reply.StatusCode == http.StatusServiceUnavailable {
+		b.wait = retryAfter(reply.Header.Get("Retry-After"), time.Now())
 	}
 	reply.Body = &boundedBody{reply.Body, maxReply}
 	if reply.StatusCode >= 300 && reply.StatusCode < 400 {
@@ -177,6 +206,18 @@ func (bounding) Do(r *http.Request) (*http.Response, error) {
 		return nil, &url.Error{Op: "Post", URL: "", Err: fmt.Errorf("the endpoint redirects (%d): set its real baseURL", reply.StatusCode)}
 	}
 	return reply, nil
+}
+
+// retryAfter reads the header of that name: seconds, or a date. It returns zero
+// where it has neither, and at least a second otherwise.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(strings.TrimSpace(header), 10, 31); err == nil {
+		return max(time.Duration(seconds)*time.Second, time.Second)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), time.Second)
+	}
+	return 0
 }
 
 type boundedBody struct {

@@ -96,6 +96,29 @@ func (s agentStore) Add(ctx context.Context, p agent.Profile) (added bool, err e
 	return n > 0, err
 }
 
+func (s agentStore) Change(ctx context.Context, id string, change func(agent.Profile) (agent.Profile, error)) (found bool, err error) {
+	err = s.db.transact(ctx, func(t executor) error {
+		var before agent.Profile
+		var err error
+		before, found, err = first(ctx, t, sqlf(selectAgents+` WHERE agent_id = ?`+t.dialect.lock, []byte(id)), scanAgent)
+		if err != nil || !found {
+			return err
+		}
+		after, err := change(before)
+		if err != nil {
+			return err
+		}
+		profile, err := json.Marshal(newProfileRow(after))
+		if err != nil {
+			return fmt.Errorf("encoding agent: %w", err)
+		}
+		_, err = t.exec(ctx, `UPDATE agents SET team = ?, enabled = ?, profile = ? WHERE agent_id = ?`,
+			[]byte(after.Team), number(after.Enabled), profile, []byte(id))
+		return err
+	})
+	return found, err
+}
+
 const selectAgents = `SELECT profile, created_at FROM agents`
 
 func scanAgent(rows *sql.Rows) (agent.Profile, error) {

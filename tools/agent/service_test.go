@@ -29,7 +29,7 @@ func TestRegisterRefuses(t *testing.T) {
 	b := newBench(t)
 	b.register("taken", ``)
 	for args, want := range map[string][3]string{
-		`{"agentId":"taken","description":"d"}`:                              {agent.AlreadyExists, `there is an agent "taken"`, "agent.remove"},
+		`{"agentId":"taken","description":"d"}`:                              {agent.AlreadyExists, `there is an agent "taken"`, "agent.update"},
 		`{"agentId":"7up","description":"d"}`:                                {agent.InvalidID, `agentId "7up" must be a letter`, "such as"},
 		`{"agentId":"a/b","description":"d"}`:                                {agent.InvalidID, `agentId "a/b"`, "such as"},
 		`{"agentId":"a","description":"d","systemPrompt":"{{ x"}`:            {tools.InvalidInput, "systemPrompt must be a text with valid placeholders: {{ without }}", ""},
@@ -48,6 +48,26 @@ func TestRegisterRefuses(t *testing.T) {
 		b.Refuse("agent.register", args, want[0], want[1], want[2])
 	}
 	b.Expect("agent.list", `{"include_fields":["total"]}`, `{"total":1}`)
+}
+
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("writer", `,"displayName":"W","tags":["a","b"],"systemPrompt":"Be brief.","workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"}}]`)
+	const updated = `{"updated":true,"agentId":"writer","message":"agent \"writer\" is changed"}`
+	b.Expect("agent.update", `{"agentId":"writer","enabled":false,"tags":["c"]}`, updated)
+	b.Expect("agent.update", `{"agentId":"writer","team":"red","workflow":[{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"x"}}]}`, updated)
+	b.Expect("agent.get", `{"agentId":"writer"}`, `{"agentId":"writer","displayName":"W","description":"About writer.","team":"red","tags":["c"],"enabled":false,`+
+		`"systemPrompt":"Be brief.","workflow":[{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"x"}}],"source":"registered","createdAt":"2026-07-28T09:00:00Z"}`)
+	b.file("filed.yaml", "description: d\n")
+	b.Refuse("agent.update", `{"agentId":"writer"}`, tools.InvalidInput, "nothing is to be changed", "agent.get")
+	b.Refuse("agent.update", `{"agentId":"writr","enabled":true}`, agent.NotFound, "there is no agent", `did you mean "writer"?`)
+	b.Refuse("agent.update", `{"agentId":"filed","enabled":true}`, agent.UpdateFailed, "is the file .toolfold/agents/filed.yaml", "change the file")
+	b.Refuse("agent.update", `{"agentId":"writer","workflow":[{"stepId":"b","name":"B","type":"prompt"}]}`, tools.InvalidInput, `agent.update: step "b": prompt is missing`, "")
+	b.Refuse("agent.update", `{"agentId":"writer","systemPrompt":"{{ agent.rol }}"}`, tools.InvalidInput, `agent.update: systemPrompt must be`, "")
+	b.Expect("agent.get", `{"agentId":"writer","include_fields":["systemPrompt","enabled"]}`, `{"enabled":false,"systemPrompt":"Be brief."}`)
+	b.Expect("agent.update", `{"agentId":"writer","workflow":[],"tags":[],"displayName":""}`, updated)
+	b.Expect("agent.get", `{"agentId":"writer","include_fields":["displayName","tags","workflow"]}`, `{}`)
 }
 
 func TestListFiltersAndPages(t *testing.T) {

@@ -30,6 +30,26 @@ type RegisterOut struct {
 	CreatedAt  time.Time `json:"createdAt" doc:"When it was registered."`
 }
 
+// UpdateIn are the arguments of agent.update. Nil members stay as they are.
+type UpdateIn struct {
+	AgentID      string             `json:"agentId"`
+	Description  *string            `json:"description"`
+	DisplayName  *string            `json:"displayName"`
+	Capabilities *[]string          `json:"capabilities"`
+	Team         *string            `json:"team"`
+	Tags         *[]string          `json:"tags"`
+	SystemPrompt *string            `json:"systemPrompt"`
+	Workflow     *[]json.RawMessage `json:"workflow"`
+	Enabled      *bool              `json:"enabled"`
+}
+
+// UpdateOut is the result of agent.update.
+type UpdateOut struct {
+	Updated bool   `json:"updated" doc:"Always true; failures are errors."`
+	AgentID string `json:"agentId" doc:"Agent ID."`
+	Message string `json:"message" doc:"Outcome in words."`
+}
+
 // ListIn are the arguments of agent.list.
 type ListIn struct {
 	Team    string `json:"team"`
