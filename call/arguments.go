@@ -229,7 +229,7 @@ func (a *arguments) unfold() {
 }
 
 // pointer returns where a problem is in the arguments as they came: in params
-// is what came in it, and what is missing where calls are shown with params,
+// holds what came in it, and what is missing where calls are shown with params,
 // unless other parameters stand beside it.
 func (a *arguments) pointer(p tools.Problem, e *tools.Entry) string {
 	name, _, deeper := strings.Cut(strings.TrimPrefix(p.Path, "/"), "/")

@@ -190,7 +190,7 @@ const (
 	maxCutPath = 150 // bytes
 )
 
-// fit returns raw in at most room bytes, or little more. Kept is what the call
+// fit returns raw in at most room bytes, or little more. Kept is the part that the call
 // kept of the value that the path leads to.
 func (k *cutter) fit(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
 	if len(raw) <= room {

@@ -36,7 +36,7 @@ func Tools(families []*tools.Family) []tools.Tool {
 }
 
 // Entries returns the ways to call a family's actions: all of them by the
-// action argument, those that stand apart also by their own tool.
+// action argument, actions that stand apart also by their own tool.
 func Entries(f *tools.Family) []*tools.Entry {
 	list := selections(f.Actions)
 	for _, a := range f.Actions {
@@ -64,9 +64,9 @@ func apartEntry(a *tools.Action) *tools.Entry { return tools.NewEntry(a, a.Legac
 // Schema returns the flat schema of a tool that can do all of the actions: the
 // action argument and every parameter of every action, in the order of first
 // use. Bounds, formats and defaults differ from action to action and are checked
-// per action, and so is which members of an object are required; a list of
-// values stands only where it comes first, texts only where a name does not say
-// what is meant.
+// per action, and so is which members of an object are required; a list of at
+// most [listedValues] values stands where it comes first, texts only where a
+// name does not say what is meant.
 func Schema(actions []*tools.Action) ordered.Map {
 	unclear := func(p tools.Param) bool { return p.Unclear }
 	union := Union(actions)
@@ -103,13 +103,17 @@ func Union(actions []*tools.Action) []tools.Param {
 	return union
 }
 
-// listEnumsOnce takes out enums that were listed before: a model takes them
-// from there, and any others from the error of a wrong value.
+// listedValues is the most values of a parameter that a folded schema lists:
+// longer lists cost every request more than the few calls gain by them.
+const listedValues = 10
+
+// listEnumsOnce takes out enums that are long or were listed before: a model
+// takes them from there, from a description or from the error of a wrong value.
 func listEnumsOnce(params []tools.Param, listed map[string]bool) {
 	for i := range params {
 		p := &params[i]
 		if values := strings.Join(p.Enum, " "); len(p.Enum) > 0 {
-			if listed[values] {
+			if listed[values] || len(p.Enum) > listedValues {
 				p.Enum = nil
 			}
 			listed[values] = true

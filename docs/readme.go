@@ -40,6 +40,7 @@ func costTable(specs []*tools.Family) (string, error) {
 	}{
 		{"consolidated, listing `lazy` (the default)", surface.Consolidated, lazy.Lazy},
 		{"consolidated, listing `search`", surface.Consolidated, lazy.Search},
+		{"consolidated, listing `signature`", surface.Consolidated, lazy.Signature},
 		{"consolidated, listing `full`", surface.Consolidated, lazy.Full},
 		{"the same actions as one tool each (`--tool-mode=legacy`)", surface.Legacy, lazy.Full},
 	} {

@@ -81,7 +81,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *tools.Err
 				actions[i] = e.Action
 			}
 			definition := Definition{
-				Name: family.Name, Description: family.Summary + ": " + signatures(entries, true),
+				Name: family.Name, Description: family.Summary + ": " + signatures(entries, (*tools.Entry).NamedSignature),
 				InputSchema: consolidate.Schema(actions),
 			}
 			if structured {

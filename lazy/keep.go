@@ -18,7 +18,7 @@ const (
 )
 
 // keptAnswer is the whole of an answer that was cut. Only who has the id, which
-// nobody can guess, reads it.
+// cannot be guessed, reads it.
 type keptAnswer struct {
 	id     string
 	answer json.RawMessage

@@ -26,7 +26,7 @@ type Level string
 const (
 	Search    Level = "search"    // discovery, the core tier, and what was loaded
 	Lazy      Level = "lazy"      // names, actions and what they require
-	Signature Level = "signature" // every parameter by name and type
+	Signature Level = "signature" // every parameter by name and type, in the description where there are actions
 	Full      Level = "full"      // whole schemas
 )
 
@@ -40,6 +40,7 @@ type Listed struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Hints       tools.Hints     `json:"-"`
+	Discovery   bool            `json:"-"` // reports whether it leads to the other tools
 }
 
 // List shows a surface at a level. At the search level it leaves out all but
@@ -59,8 +60,8 @@ func Stubs(surface []tools.Tool) []Listed {
 	list := make([]Listed, len(surface))
 	for i, t := range surface {
 		list[i] = Listed{
-			Name: t.Name, Description: t.Summary,
-			InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)), Hints: t.Hints,
+			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
+			Hints: t.Hints, Discovery: t.Category == tools.Discovery,
 		}
 	}
 	return list
@@ -68,15 +69,22 @@ func Stubs(surface []tools.Tool) []Listed {
 
 // show lists a tool at a level. The description of a tool with actions names
 // them with their parameters; that of a single one leaves its parameters to the
-// schema. Below the full level a schema has types and nothing else, and at the
-// lazy level just what tells a call from others, with the member that takes the
-// rest. It stays an open object, so that a host that checks arguments lets
-// through what it does not declare.
+// schema. Below the full level a schema has types and nothing else: of tools
+// with actions just what tells a call from others, with the member that takes
+// the rest, unless calls are flat. It stays an open object, so that a host that
+// checks arguments lets through what it does not declare.
 func show(t tools.Tool, level Level) Listed {
-	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints}
+	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == tools.Discovery}
 	switch {
 	case t.Dispatches():
-		l.Description += ": " + signatures(t.Entries, level == Signature || level == Full)
+		signature, printed := (*tools.Entry).Signature, map[string]bool{}
+		switch {
+		case level == Full || level == Signature && !t.Entries[0].Nests():
+			signature = (*tools.Entry).NamedSignature
+		case level == Signature:
+			signature = func(e *tools.Entry) string { return e.TypedSignature(printed) }
+		}
+		l.Description += ": " + signatures(t.Entries, signature)
 	case level == Full && t.Doc != "":
 		l.Description += " " + t.Doc
 	}
@@ -104,7 +112,7 @@ func schemaAt(t tools.Tool, level Level) ordered.Map {
 			}
 		}
 		for _, p := range params {
-			if level == Signature || !t.Dispatches() && slices.Contains(required, p.Name) {
+			if level == Signature && !t.Entries[0].Nests() || !t.Dispatches() && slices.Contains(required, p.Name) {
 				properties.Set(p.Name, tools.Schema(p, tools.Style{Brief: true, Recorded: t.Entries[0].Legacy}))
 			}
 		}
@@ -139,10 +147,10 @@ func actionsOf(t tools.Tool) []*tools.Action {
 	return list
 }
 
-func signatures(entries []*tools.Entry, all bool) string {
+func signatures(entries []*tools.Entry, signature func(*tools.Entry) string) string {
 	parts := make([]string, len(entries))
 	for i, e := range entries {
-		parts[i] = e.Signature(all)
+		parts[i] = signature(e)
 	}
 	return strings.Join(parts, " ")
 }

@@ -185,7 +185,7 @@ func denies(key string) bool {
 	return strings.Contains(key, "deny") || strings.Contains(key, "disallow") || strings.Contains(key, "exclude")
 }
 
-// list handles the items of a list, and takes out those that are there already
+// list handles the items of a list, and takes out items that are there already
 // once they are rewritten.
 func (d *document) list(n node, key string) {
 	seen := map[string]bool{}

@@ -91,7 +91,7 @@ func (n name) tool() string { return tools.Select(n.action).Tool }
 // word is a run of characters that a tool's name may have.
 var word = regexp.MustCompile(`[A-Za-z0-9_][A-Za-z0-9_-]*`)
 
-// hostPrefix is what hosts put in front of a tool's name.
+// hostPrefix is put by hosts in front of a tool's name.
 var hostPrefix = regexp.MustCompile(`^(mcp_+[A-Za-z0-9-]+_+|toolfold[_-])$`)
 
 // names finds the legacy names between two places.

@@ -28,7 +28,7 @@ var extensionCases = []struct {
 	{"stubs", `9007199254740995`, "tools/list", `"lazy":true`,
 		[]string{`"name":"echo"`, `"inputSchema":{"type":"object","properties":{}}`}, []string{`"query"`}},
 	{"everything", `5`, "tools/list", `"lazy":false`, []string{`"enum":["find"`, `"text":{"type":"string"}`}, nil},
-	{"as the server shows it", `6`, "tools/list", ``, []string{`find(query)`}, []string{`"enum":["find"`}},
+	{"as the server shows it", `6`, "tools/list", ``, []string{`find(query)`, `"_meta":{"anthropic/alwaysLoad":true}`}, []string{`"enum":["find"`}},
 	{"neither true nor false", `7`, "tools/list", `"lazy":1`, []string{`"code":-32602`, `lazy must be true or false`}, nil},
 }
 

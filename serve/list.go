@@ -15,6 +15,10 @@ import (
 // (true) or all (false) than the server's level shows.
 const lazyMeta = "toolfold/lazy"
 
+// alwaysLoad is the _meta of a tool that Claude Code always shows: such a tool is
+// shown to the model where the others are left to its own search.
+var alwaysLoad = mcp.NewMetaFromMap(map[string]any{"anthropic/alwaysLoad": true})
+
 // list replaces mcp-go's answer to tools/list by ours.
 func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	ctx = tools.WithOrigin(ctx, origin(ctx))
@@ -43,6 +47,9 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 				IdempotentHint:  new(l.Hints.Idempotent),
 				OpenWorldHint:   new(l.Hints.OpenWorld),
 			},
+		}
+		if l.Discovery {
+			result.Tools[i].Meta = alwaysLoad
 		}
 	}
 	exchangeOf(ctx).listTokens = size

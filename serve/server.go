@@ -1,6 +1,14 @@
 // Package serve speaks MCP. It is the only importer of mcp-go, which carries
 // the protocol in both eras; what a client is listed and what a call answers
 // comes from the other packages.
+//
+// mcp-go knows one tool: calls are routed to it and its list is replaced, so
+// that an unknown name gets an answer that a model can read and mend. Arguments
+// and answers pass mcp-go by (exchange.go), which would decode and encode them
+// several times and round numbers: it sees a call without arguments and a
+// placeholder as the result. What mcp-go does not do stands in front of it, the
+// same for stdio and HTTP; whether a request is in order for its era is asked of
+// mcp-go itself.
 package serve
 
 import (

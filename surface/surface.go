@@ -53,7 +53,7 @@ func Tools(families []*tools.Family, o Options) []tools.Tool {
 		list = legacy.Tools(families)
 	}
 	for i, t := range list {
-		list[i] = t.WithForm(o.Params)
+		list[i] = t.WithForm(o.form(t.Dispatches()))
 	}
 	return list
 }
@@ -69,7 +69,7 @@ func List(families []*tools.Family, o Options) []lazy.Listed {
 type Options struct {
 	Mode   Mode       // empty = Consolidated
 	Level  lazy.Level // empty = the mode's own
-	Params tools.Form // of calls at the levels lazy and search; empty = in an object
+	Params tools.Form // of calls where a list does not declare every parameter; empty = in an object
 	Strict bool       // clients may not use names that are not the mode's
 
 	// ResultLimit is the most bytes of an answer to a client; 0 is
@@ -81,17 +81,23 @@ type Options struct {
 	Log        *slog.Logger // nil = the default logger
 }
 
-// complete fills in what depends on other options. Levels that declare every
-// parameter show calls flat.
+// complete fills in what depends on other options.
 func (o Options) complete() Options {
 	o.Mode = cmp.Or(o.Mode, Consolidated)
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
 	o.Params = cmp.Or(o.Params, tools.FormObject)
 	o.ResultLimit = cmp.Or(o.ResultLimit, tools.DefaultResultLimit)
-	if o.Level != lazy.Lazy && o.Level != lazy.Search {
-		o.Params = tools.FormFlat
-	}
+	o.Params = o.form(o.Mode == Consolidated)
 	return o
+}
+
+// form returns the form in which calls of tools are shown: flat where the list
+// declares every parameter, as level signature does for tools of one action.
+func (o Options) form(dispatches bool) tools.Form {
+	if o.Level == lazy.Full || o.Level == lazy.Signature && !dispatches {
+		return tools.FormFlat
+	}
+	return o.Params
 }
 
 // Surface offers families to the clients of one server. Put families into it

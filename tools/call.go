@@ -21,8 +21,6 @@ type Names interface {
 	Lookup(name string) []*Entry
 	// Nearest returns the name closest to an unknown one, empty when none is near.
 	Nearest(name string) string
-	// Actions lists all actions, in the order of listings.
-	Actions() []*Action
 }
 
 // Do calls an action of another family and decodes its result into Out. An

@@ -183,20 +183,38 @@ func boundedWord(p Param) string {
 	return TypeWord(p)
 }
 
-// Signature returns the verb and its parameters by name,
-// store(key,value,namespace?). With all unset only required parameters show,
-// and an action without any is its bare verb. How a list is read on is left
-// out: the schema has limit and cursor, and so many lists take them.
-func (e *Entry) Signature(all bool) string {
-	var optional []Param
-	if all {
-		optional = slices.DeleteFunc(slices.Clone(e.Optional), func(p Param) bool { return p.Name == Limit || p.Name == Cursor.Name })
+// Signature returns the verb and its required parameters by name,
+// store(key,value). An action without any is its bare verb.
+func (e *Entry) Signature() string { return e.signature(signature(e.Required, nil, bare)) }
+
+// NamedSignature returns the verb and all its parameters by name,
+// store(key,value,namespace?). How a list is read on is left out: the schema
+// beside it has limit and cursor, and so many lists take them.
+func (e *Entry) NamedSignature() string {
+	optional := slices.DeleteFunc(slices.Clone(e.Optional), func(p Param) bool { return p.Name == Limit || p.Name == Cursor.Name })
+	return e.signature(signature(e.Required, optional, bare))
+}
+
+// TypedSignature returns the verb and all its parameters with the types of
+// all but plain strings, list(limit?:integer,status?:active|failed).
+// It prints a type with values once, and adds it to printed.
+func (e *Entry) TypedSignature(printed map[string]bool) string {
+	show := func(name string, p Param) string {
+		word := TypeWord(p)
+		if p.Kind == KindString && word == string(KindString) || printed[p.Name+word] {
+			return name
+		}
+		printed[p.Name+word] = strings.Contains(word, "|")
+		return name + ":" + word
 	}
-	params := signature(e.Required, optional, bare)
+	return e.signature(signature(e.Required, e.Optional, show))
+}
+
+func (e *Entry) signature(params string) string {
 	if params == "" {
 		return e.Verb()
 	}
-	return e.Verb() + "(" + strings.ReplaceAll(params, " ", "") + ")"
+	return e.Verb() + "(" + strings.ReplaceAll(params, ", ", ",") + ")"
 }
 
 func signature(required, optional []Param, show func(name string, p Param) string) string {

@@ -127,7 +127,7 @@ func (s *service) get(ctx context.Context) (any, error) {
 }
 
 // Invoke runs the action with its own arguments, which must be valid and
-// complete. Package call is what makes them so.
+// complete. Package call makes them so.
 func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) {
 	if a.Family == nil || a.Family.service == nil {
 		return nil, fmt.Errorf("%s is declared but not mounted", a.Name)
@@ -243,7 +243,7 @@ type OldName struct {
 }
 
 // OldNames lists the legacy names of an action. The legacy surface shows all
-// of them; the first is the one the migration guide starts from.
+// of them; the migration guide starts from the first.
 type OldNames []OldName
 
 // Rename is a parameter that was spelt otherwise under a legacy name.
@@ -262,7 +262,7 @@ func (o OldNames) Or(name string, renames ...Rename) OldNames {
 	return append(o, OldName{Name: name, Renames: renames})
 }
 
-// Effect is what an action does to the world. MCP hints follow from it.
+// Effect classes actions by what they do to the world. MCP hints follow from it.
 type Effect int
 
 // The effects. Zero is refused by Validate.

@@ -96,7 +96,7 @@ func (e *Entry) ShortUsage() string {
 	return e.usage(typed, bare)
 }
 
-// VerbUsage returns the verb with its parameters, those that are required with
+// VerbUsage returns the verb with its parameters, the required ones with
 // their types, in whatever form they are sent.
 func (e *Entry) VerbUsage() string {
 	return e.Verb() + "(" + comma(signature(e.Required, nil, typed), signature(nil, e.Optional, bare)) + ")"

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// hostPrefix matches what hosts put in front of the names of a server's tools.
+// hostPrefix is put by hosts in front of the names of a server's tools.
 var hostPrefix = regexp.MustCompile(`^(mcp_+)?toolfold[_.\-/]+`)
 
 // Matches reports whether a pattern matches the action under any of its names:

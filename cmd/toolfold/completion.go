@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/tools/all"
 )
 
-// scripts are what completion prints. Each asks the command itself, with the
+// scripts are printed by the command completion. Each asks the command itself, with the
 // words before the cursor, and with the word at the cursor where that is a
 // flag. What toolfold prints depends on the shell it believes to be in.
 var scripts = map[string]string{

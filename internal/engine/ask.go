@@ -172,7 +172,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 
 // offerable lists the actions that models may be offered: not those which call
 // others by name, past the patterns of a step. Nil names have none.
-func offerable(names tools.Names) []*tools.Action {
+func offerable(names Names) []*tools.Action {
 	if names == nil {
 		return nil
 	}

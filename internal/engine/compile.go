@@ -48,7 +48,7 @@ const (
 
 // Compile checks a definition and makes a program of it, or returns all that
 // is wrong. Nil tools are not checked.
-func Compile(d Definition, known tools.Names) (*Program, Faults) {
+func Compile(d Definition, known Names) (*Program, Faults) {
 	p, faults := compile(d)
 	if faults = append(faults, p.uses.Check(known)...); len(faults) > 0 {
 		return nil, faults

@@ -9,6 +9,10 @@
 // once, from the definition and never from data, and run under limits of
 // work and memory; no function in them has side effects.
 //
+// A failing step is a result, because a model mends from it; what keeps a run
+// from starting is an error. Models come from providers that the user's own
+// settings name, or from the connected client.
+//
 // The model of a prompt may call actions that its step names before it answers;
 // each call is a step of the run.
 //

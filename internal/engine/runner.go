@@ -21,7 +21,7 @@ type Runner struct {
 	// Names knows the actions that prompts may offer to models; nil offers
 	// none. Bounded calls them: a model pays for every byte of an answer. Nil
 	// is Caller.
-	Names   tools.Names
+	Names   Names
 	Bounded tools.Caller
 
 	// Tracer opens the spans of runs and steps. Nil is the global one.

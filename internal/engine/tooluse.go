@@ -9,6 +9,13 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
+// Names finds what names mean, and lists the actions there are in the order of
+// listings. *call.Runner implements it.
+type Names interface {
+	tools.Names
+	Actions() []*tools.Action
+}
+
 // ToolUses are the calls of tools that a definition is written to make. Which
 // tools there are can change while a definition stays as it is, so that they
 // are checked on their own.
@@ -48,7 +55,7 @@ func (u toolUse) actionPointer() string {
 
 // Check returns the tools that do not exist, and the actions that their tool
 // does not have. Nil names are not checked.
-func (uses ToolUses) Check(known tools.Names) Faults {
+func (uses ToolUses) Check(known Names) Faults {
 	if known == nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ const (
 // finder answers one query under the index's lock. Its slices are by slot.
 type finder struct {
 	x     *Index
-	terms map[string]*term // of the query, only those that match something
+	terms map[string]*term // of the query that match something
 	wants float64          // rarity of all words of the query together
 	parts [][]*term        // the whole query and, if several, its sentences
 	norm  []float64        // by which a long document needs more matches

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// nameWeight is how much a word of a document's name counts.
+// nameWeight is the weight of a word of a document's name.
 const nameWeight = 2
 
 // posting is one document in the list of a term.

@@ -24,7 +24,7 @@ type Field struct {
 	Weight float64
 }
 
-// Document is what an Index finds. Texts that are empty do no harm.
+// Document is an item of an Index. Texts that are empty do no harm.
 type Document struct {
 	// ID is unique in an Index. It is not searched.
 	ID string

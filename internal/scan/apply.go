@@ -103,7 +103,7 @@ func (s Scanner) Apply(ctx context.Context, f Finding, c Change) (*Applied, erro
 	return applied, errors.Join(err, restore(root, f.File, before, after))
 }
 
-// unchanged returns the text of a finding's file, if it is what was scanned.
+// unchanged returns the text of a finding's file, if it has not changed since the scan.
 func unchanged(root *os.Root, f Finding) (string, error) {
 	info, err := root.Lstat(filepath.FromSlash(f.File))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ const ScanMissing = "SCAN_NOT_FOUND"
 // NoWorkspace is the code of a server that has no files.
 const NoWorkspace = "NO_WORKSPACE"
 
-// Bench is what the families that scan share: it scans one workspace and keeps
+// Bench serves the families that scan: it scans one workspace and keeps
 // what is found. It is safe for concurrent use.
 type Bench struct {
 	Scanner

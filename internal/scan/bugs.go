@@ -412,7 +412,7 @@ func (s *source) optional(from, end int) string {
 	return written
 }
 
-// looseEquality: comparing with null is how both null and undefined are found.
+// looseEquality: comparing with null finds both null and undefined.
 // With typeof, and between literals of one type, the strict operator means the
 // same.
 func looseEquality(s *source, i int) *hit {

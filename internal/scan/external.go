@@ -28,7 +28,7 @@ const (
 func cleanText(content string) string { return strings.TrimSpace(strings.ToValidUTF8(content, "")) }
 
 // external runs the analysers that are installed over their files, and returns
-// those that ran. They run code that the workspace names, so that they need
+// the ones that ran. They run code that the workspace names, so that they need
 // the user's trust.
 func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c *collector) (ran []string, err error) {
 	for _, tool := range []struct {

@@ -61,7 +61,7 @@ type goCheck struct {
 	notInTests bool
 }
 
-// advice is what the analyser's text says to do; empty where the message does.
+// advice says what to do, in the words of the analyser; empty where the message does.
 func (c goCheck) advice() string {
 	if c.source == "staticcheck" {
 		return c.title
@@ -119,7 +119,7 @@ var staticLevels = map[lint.Severity]string{
 // SA1019, which needs the source of what is imported to know what is deprecated.
 var leftOut = []string{"SA1014", "SA1017", "SA1019", "SA1028", "SA2000", "SA4021", "SA4031", "SA5009", "SA5010", "SA9006"}
 
-// staticChecks are staticcheck's for faults, but for those that it does not run
+// staticChecks are staticcheck's for faults, but for checks that it does not run
 // by itself.
 func staticChecks() []goCheck {
 	var list []goCheck
@@ -149,7 +149,7 @@ func longest(values map[string]string, name string) string {
 	return "other"
 }
 
-// modernizeChecks are those that write what a later Go made shorter, and the
+// modernizeChecks write what a later Go made shorter, and the
 // one that inlines what is marked //go:fix inline.
 func modernizeChecks() []goCheck {
 	list := []goCheck{{source: "vet", analyzer: inline.Analyzer, kind: "inline-function", level: "minor", confidence: 0.95}}

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// batchFiles is how many Go files are loaded at a time: what a load holds in
+// batchFiles is the most Go files that are loaded at a time: what a load holds in
 // memory grows with them.
 const batchFiles = 300
 
@@ -213,7 +213,7 @@ func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder, emit
 	}
 }
 
-// inOrder returns packages with source, each after those that it imports. Of a
+// inOrder returns packages with source, each after the packages that it imports. Of a
 // package and the same with its tests only the latter is there.
 func inOrder(loaded []*packages.Package) []*packages.Package {
 	withTests := map[string]bool{}
@@ -281,7 +281,7 @@ func (g *goScan) cleanError(message string) string {
 	return cut(strings.Join(fields, " "), 200)
 }
 
-// facts are what analysers know of the packages of a batch.
+// facts hold what analysers know of the packages of a batch.
 type facts struct {
 	objects  map[objectFact]analysis.Fact
 	packages map[packageFact]analysis.Fact
@@ -310,7 +310,7 @@ type goPass struct {
 	broken  []string
 }
 
-// run runs an analyser, after those that it needs, and reports whether its
+// run runs an analyser, after the analysers that it needs, and reports whether its
 // result is there.
 func (g *goPass) run(a *analysis.Analyzer) bool {
 	if _, done := g.results[a]; done || g.failed[a] {

@@ -239,7 +239,7 @@ func (s *source) sameStatement(i, j int) bool {
 	return true
 }
 
-// repeatedTokens is how many tokens in a row must be the same.
+// repeatedTokens is the least number of equal tokens in a row that is reported.
 const repeatedTokens = 60
 
 // repeatedCode finds runs of tokens that stand in the file before. Each is

@@ -147,7 +147,7 @@ func (c *collector) advance(files int, message string) {
 	}
 }
 
-// progressEvery is how many files pass between two reports of progress.
+// progressEvery is the number of files between two reports of progress.
 const progressEvery = 50
 
 // fastRules runs the fast rules over all files, several at a time.

@@ -1,11 +1,21 @@
 // Package scan finds faults and refactorings in the files of a workspace, and
-// applies the fixes of those that have a safe one.
+// applies their fixes where these are safe.
 //
 // Two kinds of rules run over a file. The fast ones look at its tokens, so that
 // comments and strings do not count: Go, JavaScript, TypeScript and Python. For
 // Go the analysers of go vet, staticcheck and modernize run besides, in this
 // process, over the type-checked packages; where the user trusts the workspace,
-// eslint and ruff run too, if they are installed.
+// eslint and ruff run too, if they are installed: they run code that it names.
+// The go command runs in any workspace, with cgo, downloads, other toolchains and
+// version control switched off, so that it runs nothing of the workspace's.
+//
+// What a package imports is compiled, not read, in batches: memory does not grow
+// with a repository. Which functions of the standard library do not return, as
+// analysers would learn from its source, is a table; deprecated API (SA1019) is
+// not reported.
+//
+// A finding's id follows from its rule and its line, so that a new scan finds it
+// again; a fix is written only to a file with the hash of the one scanned.
 package scan
 
 import (
@@ -90,8 +100,8 @@ type Request struct {
 	MaxFiles      int
 	Fast          bool // only the rules over tokens
 
-	// Progress is called as files are done, one call at a time. Nil = nobody
-	// listens.
+	// Progress is called as files are done, one call at a time; nil reports
+	// nothing.
 	Progress func(done, total int, message string)
 }
 
@@ -201,7 +211,7 @@ type Store interface {
 	Get(ctx context.Context, workspace string, purpose Purpose, id string) (f Finding, found bool, err error)
 }
 
-// Kept is how many scans of a workspace and purpose are kept.
+// Kept is the number of scans of a workspace and purpose that are kept.
 const Kept = 20
 
 // Record is a scan as it is stored. CreatedAt is UTC in whole microseconds.

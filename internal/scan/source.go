@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// language is what a file is written in.
+// language is the programming language of a file.
 type language string
 
 const (

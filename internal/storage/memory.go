@@ -23,7 +23,7 @@ type memoryStore struct {
 	search memorySearch
 }
 
-// memorySearch is how a database finds entries by words.
+// memorySearch finds entries by words, in the dialect of a database.
 type memorySearch struct {
 	// matches selects the id, which is the column id, of each entry that has
 	// the words of its parameter. A condition on id may follow.

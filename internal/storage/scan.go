@@ -37,7 +37,7 @@ type editRow struct {
 	Text  string `json:"text"`
 }
 
-// findingsAtOnce is how many findings one statement inserts.
+// findingsAtOnce is the most findings that one statement inserts.
 const findingsAtOnce = 200
 
 const (

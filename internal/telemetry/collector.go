@@ -18,7 +18,7 @@ import (
 // collectWithin bounds how long a scrape waits for the store.
 const collectWithin = 5 * time.Second
 
-// Sources are what a collector reads.
+// Sources are read by a collector.
 type Sources struct {
 	// Open opens the store, or returns the one that is open. It returns nil
 	// where there is none yet, so that no scrape makes one.

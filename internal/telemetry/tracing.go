@@ -5,7 +5,9 @@
 // Callers never wait for the recording. Spans that have ended are stored in
 // batches about a second later; beyond maxPending spans, or maxAnswers bytes of
 // answers, they are dropped and counted. Spans that run for longer are stored as
-// running.
+// running, and their process reports while they do: what it leaves behind when
+// it is killed counts as interrupted. Calls alone do not open a store; their
+// spans wait for it.
 package telemetry
 
 import (
@@ -199,7 +201,7 @@ func keyOf(s sdk.ReadOnlySpan) spanKey {
 	return spanKey{s.SpanContext().TraceID(), s.SpanContext().SpanID()}
 }
 
-// flushLogged is Flush for nobody who waits.
+// flushLogged is Flush for callers that do not wait.
 func (t *Tracing) flushLogged() {
 	err := t.Flush(context.Background())
 	t.mu.Lock()
@@ -269,8 +271,8 @@ func (t *Tracing) flush(ctx context.Context) error {
 	return err
 }
 
-// take takes the spans to store now, of which begin are those that run, and the
-// traces of those that were stored as running before. It takes none as long as nothing has opened the store but
+// take takes the spans to store now, of which begin are the running ones, and the
+// traces of spans that were stored as running before. It takes none as long as nothing has opened the store but
 // calls would.
 func (t *Tracing) take() (batch []trace.Span, begin []*recorded, running []string) {
 	t.mu.Lock()

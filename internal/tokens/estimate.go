@@ -1,6 +1,6 @@
 package tokens
 
-// estimated is how much of a text is looked at; the rest is taken to be alike.
+// estimated is the most bytes of a text that are looked at; the rest is taken to be alike.
 const estimated = 64 << 10
 
 // Estimate estimates how many tokens [Count] would count in JSON or prose, from

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord is how many characters of a word count. An encoded image is one
+// maxWord is the most characters of a word that count. An encoded image is one
 // word, and databases limit the length of words.
 const maxWord = 64
 

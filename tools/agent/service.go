@@ -41,7 +41,7 @@ type Options struct {
 	// sessions.
 	Runner *engine.Runner
 
-	Tools tools.Names // that steps may call; nil = not checked before they run
+	Tools engine.Names // that steps may call; nil = not checked before they run
 	Now   func() time.Time
 }
 

@@ -1,4 +1,4 @@
-// Package all is the one list of families.
+// Package all lists the families of the application.
 package all
 
 import (
@@ -37,10 +37,10 @@ import (
 // *call.Runner implements it.
 type Caller interface {
 	tools.Caller
-	tools.Names
+	engine.Names
 }
 
-// Host is what families run on.
+// Host has the services that families run on.
 type Host struct {
 	// Open opens the store, or returns the one that is open. It is called by
 	// the first call of each family that keeps something. What it returns has

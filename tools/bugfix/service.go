@@ -46,7 +46,7 @@ type Brief struct {
 	Fixable  bool   `json:"fixable" doc:"Whether bugfix.run can fix it."`
 }
 
-// shown is how many findings a scan shows.
+// shown is the number of findings in the answer of a scan.
 const shown = 5
 
 // Scan scans files and keeps what it finds.

@@ -51,7 +51,7 @@ var Settings = append([]Setting{
 		Enum: []string{"search", "lazy", "signature", "full"},
 	}, Client},
 	{tools.String{
-		Name: "params", Doc: "What listings lazy and search declare for parameters: an object, JSON text (for strict hosts), or nothing.",
+		Name: "params", Doc: "What listings below full declare for parameters: an object, JSON text (for strict hosts), or, at signature, each by itself.",
 		Enum: []string{"object", "text", "flat"},
 	}.With(tools.Default("object")), Client},
 	{tools.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(tools.Default(false)), Workspace},

@@ -3,7 +3,8 @@
 //
 // A design is stored, and with an output path written to a file in the
 // workspace too. Its id follows from its text, so that the same arguments give
-// the same design.
+// the same design. A file is replaced unasked only when its text is a stored
+// design.
 package design
 
 import "github.com/toolfold/toolfold/tools"

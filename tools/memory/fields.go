@@ -2,7 +2,7 @@ package memory
 
 import "github.com/toolfold/toolfold/tools"
 
-// maxCursor is what the longest namespace and key take in a cursor, whatever
+// maxCursor is the length of a cursor with the longest namespace and key, whatever
 // characters are in them.
 const maxCursor = 5000
 

@@ -24,7 +24,7 @@ const (
 )
 
 // IndexText returns the words under which an entry is found, separated by
-// single spaces: its namespace's token, the stems of its key and those that it
+// single spaces: its namespace's token, the stems of its key and the words that it
 // is about, each once with a mark; then the stems of key and value in their
 // order, and at last forms that have no place in the order: compounds, and
 // hyphened words in one, and single characters of scripts without spaces. No word is longer than 260

@@ -7,7 +7,7 @@ import (
 	"github.com/toolfold/toolfold/internal/words"
 )
 
-// query is what a search asks for.
+// query is a parsed search.
 type query struct {
 	terms []*term // each once, in the order of the query
 

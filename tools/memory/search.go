@@ -25,11 +25,11 @@ const (
 	maxGuesses   = 3       // unknown words that are guessed at
 )
 
-// reindexBatch is how many entries of an earlier version get their words anew
+// reindexBatch is the number of entries of an earlier version that get their words anew
 // in one transaction.
 const reindexBatch = 500
 
-// maxWhole is how many characters of a value search returns whole.
+// maxWhole is the most characters of a value that search returns whole.
 const maxWhole = 500
 
 // Search finds entries by words.
@@ -84,7 +84,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	return out, nil
 }
 
-// loadChunk is how many values of results are held at once.
+// loadChunk is the most values of results that are held at once.
 const loadChunk = 8
 
 // A cursor of search is the number of results before the page, and a sum of
@@ -296,7 +296,7 @@ func (s *search) gather(ctx context.Context) error {
 	return nil
 }
 
-// enough is how many good entries are as many as anybody asks for.
+// enough is a number of good entries that no caller asks for more of.
 const enough = 100
 
 // bar returns what the words of an entry must be worth for it to be among the

@@ -28,7 +28,7 @@ const (
 	// returned whole, so that each can be read.
 	maxAnswer = 1<<20 - 16<<10
 
-	// perEntry is what an entry costs in an answer beside its key, namespace
+	// perEntry is the cost of an entry in an answer beside its key, namespace
 	// and value, in bytes.
 	perEntry = 128
 )

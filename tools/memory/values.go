@@ -31,7 +31,7 @@ type GetIn struct {
 }
 
 // GetOut is the result of get. Value and StoredAt are those of Key; Entries,
-// Missing and Left are what Keys asked for.
+// Missing and Left list keys that Keys asked for.
 type GetOut struct {
 	Found     bool            `json:"found" doc:"Whether the key, or all of keys, exist."`
 	Key       string          `json:"key,omitempty" doc:"Name of the entry."`

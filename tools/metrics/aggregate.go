@@ -131,7 +131,7 @@ func percentiles(series []Series) (float64, *Percentiles) {
 	return p.P95, p
 }
 
-// nth puts the values in such an order that the n-th is where sorting would put
+// nth puts the values in such an order that the n-th stands where sorting would put
 // it, with none greater before it and none less behind it, and returns it.
 func nth(values []float64, n int) float64 {
 	low, high := 0, len(values)-1

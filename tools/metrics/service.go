@@ -34,7 +34,7 @@ const maxAnswer = 900 << 10
 // maxValue bounds values, so that no sum of them becomes infinite.
 const maxValue = 1e300
 
-// trimEach is how often what is no longer kept is deleted.
+// trimEach is the time between deletions of what is no longer kept.
 const trimEach = time.Hour
 
 // Retention says what is kept of points. A zero is no bound.

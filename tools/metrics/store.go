@@ -29,7 +29,7 @@ type Write struct {
 	At     time.Time // UTC, whole microseconds
 }
 
-// Written is what a write led to.
+// Written reports the effects of a write.
 type Written struct {
 	Metric
 	Current float64 // the newest value of the series
@@ -46,7 +46,7 @@ type Series struct {
 	Labels map[string]string
 	Last   Point // the newest of all
 
-	// Points are those that a range picks, in the order they were written.
+	// Points lists the points of a range, in the order they were written.
 	Points []Point
 
 	// Before is the point before the first of Points, nil when there is none.

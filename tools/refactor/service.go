@@ -48,7 +48,7 @@ type Brief struct {
 	Fixable       bool   `json:"fixable" doc:"Whether refactor.apply can do it."`
 }
 
-// shown is how many findings a scan shows.
+// shown is the number of findings in the answer of a scan.
 const shown = 5
 
 // Scan scans files and keeps what it finds.

@@ -30,7 +30,7 @@ type Store interface {
 	Cancel(ctx context.Context, c Cancellation) (before string, found bool, err error)
 
 	// Retry starts a task anew that ended otherwise than completed. A task in
-	// another state stays as it is, and so does one whose dependencies are
+	// another state stays as it is, as does a task whose dependencies are
 	// in its way: those are returned.
 	Retry(ctx context.Context, r Retrial) (t Task, blocked []Obstacle, err error)
 

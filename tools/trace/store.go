@@ -29,7 +29,7 @@ const (
 // Interrupted is the code of a span whose process ended before it did.
 const Interrupted = "INTERRUPTED"
 
-// Silence is how long the process of a running span may stay unheard before
+// Silence is the time that the process of a running span may stay unheard before
 // the span counts as interrupted. Processes report every quarter of it.
 const Silence = 2 * time.Minute
 
@@ -69,7 +69,7 @@ type Span struct {
 	AnswerBytes int
 }
 
-// Size is how large a JSON text is. Tokens are an estimate.
+// Size counts a JSON text in bytes and, estimated, in tokens.
 type Size struct{ Bytes, Tokens int }
 
 // Duration returns how long the span took, up to now while it is running.

@@ -59,7 +59,7 @@ func newTree(spans []Span, heard, now time.Time) *tree {
 	slices.SortStableFunc(t.roots, func(a, b *node) int { return a.Start.Compare(b.Start) })
 	first := slices.IndexFunc(t.roots, func(n *node) bool { return n.Root })
 	t.label = t.roots[max(first, 0)].Label
-	for _, root := range t.roots { // those that lost what was around them say nothing of the whole
+	for _, root := range t.roots { // roots that lost what was around them say nothing of the whole
 		switch {
 		case root.Root && root.Status == Failure:
 			t.status = Failure

@@ -34,12 +34,12 @@ type Service struct {
 	folder workspace.Folder
 	files  *workspace.Files[workflow]
 	runner *engine.Runner
-	tools  tools.Names
+	tools  engine.Names
 }
 
 // New returns the service for the workflows of a workspace. Known are the
 // tools that steps may call; nil is not checked before they run.
-func New(folder workspace.Folder, runner *engine.Runner, known tools.Names) *Service {
+func New(folder workspace.Folder, runner *engine.Runner, known engine.Names) *Service {
 	files := workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
 	return &Service{folder, files, runner, known}
 }

@@ -44,7 +44,7 @@ const scripts = {
     args: ['--listing=search'],
     calls: [...consolidated(nested), ['tool_call', { name: 'session.create', arguments: { initiator: 'planner', task: 'Ship' } }, '"sessionId"']].filter(([tool]) => tool !== 'config'),
   },
-  signature: { args: ['--listing=signature'], calls: consolidated(flat) },
+  signature: { args: ['--listing=signature'], calls: consolidated(nested) },
   full: { args: ['--listing=full'], calls: consolidated(flat) },
   legacy: {
     args: ['--tool-mode=legacy'],

@@ -25,16 +25,19 @@ const examples = list('--listing=full').flatMap((tool) => {
   });
 });
 
-const forms = {
-  search: ({ action, args }) => ({ action, params: args }),
-  lazy: ({ action, args }) => ({ action, params: args }),
-  signature: ({ action, args }) => ({ action, ...args }),
-  full: ({ action, args }) => ({ action, ...args }),
-};
+const nested = ({ action, args }) => ({ action, params: args });
+const flat = ({ action, args }) => ({ action, ...args });
+const listings = [
+  ['search', nested],
+  ['lazy', nested],
+  ['signature', nested],
+  ['signature', flat, '--params=flat'],
+  ['full', flat],
+];
 
-for (const [level, form] of Object.entries(forms)) {
-  test(`every example under listing ${level}`, async () => {
-    const tools = new Map(list(`--listing=${level}`).map((tool) => [tool.name, tool.inputSchema]));
+for (const [level, form, ...flags] of listings) {
+  test(['every example under listing', level, ...flags].join(' '), async () => {
+    const tools = new Map(list(`--listing=${level}`, ...flags).map((tool) => [tool.name, tool.inputSchema]));
     let checked = 0;
     for (const example of examples.filter(({ tool }) => tools.has(tool))) {
       const schema = tools.get(example.tool);

@@ -24,7 +24,7 @@ type Suite struct {
 	Durabilities map[string]func(t *testing.T, url string)
 }
 
-// suites is the one list of what is tested.
+// suites lists the tests of the stores.
 var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Queue(), Task(), Design(), Scan(), Trace(), Metrics()}
 
 // Exercise tests the stores of every family. open returns an empty store,
