@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
@@ -221,6 +222,33 @@ func (f *frame) call(ctx context.Context, list []offered, c UsedOffer, nth int) 
 	}
 	c.Result, c.Failed = answer.Content, answer.Err != nil
 	return c, nil
+}
+
+// Trial is the answer of a provider to a question for one word.
+type Trial struct {
+	Provider, Model, Answer string
+	Duration                time.Duration
+	Failure                 *Failure // nil for success
+}
+
+// Try asks a provider, or the default one where name is empty, for one word.
+func (ps *Providers) Try(ctx context.Context, name string) Trial {
+	trial := Trial{Provider: name}
+	p, err := ps.pick(ctx, name)
+	if err == nil {
+		trial.Provider = p.name
+		limited, cancel := context.WithTimeoutCause(ctx, defaultTimeout, errTimeout)
+		defer cancel()
+		start := time.Now()
+		var done Completion
+		done, err = p.complete(limited, Prompt{Text: "Answer with the one word: ready"})
+		trial.Duration, trial.Model, trial.Answer = time.Since(start), done.Model, strings.TrimSpace(done.Text)
+		ctx = limited
+	}
+	if err != nil {
+		trial.Failure, trial.Answer = asFailure(ctx, err), ""
+	}
+	return trial
 }
 
 // promptUse is a prompt of a definition, as far as it can be checked against the

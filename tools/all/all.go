@@ -107,7 +107,7 @@ func Mount(h Host) ([]*tools.Family, error) {
 	mount(&m, telemetry.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *telemetry.Service {
 		return telemetry.New(s.Metrics(), h.Now)
 	}))
-	mount(&m, config.Family, opened(config.New(h.Files)))
+	mount(&m, config.Family, opened(config.New(h.Files, runner.Providers)))
 	return append(m.families, discovery.Mount(h.Discovery)), m.err
 }
 
