@@ -272,7 +272,7 @@ func (ps *Providers) Check(p *Program) (faults Faults, warnings []string) {
 		config, known := s.Providers[name]
 		switch {
 		case known && config.Type == provider.Command && a.calls:
-			faults = append(faults, Fault{a.step, tools.Problem{
+			faults = append(faults, Fault{Step: a.step, Problem: tools.Problem{
 				Path: a.at + "/tools", Kind: tools.ProblemFormat,
 				Want: fmt.Sprintf("list for a provider of type %s or %s; %q is a command, and %s", provider.OpenAI, provider.Sampling, name, noCalls),
 			}})

@@ -66,7 +66,7 @@ func Check(d Definition) (ToolUses, Faults) {
 // compile checks everything but tools. The program runs only where there are
 // no faults.
 func compile(d Definition) (*Program, Faults) {
-	c := &compiler{seen: map[string]bool{}, agentFields: d.AgentFields}
+	c := &compiler{seen: map[string]bool{}, kinds: map[string]string{}, agentFields: d.AgentFields}
 	sc := scope{names: []string{inputName, errorsName}, steps: map[string]bool{}, depth: 1}
 	if d.AgentFields != nil {
 		sc.names = append(sc.names, agentName)
@@ -103,7 +103,7 @@ func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 			id, _ = object["stepId"].(string)
 		}
 		p.Path = at + strings.TrimPrefix(p.Path, "/"+name)
-		faults = append(faults, Fault{id, p})
+		faults = append(faults, Fault{Step: id, Problem: p})
 	}
 	if len(faults) > 0 {
 		return nil, faults
@@ -122,8 +122,9 @@ type compiler struct {
 	asks        []promptUse
 	expressions int // how many were compiled, and the bytes of their source
 	sourceBytes int
-	all         []string        // every stepId of the definition
-	seen        map[string]bool // ids that were compiled
+	all         []string          // every stepId of the definition
+	seen        map[string]bool   // ids that were compiled
+	kinds       map[string]string // types of steps by id
 	count       int
 	faults      Faults
 }
@@ -188,7 +189,7 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	case c.seen[s.StepID]:
 		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", tools.Shorten(s.StepID))
 	}
-	c.seen[s.StepID] = true
+	c.seen[s.StepID], c.kinds[s.StepID] = true, s.Type
 	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError}
 	if s.Retry != nil {
 		n.attempts, n.backoff = 3, time.Second

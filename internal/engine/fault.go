@@ -16,6 +16,8 @@ import (
 type Fault struct {
 	Step string // its stepId; empty where it has none, or no step is at fault
 	tools.Problem
+
+	kind string // type of the step, where its config is at fault
 }
 
 // Text names the step and the fault.
@@ -92,22 +94,33 @@ const (
 	maxErrorBytes = 640
 )
 
-// stepUsage is the shape of a step in errors.
-const stepUsage = "{stepId, name, type, config, dependsOn?, timeoutMs?, retry?}"
+// stepUsage returns the shape of a step in errors, of one type where it has one.
+func stepUsage(kind string) string {
+	config := "config"
+	if _, known := configFields[kind]; known {
+		kind, config = ": "+kind, "config: "+configUsage(kind)
+	} else {
+		kind = ""
+	}
+	return "{stepId, name, type" + kind + ", " + config + ", dependsOn?, timeoutMs?, retry?}"
+}
 
 // Problem returns the faults as the error of a call whose argument the
 // definition was, nil when there are none. It spells out as many as an error
 // may hold, and counts the rest.
 func (fs Faults) Problem(title string) *tools.Error {
 	for n := min(len(fs), mostProblems); n > 0; n-- {
-		err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage}
+		err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage(fs[0].kind)}
 		for _, f := range fs[:n] {
 			err.Problems = append(err.Problems, f.Problem)
 		}
 		if more := len(fs) - n; more > 0 {
 			err.Hint = fmt.Sprintf("%d more faults are not shown", more)
 		}
-		if n == 1 || len(ordered.MustJSON(err)) <= maxErrorBytes {
+		if len(ordered.MustJSON(err)) <= maxErrorBytes {
+			return err
+		}
+		if err.Usage = ""; n == 1 || len(ordered.MustJSON(err)) <= maxErrorBytes {
 			return err
 		}
 	}
@@ -115,7 +128,11 @@ func (fs Faults) Problem(title string) *tools.Error {
 }
 
 func (c *compiler) fault(step string, p tools.Problem) {
-	c.faults = append(c.faults, Fault{Step: step, Problem: p})
+	f := Fault{Step: step, Problem: p}
+	if strings.Contains(p.Path, "/config/") {
+		f.kind = c.kinds[step]
+	}
+	c.faults = append(c.faults, f)
 }
 
 // wrong adds a fault in the form "… must be a <want>".

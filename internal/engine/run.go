@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -288,7 +289,11 @@ func (n *node) attempt(ctx context.Context, f *frame) (output any, failure *Fail
 
 // expressionFailure is the failure of an expression or placeholder.
 func expressionFailure(what string, err error) *Failure {
-	return fatal(StepFailed, "%s: %v", what, err)
+	f := fatal(StepFailed, "%s: %v", what, err)
+	if message := err.Error(); strings.Contains(message, "<nil>") || strings.Contains(message, "it is nil,") {
+		f.hint("a value is missing: give a default with ??, as in (input.n ?? 0) > 1, or ask with x != nil")
+	}
+	return f
 }
 
 // truth evaluates the condition that errors call what.

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/toolfold/toolfold/tools"
 )
@@ -121,8 +122,8 @@ var configFields = map[string]tools.Fields{
 	},
 	TypeDelegate: {
 		tools.String{Name: "agentId", Doc: "Agent to run.", MinLen: 1},
-		tools.String{Name: "targetAgent", Doc: "Same as agentId.", MinLen: 1},
-		tools.String{Name: "targetAgentId", Doc: "Same as agentId.", MinLen: 1},
+		tools.String{Name: "targetAgent", Doc: sameAs + "agentId.", MinLen: 1},
+		tools.String{Name: "targetAgentId", Doc: sameAs + "agentId.", MinLen: 1},
 		tools.Any{Name: "input", Doc: "Its input."},
 	},
 	TypeConditional: {
@@ -141,6 +142,40 @@ var configFields = map[string]tools.Fields{
 		stepList("steps", "Steps to run at the same time."),
 		tools.Int{Name: "maxConcurrency", Doc: "Most at once.", Min: 1, Max: MaxConcurrency},
 	},
+}
+
+// requiredConfig names the members that the config of a type has to have.
+var requiredConfig = map[string][]string{
+	TypePrompt: {"prompt"}, TypeTool: {"tool"}, TypeDelegate: {"agentId"}, TypeConditional: {"condition"},
+	TypeLoop: {"steps"}, TypeParallel: {"steps"},
+}
+
+// sameAs begins the text of another name for a member.
+const sameAs = "Same as "
+
+// configUsage shows the config of a type: {tool, arguments?}.
+func configUsage(kind string) string {
+	var members []string
+	for _, p := range configFields[kind].Params() {
+		switch {
+		case strings.HasPrefix(p.Doc, sameAs):
+		case slices.Contains(requiredConfig[kind], p.Name):
+			members = append(members, p.Name)
+		default:
+			members = append(members, p.Name+"?")
+		}
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// ConfigUsages shows the config of every type in a line: tool {tool,
+// arguments?}; and so on.
+func ConfigUsages() string {
+	list := make([]string, len(Types))
+	for i, kind := range Types {
+		list[i] = kind + " " + configUsage(kind)
+	}
+	return strings.Join(list, "; ")
 }
 
 func stepList(name, doc string) tools.List {

@@ -63,7 +63,7 @@ func (uses ToolUses) Check(known Names) Faults {
 	for _, u := range uses {
 		if u.offered {
 			if !slices.ContainsFunc(offerable(known), func(a *tools.Action) bool { return a.Matches(u.name) }) {
-				faults = append(faults, Fault{u.step, tools.Problem{
+				faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
 					Path: u.at, Kind: tools.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*", Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
 				}})
 			}
@@ -71,7 +71,7 @@ func (uses ToolUses) Check(known Names) Faults {
 		}
 		entries := known.Lookup(u.name)
 		if len(entries) == 0 {
-			faults = append(faults, Fault{u.step, tools.Problem{
+			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
 				Path: u.toolPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
 			}})
 			continue
@@ -85,9 +85,9 @@ func (uses ToolUses) Check(known Names) Faults {
 		}
 		switch {
 		case !u.hasAction:
-			faults = append(faults, Fault{u.step, tools.Problem{Path: u.actionPointer(), Kind: tools.ProblemMissing}})
+			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{Path: u.actionPointer(), Kind: tools.ProblemMissing}})
 		case !strings.Contains(u.action, opening) && !slices.Contains(allowed, u.action):
-			faults = append(faults, Fault{u.step, tools.Problem{
+			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
 				Path: u.actionPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.action), Allowed: allowed,
 				Suggest: suggest.Nearest(u.action, allowed),
 			}})

@@ -47,15 +47,16 @@ var (
 var Family = tools.Family{
 	Name: "agent", Summary: "Agents to run", Category: "agents", Tier: tools.Core,
 	Words: "assistants, specialists, bots, profiles, prompts, tools",
-	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: prompt {prompt, system?, provider?, model?}; " +
-		"tool {tool, arguments?}; delegate {agentId, input?}; conditional {condition, then, else?}; " +
-		"loop {items|while|until, steps}; parallel {steps}. Texts take {{ expressions }} over input, steps.<id>, agent.",
+	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: " + engine.ConfigUsages() + ". " +
+		"Steps also take dependsOn, timeoutMs, retry {maxAttempts, backoffMs}, continueOnError. Texts take {{ expressions }} over input, " +
+		"steps.<id>, errors.<id>, agent, in loops item (or as), index, previous; ?? gives a default. " +
+		"tools are actions that the model may call, such as memory.*.",
 	Actions: []*tools.Action{{
 		Name:     "register",
 		Legacy:   tools.Was("agent_register"),
 		Summary:  "Add an agent.",
 		Words:    "create, define, new, custom, set up, profile, prompt, own steps",
-		Doc:      "Steps: describe agent; also dependsOn, timeoutMs, retry {maxAttempts, backoffMs}.",
+		Doc:      "Steps: describe agent.",
 		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
 		Required: tools.Fields{agentID, description},
 		Optional: details,
@@ -105,7 +106,7 @@ var Family = tools.Family{
 	}, {
 		Name:     "get",
 		Legacy:   tools.Was("agent_get"),
-		Summary:  "Read one agent's profile.",
+		Summary:  "Read an agent.",
 		Words:    "show, details, what does it do, prompt and steps",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: tools.Fields{agentID},

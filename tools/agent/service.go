@@ -211,7 +211,11 @@ func parseSteps(action string, raw []json.RawMessage) ([]engine.Step, error) {
 
 // List lists agents, a page at a time: registered ones and files together.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	page, err := s.store.List(ctx, Query{Team: in.Team, Enabled: in.Enabled, After: in.Cursor, Limit: in.Limit + 1})
+	after, err := tools.CursorAfter(in.Cursor, "agent.list")
+	if err != nil {
+		return ListOut{}, err
+	}
+	page, err := s.store.List(ctx, Query{Team: in.Team, Enabled: in.Enabled, After: after, Limit: in.Limit + 1})
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing agents: %w", err)
 	}
@@ -232,7 +236,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		case in.Team != "" && in.Team != p.Team || in.Enabled != nil && *in.Enabled != p.Enabled:
 		default:
 			out.Total++
-			if p.AgentID > in.Cursor {
+			if p.AgentID > after {
 				all = append(all, p)
 			}
 		}
@@ -240,7 +244,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	slices.SortFunc(all, func(a, b Profile) int { return strings.Compare(a.AgentID, b.AgentID) })
 	if len(all) > in.Limit {
 		all, out.HasMore = all[:in.Limit], true
-		out.NextCursor = all[in.Limit-1].AgentID
+		out.NextCursor = tools.CursorOf(all[in.Limit-1].AgentID)
 	}
 	for _, p := range all {
 		out.Agents = append(out.Agents, Item{
@@ -248,7 +252,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities, Trusted: s.Folder.Mark(p.Source),
 		})
 	}
-	out.Broken = workspace.Brief(Folder, broken)
+	if after == "" { // once, not on every page
+		out.Broken = workspace.Brief(Folder, broken)
+	}
 	return out, nil
 }
 
