@@ -107,7 +107,7 @@ var Family = tools.Family{
 		Name:     "get",
 		Legacy:   tools.Was("agent_get"),
 		Summary:  "Read an agent.",
-		Words:    "show, details, what does it do, prompt and steps",
+		Words:    "show, details, profile, what does it do, prompt and steps",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: tools.Fields{agentID},
 		Effect:   tools.Reads,

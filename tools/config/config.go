@@ -66,9 +66,9 @@ var Family = tools.Family{
 		Run:      tools.Method((*Service).Show),
 	}, {
 		Name:     "unset",
-		Summary:  "Take one setting out of the user's or the workspace's file.",
+		Summary:  "Take one setting out of a file.",
 		Words:    "remove, reset, back to default, clear, delete an option or preference",
-		Doc:      "Another source or the default applies then, when the server starts again. Rights as for config.set.",
+		Doc:      "Rights as for config.set.",
 		Required: tools.Fields{path},
 		Optional: tools.Fields{scope.With(tools.OneOf(Global, Local), tools.Default(Global))},
 		Effect:   tools.Deletes,
