@@ -96,6 +96,10 @@ func (r *Runner) Lookup(name string) []*tools.Entry { return r.resolver(nil).Loo
 // Nearest implements [tools.Names] for a caller with all rights.
 func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
 
+// Actions lists the actions that a caller with all rights may run, in the order
+// of listings.
+func (r *Runner) Actions() []*tools.Action { return r.resolver(nil).Actions() }
+
 // maxForwards bounds how many calls may stand for each other in a row.
 const maxForwards = 3
 

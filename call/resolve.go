@@ -107,6 +107,21 @@ func (r *Resolver) Lookup(name string) []*tools.Entry {
 	return nil
 }
 
+// Actions lists the actions that the names lead to, each once.
+func (r *Resolver) Actions() []*tools.Action {
+	var list []*tools.Action
+	known := map[*tools.Action]bool{}
+	for _, name := range r.names {
+		for _, e := range r.Lookup(name) {
+			if !known[e.Action] {
+				known[e.Action] = true
+				list = append(list, e.Action)
+			}
+		}
+	}
+	return list
+}
+
 // Nearest returns the accepted name closest to name, empty when none is near.
 func (r *Resolver) Nearest(name string) string {
 	return suggest.Nearest(name, r.names)

@@ -5,7 +5,6 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -60,41 +59,17 @@ func Parse(text string) (*tools.Rights, error) {
 // Reason returns the setting that excludes an action, and why it does; both are
 // empty when the action is permitted.
 func (r Rules) Reason(a *tools.Action) (setting, why string) {
-	if i := slices.IndexFunc(r.Deny, func(pattern string) bool { return Match(pattern, a) }); i >= 0 {
+	if i := slices.IndexFunc(r.Deny, a.Matches); i >= 0 {
 		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}
 	discovery := a.Family.Category == tools.Discovery
 	switch {
 	case r.ReadOnly && a.Effect != tools.Reads && !discovery:
 		return "readOnly", fmt.Sprintf("readOnly: it %s", a.Effect)
-	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, func(pattern string) bool { return Match(pattern, a) }):
+	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.Matches):
 		return "allow", "not in allow"
 	}
 	return "", ""
-}
-
-// hostPrefix is put by hosts in front of the names of a server's tools.
-var hostPrefix = regexp.MustCompile(`^(mcp_+)?toolfold[_.\-/]+`)
-
-// Match reports whether a pattern matches an action under any of its names.
-func Match(pattern string, a *tools.Action) bool {
-	pattern = hostPrefix.ReplaceAllString(strings.TrimSpace(pattern), "")
-	expression, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
-	return err == nil && slices.ContainsFunc(names(a), expression.MatchString)
-}
-
-// names lists all names of an action, and those of the tools that it belongs to.
-// An action goes before a tool of the same name.
-func names(a *tools.Action) []string {
-	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
-	tool := a.ToolByEffect()
-	if !slices.ContainsFunc(a.Family.Actions, func(other *tools.Action) bool { return a.Family.Name+"_"+other.Name == tool }) {
-		list = append(list, tool)
-	}
-	for _, old := range a.Legacy {
-		list = append(list, old.Name)
-	}
-	return list
 }
 
 // Check refuses a pattern that matches no action of the families: a misspelt
@@ -103,7 +78,7 @@ func (r Rules) Check(families []*tools.Family) error {
 	var known []string
 	for _, f := range families {
 		for _, a := range f.Actions {
-			known = append(known, names(a)...)
+			known = append(known, a.Names()...)
 		}
 	}
 	for _, setting := range []struct {
@@ -112,7 +87,7 @@ func (r Rules) Check(families []*tools.Family) error {
 	}{{"allow", r.Allow}, {"deny", r.Deny}} {
 		for _, pattern := range setting.patterns {
 			matches := slices.ContainsFunc(families, func(f *tools.Family) bool {
-				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return Match(pattern, a) })
+				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return a.Matches(pattern) })
 			})
 			if matches {
 				continue

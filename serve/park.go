@@ -112,6 +112,7 @@ type parking struct {
 type parked struct {
 	tool    string // with the id of its caller
 	client  string
+	offers  *mcp.SamplingCapability // of its client's model
 	parking *parking
 	cancel  context.CancelFunc
 	done    chan tools.Answer // the answer, once
@@ -149,7 +150,7 @@ func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, ru
 func (l *parking) start(ctx context.Context, tool string, run func(context.Context) tools.Answer) *parked {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{
-		tool: tool, client: clientOf(ctx), parking: l, cancel: cancel,
+		tool: tool, client: clientOf(ctx), offers: sampling(ctx), parking: l, cancel: cancel,
 		done: make(chan tools.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
@@ -193,6 +194,9 @@ func (p *parked) wait(ctx context.Context) *mcp.CallToolResult {
 
 // Sample implements [engine.Sampler].
 func (p *parked) Sample(ctx context.Context, prompt engine.Prompt) (engine.Completion, error) {
+	if err := checkTools(p.offers, prompt); err != nil {
+		return engine.Completion{}, err
+	}
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
 	if err != nil {
 		return engine.Completion{}, err

@@ -58,6 +58,15 @@ func settingFlags(names ...string) []cli.Flag {
 // computed says what applies where a setting without a default is not set.
 var computed = map[string]string{"store": "toolfold.db in the user's data directory"}
 
+// applies returns what applies where settings without a default are not set.
+func applies(o config.Options) map[string]any {
+	values := map[string]any{"listing": string(surface.Mode(o.ToolMode).DefaultLevel())}
+	if url, err := storage.DefaultURL(); err == nil {
+		values["store"] = url
+	}
+	return values
+}
+
 // dashed spells toolMode as tool-mode.
 func dashed(name string) string {
 	var b strings.Builder
@@ -120,6 +129,7 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 		return config.Files{}, usageError("workspace %q is not a directory", workspace)
 	}
 	files := config.DefaultFiles(workspace)
+	files.Computed = applies
 	files.Flags, files.Env, files.Check, files.Trusted = map[string]any{}, map[string]any{}, checkStart, trusted(c, workspace)
 	for _, p := range config.Params(config.Settings) {
 		flag, env := dashed(p.Name), envName(p.Name)

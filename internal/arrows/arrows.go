@@ -15,7 +15,7 @@ const module = "github.com/toolfold/toolfold/"
 var mayImport = map[string][]string{
 	"tools":                     {},
 	"tools/":                    {"tools", "internal/engine", "internal/engine/"},
-	"tools/all":                 {"tools/", "tools", "internal/engine", "internal/scan", "lazy"},
+	"tools/all":                 {"tools/", "tools", "call", "internal/engine", "internal/scan", "lazy"},
 	"tools/task":                {"tools"},
 	"tools/queue":               {"tools", "tools/task"},
 	"tools/timer":               {"tools", "tools/metrics"},

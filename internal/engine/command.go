@@ -31,6 +31,8 @@ type command struct {
 
 // Complete implements [Provider].
 func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
+	p = p.inWords()
+	p.Text = p.said()
 	argv, input, err := c.arguments(p)
 	if err != nil {
 		return Completion{}, err

@@ -98,7 +98,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 func (s *Service) job(p Profile, in RunIn) (engine.Job, error) {
 	if !p.Enabled {
 		return engine.Job{}, tools.Errorf(PermissionDenied, "agent %q is disabled", p.AgentID).
-			WithHint("remove it and register it with enabled=true, or enable it in its file")
+			WithHint("agent.update it with enabled=true, or enable it in its file")
 	}
 	input, err := engine.Input(in.Input)
 	if err != nil {
@@ -114,9 +114,12 @@ func (s *Service) job(p Profile, in RunIn) (engine.Job, error) {
 		}
 	}
 	program, faults := engine.Compile(p.steps(steps), s.Tools)
+	if len(faults) == 0 {
+		faults, _ = s.Runner.Providers.Check(program)
+	}
 	if len(faults) > 0 {
 		return engine.Job{}, tools.Errorf(ValidationError, "agent %q cannot run: %s", p.AgentID, faults[0].Text()).
-			WithHint("%d faults; agent.get shows its workflow; remove it and register it mended", len(faults))
+			WithHint("%d faults; agent.get shows its workflow, agent.update or its file mends it", len(faults))
 	}
 	return engine.Job{
 		Kind: engine.AgentJob, ID: p.AgentID, Program: program, Input: input, Agent: p.seen(),

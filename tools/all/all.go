@@ -9,6 +9,7 @@ import (
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -37,7 +38,7 @@ import (
 // *call.Runner implements it.
 type Caller interface {
 	tools.Caller
-	tools.Names
+	engine.Names
 }
 
 // Host has the services that families run on.
@@ -110,7 +111,7 @@ func Mount(h Host) ([]*tools.Family, error) {
 	mount(&m, telemetry.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *telemetry.Service {
 		return telemetry.New(s.Metrics(), h.Now)
 	}))
-	mount(&m, config.Family, opened(config.New(h.Files)))
+	mount(&m, config.Family, opened(config.New(h.Files, runner.Providers)))
 	return append(m.families, discovery.Mount(h.Discovery)), m.err
 }
 
@@ -142,8 +143,12 @@ func (h Host) runner() *engine.Runner {
 		}
 		return layers.Merged(), nil
 	}
+	var bounded tools.Caller // nil, not a nil pointer, where there is no runner
+	if r, ok := h.Caller.(interface{ Bounded(call.Bound) *call.Runner }); ok {
+		bounded = r.Bounded(call.Bound{Bytes: tools.DefaultResultLimit})
+	}
 	return &engine.Runner{
-		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
+		Caller: h.Caller, Names: h.Caller, Bounded: bounded, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -69,7 +70,10 @@ func TestSources(t *testing.T) {
 	}
 	action := func(ctx context.Context, scope string) func(*Files, string) error {
 		return func(files *Files, name string) error {
-			_, err := New(*files).Set(ctx, SetIn{Path: name, Value: ordered.MustJSON(samples[name]), Scope: scope})
+			if name == provider.DefaultSetting { // it has to be one of the providers
+				files.Env = map[string]any{provider.ProvidersSetting: map[string]any{"x": map[string]any{"type": "sampling"}}}
+			}
+			_, err := New(*files, nil).Set(ctx, SetIn{Path: name, Value: ordered.MustJSON(samples[name]), Scope: scope})
 			return err
 		}
 	}
@@ -195,7 +199,7 @@ func TestSetRefusesWhatStopsAStart(t *testing.T) {
 		return nil
 	}
 	set := func(path, value string) error {
-		_, err := New(files).Set(ByUser(t.Context()), SetIn{Path: path, Value: ordered.MustJSON(value), Scope: Global})
+		_, err := New(files, nil).Set(ByUser(t.Context()), SetIn{Path: path, Value: ordered.MustJSON(value), Scope: Global})
 		return err
 	}
 	if err := set("http", "0.0.0.0:80"); err == nil || !strings.Contains(err.Error(), "could not start with that: http needs a token") {
@@ -234,7 +238,7 @@ func TestSetEndsWithContext(t *testing.T) {
 	<-held
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := New(files).Set(ctx, SetIn{Path: "listing", Value: []byte(`"full"`), Scope: Local}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := New(files, nil).Set(ctx, SetIn{Path: "listing", Value: []byte(`"full"`), Scope: Local}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("answered %v", err)
 	}
 	held <- struct{}{}
@@ -267,7 +271,7 @@ func TestTrustedWorkspacesSetTheTestCommand(t *testing.T) {
 	}
 	trusted = true
 	for name, ctx := range map[string]context.Context{"client": t.Context(), "user": ByUser(t.Context())} {
-		_, err := New(files).Set(ctx, SetIn{Path: "testCommand", Value: []byte(`["rm"]`), Scope: Local})
+		_, err := New(files, nil).Set(ctx, SetIn{Path: "testCommand", Value: []byte(`["rm"]`), Scope: Local})
 		var refusal *tools.Error
 		if !errors.As(err, &refusal) || refusal.Code != tools.PermissionDenied {
 			t.Errorf("%s: %v", name, err)

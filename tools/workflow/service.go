@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/engine"
@@ -34,12 +35,12 @@ type Service struct {
 	folder workspace.Folder
 	files  *workspace.Files[workflow]
 	runner *engine.Runner
-	tools  tools.Names
+	tools  engine.Names
 }
 
 // New returns the service for the workflows of a workspace. Known are the
 // tools that steps may call; nil is not checked before they run.
-func New(folder workspace.Folder, runner *engine.Runner, known tools.Names) *Service {
+func New(folder workspace.Folder, runner *engine.Runner, known engine.Names) *Service {
 	files := workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
 	return &Service{folder, files, runner, known}
 }
@@ -71,6 +72,7 @@ func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 	if broken != nil {
 		return workflow{}, broken
 	}
+	doc.Unquoted(version.Name)
 	if faults := engine.CheckDocument(doc, fileRequired, fileOptional); len(faults) > 0 {
 		return workflow{}, faults.Broken(doc)
 	}
@@ -151,30 +153,40 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	case near != "":
 		return workflow{}, e.WithHint("did you mean %q?", near)
 	case len(ids) == 0:
-		return workflow{}, e.WithHint("there are none; workflows are files in %s", Folder)
+		return workflow{}, e.WithHint("there are none; workflows are files, such as %s/count-notes.yaml: %s", Folder, sample)
 	case len(ids) > fewIDs:
 		return workflow{}, e.WithHint("there are %s and more: workflow.list", strings.Join(ids[:fewIDs], ", "))
 	}
 	return workflow{}, e.WithHint("there are %s", strings.Join(ids, ", "))
 }
 
+// sample is a workflow file that the example of workflow.run runs.
+const sample = `{name: Count notes, steps: [{stepId: count, type: tool, config: {tool: memory.list, arguments: {prefix: "{{ input.prefix }}", limit: 1}}}]}`
+
 // fewIDs bounds the workflows that an error names.
 const fewIDs = 5
 
 // List lists workflows, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	after, err := tools.CursorAfter(in.Cursor, "workflow.list")
+	if err != nil {
+		return ListOut{}, err
+	}
 	list, broken, err := s.load(ctx)
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{Workflows: []Item{}, Broken: workspace.Brief(Folder, broken)}
+	out := ListOut{Workflows: []Item{}}
+	if after == "" { // once, not on every page
+		out.Broken = workspace.Brief(Folder, broken)
+	}
 	for _, w := range list {
 		if in.Status != "" && in.Status != w.Status {
 			continue
 		}
 		out.Total++
 		switch {
-		case w.WorkflowID <= in.Cursor:
+		case w.WorkflowID <= after:
 		case len(out.Workflows) == in.Limit:
 			out.HasMore = true
 		default:
@@ -185,7 +197,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 	}
 	if out.HasMore {
-		out.NextCursor = out.Workflows[in.Limit-1].ID
+		out.NextCursor = tools.CursorOf(out.Workflows[in.Limit-1].ID)
 	}
 	return out, nil
 }
@@ -232,6 +244,9 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, err
 	}
 	program, faults := engine.Compile(w.definition(), s.tools)
+	if len(faults) == 0 {
+		faults, _ = s.runner.Providers.Check(program)
+	}
 	if len(faults) > 0 {
 		return RunOut{}, tools.Errorf(Broken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
 	}
@@ -241,7 +256,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	}
 	r := s.runner.Run(ctx, engine.Job{Kind: engine.WorkflowJob, ID: w.WorkflowID, Program: program, Input: values})
 	out := RunOut{
-		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: len(r.Outputs), Output: r.Last,
+		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: r.Completed, Output: r.Last,
 		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: r.Failure,
 	}
 	if r.Failure != nil {
@@ -268,16 +283,78 @@ func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]an
 			return nil, tools.Errorf(tools.InvalidInput, "the input is too large to be checked against the inputSchema of %s", w.WorkflowID).
 				WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
 		}
-		problems, err := workspace.Await(ctx, func() ([]tools.Problem, error) { return tools.CheckSchema(w.InputSchema, args, "/input") })
+		check := func() ([]tools.Problem, error) { return tools.CheckSchema(w.InputSchema, args, "/input") }
+		problems, err := workspace.Await(ctx, check)
+		if err == nil && mend(args, problems) {
+			problems, err = workspace.Await(ctx, check)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("checking input: %w", err)
 		}
 		if len(problems) > 0 {
-			e := &tools.Error{Code: tools.InvalidInput, Problems: problems}
+			e := &tools.Error{Code: tools.InvalidInput, Problems: problems, Example: w.example()}
 			return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
 		}
 	}
 	return engine.Input(ordered.MustJSON(args))
+}
+
+// example is a call of the workflow with a value of the right type for each
+// property that the schema requires, where it says so in the plain way.
+func (w workflow) example() json.RawMessage {
+	var schema struct {
+		Properties map[string]struct {
+			Type    any
+			Default any
+			Enum    []any
+		}
+		Required []string
+	}
+	input := map[string]any{}
+	if jsonx.Decode(w.InputSchema, &schema) == nil {
+		byType := map[any]any{"string": "…", "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}
+		for _, name := range schema.Required {
+			p := schema.Properties[name]
+			input[name] = byType[p.Type]
+			if p.Default != nil {
+				input[name] = p.Default
+			} else if len(p.Enum) > 0 {
+				input[name] = p.Enum[0]
+			}
+		}
+	}
+	return ordered.MustJSON(ordered.Map{{Key: "workflowId", Value: w.WorkflowID}, {Key: "input", Value: input}})
+}
+
+// mend reads texts as the numbers, switches or other values that the schema
+// wants in their place, as the parameters of actions are read, and reports
+// whether it changed anything.
+func mend(args map[string]any, problems []tools.Problem) bool {
+	changed := false
+	for _, p := range problems {
+		cut := strings.LastIndex(p.Path, "/")
+		holder, _ := tools.Lookup(map[string]any{"input": args}, p.Path[:cut])
+		value, _ := tools.Lookup(map[string]any{"input": args}, p.Path)
+		text, isText := value.(string)
+		var read any
+		if p.Kind != tools.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {
+			continue
+		}
+		kind := tools.TypeName(read)
+		if !slices.ContainsFunc(strings.Split(p.Want, tools.TypeOr), func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
+			continue
+		}
+		last := jsonx.UnescapePointer(p.Path[cut+1:])
+		switch holder := holder.(type) {
+		case map[string]any:
+			holder[last] = read
+		case []any:
+			i, _ := strconv.Atoi(last)
+			holder[i] = read
+		}
+		changed = true
+	}
+	return changed
 }
 
 func (w workflow) defaults(args map[string]any) {
