@@ -185,7 +185,7 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	switch {
 	case errors.As(err, &known):
 		told := *known
-		if len(told.Problems) > 0 && told.Usage == "" {
+		if len(told.Problems) > 0 && told.Usage == "" && told.Example == nil {
 			told.Problems = slices.Clone(told.Problems)
 			for i, p := range told.Problems {
 				told.Problems[i].Path = c.args.pointer(p, c.Entry)
@@ -202,6 +202,34 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	id := uuid.NewString()
 	r.log.Error("action failed", "action", c.Entry.Action.FullName(), "id", id, "err", err)
 	return tools.Fail(tools.Errorf(tools.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id))
+}
+
+// Refusal returns why a call would be refused before its action runs; nil where
+// it would run. Paths of its problems begin with at, a JSON pointer to where
+// the caller has the arguments.
+func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string) *tools.Error {
+	args, refused := parseArguments(raw)
+	if refused != nil {
+		return refused
+	}
+	t, refused := r.resolver(tools.OriginOf(ctx).Rights).resolve(name, args)
+	if refused != nil {
+		for i := range refused.Problems {
+			refused.Problems[i].Path = at + refused.Problems[i].Path
+		}
+		return refused
+	}
+	input := t.normalise(args)
+	if len(input.problems) == 0 {
+		return nil
+	}
+	told := &tools.Error{Code: tools.InvalidInput, Problems: slices.Clone(input.problems)}
+	for i, p := range told.Problems {
+		told.Problems[i].Path = at + args.pointer(p, t.Entry)
+	}
+	told.Hint = "usage and example are of what belongs at " + at
+	explain(t.Entry, told)
+	return told
 }
 
 // withWarnings adds a warnings member to a result object.

@@ -32,17 +32,17 @@ const (
 	// read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
 		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, definition,
-		agent_id, name, description, tags, dependencies, error, length(input), length(output)`
+		agent_id, workflow_id, name, description, tags, dependencies, error, length(input), length(output)`
 )
 
 func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	var rank, timeout, created int64
 	var scheduled, started, ended sql.Null[int64]
 	var inputBytes, outputBytes sql.Null[int]
-	var workspace, agent, name, description, tags, dependencies, failure, input, output []byte
+	var workspace, agent, workflow, name, description, tags, dependencies, failure, input, output []byte
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
 		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &t.Definition,
-		&agent, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
+		&agent, &workflow, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
 	if err != nil {
 		return t, err
 	}
@@ -50,7 +50,8 @@ func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	t.Timeout = time.Duration(timeout) * time.Millisecond
 	t.CreatedAt, t.ScheduledAt = fromMicros(created), maybeTime(scheduled)
 	t.StartedAt, t.EndedAt = maybeTime(started), maybeTime(ended)
-	t.Workspace, t.AgentID, t.Name, t.Description, t.Error = string(workspace), string(agent), string(name), string(description), string(failure)
+	t.Workspace, t.AgentID, t.WorkflowID = string(workspace), string(agent), string(workflow)
+	t.Name, t.Description, t.Error = string(name), string(description), string(failure)
 	t.Input, t.InputBytes, t.Output, t.OutputBytes = input, inputBytes.V, output, outputBytes.V
 	if err := json.Unmarshal(tags, &t.Tags); err != nil {
 		return t, fmt.Errorf("decoding tags: %w", err)
@@ -93,8 +94,8 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 }
 
 const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
-		created_at, scheduled_at, type, workspace, depth, definition, agent_id, name, description, tags, dependencies, error, input)
-	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_at, scheduled_at, type, workspace, depth, definition, agent_id, workflow_id, name, description, tags, dependencies, error, input)
+	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
 	var paused int
@@ -131,7 +132,7 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	dependencies, _ := json.Marshal(s.Dependencies)
 	_, err = t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
 		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, s.Definition,
-		[]byte(s.AgentID), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
+		[]byte(s.AgentID), []byte(s.WorkflowID), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
 	if err != nil {
 		return made, rank, err
 	}

@@ -36,7 +36,7 @@ import (
 // *call.Runner implements it.
 type Caller interface {
 	tools.Caller
-	tools.Names
+	task.Actions
 }
 
 // Host is what families run on.

@@ -19,14 +19,16 @@ const (
 	CancelFailed  = "CANCEL_FAILED"
 	TooMany       = "TOO_MANY_TASKS" // open ones in the workspace
 	TooDeep       = "TASK_TOO_DEEP"  // tasks that submit tasks
-	AgentChanged  = "AGENT_CHANGED"  // since the task was submitted
+
+	AgentChanged    = "AGENT_CHANGED" // since the task was submitted
+	WorkflowChanged = "WORKFLOW_CHANGED"
 )
 
 // Options configure a service.
 type Options struct {
 	Store  Store
-	Caller tools.Caller // that runs agent.get
-	Names  tools.Names  // that tasks may call
+	Caller tools.Caller // that runs agent.get and workflow.describe
+	Names  Actions      // that tasks may call
 	Now    func() time.Time
 	NewID  func() string // UUIDs
 
@@ -138,8 +140,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// Retry starts a task anew. An agent's task runs the agent as it is now, when
-// it is retried in its own workspace; elsewhere the agent of that id may be
+// Retry starts a task anew. It runs its agent or workflow as that is now, when
+// it is retried in its own workspace; elsewhere the one of that id may be
 // another.
 func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	before, err := s.find(ctx, in.TaskID)
@@ -152,10 +154,8 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	retrial := Retrial{TaskID: before.ID, Reset: in.ResetAttempts, At: s.now()}
 	if before.Workspace == "" || before.Workspace == s.Workspace {
 		retrial.Workspace = s.Workspace
-		if before.AgentID != "" {
-			if retrial.Definition, err = Definition(ctx, s.Caller, before.AgentID); err != nil {
-				return RetryOut{}, err
-			}
+		if _, retrial.Definition, err = before.Describe(ctx, s.Caller); err != nil {
+			return RetryOut{}, err
 		}
 	}
 	t, blocked, err := s.Store.Retry(ctx, retrial)

@@ -53,7 +53,7 @@ const DefaultConcurrency = 5
 // zero time is none.
 type Task struct {
 	ID, QueueID, Name, Description string
-	AgentID                        string // empty = Input names a tool, or nothing is to be run
+	AgentID, WorkflowID            string // both empty = Input names a tool, or nothing is to be run
 	Input                          json.RawMessage
 	Priority, Type, Status         string
 	Dependencies, Tags             []string
@@ -68,8 +68,8 @@ type Task struct {
 	// processes that work this workspace run it.
 	Workspace string
 
-	// Definition is the digest of the agent's definition at submission, see
-	// [Service.Definition]. Empty for a task without an agent.
+	// Definition is the digest of the agent or workflow at submission, see
+	// [Task.Describe]. Empty for a task of neither.
 	Definition string
 
 	// Depth counts the tasks that led to this one: 0 for a task that was not

@@ -11,7 +11,8 @@ var (
 	name        = tools.String{Name: "name", Doc: "Title.", MaxLen: 200}
 	description = tools.String{Name: "description", Doc: "Details.", MaxLen: 2000}
 	agentID     = tools.String{Name: "agentId", Doc: "Agent that runs it."}
-	input       = tools.Object{Name: "input", Doc: "For the agent, or {tool, arguments} to run an action.", Unclear: true}
+	workflowID  = tools.String{Name: "workflowId", Doc: "Workflow that it runs."}
+	input       = tools.Object{Name: "input", Doc: "For the agent or workflow, or {tool, arguments} to run an action.", Unclear: true}
 	priority    = tools.String{Name: "priority", Doc: "How urgent.", Enum: Priorities()}
 	queueID     = tools.String{Name: "queueId", Doc: "ID or name of a queue."}
 	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(tools.MaxItems(50))
@@ -34,14 +35,14 @@ var Family = tools.Family{
 	Actions: []*tools.Action{{
 		Name:    "submit",
 		Legacy:  tools.Was("task_submit"),
-		Summary: "Have an agent or an action run later, durably.",
+		Summary: "Have an agent, workflow or action run later, durably.",
 		Words:   "queue up work, schedule a job, background, defer, hand over without waiting",
 		Doc:     "type retry tries 3 times; timeout needs timeoutMs; wait runs nothing; parallel, conditional, loop and callback are refused.",
-		Changed: "Tasks are run. Needs agentId, input.tool or type wait. Dependencies are checked and waited for. Without priority, the queue's counts. " +
+		Changed: "Tasks are run. Needs agentId, workflowId, input.tool or type wait, and checks the input. Dependencies are checked and waited for. Without priority, the queue's counts. " +
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{
-			description, agentID, input, priority, queueID, depends, tags.With(tools.MaxItems(20)),
+			description, agentID, workflowID.With(tools.Added()), input, priority, queueID, depends, tags.With(tools.MaxItems(20)),
 			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()),
 		},
 		Effect:  tools.Runs, // later, but whatever it is given

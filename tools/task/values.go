@@ -12,6 +12,7 @@ type SubmitIn struct {
 	Name         string          `json:"name"`
 	Description  string          `json:"description"`
 	AgentID      string          `json:"agentId"`
+	WorkflowID   string          `json:"workflowId"`
 	Input        json.RawMessage `json:"input"`
 	Priority     string          `json:"priority"` // empty = the queue's
 	QueueID      string          `json:"queueId"`
@@ -54,7 +55,8 @@ type Item struct {
 	Priority     string          `json:"priority" doc:"How urgent." enum:"critical,high,medium,low,background"`
 	Status       string          `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	AgentID      string          `json:"agentId,omitempty" doc:"Agent that runs it."`
-	Input        json.RawMessage `json:"input,omitempty" doc:"For the agent, or {tool, arguments} to run an action." type:"object"`
+	WorkflowID   string          `json:"workflowId,omitempty" doc:"Workflow that it runs."`
+	Input        json.RawMessage `json:"input,omitempty" doc:"For the agent or workflow, or {tool, arguments} to run an action." type:"object"`
 	InputBytes   int             `json:"inputBytes,omitempty" doc:"Size of input."`
 	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
 	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
@@ -78,7 +80,7 @@ type Item struct {
 func (s *Service) item(t Task) Item {
 	i := Item{
 		TaskID: t.ID, QueueID: t.QueueID, Name: t.Name, Description: t.Description,
-		Type: t.Type, Priority: t.Priority, Status: t.Status, AgentID: t.AgentID,
+		Type: t.Type, Priority: t.Priority, Status: t.Status, AgentID: t.AgentID, WorkflowID: t.WorkflowID,
 		Input: t.Input, InputBytes: t.InputBytes, Output: t.Output, OutputBytes: t.OutputBytes,
 		Dependencies: t.Dependencies, Tags: t.Tags,
 		Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, TimeoutMs: int(t.Timeout.Milliseconds()),

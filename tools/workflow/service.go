@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -256,46 +255,13 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 // input checks an input against the schema, with the defaults that the schema
 // gives its outermost properties.
 func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]any, error) {
-	args := map[string]any{}
-	if len(raw) > 0 {
-		if err := jsonx.Decode(raw, &args); err != nil {
-			return nil, fmt.Errorf("decoding input: %w", err)
-		}
+	args, problems, err := engine.CheckInput(ctx, w.WorkflowID, w.schema, raw)
+	if err != nil {
+		return nil, err
 	}
-	if len(w.InputSchema) > 0 {
-		w.defaults(args)
-		if !w.schema.Admits(args) {
-			return nil, tools.Errorf(tools.InvalidInput, "the input is too large to be checked against the inputSchema of %s", w.WorkflowID).
-				WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
-		}
-		problems, err := workspace.Await(ctx, func() ([]tools.Problem, error) { return tools.CheckSchema(w.InputSchema, args, "/input") })
-		if err != nil {
-			return nil, fmt.Errorf("checking input: %w", err)
-		}
-		if len(problems) > 0 {
-			e := &tools.Error{Code: tools.InvalidInput, Problems: problems}
-			return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
-		}
+	if len(problems) > 0 {
+		e := &tools.Error{Code: tools.InvalidInput, Problems: problems}
+		return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
 	}
 	return engine.Input(ordered.MustJSON(args))
-}
-
-func (w workflow) defaults(args map[string]any) {
-	var schema struct {
-		Properties map[string]struct {
-			Default json.RawMessage `json:"default"`
-		} `json:"properties"`
-	}
-	if json.Unmarshal(w.InputSchema, &schema) != nil {
-		return // its properties are of another shape, such as true
-	}
-	for name, p := range schema.Properties {
-		if _, given := args[name]; given || len(p.Default) == 0 {
-			continue
-		}
-		var value any
-		if jsonx.Decode(p.Default, &value) == nil {
-			args[name] = value
-		}
-	}
 }

@@ -70,6 +70,8 @@ func (c *calls) names() []string {
 
 func (*calls) Lookup(name string) []*tools.Entry { return []*tools.Entry{{Tool: name}} }
 
+func (*calls) Refusal(context.Context, string, json.RawMessage, string) *tools.Error { return nil }
+
 func (*calls) Nearest(string) string { return "" }
 
 func answer(content string) tools.Answer { return tools.Answer{Content: json.RawMessage(content)} }
@@ -151,7 +153,7 @@ func (e env) submit(name string, in task.SubmitIn) (id string) {
 	if in.Type == "" {
 		in.Type = task.Sequential
 	}
-	if in.Input == nil && in.AgentID == "" && in.Type != task.Wait {
+	if in.Input == nil && in.AgentID == "" && in.WorkflowID == "" && in.Type != task.Wait {
 		in.Input = json.RawMessage(`{"tool":"` + name + `","arguments":{}}`)
 	}
 	out, err := e.tasks.Submit(e.Context(), in)

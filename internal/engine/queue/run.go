@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +60,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 // traced is call in a span. The call is not within the trace of the one that
 // submitted the task, which may have ended long ago.
 func (s *working) traced(ctx context.Context, t task.Task) tools.Answer {
-	label := t.AgentID
+	label := cmp.Or(t.AgentID, t.WorkflowID)
 	if call, ok := task.ParseCall(t.Input); ok && label == "" {
 		label = call.Tool
 	}
@@ -94,29 +95,34 @@ func (s *working) call(ctx context.Context, t task.Task) (answer tools.Answer) {
 			answer = tools.Fail(tools.Errorf(tools.Internal, "the call broke off; the worker's log has it under task %s", t.ID))
 		}
 	}()
-	if t.AgentID == "" {
+	if t.AgentID == "" && t.WorkflowID == "" {
 		call, ok := task.ParseCall(t.Input)
 		if !ok {
 			return tools.Answer{}
 		}
 		return s.caller.Call(ctx, call.Tool, call.Arguments)
 	}
-	definition, err := task.Definition(ctx, s.caller, t.AgentID)
+	_, definition, err := t.Describe(ctx, s.caller)
 	if refused, ok := errors.AsType[*tools.Error](err); ok {
 		return tools.Fail(refused)
 	}
 	if err != nil {
-		s.options.Log.Error("reading the agent of a task", "task", t.ID, "err", err)
-		return tools.Fail(tools.Errorf(tools.Internal, "the agent could not be read; the worker's log has it under task %s", t.ID))
+		s.options.Log.Error("reading the agent or workflow of a task", "task", t.ID, "err", err)
+		return tools.Fail(tools.Errorf(tools.Internal, "the agent or workflow could not be read; the worker's log has it under task %s", t.ID))
 	}
+	action, param, changed := "agent.run", "agentId", task.AgentChanged
+	if t.WorkflowID != "" {
+		action, param, changed = "workflow.run", "workflowId", task.WorkflowChanged
+	}
+	id := cmp.Or(t.AgentID, t.WorkflowID)
 	if definition != t.Definition {
-		return tools.Fail(tools.Errorf(task.AgentChanged, "agent %q was changed after the task was submitted; task.retry runs it as it is now", t.AgentID))
+		return tools.Fail(tools.Errorf(changed, "%q was changed after the task was submitted; task.retry runs it as it is now", id))
 	}
-	args, err := json.Marshal(map[string]any{"agentId": t.AgentID, "input": t.Input})
+	args, err := json.Marshal(map[string]any{param: id, "input": t.Input})
 	if err != nil {
 		return tools.Fail(tools.Errorf(tools.Internal, "the input is not JSON"))
 	}
-	return s.caller.Call(ctx, "agent.run", args)
+	return s.caller.Call(ctx, action, args)
 }
 
 // maxOutput bounds the output of a task, in bytes.
@@ -160,7 +166,7 @@ func outOfTime(t task.Task) string {
 // answer that it failed.
 func failureOf(answer tools.Answer) (text string, retry bool) {
 	if answer.Err != nil {
-		return answer.Err.Error(), answer.Err.Code != task.AgentChanged
+		return answer.Err.Error(), answer.Err.Code != task.AgentChanged && answer.Err.Code != task.WorkflowChanged
 	}
 	var run struct {
 		Success *bool `json:"success"`

@@ -169,7 +169,7 @@ func (b bench) release(now time.Time) int {
 func keepTask(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	plain, full := newTask(1), newTask(2, taskID(1))
-	full.Name, full.Description, full.AgentID = "a\x00b", "müssen 任务 '?", "planner"
+	full.Name, full.Description, full.AgentID, full.WorkflowID = "a\x00b", "müssen 任务 '?", "planner", "deploy"
 	full.Input = json.RawMessage(`{"big":123456789012345678901234567890}`)
 	full.Priority, full.Type, full.Tags = task.Background, task.Other, []string{"x", "y\x00"}
 	full.MaxAttempts, full.Timeout, full.ScheduledAt = 3, 1500*time.Millisecond, noon.Add(time.Hour)
