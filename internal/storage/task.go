@@ -179,6 +179,10 @@ func (s taskStore) Get(ctx context.Context, id string) (t task.Task, found bool,
 	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`, id), scanTask)
 }
 
+func (s taskStore) State(ctx context.Context, id string) (state string, found bool, err error) {
+	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), scanText)
+}
+
 func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err error) {
 	picked := sqlf(`WHERE true`)
 	if q.QueueID != "" {

@@ -79,6 +79,41 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 	return record, nil
 }
 
+// Wait waits until a task ends, in whatever process, and shows it. When the time
+// is up it shows the task as it is; so it does soon for one that no process is
+// there to run.
+func (s *Service) Wait(ctx context.Context, in WaitIn) (Record, error) {
+	limited, done := context.WithTimeout(ctx, time.Duration(in.TimeoutMs)*time.Millisecond)
+	defer done()
+	unmanned := time.Now().Add(time.Second) // a server that just started has a worker by then
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		state, found, err := s.Store.State(ctx, strings.ToLower(in.TaskID))
+		if err != nil {
+			return Record{}, fmt.Errorf("waiting for task: %w", err)
+		}
+		shown := !found || Final(state) || limited.Err() != nil
+		if !shown && state != Running && time.Now().After(unmanned) {
+			t, err := s.find(ctx, in.TaskID)
+			if err != nil {
+				return Record{}, err
+			}
+			worked, err := s.Store.Worked(ctx, t.Workspace)
+			if err != nil {
+				return Record{}, fmt.Errorf("looking for workers: %w", err)
+			}
+			shown = !worked
+			unmanned = time.Now().Add(5 * time.Second)
+		}
+		if shown {
+			return s.Status(ctx, StatusIn{TaskID: in.TaskID})
+		}
+		select {
+		case <-limited.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
 func (s *Service) find(ctx context.Context, id string) (Task, error) {
 	t, found, err := s.Store.Get(ctx, strings.ToLower(id))
 	if err != nil {

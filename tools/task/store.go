@@ -21,6 +21,9 @@ type Store interface {
 	// Get returns a task with its input and output.
 	Get(ctx context.Context, id string) (t Task, found bool, err error)
 
+	// State returns the state of a task alone.
+	State(ctx context.Context, id string) (state string, found bool, err error)
+
 	// List returns tasks, newest first, those of one moment by falling id.
 	List(ctx context.Context, q Query) (Page, error)
 

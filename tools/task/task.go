@@ -19,7 +19,7 @@ var (
 	tags        = tools.Strings("tags", "Labels.")
 	kind        = tools.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
 	scheduledAt = tools.Time("scheduledAt", "Earliest start time.")
-	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt.", Min: 1, Max: 86_400_000}
+	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt, or of the wait.", Min: 1, Max: 86_400_000}
 	maxAttempts = tools.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
 	status      = tools.String{Name: "status", Doc: "State of the task.", Enum: States()}
 	limit       = tools.Int{Name: "limit", Doc: "Most tasks to return.", Min: 1, Max: 100}
@@ -27,6 +27,10 @@ var (
 	reason      = tools.String{Name: "reason", Doc: "Why.", MaxLen: 500}
 	reset       = tools.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
 )
+
+// maxWait bounds the wait for a task, in milliseconds: many clients give a call
+// up after a minute.
+const maxWait = 50_000
 
 // Family declares the task tool.
 var Family = tools.Family{
@@ -86,6 +90,17 @@ var Family = tools.Family{
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
 		Related:  []string{"task.retry"},
 		Run:      tools.Method((*Service).Cancel),
+	}, {
+		Name:     "wait",
+		Summary:  "Wait for a task to end, then show it like status does.",
+		Words:    "block until the job is finished, await the result, do not poll",
+		Doc:      "When the time is up it shows the task as it is: wait again. A schedule is shown at once.",
+		Required: tools.Fields{taskID},
+		Optional: tools.Fields{timeout.With(tools.Default(30_000), tools.Max(maxWait))},
+		Effect:   tools.Reads,
+		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "timeoutMs": 20000}`,
+		Related:  []string{"task.status"},
+		Run:      tools.Method((*Service).Wait),
 	}, {
 		Name:     "retry",
 		Legacy:   tools.Was("task_retry"),

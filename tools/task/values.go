@@ -38,7 +38,13 @@ type StatusIn struct {
 	TaskID string `json:"taskId"`
 }
 
-// Record is the result of task.status.
+// WaitIn are the arguments of task.wait.
+type WaitIn struct {
+	TaskID    string `json:"taskId"`
+	TimeoutMs int    `json:"timeoutMs"`
+}
+
+// Record is the result of task.status and task.wait.
 type Record struct {
 	Item
 	WaitsFor string `json:"waitsFor,omitempty" doc:"What the task waits for to start."`

@@ -3,7 +3,9 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -273,6 +275,35 @@ func TestDependencies(t *testing.T) {
 		order := slices.DeleteFunc(e.names(), func(n string) bool { return n == "bad" })
 		if diff := cmp.Diff([]string{"a", "b", "c"}, order); diff != "" {
 			e.Errorf("order (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// A wait sees the end of a task, whoever runs it, and returns at the end of its
+// own time.
+func TestWait(t *testing.T) {
+	eachStore(t, func(e env) {
+		release := make(chan struct{})
+		e.on("slow", func(context.Context, json.RawMessage) tools.Answer {
+			<-release
+			return answer(`{"n":1}`)
+		})
+		id := e.submit("slow", task.SubmitIn{})
+		got, err := e.tasks.Wait(e.Context(), task.WaitIn{TaskID: id, TimeoutMs: 50})
+		if err != nil || got.Status != task.Queued {
+			e.Errorf("in vain it answered %s (%v)", got.Status, err)
+		}
+		e.work(queue.Options{})
+		e.await(id, task.Running)
+		time.AfterFunc(50*time.Millisecond, func() { close(release) })
+		got, err = e.tasks.Wait(e.Context(), task.WaitIn{TaskID: strings.ToUpper(id), TimeoutMs: int(patient.Milliseconds())})
+		if err != nil || got.Status != task.Completed || string(got.Output) != `{"n":1}` {
+			e.Errorf("it answered %s with %s (%v)", got.Status, got.Output, err)
+		}
+		ended, stop := context.WithCancel(e.Context())
+		stop()
+		if _, err := e.tasks.Wait(ended, task.WaitIn{TaskID: e.submit("later", task.SubmitIn{ScheduledAt: time.Now().Add(time.Hour)}), TimeoutMs: 50_000}); !errors.Is(err, context.Canceled) {
+			e.Errorf("a wait that is given up ends with %v", err)
 		}
 	})
 }
