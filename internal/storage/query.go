@@ -270,6 +270,14 @@ func maybeText(text []byte) any {
 	return text
 }
 
+// maybeBytes returns nil, which is NULL, for no text.
+func maybeBytes(text string) any {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
+}
+
 // maybeMicros returns nil for the zero time.
 func maybeMicros(t time.Time) any {
 	if t.IsZero() {

@@ -32,17 +32,17 @@ const (
 	// read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
 		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, definition,
-		agent_id, workflow_id, name, description, tags, dependencies, error, length(input), length(output)`
+		agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, length(input), length(output)`
 )
 
 func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	var rank, timeout, created int64
 	var scheduled, started, ended sql.Null[int64]
 	var inputBytes, outputBytes sql.Null[int]
-	var workspace, agent, workflow, name, description, tags, dependencies, failure, input, output []byte
+	var workspace, agent, workflow, key, name, description, tags, dependencies, failure, input, output []byte
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
 		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &t.Definition,
-		&agent, &workflow, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
+		&agent, &workflow, &key, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
 	if err != nil {
 		return t, err
 	}
@@ -50,7 +50,7 @@ func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	t.Timeout = time.Duration(timeout) * time.Millisecond
 	t.CreatedAt, t.ScheduledAt = fromMicros(created), maybeTime(scheduled)
 	t.StartedAt, t.EndedAt = maybeTime(started), maybeTime(ended)
-	t.Workspace, t.AgentID, t.WorkflowID = string(workspace), string(agent), string(workflow)
+	t.Workspace, t.AgentID, t.WorkflowID, t.Key = string(workspace), string(agent), string(workflow), string(key)
 	t.Name, t.Description, t.Error = string(name), string(description), string(failure)
 	t.Input, t.InputBytes, t.Output, t.OutputBytes = input, inputBytes.V, output, outputBytes.V
 	if err := json.Unmarshal(tags, &t.Tags); err != nil {
@@ -84,7 +84,7 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 		made, rank, err = t.submit(ctx, submitted, now, limit)
 		return err
 	})
-	if err != nil || made.Status != task.Queued {
+	if err != nil || made.Status != task.Queued || made.Existing != "" {
 		return made, err
 	}
 	made.Position, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks
@@ -94,8 +94,8 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 }
 
 const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
-		created_at, scheduled_at, type, workspace, depth, definition, agent_id, workflow_id, name, description, tags, dependencies, error, input)
-	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_at, scheduled_at, type, workspace, depth, definition, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, input)
+	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
 	var paused int
@@ -107,6 +107,12 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	made.QueueID = id
 	if s.Priority != "" {
 		rank = rankOf(s.Priority)
+	}
+	if s.Key != "" {
+		existing, found, err := t.openOfKey(ctx, s.Workspace, s.Key)
+		if err != nil || found {
+			return existing, rank, err
+		}
 	}
 	open, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workspace = ? AND `+openTasks+` LIMIT ?) o`,
 		[]byte(s.Workspace), limit))
@@ -130,10 +136,18 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	}
 	tags, _ := json.Marshal(s.Tags) // a list of texts
 	dependencies, _ := json.Marshal(s.Dependencies)
-	_, err = t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
+	n, err := t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
 		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, s.Definition,
-		[]byte(s.AgentID), []byte(s.WorkflowID), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
+		[]byte(s.AgentID), []byte(s.WorkflowID), maybeBytes(s.Key), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
 	if err != nil {
+		return made, rank, err
+	}
+	if n == 0 { // another one of the key was submitted meanwhile
+		clear(t.ready)
+		made, found, err = t.openOfKey(ctx, s.Workspace, s.Key)
+		if err == nil && !found {
+			err = fmt.Errorf("the task of key %q ended as another was submitted", s.Key)
+		}
 		return made, rank, err
 	}
 	for _, on := range s.Dependencies {
@@ -147,6 +161,17 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 		}
 	}
 	return made, rank, nil
+}
+
+// openOfKey returns the open task of a key as the outcome of a submit.
+func (t *transition) openOfKey(ctx context.Context, workspace, key string) (made task.Submission, found bool, err error) {
+	return first(ctx, t.executor, sqlf(`SELECT id, queue_id, `+taskStatus+`, created_at FROM tasks WHERE workspace = ? AND dedup_key = ? AND `+openTasks,
+		[]byte(workspace), []byte(key)), func(rows *sql.Rows) (made task.Submission, err error) {
+		var created int64
+		err = rows.Scan(&made.Existing, &made.QueueID, &made.Status, &created)
+		made.CreatedAt = fromMicros(created)
+		return made, err
+	})
 }
 
 // dependencies counts the tasks that have not completed yet, and lists the ones
@@ -262,6 +287,13 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		waiting, obstacles, err := t.dependencies(ctx, retried.Dependencies)
 		if blocked = obstacles; err != nil || len(blocked) > 0 {
 			return err
+		}
+		if retried.Key != "" {
+			open, found, err := t.openOfKey(ctx, retried.Workspace, retried.Key)
+			if err != nil || found {
+				blocked = []task.Obstacle{{TaskID: open.Existing, Status: open.Status, Key: true}}
+				return err
+			}
 		}
 		attempt := retried.Attempt + 1
 		if r.Reset {

@@ -203,9 +203,13 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	return RetryOut{TaskID: t.ID, Status: t.Status, Attempt: t.Attempt, RetriedAt: retrial.At}, nil
 }
 
-// obstructed is the error for dependencies that will not complete.
+// obstructed is the error for what keeps a task from being started.
 func obstructed(blocked []Obstacle) error {
 	first := blocked[0]
+	if first.Key {
+		return tools.Errorf(InvalidState, "task %s of the same key is %s", first.TaskID, first.Status).
+			WithHint("task.wait for it, or cancel it first")
+	}
 	if first.Status == "" {
 		return tools.Errorf(tools.InvalidInput, "dependency %q is no task", tools.Shorten(first.TaskID)).
 			WithHint("dependencies are the ids that task.submit returned")

@@ -68,6 +68,10 @@ type Task struct {
 	// processes that work this workspace run it.
 	Workspace string
 
+	// Key keeps others of the same key from being submitted to the workspace
+	// while the task is open; empty = none.
+	Key string
+
 	// Definition is the digest of the agent or workflow at submission, see
 	// [Task.Describe]. Empty for a task of neither.
 	Definition string

@@ -15,7 +15,8 @@ type Store interface {
 
 	// Submit keeps a new task, unless its workspace has limit open tasks
 	// already or a dependency stands in its way. t.QueueID is the id or the
-	// name of a queue; an empty priority becomes that of the queue.
+	// name of a queue; an empty priority becomes that of the queue. An open task
+	// of the same key is returned instead.
 	Submit(ctx context.Context, t Task, now time.Time, limit int) (Submission, error)
 
 	// Get returns a task with its input and output.
@@ -48,6 +49,9 @@ type Submission struct {
 	Status   string
 	Position int // in the line of its queue, from 1; 0 when it is not in line
 
+	Existing  string    // id of the open task of the key, which was not submitted now
+	CreatedAt time.Time // of that one
+
 	Blocked []Obstacle // dependencies that the task could not wait for
 	Full    bool       // the workspace has too many open tasks
 }
@@ -56,6 +60,7 @@ type Submission struct {
 type Obstacle struct {
 	TaskID string
 	Status string // empty = there is no such task
+	Key    bool   // it is no dependency, but the open task of the same key
 }
 
 // Cancellation asks for the end of a task.

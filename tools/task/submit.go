@@ -25,7 +25,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID, WorkflowID: in.WorkflowID,
 		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
 		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
-		Workspace: s.Workspace,
+		Workspace: s.Workspace, Key: in.Key,
 	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
 		t.Depth = depth + 1
@@ -77,6 +77,9 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 			WithHint("wait for some to end, or task.cancel those that are not needed; task.list shows them")
 	case len(made.Blocked) > 0:
 		return SubmitOut{}, obstructed(made.Blocked)
+	}
+	if made.Existing != "" {
+		return SubmitOut{TaskID: made.Existing, QueueID: made.QueueID, Status: made.Status, SubmittedAt: made.CreatedAt, Existing: true}, nil
 	}
 	return SubmitOut{
 		TaskID: t.ID, QueueID: made.QueueID, Status: made.Status, Position: made.Position, SubmittedAt: t.CreatedAt,

@@ -18,6 +18,7 @@ var (
 	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(tools.MaxItems(50))
 	tags        = tools.Strings("tags", "Labels.")
 	kind        = tools.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
+	key         = tools.String{Name: "key", Doc: "While a task of this key is open, it is answered instead.", MaxLen: 200}
 	scheduledAt = tools.Time("scheduledAt", "Earliest start time.")
 	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt, or of the wait.", Min: 1, Max: 86_400_000}
 	maxAttempts = tools.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
@@ -47,7 +48,7 @@ var Family = tools.Family{
 		Required: tools.Fields{name},
 		Optional: tools.Fields{
 			description, agentID, workflowID.With(tools.Added()), input, priority, queueID, depends, tags.With(tools.MaxItems(20)),
-			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()),
+			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()), key.With(tools.Added()),
 		},
 		Effect:  tools.Runs, // later, but whatever it is given
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,

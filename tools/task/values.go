@@ -22,6 +22,7 @@ type SubmitIn struct {
 	ScheduledAt  time.Time       `json:"scheduledAt"`
 	TimeoutMs    int             `json:"timeoutMs"`
 	MaxAttempts  int             `json:"maxAttempts"`
+	Key          string          `json:"key"`
 }
 
 // SubmitOut is the result of task.submit.
@@ -31,6 +32,7 @@ type SubmitOut struct {
 	Status      string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	Position    int       `json:"position" doc:"Place in its queue's line, 1 is next; 0 when not in line."`
 	SubmittedAt time.Time `json:"submittedAt" doc:"When it was accepted."`
+	Existing    bool      `json:"existing,omitempty" doc:"True for the open task of this key: nothing was submitted."`
 }
 
 // StatusIn are the arguments of task.status.
@@ -67,6 +69,7 @@ type Item struct {
 	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
 	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
 	Dependencies []string        `json:"dependencies" doc:"Tasks to complete first."`
+	Key          string          `json:"key,omitempty" doc:"While a task of this key is open, it is answered instead."`
 	Tags         []string        `json:"tags" doc:"Labels."`
 	Attempt      int             `json:"attempt" doc:"Present or last attempt."`
 	MaxAttempts  int             `json:"maxAttempts" doc:"Tries before it fails."`
@@ -88,7 +91,7 @@ func (s *Service) item(t Task) Item {
 		TaskID: t.ID, QueueID: t.QueueID, Name: t.Name, Description: t.Description,
 		Type: t.Type, Priority: t.Priority, Status: t.Status, AgentID: t.AgentID, WorkflowID: t.WorkflowID,
 		Input: t.Input, InputBytes: t.InputBytes, Output: t.Output, OutputBytes: t.OutputBytes,
-		Dependencies: t.Dependencies, Tags: t.Tags,
+		Dependencies: t.Dependencies, Key: t.Key, Tags: t.Tags,
 		Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, TimeoutMs: int(t.Timeout.Milliseconds()),
 		Interruptions: t.Interruptions, Error: t.Error,
 		ScheduledAt: maybe(t.ScheduledAt), StartedAt: maybe(t.StartedAt), CompletedAt: maybe(t.EndedAt),

@@ -32,6 +32,7 @@ func Task() Suite {
 			"too many open":          fillWorkspace,
 			"cancel":                 cancelTasks,
 			"cancel a running one":   cancelRunning,
+			"key":                    keepOneOfKey,
 			"retry":                  retryTask,
 			"retry in its workspace": adoptTask,
 			"ids that cannot be":     refuseIDs,
@@ -170,6 +171,7 @@ func keepTask(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	plain, full := newTask(1), newTask(2, taskID(1))
 	full.Name, full.Description, full.AgentID, full.WorkflowID = "a\x00b", "müssen 任务 '?", "planner", "deploy"
+	full.Key = "nightly\x00"
 	full.Input = json.RawMessage(`{"big":123456789012345678901234567890}`)
 	full.Priority, full.Type, full.Tags = task.Background, task.Other, []string{"x", "y\x00"}
 	full.MaxAttempts, full.Timeout, full.ScheduledAt = 3, 1500*time.Millisecond, noon.Add(time.Hour)
@@ -494,4 +496,41 @@ func failAttempts(t *testing.T, db *storage.DB) {
 	equal(t, b.release(noon.Add(2*time.Hour)), 1)
 	b.finish(queue.Ending{Run: b.start(1), Status: task.Failed, Error: "twice"})
 	b.states(task.Failed, task.Failed)
+}
+
+// keepOneOfKey has one open task of a key in a workspace, whoever submits it.
+func keepOneOfKey(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	keyed := func(n int) task.Task {
+		t := newTask(n)
+		t.Key = "nightly"
+		return t
+	}
+	var kept atomic.Int32
+	noError(t, each(8, func(i int) error {
+		made, err := b.tasks.Submit(t.Context(), keyed(i+1), noon, most)
+		if made.Existing == "" {
+			kept.Add(1)
+		}
+		return err
+	}))
+	equal(t, kept.Load(), int32(1))
+	page, err := b.tasks.List(t.Context(), task.Query{Limit: 9})
+	noError(t, err)
+	equal(t, page.Total, 1)
+	first := page.Tasks[0]
+	made, err := b.tasks.Submit(t.Context(), keyed(20), noon, most)
+	noError(t, err)
+	equal(t, made, task.Submission{QueueID: task.DefaultQueue, Status: task.Queued, Existing: first.ID, CreatedAt: first.CreatedAt})
+
+	elsewhere := keyed(21)
+	elsewhere.Workspace = "vm:/other"
+	equal(t, b.submit(elsewhere).Existing, "")
+
+	_, _, err = b.tasks.Cancel(t.Context(), task.Cancellation{TaskID: first.ID, Reason: "r", At: noon})
+	noError(t, err)
+	equal(t, b.submit(keyed(22)).Existing, "")
+	_, blocked, err := b.tasks.Retry(t.Context(), task.Retrial{TaskID: first.ID, At: noon})
+	noError(t, err)
+	equal(t, blocked, []task.Obstacle{{TaskID: taskID(22), Status: task.Queued, Key: true}})
 }
