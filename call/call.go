@@ -206,8 +206,9 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 
 // Refusal returns why a call would be refused before its action runs; nil where
 // it would run. Paths of its problems begin with at, a JSON pointer to where
-// the caller has the arguments.
-func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string) *tools.Error {
+// the caller has the arguments; problems at paths for which open is true, as the
+// value there is not known yet, are left out.
+func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *tools.Error {
 	args, refused := parseArguments(raw)
 	if refused != nil {
 		return refused
@@ -219,13 +220,14 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 		}
 		return refused
 	}
-	input := t.normalise(args)
-	if len(input.problems) == 0 {
-		return nil
+	told := &tools.Error{Code: tools.InvalidInput}
+	for _, p := range t.normalise(args).problems {
+		if p.Path = at + args.pointer(p, t.Entry); !open(p.Path) {
+			told.Problems = append(told.Problems, p)
+		}
 	}
-	told := &tools.Error{Code: tools.InvalidInput, Problems: slices.Clone(input.problems)}
-	for i, p := range told.Problems {
-		told.Problems[i].Path = at + args.pointer(p, t.Entry)
+	if len(told.Problems) == 0 {
+		return nil
 	}
 	told.Hint = "usage and example are of what belongs at " + at
 	explain(t.Entry, told)

@@ -204,6 +204,23 @@ func (s taskStore) Get(ctx context.Context, id string) (t task.Task, found bool,
 	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`, id), scanTask)
 }
 
+func (s taskStore) Outcomes(ctx context.Context, ids []string, output bool) ([]task.Outcome, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	column := "NULL"
+	if output {
+		column = "output"
+	}
+	return all(ctx, s.db.reader(), sqlf(`SELECT id, name, `+column+` FROM tasks WHERE`).with(among("id", ids)),
+		func(rows *sql.Rows) (o task.Outcome, err error) {
+			var name, output []byte
+			err = rows.Scan(&o.ID, &name, &output)
+			o.Name, o.Output = string(name), output
+			return o, err
+		})
+}
+
 func (s taskStore) State(ctx context.Context, id string) (state string, found bool, err error) {
 	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), scanText)
 }

@@ -22,6 +22,10 @@ type Store interface {
 	// Get returns a task with its input and output.
 	Get(ctx context.Context, id string) (t Task, found bool, err error)
 
+	// Outcomes returns those of the tasks that there are, with their output
+	// where it is asked for.
+	Outcomes(ctx context.Context, ids []string, output bool) ([]Outcome, error)
+
 	// State returns the state of a task alone.
 	State(ctx context.Context, id string) (state string, found bool, err error)
 

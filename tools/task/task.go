@@ -42,7 +42,7 @@ var Family = tools.Family{
 		Legacy:  tools.Was("task_submit"),
 		Summary: "Have an agent, workflow or action run later, durably.",
 		Words:   "queue up work, schedule a job, background, defer, hand over without waiting",
-		Doc:     "type retry tries 3 times; timeout needs timeoutMs; wait runs nothing; parallel, conditional, loop and callback are refused.",
+		Doc:     "In input, {{ tasks.NAME.output }} is the output of a dependency. type retry tries 3 times; timeout needs timeoutMs; wait runs nothing; parallel, conditional, loop and callback are refused.",
 		Changed: "Tasks are run. Needs agentId, workflowId, input.tool or type wait, and checks the input. Dependencies are checked and waited for. Without priority, the queue's counts. " +
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
 		Required: tools.Fields{name},

@@ -49,7 +49,9 @@ func (catalogue) Lookup(name string) []*tools.Entry {
 	return nil
 }
 
-func (catalogue) Refusal(context.Context, string, json.RawMessage, string) *tools.Error { return nil }
+func (catalogue) Refusal(context.Context, string, json.RawMessage, string, func(string) bool) *tools.Error {
+	return nil
+}
 
 func (catalogue) Nearest(string) string { return "memory.store" }
 

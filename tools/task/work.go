@@ -20,14 +20,19 @@ type Actions interface {
 	tools.Names
 
 	// Refusal returns why a call would be refused before its action runs; nil
-	// where it would run. Paths of its problems begin with at.
-	Refusal(ctx context.Context, name string, args json.RawMessage, at string) *tools.Error
+	// where it would run. Paths of its problems begin with at; problems at
+	// paths for which open is true are left out.
+	Refusal(ctx context.Context, name string, args json.RawMessage, at string, open func(path string) bool) *tools.Error
 }
 
 // checkWork refuses what could only fail later: an agent, a workflow or an
 // action that does not exist, and input that it does not take. It returns the
 // definition of an agent or workflow.
 func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err error) {
+	open, err := s.checkReferences(ctx, t)
+	if err != nil {
+		return "", err
+	}
 	call, named := ParseCall(t.Input)
 	if t.AgentID != "" || t.WorkflowID != "" {
 		// An agent may have an input of its own that is called tool.
@@ -40,7 +45,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		if err != nil || t.WorkflowID == "" {
 			return definition, err
 		}
-		return definition, checkInput(ctx, t, described["inputSchema"])
+		return definition, checkInput(ctx, t, described["inputSchema"], open)
 	}
 	if !named {
 		return "", tools.Errorf(tools.InvalidInput, "the task has nothing to run").
@@ -71,19 +76,24 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		}
 		return "", err.WithHint("input.tool is the name of an action, such as memory.store")
 	}
-	if refused := s.Names.Refusal(ctx, call.Tool, call.Arguments, "/input/arguments"); refused != nil {
+	const at = "/input/arguments"
+	if open[at] {
+		return "", nil // all of them are an output
+	}
+	if refused := s.Names.Refusal(ctx, call.Tool, call.Arguments, at, func(path string) bool { return open[path] }); refused != nil {
 		return "", refused
 	}
 	return "", nil
 }
 
 // checkInput holds the input of a workflow against its schema.
-func checkInput(ctx context.Context, t Task, schema json.RawMessage) error {
+func checkInput(ctx context.Context, t Task, schema json.RawMessage, open map[string]bool) error {
 	bounded, err := workspace.BoundSchema(schema)
 	if err != nil {
 		return fmt.Errorf("reading inputSchema of %s: %w", t.WorkflowID, err)
 	}
 	_, problems, err := engine.CheckInput(ctx, t.WorkflowID, bounded, t.Input)
+	problems = slices.DeleteFunc(problems, func(p tools.Problem) bool { return open[p.Path] })
 	if err != nil || len(problems) == 0 {
 		return err
 	}

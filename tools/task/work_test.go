@@ -57,12 +57,28 @@ func TestWorkIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	first := string(s.Runner.Call(t.Context(), "task.submit", json.RawMessage(`{"name":"first","input":{"tool":"memory.list"}}`)).Content)
+	var before struct{ TaskID string }
+	if err := json.Unmarshal([]byte(first), &before); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct{ args, want string }{
 		{`{"input":{"tool":"memory.store","arguments":{"key":"a","value":{}}}}`, `"status":"queued"`},
 		{`{"input":{"tool":"memory","arguments":{"action":"store","key":"a","value":{}}}}`, `"status":"queued"`},
 		{`{"input":{"tool":"memory","arguments":{"action":"store","params":{"key":"a","value":{}}}}}`, `"status":"queued"`},
 		{`{"input":{"tool":"memory_list"}}`, `"status":"queued"`},
 		{`{"workflowId":"deploy","input":{"to":"here"}}`, `"status":"queued"`},
+
+		{`{"dependencies":["ID"],"input":{"tool":"memory.list","arguments":{"limit":"{{ tasks.first.output.total }}"}}}`, `"status":"pending"`},
+		{`{"dependencies":["ID"],"input":{"tool":"memory.store","arguments":"{{ tasks['ID'].output }}"}}`, `"status":"pending"`},
+		{`{"dependencies":["ID"],"workflowId":"deploy","input":{"to":"{{ tasks.first.output.to }}"}}`, `"status":"pending"`},
+		{`{"input":{"tool":"memory.store","arguments":{"key":"a","value":"a prompt with {{ input.name }}"}}}`, `"status":"queued"`},
+
+		{`{"input":{"tool":"memory.store","arguments":{"key":"{{ tasks.first.output }}","value":1}}}`, `refers to \"first\", which is the name or id of no dependency`},
+		{`{"dependencies":["ID"],"input":{"tool":"memory.store","arguments":{"key":"{{ tasks.second.output }}","value":1}}}`, `refers to \"second\"`},
+		{`{"dependencies":["ID"],"input":{"tool":"memory.store","arguments":{"key":"{{ tasks.first.output","value":1}}}`, `{{ without }}`},
+		{`{"dependencies":["ID"],"input":{"tool":"memory.store","arguments":{"key":"{{ tasks['fi'+'rst'] }}","value":1}}}`, `it names no task`},
+		{`{"dependencies":["ID"],"input":{"tool":"memory.list","arguments":{"limit":"{{ tasks.first.output }}","ofset":1}}}`, `ofset`},
 
 		{`{"input":{"tool":"memory.store","arguments":{"keey":"a","value":{}}}}`, `{"path":"/input/arguments/keey","kind":"unknown","suggest":"key"}`},
 		{`{"input":{"tool":"memory.store","arguments":{"keey":"a","value":{}}}}`, `"usage":"memory.store(`},
@@ -78,14 +94,14 @@ func TestWorkIsChecked(t *testing.T) {
 		{`{"workflowId":"deploy","agentId":"x","input":{"to":"here"}}`, `one of agentId, workflowId and input.tool`},
 		{`{"workflowId":"deploy","input":{"tool":"memory.list"}}`, `one of agentId, workflowId and input.tool`},
 	} {
-		args := strings.Replace(test.args, "{", `{"name":"n",`, 1)
+		args := strings.ReplaceAll(strings.Replace(test.args, "{", `{"name":"n",`, 1), "ID", before.TaskID)
 		answer := string(s.Runner.Call(t.Context(), "task.submit", json.RawMessage(args)).Content)
 		if !strings.Contains(answer, test.want) || len(answer) > 700 {
 			t.Errorf("%s answered %s, want %s", args, answer, test.want)
 		}
 	}
 	list := string(s.Runner.Call(t.Context(), "task.list", json.RawMessage(`{}`)).Content)
-	if want := fmt.Sprintf(`"total":%d`, 5); !strings.Contains(list, want) {
+	if want := fmt.Sprintf(`"total":%d`, 10); !strings.Contains(list, want) {
 		t.Errorf("what was refused left tasks behind: %s, want %s", list, want)
 	}
 }

@@ -70,7 +70,9 @@ func (c *calls) names() []string {
 
 func (*calls) Lookup(name string) []*tools.Entry { return []*tools.Entry{{Tool: name}} }
 
-func (*calls) Refusal(context.Context, string, json.RawMessage, string) *tools.Error { return nil }
+func (*calls) Refusal(context.Context, string, json.RawMessage, string, func(string) bool) *tools.Error {
+	return nil
+}
 
 func (*calls) Nearest(string) string { return "" }
 

@@ -71,6 +71,9 @@ type Ledger interface {
 	// lease.
 	Claim(ctx context.Context, worker, workspace string, limit int, now time.Time) ([]task.Task, error)
 
+	// Outcomes returns tasks that another one depends on, with their output.
+	Outcomes(ctx context.Context, ids []string) ([]task.Outcome, error)
+
 	// Finish records the end of a run. It is false, and changes nothing, when
 	// the run is no longer the present one. What ended otherwise than
 	// completed after a cancellation was asked for is recorded as cancelled.

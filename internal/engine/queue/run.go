@@ -95,6 +95,19 @@ func (s *working) call(ctx context.Context, t task.Task) (answer tools.Answer) {
 			answer = tools.Fail(tools.Errorf(tools.Internal, "the call broke off; the worker's log has it under task %s", t.ID))
 		}
 	}()
+	if t.Refers() {
+		outcomes, err := s.ledger.Outcomes(ctx, t.Dependencies)
+		if err == nil {
+			t.Input, err = t.Fill(ctx, outcomes)
+		}
+		if refused, ok := errors.AsType[*tools.Error](err); ok {
+			return tools.Fail(refused)
+		}
+		if err != nil {
+			s.options.Log.Error("filling in the input of a task", "task", t.ID, "err", err)
+			return tools.Fail(tools.Errorf(tools.Internal, "the outputs of its dependencies could not be read; the worker's log has it under task %s", t.ID))
+		}
+	}
 	if t.AgentID == "" && t.WorkflowID == "" {
 		call, ok := task.ParseCall(t.Input)
 		if !ok {

@@ -307,3 +307,34 @@ func TestWait(t *testing.T) {
 		}
 	})
 }
+
+// Outputs of dependencies are filled in as data: what they hold is not
+// evaluated in its turn.
+func TestOutputsOfDependencies(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.on("make", func(context.Context, json.RawMessage) tools.Answer {
+			return answer(`{"n":12345678901234567890,"text":"{{ tasks.make.output.n }}","list":[1,2]}`)
+		})
+		got := make(chan string, 1)
+		e.on("take", func(_ context.Context, args json.RawMessage) tools.Answer {
+			got <- string(args)
+			return answer(`{}`)
+		})
+		made := e.submit("make", task.SubmitIn{})
+		id := e.submit("take", task.SubmitIn{Dependencies: []string{made}, Input: json.RawMessage(
+			`{"tool":"take","arguments":{"a":"{{ tasks.make.output.n }}","b":"is {{ tasks[\"` + made + `\"].output.list }}: {{ tasks.make.output.text }}","c":"{{ input.x }}"}}`)})
+		missing := e.submit("take", task.SubmitIn{Dependencies: []string{made}, Input: json.RawMessage(`{"tool":"take","arguments":{"a":"{{ tasks.make.output.none }}"}}`)})
+		e.work(queue.Options{})
+		e.await(id, task.Completed)
+		want := `{"a":12345678901234567890,"b":"is [1,2]: {{ tasks.make.output.n }}","c":"{{ input.x }}"}`
+		if args := <-got; args != want {
+			e.Errorf("it was called with %s, want %s", args, want)
+		}
+		if record := e.await(missing, task.Failed); record.Error != "INVALID_INPUT: /input/arguments/a: {{ tasks.make.output.none }}: it has no value" {
+			e.Errorf("it failed with %q", record.Error)
+		}
+		if record := e.status(id); !strings.Contains(string(record.Input), "tasks.make.output.n }}") {
+			e.Errorf("its input was changed to %s", record.Input)
+		}
+	})
+}
