@@ -39,7 +39,10 @@ require (
 	modernc.org/sqlite v1.60.1
 )
 
-require github.com/pelletier/go-toml/v2 v2.4.3
+require (
+	github.com/netresearch/go-cron v0.9.1
+	github.com/pelletier/go-toml/v2 v2.4.3
+)
 
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect
@@ -50,7 +53,6 @@ require (
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
-	github.com/netresearch/go-cron v0.9.1 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261005182115-fad411399dd8 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261005182115-fad411399dd8 // indirect
 	google.golang.org/grpc v1.84.0 // indirect

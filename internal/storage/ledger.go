@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/toolfold/toolfold/internal/engine/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -164,14 +166,51 @@ func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
 		return 0, err
 	}
 	err = l.db.transition(ctx, func(t *transition) error {
-		n, err = t.queue(ctx, sqlf(`status = 'pending' AND id IN (SELECT id `+due+` ORDER BY due_at, id LIMIT ?)`, now.UnixMicro(), releasedAtOnce))
+		n, err = t.queue(ctx, sqlf(`status = 'pending' AND id IN (SELECT id `+due+` AND schedule = '' ORDER BY due_at, id LIMIT ?)`, now.UnixMicro(), releasedAtOnce))
+		if err != nil {
+			return err
+		}
+		// Under the lock of the row, a time of a schedule is due once, whoever
+		// releases it.
+		schedules, err := all(ctx, t.executor, sqlf(`SELECT `+taskColumns+` `+due+` AND schedule <> '' ORDER BY due_at, id LIMIT ?`+t.dialect.lock,
+			now.UnixMicro(), releasedAtOnce), scanTask)
+		for _, s := range schedules {
+			if err := t.repeat(ctx, s, now); err != nil {
+				return err
+			}
+		}
+		n += len(schedules)
 		return err
 	})
 	return n, err
 }
 
-// maxRescues bounds the processes in a row that may die while they run a task.
-const maxRescues = 5
+// repeat makes a task of one with a schedule that is due, unless the one before
+// has not ended, and sets its next time. Times that were missed are one.
+func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) error {
+	latest := now
+	if s.NextAt.After(now) {
+		latest = s.NextAt
+	}
+	next, err := task.Next(s.Schedule, latest)
+	if err != nil {
+		_, err := t.end(ctx, task.Failed, sqlf(`error = ?`, fmt.Appendf(nil, "schedule: %v", err)), sqlf(`id = ?`, s.ID), now)
+		return err
+	}
+	if _, err := t.exec(ctx, `UPDATE tasks SET due_at = ? WHERE id = ?`, next.UnixMicro(), s.ID); err != nil {
+		return err
+	}
+	open, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM tasks WHERE schedule_id = ? AND `+openTasks, s.ID))
+	if err != nil || open > 0 {
+		return err
+	}
+	run := s
+	run.ID = uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d", s.ID, s.NextAt.UnixMicro())).String()
+	run.Schedule, run.ScheduleID, run.Key, run.Status, run.CreatedAt, run.ScheduledAt, run.NextAt = "", s.ID, "", task.Queued, now, s.NextAt, time.Time{}
+	run.Definition = "" // it runs its agent or workflow as that is now
+	_, err = t.keep(ctx, run, rankOf(run.Priority), 0)
+	return err
+}
 
 func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
 	// These are running tasks whose worker has no lease any more.
@@ -186,18 +225,46 @@ func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
 		if _, err := t.exec(ctx, `DELETE FROM task_workers WHERE expires_at < `+t.dialect.clock); err != nil {
 			return err
 		}
-		died := fmt.Appendf(nil, "the process that ran it died, %d times in a row", maxRescues+1)
-		failed, err := t.end(ctx, task.Failed, sqlf(`error = ?, interruptions = interruptions + 1`, died),
-			sqlf(orphaned).and(`AND cancel IS NULL AND rescues >= ?`, maxRescues), now)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, `UPDATE tasks SET rescues = rescues + 1 WHERE `+orphaned); err != nil {
-			return err
-		}
-		queued, err := t.requeue(ctx, sqlf(orphaned), now)
-		n = failed + queued
+		n, err = t.requeue(ctx, sqlf(orphaned), now)
 		return err
+	})
+	return n, err
+}
+
+// prunedAtOnce bounds how many tasks Prune removes.
+const prunedAtOnce = 500
+
+func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) {
+	const old = `ended_at < ? AND NOT EXISTS (SELECT 1 FROM task_dependencies d JOIN tasks o ON o.id = d.task_id
+		WHERE d.depends_on = tasks.id AND o.ended_at IS NULL)`
+	find := sqlf(`SELECT id FROM tasks WHERE `+old+` ORDER BY ended_at, id LIMIT ?`, before.UnixMicro(), prunedAtOnce)
+	if some, err := all(ctx, l.db.reader(), find, scanText); err != nil || len(some) == 0 {
+		return 0, err
+	}
+	err = l.db.transact(ctx, func(e executor) error {
+		n = 0
+		ids, err := all(ctx, e, find.and(l.db.dialect.lock), scanText)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		// A task may have been submitted that depends on one of them before it
+		// was locked; none can be now.
+		ids, err = all(ctx, e, sqlf(`SELECT id FROM tasks WHERE `+old, before.UnixMicro()).and(`AND`).with(among("id", ids)), scanText)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, q := range []query{
+			sqlf(`DELETE FROM task_dependencies WHERE`).with(among("task_id", ids)),
+			sqlf(`DELETE FROM task_dependencies WHERE`).with(among("depends_on", ids)),
+			sqlf(`DELETE FROM task_tags WHERE`).with(among("task_id", ids)),
+			sqlf(`DELETE FROM task_progress WHERE`).with(among("task_id", ids)),
+			sqlf(`DELETE FROM tasks WHERE`).with(among("id", ids)),
+		} {
+			if n, err = e.exec(ctx, q.text, q.args...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return n, err
 }

@@ -278,6 +278,14 @@ func maybeBytes(text string) any {
 	return []byte(text)
 }
 
+// maybeID returns nil, which is NULL, for no id.
+func maybeID(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
+
 // maybeMicros returns nil for the zero time.
 func maybeMicros(t time.Time) any {
 	if t.IsZero() {

@@ -32,22 +32,27 @@ const (
 	// read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
 		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, definition,
-		agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, length(input), length(output)`
+		due_at, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, length(input), length(output)`
 )
 
 func scanTask(rows *sql.Rows) (t task.Task, err error) {
-	var rank, timeout, created int64
+	var rank, timeout, created, due int64
+	var schedule sql.Null[string]
 	var scheduled, started, ended sql.Null[int64]
 	var inputBytes, outputBytes sql.Null[int]
 	var workspace, agent, workflow, key, name, description, tags, dependencies, failure, input, output []byte
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
 		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &t.Definition,
-		&agent, &workflow, &key, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
+		&due, &t.Schedule, &schedule, &t.MaxInterruptions, &agent, &workflow, &key, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
 	if err != nil {
 		return t, err
 	}
 	t.Priority = priorityOf(rank)
 	t.Timeout = time.Duration(timeout) * time.Millisecond
+	t.ScheduleID = schedule.V
+	if due > 0 && t.Status == task.Pending {
+		t.NextAt = fromMicros(due)
+	}
 	t.CreatedAt, t.ScheduledAt = fromMicros(created), maybeTime(scheduled)
 	t.StartedAt, t.EndedAt = maybeTime(started), maybeTime(ended)
 	t.Workspace, t.AgentID, t.WorkflowID, t.Key = string(workspace), string(agent), string(workflow), string(key)
@@ -94,8 +99,8 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 }
 
 const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
-		created_at, scheduled_at, type, workspace, depth, definition, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, input)
-	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+		created_at, scheduled_at, type, workspace, depth, definition, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, input)
+	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
 	var paused int
@@ -123,44 +128,56 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	if made.Blocked = blocked; err != nil || len(blocked) > 0 {
 		return made, rank, err
 	}
-	due, status := int64(0), task.Pending
-	if !s.ScheduledAt.IsZero() {
-		due = s.ScheduledAt.UnixMicro()
+	due, status := s.ScheduledAt, task.Pending
+	if s.Schedule != "" {
+		due = s.NextAt
 	}
-	if made.Status = status; waiting == 0 && due <= now.UnixMicro() {
+	if made.Status = status; waiting == 0 && !due.After(now) {
 		status, made.Status = task.Queued, task.Queued
 		if paused == 1 {
 			made.Status = task.Paused
 		}
-		t.ready[s.Workspace]++
 	}
-	tags, _ := json.Marshal(s.Tags) // a list of texts
-	dependencies, _ := json.Marshal(s.Dependencies)
-	n, err := t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
-		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, s.Definition,
-		[]byte(s.AgentID), []byte(s.WorkflowID), maybeBytes(s.Key), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
-	if err != nil {
-		return made, rank, err
-	}
-	if n == 0 { // another one of the key was submitted meanwhile
-		clear(t.ready)
+	s.QueueID, s.Status, s.NextAt = id, status, due
+	kept, err := t.keep(ctx, s, rank, waiting)
+	if err == nil && !kept { // another one of the key was submitted meanwhile
 		made, found, err = t.openOfKey(ctx, s.Workspace, s.Key)
 		if err == nil && !found {
 			err = fmt.Errorf("the task of key %q ended as another was submitted", s.Key)
 		}
-		return made, rank, err
+	}
+	return made, rank, err
+}
+
+// keep inserts a task with the state that it has. It is false where there is
+// one of its id, or an open one of its key.
+func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (kept bool, err error) {
+	due := int64(0)
+	if !s.NextAt.IsZero() {
+		due = s.NextAt.UnixMicro()
+	}
+	tags, _ := json.Marshal(s.Tags) // a list of texts
+	dependencies, _ := json.Marshal(s.Dependencies)
+	n, err := t.exec(ctx, insertTask, s.ID, s.QueueID, s.Status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
+		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, s.Definition, s.Schedule, maybeID(s.ScheduleID), s.MaxInterruptions,
+		[]byte(s.AgentID), []byte(s.WorkflowID), maybeBytes(s.Key), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
+	if err != nil || n == 0 {
+		return false, err
 	}
 	for _, on := range s.Dependencies {
 		if _, err := t.exec(ctx, `INSERT INTO task_dependencies (depends_on, task_id) VALUES (?, ?)`, on, s.ID); err != nil {
-			return made, rank, err
+			return false, err
 		}
 	}
 	for _, tag := range s.Tags {
 		if _, err := t.exec(ctx, `INSERT INTO task_tags (tag, task_id) VALUES (?, ?)`, []byte(tag), s.ID); err != nil {
-			return made, rank, err
+			return false, err
 		}
 	}
-	return made, rank, nil
+	if s.Status == task.Queued {
+		t.ready[s.Workspace]++
+	}
+	return true, nil
 }
 
 // openOfKey returns the open task of a key as the outcome of a submit.
@@ -180,8 +197,13 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 	if len(ids) == 0 {
 		return 0, nil, nil
 	}
-	found, err := all(ctx, t.executor, sqlf(`SELECT id, status FROM tasks WHERE`).with(among("id", ids)).and(`ORDER BY id`+t.dialect.share),
-		func(rows *sql.Rows) (o task.Obstacle, err error) { return o, rows.Scan(&o.TaskID, &o.Status) })
+	found, err := all(ctx, t.executor, sqlf(`SELECT id, status, CASE WHEN schedule = '' THEN 0 ELSE 1 END FROM tasks WHERE`).with(among("id", ids)).and(`ORDER BY id`+t.dialect.share),
+		func(rows *sql.Rows) (o task.Obstacle, err error) {
+			var scheduled int
+			err = rows.Scan(&o.TaskID, &o.Status, &scheduled)
+			o.Schedule = scheduled == 1
+			return o, err
+		})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -191,6 +213,8 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 		case i < 0:
 			blocked = append(blocked, task.Obstacle{TaskID: id})
 		case found[i].Status == task.Completed:
+		case found[i].Schedule:
+			blocked = append(blocked, found[i])
 		case task.Final(found[i].Status):
 			blocked = append(blocked, found[i])
 		default:
@@ -316,9 +340,17 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		if r.Reset {
 			attempt = 1
 		}
-		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = 0, rescues = 0, error = ?,
+		due := int64(0)
+		if retried.Schedule != "" {
+			next, err := task.Next(retried.Schedule, r.At)
+			if err != nil {
+				return fmt.Errorf("reading schedule: %w", err)
+			}
+			due = next.UnixMicro()
+		}
+		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = ?, rescues = 0, error = ?,
 			cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
-			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`, attempt, waiting, []byte{}, task.DefaultQueue)
+			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`, attempt, waiting, due, []byte{}, task.DefaultQueue)
 		if r.Workspace != "" {
 			set = set.and(`, workspace = ?`, []byte(r.Workspace))
 		}
@@ -329,7 +361,7 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		if _, err := t.exec(ctx, set.text, set.args...); err != nil {
 			return err
 		}
-		if waiting == 0 {
+		if waiting == 0 && due == 0 {
 			if _, err := t.queue(ctx, sqlf(`id = ?`, r.TaskID)); err != nil {
 				return err
 			}

@@ -49,6 +49,9 @@ type Host struct {
 	// WorkspaceName names the workspace that submitted tasks belong to.
 	WorkspaceName string
 
+	// MaxInterruptions bounds how often a run of a task may be cut off.
+	MaxInterruptions int
+
 	Files config.Files
 
 	// Trusted reports whether the user trusts the workspace of Files: agents,
@@ -79,7 +82,8 @@ func Mount(h Host) ([]*tools.Family, error) {
 		return session.New(s.Session(), h.Now, h.NewID)
 	}))
 	mount(&m, task.Family, stored(h, func(s interface{ Task() task.Store }) *task.Service {
-		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID, Workspace: h.WorkspaceName})
+		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
+			Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
 	}))
 	mount(&m, queue.Family, stored(h, func(s interface{ Queue() queue.Store }) *queue.Service { return queue.New(s.Queue(), h.Now, h.NewID) }))
 	mount(&m, agent.Family, stored(h, func(s interface{ Agent() agent.Store }) *agent.Service {

@@ -36,6 +36,10 @@ type Options struct {
 	// submits run only in processes that work this workspace.
 	Workspace string
 
+	// MaxInterruptions bounds how often the runs of one attempt of a task may be
+	// cut off, as their process stops or dies, before the task fails.
+	MaxInterruptions int
+
 	// CancelWait bounds how long cancel waits for a running task to stop;
 	// zero = 20 s.
 	CancelWait time.Duration
@@ -83,20 +87,20 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 // is up it shows the task as it is; so it does soon for one that no process is
 // there to run.
 func (s *Service) Wait(ctx context.Context, in WaitIn) (Record, error) {
+	t, err := s.find(ctx, in.TaskID)
+	if err != nil {
+		return Record{}, err
+	}
 	limited, done := context.WithTimeout(ctx, time.Duration(in.TimeoutMs)*time.Millisecond)
 	defer done()
 	unmanned := time.Now().Add(time.Second) // a server that just started has a worker by then
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
-		state, found, err := s.Store.State(ctx, strings.ToLower(in.TaskID))
+		state, found, err := s.Store.State(ctx, t.ID)
 		if err != nil {
 			return Record{}, fmt.Errorf("waiting for task: %w", err)
 		}
-		shown := !found || Final(state) || limited.Err() != nil
+		shown := !found || t.Schedule != "" || Final(state) || limited.Err() != nil
 		if !shown && state != Running && time.Now().After(unmanned) {
-			t, err := s.find(ctx, in.TaskID)
-			if err != nil {
-				return Record{}, err
-			}
 			worked, err := s.Store.Worked(ctx, t.Workspace)
 			if err != nil {
 				return Record{}, fmt.Errorf("looking for workers: %w", err)
@@ -206,6 +210,10 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 // obstructed is the error for what keeps a task from being started.
 func obstructed(blocked []Obstacle) error {
 	first := blocked[0]
+	if first.Schedule {
+		return tools.Errorf(tools.InvalidInput, "dependency %s has a schedule, so that it never completes", first.TaskID).
+			WithHint("have what the schedule runs submit what follows")
+	}
 	if first.Key {
 		return tools.Errorf(InvalidState, "task %s of the same key is %s", first.TaskID, first.Status).
 			WithHint("task.wait for it, or cancel it first")

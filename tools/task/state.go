@@ -68,6 +68,19 @@ type Task struct {
 	// processes that work this workspace run it.
 	Workspace string
 
+	// Schedule is a cron expression; empty = none. A task that has one is never
+	// run, but whenever it is due, a task is made of it whose ScheduleID is its
+	// ID, unless the one before has not ended.
+	Schedule, ScheduleID string
+
+	// NextAt is when a pending task is due; the zero time while it waits for
+	// something else.
+	NextAt time.Time
+
+	// MaxInterruptions bounds how often the runs of one attempt may be cut off
+	// before the task fails.
+	MaxInterruptions int
+
 	// Key keeps others of the same key from being submitted to the workspace
 	// while the task is open; empty = none.
 	Key string

@@ -62,9 +62,10 @@ type Submission struct {
 
 // Obstacle is a dependency that a task cannot wait for.
 type Obstacle struct {
-	TaskID string
-	Status string // empty = there is no such task
-	Key    bool   // it is no dependency, but the open task of the same key
+	TaskID   string
+	Status   string // empty = there is no such task
+	Key      bool   // it is no dependency, but the open task of the same key
+	Schedule bool   // it has a schedule and so never completes
 }
 
 // Cancellation asks for the end of a task.

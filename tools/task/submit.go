@@ -25,7 +25,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID, WorkflowID: in.WorkflowID,
 		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
 		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
-		Workspace: s.Workspace, Key: in.Key,
+		Workspace: s.Workspace, Key: in.Key, MaxInterruptions: s.MaxInterruptions,
 	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
 		t.Depth = depth + 1
@@ -50,6 +50,9 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	t.Dependencies = distinct(ids)
 	if !in.ScheduledAt.IsZero() {
 		t.ScheduledAt = in.ScheduledAt.UTC().Truncate(time.Microsecond)
+	}
+	if err := applySchedule(in, &t); err != nil {
+		return SubmitOut{}, err
 	}
 	var err error
 	if t.Input, err = compact(in.Input); err != nil {

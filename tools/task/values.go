@@ -23,6 +23,7 @@ type SubmitIn struct {
 	TimeoutMs    int             `json:"timeoutMs"`
 	MaxAttempts  int             `json:"maxAttempts"`
 	Key          string          `json:"key"`
+	Schedule     string          `json:"schedule"`
 }
 
 // SubmitOut is the result of task.submit.
@@ -78,6 +79,9 @@ type Item struct {
 	Interruptions int        `json:"interruptions,omitempty" doc:"Runs cut off because their process stopped or died."`
 	Workspace     string     `json:"workspace,omitempty" doc:"Workspace it runs in, when it is another one."` // empty = the caller's
 	Error         string     `json:"error,omitempty" doc:"Why the last attempt failed, or why it was cancelled."`
+	Schedule      string     `json:"schedule,omitempty" doc:"Cron expression to repeat it by: [CRON_TZ=Zone] minute hour day month weekday."`
+	ScheduleID    string     `json:"scheduleId,omitempty" doc:"Task whose schedule it belongs to."`
+	NextAt        *time.Time `json:"nextAt,omitempty" doc:"When a pending task runs next."`
 	ScheduledAt   *time.Time `json:"scheduledAt,omitempty" doc:"Earliest start time."`
 	StartedAt     *time.Time `json:"startedAt,omitempty" doc:"When it last started."`
 	CompletedAt   *time.Time `json:"completedAt,omitempty" doc:"Time the task ended."`
@@ -94,8 +98,12 @@ func (s *Service) item(t Task) Item {
 		Dependencies: t.Dependencies, Key: t.Key, Tags: t.Tags,
 		Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, TimeoutMs: int(t.Timeout.Milliseconds()),
 		Interruptions: t.Interruptions, Error: t.Error,
+		Schedule: t.Schedule, ScheduleID: t.ScheduleID, NextAt: maybe(t.NextAt),
 		ScheduledAt: maybe(t.ScheduledAt), StartedAt: maybe(t.StartedAt), CompletedAt: maybe(t.EndedAt),
 		CreatedAt: t.CreatedAt,
+	}
+	if t.NextAt.Equal(t.ScheduledAt) {
+		i.NextAt = nil
 	}
 	if t.Workspace != s.Workspace {
 		i.Workspace = t.Workspace

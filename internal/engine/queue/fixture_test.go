@@ -120,7 +120,7 @@ func newEnv(t *testing.T, address string, c *calls) env {
 		t.Fatal(err)
 	}
 	tasks := task.New(task.Options{
-		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, CancelWait: patient, Workspace: place,
+		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, CancelWait: patient, Workspace: place, MaxInterruptions: 5,
 	})
 	return env{t, c, store, db, tasks, family.New(db.Queue(), time.Now, uuid.NewString), &atomic.Value{}}
 }

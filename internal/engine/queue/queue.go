@@ -87,13 +87,18 @@ type Ledger interface {
 	// and returns their number.
 	GiveBack(ctx context.Context, worker string, runs []Run, now time.Time) (int, error)
 
-	// Release queues tasks whose time has come, and returns their number; it
-	// may leave some for the next call.
+	// Release queues tasks whose time has come, makes tasks of those with a
+	// schedule, and returns their number; it may leave some for the next call.
 	Release(ctx context.Context, now time.Time) (int, error)
 
 	// Rescue queues the tasks of workers whose lease has run out, and returns
-	// their number.
+	// their number. Tasks that were cut off too often fail, here and where they
+	// are given back.
 	Rescue(ctx context.Context, now time.Time) (int, error)
+
+	// Prune removes tasks that ended before a time, but none that an open one
+	// depends on, and returns their number; it may leave some for the next call.
+	Prune(ctx context.Context, before time.Time) (int, error)
 
 	// Wake inserts a job for each task of a workspace that could start now,
 	// for those whose own jobs were lost, and returns their number.

@@ -42,6 +42,9 @@ type Options struct {
 	// that is recorded all the same; 5 s. Its slot stays taken until it ends.
 	Yield time.Duration
 
+	// Retention bounds how long tasks are kept after their end; zero = for ever.
+	Retention time.Duration
+
 	Tracer trace.TracerProvider // of the spans of tasks; nil = the global one
 	Now    func() time.Time     // nil = time.Now
 	Log    *slog.Logger         // nil = none
@@ -260,6 +263,11 @@ func (s *working) look(ctx context.Context) {
 		if tick%4 == 2 {
 			if _, err := s.ledger.Wake(ctx, s.options.Workspace); err != nil {
 				s.warn(ctx, "inserting jobs", err)
+			}
+		}
+		if s.options.Retention > 0 && tick%20 == 10 {
+			if _, err := s.ledger.Prune(ctx, s.options.Now().Add(-s.options.Retention)); err != nil {
+				s.warn(ctx, "removing old tasks", err)
 			}
 		}
 		tick++

@@ -338,3 +338,15 @@ func TestOutputsOfDependencies(t *testing.T) {
 		}
 	})
 }
+
+// Ended tasks are removed by a worker once they were kept for long enough.
+func TestRetention(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.work(queue.Options{Retention: time.Millisecond})
+		id := e.submit("short", task.SubmitIn{})
+		e.until(func() bool {
+			_, err := e.tasks.Status(e.Context(), task.StatusIn{TaskID: id})
+			return err != nil && strings.Contains(err.Error(), task.NotFound)
+		}, func() string { return "the task is still there" })
+	})
+}

@@ -24,7 +24,7 @@ func (e env) elsewhere() env {
 	other.calls = &calls{}
 	other.tasks = task.New(task.Options{
 		Store: e.db.Task(), Caller: other.calls, Names: other.calls, Now: time.Now, NewID: e.tasks.NewID, CancelWait: patient,
-		Workspace: "vm:/elsewhere",
+		Workspace: "vm:/elsewhere", MaxInterruptions: 5,
 	})
 	return other
 }
