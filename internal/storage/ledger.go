@@ -50,10 +50,11 @@ func (l ledger) Leave(ctx context.Context, worker string, now time.Time) error {
 }
 
 // readyTasks are the ready tasks of a queue, the most urgent first; busySlots
-// counts the tasks that run. Both take the workspace, and name the queue q.id.
+// counts the tasks that run, in the worker's process where the queue counts
+// so. Both take the workspace, busySlots the worker too, and name the queue q.
 const (
 	readyTasks = `FROM tasks n WHERE n.queue_id = q.id AND n.workspace = ? AND n.status = 'queued' ORDER BY n.priority, n.created_at, n.id`
-	busySlots  = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running')`
+	busySlots  = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running' AND (q.per_process = 0 OR r.worker_id = ?))`
 )
 
 // Claim looks for a queue first, without a lock, as most claims find nothing.
@@ -65,7 +66,7 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 		id, some, err := first(ctx, l.db.reader(), sqlf(`SELECT h.id FROM (
 				SELECT q.id, (SELECT n.priority * 10000000000000000 + n.created_at `+readyTasks+` LIMIT 1) AS head
 				FROM queues q WHERE q.paused = 0 AND `+busySlots+` < q.max_concurrency) h
-			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, place), scanText)
+			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, place, worker), scanText)
 		if err != nil || !some {
 			return nil, err
 		}
@@ -75,7 +76,7 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 					return err
 				}
 			}
-			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+` FROM queues q WHERE q.id = ? AND q.paused = 0`, place, id),
+			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+` FROM queues q WHERE q.id = ? AND q.paused = 0`, place, worker, id),
 				func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) })
 			if err != nil || !found || room <= 0 {
 				return err
@@ -269,11 +270,11 @@ func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) 
 	return n, err
 }
 
-func (l ledger) Wake(ctx context.Context, workspace string) (n int, err error) {
+func (l ledger) Wake(ctx context.Context, worker, workspace string) (n int, err error) {
 	place := []byte(workspace)
 	startable, err := all(ctx, l.db.reader(), sqlf(`SELECT q.max_concurrency - `+busySlots+`,
 			(SELECT count(*) FROM (SELECT 1 FROM tasks n WHERE n.queue_id = q.id AND n.workspace = ? AND n.status = 'queued' LIMIT 100) w)
-		FROM queues q WHERE q.paused = 0`, place, place),
+		FROM queues q WHERE q.paused = 0`, place, worker, place),
 		func(rows *sql.Rows) (int, error) {
 			var room, waiting int
 			err := rows.Scan(&room, &waiting)

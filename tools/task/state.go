@@ -86,7 +86,8 @@ type Task struct {
 	Key string
 
 	// Definition is the digest of the agent or workflow at submission, see
-	// [Task.Describe]. Empty for a task of neither.
+	// [Task.Describe]. Empty for a task of neither, and for one of a schedule,
+	// which runs them as they are then.
 	Definition string
 
 	// Depth counts the tasks that led to this one: 0 for a task that was not

@@ -100,7 +100,7 @@ type Ledger interface {
 	// depends on, and returns their number; it may leave some for the next call.
 	Prune(ctx context.Context, before time.Time) (int, error)
 
-	// Wake inserts a job for each task of a workspace that could start now,
-	// for those whose own jobs were lost, and returns their number.
-	Wake(ctx context.Context, workspace string) (int, error)
+	// Wake inserts a job for each task of a workspace that a worker could start
+	// now, for those whose own jobs were lost, and returns their number.
+	Wake(ctx context.Context, worker, workspace string) (int, error)
 }

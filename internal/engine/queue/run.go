@@ -128,7 +128,7 @@ func (s *working) call(ctx context.Context, t task.Task) (answer tools.Answer) {
 		action, param, changed = "workflow.run", "workflowId", task.WorkflowChanged
 	}
 	id := cmp.Or(t.AgentID, t.WorkflowID)
-	if definition != t.Definition {
+	if t.Definition != "" && definition != t.Definition { // that of a schedule may change
 		return tools.Fail(tools.Errorf(changed, "%q was changed after the task was submitted; task.retry runs it as it is now", id))
 	}
 	args, err := json.Marshal(map[string]any{param: id, "input": t.Input})

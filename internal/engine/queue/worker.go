@@ -261,7 +261,7 @@ func (s *working) look(ctx context.Context) {
 			}
 		}
 		if tick%4 == 2 {
-			if _, err := s.ledger.Wake(ctx, s.options.Workspace); err != nil {
+			if _, err := s.ledger.Wake(ctx, s.id, s.options.Workspace); err != nil {
 				s.warn(ctx, "inserting jobs", err)
 			}
 		}

@@ -200,7 +200,7 @@ func giveBack(t *testing.T, db *storage.DB) {
 func wakeWorkspace(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	wake := func(workspace string) int {
-		n, err := b.ledger.Wake(t.Context(), workspace)
+		n, err := b.ledger.Wake(t.Context(), worker, workspace)
 		noError(t, err)
 		return n
 	}
