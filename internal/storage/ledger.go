@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -128,6 +129,17 @@ func (l ledger) Finish(ctx context.Context, e queue.Ending) (finished bool, err 
 		return err
 	})
 	return finished && err == nil, err
+}
+
+func (l ledger) Report(ctx context.Context, run queue.Run, p task.Progress) error {
+	raw, err := json.Marshal(storedProgress(p))
+	if err != nil {
+		return fmt.Errorf("encoding progress: %w", err)
+	}
+	_, err = l.db.writer().exec(ctx, `INSERT INTO task_progress (task_id, turn, progress)
+		SELECT id, turn, ? FROM tasks WHERE id = ? AND turn = ? AND status = 'running'
+		ON CONFLICT (task_id) DO UPDATE SET turn = excluded.turn, progress = excluded.progress`, raw, run.TaskID, run.Turn)
+	return err
 }
 
 func (l ledger) Held(ctx context.Context, worker string) ([]queue.Hold, error) {

@@ -245,6 +245,26 @@ func (s taskStore) Outcomes(ctx context.Context, ids []string, output bool) ([]t
 		})
 }
 
+// storedProgress is the column progress as JSON.
+type storedProgress struct {
+	Done  float64  `json:"done"`
+	Total float64  `json:"total"`
+	Lines []string `json:"lines"`
+}
+
+func (s taskStore) Progress(ctx context.Context, id string, turn int) (p task.Progress, found bool, err error) {
+	return first(ctx, s.db.reader(), sqlf(`SELECT progress FROM task_progress WHERE task_id = ? AND turn = ?`, id, turn),
+		func(rows *sql.Rows) (p task.Progress, err error) {
+			var raw []byte
+			if err := rows.Scan(&raw); err != nil {
+				return p, err
+			}
+			var stored storedProgress
+			err = json.Unmarshal(raw, &stored)
+			return task.Progress(stored), err
+		})
+}
+
 func (s taskStore) State(ctx context.Context, id string) (state string, found bool, err error) {
 	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), scanText)
 }

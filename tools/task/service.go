@@ -71,13 +71,23 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 		return Record{}, err
 	}
 	record := Record{Item: s.item(t)}
-	if t.Status == Queued {
+	switch t.Status {
+	case Running:
+		p, _, err := s.Store.Progress(ctx, t.ID, t.Turn)
+		if err != nil {
+			return Record{}, fmt.Errorf("reading progress: %w", err)
+		}
+		if p.Total > 0 {
+			record.Progress = &Steps{Done: p.Done, Total: p.Total}
+		}
+		record.Lines = p.Lines
+	case Queued:
 		worked, err := s.Store.Worked(ctx, t.Workspace)
 		if err != nil {
 			return Record{}, fmt.Errorf("looking for workers: %w", err)
 		}
 		if !worked {
-			record.WaitsFor = fmt.Sprintf("a process that runs tasks of workspace %s: toolfold serve or toolfold worker there", t.Workspace)
+			record.WaitsFor = fmt.Sprintf("no server of workspace %s is open: start toolfold serve or toolfold worker there", t.Workspace)
 		}
 	}
 	return record, nil

@@ -26,6 +26,9 @@ type Store interface {
 	// where it is asked for.
 	Outcomes(ctx context.Context, ids []string, output bool) ([]Outcome, error)
 
+	// Progress returns how far the run of a turn of a task is.
+	Progress(ctx context.Context, id string, turn int) (p Progress, found bool, err error)
+
 	// State returns the state of a task alone.
 	State(ctx context.Context, id string) (state string, found bool, err error)
 

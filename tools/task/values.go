@@ -50,7 +50,15 @@ type WaitIn struct {
 // Record is the result of task.status and task.wait.
 type Record struct {
 	Item
-	WaitsFor string `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
+	Progress *Steps   `json:"progress,omitempty" doc:"How far a running task is."`
+	Lines    []string `json:"lines,omitempty" doc:"What a running task said last."`
+	WaitsFor string   `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
+}
+
+// Steps is the progress of a running task.
+type Steps struct {
+	Done  float64 `json:"done" doc:"Steps done; one that runs counts in part."`
+	Total float64 `json:"total" doc:"Steps there are."`
 }
 
 // Item is a task as task.list shows it: without Input and Output, unless they

@@ -79,6 +79,9 @@ type Ledger interface {
 	// completed after a cancellation was asked for is recorded as cancelled.
 	Finish(ctx context.Context, e Ending) (bool, error)
 
+	// Report keeps how far a run is.
+	Report(ctx context.Context, run Run, p task.Progress) error
+
 	// Held lists the runs that a worker has claimed and that were not taken
 	// from it.
 	Held(ctx context.Context, worker string) ([]Hold, error)

@@ -46,6 +46,16 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 			time.AfterFunc(s.options.Yield, func() { close(late) })
 		}
 	})
+	run := Run{t.ID, t.Turn}
+	within = engine.WithProgress(within, func(p engine.Progress) {
+		s.runs.note(run, func(kept *task.Progress) {
+			kept.Done, kept.Total = p.Done, p.Total
+			if p.Message != "" {
+				kept.Say(p.Message)
+			}
+		})
+	})
+	within = engine.WithLines(within, func(line string) { s.runs.note(run, func(kept *task.Progress) { kept.Say(line) }) })
 	answered := make(chan tools.Answer, 1)
 	go func() { answered <- s.traced(task.WithDepth(within, t.Depth), t) }()
 	select {

@@ -116,7 +116,9 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &working{Worker: w, id: uuid.NewString(), ledger: ledger, runs: &runs{cancel: map[Run]context.CancelCauseFunc{}}}
+	s := &working{Worker: w, id: uuid.NewString(), ledger: ledger, runs: &runs{
+		cancel: map[Run]context.CancelCauseFunc{}, progress: map[Run]*task.Progress{}, said: map[Run]bool{},
+	}}
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -254,6 +256,13 @@ func (s *working) look(ctx context.Context) {
 	tick := 0
 	s.each(ctx, s.options.Tick, "comparing runs", func(ctx context.Context) error {
 		err := s.compare(ctx)
+		if tick%2 == 0 {
+			for run, p := range s.runs.news() {
+				if err := s.ledger.Report(ctx, run, p); err != nil {
+					s.warn(ctx, "keeping progress", err)
+				}
+			}
+		}
 		s.count(ctx, "releasing tasks", s.ledger.Release)
 		if tick%4 == 0 {
 			if n := s.count(ctx, "rescuing tasks", s.ledger.Rescue); n > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/engine/queue"
 	"github.com/toolfold/toolfold/tools"
 	family "github.com/toolfold/toolfold/tools/queue"
@@ -348,5 +349,29 @@ func TestRetention(t *testing.T) {
 			_, err := e.tasks.Status(e.Context(), task.StatusIn{TaskID: id})
 			return err != nil && strings.Contains(err.Error(), task.NotFound)
 		}, func() string { return "the task is still there" })
+	})
+}
+
+// The status of a running task has how far it is and what it said last.
+func TestProgress(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.on("steps", func(ctx context.Context, _ json.RawMessage) tools.Answer {
+			engine.Report(ctx, engine.Progress{Done: 1, Total: 3, Message: "draft: started"})
+			<-ctx.Done()
+			return tools.Fail(tools.Errorf("STOPPED", "stopped"))
+		})
+		e.work(queue.Options{})
+		id := e.submit("steps", task.SubmitIn{})
+		var got task.Record
+		e.until(func() bool { got = e.status(id); return got.Progress != nil }, func() string { return "no progress is shown" })
+		if *got.Progress != (task.Steps{Done: 1, Total: 3}) || !slices.Equal(got.Lines, []string{"draft: started"}) {
+			e.Errorf("it is at %v, and said %q", got.Progress, got.Lines)
+		}
+		if _, err := e.tasks.Cancel(e.Context(), task.CancelIn{TaskID: id}); err != nil {
+			e.Fatal(err)
+		}
+		if got := e.status(id); got.Progress != nil || got.Lines != nil {
+			e.Errorf("ended, it is at %v, and said %q", got.Progress, got.Lines)
+		}
 	})
 }
