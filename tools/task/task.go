@@ -18,8 +18,8 @@ var (
 	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(tools.MaxItems(50))
 	tags        = tools.Strings("tags", "Labels.")
 	kind        = tools.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
-	key         = tools.String{Name: "key", Doc: "While a task of this key is open, it is answered instead.", MaxLen: 200}
-	schedule    = tools.String{Name: "schedule", Doc: "Cron expression to repeat it by: [CRON_TZ=Zone] minute hour day month weekday.", MaxLen: 200}
+	key         = tools.String{Name: "key", Doc: "Answers the open task of this key.", MaxLen: 200}
+	schedule    = tools.String{Name: "schedule", Doc: "Cron: [CRON_TZ=Zone] minute hour day month weekday.", MaxLen: 200}
 	scheduledAt = tools.Time("scheduledAt", "Earliest start time.")
 	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt, or of the wait.", Min: 1, Max: 86_400_000}
 	maxAttempts = tools.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
@@ -43,8 +43,8 @@ var Family = tools.Family{
 		Legacy:  tools.Was("task_submit"),
 		Summary: "Have an agent, workflow or action run later, durably.",
 		Words:   "queue up work, schedule a job, background, defer, hand over without waiting",
-		Doc: "A task with a schedule is not run itself: at each of its times, in UTC unless it names a zone, a task is made of it, unless the one before " +
-			"still runs; cancel ends it. In input, {{ tasks.NAME.output }} is the output of a dependency. type retry tries 3 times; timeout needs timeoutMs; wait runs nothing; parallel, conditional, loop and callback are refused.",
+		Doc: "With schedule, a task is made of it at each time (UTC without zone), unless the last still runs; cancel ends that. " +
+			"{{ tasks.NAME.output }} in input: a dependency's. type retry tries 3 times; wait runs nothing.",
 		Changed: "Tasks are run. Needs agentId, workflowId, input.tool or type wait, and checks the input. Dependencies are checked and waited for. Without priority, the queue's counts. " +
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
 		Required: tools.Fields{name},

@@ -78,7 +78,7 @@ type Item struct {
 	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
 	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
 	Dependencies []string        `json:"dependencies" doc:"Tasks to complete first."`
-	Key          string          `json:"key,omitempty" doc:"While a task of this key is open, it is answered instead."`
+	Key          string          `json:"key,omitempty" doc:"Answers the open task of this key."`
 	Tags         []string        `json:"tags" doc:"Labels."`
 	Attempt      int             `json:"attempt" doc:"Present or last attempt."`
 	MaxAttempts  int             `json:"maxAttempts" doc:"Tries before it fails."`
@@ -87,7 +87,7 @@ type Item struct {
 	Interruptions int        `json:"interruptions,omitempty" doc:"Runs cut off because their process stopped or died."`
 	Workspace     string     `json:"workspace,omitempty" doc:"Workspace it runs in, when it is another one."` // empty = the caller's
 	Error         string     `json:"error,omitempty" doc:"Why the last attempt failed, or why it was cancelled."`
-	Schedule      string     `json:"schedule,omitempty" doc:"Cron expression to repeat it by: [CRON_TZ=Zone] minute hour day month weekday."`
+	Schedule      string     `json:"schedule,omitempty" doc:"Cron: [CRON_TZ=Zone] minute hour day month weekday."`
 	ScheduleID    string     `json:"scheduleId,omitempty" doc:"Task whose schedule it belongs to."`
 	NextAt        *time.Time `json:"nextAt,omitempty" doc:"When a pending task runs next."`
 	ScheduledAt   *time.Time `json:"scheduledAt,omitempty" doc:"Earliest start time."`
