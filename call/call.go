@@ -192,7 +192,7 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	switch {
 	case errors.As(err, &known):
 		told := *known
-		if len(told.Problems) > 0 && told.Usage == "" {
+		if len(told.Problems) > 0 && told.Usage == "" && told.Example == nil {
 			told.Problems = slices.Clone(told.Problems)
 			for i, p := range told.Problems {
 				told.Problems[i].Path = c.args.pointer(p, c.Entry)
@@ -209,6 +209,36 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	id := uuid.NewString()
 	r.log.Error("action failed", "action", c.Entry.Action.FullName(), "id", id, "err", err)
 	return tools.Fail(tools.Errorf(tools.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id))
+}
+
+// Refusal returns why a call would be refused before its action runs; nil where
+// it would run. Paths of its problems begin with at, a JSON pointer to where
+// the caller has the arguments; problems at paths for which open is true, as the
+// value there is not known yet, are left out.
+func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *tools.Error {
+	args, refused := parseArguments(raw)
+	if refused != nil {
+		return refused
+	}
+	t, refused := r.resolver(tools.OriginOf(ctx).Rights).resolve(name, args)
+	if refused != nil {
+		for i := range refused.Problems {
+			refused.Problems[i].Path = at + refused.Problems[i].Path
+		}
+		return refused
+	}
+	told := &tools.Error{Code: tools.InvalidInput}
+	for _, p := range t.normalise(args).problems {
+		if p.Path = at + args.pointer(p, t.Entry); !open(p.Path) {
+			told.Problems = append(told.Problems, p)
+		}
+	}
+	if len(told.Problems) == 0 {
+		return nil
+	}
+	told.Hint = "usage and example are of what belongs at " + at
+	explain(t.Entry, told)
+	return told
 }
 
 // withWarnings adds a warnings member to a result object.

@@ -27,7 +27,8 @@ import (
 type workbench struct {
 	*surface.Surface
 	store     *storage.LazyDB
-	workspace string // name of the workspace that tasks belong to
+	workspace string        // name of the workspace that tasks belong to
+	retention time.Duration // of ended tasks
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
@@ -52,6 +53,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	b := &workbench{
 		store:     storage.Lazy(o.Store, storage.AmbientCredentials(true)), // only the user names a store
 		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName),
+		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
 		log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
 	}
@@ -110,7 +112,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	b.Surface = surface.New(offered)
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
-		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted,
+		Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, Trusted: o.trusted,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metrics.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})

@@ -16,7 +16,7 @@ var mayImport = map[string][]string{
 	"tools":                     {},
 	"tools/":                    {"tools", "internal/engine", "internal/engine/"},
 	"tools/all":                 {"tools/", "tools", "call", "internal/engine", "internal/scan", "lazy"},
-	"tools/task":                {"tools"},
+	"tools/task":                {"tools", "internal/engine"},
 	"tools/queue":               {"tools", "tools/task"},
 	"tools/timer":               {"tools", "tools/metrics"},
 	"tools/telemetry":           {"tools", "tools/metrics"},

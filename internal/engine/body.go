@@ -39,8 +39,8 @@ func (b body) exprAt(config map[string]any, name string, sc scope) *expression.E
 		return nil
 	}
 	s = strings.TrimSpace(s)
-	if inner, wrapped := strings.CutPrefix(s, opening); wrapped && placeholderEnd(inner) == len(inner)-len(closing) {
-		s = strings.TrimSpace(inner[:len(inner)-len(closing)])
+	if before, source, after, wrapped, _ := expression.Placeholder(s); wrapped && before == "" && after == "" {
+		s = source
 	}
 	compiled, err := b.expression(s, sc)
 	if err != nil {
@@ -156,7 +156,7 @@ func (b body) objectAt(config map[string]any, name string) template {
 func (b body) template(value any, at string) template {
 	switch v := value.(type) {
 	case string:
-		if strings.Contains(v, opening) {
+		if strings.Contains(v, expression.Opening) {
 			return template{text: new(b.text(b.step, at, v, b.scope))}
 		}
 	case map[string]any:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
@@ -86,7 +87,7 @@ func (uses ToolUses) Check(known Names) Faults {
 		switch {
 		case !u.hasAction:
 			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{Path: u.actionPointer(), Kind: tools.ProblemMissing}})
-		case !strings.Contains(u.action, opening) && !slices.Contains(allowed, u.action):
+		case !strings.Contains(u.action, expression.Opening) && !slices.Contains(allowed, u.action):
 			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
 				Path: u.actionPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.action), Allowed: allowed,
 				Suggest: suggest.Nearest(u.action, allowed),

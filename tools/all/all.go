@@ -39,6 +39,7 @@ import (
 type Caller interface {
 	tools.Caller
 	engine.Names
+	task.Actions
 }
 
 // Host has the services that families run on.
@@ -50,6 +51,9 @@ type Host struct {
 
 	// WorkspaceName names the workspace that submitted tasks belong to.
 	WorkspaceName string
+
+	// MaxInterruptions bounds how often a run of a task may be cut off.
+	MaxInterruptions int
 
 	Files config.Files
 
@@ -81,7 +85,8 @@ func Mount(h Host) ([]*tools.Family, error) {
 		return session.New(s.Session(), h.Now, h.NewID)
 	}))
 	mount(&m, task.Family, stored(h, func(s interface{ Task() task.Store }) *task.Service {
-		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID, Workspace: h.WorkspaceName})
+		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
+			Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
 	}))
 	mount(&m, queue.Family, stored(h, func(s interface{ Queue() queue.Store }) *queue.Service { return queue.New(s.Queue(), h.Now, h.NewID) }))
 	mount(&m, agent.Family, stored(h, func(s interface{ Agent() agent.Store }) *agent.Service {

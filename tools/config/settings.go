@@ -83,6 +83,8 @@ var Settings = append([]Setting{
 	{tools.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(tools.Default(false)), User},
 	{tools.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(tools.Default(14)), User},
 	{tools.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(tools.Default(256)), User},
+	{tools.Int{Name: "taskRetentionDays", Doc: "Days that ended tasks are kept.", Min: 1, Max: 3650}.With(tools.Default(30)), User},
+	{tools.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.With(tools.Default(5)), User},
 	{tools.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(tools.Default(90)), User},
 	{tools.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.With(tools.Default(1_000_000)), User},
 	{tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)), User},
@@ -124,35 +126,37 @@ func providerSettings() tools.Fields {
 // Options are the settings that apply, decoded. A test compares its members
 // with [Settings].
 type Options struct {
-	ToolMode        string                     `json:"toolMode"`
-	Listing         string                     `json:"listing"` // empty = the default of the tool mode
-	Params          string                     `json:"params"`
-	Tier            string                     `json:"tier"`
-	Fold            string                     `json:"fold"`
-	Structured      bool                       `json:"structured"`
-	ResultLimit     int                        `json:"resultLimit"`
-	StrictNames     bool                       `json:"strictNames"`
-	ReadOnly        bool                       `json:"readOnly"`
-	Allow           []string                   `json:"allow"` // empty = all
-	Deny            []string                   `json:"deny"`
-	Store           string                     `json:"store"` // empty = the default store
-	HTTP            string                     `json:"http"`  // empty = standard input and output
-	HTTPTokenFile   string                     `json:"httpTokenFile"`
-	AllowedHosts    string                     `json:"allowedHosts"` // empty = none besides the address
-	MaxBodyBytes    int                        `json:"maxBodyBytes"`
-	MaxSessions     int                        `json:"maxSessions"`
-	MaxConnections  int                        `json:"maxConnections"`
-	MaxCalls        int                        `json:"maxCalls"`
-	WorkspaceName   string                     `json:"workspaceName"` // empty = derived from the workspace
-	TraceArguments  bool                       `json:"traceArguments"`
-	TraceDays       int                        `json:"traceDays"`
-	TraceMegabytes  int                        `json:"traceMegabytes"`
-	MetricDays      int                        `json:"metricDays"`
-	MetricPoints    int                        `json:"metricPoints"`
-	Worker          bool                       `json:"worker"`
-	TestCommand     []string                   `json:"testCommand"` // empty = none
-	Providers       map[string]json.RawMessage `json:"providers"`
-	DefaultProvider string                     `json:"defaultProvider"`
+	ToolMode          string                     `json:"toolMode"`
+	Listing           string                     `json:"listing"` // empty = the default of the tool mode
+	Params            string                     `json:"params"`
+	Tier              string                     `json:"tier"`
+	Fold              string                     `json:"fold"`
+	Structured        bool                       `json:"structured"`
+	ResultLimit       int                        `json:"resultLimit"`
+	StrictNames       bool                       `json:"strictNames"`
+	ReadOnly          bool                       `json:"readOnly"`
+	Allow             []string                   `json:"allow"` // empty = all
+	Deny              []string                   `json:"deny"`
+	Store             string                     `json:"store"` // empty = the default store
+	HTTP              string                     `json:"http"`  // empty = standard input and output
+	HTTPTokenFile     string                     `json:"httpTokenFile"`
+	AllowedHosts      string                     `json:"allowedHosts"` // empty = none besides the address
+	MaxBodyBytes      int                        `json:"maxBodyBytes"`
+	MaxSessions       int                        `json:"maxSessions"`
+	MaxConnections    int                        `json:"maxConnections"`
+	MaxCalls          int                        `json:"maxCalls"`
+	WorkspaceName     string                     `json:"workspaceName"` // empty = derived from the workspace
+	TraceArguments    bool                       `json:"traceArguments"`
+	TraceDays         int                        `json:"traceDays"`
+	TraceMegabytes    int                        `json:"traceMegabytes"`
+	TaskRetentionDays int                        `json:"taskRetentionDays"`
+	MaxInterruptions  int                        `json:"maxInterruptions"`
+	MetricDays        int                        `json:"metricDays"`
+	MetricPoints      int                        `json:"metricPoints"`
+	Worker            bool                       `json:"worker"`
+	TestCommand       []string                   `json:"testCommand"` // empty = none
+	Providers         map[string]json.RawMessage `json:"providers"`
+	DefaultProvider   string                     `json:"defaultProvider"`
 }
 
 func madeByUser(fields tools.Fields) []Setting {

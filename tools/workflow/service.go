@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/engine"
@@ -271,30 +270,13 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 // input checks an input against the schema, with the defaults that the schema
 // gives its outermost properties.
 func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]any, error) {
-	args := map[string]any{}
-	if len(raw) > 0 {
-		if err := jsonx.Decode(raw, &args); err != nil {
-			return nil, fmt.Errorf("decoding input: %w", err)
-		}
+	args, problems, err := engine.CheckInput(ctx, w.WorkflowID, w.schema, raw)
+	if err != nil {
+		return nil, err
 	}
-	if len(w.InputSchema) > 0 {
-		w.defaults(args)
-		if !w.schema.Admits(args) {
-			return nil, tools.Errorf(tools.InvalidInput, "the input is too large to be checked against the inputSchema of %s", w.WorkflowID).
-				WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
-		}
-		check := func() ([]tools.Problem, error) { return tools.CheckSchema(w.InputSchema, args, "/input") }
-		problems, err := workspace.Await(ctx, check)
-		if err == nil && mend(args, problems) {
-			problems, err = workspace.Await(ctx, check)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("checking input: %w", err)
-		}
-		if len(problems) > 0 {
-			e := &tools.Error{Code: tools.InvalidInput, Problems: problems, Example: w.example()}
-			return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
-		}
+	if len(problems) > 0 {
+		e := &tools.Error{Code: tools.InvalidInput, Problems: problems, Example: w.example()}
+		return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
 	}
 	return engine.Input(ordered.MustJSON(args))
 }
@@ -324,55 +306,4 @@ func (w workflow) example() json.RawMessage {
 		}
 	}
 	return ordered.MustJSON(ordered.Map{{Key: "workflowId", Value: w.WorkflowID}, {Key: "input", Value: input}})
-}
-
-// mend reads texts as the numbers, switches or other values that the schema
-// wants in their place, as the parameters of actions are read, and reports
-// whether it changed anything.
-func mend(args map[string]any, problems []tools.Problem) bool {
-	changed := false
-	for _, p := range problems {
-		cut := strings.LastIndex(p.Path, "/")
-		holder, _ := tools.Lookup(map[string]any{"input": args}, p.Path[:cut])
-		value, _ := tools.Lookup(map[string]any{"input": args}, p.Path)
-		text, isText := value.(string)
-		var read any
-		if p.Kind != tools.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {
-			continue
-		}
-		kind := tools.TypeName(read)
-		if !slices.ContainsFunc(strings.Split(p.Want, tools.TypeOr), func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
-			continue
-		}
-		last := jsonx.UnescapePointer(p.Path[cut+1:])
-		switch holder := holder.(type) {
-		case map[string]any:
-			holder[last] = read
-		case []any:
-			i, _ := strconv.Atoi(last)
-			holder[i] = read
-		}
-		changed = true
-	}
-	return changed
-}
-
-func (w workflow) defaults(args map[string]any) {
-	var schema struct {
-		Properties map[string]struct {
-			Default json.RawMessage `json:"default"`
-		} `json:"properties"`
-	}
-	if json.Unmarshal(w.InputSchema, &schema) != nil {
-		return // its properties are of another shape, such as true
-	}
-	for name, p := range schema.Properties {
-		if _, given := args[name]; given || len(p.Default) == 0 {
-			continue
-		}
-		var value any
-		if jsonx.Decode(p.Default, &value) == nil {
-			args[name] = value
-		}
-	}
 }
