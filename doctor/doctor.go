@@ -75,11 +75,20 @@ func Count(list []lazy.Listed) (Cost, error) {
 		if err != nil {
 			return Cost{}, fmt.Errorf("encoding %s: %w", l.Name, err)
 		}
-		n, err := tokens.Count(string(raw))
+		cost, err := countText(string(raw))
 		if err != nil {
 			return Cost{}, err
 		}
-		total = total.Add(Cost{1, len(raw), n})
+		total = total.Add(cost)
 	}
 	return total, nil
+}
+
+// countText is the cost of a tool that a model is shown as this text.
+func countText(text string) (Cost, error) {
+	n, err := tokens.Count(text)
+	if err != nil {
+		return Cost{}, err
+	}
+	return Cost{1, len(text), n}, nil
 }

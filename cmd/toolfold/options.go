@@ -183,8 +183,14 @@ func checkStart(o config.Options) error {
 func printJSON(c *cli.Context, v any) error {
 	enc := json.NewEncoder(c.App.Writer)
 	enc.SetEscapeHTML(false)
-	if info, err := os.Stdout.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if onTerminal() {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
+}
+
+// onTerminal reports whether a person reads standard output.
+func onTerminal() bool {
+	info, err := os.Stdout.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

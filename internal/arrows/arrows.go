@@ -41,10 +41,11 @@ var mayImport = map[string][]string{
 	"migration":                 {"tools", "call", "consolidate", "legacy"},
 	"surface":                   {"tools", "call", "consolidate", "legacy", "lazy"},
 	"doctor":                    {"tools", "lazy", "surface"},
+	"upstream":                  {},
 	"docs":                      {"tools", "migration", "doctor", "surface", "lazy"},
 	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "surface", "internal/engine"},
 	"cmd/toolfold": {"tools", "tools/", "call", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
-		"serve", "permission", "internal/storage", "internal/engine", "internal/engine/", "internal/telemetry"},
+		"upstream", "serve", "permission", "internal/storage", "internal/engine", "internal/engine/", "internal/telemetry"},
 
 	"internal/attack":              {"tools", "tools/all"},
 	"internal/engine":              {"tools"},
@@ -58,7 +59,8 @@ var mayImport = map[string][]string{
 
 // onlyIn names the one package that may import a library.
 var onlyIn = map[string]string{
-	"github.com/mark3labs/mcp-go":        "serve", // the protocol stays in one place
+	"github.com/mark3labs/mcp-go":        "serve",    // the protocol stays in one place
+	"github.com/modelcontextprotocol":    "upstream", // a client, which no server needs
 	"go.opentelemetry.io/otel/sdk":       "internal/telemetry",
 	"go.opentelemetry.io/otel/exporters": "internal/telemetry",
 }

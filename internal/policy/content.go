@@ -15,7 +15,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/pelletier/go-toml/v2"
-	"github.com/tidwall/jsonc"
+	"github.com/tailscale/hujson"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/toolfold/toolfold/internal/child"
@@ -316,7 +316,13 @@ func parseJSON(text []byte) ([]any, error) {
 }
 
 // parseJSONC parses JSON with comments and with commas before brackets.
-func parseJSONC(text []byte) ([]any, error) { return parseJSON(jsonc.ToJSON(text)) }
+func parseJSONC(text []byte) ([]any, error) {
+	plain, err := hujson.Standardize(text)
+	if err != nil {
+		return nil, err
+	}
+	return parseJSON(plain)
+}
 
 func parseYAML(text []byte) (values []any, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
