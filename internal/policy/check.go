@@ -65,7 +65,7 @@ const (
 	maxShown = 20       // offences of a gate
 )
 
-// check is one check.
+// check holds what the gates of one check share.
 type check struct {
 	Checker
 	policy  Policy
@@ -78,7 +78,7 @@ type check struct {
 	areas map[string]string // of folders, for ByPackage
 }
 
-// read is the text of a changed file, or why there is none.
+// read holds the text of a changed file, or why there is none.
 type read struct {
 	text string
 	why  string // empty = it was read, or is known to be gone

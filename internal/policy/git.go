@@ -26,7 +26,7 @@ const (
 	MaxChanges = 10_000
 )
 
-// A NoRepository is the reason why the changes of a working tree cannot be had.
+// NoRepository says why the changes of a working tree cannot be had.
 type NoRepository struct{ Reason string }
 
 // Error implements error.
@@ -36,7 +36,7 @@ func (e *NoRepository) Error() string { return e.Reason }
 // new files included, ignored ones not. A file that was renamed counts as
 // deleted and as new. The error is a [NoRepository] or that of the context.
 //
-// Nobody need trust the repository: nothing that its configuration names is
+// The repository need not be trusted: nothing that its configuration names is
 // run. Of that, status would run the file system monitor, hooks, the filters of
 // attributes and, where objects are missing, what fetches them.
 func Uncommitted(ctx context.Context, dir string) ([]Change, error) {
