@@ -29,6 +29,7 @@ type Call struct {
 	// Origin is the source of the call.
 	Origin tools.Origin
 
+	runner  *Runner
 	bound   Bound
 	args    *arguments
 	target  *target
@@ -104,7 +105,7 @@ func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) too
 }
 
 func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) tools.Answer {
-	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx), bound: r.bound}
+	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx), runner: r, bound: r.bound}
 	if c.args, c.refused = parseArguments(raw); c.refused == nil {
 		c.target, c.refused = r.resolver(c.Origin.Rights).resolve(name, c.args)
 	}

@@ -147,8 +147,8 @@ func words(p tools.Param) string {
 func fieldNames(params []tools.Param) string {
 	var names []string
 	for _, p := range params {
-		if p.Name == "hasMore" {
-			continue // nextCursor is absent on the last page
+		if p.Name == "hasMore" || p.Name == "message" {
+			continue // nextCursor is absent on the last page; a message repeats other fields in words
 		}
 		name := p.Name
 		var inner []string

@@ -148,9 +148,12 @@ func (e *Entry) Canonical(name string) string {
 }
 
 // bounded shows a parameter with its type, bounds and default, unless that is
-// false: limit?: 1..100 = 10.
+// false: limit?: 1..100 = 10. A plain string has none of them.
 func bounded(name string, p Param) string {
-	text := name + ": " + boundedWord(p)
+	text := name
+	if word := boundedWord(p); word != string(KindString) {
+		text += ": " + word
+	}
 	if p.Default != nil && p.Default != false {
 		text += " = " + strings.ReplaceAll(string(ordered.MustJSON(p.Default)), `"`, "'")
 	}

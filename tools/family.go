@@ -61,6 +61,15 @@ type Action struct {
 	Related            []string // full names of actions that go well with it
 	Run                Handler  // made by [Method]; its result declares the result fields
 
+	// Writes finds the files of the workspace that a call would write, so that
+	// the policies of its session can refuse it before it begins. It is made by
+	// [Files]; the zero value says that the action writes none.
+	Writes Handler
+
+	// Enters says that the connection of a caller is part of the session
+	// sessionId, an argument or a result, once the action has succeeded.
+	Enters bool
+
 	// Input is the JSON Schema of a tool declared elsewhere, as it came, and
 	// Returns its result fields where they are known. Both are nil for
 	// actions that are declared here.
@@ -78,8 +87,10 @@ type Action struct {
 func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, error) {
 	want := reflect.TypeFor[S]()
 	for _, a := range f.Actions {
-		if has := a.Run.service; has != nil && has != want {
-			return nil, fmt.Errorf("%s.%s runs a method of %s, but the family is mounted on %s", f.Name, a.Name, has, want)
+		for _, h := range []Handler{a.Run, a.Writes} {
+			if has := h.service; has != nil && has != want {
+				return nil, fmt.Errorf("%s.%s runs a method of %s, but the family is mounted on %s", f.Name, a.Name, has, want)
+			}
 		}
 	}
 	mounted := f.Declared()
@@ -129,6 +140,24 @@ func (s *service) get(ctx context.Context) (any, error) {
 // Invoke runs the action with its own arguments, which must be valid and
 // complete. Package call makes them so.
 func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) {
+	return a.handle(ctx, a.Run, args)
+}
+
+// Targets returns the files of the workspace that a call with these arguments
+// would write, as they are named there: below the workspace or absolute. It
+// changes nothing. Arguments are as for Invoke.
+func (a *Action) Targets(ctx context.Context, args json.RawMessage) ([]string, error) {
+	if a.Writes.run == nil {
+		return nil, nil
+	}
+	names, err := a.handle(ctx, a.Writes, args)
+	if err != nil {
+		return nil, err
+	}
+	return names.([]string), nil
+}
+
+func (a *Action) handle(ctx context.Context, h Handler, args json.RawMessage) (any, error) {
 	if a.Family == nil || a.Family.service == nil {
 		return nil, fmt.Errorf("%s is declared but not mounted", a.Name)
 	}
@@ -136,8 +165,11 @@ func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) 
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", a.Family.Name, err)
 	}
-	return a.Run.run(ctx, value, args)
+	return h.run(ctx, value, args)
 }
+
+// WritesFiles reports whether calls may write files of the workspace.
+func (a *Action) WritesFiles() bool { return a.Writes.run != nil }
 
 // Action returns the action called name, nil when there is none.
 func (f *Family) Action(name string) *Action {

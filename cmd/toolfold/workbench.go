@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
 )
@@ -85,7 +86,16 @@ func newWorkbench(o *options) (*workbench, error) {
 	}
 	b.Surface = surface.New(surface.Options{
 		Mode: mode, Level: level, Params: tools.Form(o.Params), ResultLimit: o.ResultLimit, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log,
-		Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls},
+		Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls, call.NewGuard(guard.Rules{
+			Open: func(ctx context.Context) (guard.Store, error) {
+				db, err := b.store.Open(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return db.Guard(), nil
+			},
+			Workspace: o.files.Workspace,
+		}).Calls},
 	})
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },

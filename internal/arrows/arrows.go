@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"tools/discovery":           {"tools", "lazy"},
 	"tools/bugfix":              {"tools", "internal/scan"},
 	"tools/refactor":            {"tools", "internal/scan"},
+	"tools/guard":               {"tools", "tools/session", "internal/policy"},
 	"tools/design":              {"tools", "tools/design/"},
 	"tools/design/text":         {},
 	"tools/design/api":          {"tools", "tools/design/text"},
@@ -51,6 +52,7 @@ var mayImport = map[string][]string{
 	"internal/telemetry":           {"tools", "tools/trace", "tools/metrics", "tools/queue", "tools/task", "call", "internal/engine"},
 	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
 	"internal/scan":                {"tools", "internal/engine"},
+	"internal/policy":              {"tools", "internal/engine", "internal/scan"},
 	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue", "internal/scan"},
 	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/", "internal/scan"},
 }

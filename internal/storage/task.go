@@ -31,7 +31,7 @@ const (
 	// taskListed are all but the input and the output, for which a list may
 	// read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
-		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, definition,
+		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, definition,
 		agent_id, name, description, tags, dependencies, error, length(input), length(output)`
 )
 
@@ -39,9 +39,9 @@ func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	var rank, timeout, created int64
 	var scheduled, started, ended sql.Null[int64]
 	var inputBytes, outputBytes sql.Null[int]
-	var workspace, agent, name, description, tags, dependencies, failure, input, output []byte
+	var workspace, sessions, agent, name, description, tags, dependencies, failure, input, output []byte
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
-		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &t.Definition,
+		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &sessions, &t.Definition,
 		&agent, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
 	if err != nil {
 		return t, err
@@ -52,6 +52,9 @@ func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	t.StartedAt, t.EndedAt = maybeTime(started), maybeTime(ended)
 	t.Workspace, t.AgentID, t.Name, t.Description, t.Error = string(workspace), string(agent), string(name), string(description), string(failure)
 	t.Input, t.InputBytes, t.Output, t.OutputBytes = input, inputBytes.V, output, outputBytes.V
+	if err := json.Unmarshal(sessions, &t.Sessions); err != nil {
+		return t, fmt.Errorf("decoding sessions: %w", err)
+	}
 	if err := json.Unmarshal(tags, &t.Tags); err != nil {
 		return t, fmt.Errorf("decoding tags: %w", err)
 	}
@@ -93,8 +96,8 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 }
 
 const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
-		created_at, scheduled_at, type, workspace, depth, definition, agent_id, name, description, tags, dependencies, error, input)
-	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_at, scheduled_at, type, workspace, depth, sessions, definition, agent_id, name, description, tags, dependencies, error, input)
+	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
 	var paused int
@@ -127,10 +130,11 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 		}
 		t.ready[s.Workspace]++
 	}
-	tags, _ := json.Marshal(s.Tags) // a list of texts
+	tags, _ := json.Marshal(s.Tags) // lists of texts
+	sessions, _ := json.Marshal(s.Sessions)
 	dependencies, _ := json.Marshal(s.Dependencies)
 	_, err = t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
-		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, s.Definition,
+		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, sessions, s.Definition,
 		[]byte(s.AgentID), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
 	if err != nil {
 		return made, rank, err

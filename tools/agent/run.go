@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -77,6 +78,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		if _, err := tools.Do[json.RawMessage](ctx, s.Runner.Caller, "session.join", joins); err != nil {
 			return RunOut{}, err
 		}
+		ctx = tools.InSessions(ctx, strings.ToLower(in.SessionID))
 	}
 	r := s.Runner.Run(ctx, job)
 	out := RunOut{

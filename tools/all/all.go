@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/discovery"
+	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/queue"
@@ -94,6 +95,9 @@ func Mount(h Host) ([]*tools.Family, error) {
 	}))
 	mount(&m, bugfix.Family, stored(h, func(s interface{ Scan() scan.Store }) *bugfix.Service { return bugfix.New(h.bench(s.Scan())) }))
 	mount(&m, refactor.Family, stored(h, func(s interface{ Scan() scan.Store }) *refactor.Service { return refactor.New(h.bench(s.Scan())) }))
+	mount(&m, guard.Family, stored(h, func(s interface{ Guard() guard.Store }) *guard.Service {
+		return guard.New(s.Guard(), h.folder(), h.testCommand, h.Now)
+	}))
 	mount(&m, trace.Family, stored(h, func(s interface{ Trace() trace.Store }) *trace.Service {
 		return trace.New(s.Trace(), h.Recorded, h.Now)
 	}))
@@ -148,15 +152,19 @@ func (h Host) bench(store scan.Store) *scan.Bench {
 	return &scan.Bench{
 		Scanner: scan.Scanner{Dir: h.Files.Workspace, Trusted: h.folder().IsTrusted},
 		Store:   store, Workspace: h.WorkspaceName, Now: h.Now, NewID: h.NewID,
-		TestCommand: func() ([]string, error) {
-			layers, err := h.Files.Load()
-			if err != nil {
-				return nil, err
-			}
-			o, err := layers.Options()
-			return o.TestCommand, err
-		},
+		TestCommand: h.testCommand,
 	}
+}
+
+// testCommand returns the argument vector that the user has set to test the
+// workspace; nil where none is.
+func (h Host) testCommand() ([]string, error) {
+	layers, err := h.Files.Load()
+	if err != nil {
+		return nil, err
+	}
+	o, err := layers.Options()
+	return o.TestCommand, err
 }
 
 // stored opens the service of a family that keeps something. K has the method

@@ -51,6 +51,7 @@ var Family = tools.Family{
 		Example:  `{"path": "listing", "value": "signature", "scope": "local"}`,
 		Related:  []string{"config.get", "config.show"},
 		Run:      tools.Method((*Service).Set),
+		Writes:   tools.Files((*Service).Writes),
 	}, {
 		Name:     "show",
 		Legacy:   tools.Was("config_show"),

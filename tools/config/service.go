@@ -126,6 +126,15 @@ func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
 	return out, nil
 }
 
+// Writes returns the file of the workspace that a setting is written to; none
+// for one in the user's file.
+func (s *Service) Writes(_ context.Context, in SetIn) ([]string, error) {
+	if in.Scope != Local {
+		return nil, nil
+	}
+	return []string{LocalFile}, nil
+}
+
 // permit refuses a setting that a scope or the caller may not make.
 func (s *Service) permit(ctx context.Context, name, scope string) error {
 	user, _ := ctx.Value(userKey{}).(bool)

@@ -22,7 +22,7 @@ var Family = tools.Family{
 	Actions: []*tools.Action{{
 		Name:     "create",
 		Legacy:   tools.Was("queue_create"),
-		Summary:  "Make a queue that runs a limited number of tasks at once.",
+		Summary:  "Make a queue with a limit of tasks at once.",
 		Words:    "new, limit how many jobs run, separate line, concurrency",
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
 		Required: tools.Fields{name},

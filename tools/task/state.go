@@ -76,6 +76,10 @@ type Task struct {
 	// submitted by a running task.
 	Depth int
 
+	// Sessions are those that the call which submitted the task was part of:
+	// its run is part of them too.
+	Sessions []string
+
 	// Turn counts how often the task was started. A run may record its end
 	// only while its turn is the present one.
 	Turn int

@@ -27,7 +27,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID,
 		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
 		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
-		Workspace: s.Workspace,
+		Workspace: s.Workspace, Sessions: tools.SessionsOf(ctx),
 	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
 		t.Depth = depth + 1

@@ -46,7 +46,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		}
 	})
 	answered := make(chan tools.Answer, 1)
-	go func() { answered <- s.traced(task.WithDepth(within, t.Depth), t) }()
+	go func() { answered <- s.traced(tools.InSessions(task.WithDepth(within, t.Depth), t.Sessions...), t) }()
 	select {
 	case answer := <-answered:
 		s.record(ctx, t, answer, context.Cause(within))

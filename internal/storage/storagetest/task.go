@@ -173,7 +173,7 @@ func keepTask(t *testing.T, db *storage.DB) {
 	full.Input = json.RawMessage(`{"big":123456789012345678901234567890}`)
 	full.Priority, full.Type, full.Tags = task.Background, task.Other, []string{"x", "y\x00"}
 	full.MaxAttempts, full.Timeout, full.ScheduledAt = 3, 1500*time.Millisecond, noon.Add(time.Hour)
-	full.Workspace, full.Definition, full.Depth = "a\x00\xff", "digest", 4
+	full.Workspace, full.Definition, full.Depth, full.Sessions = "a\x00\xff", "digest", 4, []string{sessionID(1), sessionID(2)}
 	b.submit(plain, full)
 	plain.Status, full.Status, full.InputBytes = task.Queued, task.Pending, len(full.Input)
 	equal(t, b.get(1), plain)
