@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/tailscale/hujson"
+	"github.com/tidwall/jsonc"
 )
 
 // Entry is a server as a host's settings name it, with its variables filled in.
@@ -110,12 +110,8 @@ func settings(text []byte, format format) (map[string]any, error) {
 		if len(strings.TrimSpace(string(text))) == 0 {
 			return nil, nil
 		}
-		plain, err := hujson.Standardize(slices.Clone(text))
-		if err != nil {
-			return nil, errors.New("it is not JSON") // the error could quote a secret
-		}
-		if err := json.Unmarshal(plain, &all); err != nil {
-			return nil, errors.New("it is no JSON object")
+		if err := json.Unmarshal(jsonc.ToJSON(text), &all); err != nil {
+			return nil, errors.New("it is no JSON object") // the error itself could quote a secret
 		}
 	default:
 		return nil, errors.New("it has no file that is read")

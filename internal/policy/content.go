@@ -15,7 +15,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/pelletier/go-toml/v2"
-	"github.com/tailscale/hujson"
+	"github.com/tidwall/jsonc"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/toolfold/toolfold/internal/child"
@@ -316,13 +316,7 @@ func parseJSON(text []byte) ([]any, error) {
 }
 
 // parseJSONC parses JSON with comments and with commas before brackets.
-func parseJSONC(text []byte) ([]any, error) {
-	plain, err := hujson.Standardize(text)
-	if err != nil {
-		return nil, err
-	}
-	return parseJSON(plain)
-}
+func parseJSONC(text []byte) ([]any, error) { return parseJSON(jsonc.ToJSON(text)) }
 
 func parseYAML(text []byte) (values []any, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
