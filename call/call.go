@@ -192,7 +192,7 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	switch {
 	case errors.As(err, &known):
 		told := *known
-		if len(told.Problems) > 0 && told.Usage == "" && told.Example == nil {
+		if len(told.Problems) > 0 && told.Usage == "" && (told.Example == nil || told.Message == "") {
 			told.Problems = slices.Clone(told.Problems)
 			for i, p := range told.Problems {
 				told.Problems[i].Path = c.args.pointer(p, c.Entry)

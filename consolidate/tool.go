@@ -129,7 +129,7 @@ func Union(actions []*tools.Action) []tools.Param {
 
 // listedValues is the most values of a parameter that a folded schema lists:
 // longer lists cost every request more than the few calls gain by them.
-const listedValues = 10
+const listedValues = 9
 
 // listEnumsOnce takes out enums that are long or were listed before: a model
 // takes them from there, from a description or from the error of a wrong value.

@@ -31,7 +31,7 @@ func TestTier(t *testing.T) {
 			}
 			for call, want := range map[string]string{
 				`{"name":"tool_find","arguments":{"query":"weather of a city"}}`:                  `tool_call(name: 'weather_report'`,
-				`{"name":"tool_describe","arguments":{"name":"weather_report"}}`:                  `tool_call(name: 'weather_report'`,
+				`{"name":"tool_describe","arguments":{"name":"weather_report"}}`:                  `tool_call(name:'weather_report'`,
 				`{"name":"tool_load","arguments":{"names":["weather_report"]}}`:                   `"loaded":["weather_report"]`,
 				`{"name":"weather_report","arguments":{"city":"Kiel"}}`:                           `{"city":"Kiel"}`,
 				`{"name":"list_available_tools","arguments":{}}`:                                  `"name":"weather_report"`,
