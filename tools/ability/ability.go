@@ -94,7 +94,7 @@ var Family = tools.Family{
 		Summary: "Join the texts that fit an agent's task.",
 		Words:   "select, gather, relevant knowledge, context for a prompt, token limit, what fits",
 		Changed: "Unrelated texts stay out. requires and conflicts count. Tokens are counted, headings and rules included, " +
-			"and never exceed maxTokens; a text that is too long is passed over. leftOut says why.",
+			"and never exceed maxTokens; a text that is too long is passed over. injected and leftOut say why, with scores.",
 		Required: tools.Fields{agentID, task},
 		Optional: tools.Fields{
 			core, maxAbilities.With(tools.Default(10)), maxTokens.With(tools.Default(50000)), headings.With(tools.Default(false)),

@@ -78,7 +78,7 @@ var Family = tools.Family{
 		Doc: "A failing step is a result with success=false, error and the outputs so far. Abilities that fit join the system prompt. " +
 			"Agents delegate at most 5 deep.",
 		Changed: "Branches, loops and parallel steps run. An agent without steps sends the input to a model under its system prompt. " +
-			"The agent joins the session it is run in.",
+			"The agent joins the session it is run in. abilities names those in its prompts.",
 		Required: tools.Fields{agentID},
 		Optional: tools.Fields{input, sessionID},
 		Effect:   tools.Runs,
