@@ -40,7 +40,7 @@ var details = tools.Fields{displayName, capabilities, team, tags, systemPrompt, 
 // Family declares the agent tool.
 var Family = tools.Family{
 	Name: "agent", Summary: "Agents that run prompts and tools", Category: "agents", Tier: tools.Core,
-	Words: "assistants, specialists, bots, profiles",
+	Words: "assistants, specialists, bots, profiles, persona, character, role, roster",
 	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: prompt {prompt, system?, provider?, model?}; " +
 		"tool {tool, arguments?}; delegate {agentId, input?}; conditional {condition, then, else?}; " +
 		"loop {items|while|until, steps}; parallel {steps}. Texts take {{ expressions }} over input, steps.<id>, agent.",
@@ -48,7 +48,7 @@ var Family = tools.Family{
 		Name:     "register",
 		Legacy:   tools.Was("agent_register"),
 		Summary:  "Add an agent.",
-		Words:    "create, define, new, custom, set up, profile, prompt, own steps",
+		Words:    "create, define, new, custom, set up, profile, prompt, own steps, write a persona",
 		Doc:      "Steps: describe agent; also dependsOn, timeoutMs, retry {maxAttempts, backoffMs}.",
 		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
 		Required: tools.Fields{agentID, description},
@@ -63,7 +63,7 @@ var Family = tools.Family{
 		Name:     "list",
 		Legacy:   tools.Was("agent_list"),
 		Summary:  "List agents, registered ones and files.",
-		Words:    "which agents are there, available, team, enumerate",
+		Words:    "which agents are there, available, team, enumerate, roster, who is there",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken has the files that cannot be used.",
 		Optional: tools.Fields{team, enabled, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,
@@ -74,7 +74,7 @@ var Family = tools.Family{
 		Name:    "run",
 		Legacy:  tools.Was("agent_run"),
 		Summary: "Run an agent's steps; answers when they are done.",
-		Words:   "start, execute, let it work, delegate, invoke",
+		Words:   "start, execute, let it work, delegate, invoke, ask",
 		Doc: "A failing step is a result with success=false, error and the outputs so far. Abilities that fit join the system prompt. " +
 			"Agents delegate at most 5 deep.",
 		Changed: "Branches, loops and parallel steps run. An agent without steps sends the input to a model under its system prompt. " +
@@ -89,7 +89,7 @@ var Family = tools.Family{
 		Name:     "get",
 		Legacy:   tools.Was("agent_get"),
 		Summary:  "Read one agent's profile.",
-		Words:    "show, details, what does it do, prompt and steps",
+		Words:    "show, details, what does it do, prompt and steps, instructions, persona sheet",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: tools.Fields{agentID},
 		Effect:   tools.Reads,
@@ -100,7 +100,7 @@ var Family = tools.Family{
 		Name:     "remove",
 		Legacy:   tools.Was("agent_remove"),
 		Summary:  "Remove a registered agent.",
-		Words:    "delete, get rid of",
+		Words:    "delete, get rid of, fire, dismiss",
 		Doc:      "An agent that is a file goes when its file goes.",
 		Required: tools.Fields{agentID},
 		Effect:   tools.Deletes,
