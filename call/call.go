@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ type Call struct {
 	// Origin is the source of the call.
 	Origin tools.Origin
 
+	runner  *Runner
 	bound   Bound
 	args    *arguments
 	target  *target
@@ -94,6 +96,10 @@ func (r *Runner) Lookup(name string) []*tools.Entry { return r.resolver(nil).Loo
 // Nearest implements [tools.Names] for a caller with all rights.
 func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
 
+// Actions lists the actions that a caller with all rights may run, in the order
+// of listings.
+func (r *Runner) Actions() []*tools.Action { return r.resolver(nil).Actions() }
+
 // maxForwards bounds how many calls may stand for each other in a row.
 const maxForwards = 3
 
@@ -104,9 +110,10 @@ func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) too
 }
 
 func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) tools.Answer {
-	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx), bound: r.bound}
+	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx), runner: r, bound: r.bound}
+	names := r.resolver(c.Origin.Rights)
 	if c.args, c.refused = parseArguments(raw); c.refused == nil {
-		c.target, c.refused = r.resolver(c.Origin.Rights).resolve(name, c.args)
+		c.target, c.refused = names.resolve(name, c.args)
 	}
 	if c.target != nil {
 		c.Entry = c.target.Entry
@@ -122,7 +129,7 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	}
 	if c.Entry != nil && c.Entry.Legacy {
 		a := c.Entry.Action
-		answer.Deprecated = &tools.Deprecation{Tool: a.Family.Name}
+		answer.Deprecated = &tools.Deprecation{Tool: cmp.Or(names.home[a], a.Family.Name)}
 		if !a.Family.Bare {
 			answer.Deprecated.Action = a.Name
 		}
@@ -185,7 +192,7 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	switch {
 	case errors.As(err, &known):
 		told := *known
-		if len(told.Problems) > 0 && told.Usage == "" {
+		if len(told.Problems) > 0 && told.Usage == "" && told.Example == nil {
 			told.Problems = slices.Clone(told.Problems)
 			for i, p := range told.Problems {
 				told.Problems[i].Path = c.args.pointer(p, c.Entry)
@@ -202,6 +209,36 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 	id := uuid.NewString()
 	r.log.Error("action failed", "action", c.Entry.Action.FullName(), "id", id, "err", err)
 	return tools.Fail(tools.Errorf(tools.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id))
+}
+
+// Refusal returns why a call would be refused before its action runs; nil where
+// it would run. Paths of its problems begin with at, a JSON pointer to where
+// the caller has the arguments; problems at paths for which open is true, as the
+// value there is not known yet, are left out.
+func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *tools.Error {
+	args, refused := parseArguments(raw)
+	if refused != nil {
+		return refused
+	}
+	t, refused := r.resolver(tools.OriginOf(ctx).Rights).resolve(name, args)
+	if refused != nil {
+		for i := range refused.Problems {
+			refused.Problems[i].Path = at + refused.Problems[i].Path
+		}
+		return refused
+	}
+	told := &tools.Error{Code: tools.InvalidInput}
+	for _, p := range t.normalise(args).problems {
+		if p.Path = at + args.pointer(p, t.Entry); !open(p.Path) {
+			told.Problems = append(told.Problems, p)
+		}
+	}
+	if len(told.Problems) == 0 {
+		return nil
+	}
+	told.Hint = "usage and example are of what belongs at " + at
+	explain(t.Entry, told)
+	return told
 }
 
 // withWarnings adds a warnings member to a result object.

@@ -32,7 +32,10 @@ func explain(e *tools.Entry, err *tools.Error) {
 		err.Problems[i].Path = tools.Cut(err.Problems[i].Path, maxPath)
 		texts[i] = err.Problems[i].Text()
 	}
-	err.Usage, err.Example = e.Usage(), e.Example()
+	err.Usage = e.Usage()
+	if err.Example = e.FromCanonical(err.Example); err.Example == nil { // an action may know a truer one
+		err.Example = e.Example()
+	}
 	if err.Message == "" {
 		err.Message = e.Title() + ": " + strings.Join(texts, "; ")
 	}

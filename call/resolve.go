@@ -12,31 +12,40 @@ import (
 // Resolver finds the action that a call means. It is immutable and safe for
 // concurrent use.
 type Resolver struct {
-	folded map[string]*folded // tools with an action argument
-	single map[string]*target // names that lead to one action by themselves
-	names  []string           // all of them, for suggestions
+	folded map[string]*folded       // tools with an action argument
+	home   map[*tools.Action]string // the first of these that takes an action
+	single map[string]*target       // names that lead to one action by themselves
+	names  []string                 // all of them, for suggestions
 }
 
 // folded is a tool with an action argument.
 type folded struct {
+	tool    string
 	family  *tools.Family
+	actions []string           // that it takes, in order
 	targets map[string]*target // by action
 }
 
 // NewResolver accepts the names of the entries. Where two entries have the
 // same name the first counts: a legacy name goes before a full name that is
-// spelt alike.
+// spelt alike. A tool with an action argument goes before both.
 func NewResolver(entries []*tools.Entry) *Resolver {
-	r := &Resolver{folded: map[string]*folded{}, single: map[string]*target{}}
+	r := &Resolver{folded: map[string]*folded{}, home: map[*tools.Action]string{}, single: map[string]*target{}}
 	for _, e := range entries {
 		if e.Selector != "" {
 			f, known := r.folded[e.Tool]
 			if !known {
-				f = &folded{family: e.Action.Family, targets: map[string]*target{}}
+				f = &folded{tool: e.Tool, family: e.Action.Family, targets: map[string]*target{}}
 				r.folded[e.Tool] = f
 				r.names = append(r.names, e.Tool)
 			}
-			f.targets[e.Selector] = &target{Entry: e}
+			if f.targets[e.Selector] == nil {
+				f.targets[e.Selector] = &target{Entry: e}
+				f.actions = append(f.actions, e.Selector)
+			}
+			if r.home[e.Action] == "" {
+				r.home[e.Action] = e.Tool
+			}
 		} else if _, taken := r.single[e.Tool]; !taken {
 			r.single[e.Tool] = &target{Entry: e}
 			r.names = append(r.names, e.Tool)
@@ -60,14 +69,14 @@ func FullNames(families []*tools.Family) []*tools.Entry {
 // args, unless the action has a parameter of that name, and takes the action
 // argument of a consolidated tool out.
 func (r *Resolver) resolve(name string, args *arguments) (*target, *tools.Error) {
+	if f, ok := r.folded[name]; ok {
+		return r.pick(f, args)
+	}
 	if t, ok := r.single[name]; ok {
 		if !t.Takes(tools.ParamsParam) {
 			args.unfold()
 		}
 		return t, nil
-	}
-	if f, ok := r.folded[name]; ok {
-		return f.resolve(args)
 	}
 	err := tools.UnknownName(name)
 	near := r.Nearest(name)
@@ -85,16 +94,30 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *tools.Error)
 // actions of a consolidated tool, else the one. Nil means there is no such
 // name.
 func (r *Resolver) Lookup(name string) []*tools.Entry {
+	if f, ok := r.folded[name]; ok {
+		list := make([]*tools.Entry, len(f.actions))
+		for i, action := range f.actions {
+			list[i] = f.targets[action].Entry
+		}
+		return list
+	}
 	if t, ok := r.single[name]; ok {
 		return []*tools.Entry{t.Entry}
 	}
-	f, ok := r.folded[name]
-	if !ok {
-		return nil
-	}
-	list := make([]*tools.Entry, len(f.family.Actions))
-	for i, a := range f.family.Actions {
-		list[i] = f.targets[a.Name].Entry
+	return nil
+}
+
+// Actions lists the actions that the names lead to, each once.
+func (r *Resolver) Actions() []*tools.Action {
+	var list []*tools.Action
+	known := map[*tools.Action]bool{}
+	for _, name := range r.names {
+		for _, e := range r.Lookup(name) {
+			if !known[e.Action] {
+				known[e.Action] = true
+				list = append(list, e.Action)
+			}
+		}
 	}
 	return list
 }
@@ -104,19 +127,43 @@ func (r *Resolver) Nearest(name string) string {
 	return suggest.Nearest(name, r.names)
 }
 
-// resolve picks the action that args name, beside params or in it.
-func (f *folded) resolve(args *arguments) (*target, *tools.Error) {
+// target returns the way to call an action of the family of f, by f or else by
+// the other tool that the family is split into; nil when there is no such action.
+func (r *Resolver) target(f *folded, action string) *target {
+	if t := f.targets[action]; t != nil {
+		return t
+	}
+	if a := f.family.Action(action); a != nil && r.home[a] != "" {
+		return r.folded[r.home[a]].targets[action]
+	}
+	return nil
+}
+
+// pick finds the action that args name, beside params or in it. A tool that does
+// more than read takes the actions of its family that read too; one that only
+// reads does not do more, because hosts let it pass for that.
+func (r *Resolver) pick(f *folded, args *arguments) (*target, *tools.Error) {
 	name, _ := args.values[tools.ActionParam].(string)
-	if t, ok := f.targets[name]; !ok || !t.Takes(tools.ParamsParam) {
+	if t := r.target(f, name); t == nil || !t.Takes(tools.ParamsParam) {
 		args.unfold()
 	}
 	value, given := args.take(tools.ActionParam)
 	name, isText := value.(string)
-	if t, ok := f.targets[name]; ok {
+	t := r.target(f, name)
+	if t != nil && (t.Tool == f.tool || t.Action.Effect == tools.Reads) {
 		return t, nil
 	}
-	problem := tools.Problem{Path: "/" + tools.ActionParam, Allowed: f.family.ActionNames()}
+	problem := tools.Problem{Path: "/" + tools.ActionParam, Allowed: f.actions}
 	switch {
+	case t != nil:
+		problem.Kind, problem.Allowed, problem.BelongsTo = tools.ProblemStray, nil, []string{t.Tool}
+		err := &tools.Error{
+			Code:     tools.InvalidAction,
+			Message:  fmt.Sprintf("%s only reads: %s is an action of %s", f.tool, name, t.Tool),
+			Problems: []tools.Problem{problem},
+		}
+		explain(t.Entry, err)
+		return nil, err
 	case !given || value == nil:
 		problem.Kind, problem.Suggest = tools.ProblemMissing, f.guess(args)
 	case !isText:
@@ -131,10 +178,13 @@ func (f *folded) resolve(args *arguments) (*target, *tools.Error) {
 	}
 	err := &tools.Error{
 		Code:     tools.InvalidAction,
-		Message:  f.family.Name + ": " + problem.Text(),
+		Message:  f.tool + ": " + problem.Text(),
 		Problems: []tools.Problem{problem},
 	}
-	if t, ok := f.targets[problem.Suggest]; ok {
+	if t := r.target(f, problem.Suggest); t != nil {
+		if t.Tool != f.tool {
+			err.Message += fmt.Sprintf(" (%s is an action of %s)", problem.Suggest, t.Tool)
+		}
 		explain(t.Entry, err)
 	}
 	return nil, err

@@ -1,8 +1,9 @@
-// Package consolidate projects families onto consolidated tools: one per
+// Package consolidate projects families onto consolidated tools: one or two per
 // family, with an action argument.
 package consolidate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,15 +11,41 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// Tools returns the consolidated surface, in order: one tool per family, and
-// one for each action that stands apart.
-func Tools(families []*tools.Family) []tools.Tool {
+// Fold says which actions of a family make up one tool.
+type Fold string
+
+// The folds.
+const (
+	ByFamily Fold = "family" // all of them
+	ByEffect Fold = "effect" // those that only read, and those that do more
+)
+
+// Folds lists the folds, the default first.
+func Folds() []Fold { return []Fold{ByFamily, ByEffect} }
+
+// toolOf returns the tool that takes an action.
+func (f Fold) toolOf(a *tools.Action) string {
+	if f == ByEffect {
+		return a.ToolByEffect()
+	}
+	return a.Family.Name
+}
+
+// Tools returns the consolidated surface, in order: the tools of each family,
+// the one that only reads first, and one for each action that stands apart.
+func Tools(families []*tools.Family, fold Fold) []tools.Tool {
 	var list []tools.Tool
 	for _, f := range families {
-		if folded := foldedActions(f); len(folded) > 0 {
+		folded := map[string][]*tools.Action{}
+		for _, a := range f.Actions {
+			if !a.Apart {
+				folded[fold.toolOf(a)] = append(folded[fold.toolOf(a)], a)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(folded)) {
 			list = append(list, tools.Tool{
-				Name: f.Name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
-				Entries: selections(folded), Schema: Schema(folded), Hints: FoldHints(folded),
+				Name: name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
+				Entries: selections(folded[name], fold), Schema: Schema(folded[name]), Hints: FoldHints(folded[name]),
 			})
 		}
 		for _, a := range f.Actions {
@@ -37,8 +64,8 @@ func Tools(families []*tools.Family) []tools.Tool {
 
 // Entries returns the ways to call a family's actions: all of them by the
 // action argument, actions that stand apart also by their own tool.
-func Entries(f *tools.Family) []*tools.Entry {
-	list := selections(f.Actions)
+func Entries(f *tools.Family, fold Fold) []*tools.Entry {
+	list := selections(f.Actions, fold)
 	for _, a := range f.Actions {
 		if a.Apart {
 			list = append(list, apartEntry(a))
@@ -47,14 +74,11 @@ func Entries(f *tools.Family) []*tools.Entry {
 	return list
 }
 
-func foldedActions(f *tools.Family) []*tools.Action {
-	return slices.DeleteFunc(slices.Clone(f.Actions), func(a *tools.Action) bool { return a.Apart })
-}
-
-func selections(actions []*tools.Action) []*tools.Entry {
+func selections(actions []*tools.Action, fold Fold) []*tools.Entry {
 	list := make([]*tools.Entry, len(actions))
 	for i, a := range actions {
 		list[i] = tools.Select(a)
+		list[i].Tool = fold.toolOf(a)
 	}
 	return list
 }

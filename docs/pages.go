@@ -8,9 +8,12 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -44,7 +47,7 @@ var familyTemplate = template.Must(template.New("family").Funcs(template.FuncMap
 
 // Pages returns every generated page by its path below docs.
 func Pages(specs []*tools.Family) (map[string]string, error) {
-	guide, err := migration.Guide(specs)
+	guide, err := Guide(specs)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +65,19 @@ func Pages(specs []*tools.Family) (map[string]string, error) {
 		pages["tools/"+s.Name+".md"] = b.String()
 	}
 	return pages, nil
+}
+
+// Guide returns the migration guide, with what the folds cost.
+func Guide(specs []*tools.Family) (string, error) {
+	var costs migration.Costs
+	for fold, tokens := range map[consolidate.Fold]*int{consolidate.ByFamily: &costs.Family, consolidate.ByEffect: &costs.Effect} {
+		cost, err := doctor.Count(surface.List(specs, surface.Options{Fold: fold}))
+		if err != nil {
+			return "", err
+		}
+		*tokens = cost.Tokens
+	}
+	return migration.Guide(specs, costs)
 }
 
 // hostList returns the hosts by address: their snippets are methods.

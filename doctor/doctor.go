@@ -45,6 +45,7 @@ type Surface struct {
 type Report struct {
 	Method   string    `json:"method"`
 	Surfaces []Surface `json:"surfaces"`
+	Choices  []Choice  `json:"choices"`
 }
 
 // Measure counts every surface of the families.
@@ -64,7 +65,9 @@ func Measure(specs []*tools.Family) (Report, error) {
 			report.Surfaces = append(report.Surfaces, s)
 		}
 	}
-	return report, nil
+	var err error
+	report.Choices, err = Choices(specs)
+	return report, err
 }
 
 // Count is the cost of a list.
@@ -75,11 +78,20 @@ func Count(list []lazy.Listed) (Cost, error) {
 		if err != nil {
 			return Cost{}, fmt.Errorf("encoding %s: %w", l.Name, err)
 		}
-		n, err := tokens.Count(string(raw))
+		cost, err := countText(string(raw))
 		if err != nil {
 			return Cost{}, err
 		}
-		total = total.Add(Cost{1, len(raw), n})
+		total = total.Add(cost)
 	}
 	return total, nil
+}
+
+// countText is the cost of a tool that a model is shown as this text.
+func countText(text string) (Cost, error) {
+	n, err := tokens.Count(text)
+	if err != nil {
+		return Cost{}, err
+	}
+	return Cost{1, len(text), n}, nil
 }

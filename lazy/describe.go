@@ -55,10 +55,10 @@ type Definition struct {
 // JSON. An unknown name is an error that has the nearest one.
 func (v *View) Describe(name string, with Account) (json.RawMessage, *tools.Error) {
 	return v.render(fmt.Sprint(with), name, func(entries []*tools.Entry) any {
-		if len(entries) > 1 || entries[0].Action.Family.Name == name && !entries[0].Action.Family.Bare {
+		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
 			doc := ToolDoc{
-				Name: family.Name, Description: join(family.Summary+".", family.Doc),
+				Name: entries[0].Tool, Description: join(family.Summary+".", family.Doc),
 				Usage: v.callable(v.entry(entries[0])).Pattern(),
 			}
 			for _, e := range entries {
@@ -74,14 +74,14 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *tools.Erro
 // as JSON, with an output schema only where results are structured.
 func (v *View) Define(name string, structured bool) (json.RawMessage, *tools.Error) {
 	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*tools.Entry) any {
-		if len(entries) > 1 {
+		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
 			actions := make([]*tools.Action, len(entries))
 			for i, e := range entries {
 				actions[i] = e.Action
 			}
 			definition := Definition{
-				Name: family.Name, Description: family.Summary + ": " + signatures(entries, (*tools.Entry).NamedSignature),
+				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, (*tools.Entry).NamedSignature),
 				InputSchema: consolidate.Schema(actions),
 			}
 			if structured {
@@ -147,8 +147,8 @@ func explanation(p tools.Param) string {
 func fieldNames(params []tools.Param) string {
 	var names []string
 	for _, p := range params {
-		if p.Name == "hasMore" {
-			continue // nextCursor is absent on the last page
+		if p.Name == "hasMore" || p.Name == "message" {
+			continue // nextCursor is absent on the last page; a message repeats other fields in words
 		}
 		name := p.Name
 		var inner []string

@@ -55,6 +55,12 @@ func List(surface []tools.Tool, level Level) []Listed {
 	return list
 }
 
+// Within returns the tools of a tier and those before it, which tools/list may
+// show.
+func Within(surface []tools.Tool, tier tools.Tier) []tools.Tool {
+	return slices.DeleteFunc(slices.Clone(surface), func(t tools.Tool) bool { return t.Tier > tier })
+}
+
 // Stubs is the least that is still a legal list: names and summaries.
 func Stubs(surface []tools.Tool) []Listed {
 	list := make([]Listed, len(surface))

@@ -33,7 +33,8 @@ func (d *Discovery) View(ctx context.Context) *View { return d.view(tools.Origin
 // Grows reports whether loading adds to the list of the caller's session.
 func (d *Discovery) Grows(ctx context.Context) bool {
 	o := tools.OriginOf(ctx)
-	return d.view(o.Rights).level == Search && o.ListGrows && o.Session != ""
+	view := d.view(o.Rights)
+	return (view.level == Search || view.tier < tools.Extended) && o.ListGrows && o.Session != ""
 }
 
 // Load returns the whole tools that a name stands for, and puts them on the
@@ -64,8 +65,8 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 		return "call them by their names, if your host lets you: they are not listed"
 	}
 	name := unlisted[0]
-	if view.byName[name].Dispatches() {
-		name += ".ACTION"
+	if tool := view.byName[name]; tool.Dispatches() {
+		name = tool.Entries[0].Action.Family.Name + ".ACTION"
 	}
 	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, tools.CallName, name, tools.CallArguments)
 	if d.Grows(ctx) {

@@ -15,6 +15,7 @@ import (
 // is immutable; what costs something is computed on first use.
 type View struct {
 	level    Level
+	tier     tools.Tier
 	tools    []tools.Tool
 	disabled []tools.Tool
 	names    tools.Names
@@ -34,6 +35,7 @@ type View struct {
 // ViewOptions say what a [View] shows.
 type ViewOptions struct {
 	Level    Level
+	Tier     tools.Tier      // of the tools that tools/list shows at most
 	Families []*tools.Family // that the caller may see
 	Tools    []tools.Tool    // the same as tools of the surface
 	Disabled []tools.Tool    // tools of the surface that the caller may not call at all
@@ -43,7 +45,7 @@ type ViewOptions struct {
 // NewView returns a view.
 func NewView(o ViewOptions) *View {
 	v := &View{
-		level: o.Level, tools: o.Tools, disabled: o.Disabled, names: o.Names, listed: List(o.Tools, o.Level),
+		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, names: o.Names, listed: List(Within(o.Tools, o.Tier), o.Level),
 		byName: map[string]tools.Tool{}, shown: map[*tools.Action]*tools.Entry{}, byID: map[string]*tools.Action{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
@@ -81,10 +83,10 @@ func NewView(o ViewOptions) *View {
 }
 
 // ListAt returns what tools/list shows when a level is asked for.
-func (v *View) ListAt(level Level) []Listed { return List(v.tools, level) }
+func (v *View) ListAt(level Level) []Listed { return List(Within(v.tools, v.tier), level) }
 
 // Stubs returns what tools/list shows when the least is asked for.
-func (v *View) Stubs() []Listed { return Stubs(v.tools) }
+func (v *View) Stubs() []Listed { return Stubs(Within(v.tools, v.tier)) }
 
 // Row is a tool in the account of all tools.
 type Row struct {

@@ -37,7 +37,7 @@ type oldTool struct {
 func NewRewriter(families []*tools.Family) *Rewriter {
 	var entries []*tools.Entry
 	for _, f := range families {
-		entries = append(entries, consolidate.Entries(f)...)
+		entries = append(entries, consolidate.Entries(f, consolidate.ByFamily)...)
 	}
 	r := &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families))), map[string]*oldTool{}}
 	for _, f := range families {

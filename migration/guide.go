@@ -29,8 +29,11 @@ type section struct {
 	Changes []change
 }
 
+// Costs are the tokens of the default list of tools, by fold.
+type Costs struct{ Family, Effect int }
+
 // Guide is the migration guide for callers, in Markdown.
-func Guide(specs []*tools.Family) (string, error) {
+func Guide(specs []*tools.Family, costs Costs) (string, error) {
 	var sections []section
 	rewriter := NewRewriter(specs)
 	for _, s := range specs {
@@ -44,8 +47,8 @@ func Guide(specs []*tools.Family) (string, error) {
 	}
 	var b strings.Builder
 	err := guideTemplate.Execute(&b, map[string]any{
-		"Families": sections,
-		"First":    map[string]string{"Old": sections[0].Rows[0].OldCall, "New": sections[0].Rows[0].NewCall},
+		"Families": sections, "Costs": costs,
+		"First": map[string]string{"Old": sections[0].Rows[0].OldCall, "New": sections[0].Rows[0].NewCall},
 	})
 	return b.String(), err
 }

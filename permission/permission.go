@@ -3,12 +3,13 @@
 package permission
 
 import (
+	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -20,9 +21,9 @@ import (
 // (memory_store, task_*). Names as hosts spell them, such as
 // mcp__toolfold__memory, count too. A denied action is denied under all names.
 type Rules struct {
-	ReadOnly bool     // permit only what merely reads
-	Allow    []string // permit only what a pattern matches; empty permits all
-	Deny     []string // goes before Allow
+	ReadOnly bool     `json:"readOnly,omitempty"` // permit only what merely reads
+	Allow    []string `json:"allow,omitempty"`    // permit only what a pattern matches; empty permits all
+	Deny     []string `json:"deny,omitempty"`     // goes before Allow
 }
 
 // Rights returns the rights of callers: nil where everything is permitted. The
@@ -33,7 +34,7 @@ func (r Rules) Rights() *tools.Rights {
 		return nil
 	}
 	var known sync.Map // of bool by full name: every call asks
-	return &tools.Rights{Allows: func(a *tools.Action) bool {
+	return &tools.Rights{Text: string(ordered.MustJSON(r)), Allows: func(a *tools.Action) bool {
 		if allowed, ok := known.Load(a.FullName()); ok {
 			return allowed.(bool)
 		}
@@ -44,39 +45,31 @@ func (r Rules) Rights() *tools.Rights {
 	}}
 }
 
+// Parse returns the rights that a text of [tools.Rights] has.
+func Parse(text string) (*tools.Rights, error) {
+	var r Rules
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields() // a rule of a later version must not be lost
+	if err := decoder.Decode(&r); err != nil {
+		return nil, fmt.Errorf("reading rights: %w", err)
+	}
+	return r.Rights(), nil
+}
+
 // Reason returns the setting that excludes an action, and why it does; both are
 // empty when the action is permitted.
 func (r Rules) Reason(a *tools.Action) (setting, why string) {
-	if i := slices.IndexFunc(r.Deny, func(pattern string) bool { return Match(pattern, a) }); i >= 0 {
+	if i := slices.IndexFunc(r.Deny, a.Matches); i >= 0 {
 		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}
 	discovery := a.Family.Category == tools.Discovery
 	switch {
 	case r.ReadOnly && a.Effect != tools.Reads && !discovery:
 		return "readOnly", fmt.Sprintf("readOnly: it %s", a.Effect)
-	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, func(pattern string) bool { return Match(pattern, a) }):
+	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.Matches):
 		return "allow", "not in allow"
 	}
 	return "", ""
-}
-
-// hostPrefix is put by hosts in front of the names of a server's tools.
-var hostPrefix = regexp.MustCompile(`^(mcp_+)?toolfold[_.\-/]+`)
-
-// Match reports whether a pattern matches an action under any of its names.
-func Match(pattern string, a *tools.Action) bool {
-	pattern = hostPrefix.ReplaceAllString(strings.TrimSpace(pattern), "")
-	expression, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
-	return err == nil && slices.ContainsFunc(names(a), expression.MatchString)
-}
-
-// names lists all names of an action, and that of its family.
-func names(a *tools.Action) []string {
-	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
-	for _, old := range a.Legacy {
-		list = append(list, old.Name)
-	}
-	return list
 }
 
 // Check refuses a pattern that matches no action of the families: a misspelt
@@ -85,7 +78,7 @@ func (r Rules) Check(families []*tools.Family) error {
 	var known []string
 	for _, f := range families {
 		for _, a := range f.Actions {
-			known = append(known, names(a)...)
+			known = append(known, a.Names()...)
 		}
 	}
 	for _, setting := range []struct {
@@ -94,7 +87,7 @@ func (r Rules) Check(families []*tools.Family) error {
 	}{{"allow", r.Allow}, {"deny", r.Deny}} {
 		for _, pattern := range setting.patterns {
 			matches := slices.ContainsFunc(families, func(f *tools.Family) bool {
-				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return Match(pattern, a) })
+				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return a.Matches(pattern) })
 			})
 			if matches {
 				continue

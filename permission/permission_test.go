@@ -25,7 +25,7 @@ func TestMatch(t *testing.T) {
 	} {
 		var matched []string
 		for _, a := range f.Actions {
-			if permission.Match(pattern, a) {
+			if a.Matches(pattern) {
 				matched = append(matched, a.Name)
 			}
 		}

@@ -145,7 +145,7 @@ func TestMetrics(t *testing.T) {
 	for _, line := range []string{
 		`toolfold_calls_total{action="tools.find",code=""} 1`,
 		`toolfold_calls_total{action="",code="UNKNOWN_TOOL"} 1`,
-		`toolfold_legacy_calls_total{name="tool_find"} 1`,
+		`toolfold_legacy_calls_total{client="t",name="tool_find"} 1`,
 	} {
 		if !strings.Contains(string(metrics), line) {
 			t.Errorf("no %s in the metrics", line)

@@ -55,7 +55,7 @@ func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.Ca
 		defer leave()
 		return s.surface.Client.Call(ctx, call.name, call.args)
 	}
-	if !samples(ctx) {
+	if sampling(ctx) == nil {
 		return result(ctx, run(ctx)), nil
 	}
 	if server.IsModernRequest(ctx) { // its client is asked between requests

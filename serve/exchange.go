@@ -19,6 +19,7 @@ import (
 // arguments of a call and encode its result several times over, refuse numbers
 // beyond floating point, and round others. The context of the request has it.
 type exchange struct {
+	caller  *caller         // nil on stdio
 	remote  string          // host of the client; empty on stdio
 	args    json.RawMessage // as they were written; nil without any
 	notices *notices        // nil on stdio
@@ -42,6 +43,14 @@ type exchangeKey struct{}
 
 func (x *exchange) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+// rights returns those of the caller.
+func (x *exchange) rights() *tools.Rights {
+	if x.caller == nil {
+		return nil
+	}
+	return x.caller.rights
 }
 
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }

@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -28,7 +29,7 @@ var extensions = map[string]any{
 const maxDescribed = 200
 
 // describe answers tools/describe and tools/describe_batch.
-func (s *Server) describe(m message, ask probe) []byte {
+func (s *Server) describe(m message, x *exchange, ask probe) []byte {
 	var params ordered.Map
 	_ = json.Unmarshal(m.text(m.params), &params) // without any there is no name
 	marks, refusal := inOrder(m, params, ask)
@@ -47,7 +48,8 @@ func (s *Server) describe(m message, ask probe) []byte {
 			return failure(m.text(m.id), mcp.INVALID_PARAMS, "_meta "+structuredMeta+" must be true or false")
 		}
 	}
-	result, err := describe(params, structured)
+	view := s.surface.Discovery.View(tools.WithOrigin(context.Background(), tools.Origin{Rights: x.rights()}))
+	result, err := describe(view, params, structured)
 	if err != nil {
 		text := err.Message
 		if err.Hint != "" {
@@ -60,18 +62,18 @@ func (s *Server) describe(m message, ask probe) []byte {
 	})
 }
 
-func (s *Server) describeOne(params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
+func (s *Server) describeOne(view *lazy.View, params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
 	var name string
 	if raw, ok := raws(params, "tool_name"); !ok || json.Unmarshal(raw, &name) != nil || name == "" {
 		return nil, tools.Errorf(tools.InvalidInput, `tool_name must be a text, such as {"tool_name":"memory.store"}`)
 	}
-	return s.schemaOf(name, structured)
+	return s.schemaOf(view, name, structured)
 }
 
 // schemaOf returns the definition of a tool, with the schema of its results where
 // these are sent as structured content.
-func (s *Server) schemaOf(name string, structured bool) (ordered.Map, *tools.Error) {
-	definition, err := s.surface.Discovery.View(context.Background()).Define(name, structured)
+func (s *Server) schemaOf(view *lazy.View, name string, structured bool) (ordered.Map, *tools.Error) {
+	definition, err := view.Define(name, structured)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (s *Server) schemaOf(name string, structured bool) (ordered.Map, *tools.Err
 	return ordered.Map{{Key: "tool_name", Value: name}, {Key: "schema", Value: definition}}, nil
 }
 
-func (s *Server) describeBatch(params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
+func (s *Server) describeBatch(view *lazy.View, params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
 	var names []string
 	if raw, ok := raws(params, "tool_names"); !ok || json.Unmarshal(raw, &names) != nil || names == nil {
 		return nil, tools.Errorf(tools.InvalidInput, `tool_names must be a list of texts, such as {"tool_names":["memory.store"]}`)
@@ -89,7 +91,7 @@ func (s *Server) describeBatch(params ordered.Map, structured bool) (ordered.Map
 	}
 	described, failed := []ordered.Map{}, []ordered.Map{}
 	for _, name := range names {
-		one, err := s.schemaOf(name, structured)
+		one, err := s.schemaOf(view, name, structured)
 		if err != nil {
 			failed = append(failed, ordered.Map{
 				{Key: "tool_name", Value: name}, {Key: "message", Value: err.Message}, {Key: "hint", Value: err.Hint},

@@ -30,7 +30,7 @@ func (s *Server) front(m message, x *exchange, ask probe) (reply, next []byte) {
 	switch m.name() {
 	case methodDescribe, methodDescribeBatch:
 		if m.hasID() {
-			return s.describe(m, ask), nil
+			return s.describe(m, x, ask), nil
 		}
 	case mcp.MethodToolsList:
 		change, reply := listLazily(m)

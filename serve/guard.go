@@ -1,8 +1,7 @@
 package serve
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -81,22 +80,43 @@ func isServed(host, scheme string, own net.Addr, hosts []string) bool {
 	return err == nil && ip.Unmap() == at.Addr().Unmap()
 }
 
-// bearer lets only requests with the token through. Nil asks for none.
+type callerKey struct{}
+
+// callerOf returns the caller that bearer let through: where no token is asked
+// for, one without an id that has all rights.
+func callerOf(ctx context.Context) *caller {
+	if c, ok := ctx.Value(callerKey{}).(*caller); ok {
+		return c
+	}
+	return &caller{}
+}
+
+// bearer lets only requests with a good token through. Nil asks for none.
 func bearer(token tokens, next http.Handler) http.Handler {
 	if token == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		want, err := token.sum()
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		from, err := token.caller(strings.TrimLeft(given, " "))
 		if err != nil {
 			refuse(w, r, "the server cannot read its bearer token: its log says why", http.StatusServiceUnavailable)
 			return
 		}
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(strings.TrimLeft(given, " ")))
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		if !strings.EqualFold(scheme, "Bearer") || from == nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, r, "a bearer token is required", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, from)))
+	})
+}
+
+// unlimited lets only callers with all rights through.
+func unlimited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if callerOf(r.Context()).rights != nil {
+			refuse(w, r, "this bearer token has not all rights: the figures are of all callers", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

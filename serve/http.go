@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 	"golang.org/x/net/netutil"
+
+	"github.com/toolfold/toolfold/tools"
 )
 
 const (
@@ -33,9 +36,9 @@ const (
 type HTTP struct {
 	Addr string // host:port; port 0 takes a free one
 
-	// TokenFile holds the bearer token that /mcp and /metrics ask for. It is
-	// read again when it changes. Empty asks for none, and then only loopback
-	// addresses are allowed.
+	// TokenFile holds the bearer tokens that /mcp and /metrics ask for, and the
+	// rights of each, see [permission.ParseTokens]. It is read again when it
+	// changes. Empty asks for none, and then only loopback addresses are allowed.
 	TokenFile string
 
 	// Hosts are the names, with or without a port, that clients may reach the
@@ -50,10 +53,10 @@ type HTTP struct {
 // HTTP serves streamable HTTP at /mcp, with /healthz and /metrics, until ctx
 // is done.
 func (s *Server) HTTP(ctx context.Context, h HTTP) error {
-	if err := h.Check(); err != nil {
+	if err := h.Check(s.surface.Families()); err != nil {
 		return err
 	}
-	token, err := openToken(h.TokenFile, s.log)
+	token, err := openToken(h.TokenFile, s.surface.Families, s.log)
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	var given tokens
 	if token != "" {
-		given = fixedToken(token)
+		given = fixedToken(sha256.Sum256([]byte(token)))
 	}
 	_, handler := s.web(given, hosts)
 	return handler
@@ -111,7 +114,7 @@ func (s *Server) web(token tokens, hosts []string) (*server.StreamableHTTPServer
 	w.sessions.end = w.endSession
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", bearer(token, w))
-	mux.Handle("GET /metrics", bearer(token, s.metrics.handler()))
+	mux.Handle("GET /metrics", bearer(token, unlimited(s.metrics.handler())))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"status":"ok"}`)
@@ -138,9 +141,9 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.post(w, r, modern)
 		return
 	}
-	ctx, x := r.Context(), &exchange{notices: &notices{}}
+	ctx, x := r.Context(), &exchange{notices: &notices{}, caller: callerOf(r.Context())}
 	if !modern && (r.Method == http.MethodGet || r.Method == http.MethodDelete) {
-		one := s.sessions.enter(r.Header.Get(server.HeaderKeySessionID))
+		one := s.sessions.enter(r.Header.Get(server.HeaderKeySessionID), callerOf(ctx))
 		if one == nil {
 			http.Error(w, noSession, http.StatusNotFound)
 			return
@@ -175,10 +178,10 @@ func (s *web) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 
 	m, isObject := readMessage(body)
-	method, x := m.name(), &exchange{notices: &notices{}}
+	method, x := m.name(), &exchange{notices: &notices{}, caller: callerOf(r.Context())}
 	id := r.Header.Get(server.HeaderKeySessionID)
 	if id != "" && !modern && method != mcp.MethodInitialize {
-		one := s.sessions.enter(id)
+		one := s.sessions.enter(id, x.caller)
 		if one == nil {
 			http.Error(w, noSession, http.StatusNotFound)
 			return
@@ -198,14 +201,15 @@ func (s *web) post(w http.ResponseWriter, r *http.Request, modern bool) {
 		return
 	}
 	if method == mcp.MethodToolsList && !s.hasGrown(id) {
-		answer, tokens, generation := s.lists.answer(m, listKey(m, r.Header, modern))
+		key := listKey(m, r.Header, modern, x.caller)
+		answer, tokens, generation := s.lists.answer(m, key)
 		if answer != nil {
 			s.metrics.listed(tokens, true)
 			w.Header().Set("Content-Type", "application/json")
 			w.Write(answer)
 			return
 		}
-		out.keep = func(answer []byte) { s.lists.keep(m, listKey(m, r.Header, modern), answer, x.listTokens, generation) }
+		out.keep = func(answer []byte) { s.lists.keep(m, key, answer, x.listTokens, generation) }
 	}
 	probed := &capture{header: http.Header{}, status: http.StatusOK}
 	reply, next := s.front(m, x, func(method mcp.MCPMethod, message []byte) []byte {
@@ -225,6 +229,7 @@ func (s *web) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	s.streamable.Handle(out, request)
 	if method == mcp.MethodInitialize {
 		if id := out.Header().Get(server.HeaderKeySessionID); id != "" {
+			s.sessions.own(id, x.caller)
 			// It may have ended before mcp-go had registered it.
 			if gone, err := s.sessions.Validate(id); gone || err != nil {
 				s.endSession(id)
@@ -233,11 +238,17 @@ func (s *web) post(w http.ResponseWriter, r *http.Request, modern bool) {
 	}
 }
 
-// listKey returns the key of an answer to tools/list: the headers and the
-// message that it follows from. It returns nil when other headers might matter.
-func listKey(m message, h http.Header, modern bool) []byte {
+// listKey returns the key of an answer to tools/list: the caller's rights, the
+// headers and the message that it follows from. It returns nil when other headers
+// might matter.
+func listKey(m message, h http.Header, modern bool, from *caller) []byte {
 	names := [...]string{"Content-Type", "Accept", "Last-Event-Id", mcp.HeaderProtocolVersion, mcp.HeaderMethod, mcp.HeaderName}
-	known, values := 0, make([]string, 0, len(names)+1)
+	known, values := 0, make([]string, 0, len(names)+2)
+	rights := ""
+	if from.rights != nil {
+		rights = from.rights.Text
+	}
+	values = append(values, rights)
 	for _, name := range names {
 		values = append(values, strings.Join(h.Values(name), "\x01"))
 		if len(h.Values(name)) > 0 && strings.HasPrefix(name, "Mcp-") {
@@ -448,15 +459,16 @@ func (f *freshConns) close() {
 }
 
 // Check refuses an address that others can reach when there is no token, and a
-// token file that cannot be used.
-func (h HTTP) Check() error {
+// token file that cannot be used. Rules in it have to match actions of the
+// families.
+func (h HTTP) Check(families []*tools.Family) error {
 	if _, _, err := net.SplitHostPort(h.Addr); err != nil {
 		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080", h.Addr)
 	}
 	if h.TokenFile == "" && !loopback(h.Addr) {
 		return fmt.Errorf("%s is not a loopback address: others could call every tool; give a bearer token with --http-token-file", h.Addr)
 	}
-	_, err := openToken(h.TokenFile, slog.New(slog.DiscardHandler))
+	_, err := openToken(h.TokenFile, func() []*tools.Family { return families }, slog.New(slog.DiscardHandler))
 	return err
 }
 

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -58,11 +59,23 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 
 // origin returns where a request comes from.
 func origin(ctx context.Context) tools.Origin {
-	s := server.ClientSessionFromContext(ctx)
-	if s == nil {
-		return tools.Origin{}
+	x := exchangeOf(ctx)
+	from := tools.Origin{Rights: x.rights()}
+	session := server.ClientSessionFromContext(ctx)
+	if session != nil {
+		from.Session, from.ListGrows = session.SessionID(), !server.IsModernRequest(ctx)
 	}
-	return tools.Origin{Session: s.SessionID(), ListGrows: !server.IsModernRequest(ctx)}
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		if info.ClientInfo != nil {
+			from.Client = info.ClientInfo.Name
+		}
+	} else if client, ok := session.(server.SessionWithClientInfo); ok {
+		from.Client = client.GetClientInfo().Name
+	}
+	if x.caller != nil && x.caller.name != "" {
+		from.Client = strings.TrimSpace(x.caller.name + " " + from.Client)
+	}
+	return from
 }
 
 // tellGrown notifies the session of a call that its list has grown.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold/call"
 	tokencount "github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -20,6 +21,7 @@ type Metrics struct {
 	calls    *prometheus.CounterVec
 	legacy   *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	clients  usage.Clients // of legacy
 
 	lists, listHits, listTokens prometheus.Counter
 	describes, describeTokens   prometheus.Counter
@@ -33,8 +35,8 @@ func NewMetrics() *Metrics {
 			Name: "toolfold_calls_total", Help: "Calls by action and error code; an empty code is success.",
 		}, []string{"action", "code"}),
 		legacy: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "toolfold_legacy_calls_total", Help: "Calls by legacy name.",
-		}, []string{"name"}),
+			Name: "toolfold_legacy_calls_total", Help: "Calls by legacy name, and by the client that makes them.",
+		}, []string{"name", "client"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "toolfold_call_duration_seconds", Help: "Time from call to answer.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
@@ -96,7 +98,7 @@ func (m *Metrics) Calls(next call.Func) call.Func {
 		if c.Entry != nil {
 			action = c.Entry.Action.FullName()
 			if c.Entry.Legacy {
-				m.legacy.WithLabelValues(c.Entry.Tool).Inc()
+				m.legacy.WithLabelValues(c.Entry.Tool, m.clients.Name(c.Origin.Client)).Inc()
 			}
 		}
 		if answer.Err != nil {

@@ -110,8 +110,9 @@ type parking struct {
 
 // parked is a call that may ask its client's model.
 type parked struct {
-	tool    string
+	tool    string // with the id of its caller
 	client  string
+	offers  *mcp.SamplingCapability // of its client's model
 	parking *parking
 	cancel  context.CancelFunc
 	done    chan tools.Answer // the answer, once
@@ -130,7 +131,8 @@ type question struct {
 
 // callModern runs a call of a client of 2026-07-28 that offers its model.
 func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, run func(context.Context) tools.Answer) *mcp.CallToolResult {
-	tool, state := request.Params.Arguments.(routed).name, request.Params.RequestState
+	// What one caller parked no other goes on with.
+	tool, state := request.Params.Arguments.(routed).name+" "+callerOf(ctx).id, request.Params.RequestState
 	if state == "" {
 		return s.parking.start(ctx, tool, run).wait(ctx)
 	}
@@ -148,7 +150,7 @@ func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, ru
 func (l *parking) start(ctx context.Context, tool string, run func(context.Context) tools.Answer) *parked {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{
-		tool: tool, client: clientOf(ctx), parking: l, cancel: cancel,
+		tool: tool, client: clientOf(ctx), offers: sampling(ctx), parking: l, cancel: cancel,
 		done: make(chan tools.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
@@ -192,6 +194,9 @@ func (p *parked) wait(ctx context.Context) *mcp.CallToolResult {
 
 // Sample implements [engine.Sampler].
 func (p *parked) Sample(ctx context.Context, prompt engine.Prompt) (engine.Completion, error) {
+	if err := checkTools(p.offers, prompt); err != nil {
+		return engine.Completion{}, err
+	}
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
 	if err != nil {
 		return engine.Completion{}, err

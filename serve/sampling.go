@@ -10,19 +10,36 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // defaultSampleTokens is the most tokens of an answer when a prompt does not
 // say: the protocol asks for a figure.
 const defaultSampleTokens = 4096
 
-// samples reports whether the client of a request offers its model.
-func samples(ctx context.Context) bool {
+// sampling returns what the client of a request says of its model; nil where
+// it offers none.
+func sampling(ctx context.Context) *mcp.SamplingCapability {
 	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
-		return info.ClientCapabilities != nil && info.ClientCapabilities.Sampling != nil
+		if info.ClientCapabilities == nil {
+			return nil
+		}
+		return info.ClientCapabilities.Sampling
 	}
 	client, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo)
-	return ok && client.GetClientCapabilities().Sampling != nil
+	if !ok {
+		return nil
+	}
+	return client.GetClientCapabilities().Sampling
+}
+
+// checkTools refuses a prompt with tools to a client that takes none: it would
+// have to answer with an error.
+func checkTools(client *mcp.SamplingCapability, p engine.Prompt) error {
+	if len(p.Tools) == 0 || client.Tools != nil {
+		return nil
+	}
+	return engine.NoTools("the connected client's model cannot call tools: it does not declare sampling.tools")
 }
 
 // asking sends sampling/createMessage to the client, as protocols up to
@@ -34,6 +51,9 @@ type asking struct {
 
 // Sample implements [engine.Sampler].
 func (a asking) Sample(ctx context.Context, p engine.Prompt) (engine.Completion, error) {
+	if err := checkTools(sampling(a.request), p); err != nil {
+		return engine.Completion{}, err
+	}
 	ctx, done, err := a.server.parking.prompts.wait(ctx, clientOf(a.request))
 	if err != nil {
 		return engine.Completion{}, err
@@ -63,6 +83,29 @@ func sampleParams(p engine.Prompt) mcp.CreateMessageParams {
 		SystemPrompt: p.System,
 		MaxTokens:    p.MaxTokens,
 	}
+	for _, turn := range p.Turns {
+		var answer, results []mcp.Content
+		if turn.Text != "" {
+			answer = append(answer, mcp.NewTextContent(turn.Text))
+		}
+		for _, c := range turn.Calls {
+			answer = append(answer, mcp.NewToolUseContent(c.ID, c.Name, c.Arguments))
+			results = append(results, mcp.NewToolResultContent(c.ID, []mcp.Content{mcp.NewTextContent(string(c.Result))}, c.Failed))
+		}
+		params.Messages = append(params.Messages, mcp.SamplingMessage{Role: mcp.RoleAssistant, Content: answer})
+		if results != nil {
+			params.Messages = append(params.Messages, mcp.SamplingMessage{Role: mcp.RoleUser, Content: results})
+		}
+		if turn.Reply != "" {
+			params.Messages = append(params.Messages, mcp.SamplingMessage{Role: mcp.RoleUser, Content: mcp.NewTextContent(turn.Reply)})
+		}
+	}
+	for _, t := range p.Tools {
+		params.Tools = append(params.Tools, mcp.NewToolWithRawSchema(t.Name, t.Description, t.Schema))
+	}
+	if p.Final && len(p.Tools) > 0 {
+		params.ToolChoice = &mcp.ToolChoice{Mode: mcp.ToolChoiceModeNone}
+	}
 	if params.MaxTokens == 0 {
 		params.MaxTokens = defaultSampleTokens
 	}
@@ -72,7 +115,7 @@ func sampleParams(p engine.Prompt) mcp.CreateMessageParams {
 	return params
 }
 
-// completion takes the text out of a client's answer.
+// completion takes the text and the calls out of a client's answer.
 func completion(result *mcp.CreateMessageResult) (engine.Completion, error) {
 	if result == nil {
 		return engine.Completion{}, errors.New("the client's model gave no answer")
@@ -81,11 +124,24 @@ func completion(result *mcp.CreateMessageResult) (engine.Completion, error) {
 	if err != nil {
 		return engine.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
 	}
-	text := textOf(content)
-	if text == "" {
+	done := engine.Completion{Text: textOf(content), Model: result.Model, Truncated: result.StopReason == "maxTokens"}
+	blocks, several := content.([]mcp.Content)
+	if one, ok := content.(mcp.Content); ok && !several {
+		blocks = []mcp.Content{one}
+	}
+	for _, block := range blocks {
+		if use, ok := block.(mcp.ToolUseContent); ok {
+			arguments, err := ordered.JSON(use.Input)
+			if err != nil {
+				return engine.Completion{}, fmt.Errorf("reading the client's call of %s: %w", use.Name, err)
+			}
+			done.Calls = append(done.Calls, engine.UsedOffer{ID: use.ID, Name: use.Name, Arguments: arguments})
+		}
+	}
+	if done.Text == "" && done.Calls == nil {
 		return engine.Completion{}, errors.New("the client's model answered without text")
 	}
-	return engine.Completion{Text: text, Model: result.Model, Truncated: result.StopReason == "maxTokens"}, nil
+	return done, nil
 }
 
 // textOf is the text in one content block or in a list of them.

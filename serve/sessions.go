@@ -28,6 +28,7 @@ type sessions struct {
 
 type httpSession struct {
 	id       string
+	caller   string // id of who began it; empty until that is known
 	last     time.Time
 	open     int // requests and streams
 	notices  *notices
@@ -107,8 +108,19 @@ func (s *sessions) Terminate(id string) (isNotAllowed bool, err error) {
 	return false, nil
 }
 
-// enter begins a request of a session; it returns nil where there is none.
-func (s *sessions) enter(id string) *httpSession {
+// own says who began a session.
+func (s *sessions) own(id string, from *caller) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byID[id]; ok {
+		e.Value.(*httpSession).caller = from.id
+	}
+}
+
+// enter begins a request of a session; it returns nil where there is none of
+// the caller's. One that is entered before its first answer was out belongs to
+// who enters it: they alone can know it.
+func (s *sessions) enter(id string, from *caller) *httpSession {
 	s.mu.Lock()
 	e, ok := s.byID[id]
 	if !ok {
@@ -116,6 +128,13 @@ func (s *sessions) enter(id string) *httpSession {
 		return nil
 	}
 	one := e.Value.(*httpSession)
+	if one.caller == "" {
+		one.caller = from.id
+	}
+	if one.caller != from.id {
+		s.mu.Unlock()
+		return nil
+	}
 	if s.expired(one) {
 		s.remove(e)
 		s.mu.Unlock()

@@ -21,7 +21,7 @@ func TestSessionsEnd(t *testing.T) {
 			t.Errorf("%s: %d sessions ended, want %d", why, len(ended), len(want))
 		}
 		for _, id := range want {
-			if s.enter(id) != nil {
+			if s.enter(id, &caller{}) != nil {
 				t.Errorf("%s: an ended session is still there", why)
 			}
 		}
@@ -29,7 +29,7 @@ func TestSessionsEnd(t *testing.T) {
 	}
 	a, b, c := begin(), begin(), begin()
 	expect("below the limit")
-	stream := s.enter(a) // a is open now, and b idle longest
+	stream := s.enter(a, &caller{}) // a is open now, and b idle longest
 	d := begin()
 	expect("beyond the limit", b)
 
@@ -40,7 +40,7 @@ func TestSessionsEnd(t *testing.T) {
 		t.Error("a stream ended with others' sessions")
 	}
 	s.leave(stream)
-	if s.enter(a) == nil {
+	if s.enter(a, &caller{}) == nil {
 		t.Error("a session is gone right after its stream ended")
 	}
 	for range 5 {
@@ -50,8 +50,8 @@ func TestSessionsEnd(t *testing.T) {
 		t.Errorf("%d sessions are kept", len(s.byID))
 	}
 
-	one := s.enter(begin())
-	if _, err := s.Terminate(one.id); err != nil || one.ctx.Err() == nil || s.enter(one.id) != nil {
+	one := s.enter(begin(), &caller{})
+	if _, err := s.Terminate(one.id); err != nil || one.ctx.Err() == nil || s.enter(one.id, &caller{}) != nil {
 		t.Error("a deleted session goes on")
 	}
 	s.leave(one)

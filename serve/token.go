@@ -1,79 +1,97 @@
 package serve
 
 import (
-	"bytes"
 	"crypto/sha256"
+	"crypto/subtle"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
-	"runtime"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
+
+	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/tools"
 )
 
-const (
-	minToken = 16      // characters
-	maxToken = 4 << 10 // bytes
-)
-
-// tokens give the hash of the bearer token that applies now.
-type tokens interface {
-	sum() ([sha256.Size]byte, error)
+// caller is the owner of a bearer token, or of a connection that needs none.
+type caller struct {
+	id     string        // of the token; empty where none is asked for
+	name   string        // of the token; empty where it has none
+	rights *tools.Rights // nil = all that the server offers
 }
 
-// fixedToken is a token that does not change.
-type fixedToken string
+// tokens find who a bearer token belongs to.
+type tokens interface {
+	// caller returns nil for a token that is not good, and an error where that
+	// cannot be said.
+	caller(token string) (*caller, error)
+}
 
-func (t fixedToken) sum() ([sha256.Size]byte, error) { return sha256.Sum256([]byte(t)), nil }
+// fixedToken is the hash of a token that does not change and has all rights.
+type fixedToken [sha256.Size]byte
 
-// tokenFile is a file with a token. It is looked at once a second and read
-// again when its time or size change; while it cannot be used, no token is
-// right.
+func (t fixedToken) caller(token string) (*caller, error) {
+	if sum := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(sum[:], t[:]) != 1 {
+		return nil, nil
+	}
+	return &caller{id: string(t[:])}, nil
+}
+
+// tokenFile is a file with tokens. It is looked at once a second and read again
+// when its time or size change; while it cannot be used, no token is right.
 type tokenFile struct {
-	path  string
-	log   *slog.Logger
-	every time.Duration // between two looks
+	path     string
+	families func() []*tools.Family // that rules have to match; nil = rules are not checked
+	log      *slog.Logger
+	every    time.Duration // between two looks
 
-	mu     sync.Mutex
-	looked time.Time
-	time   time.Time // of the file as it was read
-	size   int64
-	hash   [sha256.Size]byte
-	err    error
+	mu      sync.Mutex
+	looked  time.Time
+	time    time.Time // of the file as it was read
+	size    int64
+	callers map[[sha256.Size]byte]*caller
+	err     error
 }
 
 // openToken reads the file at path; nil for an empty path.
-func openToken(path string, log *slog.Logger) (tokens, error) {
+func openToken(path string, families func() []*tools.Family, log *slog.Logger) (tokens, error) {
 	if path == "" {
 		return nil, nil
 	}
-	t := &tokenFile{path: path, log: log, every: time.Second}
-	if _, err := t.sum(); err != nil {
+	t := &tokenFile{path: path, families: families, log: log, every: time.Second}
+	if _, err := t.now(); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *tokenFile) sum() ([sha256.Size]byte, error) {
+func (t *tokenFile) caller(token string) (*caller, error) {
+	callers, err := t.now()
+	if err != nil {
+		return nil, err
+	}
+	// The time of the look-up tells of a hash at most, which leads to no token.
+	return callers[sha256.Sum256([]byte(token))], nil
+}
+
+// now returns the callers that apply now, by the hash of their token.
+func (t *tokenFile) now() (map[[sha256.Size]byte]*caller, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if time.Since(t.looked) < t.every {
-		return t.hash, t.err
+		return t.callers, t.err
 	}
 	info, err := os.Stat(t.path)
 	t.looked = time.Now()
 	if err == nil && info.ModTime().Equal(t.time) && info.Size() == t.size {
-		return t.hash, t.err
+		return t.callers, t.err
 	}
 	before := t.err
 	t.time, t.size = time.Time{}, 0
 	if err == nil {
 		t.time, t.size = info.ModTime(), info.Size()
-		t.hash, err = readToken(t.path, info)
+		t.callers, err = t.read(info)
 	}
 	t.err = nil
 	if err != nil {
@@ -82,38 +100,23 @@ func (t *tokenFile) sum() ([sha256.Size]byte, error) {
 	if t.err != nil && (before == nil || before.Error() != t.err.Error()) {
 		t.log.Error("HTTP callers are refused", "err", t.err)
 	}
-	return t.hash, t.err
+	return t.callers, t.err
 }
 
-// readToken reads the hash of the token in a file.
-func readToken(path string, info fs.FileInfo) (hash [sha256.Size]byte, err error) {
-	switch mode := info.Mode(); {
-	case !mode.IsRegular():
-		return hash, fmt.Errorf("%s is not a plain file", path)
-	case mode.Perm()&0o006 != 0 && runtime.GOOS != "windows":
-		return hash, fmt.Errorf("everybody on this machine may use %s (mode %04o); run: chmod 600 %s", path, mode.Perm(), path)
-	}
-	f, err := os.Open(path)
+// read reads the file. Callers with the same rules share their rights.
+func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error) {
+	list, err := permission.ReadTokens(t.path, info)
 	if err != nil {
-		return hash, err
+		return nil, err
 	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err != nil {
-		return hash, err
+	callers := map[[sha256.Size]byte]*caller{}
+	for _, token := range list {
+		if t.families != nil {
+			if err := token.Rules.Check(t.families()); err != nil {
+				return nil, fmt.Errorf("%s: token %s: %w", t.path, token.Name, err)
+			}
+		}
+		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: token.Rules.Rights()}
 	}
-	token := strings.TrimSpace(string(raw))
-	switch {
-	case len(raw) > maxToken:
-		return hash, fmt.Errorf("%s is larger than %d bytes", path, maxToken)
-	case bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")):
-		return hash, fmt.Errorf("%s begins with a byte order mark: save it as plain UTF-8", path)
-	case token == "":
-		return hash, fmt.Errorf("%s is empty", path)
-	case strings.ContainsFunc(token, unicode.IsSpace):
-		return hash, fmt.Errorf("the token in %s has white space in it: it must be one word", path)
-	case len([]rune(token)) < minToken:
-		return hash, fmt.Errorf("the token in %s has fewer than %d characters; a good one: openssl rand -hex 32", path, minToken)
-	}
-	return sha256.Sum256([]byte(token)), nil
+	return callers, nil
 }

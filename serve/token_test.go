@@ -1,18 +1,22 @@
 package serve
 
 import (
-	"crypto/sha256"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/tooltest"
 )
 
 // A token file is refused with what is wrong with it.
 func TestTokenFiles(t *testing.T) {
 	t.Parallel()
+	mounted := tooltest.Mount(t, tooltest.Note, &tooltest.NoteService{})
+	families := func() []*tools.Family { return []*tools.Family{mounted} }
 	for why, test := range map[string]struct {
 		text string
 		mode os.FileMode
@@ -20,11 +24,22 @@ func TestTokenFiles(t *testing.T) {
 	}{
 		"good":                   {"0123456789abcdef\n", 0o600, ""},
 		"for a group":            {"0123456789abcdef", 0o640, ""},
-		"empty":                  {" \n", 0o600, "is empty"},
-		"short":                  {"0123456789abcde", 0o600, "fewer than 16 characters"},
-		"two lines":              {"0123456789abcdef\n0123456789abcdef", 0o600, "white space"},
+		"two lines":              {"0123456789abcdef\n# another\n\n0123456789abcdeg\r\n", 0o600, ""},
+		"with rules":             {"ci sha256:" + strings.Repeat("0a", 32) + " read-only allow=note,note.save deny=list_notes", 0o600, ""},
+		"empty":                  {" \n# nothing\n", 0o600, "is empty"},
+		"short":                  {"0123456789abcde", 0o600, "line 1: the token has fewer than 16 characters"},
+		"two words":              {"0123456789abcdef 0123456789abcdef", 0o600, "white space"},
 		"a byte order mark":      {"\xef\xbb\xbf0123456789abcdef", 0o600, "byte order mark"},
 		"large":                  {strings.Repeat("x", 5000), 0o600, "larger than"},
+		"very large":             {strings.Repeat("# \n", 100_000), 0o600, "larger than"},
+		"a hash alone":           {"sha256:" + strings.Repeat("0a", 32), 0o600, "no name"},
+		"a short hash":           {"ci sha256:0a", 0o600, "64 hexadecimal digits"},
+		"a wrong name":           {"c/i sha256:" + strings.Repeat("0a", 32), 0o600, "no name of a token"},
+		"twice the name":         {"ci sha256:" + strings.Repeat("0a", 32) + "\nci sha256:" + strings.Repeat("0b", 32), 0o600, "line 2: the name or the token is there twice"},
+		"twice the token":        {"ci sha256:" + strings.Repeat("0a", 32) + "\ncd sha256:" + strings.Repeat("0a", 32), 0o600, "twice"},
+		"a misspelt rule":        {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "none of read-only, allow="},
+		"an empty rule":          {"ci sha256:" + strings.Repeat("0a", 32) + " allow=", 0o600, "empty pattern"},
+		"a rule for nothing":     {"ci sha256:" + strings.Repeat("0a", 32) + " deny=nota", 0o600, `token ci: deny: "nota" matches no action, did you mean "note"?`},
 		"readable for everybody": {"0123456789abcdef", 0o644, "chmod 600"},
 		"writable for everybody": {"0123456789abcdef", 0o602, "chmod 600"},
 	} {
@@ -38,12 +53,12 @@ func TestTokenFiles(t *testing.T) {
 		if err := os.Chmod(path, test.mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := openToken(path, quietLog)
+		_, err := openToken(path, families, quietLog)
 		if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%s: %v, want %q", why, err, test.want)
 		}
 	}
-	if _, err := openToken(t.TempDir(), quietLog); err == nil || !strings.Contains(err.Error(), "plain file") {
+	if _, err := openToken(t.TempDir(), nil, quietLog); err == nil || !strings.Contains(err.Error(), "plain file") {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -63,35 +78,38 @@ func TestTokenChanges(t *testing.T) {
 		}
 	}
 	write("the first token of all")
-	if _, err := openToken(path, quietLog); err == nil {
+	if _, err := openToken(path, nil, quietLog); err == nil {
 		t.Fatal("white space is taken")
 	}
 	write("first-token-of-all")
-	token, err := openToken(path, quietLog)
+	token, err := openToken(path, nil, quietLog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	token.(*tokenFile).every = 0
 	for _, text := range []string{"first-token-of-all", "other-token-of-all", "third-token-of-all"} {
 		write(text)
-		if sum, err := token.sum(); err != nil || sum != sha256.Sum256([]byte(text)) {
+		if from, err := token.caller(text); err != nil || from == nil || from.rights != nil {
 			t.Errorf("%s does not apply: %v", text, err)
 		}
 	}
 	write("short")
 	for range 2 {
-		if _, err := token.sum(); err == nil {
+		if _, err := token.caller("third-token-of-all"); err == nil {
 			t.Error("the old token still applies")
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := token.sum(); err == nil {
+	if _, err := token.caller("third-token-of-all"); err == nil {
 		t.Error("a token without its file applies")
 	}
 	write("fourth-token-of-all")
-	if _, err := token.sum(); err != nil {
-		t.Error(err)
+	if from, err := token.caller("third-token-of-all"); err != nil || from != nil {
+		t.Errorf("the old token applies: %v", err)
+	}
+	if from, err := token.caller("fourth-token-of-all"); err != nil || from == nil {
+		t.Errorf("the new token does not apply: %v", err)
 	}
 }

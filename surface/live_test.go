@@ -99,7 +99,7 @@ func useTools(t *testing.T, s *surface.Surface, session string) {
 		if found, ok := call(`{"action":"find","query":"weather of a city"}`); !ok || !strings.Contains(found, `"weather_report"`) {
 			t.Errorf("weather_report is not found: %s", found)
 		}
-		if doc, ok := call(`{"action":"describe","names":["weather_report","almanac"]}`); !ok || !strings.Contains(doc, `name: 'weather_report'`) {
+		if doc, ok := call(`{"action":"describe","names":["weather_report","almanac"]}`); !ok || !strings.Contains(doc, `name:'weather_report'`) {
 			t.Errorf("weather_report is not described: %s", doc)
 		}
 		for _, name := range []string{"weather_report", "almanac"} {
@@ -215,7 +215,7 @@ func TestStrictNames(t *testing.T) {
 		want       string
 	}{
 		{surface.Consolidated, "tools", `{"action":"find","query":"weather"}`, `"weather_report"`},
-		{surface.Consolidated, "tools", `{"action":"describe","name":"tools.find"}`, `tools(action: 'find'`},
+		{surface.Consolidated, "tools", `{"action":"describe","name":"tools.find"}`, `tools(action:'find'`},
 		{surface.Consolidated, "tools", `{"action":"call","name":"tools.active"}`, `"level"`},
 		{surface.Consolidated, "tools.find", `{"query":"weather"}`, `UNKNOWN_TOOL`},
 		{surface.Consolidated, "tool_find", `{"query":"weather"}`, `UNKNOWN_TOOL`},

@@ -46,8 +46,8 @@ func Tools(families []*tools.Family, o Options) []tools.Tool {
 	var list []tools.Tool
 	switch {
 	case o.Mode == Consolidated:
-		list = consolidate.Tools(families)
-	case o.Level == lazy.Full:
+		list = consolidate.Tools(families, o.Fold)
+	case o.Level == lazy.Full && o.Tier == tools.Extended:
 		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *tools.Family) bool { return f.Category == tools.Discovery }))
 	default:
 		list = legacy.Tools(families)
@@ -61,22 +61,24 @@ func Tools(families []*tools.Family, o Options) []tools.Tool {
 // List returns what tools/list shows of the families.
 func List(families []*tools.Family, o Options) []lazy.Listed {
 	o = o.complete()
-	return lazy.List(Tools(families, o), o.Level)
+	return lazy.List(lazy.Within(Tools(families, o), o.Tier), o.Level)
 }
 
 // Options say what a surface shows and accepts. The zero value is the default
 // surface.
 type Options struct {
-	Mode   Mode       // empty = Consolidated
-	Level  lazy.Level // empty = the mode's own
-	Params tools.Form // of calls where a list does not declare every parameter; empty = in an object
-	Strict bool       // clients may not use names that are not the mode's
+	Mode   Mode             // empty = Consolidated
+	Level  lazy.Level       // empty = the mode's own
+	Tier   tools.Tier       // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
+	Fold   consolidate.Fold // of the consolidated tools; empty = by family
+	Params tools.Form       // of calls where a list does not declare every parameter; empty = in an object
+	Strict bool             // clients may not use names that are not the mode's
 
 	// ResultLimit is the most bytes of an answer to a client; 0 is
 	// [tools.DefaultResultLimit], negative is no limit.
 	ResultLimit int
 
-	Rights     *tools.Rights // of callers that have none of their own; nil is everything
+	Rights     *tools.Rights // of all callers; those of a caller narrow them. Nil is everything
 	Middleware []call.Middleware
 	Log        *slog.Logger // nil = the default logger
 }
@@ -85,6 +87,8 @@ type Options struct {
 func (o Options) complete() Options {
 	o.Mode = cmp.Or(o.Mode, Consolidated)
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
+	o.Tier = cmp.Or(o.Tier, tools.Extended)
+	o.Fold = cmp.Or(o.Fold, consolidate.ByFamily)
 	o.Params = cmp.Or(o.Params, tools.FormObject)
 	o.ResultLimit = cmp.Or(o.ResultLimit, tools.DefaultResultLimit)
 	o.Params = o.form(o.Mode == Consolidated)
@@ -105,12 +109,14 @@ func (o Options) form(dispatches bool) tools.Form {
 type Surface struct {
 	Mode      Mode
 	Level     lazy.Level
+	Tier      tools.Tier
 	Params    tools.Form // in which calls are shown
 	Discovery *lazy.Discovery
 
 	// Runner calls under every name, and answers in full; Client is for calls
-	// of clients: it bounds answers, and refuses names that are not the mode's
-	// where the surface is strict.
+	// of clients: it bounds answers, holds tools that are split by effect to
+	// theirs, and refuses names that are not the mode's where the surface is
+	// strict.
 	Runner, Client *call.Runner
 
 	options  Options
@@ -125,28 +131,29 @@ type Surface struct {
 // snapshot is the surface at one moment.
 type snapshot struct {
 	families []*tools.Family
-	views    sync.Map // of func() *view by *tools.Rights
+	views    sync.Map // of func() *view by the text of rights, or else by *tools.Rights
+	count    atomic.Int32
 }
+
+// maxViews bounds the views of a snapshot: beyond it all are made anew.
+const maxViews = 256
 
 // view is a snapshot as callers with the same rights see it.
 type view struct {
 	*lazy.View
-	every, modeOnly *call.Resolver
+	every, client *call.Resolver
 }
 
 // New returns a surface without families. It opens nothing.
 func New(o Options) *Surface {
 	o = o.complete()
-	s := &Surface{Mode: o.Mode, Level: o.Level, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}}
+	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}}
 	s.snapshot.Store(&snapshot{})
 	every := func(r *tools.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
 	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: func(ctx context.Context, answer json.RawMessage) string {
 		return s.Discovery.Keep(ctx, answer)
-	}})
-	if o.Strict {
-		s.Client = s.Client.Accepting(func(r *tools.Rights) *call.Resolver { return s.view(r).modeOnly })
-	}
+	}}).Accepting(func(r *tools.Rights) *call.Resolver { return s.view(r).client })
 	s.Discovery = lazy.NewDiscovery(
 		func(r *tools.Rights) *lazy.View { return s.view(r).View },
 		func(ctx context.Context) { s.onGrow(ctx) },
@@ -154,53 +161,63 @@ func New(o Options) *Surface {
 	return s
 }
 
-// permissions refuses what the caller's rights, or else the surface's, do not
-// include.
+// permissions refuses what the surface's rights and the caller's do not include.
 func (s *Surface) permissions(next call.Func) call.Func {
 	checked := call.Permissions(next)
 	return func(ctx context.Context, c *call.Call) tools.Answer {
-		if c.Origin.Rights == nil {
+		if c.Entry != nil && !s.rights.Allow(c.Entry.Action) {
 			c.Origin.Rights = s.rights
 		}
 		return checked(ctx, c)
 	}
 }
 
-// view returns the present snapshot as callers with the given rights see it;
-// nil are the surface's own.
+// view returns the present snapshot as callers with the given rights see it.
 func (s *Surface) view(r *tools.Rights) *view {
-	if r == nil {
-		r = s.rights
-	}
 	now := s.snapshot.Load()
-	made, ok := now.views.Load(r)
+	var key any = r
+	if r != nil && r.Text != "" { // rights that are read anew are the same
+		key = r.Text
+	}
+	made, ok := now.views.Load(key)
 	if !ok { // many may ask at once, at the start: one of them makes it
-		made, _ = now.views.LoadOrStore(r, sync.OnceValue(func() *view { return s.newView(now, r) }))
+		if made, ok = now.views.LoadOrStore(key, sync.OnceValue(func() *view { return s.newView(now, r) })); !ok && now.count.Add(1) > maxViews {
+			now.views.Clear()
+			now.count.Store(0)
+		}
 	}
 	return made.(func() *view)()
 }
 
 // newView makes the view of a snapshot for callers with the given rights.
 func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
-	families := r.Filter(now.families)
+	families := r.Filter(s.rights.Filter(now.families))
 	shown := Tools(families, s.options)
-	var folded []*tools.Entry
+	var folded, split []*tools.Entry
 	for _, f := range families {
-		folded = append(folded, consolidate.Entries(f)...)
+		folded = append(folded, consolidate.Entries(f, consolidate.ByFamily)...)
+		split = append(split, consolidate.Entries(f, s.options.Fold)...)
 	}
 	old := legacy.Entries(families)
-	entries := map[Mode][]*tools.Entry{Consolidated: folded, Legacy: old}[s.Mode]
+	entries := map[Mode][]*tools.Entry{Consolidated: split, Legacy: old}[s.Mode]
 	for i, e := range entries { // calls of the listed tools are shown in the form of the list
 		if !e.Action.Apart || e.Selector != "" {
 			entries[i] = e.In(s.options.Params)
 		}
 	}
-	v := &view{every: call.NewResolver(slices.Concat(folded, old, call.FullNames(families)))}
-	v.modeOnly = call.NewResolver(entries)
+	others := slices.Concat(old, call.FullNames(families))
+	names := call.NewResolver(slices.Concat(split, others))
+	v := &view{every: names, client: names}
+	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
+		v.every = call.NewResolver(slices.Concat(split, folded, others))
+	}
+	if s.options.Strict {
+		v.client = call.NewResolver(entries)
+	}
 	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t tools.Tool) bool {
 		return slices.ContainsFunc(shown, func(other tools.Tool) bool { return other.Name == t.Name })
 	})
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Families: families, Tools: shown, Disabled: disabled, Names: v.every})
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Tools: shown, Disabled: disabled, Names: names})
 	return v
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 )
@@ -80,6 +81,10 @@ type Origin struct {
 	// Session identifies the connection; empty where there is none.
 	Session string
 
+	// Client is what the caller says it is, after the name of its token where it
+	// has one. Callers choose it: it identifies them to people only.
+	Client string
+
 	// ListGrows says that the list of the session may change: its protocol is
 	// 2025-11-25 or older. Later ones forbid that a call changes a list.
 	ListGrows bool
@@ -102,4 +107,27 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 func OriginOf(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
 	return o
+}
+
+type sessionsKey struct{}
+
+// InSessions returns a context for calls that are part of sessions, besides
+// those that ctx is part of. The policies of all of them hold for the calls.
+func InSessions(ctx context.Context, ids ...string) context.Context {
+	if len(ids) == 0 {
+		return ctx
+	}
+	all := slices.Clone(SessionsOf(ctx))
+	for _, id := range ids {
+		if !slices.Contains(all, id) {
+			all = append(all, id)
+		}
+	}
+	return context.WithValue(ctx, sessionsKey{}, all)
+}
+
+// SessionsOf returns the sessions that calls with the context are part of.
+func SessionsOf(ctx context.Context) []string {
+	ids, _ := ctx.Value(sessionsKey{}).([]string)
+	return ids
 }

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -206,6 +207,10 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 		p.Kind, p.Min, p.Max, p.Got = ProblemLength, float(demand["minProperties"]), float(demand["maxProperties"]), length(value)
 	case "format", "pattern":
 		p.Kind, p.Want = ProblemFormat, fmt.Sprint(demand[keyword])
+		text, _ := value.(string)
+		if t, err := time.Parse("2006-01-02T15:04:05.999999999", text); err == nil && p.Want == "date-time" {
+			p.Want = "date-time with its zone, such as " + t.Format(time.RFC3339)
+		}
 	default:
 		p.Kind, p.Want = ProblemFormat, "value that satisfies "+keyword
 	}

@@ -51,3 +51,17 @@ func TestCheckSchemaRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A time without a zone is told that this is what it lacks.
+func TestTimeWithoutZone(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"properties":{"at":{"type":"string","format":"date-time"}}}`)
+	for value, want := range map[string]string{
+		"2030-01-31T09:00:00": "at must be a date-time with its zone, such as 2030-01-31T09:00:00Z", "tomorrow": "at must be a date-time",
+	} {
+		problems, err := tools.CheckSchema(schema, map[string]any{"at": value}, "")
+		if err != nil || len(problems) != 1 || problems[0].Text() != want {
+			t.Errorf("%s: %v, %v, want %s", value, problems, err, want)
+		}
+	}
+}

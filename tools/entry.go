@@ -113,12 +113,13 @@ func (e *Entry) Listed() []Param {
 	return params
 }
 
-// Title names the action the way the caller did: memory.store, memory_store.
+// Title names the action: by its full name, or by the name that the caller used
+// for just this action, such as memory_store.
 func (e *Entry) Title() string {
 	if e.Selector == "" {
 		return e.Tool
 	}
-	return e.Tool + "." + e.Selector
+	return e.Action.FullName()
 }
 
 // Verb is the word for the action in usage lines and signatures.
@@ -148,9 +149,12 @@ func (e *Entry) Canonical(name string) string {
 }
 
 // bounded shows a parameter with its type, bounds and default, unless that is
-// false: limit?: 1..100 = 10.
+// false: limit?: 1..100 = 10. A plain string has none of them.
 func bounded(name string, p Param) string {
-	text := name + ": " + boundedWord(p)
+	text := name
+	if word := boundedWord(p); word != string(KindString) {
+		text += ": " + word
+	}
 	if p.Default != nil && p.Default != false {
 		text += " = " + strings.ReplaceAll(string(ordered.MustJSON(p.Default)), `"`, "'")
 	}

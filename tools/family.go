@@ -27,6 +27,10 @@ type Family struct {
 
 	Actions []*Action
 
+	// mixed says that the whole family both reads and does more, see
+	// [Action.ToolByEffect]. Copies with fewer actions keep it.
+	mixed bool
+
 	service *service // nil until mounted
 }
 
@@ -61,6 +65,15 @@ type Action struct {
 	Related            []string // full names of actions that go well with it
 	Run                Handler  // made by [Method]; its result declares the result fields
 
+	// Writes finds the files of the workspace that a call would write, so that
+	// the policies of its session can refuse it before it begins. It is made by
+	// [Files]; the zero value says that the action writes none.
+	Writes Handler
+
+	// Enters says that the connection of a caller is part of the session
+	// sessionId, an argument or a result, once the action has succeeded.
+	Enters bool
+
 	// Input is the JSON Schema of a tool declared elsewhere, as it came, and
 	// Returns its result fields where they are known. Both are nil for
 	// actions that are declared here.
@@ -78,8 +91,10 @@ type Action struct {
 func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, error) {
 	want := reflect.TypeFor[S]()
 	for _, a := range f.Actions {
-		if has := a.Run.service; has != nil && has != want {
-			return nil, fmt.Errorf("%s.%s runs a method of %s, but the family is mounted on %s", f.Name, a.Name, has, want)
+		for _, h := range []Handler{a.Run, a.Writes} {
+			if has := h.service; has != nil && has != want {
+				return nil, fmt.Errorf("%s.%s runs a method of %s, but the family is mounted on %s", f.Name, a.Name, has, want)
+			}
 		}
 	}
 	mounted := f.Declared()
@@ -90,6 +105,12 @@ func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, err
 // Declared returns a copy of the family whose actions know their family. They
 // can be listed and described, but not called.
 func (f Family) Declared() *Family {
+	reads, more := false, false
+	for _, a := range f.Actions {
+		reads = reads || !a.Apart && a.Effect == Reads
+		more = more || !a.Apart && a.Effect != Reads
+	}
+	f.mixed = reads && more
 	return f.with(f.Actions)
 }
 
@@ -129,6 +150,24 @@ func (s *service) get(ctx context.Context) (any, error) {
 // Invoke runs the action with its own arguments, which must be valid and
 // complete. Package call makes them so.
 func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) {
+	return a.handle(ctx, a.Run, args)
+}
+
+// Targets returns the files of the workspace that a call with these arguments
+// would write, as they are named there: below the workspace or absolute. It
+// changes nothing. Arguments are as for Invoke.
+func (a *Action) Targets(ctx context.Context, args json.RawMessage) ([]string, error) {
+	if a.Writes.run == nil {
+		return nil, nil
+	}
+	names, err := a.handle(ctx, a.Writes, args)
+	if err != nil {
+		return nil, err
+	}
+	return names.([]string), nil
+}
+
+func (a *Action) handle(ctx context.Context, h Handler, args json.RawMessage) (any, error) {
 	if a.Family == nil || a.Family.service == nil {
 		return nil, fmt.Errorf("%s is declared but not mounted", a.Name)
 	}
@@ -136,8 +175,11 @@ func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) 
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", a.Family.Name, err)
 	}
-	return a.Run.run(ctx, value, args)
+	return h.run(ctx, value, args)
 }
+
+// WritesFiles reports whether calls may write files of the workspace.
+func (a *Action) WritesFiles() bool { return a.Writes.run != nil }
 
 // Action returns the action called name, nil when there is none.
 func (f *Family) Action(name string) *Action {
@@ -167,6 +209,17 @@ func (a *Action) FullName() string {
 	return a.Family.Name + "." + a.Name
 }
 
+// ToolByEffect returns the tool that takes the action where families are split
+// by effect: the family's, or for what does more than read, in a family that has
+// both, that name with _write. Rights do not change it, so that what a host
+// permits under a name is the same for all callers.
+func (a *Action) ToolByEffect() string {
+	if a.Family.mixed && a.Effect != Reads {
+		return a.Family.Name + "_write"
+	}
+	return a.Family.Name
+}
+
 // Forwards reports whether the action stands for another call, so that its
 // result is that call's.
 func (a *Action) Forwards() bool { return a.Run.out == forwardType }
@@ -194,6 +247,11 @@ func (a *Action) Hints() Hints {
 // everything.
 type Rights struct {
 	Allows func(*Action) bool
+
+	// Text has the rights as they are kept with work that runs later, such as
+	// tasks, and as package permission reads them; the same text means the same
+	// rights. Without it a caller cannot leave such work.
+	Text string
 }
 
 // Allow reports whether the rights include an action.
@@ -325,6 +383,9 @@ const (
 	Standard
 	Extended
 )
+
+// Tiers lists the tiers, the narrowest first.
+func Tiers() []Tier { return []Tier{Core, Standard, Extended} }
 
 // String returns the name of the tier, as options spell it.
 func (t Tier) String() string {

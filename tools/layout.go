@@ -107,8 +107,11 @@ func (e *Entry) VerbUsage() string {
 func (e *Entry) CallUsage() string { return e.usage(typed, typed) }
 
 // FullUsage returns CallUsage with the members of objects, and with bounds and
-// defaults: limit?: 1..100 = 10.
-func (e *Entry) FullUsage() string { return e.usage(bounded, bounded) }
+// defaults, without what costs tokens and says little, spaces and the type
+// string: name,limit?:1..100=10.
+func (e *Entry) FullUsage() string {
+	return strings.NewReplacer(": ", ":", ", ", ",", " = ", "=").Replace(e.usage(bounded, bounded))
+}
 
 func (e *Entry) usage(required, optional func(name string, p Param) string) string {
 	l := e.layout()
@@ -148,7 +151,7 @@ func comma(parts ...string) string {
 func (e *Entry) Pattern() string {
 	switch l := e.layout(); {
 	case e.through != "":
-		return fmt.Sprintf("%s(%s: '%s', %s: {PARAMETERS})", l.tool, l.fixed, e.Tool+".ACTION", l.nest)
+		return fmt.Sprintf("%s(%s: '%s', %s: {PARAMETERS})", l.tool, l.fixed, e.Action.Family.Name+".ACTION", l.nest)
 	case l.text:
 		return fmt.Sprintf("%s(%s: ACTION, %s: JSON text {PARAMETERS})", l.tool, l.fixed, l.nest)
 	case l.nest != "":

@@ -34,6 +34,12 @@ func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Ha
 	}
 }
 
+// Files makes the handler of [Action.Writes] of a method expression. In has
+// those members of the action's arguments that decide what is written.
+func Files[S, In any](method func(S, context.Context, In) ([]string, error)) Handler {
+	return Method(method)
+}
+
 // decodeError turns a value that fits its schema but not its Go type, such as
 // an integer above 64 bits, into a problem the caller can mend.
 func decodeError(err error) error {

@@ -55,6 +55,28 @@ func ParseCursor(text, action string) (*Position, error) {
 	return &Position{CreatedAt: time.UnixMicro(n).UTC(), ID: id}, nil
 }
 
+// afterMark begins the key of a cursor of [CursorOf]: without it, most texts
+// would pass for one.
+const afterMark = "after "
+
+// CursorOf makes the cursor of a list that is ordered by id, and CursorAfter
+// returns that id. An empty cursor is an empty id; what action did not issue is
+// refused.
+func CursorOf(id string) string { return EncodeCursor(afterMark + id) }
+
+// CursorAfter is the reverse of [CursorOf].
+func CursorAfter(cursor, action string) (id string, err error) {
+	key, err := DecodeCursor(cursor, action)
+	if err != nil || cursor == "" {
+		return "", err
+	}
+	id, ok := strings.CutPrefix(key, afterMark)
+	if !ok {
+		return "", badCursor(action)
+	}
+	return id, nil
+}
+
 // EncodeCursor makes an opaque cursor of the key after which a list goes on.
 func EncodeCursor(key string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(key))

@@ -174,6 +174,19 @@ func compareArguments(found *faults, where string, t reflect.Type, declared []Pa
 	}
 }
 
+// compareSome is compareArguments for a struct that has only some of the
+// declared parameters.
+func compareSome(found *faults, where string, t reflect.Type, declared []Param) {
+	var had []Param
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if p, ok := find(declared, name); ok {
+			had = append(had, p)
+		}
+	}
+	compareArguments(found, where, t, had)
+}
+
 func compareArgument(found *faults, where string, t reflect.Type, p Param) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

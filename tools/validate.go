@@ -61,6 +61,10 @@ func (f *Family) Validate() error {
 			compareArguments(&found, where+" arguments", a.Run.in, a.Params())
 			found.check(a.Forwards() || a.Run.out.Kind() == reflect.Struct, where, "its result %s is not a struct", a.Run.out)
 		}
+		if a.WritesFiles() {
+			found.check(a.Effect != Reads, where, "only reads, but writes files")
+			compareSome(&found, where+" writes", a.Writes.in, a.Params())
+		}
 	}
 	return errors.Join(found.list...)
 }
@@ -183,6 +187,7 @@ func ValidateAll(families []*Family) error {
 	for _, s := range families {
 		claim(s.Name, s.Name)
 		for _, a := range s.Actions {
+			claim(a.ToolByEffect(), s.Name)
 			full[a.FullName()] = true
 			for _, old := range a.Legacy {
 				claim(old.Name, a.FullName())

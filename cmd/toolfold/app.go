@@ -20,15 +20,16 @@ func newApp() *cli.App {
 		Version: version(),
 		Commands: []*cli.Command{
 			serveCommand(), workerCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
-			migrateCommand(), trustCommand(), untrustCommand(), statusCommand(), setupCommand(), completionCommand(), versionCommand(),
+			migrateCommand(), tokenCommand(), trustCommand(), untrustCommand(), statusCommand(), setupCommand(), completionCommand(), versionCommand(),
 		},
-		HideHelpCommand:      true,
-		EnableBashCompletion: true,
-		Writer:               os.Stdout,
-		ErrWriter:            os.Stderr,
-		OnUsageError:         onUsageError,
-		Action:               unknownCommand,
-		ExitErrHandler:       func(*cli.Context, error) {}, // run reports errors
+		HideHelpCommand:           true,
+		EnableBashCompletion:      true,
+		DisableSliceFlagSeparator: true, // values of --header may have commas
+		Writer:                    os.Stdout,
+		ErrWriter:                 os.Stderr,
+		OnUsageError:              onUsageError,
+		Action:                    unknownCommand,
+		ExitErrHandler:            func(*cli.Context, error) {}, // run reports errors
 	}
 	refuseArguments(app.Commands)
 	return app

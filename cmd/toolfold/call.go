@@ -15,7 +15,6 @@ import (
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/config"
 )
@@ -52,7 +51,7 @@ func callAction(c *cli.Context) error {
 		return err
 	}
 	name := c.Args().First()
-	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *tools.Action) bool { return permission.Match(name, a) })
+	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *tools.Action) bool { return a.Matches(name) })
 	if ofSettings { // the user's own settings stay theirs, whatever they permit others
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
 	}
@@ -70,7 +69,7 @@ func callAction(c *cli.Context) error {
 	} else if err := storage.CheckURL(o.Store); err != nil {
 		return usageError("store: %v", err)
 	}
-	answer := b.Runner.Call(ctx, name, args)
+	answer := b.Runner.Call(tools.WithOrigin(ctx, tools.Origin{Client: "the shell"}), name, args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err
 	}

@@ -1,78 +1,321 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/upstream"
 )
 
 func doctorCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "doctor",
-		Usage: "count what every surface costs a model, in tokens",
-		Flags: append(settingFlags("toolMode", "listing"), jsonFlag,
-			&cli.IntFlag{Name: "budget", Usage: "fail when the surface that the options choose costs more tokens than this"}),
+		Name:      "doctor",
+		Usage:     "count what lists of tools cost a model, in tokens, and say what is wrong with them",
+		ArgsUsage: "[FILE… | --command PROGRAM [-- ARG…]]",
+		Description: "Without a source it counts toolfold's own surfaces. A FILE is an answer to tools/list.\n" +
+			"What --command and --client start has the user's rights, as when a client starts it.\n\n" +
+			"toolfold doctor list.json --budget 2000\n" +
+			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
+			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
+			"toolfold doctor --client all",
+		Flags: append(settingFlags("toolMode", "listing", "store"), jsonFlag,
+			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
+			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
+			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
+			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
+			&cli.BoolFlag{Name: "calls", Usage: fmt.Sprintf("add what the calls in the newest %d traces of the store took", newestTraces)},
+			&cli.StringFlag{Name: "html", Usage: "write a page with charts to this file"},
+			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
+			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
+			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
+			&cli.StringSliceFlag{Name: "client", Usage: "ask the servers in the settings of this client: " + strings.Join(hosts.Readable(), ", ") + ", or all"},
+			&cli.StringSliceFlag{Name: "config", Usage: "ask the servers in this settings file of a client"},
+			&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value"},
+			&cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second},
+		),
 		OnUsageError: onUsageError,
-		Action: func(c *cli.Context) error {
-			o, err := loadOptions(c)
-			if err != nil {
-				return err
-			}
-			report, err := doctor.Measure(all.Families())
-			if err != nil {
-				return err
-			}
-			if c.Bool(jsonFlag.Name) {
-				err = printJSON(c, report)
-			} else {
-				err = printReport(c, report)
-			}
-			if err != nil || !c.IsSet("budget") {
-				return err
-			}
-			budget := c.Int("budget")
-			mode, level := o.surface()
-			for _, s := range report.Surfaces {
-				if s.Mode == mode && s.Level == level && s.Total.Tokens > budget {
-					return fmt.Errorf("%s tools at listing %s cost %d tokens, more than %d", mode, level, s.Total.Tokens, budget)
-				}
-			}
-			return nil
-		},
+		Action:       doctorAction,
 	}
 }
 
-// printReport prints one column a surface and one row a family.
-func printReport(c *cli.Context, report doctor.Report) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(name string, cell func(doctor.Surface) any) {
-		cells := []string{name}
-		for _, s := range report.Surfaces {
-			cells = append(cells, fmt.Sprint(cell(s)))
-		}
-		fmt.Fprintln(w, strings.Join(cells, "\t")+"\t")
-	}
-	row("tokens", func(s doctor.Surface) any { return s.Mode })
-	row("", func(s doctor.Surface) any {
-		if s.Default {
-			return string(s.Level) + "*"
-		}
-		return s.Level
-	})
-	for i, family := range report.Surfaces[0].Families {
-		row(family.Name, func(s doctor.Surface) any { return s.Families[i].Tokens })
-	}
-	row("total", func(s doctor.Surface) any { return s.Total.Tokens })
-	row("bytes", func(s doctor.Surface) any { return s.Total.Bytes })
-	row("tools", func(s doctor.Surface) any { return s.Total.Tools })
-	if err := w.Flush(); err != nil {
+// Sources of lists. Without any, toolfold's own surfaces are counted.
+const (
+	ownSurfaces = "toolfold's own surfaces"
+	listFiles   = "files"
+	commandFlag = "command"
+	urlFlag     = "url"
+	clientFlag  = "client"
+	configFlag  = "config"
+)
+
+func doctorAction(c *cli.Context) error {
+	o, err := loadOptions(c)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "\n%s\n* the mode's own listing\n", report.Method)
-	return err
+	source, err := doctorSource(c)
+	if err != nil {
+		return err
+	}
+	lists, err := doctorLists(c, o, source)
+	if err != nil {
+		return err
+	}
+	var report doctor.Whole
+	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
+		return err
+	}
+	if source == ownSurfaces {
+		own, err := doctor.Measure(all.Families())
+		if err != nil {
+			return err
+		}
+		report.Surfaces, report.Choices = own.Surfaces, own.Choices
+		if report.LegacyCalls, err = legacyCalls(c.Context, o); err != nil {
+			fmt.Fprintf(os.Stderr, "toolfold: calls by legacy names: %v\n", err)
+		}
+	}
+	if c.Bool("calls") {
+		calls, err := tracedCalls(c.Context, o)
+		if err != nil {
+			return err
+		}
+		report.Calls = doctor.CallCosts(calls)
+	}
+	if base := c.String("compare"); base != "" {
+		before, err := readList(base)
+		if err != nil {
+			return err
+		}
+		compared, err := doctor.Compare(before, lists[0])
+		if err != nil {
+			return err
+		}
+		report.Compared = &compared
+	}
+	if path := c.String("save"); path != "" {
+		if err := os.WriteFile(path, append(ordered.MustJSON(lists[0]), '\n'), 0o666); err != nil {
+			return fmt.Errorf("saving the list: %w", err)
+		}
+	}
+
+	if path := c.String("html"); path != "" {
+		var page bytes.Buffer
+		if err := report.WritePage(&page); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, page.Bytes(), 0o666); err != nil {
+			return fmt.Errorf("writing the page: %w", err)
+		}
+	}
+	if c.Bool(jsonFlag.Name) {
+		err = printJSON(c, report)
+	} else {
+		p := doctorPrinter{w: c.App.Writer, bars: onTerminal()}
+		err = p.print(report)
+	}
+	if err != nil {
+		return err
+	}
+	return checkLimits(c, report)
+}
+
+// doctorLists returns the lists of a source.
+func doctorLists(c *cli.Context, o *options, source string) ([]doctor.List, error) {
+	switch source {
+	case ownSurfaces:
+		return []doctor.List{ownList(o)}, nil
+	case clientFlag, configFlag:
+		return askClients(c, o)
+	case commandFlag, urlFlag:
+		l, err := askServer(c)
+		return []doctor.List{l}, err
+	}
+	var lists []doctor.List
+	for _, path := range c.Args().Slice() {
+		l, err := readList(path)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+	}
+	return lists, nil
+}
+
+// checkLimits returns an error when a list is over --budget or --max-growth.
+func checkLimits(c *cli.Context, report doctor.Whole) error {
+	for _, s := range report.Servers {
+		if c.IsSet("budget") && s.Problem != "" {
+			return fmt.Errorf("the budget cannot be checked: %s has no list", s.Name)
+		}
+	}
+	for _, session := range report.Sessions {
+		budget := c.Int("budget")
+		if !c.IsSet("budget") || session.Tokens <= budget {
+			continue
+		}
+		what := "the tools"
+		if h := hosts.Find(session.Host); h != nil {
+			what = "the tools of " + h.Title
+		} else if report.Surfaces != nil {
+			what = report.Servers[0].Source
+		}
+		return fmt.Errorf("%s cost %d tokens, more than %d", what, session.Tokens, budget)
+	}
+	if c.IsSet("max-growth") {
+		return report.Compared.Check(c.Float64("max-growth"))
+	}
+	return nil
+}
+
+// doctorSource returns where the lists come from, and refuses options that do
+// not fit together.
+func doctorSource(c *cli.Context) (string, error) {
+	source := ownSurfaces
+	if c.NArg() > 0 {
+		source = listFiles
+	}
+	for _, name := range []string{commandFlag, urlFlag, clientFlag, configFlag} {
+		switch {
+		case !c.IsSet(name) || source == clientFlag && name == configFlag:
+		case c.String(name) == "" && (name == commandFlag || name == urlFlag):
+			return "", usageError("--%s is empty", name)
+		case source == listFiles && name != commandFlag: // whose arguments they are
+			return "", usageError("--%s does not go with %s: %q", name, listFiles, c.Args().First())
+		case source != ownSurfaces && source != listFiles:
+			return "", usageError("--%s and --%s exclude each other", source, name)
+		default:
+			source = name
+		}
+	}
+	for _, name := range []string{"tool-mode", "listing", "calls", "store"} {
+		switch {
+		case !c.IsSet(name) || source == ownSurfaces:
+		case source == listFiles:
+			return "", usageError("--%s is about %s: it does not go with %s", name, ownSurfaces, listFiles)
+		default:
+			return "", usageError("--%s is about %s: it does not go with --%s", name, ownSurfaces, source)
+		}
+	}
+	many := source == clientFlag || source == configFlag
+	starts := many || source == commandFlag || source == urlFlag
+	switch {
+	case c.IsSet("header") && source != urlFlag:
+		return "", usageError("--header needs --url: the server that it is sent to")
+	case c.IsSet("timeout") && !starts:
+		return "", usageError("--timeout needs servers: --command, --url, --client or --config")
+	case c.Duration("timeout") <= 0:
+		return "", usageError("--timeout must be a time above 0, such as 30s")
+	case c.IsSet("max-growth") && !c.IsSet("compare"):
+		return "", usageError("--max-growth needs --compare: the list that it grew from")
+	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
+		return "", usageError("--compare and --save take one list, got %d files", c.NArg())
+	case (c.IsSet("compare") || c.IsSet("save")) && many:
+		return "", usageError("--compare and --save take one list, not those of --%s", source)
+	case c.IsSet("budget") && c.Int("budget") < 0:
+		return "", usageError("--budget must not be negative")
+	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:
+		return "", usageError("--max-growth must not be negative")
+	case c.Int("window") < 1:
+		return "", usageError("--window must be a number of tokens above 0")
+	}
+	return source, nil
+}
+
+// askServer returns the list of the server that --command or --url names.
+func askServer(c *cli.Context) (doctor.List, error) {
+	s, source := upstream.Server{URL: c.String(urlFlag), Header: http.Header{}}, ""
+	if program := c.String(commandFlag); program != "" {
+		s.Argv, source = append([]string{program}, c.Args().Slice()...), filepath.Base(program)
+	}
+	for _, header := range c.StringSlice("header") {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok || name == "" {
+			return doctor.List{}, usageError("--header is written as 'Name: value'")
+		}
+		s.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
+		source = at.Scheme + "://" + at.Host // paths and queries may hold secrets
+	}
+	l, err := askUpstream(c, s)
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", source, err)
+	}
+	l.Source = source
+	return l, nil
+}
+
+// askUpstream asks a server for its list, within --timeout.
+func askUpstream(c *cli.Context, s upstream.Server) (doctor.List, error) {
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	defer cancel()
+	answer, err := upstream.List(ctx, s, version())
+	if err != nil {
+		return doctor.List{}, err
+	}
+	raw, err := ordered.JSON(answer)
+	if err != nil {
+		return doctor.List{}, err
+	}
+	l, err := doctor.ReadList(raw)
+	l.Server = cmp.Or(answer.Name, "server")
+	return l, err
+}
+
+// ownList returns the list of the surface that the options choose.
+func ownList(o *options) doctor.List {
+	so := o.shown()
+	l := doctor.ListOf(hosts.Server, instructions(surface.New(so)), surface.List(all.Families(), so), len(surface.Tools(all.Families(), so)))
+	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
+	return l
+}
+
+// maxListFile bounds a list of tools, in bytes.
+const maxListFile = 64 << 20
+
+// readList reads a list of tools from a file, or from standard input for "-".
+func readList(path string) (doctor.List, error) {
+	in, name := os.Stdin, "stdin"
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return doctor.List{}, fmt.Errorf("reading a list of tools: %w", err)
+		}
+		defer file.Close()
+		in, name = file, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxListFile+1))
+	if err == nil && len(text) > maxListFile {
+		err = fmt.Errorf("more than %d bytes", maxListFile)
+	}
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("reading a list of tools: %w", err)
+	}
+	l, err := doctor.ReadList(text)
+	if err != nil && hosts.Owner(path, text) != nil {
+		err = errors.New("it names servers, not tools: --config starts them and asks for theirs")
+	}
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("%s: %w", path, err)
+	}
+	l.Server, l.Source = name, path
+	return l, nil
 }

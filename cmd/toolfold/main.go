@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	_ "time/tzdata" // schedules name time zones, which not every machine knows
 
 	"github.com/urfave/cli/v2"
 )

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/docs"
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/tools/all"
 )
@@ -23,7 +24,7 @@ func migrateCommand() *cli.Command {
 			{
 				Name: "guide", Usage: "print the migration guide", OnUsageError: onUsageError,
 				Action: func(c *cli.Context) error {
-					guide, err := migration.Guide(all.Families())
+					guide, err := docs.Guide(all.Families())
 					if err != nil {
 						return err
 					}

@@ -12,11 +12,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/config"
 )
@@ -55,6 +57,15 @@ func settingFlags(names ...string) []cli.Flag {
 
 // computed says what applies where a setting without a default is not set.
 var computed = map[string]string{"store": "toolfold.db in the user's data directory"}
+
+// applies returns what applies where settings without a default are not set.
+func applies(o config.Options) map[string]any {
+	values := map[string]any{"listing": string(surface.Mode(o.ToolMode).DefaultLevel())}
+	if url, err := storage.DefaultURL(); err == nil {
+		values["store"] = url
+	}
+	return values
+}
 
 // dashed spells toolMode as tool-mode.
 func dashed(name string) string {
@@ -118,6 +129,7 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 		return config.Files{}, usageError("workspace %q is not a directory", workspace)
 	}
 	files := config.DefaultFiles(workspace)
+	files.Computed = applies
 	files.Flags, files.Env, files.Check, files.Trusted = map[string]any{}, map[string]any{}, checkStart, trusted(c, workspace)
 	for _, p := range config.Params(config.Settings) {
 		flag, env := dashed(p.Name), envName(p.Name)
@@ -151,11 +163,23 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 	return mode, lazy.Level(o.Listing)
 }
 
+// shown returns what the options have tools/list show.
+func (o *options) shown() surface.Options {
+	mode, level := o.surface()
+	shown := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
+	for _, tier := range tools.Tiers() {
+		if tier.String() == o.Tier {
+			shown.Tier = tier
+		}
+	}
+	return shown
+}
+
 // permissionSettings are the settings that say what callers may see and call.
 var permissionSettings = []string{"readOnly", "allow", "deny"}
 
 // runSettings are those of every command that runs calls.
-var runSettings = append([]string{"traceArguments", "traceDays", "traceMegabytes", "metricDays", "metricPoints"}, permissionSettings...)
+var runSettings = append([]string{"traceArguments", "traceDays", "traceMegabytes", "taskRetentionDays", "maxInterruptions", "metricDays", "metricPoints"}, permissionSettings...)
 
 // rules returns what the options permit.
 func rules(o config.Options) permission.Rules {
@@ -173,7 +197,7 @@ func checkStart(o config.Options) error {
 	if o.HTTP == "" {
 		return nil
 	}
-	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(); err != nil {
+	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(all.Families()); err != nil {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil
@@ -183,8 +207,14 @@ func checkStart(o config.Options) error {
 func printJSON(c *cli.Context, v any) error {
 	enc := json.NewEncoder(c.App.Writer)
 	enc.SetEscapeHTML(false)
-	if info, err := os.Stdout.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+	if onTerminal() {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
+}
+
+// onTerminal reports whether a person reads standard output.
+func onTerminal() bool {
+	info, err := os.Stdout.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -5,8 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -17,7 +19,13 @@ func TestEnums(t *testing.T) {
 	for _, p := range config.Params(config.Settings) {
 		allowed[p.Name] = p.Enum
 	}
-	var modes, levels []string
+	var modes, levels, tiers, folds []string
+	for _, fold := range consolidate.Folds() {
+		folds = append(folds, string(fold))
+	}
+	for _, tier := range tools.Tiers() {
+		tiers = append(tiers, tier.String())
+	}
 	for _, mode := range surface.Modes() {
 		modes = append(modes, string(mode))
 	}
@@ -29,5 +37,11 @@ func TestEnums(t *testing.T) {
 	}
 	if diff := cmp.Diff(levels, allowed["listing"]); diff != "" {
 		t.Errorf("listing: %s", diff)
+	}
+	if diff := cmp.Diff(folds, allowed["fold"]); diff != "" {
+		t.Errorf("fold: %s", diff)
+	}
+	if diff := cmp.Diff(tiers, allowed["tier"]); diff != "" {
+		t.Errorf("tier: %s", diff)
 	}
 }

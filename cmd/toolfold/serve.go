@@ -23,7 +23,7 @@ func instructions(s *surface.Surface) string {
 	common := "A wrong call answers with usage and an example. Any call takes include_fields, a list of result fields to keep."
 	if s.Mode == surface.Legacy {
 		text := "Tools of an agent's workbench under their legacy names. "
-		if s.Level == lazy.Full {
+		if s.Level == lazy.Full && s.Tier == tools.Extended {
 			return text + common
 		}
 		text += "tool_find finds tools by what they do, tool_describe describes them. "
@@ -47,7 +47,7 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "structured", "resultLimit", "strictNames", "store", "http", "httpTokenFile",
+		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "tier", "fold", "structured", "resultLimit", "strictNames", "store", "http", "httpTokenFile",
 			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag),
 		OnUsageError: onUsageError,
 		Action:       serveAction,
@@ -67,6 +67,9 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	defer b.close()
+	if b.Mode == surface.Legacy {
+		fmt.Fprintln(os.Stderr, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, toolfold doctor who still calls old names")
+	}
 	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
 		dir, _ := filepath.Abs(o.files.Workspace)
 		fmt.Fprintf(os.Stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)

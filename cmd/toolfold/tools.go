@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -17,7 +18,7 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "params")...), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "params", "tier", "fold")...), jsonFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
@@ -29,12 +30,13 @@ func toolsCommand() *cli.Command {
 			if err := rules.Check(families); err != nil {
 				return usageError("%v", err)
 			}
-			mode, level := o.surface()
-			l := listing{Mode: mode, Level: level}
+			shown := o.shown()
+			l := listing{Mode: shown.Mode, Level: shown.Level}
+			permitted := rules.Rights().Filter(families)
 			if c.Bool("explain") {
-				l.explain(o, families)
+				l.explain(o, families, permitted)
 			}
-			for _, t := range surface.List(rules.Rights().Filter(families), surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params)}) {
+			for _, t := range surface.List(permitted, shown) {
 				cost, err := doctor.Count([]lazy.Listed{t})
 				if err != nil {
 					return err
@@ -57,8 +59,16 @@ type listing struct {
 	Total doctor.Cost   `json:"total"`
 	Tools []listingTool `json:"tools"`
 
-	Options []settingStatus `json:"options,omitempty"` // with --explain
-	LeftOut []leftOut       `json:"leftOut,omitempty"` // with --explain
+	Options   []settingStatus `json:"options,omitempty"`   // with --explain
+	NotListed []notListed     `json:"notListed,omitempty"` // with --explain
+	LeftOut   []leftOut       `json:"leftOut,omitempty"`   // with --explain
+}
+
+// notListed is a tool that is found and called, but not listed.
+type notListed struct {
+	Tool   string `json:"tool"`
+	Reason string `json:"reason"` // the setting that hides it
+	From   string `json:"from"`   // what decided that setting
 }
 
 // leftOut is an action that callers neither see nor can call.
@@ -68,11 +78,23 @@ type leftOut struct {
 	From   string `json:"from"`   // what decided that setting
 }
 
-// explain adds the options with their sources, and what they leave out.
-func (l *listing) explain(o *options, families []*tools.Family) {
+// explain adds the options with their sources, and what of the families they do
+// not list or leave out.
+func (l *listing) explain(o *options, families, permitted []*tools.Family) {
 	applies := o.layers.Redacted()
-	for _, name := range append([]string{"toolMode", "listing"}, permissionSettings...) {
+	for _, name := range append([]string{"toolMode", "listing", "tier", "fold"}, permissionSettings...) {
 		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})
+	}
+	shown := o.shown()
+	listed := surface.List(permitted, shown)
+	for _, t := range surface.Tools(permitted, shown) {
+		switch {
+		case slices.ContainsFunc(listed, func(l lazy.Listed) bool { return l.Name == t.Name }):
+		case t.Tier > shown.Tier:
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", shown.Tier, t.Tier), o.layers.From("tier")})
+		default:
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", shown.Level), o.layers.From("listing")})
+		}
 	}
 	for _, f := range families {
 		for _, a := range f.Actions {
@@ -102,6 +124,9 @@ func (l listing) print(c *cli.Context) error {
 			value = "-"
 		}
 		fmt.Fprintf(w, "%s\t%v\t%s\n", option.Name, value, option.From)
+	}
+	for _, t := range l.NotListed {
+		fmt.Fprintf(w, "not listed\t%s\t%s (%s)\n", t.Tool, t.Reason, t.From)
 	}
 	for _, a := range l.LeftOut {
 		fmt.Fprintf(w, "left out\t%s\t%s (%s)\n", a.Action, a.Reason, a.From)

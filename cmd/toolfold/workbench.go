@@ -12,11 +12,13 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/telemetry"
+	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
 )
@@ -25,9 +27,11 @@ import (
 type workbench struct {
 	*surface.Surface
 	store     *storage.LazyDB
-	workspace string // name of the workspace that tasks belong to
+	workspace string        // name of the workspace that tasks belong to
+	retention time.Duration // of ended tasks
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
+	legacy    *usage.Counter
 	log       *slog.Logger
 }
 
@@ -46,10 +50,10 @@ func newWorkbench(o *options) (*workbench, error) {
 	if err := rules(o.Options).Check(all.Families()); err != nil {
 		return nil, usageError("%v", err)
 	}
-	mode, level := o.surface()
 	b := &workbench{
 		store:     storage.Lazy(o.Store, storage.AmbientCredentials(true)), // only the user names a store
 		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName),
+		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
 		log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
 	}
@@ -83,13 +87,32 @@ func newWorkbench(o *options) (*workbench, error) {
 	})); err != nil {
 		return nil, err
 	}
-	b.Surface = surface.New(surface.Options{
-		Mode: mode, Level: level, Params: tools.Form(o.Params), ResultLimit: o.ResultLimit, Strict: o.StrictNames, Rights: rules(o.Options).Rights(), Log: b.log,
-		Middleware: []call.Middleware{b.metrics.Calls, b.tracing.Calls},
+	offered := o.shown()
+	offered.ResultLimit, offered.Strict, offered.Rights, offered.Log = o.ResultLimit, o.StrictNames, rules(o.Options).Rights(), b.log
+	offered.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls, call.NewGuard(guard.Rules{
+		Open: func(ctx context.Context) (guard.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Guard(), nil
+		},
+		Workspace: o.files.Workspace,
+	}).Calls}
+	b.legacy = usage.New(usage.Options{
+		Open: func(ctx context.Context) (usage.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Usage(), nil
+		},
+		Opened: b.store.Opened(), Opens: storage.MayHold(o.Store), Log: b.log, Now: time.Now,
 	})
+	b.Surface = surface.New(offered)
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
-		Files: o.files, WorkspaceName: b.workspace, Trusted: o.trusted,
+		Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, Trusted: o.trusted,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metrics.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})
@@ -99,8 +122,19 @@ func newWorkbench(o *options) (*workbench, error) {
 	return b, b.Put(families...)
 }
 
+// countLegacy is middleware that counts calls by legacy names.
+func (b *workbench) countLegacy(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) tools.Answer {
+		if c.Entry != nil && c.Entry.Legacy {
+			b.legacy.Called(c.Entry.Tool, c.Origin.Client)
+		}
+		return next(ctx, c)
+	}
+}
+
 // close stores what is still to be stored, and closes the store.
 func (b *workbench) close() {
+	b.legacy.Close()
 	b.tracing.Close()
 	b.store.Close()
 }

@@ -66,7 +66,9 @@ func (b *workbench) work(ctx context.Context, grace time.Duration) error {
 		}
 		return db.Work()
 	}
-	err := queue.New(open, b.Runner, queue.Options{Workspace: b.workspace, Tracer: b.tracing.Provider(), Grace: grace, Log: b.log}).Work(ctx)
+	err := queue.New(open, b.Runner, queue.Options{
+		Workspace: b.workspace, Retention: b.retention, Tracer: b.tracing.Provider(), Grace: grace, Log: b.log,
+	}).Work(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}

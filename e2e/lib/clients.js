@@ -46,7 +46,7 @@ export const fresh = { cacheMode: 'refresh' };
 /**
  * Connects a client of the given kind to a server of its own, until test t
  * ends. With options.model the client offers a model: a function that answers
- * sampling requests.
+ * sampling requests, with tools too.
  */
 export async function connect(t, kind, transport, place, options) {
   if (transport === 'http') {
@@ -58,7 +58,7 @@ export async function connect(t, kind, transport, place, options) {
 
 /** Connects over a transport, until test t ends. */
 export async function attach(t, kind, transport, { model } = {}) {
-  const client = kind.client(model ? { capabilities: { sampling: {} } } : {});
+  const client = kind.client(model ? { capabilities: { sampling: { tools: {} } } } : {});
   if (model) kind.offer(client, model);
   atEnd(t, () => client.close());
   const revision = noteRevision(transport);

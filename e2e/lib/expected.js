@@ -14,6 +14,7 @@ const families = {
   workflow: { legacyTools: 3 },
   bugfix: { legacyTools: 3 },
   refactor: { legacyTools: 3 },
+  guard: { legacyTools: 3 },
   trace: { legacyTools: 3 },
   metrics: { legacyTools: 4 },
   timer: { legacyTools: 2 },

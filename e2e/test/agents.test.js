@@ -27,6 +27,7 @@ for (const { kind, transport } of everyWay) {
     await t.test('on an OpenAI-compatible endpoint', () => runsOn(client, 'chat', 'chat with key: Be brief. Hello'));
     await t.test("on the client's model", () => runsOn(client, 'client', 'client: Be brief. Hello'));
     await t.test("several questions to the client's model", () => asksTwice(client));
+    await t.test("the client's model calls tools", () => callsTools(client));
   });
 
   test(`a workflow of every kind of step, ${kind.name} (${kind.revision}), ${transport}`, async (t) => {
@@ -111,6 +112,7 @@ const textOf = ({ content }) => (Array.isArray(content) ? content[0].text : cont
 
 /** The model that the client offers. */
 async function clientModel({ params }) {
+  if (params.tools) return withTools(params);
   const text = `client: ${params.systemPrompt ?? ''} ${textOf(params.messages[0])}`;
   return { model: 'the-client', role: 'assistant', stopReason: 'endTurn', content: { type: 'text', text } };
 }
@@ -164,6 +166,50 @@ async function asksTwice(client) {
   });
   const ran = await call(client, 'agent', 'run', { agentId: 'twice' });
   assert.match(ran.output.second, /client: .*about client: .*one/);
+}
+
+// The client's model answers a question by looking a note up and keeping what
+// it found; both calls are in the results.
+async function callsTools(client) {
+  await call(client, 'memory', 'store', { key: 'team/rules', value: { freeze: 'Friday' } });
+  await call(client, 'agent', 'register', {
+    agentId: 'looker', description: 'Looks things up.',
+    workflow: [{
+      stepId: 'ask', name: 'Ask', type: 'prompt',
+      config: { prompt: 'When is the freeze?', provider: 'client', tools: ['memory.search', 'memory.store'], maxTurns: 4 },
+    }],
+  });
+  const ran = await call(client, 'agent', 'run', { agentId: 'looker' });
+  assert.equal(ran.success, true, JSON.stringify(ran));
+  assert.equal(ran.output.ask, 'On Friday.');
+  assert.deepEqual(ran.stepResults.map(({ stepId, tool, success }) => [stepId, tool, success]), [
+    ['ask/1', 'memory.search', true], ['ask/2', 'memory.store', true], ['ask', undefined, true],
+  ]);
+  const { value } = await call(client, 'memory', 'get', { key: 'answers/freeze' });
+  assert.deepEqual(value, { day: 'Friday' });
+}
+
+/** The client's model where it is offered tools. */
+function withTools({ messages, tools }) {
+  const { content, role } = messages.at(-1);
+  const uses = (id, name, input) => ({
+    model: 'the-client', role: 'assistant', stopReason: 'toolUse', content: [{ type: 'tool_use', id, name, input }],
+  });
+  if (messages.length === 1) {
+    const search = tools.find(({ name }) => name === 'memory_search');
+    assert.equal(search.inputSchema.properties.query.type, 'string');
+    return uses('1', 'memory_search', { query: 'freeze' });
+  }
+  const [result] = [content].flat();
+  assert.equal(role, 'user');
+  assert.equal(result.type, 'tool_result');
+  const answer = JSON.parse(result.content[0].text);
+  if (result.toolUseId === '1') {
+    assert.equal(answer.results[0].key, 'team/rules');
+    return uses('2', 'memory_store', { key: 'answers/freeze', value: { day: 'Friday' } });
+  }
+  assert.equal(answer.success, true);
+  return { model: 'the-client', role: 'assistant', stopReason: 'endTurn', content: { type: 'text', text: 'On Friday.' } };
 }
 
 function writeWorkflow(place) {

@@ -15,8 +15,8 @@ const module = "github.com/toolfold/toolfold/"
 var mayImport = map[string][]string{
 	"tools":                     {},
 	"tools/":                    {"tools", "internal/engine", "internal/engine/"},
-	"tools/all":                 {"tools/", "tools", "internal/engine", "internal/scan", "lazy"},
-	"tools/task":                {"tools"},
+	"tools/all":                 {"tools/", "tools", "call", "internal/engine", "internal/scan", "lazy"},
+	"tools/task":                {"tools", "internal/engine"},
 	"tools/queue":               {"tools", "tools/task"},
 	"tools/timer":               {"tools", "tools/metrics"},
 	"tools/telemetry":           {"tools", "tools/metrics"},
@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"tools/discovery":           {"tools", "lazy"},
 	"tools/bugfix":              {"tools", "internal/scan"},
 	"tools/refactor":            {"tools", "internal/scan"},
+	"tools/guard":               {"tools", "tools/session", "internal/policy"},
 	"tools/design":              {"tools", "tools/design/"},
 	"tools/design/text":         {},
 	"tools/design/api":          {"tools", "tools/design/text"},
@@ -39,24 +40,27 @@ var mayImport = map[string][]string{
 	"permission":                {"tools"},
 	"migration":                 {"tools", "call", "consolidate", "legacy"},
 	"surface":                   {"tools", "call", "consolidate", "legacy", "lazy"},
-	"doctor":                    {"tools", "lazy", "surface"},
-	"docs":                      {"tools", "migration", "doctor", "surface", "lazy"},
-	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "surface", "internal/engine"},
+	"doctor":                    {"tools", "consolidate", "lazy", "surface"},
+	"upstream":                  {},
+	"docs":                      {"tools", "consolidate", "migration", "doctor", "surface", "lazy"},
+	"serve":                     {"tools", "call", "consolidate", "legacy", "lazy", "permission", "surface", "internal/engine"},
 	"cmd/toolfold": {"tools", "tools/", "call", "consolidate", "legacy", "lazy", "migration", "surface", "doctor", "docs",
-		"serve", "permission", "internal/storage", "internal/engine", "internal/engine/", "internal/telemetry"},
+		"upstream", "serve", "permission", "internal/storage", "internal/engine", "internal/engine/", "internal/telemetry"},
 
 	"internal/attack":              {"tools", "tools/all"},
 	"internal/engine":              {"tools"},
 	"internal/telemetry":           {"tools", "tools/trace", "tools/metrics", "tools/queue", "tools/task", "call", "internal/engine"},
-	"internal/engine/queue":        {"tools", "tools/task", "internal/engine"},
+	"internal/engine/queue":        {"tools", "tools/task", "permission", "internal/engine"},
 	"internal/scan":                {"tools", "internal/engine"},
+	"internal/policy":              {"tools", "internal/engine", "internal/scan"},
 	"internal/storage":             {"tools", "tools/", "internal/engine", "internal/engine/queue", "internal/scan"},
 	"internal/storage/storagetest": {"tools", "tools/", "internal/storage", "internal/engine", "internal/engine/", "internal/scan"},
 }
 
 // onlyIn names the one package that may import a library.
 var onlyIn = map[string]string{
-	"github.com/mark3labs/mcp-go":        "serve", // the protocol stays in one place
+	"github.com/mark3labs/mcp-go":        "serve",    // the protocol stays in one place
+	"github.com/modelcontextprotocol":    "upstream", // a client, which no server needs
 	"go.opentelemetry.io/otel/sdk":       "internal/telemetry",
 	"go.opentelemetry.io/otel/exporters": "internal/telemetry",
 }

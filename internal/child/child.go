@@ -21,6 +21,7 @@ import (
 type Command struct {
 	Argv   []string // the program, by path or as found in $PATH, and its arguments
 	Dir    string   // empty = that of this process
+	Env    []string // NAME=value, the last of a name counts; nil = that of this process
 	Stdin  io.Reader
 	Stdout io.Writer // Run gives up on the program at an error of either writer
 	Stderr io.Writer

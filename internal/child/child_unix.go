@@ -63,7 +63,7 @@ func run(ctx context.Context, c Command) error {
 
 	keeper := exec.CommandContext(ctx, self)
 	keeper.Args = append([]string{keeperName, program.Path}, c.Argv...)
-	keeper.Dir, keeper.Stdin, keeper.Stdout, keeper.Stderr = c.Dir, c.Stdin, c.Stdout, c.Stderr
+	keeper.Dir, keeper.Env, keeper.Stdin, keeper.Stdout, keeper.Stderr = c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr
 	keeper.ExtraFiles = []*os.File{lifelineR, reportW}
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals of a terminal are not for it
 	keeper.Cancel = lifelineW.Close

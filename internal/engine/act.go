@@ -4,64 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools"
 )
-
-// promptAction asks a model. Its output is the answer's text.
-type promptAction struct {
-	prompt          text
-	system          *text // nil = the job's
-	provider, model string
-	maxTokens       int // zero = the provider's
-}
-
-func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
-	prompt, err := a.render(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	p, err := f.run.Providers.pick(ctx, a.provider)
-	if err != nil {
-		return nil, err
-	}
-	ctx, end := f.run.startChat(ctx, p, prompt)
-	done, err := p.complete(ctx, prompt)
-	end(done, err)
-	if err != nil {
-		return nil, err
-	}
-	if tooMuch := f.run.chargeOutput(len(done.Text)); tooMuch != nil {
-		return nil, tooMuch
-	}
-	return done.Text, nil
-}
-
-func (a promptAction) render(ctx context.Context, f *frame) (Prompt, error) {
-	filled, err := a.prompt.fill(ctx, f)
-	if err != nil {
-		return Prompt{}, expressionFailure("prompt", err)
-	}
-	own := f.run.system
-	if a.system != nil {
-		own = *a.system
-	}
-	system, err := own.fill(ctx, f)
-	if err != nil {
-		return Prompt{}, expressionFailure("system prompt", err)
-	}
-	if f.run.job.Inject != nil {
-		more, err := f.run.job.Inject(ctx, filled)
-		if err != nil {
-			return Prompt{}, err
-		}
-		system = strings.TrimSpace(system + "\n\n" + more)
-	}
-	return Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}, nil
-}
 
 // toolAction calls an action. Its output is the result.
 type toolAction struct {
@@ -122,7 +69,7 @@ func evalObject(ctx context.Context, f *frame, what string, t template) (json.Ra
 }
 
 // output reads the result of an action. A result that says of itself that it
-// failed, as those of runs do, is a failure of the step.
+// failed, as those of runs do, is a failure of the step: it is returned beside.
 func (r *run) output(content json.RawMessage, code string) (any, error) {
 	if tooMuch := r.chargeOutput(len(content)); tooMuch != nil {
 		return nil, tooMuch
@@ -133,7 +80,8 @@ func (r *run) output(content json.RawMessage, code string) (any, error) {
 	}
 	if json.Unmarshal(content, &told) == nil && told.Success != nil && !*told.Success && told.Error != nil {
 		inner := told.Error
-		return nil, failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
+		value, _ := expression.Decode(content)
+		return value, failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
 	}
 	return expression.Decode(content)
 }
@@ -166,13 +114,14 @@ func (a delegateAction) run(ctx context.Context, f *frame) (any, error) {
 		return nil, failure
 	}
 	result, err := f.run.output(answer.Content, DependencyFailed)
-	if err != nil {
-		var failure *Failure
-		if errors.As(err, &failure) && failure.Code == DependencyFailed {
-			failure.Message = "agent " + agent + " failed: " + failure.Message
-		}
-		return nil, err
+	var failure *Failure
+	if errors.As(err, &failure) && failure.Code == DependencyFailed {
+		failure.Message = "agent " + agent + " failed: " + failure.Message
 	}
 	object, _ := result.(map[string]any)
+	if err != nil {
+		outputs, _ := object["output"].(map[string]any)
+		return made(outputs), err
+	}
 	return object["output"], nil
 }

@@ -26,19 +26,36 @@ func (a conditionalAction) run(ctx context.Context, f *frame) (any, error) {
 	if branch == nil {
 		return map[string]any{}, nil
 	}
-	return branch.inner(ctx, f)
+	return outputOf(branch.inner(ctx, f))
 }
 
-// inner runs a list within a step and returns the outputs, by stepId.
-func (l *list) inner(ctx context.Context, f *frame) (map[string]any, error) {
+// inner runs a list within a step.
+func (l *list) inner(ctx context.Context, f *frame) (outcome, error) {
 	out := l.run(ctx, f.with(nil, f.steps, f.progress.part(1-2*startShare)))
-	if out.failure != nil {
-		return nil, out.failure
+	switch err := ctx.Err(); {
+	case out.failure != nil:
+		return out, out.failure
+	case err != nil && !out.complete:
+		return out, err
 	}
-	if err := ctx.Err(); err != nil && len(out.outputs) < len(l.nodes) {
-		return nil, err
+	return out, nil
+}
+
+// outputOf returns the outputs of a list by stepId, beside an error those that
+// were made by then.
+func outputOf(out outcome, err error) (any, error) {
+	if err != nil {
+		return made(out.outputs), err
 	}
 	return out.outputs, nil
+}
+
+// made is the output of a step that fails: nil where it has nothing to show.
+func made(outputs map[string]any) any {
+	if len(outputs) == 0 {
+		return nil
+	}
+	return outputs
 }
 
 // parallelAction runs its steps at the same time. Its output is theirs, by
@@ -48,11 +65,12 @@ type parallelAction struct {
 }
 
 func (a parallelAction) run(ctx context.Context, f *frame) (any, error) {
-	return a.steps.inner(ctx, f)
+	return outputOf(a.steps.inner(ctx, f))
 }
 
 // loopAction runs its steps again and again. Its output is a list with the
-// outputs of each round, by stepId.
+// outputs of each round, by stepId. Beside a failure the list ends with what
+// the last round had made, if anything.
 type loopAction struct {
 	items        *template              // nil = no list to go over
 	as           string                 // another name for item; empty = none
@@ -79,17 +97,21 @@ func (a loopAction) run(ctx context.Context, f *frame) (any, error) {
 			return rounds, err
 		}
 		round.steps = f.steps
-		outputs, err := a.body.inner(ctx, round)
+		out, err := a.body.inner(ctx, round)
 		if err != nil {
+			if len(out.outputs) > 0 {
+				rounds = append(rounds, out.outputs)
+			}
 			if failure, ok := err.(*Failure); ok && failure.Code != Cancelled {
 				named := *failure
 				named.Message = fmt.Sprintf("round %d: %s", i+1, failure.Message)
 				err = &named
 			}
-			return nil, err
+			return rounds, err
 		}
-		rounds, previous = append(rounds, outputs), outputs
-		round.steps = merged(f.steps, outputs)
+		rounds, previous = append(rounds, out.outputs), out.outputs
+		round.steps = merged(f.steps, out.outputs)
+		round.vars = merged(round.vars, map[string]any{errorsName: out.errors})
 		if a.until != nil {
 			if done, err := truth(ctx, round, "until", a.until); err != nil || done {
 				return rounds, err

@@ -39,8 +39,8 @@ func (b body) exprAt(config map[string]any, name string, sc scope) *expression.E
 		return nil
 	}
 	s = strings.TrimSpace(s)
-	if inner, wrapped := strings.CutPrefix(s, opening); wrapped && placeholderEnd(inner) == len(inner)-len(closing) {
-		s = strings.TrimSpace(inner[:len(inner)-len(closing)])
+	if before, source, after, wrapped, _ := expression.Placeholder(s); wrapped && before == "" && after == "" {
+		s = source
 	}
 	compiled, err := b.expression(s, sc)
 	if err != nil {
@@ -65,13 +65,38 @@ func (b body) prompt(config map[string]any) action {
 	if _, ok := config["prompt"]; !ok {
 		b.missing("prompt")
 	}
-	p := promptAction{prompt: b.textAt(config, "prompt"), maxTokens: whole(config, "maxTokens", 0)}
+	p := promptAction{
+		prompt: b.textAt(config, "prompt"), maxTokens: whole(config, "maxTokens", 0),
+		maxTurns: whole(config, "maxTurns", defaultTurns), answer: b.answer(config),
+	}
 	p.provider, _ = config["provider"].(string)
 	p.model, _ = config["model"].(string)
 	if _, own := config["system"]; own {
 		p.system = new(b.textAt(config, "system"))
 	}
+	patterns, _ := config["tools"].([]any)
+	for i, pattern := range patterns {
+		text, _ := pattern.(string)
+		p.tools = append(p.tools, text)
+		b.uses = append(b.uses, toolUse{step: b.step, at: jsonx.Index(jsonx.Pointer(b.at, "tools"), i), name: text, offered: true})
+	}
+	if config["maxTurns"] != nil && len(p.tools) == 0 {
+		b.wrong(b.step, jsonx.Pointer(b.at, "maxTurns"), "limit for a model with tools, which are missing", nil)
+	}
+	b.asks = append(b.asks, promptUse{step: b.step, at: b.at, provider: p.provider, calls: len(p.tools) > 0})
 	return p
+}
+
+// answer compiles what a prompt's answer has to satisfy; nil for any text.
+func (b body) answer(config map[string]any) *answerShape {
+	if config["outputSchema"] == nil {
+		return nil
+	}
+	shape, err := newAnswerShape(ordered.MustJSON(config["outputSchema"]))
+	if err != nil {
+		b.wrong(b.step, jsonx.Pointer(b.at, "outputSchema"), "JSON Schema of an object: "+err.Error(), nil)
+	}
+	return shape
 }
 
 func (b body) tool(config map[string]any) action {
@@ -131,7 +156,7 @@ func (b body) objectAt(config map[string]any, name string) template {
 func (b body) template(value any, at string) template {
 	switch v := value.(type) {
 	case string:
-		if strings.Contains(v, opening) {
+		if strings.Contains(v, expression.Opening) {
 			return template{text: new(b.text(b.step, at, v, b.scope))}
 		}
 	case map[string]any:
@@ -200,7 +225,7 @@ func (b body) loop(config map[string]any) action {
 
 // checkName refuses a name for items that expressions cannot use.
 func (b body) checkName(as string, items bool) {
-	taken := slices.Contains(b.scope.names, as) || slices.Contains([]string{stepsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
+	taken := slices.Contains(b.scope.names, as) || slices.Contains([]string{stepsName, errorsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
 	switch {
 	case !items:
 		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "name for an item of items, which are missing", as)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,6 +32,8 @@ type command struct {
 
 // Complete implements [Provider].
 func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
+	p = p.inWords()
+	p.Text = p.said()
 	argv, input, err := c.arguments(p)
 	if err != nil {
 		return Completion{}, err
@@ -42,7 +45,12 @@ func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
 		out.left = defaultOutput
 	}
 	errs := &tail{}
-	err = child.Run(running, child.Command{Argv: argv, Dir: c.dir, Stdin: strings.NewReader(input), Stdout: out, Stderr: errs})
+	run := child.Command{Argv: argv, Dir: c.dir, Stdin: strings.NewReader(input), Stdout: out, Stderr: errs}
+	if told, ok := ctx.Value(linesKey{}).(func(string)); ok {
+		run.Stdout = io.MultiWriter(out, &lines{to: told, secrets: environmentSecrets(os.Environ())})
+		run.Stderr = io.MultiWriter(errs, &lines{to: told, secrets: environmentSecrets(os.Environ())})
+	}
+	err = child.Run(running, run)
 	if err != nil {
 		return Completion{}, c.failure(context.Cause(running), err, errs)
 	}

@@ -37,6 +37,7 @@ type Program struct {
 	steps  *list
 	system text
 	uses   ToolUses
+	asks   []promptUse
 }
 
 // Limits of the expressions of a definition.
@@ -47,7 +48,7 @@ const (
 
 // Compile checks a definition and makes a program of it, or returns all that
 // is wrong. Nil tools are not checked.
-func Compile(d Definition, known tools.Names) (*Program, Faults) {
+func Compile(d Definition, known Names) (*Program, Faults) {
 	p, faults := compile(d)
 	if faults = append(faults, p.uses.Check(known)...); len(faults) > 0 {
 		return nil, faults
@@ -65,8 +66,8 @@ func Check(d Definition) (ToolUses, Faults) {
 // compile checks everything but tools. The program runs only where there are
 // no faults.
 func compile(d Definition) (*Program, Faults) {
-	c := &compiler{seen: map[string]bool{}, agentFields: d.AgentFields}
-	sc := scope{names: []string{inputName}, steps: map[string]bool{}, depth: 1}
+	c := &compiler{seen: map[string]bool{}, kinds: map[string]string{}, agentFields: d.AgentFields}
+	sc := scope{names: []string{inputName, errorsName}, steps: map[string]bool{}, depth: 1}
 	if d.AgentFields != nil {
 		sc.names = append(sc.names, agentName)
 	}
@@ -76,7 +77,7 @@ func compile(d Definition) (*Program, Faults) {
 	if c.count > MaxSteps {
 		c.fault("", tools.Problem{Path: d.StepsAt, Kind: tools.ProblemLength, Max: new(float64(MaxSteps)), Got: c.count})
 	}
-	p.uses = c.uses
+	p.uses, p.asks = c.uses, c.asks
 	return p, c.faults
 }
 
@@ -102,7 +103,7 @@ func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 			id, _ = object["stepId"].(string)
 		}
 		p.Path = at + strings.TrimPrefix(p.Path, "/"+name)
-		faults = append(faults, Fault{id, p})
+		faults = append(faults, Fault{Step: id, Problem: p})
 	}
 	if len(faults) > 0 {
 		return nil, faults
@@ -118,10 +119,12 @@ func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 type compiler struct {
 	agentFields []string
 	uses        ToolUses
+	asks        []promptUse
 	expressions int // how many were compiled, and the bytes of their source
 	sourceBytes int
-	all         []string        // every stepId of the definition
-	seen        map[string]bool // ids that were compiled
+	all         []string          // every stepId of the definition
+	seen        map[string]bool   // ids that were compiled
+	kinds       map[string]string // types of steps by id
 	count       int
 	faults      Faults
 }
@@ -164,7 +167,7 @@ func (c *compiler) list(steps []Step, at string, sc scope, usual arrangement) *l
 		return nil
 	}
 	order := c.order(steps, at, usual)
-	l := &list{limit: order.limit}
+	l := &list{limit: order.limit, outer: sc.depth == 1}
 	for i, s := range steps {
 		before := make([]string, 0, len(steps))
 		for _, j := range order.before(i) {
@@ -186,8 +189,8 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	case c.seen[s.StepID]:
 		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", tools.Shorten(s.StepID))
 	}
-	c.seen[s.StepID] = true
-	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1}
+	c.seen[s.StepID], c.kinds[s.StepID] = true, s.Type
+	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError}
 	if s.Retry != nil {
 		n.attempts, n.backoff = 3, time.Second
 		if s.Retry.MaxAttempts > 0 {
@@ -218,6 +221,9 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	}
 	if n.timeout == 0 && (s.Type == TypePrompt || s.Type == TypeTool) {
 		n.timeout = defaultTimeout
+		if config["tools"] != nil {
+			n.timeout = callingTimeout
+		}
 	}
 	return n
 }
@@ -264,11 +270,11 @@ func (c *compiler) expression(source string, sc scope) (*expression.Expression, 
 	if c.expressions > maxExpressions || c.sourceBytes > maxExpressionBytes {
 		return nil, fmt.Errorf("the definition has more than %d expressions or %d bytes of them", maxExpressions, maxExpressionBytes)
 	}
-	compiled, mentions, err := expression.Compile(source, sc.names, []string{stepsName})
+	compiled, mentions, err := expression.Compile(source, sc.names, []string{stepsName, errorsName})
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range mentions[stepsName] {
+	for _, id := range slices.Concat(mentions[stepsName], mentions[errorsName]) {
 		if !sc.steps[id] {
 			return nil, c.unknownStep(id, sc)
 		}

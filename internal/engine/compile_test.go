@@ -30,7 +30,7 @@ func TestFaults(t *testing.T) {
 		"argument list": {`[{stepId: a, type: tool, config: {tool: memory.list, arguments: [1]}}]`,
 			`step "a": arguments must be object, got array`},
 		"placeholder": {`[{stepId: a, type: tool, config: {tool: memory.list, arguments: {p: ["{{ input. }}"]}}}]`,
-			`step "a": 0 must be a text with valid placeholders: {{ input. }}: unexpected end of expression (line 1, column 6)`},
+			`step "a": p/0 must be a text with valid placeholders: {{ input. }}: unexpected end of expression (line 1, column 6)`},
 		"unclosed":  {`[{stepId: a, type: prompt, config: {prompt: "{{ input"}}]`, `step "a": prompt must be a text with valid placeholders: {{ without }}`},
 		"no agent":  {`[{stepId: a, type: delegate}]`, `step "a": agentId is missing`},
 		"two agent": {`[{stepId: a, type: delegate, config: {agentId: x, targetAgent: y}}]`, `step "a": agentId must be a single agent, not x and y`},
@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 		"no dependency on it": {`[{stepId: a, type: prompt, config: {prompt: hi}}, {stepId: b, type: prompt, config: {prompt: hi}}, {stepId: c, type: prompt, dependsOn: [a], config: {prompt: "{{ steps.b }}"}}]`,
 			`step "c": prompt must be a text with valid placeholders: {{ steps.b }}: step "b" does not run before this one`},
 		"dependency": {`[{stepId: a, type: prompt, config: {prompt: hi}}, {stepId: b, type: prompt, dependsOn: [aa], config: {prompt: hi}}]`,
-			`step "b": 0 must be one of its allowed values, got "aa", did you mean "a"?`},
+			`step "b": dependsOn/0 must be one of its allowed values, got "aa", did you mean "a"?`},
 		"cycle": {`[{stepId: a, type: prompt, dependsOn: [c], config: {prompt: hi}}, {stepId: b, type: prompt, dependsOn: [a], config: {prompt: hi}}, {stepId: c, type: prompt, dependsOn: [b], config: {prompt: hi}}]`,
 			`step "a": dependsOn must be a list without a cycle: a → c → b → a`},
 		"itself":   {`[{stepId: a, type: prompt, dependsOn: [a], config: {prompt: hi}}]`, `step "a": dependsOn must be a list without a cycle: a → a`},
@@ -67,7 +67,7 @@ func TestFaults(t *testing.T) {
 		"no steps": {`[{stepId: a, type: parallel}]`, `step "a": steps is missing`},
 		"inner shape": {`[{stepId: a, type: parallel, config: {steps: [{stepId: b, type: prompt, timeout: 3}]}}]`,
 			`step "b": "timeout" is unknown, did you mean "timeoutMs"?`},
-		"inner type":   {`[{stepId: a, type: parallel, config: {steps: [7]}}]`, `step "a": 0 must be object, got number`},
+		"inner type":   {`[{stepId: a, type: parallel, config: {steps: [7]}}]`, `step "a": steps/0 must be object, got number`},
 		"inner prompt": {`[{stepId: a, type: parallel, config: {steps: [{stepId: b, type: prompt}]}}]`, `step "b": prompt is missing`},
 	} {
 		t.Run(name, func(t *testing.T) {

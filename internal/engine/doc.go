@@ -13,8 +13,11 @@
 // from starting is an error. Models come from providers that the user's own
 // settings name, or from the connected client.
 //
+// The model of a prompt may call actions that its step names before it answers;
+// each call is a step of the run.
+//
 // Limits: 100 steps in a definition, nested 5 deep; a run takes at most
 // 10,000 steps and 16 MiB of outputs. A prompt or tool step may take two
-// minutes unless it sets timeoutMs; blocks and delegations take what their
+// minutes unless it sets timeoutMs, ten where its model calls tools; blocks and delegations take what their
 // steps take.
 package engine

@@ -31,6 +31,13 @@ type Failure struct {
 
 	// final says that another attempt would fail the same way.
 	final bool
+	// ends says that the whole run is over, whatever its steps say.
+	ends bool
+}
+
+// seen is the failure as expressions read it.
+func (f *Failure) seen() map[string]any {
+	return map[string]any{"code": f.Code, "message": f.Message, "stepId": f.StepID}
 }
 
 // Error implements error.
@@ -53,6 +60,13 @@ func failf(code, format string, args ...any) *Failure {
 func fatal(code, format string, args ...any) *Failure {
 	f := failf(code, format, args...)
 	f.final = true
+	return f
+}
+
+// over is the failure of a run that came to one of its limits.
+func over(format string, args ...any) *Failure {
+	f := fatal(StepFailed, format, args...)
+	f.ends = true
 	return f
 }
 

@@ -72,6 +72,8 @@ func (fakeTools) Lookup(name string) []*tools.Entry {
 	return list
 }
 
+func (fakeTools) Actions() []*tools.Action { return memory.Family.Declared().Actions }
+
 func (fakeTools) Nearest(name string) string {
 	return suggest.Nearest(name, []string{"memory", "memory.list", "memory.store"})
 }

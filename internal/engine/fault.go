@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -15,17 +16,28 @@ import (
 type Fault struct {
 	Step string // its stepId; empty where it has none, or no step is at fault
 	tools.Problem
+
+	kind string // type of the step, where its config is at fault
 }
 
 // Text names the step and the fault.
 func (f Fault) Text() string {
 	p := f.Problem
-	p.Path = p.Path[strings.LastIndex(p.Path, "/")+1:]
-	if f.Step == "" {
-		p.Path = f.Problem.Path
-		return p.Text()
+	if f.Step != "" {
+		cut := strings.LastIndex(p.Path, "/")
+		if _, err := strconv.Atoi(p.Path[cut+1:]); err == nil { // an item says nothing without its list
+			cut = strings.LastIndex(p.Path[:cut], "/")
+		}
+		p.Path = p.Path[cut+1:]
 	}
-	return fmt.Sprintf("step %q: %s", tools.Shorten(f.Step), p.Text())
+	text := p.Text()
+	if p.Kind == tools.ProblemEnum && p.Suggest == "" && len(p.Allowed) > 0 {
+		text += "; there are " + short(strings.Join(p.Allowed, ", "))
+	}
+	if f.Step == "" {
+		return text
+	}
+	return fmt.Sprintf("step %q: %s", tools.Shorten(f.Step), text)
 }
 
 // Faults is everything that is wrong with a definition. It is an error where
@@ -82,22 +94,33 @@ const (
 	maxErrorBytes = 640
 )
 
-// stepUsage is the shape of a step in errors.
-const stepUsage = "{stepId, name, type, config, dependsOn?, timeoutMs?, retry?}"
+// stepUsage returns the shape of a step in errors, of one type where it has one.
+func stepUsage(kind string) string {
+	config := "config"
+	if _, known := configFields[kind]; known {
+		kind, config = ": "+kind, "config: "+configUsage(kind)
+	} else {
+		kind = ""
+	}
+	return "{stepId, name, type" + kind + ", " + config + ", dependsOn?, timeoutMs?, retry?}"
+}
 
 // Problem returns the faults as the error of a call whose argument the
 // definition was, nil when there are none. It spells out as many as an error
 // may hold, and counts the rest.
 func (fs Faults) Problem(title string) *tools.Error {
 	for n := min(len(fs), mostProblems); n > 0; n-- {
-		err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage}
+		err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage(fs[0].kind)}
 		for _, f := range fs[:n] {
 			err.Problems = append(err.Problems, f.Problem)
 		}
 		if more := len(fs) - n; more > 0 {
 			err.Hint = fmt.Sprintf("%d more faults are not shown", more)
 		}
-		if n == 1 || len(ordered.MustJSON(err)) <= maxErrorBytes {
+		if len(ordered.MustJSON(err)) <= maxErrorBytes {
+			return err
+		}
+		if err.Usage = ""; n == 1 || len(ordered.MustJSON(err)) <= maxErrorBytes {
 			return err
 		}
 	}
@@ -105,7 +128,11 @@ func (fs Faults) Problem(title string) *tools.Error {
 }
 
 func (c *compiler) fault(step string, p tools.Problem) {
-	c.faults = append(c.faults, Fault{Step: step, Problem: p})
+	f := Fault{Step: step, Problem: p}
+	if strings.Contains(p.Path, "/config/") {
+		f.kind = c.kinds[step]
+	}
+	c.faults = append(c.faults, f)
 }
 
 // wrong adds a fault in the form "… must be a <want>".

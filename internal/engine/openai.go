@@ -2,13 +2,16 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -17,6 +20,13 @@ import (
 
 // maxReply bounds the bytes of an endpoint's reply.
 const maxReply = 8 << 20
+
+// An endpoint that says with Retry-After when it has room again is asked again
+// then, at most maxTries times in all and after at most maxWait.
+const (
+	maxTries = 3
+	maxWait  = MaxBackoff * time.Millisecond
+)
 
 // openAI asks an endpoint that speaks OpenAI's chat API. Its key is read from
 // the environment for each prompt and kept nowhere.
@@ -39,10 +49,31 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 	}
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(o.config.BaseURL, "/")
-	config.HTTPClient = bounding{}
-	reply, err := openai.NewClientWithConfig(config).CreateChatCompletion(ctx, o.request(p))
+	line := &bounding{}
+	config.HTTPClient = line
+	client := openai.NewClientWithConfig(config)
+	reply, err := client.CreateChatCompletion(ctx, o.request(p))
+	for tries := 1; err != nil && line.wait > 0 && line.wait <= maxWait && tries < maxTries; tries++ {
+		select {
+		case <-time.After(line.wait):
+		case <-ctx.Done():
+			return Completion{}, o.failure(ctx, err, key)
+		}
+		reply, err = client.CreateChatCompletion(ctx, o.request(p))
+	}
+	var refused *openai.APIError
+	if p.Schema != nil && errors.As(err, &refused) && refused.HTTPStatusCode == http.StatusBadRequest && strings.Contains(err.Error(), "response_format") {
+		p = p.inWords() // the endpoint does not know it
+		p.Schema = nil
+		reply, err = client.CreateChatCompletion(ctx, o.request(p))
+	}
 	if err != nil {
-		return Completion{}, o.failure(ctx, err, key)
+		failed := o.failure(ctx, err, key)
+		var f *Failure
+		if line.wait > 0 && errors.As(failed, &f) {
+			f.hint("it asks for a pause of %s; try again later", line.wait.Round(time.Second))
+		}
+		return Completion{}, failed
 	}
 	if len(reply.Choices) == 0 {
 		return Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
@@ -54,8 +85,12 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 	case reason == openai.FinishReasonContentFilter:
 		return Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
 	}
+	var calls []UsedOffer
+	for _, c := range message.ToolCalls {
+		calls = append(calls, UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+	}
 	return Completion{
-		Text: message.Content, Model: reply.Model,
+		Text: message.Content, Calls: calls, Model: reply.Model,
 		InputTokens: reply.Usage.PromptTokens, OutputTokens: reply.Usage.CompletionTokens,
 		Truncated: reason == openai.FinishReasonLength,
 	}, nil
@@ -67,6 +102,34 @@ func (o openAI) request(p Prompt) openai.ChatCompletionRequest {
 		r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: p.System})
 	}
 	r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: p.Text})
+	for _, turn := range p.Turns {
+		answer := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: turn.Text}
+		var results []openai.ChatCompletionMessage
+		for _, c := range turn.Calls {
+			answer.ToolCalls = append(answer.ToolCalls, openai.ToolCall{
+				ID: c.ID, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: c.Name, Arguments: string(c.Arguments)},
+			})
+			results = append(results, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, ToolCallID: c.ID, Content: string(c.Result)})
+		}
+		r.Messages = append(append(r.Messages, answer), results...)
+		if turn.Reply != "" {
+			r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: turn.Reply})
+		}
+	}
+	for _, t := range p.Tools {
+		r.Tools = append(r.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: t.Schema,
+		}})
+	}
+	if p.Final && len(p.Tools) > 0 {
+		r.ToolChoice = "none"
+	}
+	if p.Schema != nil {
+		r.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: "answer", Schema: p.Schema},
+		}
+	}
 	// OpenAI itself refuses max_tokens for its newer models; the endpoints
 	// that speak its API know only that.
 	if u, err := url.Parse(o.config.BaseURL); err == nil && u.Hostname() == "api.openai.com" {
@@ -120,16 +183,22 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 }
 
 // bounding is an HTTP client that reads replies up to a length, and does not
-// follow an endpoint elsewhere.
-type bounding struct{}
+// follow an endpoint elsewhere. It is for one request after the other.
+type bounding struct {
+	wait time.Duration // that the last reply asked for; zero = none
+}
 
 var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // Do implements [openai.HTTPDoer].
-func (bounding) Do(r *http.Request) (*http.Response, error) {
+func (b *bounding) Do(r *http.Request) (*http.Response, error) {
+	b.wait = 0
 	reply, err := noRedirects.Do(r)
 	if err != nil {
 		return nil, err
+	}
+	if reply.StatusCode == http.StatusTooManyRequests || reply.StatusCode == http.StatusServiceUnavailable {
+		b.wait = retryAfter(reply.Header.Get("Retry-After"), time.Now())
 	}
 	reply.Body = &boundedBody{reply.Body, maxReply}
 	if reply.StatusCode >= 300 && reply.StatusCode < 400 {
@@ -137,6 +206,18 @@ func (bounding) Do(r *http.Request) (*http.Response, error) {
 		return nil, &url.Error{Op: "Post", URL: "", Err: fmt.Errorf("the endpoint redirects (%d): set its real baseURL", reply.StatusCode)}
 	}
 	return reply, nil
+}
+
+// retryAfter reads the header of that name: seconds, or a date. It returns zero
+// where it has neither, and at least a second otherwise.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(strings.TrimSpace(header), 10, 31); err == nil {
+		return max(time.Duration(seconds)*time.Second, time.Second)
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), time.Second)
+	}
+	return 0
 }
 
 type boundedBody struct {

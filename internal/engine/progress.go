@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"strings"
 	"sync"
 )
 
@@ -92,4 +94,41 @@ func Report(ctx context.Context, p Progress) {
 	if report, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
 		report(p)
 	}
+}
+
+type linesKey struct{}
+
+// WithLines has f called with each line that a command writes in runs under the
+// context, without values of the environment that look like secrets. Calls may
+// come at the same time.
+func WithLines(ctx context.Context, f func(line string)) context.Context {
+	return context.WithValue(ctx, linesKey{}, f)
+}
+
+// lines passes whole lines on.
+type lines struct {
+	to      func(line string)
+	secrets []string // that are left out
+	part    []byte
+}
+
+// maxPart bounds a line that has not ended.
+const maxPart = 4 << 10
+
+// Write implements [io.Writer].
+func (l *lines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		if room := maxPart - len(l.part); room > 0 {
+			l.part = append(l.part, line[:min(len(line), room)]...)
+		}
+		if ended {
+			if text := strings.TrimSpace(strings.ToValidUTF8(scrub(string(l.part), l.secrets), "")); text != "" {
+				l.to(text)
+			}
+			l.part = l.part[:0]
+		}
+		rest = after
+	}
+	return len(p), nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -15,14 +16,48 @@ type Prompt struct {
 	System    string // may be empty
 	Model     string // empty = the provider's
 	MaxTokens int    // zero = the provider's
+
+	// Tools may be called by the model before it answers, but not where Final
+	// says that it has to answer now. Turns follow Text.
+	Tools []Offer
+	Turns []Turn
+	Final bool
+
+	// Schema is the JSON Schema of an object that the answer is to be, nil for
+	// plain text.
+	Schema json.RawMessage
+}
+
+// Offer is an action as a model may call it.
+type Offer struct {
+	Name        string // that every provider takes, such as memory_store
+	Description string
+	Schema      json.RawMessage // of the arguments
+}
+
+// Turn is an answer of a model and what was said to it.
+type Turn struct {
+	Text  string      // may be empty where there are calls
+	Calls []UsedOffer // with their results
+	Reply string      // the next message to the model; empty after calls
+}
+
+// UsedOffer is a call that a model makes.
+type UsedOffer struct {
+	ID, Name  string
+	Arguments json.RawMessage // as the model wrote them, which may not be JSON
+
+	Result json.RawMessage // nil until it was run
+	Failed bool            // Result is an error
 }
 
 // Completion is a model's answer.
 type Completion struct {
 	Text                      string
-	Model                     string // empty where the provider does not report it
-	InputTokens, OutputTokens int    // zero where the provider does not report them
-	Truncated                 bool   // the model came to the longest answer it may give
+	Calls                     []UsedOffer // that the model wants run before it answers
+	Model                     string      // empty where the provider does not report it
+	InputTokens, OutputTokens int         // zero where the provider does not report them
+	Truncated                 bool        // the model came to the longest answer it may give
 }
 
 // Provider answers prompts. Implementations are safe for concurrent use, end
@@ -76,20 +111,29 @@ const howToConfigure = `have the user run: toolfold call config.set '{"path":"pr
 	`"baseURL":"http://127.0.0.1:11434/v1","model":"…"}}' (or "type":"command","command":["claude","-p"]); ` +
 	`or use a client that offers sampling`
 
+// read reads the settings as they are now. Nil providers have none.
+func (ps *Providers) read() (s provider.Settings, err error) {
+	if ps == nil || ps.settings == nil {
+		return s, nil
+	}
+	all, err := ps.settings()
+	if err != nil {
+		return s, fatal(ProviderUnavailable, "the settings cannot be read: %v", err)
+	}
+	if s, err = provider.Read(all); err != nil {
+		return s, fatal(ProviderUnavailable, "the settings are wrong: %v", err).
+			hint("the user can mend it in their config.json or with toolfold call config.set; config.show has all settings")
+	}
+	return s, nil
+}
+
 // pick finds the provider called name. An empty name is the default one: the
 // one that defaultProvider names, else the only one there is, else the
 // connected client's model.
 func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
-	var s provider.Settings
-	if ps != nil && ps.settings != nil {
-		all, err := ps.settings()
-		if err != nil {
-			return picked{}, fatal(ProviderUnavailable, "the settings cannot be read: %v", err)
-		}
-		if s, err = provider.Read(all); err != nil {
-			return picked{}, fatal(ProviderUnavailable, "the settings are wrong: %v", err).
-				hint("the user can mend it in their config.json or with toolfold call config.set; config.show has all settings")
-		}
+	s, err := ps.read()
+	if err != nil {
+		return picked{}, err
 	}
 	if name == "" {
 		name = s.Usual()
@@ -138,18 +182,39 @@ func (p picked) complete(ctx context.Context, prompt Prompt) (Completion, error)
 		ctx = limited
 	}
 	prompt = p.fill(prompt)
+	if err := p.calls(prompt); err != nil {
+		return Completion{}, err
+	}
 	done, err := p.Complete(ctx, prompt)
 	switch {
 	case err != nil:
 	case done.Truncated:
 		err = failf(StepFailed, "provider %q: the answer was cut off at its longest length", p.name).
 			hint("raise maxTokens of the step or the provider, or ask for less")
-	case strings.TrimSpace(done.Text) == "":
+	case strings.TrimSpace(done.Text) == "" && len(done.Calls) == 0:
 		err = failf(StepFailed, "provider %q: the answer is empty", p.name).
 			hint("the model may need more maxTokens, or another prompt")
 	}
 	return done, err
 }
+
+// calls refuses a prompt with tools for a provider whose model cannot call any.
+func (p picked) calls(prompt Prompt) error {
+	if len(prompt.Tools) == 0 || p.config.Type != provider.Command {
+		return nil
+	}
+	return fatal(ProviderUnavailable, "provider %q is a command, and %s", p.name, noCalls).
+		hint("name a provider of type %s or %s in the step, or leave tools out", provider.OpenAI, provider.Sampling)
+}
+
+// NoTools is the failure of a prompt with tools whose model can call none.
+func NoTools(why string) *Failure {
+	return fatal(ProviderUnavailable, "%s", why).
+		hint("name a provider of type %s in the step, or leave tools out", provider.OpenAI)
+}
+
+// noCalls says why a command gets no tools.
+const noCalls = "a command has no way to call tools"
 
 // fill puts the provider's model and limit into a prompt that has none.
 func (p picked) fill(prompt Prompt) Prompt {
@@ -171,5 +236,5 @@ type sampling struct {
 
 // Complete implements [Provider].
 func (s sampling) Complete(ctx context.Context, p Prompt) (Completion, error) {
-	return s.sampler.Sample(ctx, p)
+	return s.sampler.Sample(ctx, p.inWords())
 }

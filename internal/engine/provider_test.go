@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // endpoint is a server that speaks the OpenAI chat API.
@@ -21,6 +22,7 @@ type endpoint struct {
 	mu       sync.Mutex
 	requests []map[string]any
 	keys     []string
+	tracer   trace.TracerProvider // of [endpoint.run]; nil is the global one
 	answer   func(w http.ResponseWriter, r *http.Request)
 }
 
@@ -138,6 +140,43 @@ func TestOpenAIThatFails(t *testing.T) {
 				t.Error("the key is in the error")
 			}
 		})
+	}
+}
+
+// An endpoint that says when it has room again is asked again then; one that
+// asks for too long a pause is not.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t)
+	e.answer = func(w http.ResponseWriter, _ *http.Request) {
+		if len(e.requests) == 1 {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, `{"error":{"message":"slow down","type":"t"}}`, http.StatusTooManyRequests)
+			return
+		}
+		io.WriteString(w, answered)
+	}
+	start := time.Now()
+	done, err := askProvider(t.Context(), e.providers(nil), "", Prompt{Text: "x"})
+	if err != nil || done.Text != "four" || len(e.requests) != 2 || time.Since(start) < time.Second {
+		t.Errorf("%+v, %v after %s and %d requests", done, err, time.Since(start), len(e.requests))
+	}
+	e.answer = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		http.Error(w, `{"error":{"message":"slow down","type":"t"}}`, http.StatusTooManyRequests)
+	}
+	_, err = askProvider(t.Context(), e.providers(nil), "", Prompt{Text: "x"})
+	var f *Failure
+	if !errors.As(err, &f) || f.Hint != "it asks for a pause of 1h0m0s; try again later" || f.final || len(e.requests) != 3 {
+		t.Errorf("%+v after %d requests", f, len(e.requests))
+	}
+	now := time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"": 0, "soon": 0, "-1": 0, "0": time.Second, "7": 7 * time.Second, "Tue, 28 Jul 2026 09:00:30 GMT": 30 * time.Second, "Tue, 28 Jul 2026 08:00:00 GMT": time.Second,
+	} {
+		if got := retryAfter(header, now); got != want {
+			t.Errorf("%q: %s, want %s", header, got, want)
+		}
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"maps"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 const (
 	inputName    = "input"
 	stepsName    = "steps"
+	errorsName   = "errors"
 	agentName    = "agent"
 	itemName     = "item"
 	indexName    = "index"
@@ -38,12 +42,24 @@ type run struct {
 	system text
 	steps  atomic.Int64 // attempts that were started
 	bytes  atomic.Int64 // of outputs
+
+	mu    sync.Mutex
+	calls []StepResult // of models, since an outermost step ended
+}
+
+// takeCalls returns the calls of models since it was called before.
+func (r *run) takeCalls() []StepResult {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	calls := r.calls
+	r.calls = nil
+	return calls
 }
 
 // chargeOutput charges the run's limit of outputs for n bytes.
 func (r *run) chargeOutput(n int) *Failure {
 	if r.bytes.Add(int64(n)) > maxOutputs {
-		return fatal(StepFailed, "the outputs of the run have more than %d bytes", maxOutputs)
+		return over("the outputs of the run have more than %d bytes", maxOutputs)
 	}
 	return nil
 }
@@ -55,6 +71,7 @@ type frame struct {
 	vars     map[string]any
 	steps    map[string]any
 	progress *meter
+	step     string // id of the step that runs with it
 }
 
 // env returns the variables of an expression in a map of its own.
@@ -85,18 +102,23 @@ func merged(around, own map[string]any) map[string]any {
 // list is a compiled list of steps.
 type list struct {
 	nodes []*node
-	limit int // most steps at once
+	limit int  // most steps at once
+	outer bool // it stands in no other list
 }
 
 // outcome is the result of a list of steps.
 type outcome struct {
-	outputs map[string]any // by stepId, of the steps that succeeded
-	results []StepResult   // in the order the steps ended
-	failure *Failure       // the first; nil for success
+	outputs   map[string]any // by stepId: of the steps that succeeded, and what others had made when they failed
+	errors    map[string]any // by stepId, of the steps that failed and let others go on, and of the lists around
+	results   []StepResult   // in the order the steps ended
+	succeeded int            // how many steps did
+	complete  bool           // every step ended, and none stopped the list
+	failure   *Failure       // the first that stopped the list; nil for success
 }
 
 // run runs the steps, each after those it waits for, and stops at the first
-// failure: steps that still run are cancelled and waited for.
+// failure of a step that does not say continueOnError: steps that still run
+// are cancelled and waited for.
 func (l *list) run(ctx context.Context, f *frame) outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,7 +128,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 		result StepResult
 	}
 	out := outcome{outputs: map[string]any{}}
-	visible := f.steps // the outputs of the lists around, and of this one
+	visible, vars := f.steps, f.vars // with the outputs and errors of this list so far
 	started, done := make([]bool, len(l.nodes)), make([]bool, len(l.nodes))
 	// next returns the first step that waits for nothing any more; -1 for none.
 	next := func() int {
@@ -130,34 +152,51 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 			}
 			started[i] = true
 			running++
-			step := f.with(nil, visible, f.progress.part(1/float64(len(l.nodes))))
+			step := f.with(vars, visible, f.progress.part(1/float64(len(l.nodes))))
+			step.step = l.nodes[i].id
 			go func() {
 				output, result := l.nodes[i].execute(ctx, step)
 				ends <- ended{i, output, result}
 			}()
 		}
 		if running == 0 {
+			out.complete = !slices.Contains(done, false)
+			out.errors, _ = vars[errorsName].(map[string]any)
 			return out
 		}
 		end := <-ends
+		n, failure := l.nodes[end.index], end.result.Error
+		if l.outer {
+			out.results = append(out.results, f.run.takeCalls()...)
+		}
 		out.results = append(out.results, end.result)
-		if end.result.Error != nil {
+		if failure == nil || end.output != nil {
+			out.outputs[n.id] = end.output
+		}
+		switch {
+		case failure == nil:
+			out.succeeded++
+		case n.goesOn && !failure.ends && failure.Code != Cancelled:
+			told, _ := vars[errorsName].(map[string]any)
+			vars = merged(vars, map[string]any{errorsName: merged(told, map[string]any{n.id: failure.seen()})})
+		default:
 			if out.failure == nil {
-				out.failure = end.result.Error
+				out.failure = failure
 			}
 			cancel()
 			continue
 		}
-		id := l.nodes[end.index].id
 		done[end.index] = true
-		out.outputs[id] = end.output
-		visible = merged(visible, map[string]any{id: end.output})
+		visible = merged(visible, map[string]any{n.id: end.output})
 	}
 }
 
-// defaultTimeout is the time for an attempt of a prompt or tool step that sets
-// none.
-const defaultTimeout = 2 * time.Minute
+// The time for an attempt of a prompt or tool step that sets none, and of a
+// prompt whose model may call tools.
+const (
+	defaultTimeout = 2 * time.Minute
+	callingTimeout = 10 * time.Minute
+)
 
 // node is a compiled step.
 type node struct {
@@ -166,10 +205,12 @@ type node struct {
 	timeout  time.Duration // of one attempt; zero = none
 	attempts int
 	backoff  time.Duration // before the second attempt
+	goesOn   bool          // its failure does not stop the steps after it
 	act      action
 }
 
-// action does the work of a step of one type. Its error is best a [Failure].
+// action does the work of a step of one type. Its error is best a [Failure];
+// beside one, the output is what was made by then, nil for nothing.
 type action interface {
 	run(ctx context.Context, f *frame) (output any, err error)
 }
@@ -189,19 +230,19 @@ func (n *node) execute(ctx context.Context, f *frame) (output any, result StepRe
 			failure = &named
 		}
 		result.Error = failure
-		return nil, result
+		return output, result
 	}
 	f.progress.add(1, fmt.Sprintf("%s: done", n.id))
 	return output, result
 }
 
 // try attempts the step until it succeeds, fails for good, or has no attempts
-// left.
+// left. Beside a failure it returns what the last attempt had made.
 func (n *node) try(ctx context.Context, f *frame) (any, *Failure) {
 	wait := n.backoff
 	for attempt := 1; ; attempt++ {
 		if f.run.steps.Add(1) > maxExecutions {
-			return nil, fatal(StepFailed, "the run took %d steps, which is the most", maxExecutions)
+			return nil, over("the run took %d steps, which is the most", maxExecutions)
 		}
 		if attempt > 1 {
 			trace.SpanFromContext(ctx).SetAttributes(AttemptsKey.Int(attempt))
@@ -211,12 +252,12 @@ func (n *node) try(ctx context.Context, f *frame) (any, *Failure) {
 			return output, nil
 		}
 		if err.final || attempt >= n.attempts {
-			return nil, err
+			return output, err
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return nil, fatal(Cancelled, "it was cancelled")
+			return output, fatal(Cancelled, "it was cancelled")
 		}
 		wait = min(2*wait, MaxBackoff*time.Millisecond)
 	}
@@ -241,14 +282,18 @@ func (n *node) attempt(ctx context.Context, f *frame) (output any, failure *Fail
 	}()
 	output, err := n.act.run(ctx, f)
 	if err != nil {
-		return nil, asFailure(ctx, err)
+		return output, asFailure(ctx, err)
 	}
 	return output, nil
 }
 
 // expressionFailure is the failure of an expression or placeholder.
 func expressionFailure(what string, err error) *Failure {
-	return fatal(StepFailed, "%s: %v", what, err)
+	f := fatal(StepFailed, "%s: %v", what, err)
+	if message := err.Error(); strings.Contains(message, "<nil>") || strings.Contains(message, "it is nil,") {
+		f.hint("a value is missing: give a default with ??, as in (input.n ?? 0) > 1, or ask with x != nil")
+	}
+	return f
 }
 
 // truth evaluates the condition that errors call what.

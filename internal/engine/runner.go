@@ -18,6 +18,12 @@ type Runner struct {
 	Caller    tools.Caller
 	Providers *Providers
 
+	// Names knows the actions that prompts may offer to models; nil offers
+	// none. Bounded calls them: a model pays for every byte of an answer. Nil
+	// is Caller.
+	Names   Names
+	Bounded tools.Caller
+
 	// Tracer opens the spans of runs and steps. Nil is the global one.
 	Tracer trace.TracerProvider
 
@@ -56,11 +62,12 @@ const (
 )
 
 // Result is the result of a run. Where a step failed it holds the outputs of
-// the steps that had succeeded.
+// the steps that had succeeded, and what failing steps had made by then.
 type Result struct {
 	Outputs    map[string]any // by stepId, of the outermost steps
-	Last       any            // output of the last outermost step as written; nil unless it succeeded
-	Steps      []StepResult   // of the outermost steps that started, in the order they ended
+	Last       any            // output of the last outermost step as written; nil unless it ended
+	Completed  int            // outermost steps that succeeded
+	Steps      []StepResult   // of the outermost steps that started and of calls of models, in the order they ended
 	DurationMs int64
 	Failure    *Failure // nil for success
 }
@@ -68,6 +75,7 @@ type Result struct {
 // StepResult is the result of one step.
 type StepResult struct {
 	StepID     string   `json:"stepId" doc:"Step."`
+	Tool       string   `json:"tool,omitempty" doc:"Action that a model called."`
 	Success    bool     `json:"success" doc:"Whether it succeeded."`
 	DurationMs int64    `json:"durationMs" doc:"How long it took."`
 	Error      *Failure `json:"error,omitempty" doc:"Why it failed."`
@@ -76,6 +84,7 @@ type StepResult struct {
 // StepResultFields declares the members of a step result.
 var StepResultFields = tools.Fields{
 	tools.String{Name: "stepId", Doc: "Step."},
+	tools.String{Name: "tool", Doc: "Action that a model called."},
 	tools.Bool{Name: "success", Doc: "Whether it succeeded."},
 	tools.Int{Name: "durationMs", Doc: "How long it took."},
 	tools.Object{Name: "error", Doc: "Why it failed.", Optional: FailureFields},
@@ -91,12 +100,12 @@ func (r *Runner) Run(ctx context.Context, job Job) Result {
 	progress := &meter{root: &root{total: float64(len(job.Program.steps.nodes)), report: report}}
 	f := &frame{run: state, vars: job.vars(), steps: map[string]any{}, progress: progress}
 	out := job.Program.steps.run(ctx, f)
-	if out.failure == nil && ctx.Err() != nil && len(out.outputs) < len(job.Program.steps.nodes) {
+	if out.failure == nil && ctx.Err() != nil && !out.complete {
 		out.failure = fatal(Cancelled, "the run was cancelled")
 	}
 	end(out.failure)
 	result := Result{
-		Outputs: out.outputs, Steps: out.results, Failure: out.failure,
+		Outputs: out.outputs, Completed: out.succeeded, Steps: out.results, Failure: out.failure,
 		DurationMs: r.now().Sub(start).Milliseconds(),
 	}
 	if n := len(job.Program.steps.nodes); n > 0 {
@@ -110,7 +119,7 @@ func (j Job) vars() map[string]any {
 	if input == nil {
 		input = map[string]any{}
 	}
-	vars := map[string]any{inputName: input}
+	vars := map[string]any{inputName: input, errorsName: map[string]any{}}
 	if j.Kind == AgentJob {
 		vars[agentName] = j.Agent
 	}

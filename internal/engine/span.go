@@ -68,6 +68,15 @@ func (r *Runner) startStep(ctx context.Context, n *node) (context.Context, func(
 	return ctx, func(f *Failure) { endSpan(span, f) }
 }
 
+// startCall opens the span of a call that a model makes.
+func (r *Runner) startCall(ctx context.Context, c StepResult) (context.Context, func(*Failure)) {
+	ctx, span := r.tracer().Start(ctx, "execute_tool "+c.Tool, trace.WithAttributes(
+		StepKey.String(c.StepID), attribute.String("toolfold.step.type", TypeTool),
+		attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", c.Tool),
+	))
+	return ctx, func(f *Failure) { endSpan(span, f) }
+}
+
 // startChat opens the span of one request to a model.
 func (r *Runner) startChat(ctx context.Context, p picked, prompt Prompt) (context.Context, func(Completion, error)) {
 	name := "chat"

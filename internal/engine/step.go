@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/toolfold/toolfold/tools"
 )
@@ -29,6 +30,8 @@ const (
 	MaxBackoff     = 60_000 // milliseconds
 	MaxIterations  = 1000
 	MaxConcurrency = 20
+	MaxOffers      = 64 // actions that a prompt offers to a model
+	MaxTurns       = 50
 )
 
 // Step is one step as it is written down.
@@ -45,6 +48,10 @@ type Step struct {
 
 	TimeoutMs int    `json:"timeoutMs,omitempty" doc:"Per attempt."` // of one attempt; zero = the default
 	Retry     *Retry `json:"retry,omitempty" doc:"Retries."`         // nil = one attempt
+
+	// ContinueOnError lets the steps after this one run when it fails, and the
+	// run succeed.
+	ContinueOnError bool `json:"continueOnError,omitempty" doc:"Go on when it fails."`
 }
 
 // Retry says how often a failing step is tried, and how long to wait before
@@ -68,6 +75,7 @@ var stepFields = tools.Fields{
 		tools.Int{Name: "maxAttempts", Doc: "Default 3.", Min: 1, Max: MaxAttempts},
 		tools.Int{Name: "backoffMs", Doc: "First wait; doubles.", Min: 1, Max: MaxBackoff},
 	}},
+	tools.Bool{Name: "continueOnError", Doc: "Go on when it fails."},
 }
 
 // StepsField declares a list of steps as an argument. It names what every
@@ -104,6 +112,9 @@ var configFields = map[string]tools.Fields{
 		tools.String{Name: "provider", Doc: "One of the configured providers.", MinLen: 1},
 		tools.String{Name: "model", Doc: "In place of the provider's.", MinLen: 1},
 		tools.Int{Name: "maxTokens", Doc: "Longest answer.", Min: 1, Max: 1_000_000},
+		tools.List{Name: "tools", Doc: "Actions that the model may call, or patterns.", Of: tools.String{MinLen: 1, MaxLen: 200}, MinItems: 1, MaxItems: MaxOffers},
+		tools.Int{Name: "maxTurns", Doc: "Most answers of the model, calls included.", Min: 1, Max: MaxTurns},
+		tools.Object{Name: "outputSchema", Doc: "JSON Schema of the object to answer with."},
 	},
 	TypeTool: {
 		tools.String{Name: "tool", Doc: "Name of an action.", MinLen: 1},
@@ -111,8 +122,8 @@ var configFields = map[string]tools.Fields{
 	},
 	TypeDelegate: {
 		tools.String{Name: "agentId", Doc: "Agent to run.", MinLen: 1},
-		tools.String{Name: "targetAgent", Doc: "Same as agentId.", MinLen: 1},
-		tools.String{Name: "targetAgentId", Doc: "Same as agentId.", MinLen: 1},
+		tools.String{Name: "targetAgent", Doc: sameAs + "agentId.", MinLen: 1},
+		tools.String{Name: "targetAgentId", Doc: sameAs + "agentId.", MinLen: 1},
 		tools.Any{Name: "input", Doc: "Its input."},
 	},
 	TypeConditional: {
@@ -131,6 +142,40 @@ var configFields = map[string]tools.Fields{
 		stepList("steps", "Steps to run at the same time."),
 		tools.Int{Name: "maxConcurrency", Doc: "Most at once.", Min: 1, Max: MaxConcurrency},
 	},
+}
+
+// requiredConfig names the members that the config of a type has to have.
+var requiredConfig = map[string][]string{
+	TypePrompt: {"prompt"}, TypeTool: {"tool"}, TypeDelegate: {"agentId"}, TypeConditional: {"condition"},
+	TypeLoop: {"steps"}, TypeParallel: {"steps"},
+}
+
+// sameAs begins the text of another name for a member.
+const sameAs = "Same as "
+
+// configUsage shows the config of a type: {tool, arguments?}.
+func configUsage(kind string) string {
+	var members []string
+	for _, p := range configFields[kind].Params() {
+		switch {
+		case strings.HasPrefix(p.Doc, sameAs):
+		case slices.Contains(requiredConfig[kind], p.Name):
+			members = append(members, p.Name)
+		default:
+			members = append(members, p.Name+"?")
+		}
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// ConfigUsages shows the config of every type in a line: tool {tool,
+// arguments?}; and so on.
+func ConfigUsages() string {
+	list := make([]string, len(Types))
+	for i, kind := range Types {
+		list[i] = kind + " " + configUsage(kind)
+	}
+	return strings.Join(list, "; ")
 }
 
 func stepList(name, doc string) tools.List {

@@ -22,60 +22,27 @@ type part struct {
 	source string
 }
 
-const (
-	opening = "{{"
-	closing = "}}"
-)
-
 // compileText compiles the placeholders of a text with compile.
 func compileText(s string, compile func(source string) (*expression.Expression, error)) (text, error) {
 	var t text
 	for {
-		before, rest, found := strings.Cut(s, opening)
+		before, source, after, found, err := expression.Placeholder(s)
+		if err != nil {
+			return text{}, err
+		}
 		if before != "" {
 			t.parts = append(t.parts, part{plain: before})
 		}
 		if !found {
 			return t, nil
 		}
-		end := placeholderEnd(rest)
-		if end < 0 {
-			return text{}, fmt.Errorf("%s without %s", opening, closing)
-		}
-		source := strings.TrimSpace(rest[:end])
 		compiled, err := compile(source)
 		if err != nil {
 			return text{}, fmt.Errorf("{{ %s }}: %w", shortSource(source), err)
 		}
 		t.parts = append(t.parts, part{expr: compiled, source: source})
-		s = rest[end+len(closing):]
+		s = after
 	}
-}
-
-// placeholderEnd finds where a placeholder closes, past braces and quotes of
-// its expression; -1 where it does not.
-func placeholderEnd(s string) int {
-	depth, quote := 0, byte(0)
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case quote != 0:
-			if c == '\\' && quote != '`' {
-				i++
-			} else if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'' || c == '`':
-			quote = c
-		case c == '{':
-			depth++
-		case c == '}' && depth > 0:
-			depth--
-		case strings.HasPrefix(s[i:], closing):
-			return i
-		}
-	}
-	return -1
 }
 
 func shortSource(s string) string {

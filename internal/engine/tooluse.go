@@ -4,10 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
 )
+
+// Names finds what names mean, and lists the actions there are in the order of
+// listings. *call.Runner implements it.
+type Names interface {
+	tools.Names
+	Actions() []*tools.Action
+}
 
 // ToolUses are the calls of tools that a definition is written to make. Which
 // tools there are can change while a definition stays as it is, so that they
@@ -21,33 +29,50 @@ type toolUse struct {
 	action    string // the argument of that name, if hasAction
 	hasAction bool
 	open      bool // the arguments are an expression, known when the step runs
+	offered   bool // name is a pattern of actions for a model, and at its own JSON pointer
 }
 
 // Pointers lists where [ToolUses.Check] may find faults.
 func (uses ToolUses) Pointers() []string {
 	var list []string
 	for _, u := range uses {
-		list = append(list, u.toolPointer(), u.actionPointer())
+		list = append(list, u.toolPointer())
+		if !u.offered {
+			list = append(list, u.actionPointer())
+		}
 	}
 	return list
 }
 
-func (u toolUse) toolPointer() string { return jsonx.Pointer(u.at, "tool") }
+func (u toolUse) toolPointer() string {
+	if u.offered {
+		return u.at
+	}
+	return jsonx.Pointer(u.at, "tool")
+}
 func (u toolUse) actionPointer() string {
 	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), tools.ActionParam)
 }
 
 // Check returns the tools that do not exist, and the actions that their tool
 // does not have. Nil names are not checked.
-func (uses ToolUses) Check(known tools.Names) Faults {
+func (uses ToolUses) Check(known Names) Faults {
 	if known == nil {
 		return nil
 	}
 	var faults Faults
 	for _, u := range uses {
+		if u.offered {
+			if !slices.ContainsFunc(offerable(known), func(a *tools.Action) bool { return a.Matches(u.name) }) {
+				faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
+					Path: u.at, Kind: tools.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*", Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
+				}})
+			}
+			continue
+		}
 		entries := known.Lookup(u.name)
 		if len(entries) == 0 {
-			faults = append(faults, Fault{u.step, tools.Problem{
+			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
 				Path: u.toolPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
 			}})
 			continue
@@ -61,9 +86,9 @@ func (uses ToolUses) Check(known tools.Names) Faults {
 		}
 		switch {
 		case !u.hasAction:
-			faults = append(faults, Fault{u.step, tools.Problem{Path: u.actionPointer(), Kind: tools.ProblemMissing}})
-		case !strings.Contains(u.action, opening) && !slices.Contains(allowed, u.action):
-			faults = append(faults, Fault{u.step, tools.Problem{
+			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{Path: u.actionPointer(), Kind: tools.ProblemMissing}})
+		case !strings.Contains(u.action, expression.Opening) && !slices.Contains(allowed, u.action):
+			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
 				Path: u.actionPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.action), Allowed: allowed,
 				Suggest: suggest.Nearest(u.action, allowed),
 			}})

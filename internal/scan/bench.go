@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/engine"
@@ -109,6 +110,22 @@ func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, e
 		listed.Cursor = tools.EncodeCursor(fmt.Sprint(page.Last, " ", q.Scan))
 	}
 	return listed, nil
+}
+
+// Writes returns the file that the fix of a finding is for; none where it is
+// not written or there is no such finding.
+func (b *Bench) Writes(ctx context.Context, purpose Purpose, id string, write bool) ([]string, error) {
+	if !write {
+		return nil, nil
+	}
+	f, found, err := b.Store.Get(ctx, b.Workspace, purpose, strings.ToLower(id))
+	if err != nil {
+		return nil, fmt.Errorf("reading finding: %w", err)
+	}
+	if !found {
+		return nil, nil
+	}
+	return []string{f.File}, nil
 }
 
 // maxPage bounds what the findings of a page take in an answer, in bytes.

@@ -46,6 +46,7 @@ type stepRow struct {
 	DependsOn   []string        `json:"dependsOn,omitempty"`
 	TimeoutMs   int             `json:"timeoutMs,omitempty"`
 	Retry       *retryRow       `json:"retry,omitempty"`
+	GoOn        bool            `json:"continueOnError,omitempty"`
 }
 
 type retryRow struct {
@@ -62,7 +63,7 @@ func newProfileRow(p agent.Profile) profileRow {
 	for _, s := range p.Workflow {
 		row.Workflow = append(row.Workflow, stepRow{
 			StepID: s.StepID, Name: s.Name, Type: s.Type, Description: s.Description, Config: s.Config,
-			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*retryRow)(s.Retry),
+			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*retryRow)(s.Retry), GoOn: s.ContinueOnError,
 		})
 	}
 	return row
@@ -78,7 +79,7 @@ func (row profileRow) profile() agent.Profile {
 	for _, s := range row.Workflow {
 		p.Workflow = append(p.Workflow, engine.Step{
 			StepID: s.StepID, Name: s.Name, Type: s.Type, Description: s.Description, Config: s.Config,
-			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*engine.Retry)(s.Retry),
+			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*engine.Retry)(s.Retry), ContinueOnError: s.GoOn,
 		})
 	}
 	return p
@@ -93,6 +94,29 @@ func (s agentStore) Add(ctx context.Context, p agent.Profile) (added bool, err e
 		ON CONFLICT (agent_id) DO NOTHING`,
 		[]byte(p.AgentID), []byte(p.Team), number(p.Enabled), p.CreatedAt.UnixMicro(), profile)
 	return n > 0, err
+}
+
+func (s agentStore) Change(ctx context.Context, id string, change func(agent.Profile) (agent.Profile, error)) (found bool, err error) {
+	err = s.db.transact(ctx, func(t executor) error {
+		var before agent.Profile
+		var err error
+		before, found, err = first(ctx, t, sqlf(selectAgents+` WHERE agent_id = ?`+t.dialect.lock, []byte(id)), scanAgent)
+		if err != nil || !found {
+			return err
+		}
+		after, err := change(before)
+		if err != nil {
+			return err
+		}
+		profile, err := json.Marshal(newProfileRow(after))
+		if err != nil {
+			return fmt.Errorf("encoding agent: %w", err)
+		}
+		_, err = t.exec(ctx, `UPDATE agents SET team = ?, enabled = ?, profile = ? WHERE agent_id = ?`,
+			[]byte(after.Team), number(after.Enabled), profile, []byte(id))
+		return err
+	})
+	return found, err
 }
 
 const selectAgents = `SELECT profile, created_at FROM agents`

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold/internal/engine/queue"
 	"github.com/toolfold/toolfold/tools/task"
@@ -48,10 +51,11 @@ func (l ledger) Leave(ctx context.Context, worker string, now time.Time) error {
 }
 
 // readyTasks are the ready tasks of a queue, the most urgent first; busySlots
-// counts the tasks that run. Both take the workspace, and name the queue q.id.
+// counts the tasks that run, in the worker's process where the queue counts
+// so. Both take the workspace, busySlots the worker too, and name the queue q.
 const (
 	readyTasks = `FROM tasks n WHERE n.queue_id = q.id AND n.workspace = ? AND n.status = 'queued' ORDER BY n.priority, n.created_at, n.id`
-	busySlots  = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running')`
+	busySlots  = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running' AND (q.per_process = 0 OR r.worker_id = ?))`
 )
 
 // Claim looks for a queue first, without a lock, as most claims find nothing.
@@ -63,7 +67,7 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 		id, some, err := first(ctx, l.db.reader(), sqlf(`SELECT h.id FROM (
 				SELECT q.id, (SELECT n.priority * 10000000000000000 + n.created_at `+readyTasks+` LIMIT 1) AS head
 				FROM queues q WHERE q.paused = 0 AND `+busySlots+` < q.max_concurrency) h
-			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, place), scanText)
+			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, place, worker), scanText)
 		if err != nil || !some {
 			return nil, err
 		}
@@ -73,7 +77,7 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 					return err
 				}
 			}
-			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+` FROM queues q WHERE q.id = ? AND q.paused = 0`, place, id),
+			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+` FROM queues q WHERE q.id = ? AND q.paused = 0`, place, worker, id),
 				func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) })
 			if err != nil || !found || room <= 0 {
 				return err
@@ -95,6 +99,10 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 			return nil, err
 		}
 	}
+}
+
+func (l ledger) Outcomes(ctx context.Context, ids []string) ([]task.Outcome, error) {
+	return taskStore{l.db}.Outcomes(ctx, ids, true)
 }
 
 func (l ledger) Finish(ctx context.Context, e queue.Ending) (finished bool, err error) {
@@ -121,6 +129,17 @@ func (l ledger) Finish(ctx context.Context, e queue.Ending) (finished bool, err 
 		return err
 	})
 	return finished && err == nil, err
+}
+
+func (l ledger) Report(ctx context.Context, run queue.Run, p task.Progress) error {
+	raw, err := json.Marshal(storedProgress(p))
+	if err != nil {
+		return fmt.Errorf("encoding progress: %w", err)
+	}
+	_, err = l.db.writer().exec(ctx, `INSERT INTO task_progress (task_id, turn, progress)
+		SELECT id, turn, ? FROM tasks WHERE id = ? AND turn = ? AND status = 'running'
+		ON CONFLICT (task_id) DO UPDATE SET turn = excluded.turn, progress = excluded.progress`, raw, run.TaskID, run.Turn)
+	return err
 }
 
 func (l ledger) Held(ctx context.Context, worker string) ([]queue.Hold, error) {
@@ -160,14 +179,51 @@ func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
 		return 0, err
 	}
 	err = l.db.transition(ctx, func(t *transition) error {
-		n, err = t.queue(ctx, sqlf(`status = 'pending' AND id IN (SELECT id `+due+` ORDER BY due_at, id LIMIT ?)`, now.UnixMicro(), releasedAtOnce))
+		n, err = t.queue(ctx, sqlf(`status = 'pending' AND id IN (SELECT id `+due+` AND schedule = '' ORDER BY due_at, id LIMIT ?)`, now.UnixMicro(), releasedAtOnce))
+		if err != nil {
+			return err
+		}
+		// Under the lock of the row, a time of a schedule is due once, whoever
+		// releases it.
+		schedules, err := all(ctx, t.executor, sqlf(`SELECT `+taskColumns+` `+due+` AND schedule <> '' ORDER BY due_at, id LIMIT ?`+t.dialect.lock,
+			now.UnixMicro(), releasedAtOnce), scanTask)
+		for _, s := range schedules {
+			if err := t.repeat(ctx, s, now); err != nil {
+				return err
+			}
+		}
+		n += len(schedules)
 		return err
 	})
 	return n, err
 }
 
-// maxRescues bounds the processes in a row that may die while they run a task.
-const maxRescues = 5
+// repeat makes a task of one with a schedule that is due, unless the one before
+// has not ended, and sets its next time. Times that were missed are one.
+func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) error {
+	latest := now
+	if s.NextAt.After(now) {
+		latest = s.NextAt
+	}
+	next, err := task.Next(s.Schedule, latest)
+	if err != nil {
+		_, err := t.end(ctx, task.Failed, sqlf(`error = ?`, fmt.Appendf(nil, "schedule: %v", err)), sqlf(`id = ?`, s.ID), now)
+		return err
+	}
+	if _, err := t.exec(ctx, `UPDATE tasks SET due_at = ? WHERE id = ?`, next.UnixMicro(), s.ID); err != nil {
+		return err
+	}
+	open, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM tasks WHERE schedule_id = ? AND `+openTasks, s.ID))
+	if err != nil || open > 0 {
+		return err
+	}
+	run := s
+	run.ID = uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d", s.ID, s.NextAt.UnixMicro())).String()
+	run.Schedule, run.ScheduleID, run.Key, run.Status, run.CreatedAt, run.ScheduledAt, run.NextAt = "", s.ID, "", task.Queued, now, s.NextAt, time.Time{}
+	run.Definition = "" // it runs its agent or workflow as that is now
+	_, err = t.keep(ctx, run, rankOf(run.Priority), 0)
+	return err
+}
 
 func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
 	// These are running tasks whose worker has no lease any more.
@@ -182,27 +238,55 @@ func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
 		if _, err := t.exec(ctx, `DELETE FROM task_workers WHERE expires_at < `+t.dialect.clock); err != nil {
 			return err
 		}
-		died := fmt.Appendf(nil, "the process that ran it died, %d times in a row", maxRescues+1)
-		failed, err := t.end(ctx, task.Failed, sqlf(`error = ?, interruptions = interruptions + 1`, died),
-			sqlf(orphaned).and(`AND cancel IS NULL AND rescues >= ?`, maxRescues), now)
-		if err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, `UPDATE tasks SET rescues = rescues + 1 WHERE `+orphaned); err != nil {
-			return err
-		}
-		queued, err := t.requeue(ctx, sqlf(orphaned), now)
-		n = failed + queued
+		n, err = t.requeue(ctx, sqlf(orphaned), now)
 		return err
 	})
 	return n, err
 }
 
-func (l ledger) Wake(ctx context.Context, workspace string) (n int, err error) {
+// prunedAtOnce bounds how many tasks Prune removes.
+const prunedAtOnce = 500
+
+func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) {
+	const old = `ended_at < ? AND NOT EXISTS (SELECT 1 FROM task_dependencies d JOIN tasks o ON o.id = d.task_id
+		WHERE d.depends_on = tasks.id AND o.ended_at IS NULL)`
+	find := sqlf(`SELECT id FROM tasks WHERE `+old+` ORDER BY ended_at, id LIMIT ?`, before.UnixMicro(), prunedAtOnce)
+	if some, err := all(ctx, l.db.reader(), find, scanText); err != nil || len(some) == 0 {
+		return 0, err
+	}
+	err = l.db.transact(ctx, func(e executor) error {
+		n = 0
+		ids, err := all(ctx, e, find.and(l.db.dialect.lock), scanText)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		// A task may have been submitted that depends on one of them before it
+		// was locked; none can be now.
+		ids, err = all(ctx, e, sqlf(`SELECT id FROM tasks WHERE `+old, before.UnixMicro()).and(`AND`).with(among("id", ids)), scanText)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, q := range []query{
+			sqlf(`DELETE FROM task_dependencies WHERE`).with(among("task_id", ids)),
+			sqlf(`DELETE FROM task_dependencies WHERE`).with(among("depends_on", ids)),
+			sqlf(`DELETE FROM task_tags WHERE`).with(among("task_id", ids)),
+			sqlf(`DELETE FROM task_progress WHERE`).with(among("task_id", ids)),
+			sqlf(`DELETE FROM tasks WHERE`).with(among("id", ids)),
+		} {
+			if n, err = e.exec(ctx, q.text, q.args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (l ledger) Wake(ctx context.Context, worker, workspace string) (n int, err error) {
 	place := []byte(workspace)
 	startable, err := all(ctx, l.db.reader(), sqlf(`SELECT q.max_concurrency - `+busySlots+`,
 			(SELECT count(*) FROM (SELECT 1 FROM tasks n WHERE n.queue_id = q.id AND n.workspace = ? AND n.status = 'queued' LIMIT 100) w)
-		FROM queues q WHERE q.paused = 0`, place, place),
+		FROM queues q WHERE q.paused = 0`, place, worker, place),
 		func(rows *sql.Rows) (int, error) {
 			var room, waiting int
 			err := rows.Scan(&room, &waiting)

@@ -3,6 +3,7 @@ package storage
 import (
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 // BenchmarkPercentile prints how long the percentiles of a week of one series
 // take, in a store of 1,000,000 points: all in that series, and a tenth of them.
-// The floor is 100 ms.
+// The floor is 100 ms; the least is what others on the machine disturb least.
 func BenchmarkPercentile(b *testing.B) {
 	const points = 1_000_000
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -27,15 +28,20 @@ func BenchmarkPercentile(b *testing.B) {
 			for s := range count {
 				fillSeries(b, db, map[string]string{"s": string(rune('a' + s))}, each, start, end)
 			}
+			runtime.GC()
 			service := metrics.New(db.Metrics(), metrics.Retention{}, func() time.Time { return end })
+			least := time.Hour
 			for b.Loop() {
+				begun := time.Now()
 				out, err := service.Query(b.Context(), metrics.QueryIn{
 					MetricName: "m", Labels: map[string]string{"s": "a"}, Aggregation: "percentile", Since: start, Until: end, Limit: 1,
 				})
 				if err != nil || out.Total != each || out.Percentiles.P50 < 0.49 || out.Percentiles.P50 > 0.51 {
 					b.Fatalf("%d points, %+v, %v", out.Total, out.Percentiles, err)
 				}
+				least = min(least, time.Since(begun))
 			}
+			b.ReportMetric(float64(least.Microseconds())/1000, "least-ms")
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/query")
 		})
 	}

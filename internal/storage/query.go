@@ -270,6 +270,22 @@ func maybeText(text []byte) any {
 	return text
 }
 
+// maybeBytes returns nil, which is NULL, for no text.
+func maybeBytes(text string) any {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
+}
+
+// maybeID returns nil, which is NULL, for no id.
+func maybeID(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
+
 // maybeMicros returns nil for the zero time.
 func maybeMicros(t time.Time) any {
 	if t.IsZero() {

@@ -14,15 +14,16 @@ func (db *DB) Queue() queue.Store { return queueStore{db} }
 // queueStore implements [queue.Store].
 type queueStore struct{ db *DB }
 
-const queueColumns = `id, name, description, max_concurrency, default_priority, paused, created_at`
+const queueColumns = `id, name, description, max_concurrency, per_process, default_priority, paused, created_at`
 
 func scanQueue(rows *sql.Rows) (q queue.Queue, err error) {
 	var name, description []byte
-	var rank, paused, created int64
-	if err := rows.Scan(&q.ID, &name, &description, &q.MaxConcurrency, &rank, &paused, &created); err != nil {
+	var rank, perProcess, paused, created int64
+	if err := rows.Scan(&q.ID, &name, &description, &q.MaxConcurrency, &perProcess, &rank, &paused, &created); err != nil {
 		return q, err
 	}
 	q.Name, q.Description = string(name), string(description)
+	q.PerProcess = perProcess == 1
 	q.DefaultPriority, q.Paused = priorityOf(rank), paused == 1
 	if created != 0 { // the default queue's
 		q.CreatedAt = fromMicros(created)
@@ -40,8 +41,8 @@ func queueByName(columns, idOrName string) query {
 // at the same moment.
 func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (made queue.Creation, err error) {
 	n, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`)
-		SELECT ?, ?, ?, ?, ?, 0, ? WHERE (SELECT count(*) FROM queues) < ? ON CONFLICT DO NOTHING`,
-		q.ID, []byte(q.Name), []byte(q.Description), q.MaxConcurrency, rankOf(q.DefaultPriority), q.CreatedAt.UnixMicro(), limit)
+		SELECT ?, ?, ?, ?, ?, ?, 0, ? WHERE (SELECT count(*) FROM queues) < ? ON CONFLICT DO NOTHING`,
+		q.ID, []byte(q.Name), []byte(q.Description), q.MaxConcurrency, number(q.PerProcess), rankOf(q.DefaultPriority), q.CreatedAt.UnixMicro(), limit)
 	if err != nil || n > 0 {
 		return queue.Creation{}, err
 	}
@@ -84,6 +85,23 @@ func (s queueStore) List(ctx context.Context, q queue.Query) (page queue.Page, e
 		page.Queues = append(page.Queues, queue.Counted{Queue: q, Counts: counts[q.ID]})
 	}
 	return page, nil
+}
+
+func (s queueStore) Update(ctx context.Context, idOrName string, change func(*queue.Queue)) (q queue.Queue, found bool, err error) {
+	err = s.db.transition(ctx, func(t *transition) error {
+		q, found, err = first(ctx, t.executor, queueByName(queueColumns, idOrName).and(t.dialect.lock), scanQueue)
+		if err != nil || !found {
+			return err
+		}
+		change(&q)
+		if _, err := t.exec(ctx, `UPDATE queues SET description = ?, max_concurrency = ?, per_process = ?, default_priority = ? WHERE id = ?`,
+			[]byte(q.Description), q.MaxConcurrency, number(q.PerProcess), rankOf(q.DefaultPriority), q.ID); err != nil {
+			return err
+		}
+		_, err := t.wake(ctx, sqlf(`SELECT workspace FROM tasks WHERE queue_id = ? AND status = 'queued'`, q.ID))
+		return err
+	})
+	return q, found, err
 }
 
 func (s queueStore) SetPaused(ctx context.Context, idOrName string, paused bool) (q queue.Queue, found bool, err error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
+	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/session"
 )
 
@@ -79,5 +80,24 @@ func TestRowsKeepEverything(t *testing.T) {
 	gotSession, _, err := db.Session().Get(t.Context(), s.ID)
 	if diff := cmp.Diff(s, gotSession); diff != "" || err != nil {
 		t.Errorf("session: %v (-want +got)\n%s", err, diff)
+	}
+
+	var b guard.Binding
+	fill(reflect.ValueOf(&b).Elem())
+	b.SessionID, b.Areas = s.ID, nil // claims add them
+	if _, err := db.write.ExecContext(t.Context(), `UPDATE sessions SET status = 'active'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := db.Guard().Bind(t.Context(), b, 1); err != nil {
+		t.Fatal(err)
+	}
+	err = db.Guard().Claim(t.Context(), s.ID, func(got *guard.Binding) error {
+		if diff := cmp.Diff(b, *got); diff != "" {
+			t.Errorf("policy of a session: (-want +got)\n%s", diff)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

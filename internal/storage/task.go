@@ -31,27 +31,36 @@ const (
 	// taskListed are all but the input and the output, for which a list may
 	// read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
-		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, definition,
-		agent_id, name, description, tags, dependencies, error, length(input), length(output)`
+		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, definition, rights,
+		due_at, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, length(input), length(output)`
 )
 
 func scanTask(rows *sql.Rows) (t task.Task, err error) {
-	var rank, timeout, created int64
+	var rank, timeout, created, due int64
+	var schedule sql.Null[string]
 	var scheduled, started, ended sql.Null[int64]
 	var inputBytes, outputBytes sql.Null[int]
-	var workspace, agent, name, description, tags, dependencies, failure, input, output []byte
+	var workspace, sessions, agent, workflow, key, name, description, tags, dependencies, failure, input, output []byte
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
-		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &t.Definition,
-		&agent, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
+		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &sessions, &t.Definition, &t.Rights,
+		&due, &t.Schedule, &schedule, &t.MaxInterruptions, &agent, &workflow, &key, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
 	if err != nil {
 		return t, err
 	}
 	t.Priority = priorityOf(rank)
 	t.Timeout = time.Duration(timeout) * time.Millisecond
+	t.ScheduleID = schedule.V
+	if due > 0 && t.Status == task.Pending {
+		t.NextAt = fromMicros(due)
+	}
 	t.CreatedAt, t.ScheduledAt = fromMicros(created), maybeTime(scheduled)
 	t.StartedAt, t.EndedAt = maybeTime(started), maybeTime(ended)
-	t.Workspace, t.AgentID, t.Name, t.Description, t.Error = string(workspace), string(agent), string(name), string(description), string(failure)
+	t.Workspace, t.AgentID, t.WorkflowID, t.Key = string(workspace), string(agent), string(workflow), string(key)
+	t.Name, t.Description, t.Error = string(name), string(description), string(failure)
 	t.Input, t.InputBytes, t.Output, t.OutputBytes = input, inputBytes.V, output, outputBytes.V
+	if err := json.Unmarshal(sessions, &t.Sessions); err != nil {
+		return t, fmt.Errorf("decoding sessions: %w", err)
+	}
 	if err := json.Unmarshal(tags, &t.Tags); err != nil {
 		return t, fmt.Errorf("decoding tags: %w", err)
 	}
@@ -83,7 +92,7 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 		made, rank, err = t.submit(ctx, submitted, now, limit)
 		return err
 	})
-	if err != nil || made.Status != task.Queued {
+	if err != nil || made.Status != task.Queued || made.Existing != "" {
 		return made, err
 	}
 	made.Position, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks
@@ -93,8 +102,9 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 }
 
 const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
-		created_at, scheduled_at, type, workspace, depth, definition, agent_id, name, description, tags, dependencies, error, input)
-	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		created_at, scheduled_at, type, workspace, depth, sessions, definition, rights, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key,
+		name, description, tags, dependencies, error, input)
+	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
 	var paused int
@@ -107,6 +117,12 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	if s.Priority != "" {
 		rank = rankOf(s.Priority)
 	}
+	if s.Key != "" {
+		existing, found, err := t.openOfKey(ctx, s.Workspace, s.Key)
+		if err != nil || found {
+			return existing, rank, err
+		}
+	}
 	open, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workspace = ? AND `+openTasks+` LIMIT ?) o`,
 		[]byte(s.Workspace), limit))
 	if made.Full = open >= limit; err != nil || made.Full {
@@ -116,36 +132,69 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	if made.Blocked = blocked; err != nil || len(blocked) > 0 {
 		return made, rank, err
 	}
-	due, status := int64(0), task.Pending
-	if !s.ScheduledAt.IsZero() {
-		due = s.ScheduledAt.UnixMicro()
+	due, status := s.ScheduledAt, task.Pending
+	if s.Schedule != "" {
+		due = s.NextAt
 	}
-	if made.Status = status; waiting == 0 && due <= now.UnixMicro() {
+	if made.Status = status; waiting == 0 && !due.After(now) {
 		status, made.Status = task.Queued, task.Queued
 		if paused == 1 {
 			made.Status = task.Paused
 		}
-		t.ready[s.Workspace]++
 	}
-	tags, _ := json.Marshal(s.Tags) // a list of texts
+	s.QueueID, s.Status, s.NextAt = id, status, due
+	kept, err := t.keep(ctx, s, rank, waiting)
+	if err == nil && !kept { // another one of the key was submitted meanwhile
+		made, found, err = t.openOfKey(ctx, s.Workspace, s.Key)
+		if err == nil && !found {
+			err = fmt.Errorf("the task of key %q ended as another was submitted", s.Key)
+		}
+	}
+	return made, rank, err
+}
+
+// keep inserts a task with the state that it has. It is false where there is
+// one of its id, or an open one of its key.
+func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (kept bool, err error) {
+	due := int64(0)
+	if !s.NextAt.IsZero() {
+		due = s.NextAt.UnixMicro()
+	}
+	tags, _ := json.Marshal(s.Tags) // lists of texts
+	sessions, _ := json.Marshal(s.Sessions)
 	dependencies, _ := json.Marshal(s.Dependencies)
-	_, err = t.exec(ctx, insertTask, s.ID, id, status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
-		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, s.Definition,
-		[]byte(s.AgentID), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
-	if err != nil {
-		return made, rank, err
+	n, err := t.exec(ctx, insertTask, s.ID, s.QueueID, s.Status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
+		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, sessions, s.Definition, s.Rights,
+		s.Schedule, maybeID(s.ScheduleID), s.MaxInterruptions,
+		[]byte(s.AgentID), []byte(s.WorkflowID), maybeBytes(s.Key), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
+	if err != nil || n == 0 {
+		return false, err
 	}
 	for _, on := range s.Dependencies {
 		if _, err := t.exec(ctx, `INSERT INTO task_dependencies (depends_on, task_id) VALUES (?, ?)`, on, s.ID); err != nil {
-			return made, rank, err
+			return false, err
 		}
 	}
 	for _, tag := range s.Tags {
 		if _, err := t.exec(ctx, `INSERT INTO task_tags (tag, task_id) VALUES (?, ?)`, []byte(tag), s.ID); err != nil {
-			return made, rank, err
+			return false, err
 		}
 	}
-	return made, rank, nil
+	if s.Status == task.Queued {
+		t.ready[s.Workspace]++
+	}
+	return true, nil
+}
+
+// openOfKey returns the open task of a key as the outcome of a submit.
+func (t *transition) openOfKey(ctx context.Context, workspace, key string) (made task.Submission, found bool, err error) {
+	return first(ctx, t.executor, sqlf(`SELECT id, queue_id, `+taskStatus+`, created_at FROM tasks WHERE workspace = ? AND dedup_key = ? AND `+openTasks,
+		[]byte(workspace), []byte(key)), func(rows *sql.Rows) (made task.Submission, err error) {
+		var created int64
+		err = rows.Scan(&made.Existing, &made.QueueID, &made.Status, &created)
+		made.CreatedAt = fromMicros(created)
+		return made, err
+	})
 }
 
 // dependencies counts the tasks that have not completed yet, and lists the ones
@@ -154,8 +203,13 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 	if len(ids) == 0 {
 		return 0, nil, nil
 	}
-	found, err := all(ctx, t.executor, sqlf(`SELECT id, status FROM tasks WHERE`).with(among("id", ids)).and(`ORDER BY id`+t.dialect.share),
-		func(rows *sql.Rows) (o task.Obstacle, err error) { return o, rows.Scan(&o.TaskID, &o.Status) })
+	found, err := all(ctx, t.executor, sqlf(`SELECT id, status, CASE WHEN schedule = '' THEN 0 ELSE 1 END FROM tasks WHERE`).with(among("id", ids)).and(`ORDER BY id`+t.dialect.share),
+		func(rows *sql.Rows) (o task.Obstacle, err error) {
+			var scheduled int
+			err = rows.Scan(&o.TaskID, &o.Status, &scheduled)
+			o.Schedule = scheduled == 1
+			return o, err
+		})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -165,6 +219,8 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 		case i < 0:
 			blocked = append(blocked, task.Obstacle{TaskID: id})
 		case found[i].Status == task.Completed:
+		case found[i].Schedule:
+			blocked = append(blocked, found[i])
 		case task.Final(found[i].Status):
 			blocked = append(blocked, found[i])
 		default:
@@ -176,6 +232,47 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 
 func (s taskStore) Get(ctx context.Context, id string) (t task.Task, found bool, err error) {
 	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`, id), scanTask)
+}
+
+func (s taskStore) Outcomes(ctx context.Context, ids []string, output bool) ([]task.Outcome, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	column := "NULL"
+	if output {
+		column = "output"
+	}
+	return all(ctx, s.db.reader(), sqlf(`SELECT id, name, `+column+` FROM tasks WHERE`).with(among("id", ids)),
+		func(rows *sql.Rows) (o task.Outcome, err error) {
+			var name, output []byte
+			err = rows.Scan(&o.ID, &name, &output)
+			o.Name, o.Output = string(name), output
+			return o, err
+		})
+}
+
+// storedProgress is the column progress as JSON.
+type storedProgress struct {
+	Done  float64  `json:"done"`
+	Total float64  `json:"total"`
+	Lines []string `json:"lines"`
+}
+
+func (s taskStore) Progress(ctx context.Context, id string, turn int) (p task.Progress, found bool, err error) {
+	return first(ctx, s.db.reader(), sqlf(`SELECT progress FROM task_progress WHERE task_id = ? AND turn = ?`, id, turn),
+		func(rows *sql.Rows) (p task.Progress, err error) {
+			var raw []byte
+			if err := rows.Scan(&raw); err != nil {
+				return p, err
+			}
+			var stored storedProgress
+			err = json.Unmarshal(raw, &stored)
+			return task.Progress(stored), err
+		})
+}
+
+func (s taskStore) State(ctx context.Context, id string) (state string, found bool, err error) {
+	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), scanText)
 }
 
 func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err error) {
@@ -258,13 +355,28 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		if blocked = obstacles; err != nil || len(blocked) > 0 {
 			return err
 		}
+		if retried.Key != "" {
+			open, found, err := t.openOfKey(ctx, retried.Workspace, retried.Key)
+			if err != nil || found {
+				blocked = []task.Obstacle{{TaskID: open.Existing, Status: open.Status, Key: true}}
+				return err
+			}
+		}
 		attempt := retried.Attempt + 1
 		if r.Reset {
 			attempt = 1
 		}
-		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = 0, rescues = 0, error = ?,
+		due := int64(0)
+		if retried.Schedule != "" {
+			next, err := task.Next(retried.Schedule, r.At)
+			if err != nil {
+				return fmt.Errorf("reading schedule: %w", err)
+			}
+			due = next.UnixMicro()
+		}
+		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = ?, rescues = 0, error = ?,
 			cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
-			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`, attempt, waiting, []byte{}, task.DefaultQueue)
+			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`, attempt, waiting, due, []byte{}, task.DefaultQueue)
 		if r.Workspace != "" {
 			set = set.and(`, workspace = ?`, []byte(r.Workspace))
 		}
@@ -275,7 +387,7 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		if _, err := t.exec(ctx, set.text, set.args...); err != nil {
 			return err
 		}
-		if waiting == 0 {
+		if waiting == 0 && due == 0 {
 			if _, err := t.queue(ctx, sqlf(`id = ?`, r.TaskID)); err != nil {
 				return err
 			}

@@ -53,18 +53,26 @@ func (t *transition) queue(ctx context.Context, which query) (int, error) {
 }
 
 // requeue takes running tasks from their worker, and returns their number.
-// Tasks that are to be cancelled end as cancelled.
+// Tasks that are to be cancelled end as cancelled; those that were cut off too
+// often fail.
 func (t *transition) requeue(ctx context.Context, which query, now time.Time) (int, error) {
 	cancelled, err := t.end(ctx, task.Cancelled, sqlf(`error = cancel`), which.and(`AND cancel IS NOT NULL`), now)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, `UPDATE tasks SET interruptions = interruptions + 1 WHERE `+which.text, which.args...); err != nil {
+	failed, err := t.end(ctx, task.Failed, sqlf(`interruptions = interruptions + 1, error = ?`, []byte(cutOff)), which.and(`AND rescues >= max_interruptions`), now)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := t.exec(ctx, `UPDATE tasks SET interruptions = interruptions + 1, rescues = rescues + 1 WHERE `+which.text, which.args...); err != nil {
 		return 0, err
 	}
 	queued, err := t.queue(ctx, which)
-	return cancelled + queued, err
+	return cancelled + failed + queued, err
 }
+
+// cutOff is the error of a task that was interrupted too often.
+const cutOff = "its process stopped or died while it ran, more often than the setting maxInterruptions allows: see interruptions; task.retry runs it again"
 
 // ended is a task that ended, or one that depends on it and ends with it.
 type ended struct{ id, status string }

@@ -150,7 +150,7 @@ func checkOld(t *testing.T, url string) {
 	s, found, err := db.Session().Get(t.Context(), "s")
 	compare(s.Failure, found, err, &session.Failure{Code: "E", Message: "m", TaskID: "t", Details: json.RawMessage(`{"n":1}`)})
 	done, found, err := db.Task().Get(t.Context(), "done")
-	compare(done, found, err, task.Task{
+	compare(done, found, err, task.Task{MaxInterruptions: 5,
 		ID: "done", QueueID: "q", Name: "n", Input: json.RawMessage(`{"tool":"t"}`), Output: json.RawMessage(`{"n":1}`), InputBytes: 12, OutputBytes: 7,
 		Priority: task.Medium, Type: "other", Status: task.Completed, Dependencies: []string{}, Tags: []string{"x"},
 		Attempt: 1, MaxAttempts: 1, Turn: 1, CreatedAt: fromMicros(5), EndedAt: fromMicros(6),

@@ -79,6 +79,14 @@ func (d Document) Places(pointers ...string) Document {
 	return places
 }
 
+// Unquoted makes a text of a member that was written as a number, as it was
+// written: version: 1.0 means "1.0".
+func (d Document) Unquoted(member string) {
+	if n, ok := d.Value[member].(json.Number); ok {
+		d.Value[member] = n.String()
+	}
+}
+
 // Decode decodes the members of the document into the struct that v points
 // to, by their JSON names.
 func (d Document) Decode(v any) error {

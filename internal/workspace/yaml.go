@@ -196,6 +196,9 @@ func (r *yamlReader) read(n ast.Node, at string) (any, error) {
 	case *ast.IntegerNode:
 		return json.Number(fmt.Sprint(n.Value)), nil
 	case *ast.FloatNode:
+		if written := n.Token.Value; json.Valid([]byte(written)) { // 1.0 is no 1 where it is a version
+			return json.Number(written), nil
+		}
 		return json.Number(strconv.FormatFloat(n.Value, 'g', -1, 64)), nil
 	}
 	return nil, &Broken{Line: lineOf(n), Reason: strings.ToLower(n.Type().String()) + " has no meaning in JSON"}

@@ -75,6 +75,7 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 	if broken != nil {
 		return Ability{}, broken
 	}
+	doc.Unquoted(version.Name)
 	values := doc.Value
 	if values == nil {
 		values = map[string]any{}

@@ -78,7 +78,6 @@ func TestParseFaults(t *testing.T) {
 		{"range", "---\npriority: 101\n---\n", 2, "priority must be 1 to 100, got 101"},
 		{"item", "---\ntags:\n  - a\n  - 7\n---\n", 4, "tags/1 must be string, got number"},
 		{"two faults", "---\npriority: 0\nenabled: 1\n---\n", 3, "enabled must be boolean, got number; priority must be 1 to 100, got 0"},
-		{"version as a number", "---\nversion: 1.2\n---\n", 2, "version must be string, got number"},
 		{"id", "---\nabilityId: Not_An_Id\n---\n", 2, `abilityId "Not_An_Id" is not lower-case letters, digits and dashes with a letter first`},
 		{"own id", "---\ncategory: a\nrequires: [name]\n---\n", 3, "requires/0 must be a valid id of another ability"},
 		{"twice", "---\ncategory: a\ncategory: b\n---\n", 3, `mapping key "category" already defined at [2:1]`},

@@ -22,7 +22,10 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{Abilities: []Item{}, Broken: workspace.Brief(Folder, l.broken)}
+	out := ListOut{Abilities: []Item{}}
+	if after == nil { // once, not on every page
+		out.Broken = workspace.Brief(Folder, l.broken)
+	}
 	for _, a := range l.sorted() {
 		tagged := len(in.Tags) == 0 || slices.ContainsFunc(in.Tags, func(tag string) bool { return slices.Contains(a.Tags, tag) })
 		if !tagged || in.Category != "" && in.Category != a.Category || in.Enabled != nil && *in.Enabled != a.Enabled {

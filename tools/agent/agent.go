@@ -8,6 +8,8 @@
 package agent
 
 import (
+	"slices"
+
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -34,22 +36,27 @@ var (
 	}}
 )
 
-// details declares the fields of a profile but for its id and description.
-var details = tools.Fields{displayName, capabilities, team, tags, systemPrompt, workflow, enabled.With(tools.Default(true))}
+// changeable declares the fields of a profile but for its id and description,
+// details the same with what applies to a new one.
+var (
+	changeable = tools.Fields{displayName, capabilities, team, tags, systemPrompt, workflow, enabled}
+	details    = append(slices.Clone(changeable[:len(changeable)-1]), enabled.With(tools.Default(true)))
+)
 
 // Family declares the agent tool.
 var Family = tools.Family{
-	Name: "agent", Summary: "Agents that run prompts and tools", Category: "agents", Tier: tools.Core,
-	Words: "assistants, specialists, bots, profiles, persona, character, role, roster",
-	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: prompt {prompt, system?, provider?, model?}; " +
-		"tool {tool, arguments?}; delegate {agentId, input?}; conditional {condition, then, else?}; " +
-		"loop {items|while|until, steps}; parallel {steps}. Texts take {{ expressions }} over input, steps.<id>, agent.",
+	Name: "agent", Summary: "Agents to run", Category: "agents", Tier: tools.Core,
+	Words: "assistants, specialists, bots, profiles, prompts, tools, persona, character, role, roster",
+	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: " + engine.ConfigUsages() + ". " +
+		"Steps also take dependsOn, timeoutMs, retry {maxAttempts, backoffMs}, continueOnError. Texts take {{ expressions }} over input, " +
+		"steps.<id>, errors.<id>, agent, in loops item (or as), index, previous; ?? gives a default. " +
+		"tools are actions that the model may call, such as memory.*.",
 	Actions: []*tools.Action{{
 		Name:     "register",
 		Legacy:   tools.Was("agent_register"),
 		Summary:  "Add an agent.",
 		Words:    "create, define, new, custom, set up, profile, prompt, own steps, write a persona",
-		Doc:      "Steps: describe agent; also dependsOn, timeoutMs, retry {maxAttempts, backoffMs}.",
+		Doc:      "Steps: describe agent.",
 		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
 		Required: tools.Fields{agentID, description},
 		Optional: details,
@@ -59,6 +66,17 @@ var Family = tools.Family{
 			`"workflow": [{"stepId": "notes", "name": "Look", "type": "tool", "config": {"tool": "memory.list"}}]}`,
 		Related: []string{"agent.run", "agent.get"},
 		Run:     tools.Method((*Service).Register),
+	}, {
+		Name:     "update",
+		Summary:  "Change the given fields of a registered agent.",
+		Words:    "edit, modify, rename, enable, disable, new prompt, add a step, correct",
+		Doc:      "What is not sent stays; a list replaces the whole list. Steps as in register.",
+		Required: tools.Fields{agentID},
+		Optional: append(slices.Clone(changeable), description),
+		Effect:   tools.Sets,
+		Example:  `{"agentId": "keeper", "description": "Looks up notes of the team."}`,
+		Related:  []string{"agent.get", "agent.register"},
+		Run:      tools.Method((*Service).Update),
 	}, {
 		Name:     "list",
 		Legacy:   tools.Was("agent_list"),
@@ -88,8 +106,8 @@ var Family = tools.Family{
 	}, {
 		Name:     "get",
 		Legacy:   tools.Was("agent_get"),
-		Summary:  "Read one agent's profile.",
-		Words:    "show, details, what does it do, prompt and steps, instructions, persona sheet",
+		Summary:  "Read an agent.",
+		Words:    "show, details, profile, what does it do, prompt and steps, instructions, persona sheet",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: tools.Fields{agentID},
 		Effect:   tools.Reads,

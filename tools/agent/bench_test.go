@@ -32,6 +32,7 @@ type bench struct {
 	t         *testing.T
 	workspace string
 	untrusted bool
+	settings  map[string]any // of providers
 	model     *model
 	abilities *abilities
 }
@@ -47,7 +48,8 @@ func newBench(t *testing.T) *bench {
 	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}, abilities: &abilities{}}
 	b.Talk = tooltest.Talk{T: t, Call: b.call}
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
-	runner := &engine.Runner{Caller: b.Runner, Now: now, Log: log}
+	settings := func() (map[string]any, error) { return b.settings, nil }
+	runner := &engine.Runner{Caller: b.Runner, Names: b.Runner, Providers: engine.NewProviders(settings, ""), Now: now, Log: log}
 	err = b.Put(
 		tooltest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
 		tooltest.Mount(t, session.Family, session.New(db.Session(), now, func() string { return sessionID })),

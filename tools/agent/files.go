@@ -58,6 +58,7 @@ func parseFile(file string, text []byte) (filed, *workspace.Broken) {
 	if broken != nil {
 		return filed{}, broken
 	}
+	doc.Unquoted(version.Name)
 	if faults := engine.CheckDocument(doc, []tools.Param{description.Param()}, fileFields); len(faults) > 0 {
 		return filed{}, faults.Broken(doc)
 	}

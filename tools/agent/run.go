@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolfold/toolfold/internal/engine"
@@ -80,6 +81,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		if _, err := tools.Do[json.RawMessage](ctx, s.Runner.Caller, "session.join", joins); err != nil {
 			return RunOut{}, err
 		}
+		ctx = tools.InSessions(ctx, strings.ToLower(in.SessionID))
 	}
 	r := s.Runner.Run(ctx, job)
 	out := RunOut{
@@ -100,7 +102,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 	if !p.Enabled {
 		return engine.Job{}, tools.Errorf(PermissionDenied, "agent %q is disabled", p.AgentID).
-			WithHint("remove it and register it with enabled=true, or enable it in its file")
+			WithHint("agent.update it with enabled=true, or enable it in its file")
 	}
 	input, err := engine.Input(in.Input)
 	if err != nil {
@@ -116,9 +118,12 @@ func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 		}
 	}
 	program, faults := engine.Compile(p.steps(steps), s.Tools)
+	if len(faults) == 0 {
+		faults, _ = s.Runner.Providers.Check(program)
+	}
 	if len(faults) > 0 {
 		return engine.Job{}, tools.Errorf(ValidationError, "agent %q cannot run: %s", p.AgentID, faults[0].Text()).
-			WithHint("%d faults; agent.get shows its workflow; remove it and register it mended", len(faults))
+			WithHint("%d faults; agent.get shows its workflow, agent.update or its file mends it", len(faults))
 	}
 	return engine.Job{
 		Kind: engine.AgentJob, ID: p.AgentID, Program: program, Input: input, Agent: p.seen(),

@@ -64,7 +64,7 @@ func TestRunOfTheDisabled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("off", `,"enabled":false`)
-	b.Refuse("agent.run", `{"agentId":"off","input":{"a":"b"}}`, agent.PermissionDenied, `agent "off" is disabled`, "enabled=true")
+	b.Refuse("agent.run", `{"agentId":"off","input":{"a":"b"}}`, agent.PermissionDenied, `agent "off" is disabled`, "agent.update it with enabled=true")
 }
 
 // Without any model the error says what to set.

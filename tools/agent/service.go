@@ -23,6 +23,7 @@ const (
 	InvalidID        = "INVALID_AGENT_ID"
 	AlreadyExists    = "AGENT_ALREADY_EXISTS"
 	RemoveFailed     = "AGENT_REMOVE_FAILED"
+	UpdateFailed     = "AGENT_UPDATE_FAILED"
 	PermissionDenied = "AGENT_PERMISSION_DENIED" // it is disabled
 	ValidationError  = "AGENT_VALIDATION_ERROR"  // its definition cannot run
 	StageFailed      = "AGENT_STAGE_FAILED"      // a prompt or an expression of it
@@ -40,7 +41,7 @@ type Options struct {
 	// sessions.
 	Runner *engine.Runner
 
-	Tools tools.Names // that steps may call; nil = not checked before they run
+	Tools engine.Names // that steps may call; nil = not checked before they run
 	Now   func() time.Time
 }
 
@@ -65,7 +66,7 @@ func validID(id string) bool { return idForm.MatchString(id) }
 
 // Register adds an agent.
 func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, error) {
-	steps, err := parseSteps(in.Workflow)
+	steps, err := parseSteps("agent.register", in.Workflow)
 	if err != nil {
 		return RegisterOut{}, err
 	}
@@ -77,8 +78,9 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if !validID(p.AgentID) {
 		return RegisterOut{}, tools.Errorf(InvalidID, "agentId %q %s", tools.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
 	}
-	if _, faults := engine.Compile(p.steps(p.Workflow), s.Tools); len(faults) > 0 {
-		return RegisterOut{}, faults.Problem("agent.register")
+	warnings, err := s.check("agent.register", p)
+	if err != nil {
+		return RegisterOut{}, err
 	}
 	added, err := s.store.Add(ctx, p)
 	if err != nil {
@@ -86,7 +88,7 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	}
 	if !added {
 		return RegisterOut{}, tools.Errorf(AlreadyExists, "there is an agent %q", p.AgentID).
-			WithHint("take another agentId, or agent.remove that one first")
+			WithHint("take another agentId, or agent.update that one")
 	}
 	out := RegisterOut{Registered: true, AgentID: p.AgentID, Message: fmt.Sprintf("agent %q is registered", p.AgentID), CreatedAt: p.CreatedAt}
 	file, err := s.fileOf(ctx, p.AgentID)
@@ -96,7 +98,85 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if file != "" {
 		out.Message += ", and goes before the file " + file
 	}
+	out.Message += warnings
 	return out, nil
+}
+
+// check refuses a profile that cannot run. Warnings, for the end of a message,
+// say what is missing for now; they are empty when nothing is.
+func (s *Service) check(action string, p Profile) (warnings string, err error) {
+	program, faults := engine.Compile(p.steps(p.Workflow), s.Tools)
+	if len(faults) > 0 {
+		return "", faults.Problem(action)
+	}
+	faults, missing := s.Runner.Providers.Check(program)
+	if len(faults) > 0 {
+		return "", faults.Problem(action)
+	}
+	for _, warning := range missing {
+		warnings += "; but " + warning
+	}
+	return warnings, nil
+}
+
+// Update changes the given fields of a registered agent.
+func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
+	if in == (UpdateIn{AgentID: in.AgentID}) {
+		return UpdateOut{}, tools.Errorf(tools.InvalidInput, "agent.update: nothing is to be changed").
+			WithHint("send what changes, such as enabled or workflow; agent.get has what there is")
+	}
+	var steps []engine.Step
+	if in.Workflow != nil {
+		var err error
+		if steps, err = parseSteps("agent.update", *in.Workflow); err != nil {
+			return UpdateOut{}, err
+		}
+	}
+	warnings := ""
+	found, err := s.store.Change(ctx, in.AgentID, func(p Profile) (Profile, error) {
+		set(&p.Description, in.Description)
+		set(&p.DisplayName, in.DisplayName)
+		set(&p.Capabilities, in.Capabilities)
+		set(&p.Team, in.Team)
+		set(&p.Tags, in.Tags)
+		set(&p.SystemPrompt, in.SystemPrompt)
+		set(&p.Enabled, in.Enabled)
+		if in.Workflow != nil {
+			p.Workflow = steps
+		}
+		var err error
+		warnings, err = s.check("agent.update", p)
+		return p, err
+	})
+	if err != nil {
+		return UpdateOut{}, fmt.Errorf("changing agent: %w", err)
+	}
+	if !found {
+		return UpdateOut{}, s.notRegistered(ctx, in.AgentID)
+	}
+	return UpdateOut{Updated: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is changed%s", in.AgentID, warnings)}, nil
+}
+
+// set changes a field to a value that is not nil.
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// notRegistered says why an agent cannot be changed: it is a file, or unknown.
+func (s *Service) notRegistered(ctx context.Context, id string) error {
+	files, _, err := s.readFiles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range files {
+		if p.AgentID == id {
+			return tools.Errorf(UpdateFailed, "agent %q is the file %s, which agent.update does not change", id, p.File).
+				WithHint("change the file, or agent.register an agent of this id, which goes before it")
+		}
+	}
+	return s.unknown(ctx, id, files)
 }
 
 // fileOf returns the file that has an agent; empty where none does.
@@ -111,27 +191,31 @@ func (s *Service) fileOf(ctx context.Context, id string) (string, error) {
 }
 
 // parseSteps reads steps, of which the declaration leaves the shape open.
-func parseSteps(raw []json.RawMessage) ([]engine.Step, error) {
+func parseSteps(action string, raw []json.RawMessage) ([]engine.Step, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
 	text := ordered.MustJSON(raw)
 	if len(text) > maxWorkflow {
 		return nil, &tools.Error{
-			Code: tools.InvalidInput, Message: fmt.Sprintf("agent.register: workflow has %d bytes, more than %d", len(text), maxWorkflow),
+			Code: tools.InvalidInput, Message: fmt.Sprintf("%s: workflow has %d bytes, more than %d", action, len(text), maxWorkflow),
 			Problems: []tools.Problem{{Path: "/workflow", Kind: tools.ProblemLength, Max: new(float64(maxWorkflow)), Got: len(text)}},
 		}
 	}
 	steps, faults := engine.ParseSteps(text, "/workflow")
 	if len(faults) > 0 {
-		return nil, faults.Problem("agent.register")
+		return nil, faults.Problem(action)
 	}
 	return steps, nil
 }
 
 // List lists agents, a page at a time: registered ones and files together.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	page, err := s.store.List(ctx, Query{Team: in.Team, Enabled: in.Enabled, After: in.Cursor, Limit: in.Limit + 1})
+	after, err := tools.CursorAfter(in.Cursor, "agent.list")
+	if err != nil {
+		return ListOut{}, err
+	}
+	page, err := s.store.List(ctx, Query{Team: in.Team, Enabled: in.Enabled, After: after, Limit: in.Limit + 1})
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing agents: %w", err)
 	}
@@ -152,7 +236,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		case in.Team != "" && in.Team != p.Team || in.Enabled != nil && *in.Enabled != p.Enabled:
 		default:
 			out.Total++
-			if p.AgentID > in.Cursor {
+			if p.AgentID > after {
 				all = append(all, p)
 			}
 		}
@@ -160,7 +244,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	slices.SortFunc(all, func(a, b Profile) int { return strings.Compare(a.AgentID, b.AgentID) })
 	if len(all) > in.Limit {
 		all, out.HasMore = all[:in.Limit], true
-		out.NextCursor = all[in.Limit-1].AgentID
+		out.NextCursor = tools.CursorOf(all[in.Limit-1].AgentID)
 	}
 	for _, p := range all {
 		out.Agents = append(out.Agents, Item{
@@ -168,7 +252,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities, Trusted: s.Folder.Mark(p.Source),
 		})
 	}
-	out.Broken = workspace.Brief(Folder, broken)
+	if after == "" { // once, not on every page
+		out.Broken = workspace.Brief(Folder, broken)
+	}
 	return out, nil
 }
 

@@ -29,7 +29,7 @@ func TestRegisterRefuses(t *testing.T) {
 	b := newBench(t)
 	b.register("taken", ``)
 	for args, want := range map[string][3]string{
-		`{"agentId":"taken","description":"d"}`:                              {agent.AlreadyExists, `there is an agent "taken"`, "agent.remove"},
+		`{"agentId":"taken","description":"d"}`:                              {agent.AlreadyExists, `there is an agent "taken"`, "agent.update"},
 		`{"agentId":"7up","description":"d"}`:                                {agent.InvalidID, `agentId "7up" must be a letter`, "such as"},
 		`{"agentId":"a/b","description":"d"}`:                                {agent.InvalidID, `agentId "a/b"`, "such as"},
 		`{"agentId":"a","description":"d","systemPrompt":"{{ x"}`:            {tools.InvalidInput, "systemPrompt must be a text with valid placeholders: {{ without }}", ""},
@@ -50,6 +50,26 @@ func TestRegisterRefuses(t *testing.T) {
 	b.Expect("agent.list", `{"include_fields":["total"]}`, `{"total":1}`)
 }
 
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("writer", `,"displayName":"W","tags":["a","b"],"systemPrompt":"Be brief.","workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"}}]`)
+	const updated = `{"updated":true,"agentId":"writer","message":"agent \"writer\" is changed"}`
+	b.Expect("agent.update", `{"agentId":"writer","enabled":false,"tags":["c"]}`, updated)
+	b.Expect("agent.update", `{"agentId":"writer","team":"red","workflow":[{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"x"}}]}`, updated)
+	b.Expect("agent.get", `{"agentId":"writer"}`, `{"agentId":"writer","displayName":"W","description":"About writer.","team":"red","tags":["c"],"enabled":false,`+
+		`"systemPrompt":"Be brief.","workflow":[{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"x"}}],"source":"registered","createdAt":"2026-07-28T09:00:00Z"}`)
+	b.file("filed.yaml", "description: d\n")
+	b.Refuse("agent.update", `{"agentId":"writer"}`, tools.InvalidInput, "nothing is to be changed", "agent.get")
+	b.Refuse("agent.update", `{"agentId":"writr","enabled":true}`, agent.NotFound, "there is no agent", `did you mean "writer"?`)
+	b.Refuse("agent.update", `{"agentId":"filed","enabled":true}`, agent.UpdateFailed, "is the file .toolfold/agents/filed.yaml", "change the file")
+	b.Refuse("agent.update", `{"agentId":"writer","workflow":[{"stepId":"b","name":"B","type":"prompt"}]}`, tools.InvalidInput, `agent.update: step "b": prompt is missing`, "")
+	b.Refuse("agent.update", `{"agentId":"writer","systemPrompt":"{{ agent.rol }}"}`, tools.InvalidInput, `agent.update: systemPrompt must be`, "")
+	b.Expect("agent.get", `{"agentId":"writer","include_fields":["systemPrompt","enabled"]}`, `{"enabled":false,"systemPrompt":"Be brief."}`)
+	b.Expect("agent.update", `{"agentId":"writer","workflow":[],"tags":[],"displayName":""}`, updated)
+	b.Expect("agent.get", `{"agentId":"writer","include_fields":["displayName","tags","workflow"]}`, `{}`)
+}
+
 func TestListFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -61,14 +81,14 @@ func TestListFiltersAndPages(t *testing.T) {
 	b.file("other.yaml", "agentId: e\ndescription: d\nteam: blue\n")
 	const ids = `,"include_fields":["agents.agentId","total","hasMore","nextCursor","broken.file"]}`
 	for args, want := range map[string]string{
-		`{"limit":50`:                   `{"agents":[{"agentId":"a"},{"agentId":"b"},{"agentId":"c"},{"agentId":"d"},{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
-		`{"limit":2`:                    `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":6,"hasMore":true,"nextCursor":"b"}`,
-		`{"limit":2,"cursor":"b"`:       `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":6,"hasMore":true,"nextCursor":"d"}`,
-		`{"limit":2,"cursor":"d"`:       `{"agents":[{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
-		`{"team":"red"`:                 `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":2,"hasMore":false}`,
-		`{"enabled":false`:              `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":2,"hasMore":false}`,
-		`{"enabled":true,"team":"blue"`: `{"agents":[{"agentId":"e"}],"total":1,"hasMore":false}`,
-		`{"team":"green"`:               `{"agents":[],"total":0,"hasMore":false}`,
+		`{"limit":50`:                      `{"agents":[{"agentId":"a"},{"agentId":"b"},{"agentId":"c"},{"agentId":"d"},{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
+		`{"limit":2`:                       `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":6,"hasMore":true,"nextCursor":"YWZ0ZXIgYg"}`,
+		`{"limit":2,"cursor":"YWZ0ZXIgYg"`: `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":6,"hasMore":true,"nextCursor":"YWZ0ZXIgZA"}`,
+		`{"limit":2,"cursor":"YWZ0ZXIgZA"`: `{"agents":[{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
+		`{"team":"red"`:                    `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":2,"hasMore":false}`,
+		`{"enabled":false`:                 `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":2,"hasMore":false}`,
+		`{"enabled":true,"team":"blue"`:    `{"agents":[{"agentId":"e"}],"total":1,"hasMore":false}`,
+		`{"team":"green"`:                  `{"agents":[],"total":0,"hasMore":false}`,
 	} {
 		b.Expect("agent.list", args+ids, want)
 	}

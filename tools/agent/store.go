@@ -47,6 +47,12 @@ type Store interface {
 	// nothing and added is false.
 	Add(ctx context.Context, p Profile) (added bool, err error)
 
+	// Change replaces a profile by what change makes of it, so that no other
+	// change comes between; found is false where there is none. An error of
+	// change is returned and nothing changed. Change may be called again and
+	// has no other effects.
+	Change(ctx context.Context, id string, change func(Profile) (Profile, error)) (found bool, err error)
+
 	// Get returns a profile; found is false where there is none.
 	Get(ctx context.Context, id string) (p Profile, found bool, err error)
 

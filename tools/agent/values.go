@@ -30,6 +30,26 @@ type RegisterOut struct {
 	CreatedAt  time.Time `json:"createdAt" doc:"When it was registered."`
 }
 
+// UpdateIn are the arguments of agent.update. Nil members stay as they are.
+type UpdateIn struct {
+	AgentID      string             `json:"agentId"`
+	Description  *string            `json:"description"`
+	DisplayName  *string            `json:"displayName"`
+	Capabilities *[]string          `json:"capabilities"`
+	Team         *string            `json:"team"`
+	Tags         *[]string          `json:"tags"`
+	SystemPrompt *string            `json:"systemPrompt"`
+	Workflow     *[]json.RawMessage `json:"workflow"`
+	Enabled      *bool              `json:"enabled"`
+}
+
+// UpdateOut is the result of agent.update.
+type UpdateOut struct {
+	Updated bool   `json:"updated" doc:"Always true; failures are errors."`
+	AgentID string `json:"agentId" doc:"Agent ID."`
+	Message string `json:"message" doc:"Outcome in words."`
+}
+
 // ListIn are the arguments of agent.list.
 type ListIn struct {
 	Team    string `json:"team"`
@@ -66,11 +86,11 @@ type RunIn struct {
 
 // RunOut is the result of agent.run.
 type RunOut struct {
-	Success         bool                `json:"success" doc:"Whether every step succeeded."`
+	Success         bool                `json:"success" doc:"Whether it ran to its end."`
 	AgentID         string              `json:"agentId" doc:"Agent ID."`
 	Source          string              `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
 	SessionID       string              `json:"sessionId,omitempty" doc:"Active session to join." format:"uuid"`
-	Output          map[string]any      `json:"output" doc:"Outputs of the steps that succeeded, by stepId."`
+	Output          map[string]any      `json:"output" doc:"Outputs by stepId, also what a failing step had made."`
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Steps that ran."`
 	Abilities       []Ability           `json:"abilities,omitempty" doc:"Those in system prompts of this run."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`

@@ -9,6 +9,7 @@ import (
 
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -20,6 +21,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/discovery"
+	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/queue"
@@ -36,7 +38,8 @@ import (
 // *call.Runner implements it.
 type Caller interface {
 	tools.Caller
-	tools.Names
+	engine.Names
+	task.Actions
 }
 
 // Host has the services that families run on.
@@ -48,6 +51,9 @@ type Host struct {
 
 	// WorkspaceName names the workspace that submitted tasks belong to.
 	WorkspaceName string
+
+	// MaxInterruptions bounds how often a run of a task may be cut off.
+	MaxInterruptions int
 
 	Files config.Files
 
@@ -79,7 +85,8 @@ func Mount(h Host) ([]*tools.Family, error) {
 		return session.New(s.Session(), h.Now, h.NewID)
 	}))
 	mount(&m, task.Family, stored(h, func(s interface{ Task() task.Store }) *task.Service {
-		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID, Workspace: h.WorkspaceName})
+		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
+			Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
 	}))
 	mount(&m, queue.Family, stored(h, func(s interface{ Queue() queue.Store }) *queue.Service { return queue.New(s.Queue(), h.Now, h.NewID) }))
 	mount(&m, agent.Family, stored(h, func(s interface{ Agent() agent.Store }) *agent.Service {
@@ -94,6 +101,9 @@ func Mount(h Host) ([]*tools.Family, error) {
 	}))
 	mount(&m, bugfix.Family, stored(h, func(s interface{ Scan() scan.Store }) *bugfix.Service { return bugfix.New(h.bench(s.Scan())) }))
 	mount(&m, refactor.Family, stored(h, func(s interface{ Scan() scan.Store }) *refactor.Service { return refactor.New(h.bench(s.Scan())) }))
+	mount(&m, guard.Family, stored(h, func(s interface{ Guard() guard.Store }) *guard.Service {
+		return guard.New(s.Guard(), h.folder(), h.testCommand, h.Now)
+	}))
 	mount(&m, trace.Family, stored(h, func(s interface{ Trace() trace.Store }) *trace.Service {
 		return trace.New(s.Trace(), h.Recorded, h.Now)
 	}))
@@ -106,7 +116,7 @@ func Mount(h Host) ([]*tools.Family, error) {
 	mount(&m, telemetry.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *telemetry.Service {
 		return telemetry.New(s.Metrics(), h.Now)
 	}))
-	mount(&m, config.Family, opened(config.New(h.Files)))
+	mount(&m, config.Family, opened(config.New(h.Files, runner.Providers)))
 	return append(m.families, discovery.Mount(h.Discovery)), m.err
 }
 
@@ -138,8 +148,12 @@ func (h Host) runner() *engine.Runner {
 		}
 		return layers.Merged(), nil
 	}
+	var bounded tools.Caller // nil, not a nil pointer, where there is no runner
+	if r, ok := h.Caller.(interface{ Bounded(call.Bound) *call.Runner }); ok {
+		bounded = r.Bounded(call.Bound{Bytes: tools.DefaultResultLimit})
+	}
 	return &engine.Runner{
-		Caller: h.Caller, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
+		Caller: h.Caller, Names: h.Caller, Bounded: bounded, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }
 
@@ -148,15 +162,19 @@ func (h Host) bench(store scan.Store) *scan.Bench {
 	return &scan.Bench{
 		Scanner: scan.Scanner{Dir: h.Files.Workspace, Trusted: h.folder().IsTrusted},
 		Store:   store, Workspace: h.WorkspaceName, Now: h.Now, NewID: h.NewID,
-		TestCommand: func() ([]string, error) {
-			layers, err := h.Files.Load()
-			if err != nil {
-				return nil, err
-			}
-			o, err := layers.Options()
-			return o.TestCommand, err
-		},
+		TestCommand: h.testCommand,
 	}
+}
+
+// testCommand returns the argument vector that the user has set to test the
+// workspace; nil where none is.
+func (h Host) testCommand() ([]string, error) {
+	layers, err := h.Files.Load()
+	if err != nil {
+		return nil, err
+	}
+	o, err := layers.Options()
+	return o.TestCommand, err
 }
 
 // stored opens the service of a family that keeps something. K has the method

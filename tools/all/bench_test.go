@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/serve"
@@ -21,6 +22,8 @@ import (
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/guard"
+	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -29,6 +32,7 @@ import (
 type bench struct {
 	*surface.Surface
 	workspace string
+	store     *storage.LazyDB
 }
 
 func newBench(t testing.TB) *bench { return benchOf(t, surface.Options{}) }
@@ -39,10 +43,25 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 	t.Cleanup(func() { store.Close() })
 	var ids atomic.Int64
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	b := &bench{surface.New(o), workspace(t)}
+	dir := workspace(t)
+	opened := sync.OnceValue(func() error { return openExample(store) })
+	open := func(ctx context.Context) (*storage.DB, error) {
+		if err := opened(); err != nil {
+			return nil, err
+		}
+		return store.Open(ctx)
+	}
+	o.Middleware = append(o.Middleware, call.NewGuard(guard.Rules{Workspace: dir, Open: func(ctx context.Context) (guard.Store, error) {
+		db, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return db.Guard(), nil
+	}}).Calls)
+	b := &bench{surface.New(o), dir, store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := all.Mount(all.Host{
-		Open:      func(ctx context.Context) (any, error) { return store.Open(ctx) },
+		Open:      func(ctx context.Context) (any, error) { return open(ctx) },
 		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: b.workspace},
 		Recorded:  func(context.Context) error { return recorded() },
 		Caller:    b.Runner,
@@ -58,6 +77,22 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// exampleSession is the session that examples of other families refer to.
+const exampleSession = "11111111-1111-4111-8111-111111111111"
+
+// openExample opens it.
+func openExample(store *storage.LazyDB) error {
+	db, err := store.Open(context.Background())
+	if err != nil {
+		return err
+	}
+	at := time.Date(2026, 7, 28, 8, 0, 0, 0, time.UTC)
+	return db.Session().Create(context.Background(), session.Session{
+		ID: exampleSession, Initiator: "planner", Task: "Example", Status: session.Active, CreatedAt: at, UpdatedAt: at,
+		Participants: []session.Participant{{AgentID: "planner", Role: session.Initiator, JoinedAt: at}},
+	})
 }
 
 // recordExample stores the trace that declared examples refer to.

@@ -11,7 +11,7 @@ import (
 // What describing an action may cost, answer and all: in the median, and at
 // most.
 const (
-	describeMedian = 110
+	describeMedian = 100
 	describeMost   = 300
 	describeTool   = 400 // a tool with all its actions
 	listMost       = 500 // the whole account of consolidated tools

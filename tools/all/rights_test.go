@@ -1,15 +1,19 @@
 package all_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/engine/queue"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
@@ -37,7 +41,7 @@ func TestWhatIsNotPermittedIsAbsent(t *testing.T) {
 					t.Errorf("%s %s: %s is listed", mode, level, name)
 				}
 				if level == mode.DefaultLevel() {
-					checkAbsent(t, b, e)
+					checkAbsent(t, t.Context(), b, e)
 				}
 			}
 		}
@@ -67,9 +71,9 @@ func shows(list []lazy.Listed, e *tools.Entry) bool {
 	return false
 }
 
-func checkAbsent(t *testing.T, b *bench, e *tools.Entry) {
+func checkAbsent(t *testing.T, ctx context.Context, b *bench, e *tools.Entry) {
 	t.Helper()
-	name, ctx := e.Action.FullName(), t.Context()
+	name := e.Action.FullName()
 	view := b.Discovery.View(ctx)
 	for _, found := range view.Find(e.Action.Summary+" "+e.Action.Words, 50) {
 		if found.Name == name {
@@ -170,7 +174,7 @@ func TestDeniedEverywhere(t *testing.T) {
 				b := benchOf(t, surface.Options{Rights: rules.Rights()})
 				for _, e := range entries {
 					if e.Action.FullName() == a.FullName() {
-						b.checkDenied(t, e)
+						b.checkDenied(t, t.Context(), e, "does")
 					}
 				}
 			})
@@ -178,27 +182,111 @@ func TestDeniedEverywhere(t *testing.T) {
 	}
 }
 
-// checkDenied calls an entry in every way and wants none to run it.
-func (b *bench) checkDenied(t *testing.T, e *tools.Entry) {
+// The rights of a caller hold on one server beside others who have more: what is
+// denied is neither listed, found, described, loaded nor called under any name,
+// nor run by tools.call, a workflow, an agent or a task, also not by one that a
+// worker runs when the caller is gone.
+func TestRightsOfCallers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.work(t)
+	entries := b.entries()
+	for _, family := range b.Families() {
+		for i, a := range family.Actions {
+			if a.Forwards() {
+				continue
+			}
+			t.Run(a.FullName(), func(t *testing.T) {
+				t.Parallel()
+				ctx := tools.WithOrigin(t.Context(), tools.Origin{Rights: permission.Rules{Deny: []string{a.FullName()}}.Rights()})
+				for n, e := range entries {
+					if e.Action.FullName() != a.FullName() {
+						continue
+					}
+					if shows(b.Discovery.List(ctx), e) {
+						t.Errorf("%s is listed", e.Title())
+					}
+					if !shows(b.Discovery.List(t.Context()), e) && !e.Legacy && !a.Apart && e.Selector != "" {
+						t.Errorf("%s is not listed for others", e.Title())
+					}
+					checkAbsent(t, ctx, b, e)
+					id := fmt.Sprintf("does-%s-%d-%d", strings.ReplaceAll(family.Name, "_", "-"), i, n)
+					b.checkDenied(t, ctx, e, id)
+					b.checkTask(t, ctx, id)
+				}
+			})
+		}
+	}
+}
+
+// work runs queued tasks until the test ends.
+func (b *bench) work(t *testing.T) {
+	t.Helper()
+	open := func(ctx context.Context) (queue.Ledger, *queue.Jobs, error) {
+		db, err := b.store.Open(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return db.Work()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- queue.New(open, b.Runner, queue.Options{Tick: 20 * time.Millisecond, Grace: time.Second}).Work(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// checkTask submits a task that runs an agent with the rights of ctx, and wants it
+// to be refused or to fail: the worker that runs it has all rights.
+func (b *bench) checkTask(t *testing.T, ctx context.Context, agent string) {
+	t.Helper()
+	submitted := b.Runner.Call(ctx, "task.submit", fmt.Appendf(nil, `{"name":"x","agentId":%q}`, agent))
+	if submitted.Err != nil {
+		return
+	}
+	var task struct{ TaskID, Status, Error string }
+	if err := json.Unmarshal(submitted.Content, &task); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(5 * time.Minute); task.Status == "queued" || task.Status == "running"; time.Sleep(20 * time.Millisecond) {
+		answer := b.Runner.Call(t.Context(), "task.status", fmt.Appendf(nil, `{"taskId":%q}`, task.TaskID))
+		if err := json.Unmarshal(answer.Content, &task); err != nil || answer.Err != nil || time.Now().After(deadline) {
+			t.Fatalf("%v, %s", err, answer.Content)
+		}
+	}
+	if task.Status != "failed" {
+		t.Errorf("a task that runs %s is %s", agent, task.Status)
+	}
+}
+
+// checkDenied calls an entry in every way and wants none to run it. The agent and
+// the workflow that call it are there as id.
+func (b *bench) checkDenied(t *testing.T, ctx context.Context, e *tools.Entry, id string) {
 	t.Helper()
 	step := ordered.MustJSON([]any{map[string]any{
 		"stepId": "do", "type": "tool", "config": map[string]any{"tool": e.Tool, "arguments": e.Example()},
 	}})
-	workflow := filepath.Join(b.workspace, ".toolfold", "workflows", "does.json")
+	workflow := filepath.Join(b.workspace, ".toolfold", "workflows", id+".json")
 	if err := os.WriteFile(workflow, fmt.Appendf(nil, `{"name":"Does","steps":%s}`, step), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.Runner.Call(t.Context(), "agent.register", fmt.Appendf(nil, `{"agentId":"does","description":"Does.","workflow":%s}`, step))
+	b.Runner.Call(t.Context(), "agent.register", fmt.Appendf(nil, `{"agentId":%q,"description":"Does.","workflow":%s}`, id, step))
 	for how, call := range map[string]struct{ name, args string }{
 		"tools.call":  {"tools.call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, e.Tool, e.Example())},
 		"tool_call":   {"tool_call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, e.Tool, e.Example())},
 		"a task":      {"task.submit", fmt.Sprintf(`{"name":"x","input":{"tool":%q,"arguments":%s}}`, e.Tool, e.Example())},
-		"a workflow":  {"workflow.run", `{"workflowId":"does"}`},
-		"an agent":    {"agent.run", `{"agentId":"does","input":{}}`},
+		"a workflow":  {"workflow.run", fmt.Sprintf(`{"workflowId":%q}`, id)},
+		"an agent":    {"agent.run", fmt.Sprintf(`{"agentId":%q,"input":{}}`, id)},
 		"its name":    {e.Tool, string(e.Example())},
 		"its own run": {e.Action.FullName(), e.Action.Example},
 	} {
-		answer := b.Runner.Call(t.Context(), call.name, json.RawMessage(call.args))
+		answer := b.Runner.Call(ctx, call.name, json.RawMessage(call.args))
 		var run struct{ Success *bool }
 		_ = json.Unmarshal(answer.Content, &run) // results of runs only
 		if answer.Err == nil && (run.Success == nil || *run.Success) {

@@ -61,6 +61,7 @@ var Family = tools.Family{
 		Example:  `{"bugId": "` + exampleID + `"}`,
 		Related:  []string{"bugfix.scan", "bugfix.list"},
 		Run:      tools.Method((*Service).Run),
+		Writes:   tools.Files((*Service).Writes),
 	}, {
 		Name:     "list",
 		Legacy:   tools.Was("bugfix_list"),

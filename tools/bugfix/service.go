@@ -79,6 +79,11 @@ type RunOut struct {
 	scan.Outcome
 }
 
+// Writes returns the file that a run would write, its backup aside.
+func (s *Service) Writes(ctx context.Context, in RunIn) ([]string, error) {
+	return s.bench.Writes(ctx, scan.Bugs, in.BugID, !in.DryRun && in.AutoApply)
+}
+
 // Run shows or writes the fix of a finding.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	f, found, err := s.bench.Store.Get(ctx, s.bench.Workspace, scan.Bugs, strings.ToLower(in.BugID))

@@ -9,12 +9,14 @@ package config
 import (
 	"encoding/json"
 
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools"
 )
 
 var (
 	path  = tools.String{Name: "path", Doc: "Dotted path of a setting; numbers index lists.", MinLen: 1, Unclear: true}
 	value = tools.Any{Name: "value", Doc: "JSON or plain text."}
+	model = tools.String{Name: "provider", Doc: "Provider to ask; else the default one.", MinLen: 1}
 	scope = tools.String{Name: "scope", Doc: "Settings file: user's, workspace's, or both merged.", Enum: []string{Global, Local, Merged}}
 )
 
@@ -41,7 +43,7 @@ var Family = tools.Family{
 		Legacy:  tools.Was("config_set"),
 		Summary: "Write one setting to the user's or the workspace's file.",
 		Words:   "change, modify, switch, turn on, turn off, configure, update an option or preference, adjust, tweak, tune",
-		Doc:     "Takes effect when the server starts again. " + rights() + " Settings: " + index(Settings) + ".",
+		Doc:     "Takes effect when the server starts again. " + rights(),
 		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
 			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due. What decides " +
 			"what runs on a machine or who may use it is refused to all but its user.",
@@ -51,6 +53,7 @@ var Family = tools.Family{
 		Example:  `{"path": "listing", "value": "signature", "scope": "local"}`,
 		Related:  []string{"config.get", "config.show"},
 		Run:      tools.Method((*Service).Set),
+		Writes:   tools.Files((*Service).Writes),
 	}, {
 		Name:     "show",
 		Legacy:   tools.Was("config_show"),
@@ -62,6 +65,27 @@ var Family = tools.Family{
 		Example:  `{"scope": "local"}`,
 		Related:  []string{"config.get", "config.set"},
 		Run:      tools.Method((*Service).Show),
+	}, {
+		Name:     "unset",
+		Summary:  "Take one setting out of a file.",
+		Words:    "remove, reset, back to default, clear, delete an option or preference",
+		Doc:      "Rights as for config.set.",
+		Required: tools.Fields{path},
+		Optional: tools.Fields{scope.With(tools.OneOf(Global, Local), tools.Default(Global))},
+		Effect:   tools.Deletes,
+		Example:  `{"path": "listing", "scope": "local"}`,
+		Related:  []string{"config.set", "config.get"},
+		Run:      tools.Method((*Service).Unset),
+	}, {
+		Name:     "test",
+		Summary:  "Ask a model provider for one word.",
+		Words:    "does the model answer, check, try, ping, latency, connection, provider works",
+		Doc:      "Says how long it took, or what is wrong and what to do.",
+		Optional: tools.Fields{model},
+		Effect:   tools.Runs,
+		Example:  `{"provider": "local"}`,
+		Related:  []string{"config.set", "agent.run"},
+		Run:      tools.Method((*Service).Test),
 	}},
 }
 
@@ -77,6 +101,9 @@ type GetOut struct {
 	Value any    `json:"value,omitempty" doc:"The value, if found."`
 	Scope string `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
 	Found bool   `json:"found" doc:"Whether the scope has a value there."`
+
+	// Source is empty for a single file.
+	Source string `json:"source,omitempty" doc:"Where it comes from, of scope merged." enum:"flag,environment,local,global,default"`
 }
 
 // SetIn are the arguments of config.set.
@@ -105,4 +132,36 @@ type ShowOut struct {
 	Scope   string         `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
 	Config  map[string]any `json:"config" doc:"The settings."`
 	Unknown []Ignored      `json:"unknown,omitempty" doc:"Entries of the files that do not apply."`
+
+	// Sources is nil for a single file.
+	Sources map[string]string `json:"sources,omitempty" doc:"Where settings come from, of scope merged: flag, environment, local or global; the rest are defaults."`
+}
+
+// UnsetIn are the arguments of config.unset.
+type UnsetIn struct {
+	Path  string `json:"path"`
+	Scope string `json:"scope"`
+}
+
+// UnsetOut is the result of config.unset.
+type UnsetOut struct {
+	Path     string `json:"path" doc:"Dotted path of a setting; numbers index lists."`
+	Removed  bool   `json:"removed" doc:"Whether the scope had a value."`
+	OldValue any    `json:"oldValue,omitempty" doc:"The value the scope had, if any."`
+	Scope    string `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
+}
+
+// TestIn are the arguments of config.test.
+type TestIn struct {
+	Provider string `json:"provider"`
+}
+
+// TestOut is the result of config.test.
+type TestOut struct {
+	Success    bool            `json:"success" doc:"Whether it answered."`
+	Provider   string          `json:"provider" doc:"Provider that was asked."`
+	Model      string          `json:"model,omitempty" doc:"Model that answered, where it says."`
+	Answer     string          `json:"answer,omitempty" doc:"What it said, shortened."`
+	DurationMs int64           `json:"durationMs" doc:"How long it took."`
+	Error      *engine.Failure `json:"error,omitempty" doc:"What is wrong."`
 }

@@ -86,7 +86,7 @@ func call(t *testing.T, files Files, action, args string) string {
 // callAs runs an action for the caller in the context.
 func callAs(t *testing.T, ctx context.Context, files Files, action, args string) string {
 	t.Helper()
-	return string(tooltest.Runner(tooltest.Mount(t, Family, New(files))).Call(ctx, "config."+action, json.RawMessage(args)).Content)
+	return string(tooltest.Runner(tooltest.Mount(t, Family, New(files, nil))).Call(ctx, "config."+action, json.RawMessage(args)).Content)
 }
 
 // failure is the error in an answer, without the usage and example that the
@@ -111,15 +111,15 @@ func TestGet(t *testing.T) {
 	write(t, files, Local, `{"count": 7, "policy": {"deep": {"leaf": "x"}}, "name": null, "engines": {"a*b": {"n": 5}}, "secret": "theirs"}`)
 	for _, test := range []struct{ name, args, want string }{
 		{"default", `{"path":"on"}`, `{"path":"on","scope":"merged","found":false}`},
-		{"global over default", `{"path":"level"}`, `{"path":"level","value":"high","scope":"merged","found":true}`},
-		{"local over global", `{"path":"count"}`, `{"path":"count","value":7,"scope":"merged","found":true}`},
-		{"objects are replaced", `{"path":"policy"}`, `{"path":"policy","value":{"deep":{"leaf":"x"}},"scope":"merged","found":true}`},
-		{"inside an object", `{"path":"policy.deep.leaf"}`, `{"path":"policy.deep.leaf","value":"x","scope":"merged","found":true}`},
+		{"global over default", `{"path":"level"}`, `{"path":"level","value":"high","scope":"merged","found":true,"source":"global"}`},
+		{"local over global", `{"path":"count"}`, `{"path":"count","value":7,"scope":"merged","found":true,"source":"local"}`},
+		{"objects are replaced", `{"path":"policy"}`, `{"path":"policy","value":{"deep":{"leaf":"x"}},"scope":"merged","found":true,"source":"local"}`},
+		{"inside an object", `{"path":"policy.deep.leaf"}`, `{"path":"policy.deep.leaf","value":"x","scope":"merged","found":true,"source":"local"}`},
 		{"index", `{"path":"allow.1","scope":"global"}`, `{"path":"allow.1","value":"b","scope":"global","found":true}`},
 		{"index too high", `{"path":"allow.2"}`, `{"path":"allow.2","scope":"merged","found":false}`},
 		{"one scope has no defaults", `{"path":"level","scope":"local"}`, `{"path":"level","scope":"local","found":false}`},
 		{"null is not set", `{"path":"name"}`, `{"path":"name","scope":"merged","found":false}`},
-		{"a name with a sign", `{"path":"engines.a*b.n"}`, `{"path":"engines.a*b.n","value":5,"scope":"merged","found":true}`},
+		{"a name with a sign", `{"path":"engines.a*b.n"}`, `{"path":"engines.a*b.n","value":5,"scope":"merged","found":true,"source":"local"}`},
 		{"a sign is no wildcard", `{"path":"engines.*.n"}`, `{"path":"engines.*.n","scope":"merged","found":false}`},
 		{"nor a count", `{"path":"engines.#.n"}`, `{"path":"engines.#.n","scope":"merged","found":false}`},
 		{"nor a modifier", `{"path":"engines.@keys"}`, `{"path":"engines.@keys","scope":"merged","found":false}`},
@@ -155,8 +155,8 @@ func TestShow(t *testing.T) {
 	files := tempFiles(t)
 	write(t, files, Global, `{"listing": "full", "tool_mode": "legacy"}`)
 	for _, test := range []struct{ name, args, want string }{
-		{"merged", `{}`, `{"scope":"merged","config":{"listing":"full","maxBodyBytes":4194304,"maxCalls":256,"maxConnections":1024,"maxSessions":1000,"metricDays":90,"metricPoints":1000000,"params":"object","readOnly":false,"resultLimit":28000,"strictNames":false,"structured":false,"toolMode":"consolidated","traceArguments":false,"traceDays":14,"traceMegabytes":256,"worker":true},` +
-			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}]}`},
+		{"merged", `{}`, `{"scope":"merged","config":{"fold":"family","listing":"full","maxBodyBytes":4194304,"maxCalls":256,"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"metricDays":90,"metricPoints":1000000,"params":"object","readOnly":false,"resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,"tier":"extended","toolMode":"consolidated","traceArguments":false,"traceDays":14,"traceMegabytes":256,"worker":true},` +
+			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}],"sources":{"listing":"global"}}`},
 		{"no file", `{"scope":"local"}`, `{"scope":"local","config":{}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestShow(t *testing.T) {
 func TestDocNamesSettings(t *testing.T) {
 	t.Parallel()
 	doc := Family.Declared().Action("set").Doc
-	for _, want := range []string{"toolMode (consolidated|legacy)", "strictNames (boolean)", "httpTokenFile (string)"} {
+	for _, want := range []string{"toolMode (consolidated|legacy)", "strictNames (boolean)", "httpTokenFile"} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("doc of config.set is %q, without %q", doc, want)
 		}

@@ -54,6 +54,10 @@ type Files struct {
 	// next start, such as an address that needs a token. Nil refuses nothing.
 	Check func(Options) error
 
+	// Computed returns what applies to settings without a declared default that
+	// nothing sets. Nil computes nothing.
+	Computed func(Options) map[string]any
+
 	settings []Setting // nil = Settings; tests have others
 }
 

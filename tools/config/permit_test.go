@@ -14,16 +14,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/tools"
 )
 
 // samples are valid values that differ from the defaults. A new setting needs
 // one.
 var samples = map[string]any{
-	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "structured": true, "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
+	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true, "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "worker": false,
-	"traceArguments": true, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "metricPoints": 2000, "defaultProvider": "x",
+	"traceArguments": true, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "taskRetentionDays": 2, "maxInterruptions": 2, "metricPoints": 2000, "defaultProvider": "x",
 	"readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
 	"providers": map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},
 }
@@ -32,8 +33,8 @@ var samples = map[string]any{
 // set. To make either longer is a decision on security: what it names must
 // neither lead elsewhere, run something, let others in nor stop a start.
 var (
-	byWorkspace = []string{"toolMode", "listing", "params", "structured", "strictNames"}
-	byClient    = []string{"toolMode", "listing", "params"}
+	byWorkspace = []string{"toolMode", "listing", "params", "tier", "structured", "strictNames"}
+	byClient    = []string{"toolMode", "listing", "params", "tier"}
 )
 
 // inWorkspace adds what the file of a workspace may take away.
@@ -69,7 +70,10 @@ func TestSources(t *testing.T) {
 	}
 	action := func(ctx context.Context, scope string) func(*Files, string) error {
 		return func(files *Files, name string) error {
-			_, err := New(*files).Set(ctx, SetIn{Path: name, Value: ordered.MustJSON(samples[name]), Scope: scope})
+			if name == provider.DefaultSetting { // it has to be one of the providers
+				files.Env = map[string]any{provider.ProvidersSetting: map[string]any{"x": map[string]any{"type": "sampling"}}}
+			}
+			_, err := New(*files, nil).Set(ctx, SetIn{Path: name, Value: ordered.MustJSON(samples[name]), Scope: scope})
 			return err
 		}
 	}
@@ -195,7 +199,7 @@ func TestSetRefusesWhatStopsAStart(t *testing.T) {
 		return nil
 	}
 	set := func(path, value string) error {
-		_, err := New(files).Set(ByUser(t.Context()), SetIn{Path: path, Value: ordered.MustJSON(value), Scope: Global})
+		_, err := New(files, nil).Set(ByUser(t.Context()), SetIn{Path: path, Value: ordered.MustJSON(value), Scope: Global})
 		return err
 	}
 	if err := set("http", "0.0.0.0:80"); err == nil || !strings.Contains(err.Error(), "could not start with that: http needs a token") {
@@ -234,7 +238,7 @@ func TestSetEndsWithContext(t *testing.T) {
 	<-held
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := New(files).Set(ctx, SetIn{Path: "listing", Value: []byte(`"full"`), Scope: Local}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := New(files, nil).Set(ctx, SetIn{Path: "listing", Value: []byte(`"full"`), Scope: Local}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("answered %v", err)
 	}
 	held <- struct{}{}
@@ -267,7 +271,7 @@ func TestTrustedWorkspacesSetTheTestCommand(t *testing.T) {
 	}
 	trusted = true
 	for name, ctx := range map[string]context.Context{"client": t.Context(), "user": ByUser(t.Context())} {
-		_, err := New(files).Set(ctx, SetIn{Path: "testCommand", Value: []byte(`["rm"]`), Scope: Local})
+		_, err := New(files, nil).Set(ctx, SetIn{Path: "testCommand", Value: []byte(`["rm"]`), Scope: Local})
 		var refusal *tools.Error
 		if !errors.As(err, &refusal) || refusal.Code != tools.PermissionDenied {
 			t.Errorf("%s: %v", name, err)

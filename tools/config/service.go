@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,9 @@ import (
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools"
@@ -26,51 +29,132 @@ const FileProblem = "CONFIG_FILE_ERROR"
 
 // Service runs the config actions. It is safe for concurrent use.
 type Service struct {
-	files Files
+	files     Files
+	providers *engine.Providers
 }
 
-// New returns the service for the settings in files.
-func New(files Files) *Service { return &Service{files: files} }
+// New returns the service for the settings in files, and for the model
+// providers that are set there.
+func New(files Files, providers *engine.Providers) *Service { return &Service{files, providers} }
 
 // Get reads one setting.
 func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
 	if _, known := declared(object(s.files.declared()), split(in.Path)); !known {
 		return GetOut{}, s.unknownPath(in.Path)
 	}
-	values, _, err := s.values(in.Scope)
+	values, layers, _, err := s.values(in.Scope)
 	if err != nil {
 		return GetOut{}, err
 	}
 	out := GetOut{Path: in.Path, Scope: in.Scope}
 	if value := gjson.GetBytes(ordered.MustJSON(redact.Value(values)), query(split(in.Path))); value.Exists() && value.Type != gjson.Null {
 		out.Found, out.Value = true, json.RawMessage(value.Raw)
+		if layers != nil {
+			out.Source = layers.From(split(in.Path)[0])
+		}
 	}
 	return out, nil
 }
 
 // Show reads all settings of a scope.
 func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
-	values, ignored, err := s.values(in.Scope)
+	values, layers, ignored, err := s.values(in.Scope)
 	if err != nil {
 		return ShowOut{}, err
 	}
-	return ShowOut{Scope: in.Scope, Config: redact.Value(values).(map[string]any), Unknown: ignored}, nil
+	out := ShowOut{Scope: in.Scope, Config: redact.Value(values).(map[string]any), Unknown: ignored}
+	if layers != nil {
+		out.Sources = map[string]string{}
+		for name := range values {
+			if from := layers.From(name); from != Default {
+				out.Sources[name] = from
+			}
+		}
+	}
+	return out, nil
 }
 
-// values returns the settings of a scope.
-func (s *Service) values(scope string) (map[string]any, []Ignored, error) {
-	if scope == Merged {
-		layers, err := s.files.Load()
-		if err != nil {
-			return nil, nil, tell(err)
+// values returns the settings of a scope, of [Merged] with those that apply
+// because nothing sets them. Layers are nil for a single file.
+func (s *Service) values(scope string) (map[string]any, *Layers, []Ignored, error) {
+	if scope != Merged {
+		if !s.files.has(scope) {
+			return nil, nil, nil, noFile(scope)
 		}
-		return layers.Merged(), layers.Ignored, nil
+		values, ignored, err := s.files.read(scope)
+		return values, nil, ignored, tell(err)
 	}
-	if !s.files.has(scope) {
-		return nil, nil, noFile(scope)
+	layers, err := s.files.Load()
+	if err != nil {
+		return nil, nil, nil, tell(err)
 	}
-	values, ignored, err := s.files.read(scope)
-	return values, ignored, tell(err)
+	values := layers.Merged()
+	if s.files.Computed != nil {
+		o, err := layers.Options()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for name, value := range s.files.Computed(o) {
+			if _, set := values[name]; !set {
+				values[name] = value
+			}
+		}
+	}
+	return values, layers, layers.Ignored, nil
+}
+
+// Test asks a provider for one word.
+func (s *Service) Test(ctx context.Context, in TestIn) (TestOut, error) {
+	trial := s.providers.Try(ctx, in.Provider)
+	return TestOut{
+		Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: tools.Shorten(trial.Answer),
+		DurationMs: trial.Duration.Milliseconds(), Error: trial.Failure,
+	}, nil
+}
+
+// Unset takes one setting out of a file. What is not there is no error.
+func (s *Service) Unset(ctx context.Context, in UnsetIn) (UnsetOut, error) {
+	steps := split(in.Path)
+	if _, known := declared(object(s.files.declared()), steps); !known {
+		return UnsetOut{}, s.unknownPath(in.Path)
+	}
+	if err := s.permit(ctx, "config.unset", steps[0], in.Scope); err != nil {
+		return UnsetOut{}, err
+	}
+	if !s.files.has(in.Scope) {
+		return UnsetOut{}, noFile(in.Scope)
+	}
+	out := UnsetOut{Path: in.Path, Scope: in.Scope}
+	err := s.files.update(ctx, in.Scope, func(text []byte) ([]byte, error) {
+		before, err := parse(text)
+		if err != nil {
+			return nil, fail(in.Scope, err)
+		}
+		held := gjson.GetBytes(text, query(steps))
+		if out.Removed = held.Exists(); !out.Removed {
+			return text, nil
+		}
+		var old any
+		if unmarshal([]byte(held.Raw), &old) == nil {
+			out.OldValue = redact.Value(old)
+		}
+		edited, err := sjson.DeleteBytes(text, s.pathOf(steps))
+		if err != nil {
+			return nil, tools.Errorf(tools.InvalidInput, "config.unset: %s cannot be reached: %v", in.Path, err).WithHint("set %s as a whole", steps[0])
+		}
+		after, err := parse(edited)
+		if err != nil {
+			return nil, fail(in.Scope, err)
+		}
+		if bytes.Equal(text, laidOut(text)) {
+			edited = laidOut(edited)
+		}
+		return edited, s.compare("config.unset", in.Scope, steps[0], before, after)
+	})
+	if err != nil {
+		return UnsetOut{}, tell(err)
+	}
+	return out, nil
 }
 
 type userKey struct{}
@@ -90,7 +174,7 @@ func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
 	if !known {
 		return SetOut{}, s.unknownPath(in.Path)
 	}
-	if err := s.permit(ctx, steps[0], in.Scope); err != nil {
+	if err := s.permit(ctx, "config.set", steps[0], in.Scope); err != nil {
 		return SetOut{}, err
 	}
 	value, err := read(setting, in.Value)
@@ -118,7 +202,10 @@ func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
 		if err != nil {
 			return nil, fail(in.Scope, err)
 		}
-		return edited, s.compare(in.Scope, steps, value, before, after)
+		if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(ordered.MustJSON(value)) {
+			return nil, tools.Errorf(tools.InvalidInput, "config.set: the %s settings file has %s twice", in.Scope, steps[0]).WithHint("ask the user to take one of them out")
+		}
+		return edited, s.compare("config.set", in.Scope, steps[0], before, after)
 	})
 	if err != nil {
 		return SetOut{}, tell(err)
@@ -126,8 +213,17 @@ func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
 	return out, nil
 }
 
+// Writes returns the file of the workspace that a setting is written to; none
+// for one in the user's file.
+func (s *Service) Writes(_ context.Context, in SetIn) ([]string, error) {
+	if in.Scope != Local {
+		return nil, nil
+	}
+	return []string{LocalFile}, nil
+}
+
 // permit refuses a setting that a scope or the caller may not make.
-func (s *Service) permit(ctx context.Context, name, scope string) error {
+func (s *Service) permit(ctx context.Context, action, name, scope string) error {
 	user, _ := ctx.Value(userKey{}).(bool)
 	needed := Client
 	switch {
@@ -141,35 +237,62 @@ func (s *Service) permit(ctx context.Context, name, scope string) error {
 	if slices.Contains(names(s.files.declared(), needed), name) {
 		return nil
 	}
-	refusal := tools.Errorf(tools.PermissionDenied, "config.set: %s may only be set by the user of this machine", name)
-	if slices.Contains(names(s.files.declared(), Workspace), name) {
-		return refusal.WithHint(`use scope local, or ask the user to run: toolfold call config.set '{"path":%q,"value":…}'`, name)
+	refusal := tools.Errorf(tools.PermissionDenied, "%s: %s may only be set by the user of this machine", action, name)
+	command := fmt.Sprintf(`toolfold call %s '{"path":%q,"value":…}'`, action, name)
+	if action == "config.unset" {
+		command = fmt.Sprintf(`toolfold call %s '{"path":%q}'`, action, name)
 	}
-	return refusal.WithHint(`ask the user to run: toolfold call config.set '{"path":%q,"value":…}'`, name)
+	if slices.Contains(names(s.files.declared(), Workspace), name) {
+		return refusal.WithHint("use scope local, or ask the user to run: %s", command)
+	}
+	return refusal.WithHint("ask the user to run: %s", command)
 }
 
-// compare refuses an edit after which a setting is not what was asked for, is
-// invalid as a whole, or does not go with the others: a value can be right in
-// itself and yet make the list around it too long.
-func (s *Service) compare(scope string, steps []string, value any, before, after map[string]any) error {
-	name := steps[0]
-	if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(ordered.MustJSON(value)) {
-		return tools.Errorf(tools.InvalidInput, "config.set: the %s settings file has %s twice", scope, name).WithHint("ask the user to take one of them out")
-	}
-	for _, p := range tools.CheckFields(Params(s.files.declared()), map[string]any{name: after[name]}) {
-		if p.Kind != tools.ProblemUnknown {
-			return tools.Errorf(tools.InvalidInput, "config.set: %s", explain(dotted(p), p)).WithHint("set %s as a whole", name)
+// compare refuses an edit after which a setting is invalid as a whole, or does
+// not go with the others: a value can be right in itself and yet make the list
+// around it too long.
+func (s *Service) compare(action, scope, name string, before, after map[string]any) error {
+	if value, set := after[name]; set {
+		for _, p := range tools.CheckFields(Params(s.files.declared()), map[string]any{name: value}) {
+			if p.Kind != tools.ProblemUnknown {
+				return tools.Errorf(tools.InvalidInput, "%s: %s", action, explain(dotted(p), p)).WithHint("set %s as a whole", name)
+			}
 		}
 	}
-	if scope == Local || s.files.Check == nil {
+	if scope == Local {
+		return nil
+	}
+	if wrong := s.providerFault(after); wrong != nil {
+		if had := s.providerFault(before); had == nil || had.Error() != wrong.Error() {
+			return tools.Errorf(tools.InvalidInput, "%s: %v", action, wrong).
+				WithHint(`set a provider as a whole, such as {"type":"openai","baseURL":"http://127.0.0.1:11434/v1","model":"…"} or {"type":"command","command":["claude","-p"]}, and %s after it`, provider.DefaultSetting)
+		}
+	}
+	if s.files.Check == nil {
 		return nil
 	}
 	fault := s.startFault(after)
 	if had := s.startFault(before); fault == nil || had != nil && had.Error() == fault.Error() {
 		return nil
 	}
-	return tools.Errorf(tools.InvalidInput, "config.set: toolfold could not start with that: %v", fault).
+	return tools.Errorf(tools.InvalidInput, "%s: toolfold could not start with that: %v", action, fault).
 		WithHint("set what it needs first, or another value")
+}
+
+// providerFault returns what is wrong with the providers of the user's file and
+// the process: one that cannot be asked, or a default that is none of them.
+func (s *Service) providerFault(global map[string]any) error {
+	values := maps.Clone(global)
+	maps.Copy(values, s.files.Env)
+	maps.Copy(values, s.files.Flags)
+	set, err := provider.Read(values)
+	if err != nil {
+		return err
+	}
+	if _, known := set.Providers[set.Default]; set.Default != "" && !known {
+		return fmt.Errorf("%s is %q, and no provider is called that; there are %s", provider.DefaultSetting, tools.Shorten(set.Default), cmp.Or(strings.Join(set.Names(), ", "), "none"))
+	}
+	return nil
 }
 
 // startFault returns what would stop a start with these settings in the user's
@@ -192,15 +315,7 @@ func (s *Service) put(text []byte, steps []string, value []byte) ([]byte, error)
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
-	var path []string
-	for i, step := range steps {
-		if at, _ := declared(object(s.files.declared()), steps[:i]); at.Kind == tools.KindArray {
-			path = append(path, step)
-		} else {
-			path = append(path, ":"+gjson.Escape(step)) // the colon makes a name of a number
-		}
-	}
-	edited, err := sjson.SetRawBytes(text, strings.Join(path, "."), value)
+	edited, err := sjson.SetRawBytes(text, s.pathOf(steps), value)
 	if err != nil {
 		return nil, tools.Errorf(tools.InvalidInput, "config.set: %s cannot be reached: %v", strings.Join(steps, "."), err).
 			WithHint("set %s as a whole", steps[0])
@@ -209,6 +324,19 @@ func (s *Service) put(text []byte, steps []string, value []byte) ([]byte, error)
 		return edited, nil
 	}
 	return laidOut(edited), nil
+}
+
+// pathOf returns the path for sjson.
+func (s *Service) pathOf(steps []string) string {
+	var path []string
+	for i, step := range steps {
+		if at, _ := declared(object(s.files.declared()), steps[:i]); at.Kind == tools.KindArray {
+			path = append(path, step)
+		} else {
+			path = append(path, ":"+gjson.Escape(step)) // the colon makes a name of a number
+		}
+	}
+	return strings.Join(path, ".")
 }
 
 // laidOut indents valid JSON as toolfold writes it.

@@ -239,7 +239,7 @@ func TestSetConcurrently(t *testing.T) {
 	for i := range 20 {
 		group.Go(func() {
 			in := SetIn{Path: fmt.Sprintf("engines.p%02d.n", i), Value: json.RawMessage(`1`), Scope: Local}
-			if _, err := New(files).Set(t.Context(), in); err != nil {
+			if _, err := New(files, nil).Set(t.Context(), in); err != nil {
 				t.Error(err)
 			}
 		})

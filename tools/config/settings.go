@@ -54,6 +54,14 @@ var Settings = append([]Setting{
 		Name: "params", Doc: "What listings below full declare for parameters: an object, JSON text (for strict hosts), or, at signature, each by itself.",
 		Enum: []string{"object", "text", "flat"},
 	}.With(tools.Default("object")), Client},
+	{tools.String{
+		Name: "tier", Doc: "How many tools tools/list shows; the others are found and called all the same.",
+		Enum: []string{"core", "standard", "extended"},
+	}.With(tools.Default("extended")), Client},
+	{tools.String{
+		Name: "fold", Doc: "What one tool holds: a whole family, or of families that do both, what reads apart from what changes.",
+		Enum: []string{"family", "effect"},
+	}.With(tools.Default("family")), User},
 	{tools.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(tools.Default(false)), Workspace},
 	{tools.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(tools.Default(tools.DefaultResultLimit)), User},
 	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
@@ -75,6 +83,8 @@ var Settings = append([]Setting{
 	{tools.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(tools.Default(false)), User},
 	{tools.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(tools.Default(14)), User},
 	{tools.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(tools.Default(256)), User},
+	{tools.Int{Name: "taskRetentionDays", Doc: "Days that ended tasks are kept.", Min: 1, Max: 3650}.With(tools.Default(30)), User},
+	{tools.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.With(tools.Default(5)), User},
 	{tools.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(tools.Default(90)), User},
 	{tools.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.With(tools.Default(1_000_000)), User},
 	{tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)), User},
@@ -116,33 +126,37 @@ func providerSettings() tools.Fields {
 // Options are the settings that apply, decoded. A test compares its members
 // with [Settings].
 type Options struct {
-	ToolMode        string                     `json:"toolMode"`
-	Listing         string                     `json:"listing"` // empty = the default of the tool mode
-	Params          string                     `json:"params"`
-	Structured      bool                       `json:"structured"`
-	ResultLimit     int                        `json:"resultLimit"`
-	StrictNames     bool                       `json:"strictNames"`
-	ReadOnly        bool                       `json:"readOnly"`
-	Allow           []string                   `json:"allow"` // empty = all
-	Deny            []string                   `json:"deny"`
-	Store           string                     `json:"store"` // empty = the default store
-	HTTP            string                     `json:"http"`  // empty = standard input and output
-	HTTPTokenFile   string                     `json:"httpTokenFile"`
-	AllowedHosts    string                     `json:"allowedHosts"` // empty = none besides the address
-	MaxBodyBytes    int                        `json:"maxBodyBytes"`
-	MaxSessions     int                        `json:"maxSessions"`
-	MaxConnections  int                        `json:"maxConnections"`
-	MaxCalls        int                        `json:"maxCalls"`
-	WorkspaceName   string                     `json:"workspaceName"` // empty = derived from the workspace
-	TraceArguments  bool                       `json:"traceArguments"`
-	TraceDays       int                        `json:"traceDays"`
-	TraceMegabytes  int                        `json:"traceMegabytes"`
-	MetricDays      int                        `json:"metricDays"`
-	MetricPoints    int                        `json:"metricPoints"`
-	Worker          bool                       `json:"worker"`
-	TestCommand     []string                   `json:"testCommand"` // empty = none
-	Providers       map[string]json.RawMessage `json:"providers"`
-	DefaultProvider string                     `json:"defaultProvider"`
+	ToolMode          string                     `json:"toolMode"`
+	Listing           string                     `json:"listing"` // empty = the default of the tool mode
+	Params            string                     `json:"params"`
+	Tier              string                     `json:"tier"`
+	Fold              string                     `json:"fold"`
+	Structured        bool                       `json:"structured"`
+	ResultLimit       int                        `json:"resultLimit"`
+	StrictNames       bool                       `json:"strictNames"`
+	ReadOnly          bool                       `json:"readOnly"`
+	Allow             []string                   `json:"allow"` // empty = all
+	Deny              []string                   `json:"deny"`
+	Store             string                     `json:"store"` // empty = the default store
+	HTTP              string                     `json:"http"`  // empty = standard input and output
+	HTTPTokenFile     string                     `json:"httpTokenFile"`
+	AllowedHosts      string                     `json:"allowedHosts"` // empty = none besides the address
+	MaxBodyBytes      int                        `json:"maxBodyBytes"`
+	MaxSessions       int                        `json:"maxSessions"`
+	MaxConnections    int                        `json:"maxConnections"`
+	MaxCalls          int                        `json:"maxCalls"`
+	WorkspaceName     string                     `json:"workspaceName"` // empty = derived from the workspace
+	TraceArguments    bool                       `json:"traceArguments"`
+	TraceDays         int                        `json:"traceDays"`
+	TraceMegabytes    int                        `json:"traceMegabytes"`
+	TaskRetentionDays int                        `json:"taskRetentionDays"`
+	MaxInterruptions  int                        `json:"maxInterruptions"`
+	MetricDays        int                        `json:"metricDays"`
+	MetricPoints      int                        `json:"metricPoints"`
+	Worker            bool                       `json:"worker"`
+	TestCommand       []string                   `json:"testCommand"` // empty = none
+	Providers         map[string]json.RawMessage `json:"providers"`
+	DefaultProvider   string                     `json:"defaultProvider"`
 }
 
 func madeByUser(fields tools.Fields) []Setting {
@@ -167,20 +181,23 @@ func object(settings []Setting) tools.Param {
 	return tools.Param{Kind: tools.KindObject, Optional: Params(settings)}
 }
 
-// index names every setting with its type, in one line.
-func index(settings []Setting) string {
-	var list []string
-	for _, p := range Params(settings) {
-		list = append(list, p.Name+" ("+tools.TypeWord(p)+")")
-	}
-	return strings.Join(list, ", ")
-}
-
-// rights says who may set what, in a sentence.
+// rights says who may set what, with the types of what clients may.
 func rights() string {
-	clients := names(Settings, Client)
-	local := slices.DeleteFunc(names(Settings, Workspace), func(name string) bool { return slices.Contains(clients, name) })
-	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") + ". Others only the user sets."
+	var clients, local, user []string
+	for _, s := range Settings {
+		p := s.Param()
+		typed := p.Name + " (" + tools.TypeWord(p) + ")"
+		switch {
+		case s.By >= Client:
+			clients = append(clients, typed)
+		case s.By >= Workspace:
+			local = append(local, typed)
+		default:
+			user = append(user, p.Name)
+		}
+	}
+	return "Clients may set " + strings.Join(clients, ", ") + "; with scope local also " + strings.Join(local, ", ") +
+		". Only the user sets " + strings.Join(user, ", ") + "."
 }
 
 // narrowing lists the settings with which a workspace's file only takes away.

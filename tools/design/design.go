@@ -31,6 +31,7 @@ var Family = tools.Family{
 		Example: `{"name": "Orders", "endpoints": [{"path": "/orders/{id}", "method": "GET", "summary": "Get an order", "responseBody": {"type": "object"}}]}`,
 		Related: []string{"design.schema", "design.get"},
 		Run:     tools.Method((*Service).API),
+		Writes:  tools.Files((*Service).Writes),
 	}, {
 		Name:    "component",
 		Legacy:  tools.Was("design_component"),
@@ -49,6 +50,7 @@ var Family = tools.Family{
 		Example: `{"name": "OrderService", "type": "service", "description": "Places orders.", "inputs": [{"name": "id", "type": "string"}], "language": "go"}`,
 		Related: []string{"design.schema", "design.get"},
 		Run:     tools.Method((*Service).Component),
+		Writes:  tools.Files((*Service).Writes),
 	}, {
 		Name:     "schema",
 		Legacy:   tools.Was("design_schema"),
@@ -65,6 +67,7 @@ var Family = tools.Family{
 		Example: `{"name": "User", "fields": [{"name": "email", "type": "email", "required": true}], "format": "prisma"}`,
 		Related: []string{"design.api", "design.get"},
 		Run:     tools.Method((*Service).Schema),
+		Writes:  tools.Files((*Service).Writes),
 	}, {
 		Name:     "architecture",
 		Legacy:   tools.Was("design_architecture"),
@@ -80,6 +83,7 @@ var Family = tools.Family{
 		Example: `{"name": "Shop", "description": "Sells books.", "pattern": "layered", "components": [{"id": "web", "name": "Web", "type": "presentation", "dependencies": ["db"]}, {"id": "db", "name": "DB", "type": "database"}]}`,
 		Related: []string{"design.component", "design.get"},
 		Run:     tools.Method((*Service).Architecture),
+		Writes:  tools.Files((*Service).Writes),
 	}, {
 		Name:    "list",
 		Legacy:  tools.Was("design_list"),

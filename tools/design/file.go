@@ -31,6 +31,14 @@ type target struct {
 	mode    fs.FileMode
 }
 
+// Writes returns the file that a call would write.
+func (s *Service) Writes(_ context.Context, out Output) ([]string, error) {
+	if out.OutputPath == "" {
+		return nil, nil
+	}
+	return []string{out.OutputPath}, nil
+}
+
 // open checks that a design may be written to a path: a name inside the
 // workspace that hides nothing, where there is no file, or one that toolfold
 // wrote, or any regular file where the caller says overwrite. It changes

@@ -122,9 +122,9 @@ var Family = tools.Family{
 	}, {
 		Name:    "bulk_delete",
 		Legacy:  tools.Was("memory_bulk_delete"),
-		Summary: "Remove the entries of some keys, or of all keys with a prefix.",
+		Summary: "Remove the entries of keys, or of a prefix.",
 		Words:   "mass deletion, purge, clean up, erase many, delete all with a prefix, sweep out, weed",
-		Doc:     "Takes up to 1,000 keys or a prefix, not both; clear empties a namespace.",
+		Doc:     "Not both; clear empties a namespace.",
 		Changed: "Refuses a call with neither keys nor prefix, which did nothing, and one with both, which ignored prefix. " +
 			"notFound counts keys that did not exist. Takes 1,000 keys at once.",
 		Optional: tools.Fields{keys.With(tools.AtMost(maxMany)), namespace, prefix},

@@ -103,32 +103,68 @@ func rate(kind string, series []Series) float64 {
 	return sum
 }
 
-// percentiles returns nearest-rank percentiles, and the 95th.
+// percentiles returns nearest-rank percentiles, and the 95th. Of a million values
+// it copies and orders only those that are near one of them: one pass counts by
+// the first bits of their keys, a second gathers where the places fall.
 func percentiles(series []Series) (float64, *Percentiles) {
-	count := 0
+	counts := make([]int, 1<<keyBits)
+	total := 0
 	for _, s := range series {
-		count += len(s.Points)
-	}
-	values := make([]float64, 0, count)
-	for _, s := range series {
+		total += len(s.Points)
 		for _, p := range s.Points {
-			values = append(values, p.Value)
+			counts[key(p.Value)]++
 		}
 	}
-	if len(values) == 0 {
+	if total == 0 {
 		return math.NaN(), nil
 	}
-	// Each selection leaves the greater values behind its place, so that the
-	// next one only looks there.
+	shares := [4]float64{0.50, 0.90, 0.95, 0.99}
+	var keys, within [4]int // of each place: its key, and the place among the values of that key
+	near := map[int][]float64{}
+	var wanted [1 << keyBits / 64]uint64 // the keys of near, as bits
+	before, next := 0, 0
+	for k, n := range counts {
+		for next < len(shares) {
+			place := int(math.Ceil(shares[next]*float64(total))) - 1
+			if place >= before+n {
+				break
+			}
+			within[next] = place - before
+			near[k] = make([]float64, 0, n)
+			wanted[k/64] |= 1 << (k % 64)
+			keys[next] = k
+			next++
+		}
+		before += n
+	}
+	for _, s := range series {
+		for _, p := range s.Points {
+			if k := key(p.Value); wanted[k/64]&(1<<(k%64)) != 0 {
+				near[k] = append(near[k], p.Value)
+			}
+		}
+	}
 	var found [4]float64
-	from := 0
-	for i, share := range []float64{0.50, 0.90, 0.95, 0.99} {
-		place := max(from, int(math.Ceil(share*float64(len(values))))-1)
-		found[i] = nth(values[from:], place-from)
-		from = place
+	for i, k := range keys {
+		found[i] = nth(near[k], within[i])
 	}
 	p := &Percentiles{P50: found[0], P90: found[1], P95: found[2], P99: found[3]}
 	return p.P95, p
+}
+
+// keyBits is the length of a key.
+const keyBits = 16
+
+// key returns a number that is never less for a greater value: the first bits of
+// its encoding, turned so that negative values come first. Zeros are one value.
+func key(value float64) int {
+	bits := math.Float64bits(value + 0)
+	if bits>>63 == 1 {
+		bits = ^bits
+	} else {
+		bits |= 1 << 63
+	}
+	return int(bits >> (64 - keyBits))
 }
 
 // nth puts the values in such an order that the n-th stands where sorting would put

@@ -67,7 +67,17 @@ func TestPercentiles(t *testing.T) {
 	for size := range 300 {
 		values := make([]float64, size+1)
 		for i := range values {
-			values[i] = float64(random.IntN(50))
+			switch size % 3 {
+			case 0: // many the same
+				values[i] = float64(random.IntN(50))
+			case 1: // of both signs, zeros of both among them
+				values[i] = float64(random.IntN(21)-10) * 1.5
+				if values[i] == 0 && i%2 == 0 {
+					values[i] = math.Copysign(0, -1)
+				}
+			case 2: // of all sizes
+				values[i] = (random.Float64() - 0.3) * math.Pow(10, float64(random.IntN(600)-300))
+			}
 		}
 		sorted := slices.Sorted(slices.Values(values))
 		at := func(share float64) float64 { return sorted[int(math.Ceil(share*float64(len(sorted))))-1] }

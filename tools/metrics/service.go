@@ -261,7 +261,7 @@ func newest(series []Series, limit int) []DataPoint {
 
 // List lists metrics, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.DecodeCursor(in.Cursor, "metrics.list")
+	after, err := tools.CursorAfter(in.Cursor, "metrics.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -278,7 +278,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			continue
 		}
 		if len(out.Metrics) == in.Limit {
-			out.HasMore, out.NextCursor = true, tools.EncodeCursor(out.Metrics[in.Limit-1].Name)
+			out.HasMore, out.NextCursor = true, tools.CursorOf(out.Metrics[in.Limit-1].Name)
 			break
 		}
 		out.Metrics = append(out.Metrics, l.Item())

@@ -12,6 +12,7 @@ var (
 	description = tools.String{Name: "description", Doc: "What the queue is for.", MaxLen: 1000}
 	concurrency = tools.Int{Name: "maxConcurrency", Doc: "Tasks at once, in each workspace.", Min: 1, Max: 100}
 	priority    = tools.String{Name: "defaultPriority", Doc: "For tasks without priority.", Enum: task.Priorities()}
+	perProcess  = tools.Bool{Name: "perProcess", Doc: "Count maxConcurrency in each process, not over all."}
 	limit       = tools.Int{Name: "limit", Doc: "Most queues to return.", Min: 1, Max: 100}
 )
 
@@ -22,12 +23,12 @@ var Family = tools.Family{
 	Actions: []*tools.Action{{
 		Name:     "create",
 		Legacy:   tools.Was("queue_create"),
-		Summary:  "Make a queue that runs a limited number of tasks at once.",
+		Summary:  "Make a queue with a limit of tasks at once.",
 		Words:    "new, limit how many jobs run, separate line, concurrency, open, lane",
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{
-			description, concurrency.With(tools.Default(task.DefaultConcurrency)), priority.With(tools.Default(task.Medium)),
+			description, concurrency.With(tools.Default(task.DefaultConcurrency)), priority.With(tools.Default(task.Medium)), perProcess.With(tools.Added()),
 		},
 		Effect:  tools.Adds,
 		Once:    true, // what is there is refused
@@ -44,6 +45,17 @@ var Family = tools.Family{
 		Effect:   tools.Reads,
 		Example:  `{"limit": 5}`,
 		Run:      tools.Method((*Service).List),
+	}, {
+		Name:     "update",
+		Summary:  "Change a queue; what is not given stays.",
+		Words:    "modify, raise or lower the limit, edit concurrency, other default priority",
+		Doc:      "Tasks that run go on, also above a new limit.",
+		Required: tools.Fields{queueID},
+		Optional: tools.Fields{description, concurrency, priority, perProcess},
+		Effect:   tools.Sets,
+		Example:  `{"queueId": "deploys", "maxConcurrency": 2}`,
+		Related:  []string{"queue.list"},
+		Run:      tools.Method((*Service).Update),
 	}, {
 		Name:     "pause",
 		Summary:  "Hold back the tasks of a queue.",

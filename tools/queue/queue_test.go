@@ -3,6 +3,7 @@ package queue_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +149,29 @@ func TestTooManyQueues(t *testing.T) {
 	}
 	if _, err := s.Create(t.Context(), named("7")); codeOf(err) != queue.Exists {
 		t.Errorf("a name that is taken: %v", err)
+	}
+}
+
+// An update changes what is given, and nothing else.
+func TestUpdate(t *testing.T) {
+	b := newService(t)
+	made, err := b.Create(t.Context(), queue.CreateIn{Name: "deploys", Description: "d", MaxConcurrency: 1, DefaultPriority: task.High})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := made
+	want.MaxConcurrency = 3
+	got, err := b.Update(t.Context(), queue.UpdateIn{QueueID: "deploys", MaxConcurrency: new(3)})
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, (-want +got)\n%s", err, diff)
+	}
+	want.Description, want.PerProcess, want.DefaultPriority = "", true, task.Low
+	got, err = b.Update(t.Context(), queue.UpdateIn{QueueID: made.QueueID, Description: new(""), PerProcess: new(true), DefaultPriority: new(task.Low)})
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, (-want +got)\n%s", err, diff)
+	}
+	_, err = b.Update(t.Context(), queue.UpdateIn{QueueID: "nowhere"})
+	if err == nil || !strings.Contains(err.Error(), queue.NotFound) {
+		t.Errorf("an unknown queue: %v", err)
 	}
 }

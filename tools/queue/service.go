@@ -42,7 +42,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 	}
 	q := Queue{
 		ID: s.newID(), Name: in.Name, Description: in.Description, MaxConcurrency: in.MaxConcurrency,
-		DefaultPriority: in.DefaultPriority, CreatedAt: s.now(),
+		PerProcess: in.PerProcess, DefaultPriority: in.DefaultPriority, CreatedAt: s.now(),
 	}
 	made, err := s.store.Create(ctx, q, MaxQueues)
 	switch {
@@ -85,6 +85,30 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}})
 	}
 	return out, nil
+}
+
+// Update changes a queue.
+func (s *Service) Update(ctx context.Context, in UpdateIn) (Shown, error) {
+	q, found, err := s.store.Update(ctx, in.QueueID, func(q *Queue) {
+		set(&q.Description, in.Description)
+		set(&q.MaxConcurrency, in.MaxConcurrency)
+		set(&q.DefaultPriority, in.DefaultPriority)
+		set(&q.PerProcess, in.PerProcess)
+	})
+	if err != nil {
+		return Shown{}, fmt.Errorf("updating queue: %w", err)
+	}
+	if !found {
+		return Shown{}, notFound(in.QueueID)
+	}
+	return q.shown(), nil
+}
+
+// set sets a value where one is given.
+func set[V any](value, given *V) {
+	if given != nil {
+		*value = *given
+	}
 }
 
 // Pause holds back the tasks of a queue.

@@ -10,7 +10,8 @@ import (
 // Queue is a queue as it is stored.
 type Queue struct {
 	ID, Name, Description string
-	MaxConcurrency        int // of each workspace
+	MaxConcurrency        int  // of each workspace
+	PerProcess            bool // and of each process
 	DefaultPriority       string
 	Paused                bool
 	CreatedAt             time.Time // UTC, whole microseconds; zero for the default queue
@@ -25,6 +26,10 @@ type Store interface {
 
 	// List returns queues in the order of their making.
 	List(ctx context.Context, q Query) (Page, error)
+
+	// Update has change change a queue, found by its id or else its name, but
+	// for its id, name and time. It may be called again.
+	Update(ctx context.Context, idOrName string, change func(*Queue)) (q Queue, found bool, err error)
 
 	// SetPaused pauses a queue, by its id or else its name, or has it go on.
 	SetPaused(ctx context.Context, idOrName string, paused bool) (q Queue, found bool, err error)

@@ -12,6 +12,16 @@ type CreateIn struct {
 	Description     string `json:"description"`
 	MaxConcurrency  int    `json:"maxConcurrency"`
 	DefaultPriority string `json:"defaultPriority"`
+	PerProcess      bool   `json:"perProcess"`
+}
+
+// UpdateIn are the arguments of queue.update; nil = as it is.
+type UpdateIn struct {
+	QueueID         string  `json:"queueId"`
+	Description     *string `json:"description"`
+	MaxConcurrency  *int    `json:"maxConcurrency"`
+	DefaultPriority *string `json:"defaultPriority"`
+	PerProcess      *bool   `json:"perProcess"`
 }
 
 // QueueIn are the arguments of queue.pause, queue.resume and queue.remove.
@@ -25,6 +35,7 @@ type Shown struct {
 	Name            string     `json:"name" doc:"Name of the queue."`
 	Description     string     `json:"description,omitempty" doc:"What the queue is for."`
 	MaxConcurrency  int        `json:"maxConcurrency" doc:"Tasks at once, in each workspace."`
+	PerProcess      bool       `json:"perProcess,omitempty" doc:"Count maxConcurrency in each process, not over all."`
 	DefaultPriority string     `json:"defaultPriority" doc:"For tasks without priority." enum:"critical,high,medium,low,background"`
 	IsPaused        bool       `json:"isPaused" doc:"Whether its tasks are held back."`
 	CreatedAt       *time.Time `json:"createdAt,omitempty" doc:"When it was made; absent for the default queue."` // nil for the default queue
@@ -33,7 +44,7 @@ type Shown struct {
 func (q Queue) shown() Shown {
 	s := Shown{
 		QueueID: q.ID, Name: q.Name, Description: q.Description, MaxConcurrency: q.MaxConcurrency,
-		DefaultPriority: q.DefaultPriority, IsPaused: q.Paused,
+		PerProcess: q.PerProcess, DefaultPriority: q.DefaultPriority, IsPaused: q.Paused,
 	}
 	if !q.CreatedAt.IsZero() {
 		s.CreatedAt = &q.CreatedAt

@@ -64,6 +64,7 @@ var Family = tools.Family{
 		Example: `{"opportunityId": "` + exampleID + `"}`,
 		Related: []string{"refactor.scan", "refactor.list"},
 		Run:     tools.Method((*Service).Apply),
+		Writes:  tools.Files((*Service).Writes),
 	}, {
 		Name:     "list",
 		Legacy:   tools.Was("refactor_list"),

@@ -83,6 +83,12 @@ type ApplyOut struct {
 	Tests *scan.Tests `json:"tests,omitempty" doc:"What the test command said; absent where it did not run."`
 }
 
+// Writes returns the file that an improvement would be written to, its backup
+// aside.
+func (s *Service) Writes(ctx context.Context, in ApplyIn) ([]string, error) {
+	return s.bench.Writes(ctx, scan.Refactorings, in.OpportunityID, !in.DryRun && in.AutoApply)
+}
+
 // Apply shows or writes the fix of a finding.
 func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	f, found, err := s.bench.Store.Get(ctx, s.bench.Workspace, scan.Refactorings, strings.ToLower(in.OpportunityID))

@@ -49,6 +49,7 @@ var Family = tools.Family{
 		Example:  `{"initiator": "planner", "task": "Ship release 2.1"}`,
 		Related:  []string{"session.join"},
 		Run:      tools.Method((*Service).Create),
+		Enters:   true,
 	}, {
 		Name:     "status",
 		Legacy:   tools.Was("session_status"),
@@ -99,6 +100,7 @@ var Family = tools.Family{
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "agentId": "reviewer"}`,
 		Related:  []string{"session.leave", "session.list"},
 		Run:      tools.Method((*Service).Join),
+		Enters:   true,
 	}, {
 		Name:     "leave",
 		Legacy:   tools.Was("session_leave"),

@@ -45,8 +45,8 @@ func applyKind(in SubmitIn, t *Task) error {
 				WithHint("add timeoutMs, the longest one attempt may take; any type may have it")
 		}
 	case Wait:
-		if _, call := ParseCall(in.Input); call || in.AgentID != "" {
-			return tools.Errorf(tools.InvalidInput, "type wait runs nothing, so it takes no agentId and no input.tool").
+		if _, call := ParseCall(in.Input); call || in.AgentID != "" || in.WorkflowID != "" {
+			return tools.Errorf(tools.InvalidInput, "type wait runs nothing, so it takes no agentId, workflowId or input.tool").
 				WithHint("leave the type out to run them")
 		}
 		if len(in.Dependencies) == 0 && in.ScheduledAt.IsZero() {

@@ -19,20 +19,26 @@ const (
 	CancelFailed  = "CANCEL_FAILED"
 	TooMany       = "TOO_MANY_TASKS" // open ones in the workspace
 	TooDeep       = "TASK_TOO_DEEP"  // tasks that submit tasks
-	AgentChanged  = "AGENT_CHANGED"  // since the task was submitted
+
+	AgentChanged    = "AGENT_CHANGED" // since the task was submitted
+	WorkflowChanged = "WORKFLOW_CHANGED"
 )
 
 // Options configure a service.
 type Options struct {
 	Store  Store
-	Caller tools.Caller // that runs agent.get
-	Names  tools.Names  // that tasks may call
+	Caller tools.Caller // that runs agent.get and workflow.describe
+	Names  Actions      // that tasks may call
 	Now    func() time.Time
 	NewID  func() string // UUIDs
 
 	// Workspace names the workspace that the service belongs to. Tasks that it
 	// submits run only in processes that work this workspace.
 	Workspace string
+
+	// MaxInterruptions bounds how often the runs of one attempt of a task may be
+	// cut off, as their process stops or dies, before the task fails.
+	MaxInterruptions int
 
 	// CancelWait bounds how long cancel waits for a running task to stop;
 	// zero = 20 s.
@@ -65,16 +71,61 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 		return Record{}, err
 	}
 	record := Record{Item: s.item(t)}
-	if t.Status == Queued {
+	switch t.Status {
+	case Running:
+		p, _, err := s.Store.Progress(ctx, t.ID, t.Turn)
+		if err != nil {
+			return Record{}, fmt.Errorf("reading progress: %w", err)
+		}
+		if p.Total > 0 {
+			record.Progress = &Steps{Done: p.Done, Total: p.Total}
+		}
+		record.Lines = p.Lines
+	case Queued:
 		worked, err := s.Store.Worked(ctx, t.Workspace)
 		if err != nil {
 			return Record{}, fmt.Errorf("looking for workers: %w", err)
 		}
 		if !worked {
-			record.WaitsFor = fmt.Sprintf("a process that runs tasks of workspace %s: toolfold serve or toolfold worker there", t.Workspace)
+			record.WaitsFor = fmt.Sprintf("no server of workspace %s is open: start toolfold serve or toolfold worker there", t.Workspace)
 		}
 	}
 	return record, nil
+}
+
+// Wait waits until a task ends, in whatever process, and shows it. When the time
+// is up it shows the task as it is; so it does soon for one that no process is
+// there to run.
+func (s *Service) Wait(ctx context.Context, in WaitIn) (Record, error) {
+	t, err := s.find(ctx, in.TaskID)
+	if err != nil {
+		return Record{}, err
+	}
+	limited, done := context.WithTimeout(ctx, time.Duration(in.TimeoutMs)*time.Millisecond)
+	defer done()
+	unmanned := time.Now().Add(time.Second) // a server that just started has a worker by then
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		state, found, err := s.Store.State(ctx, t.ID)
+		if err != nil {
+			return Record{}, fmt.Errorf("waiting for task: %w", err)
+		}
+		shown := !found || t.Schedule != "" || Final(state) || limited.Err() != nil
+		if !shown && state != Running && time.Now().After(unmanned) {
+			worked, err := s.Store.Worked(ctx, t.Workspace)
+			if err != nil {
+				return Record{}, fmt.Errorf("looking for workers: %w", err)
+			}
+			shown = !worked
+			unmanned = time.Now().Add(5 * time.Second)
+		}
+		if shown {
+			return s.Status(ctx, StatusIn{TaskID: in.TaskID})
+		}
+		select {
+		case <-limited.Done():
+		case <-time.After(pause):
+		}
+	}
 }
 
 func (s *Service) find(ctx context.Context, id string) (Task, error) {
@@ -138,8 +189,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// Retry starts a task anew. An agent's task runs the agent as it is now, when
-// it is retried in its own workspace; elsewhere the agent of that id may be
+// Retry starts a task anew. It runs its agent or workflow as that is now, when
+// it is retried in its own workspace; elsewhere the one of that id may be
 // another.
 func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	before, err := s.find(ctx, in.TaskID)
@@ -152,10 +203,8 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	retrial := Retrial{TaskID: before.ID, Reset: in.ResetAttempts, At: s.now()}
 	if before.Workspace == "" || before.Workspace == s.Workspace {
 		retrial.Workspace = s.Workspace
-		if before.AgentID != "" {
-			if retrial.Definition, err = Definition(ctx, s.Caller, before.AgentID); err != nil {
-				return RetryOut{}, err
-			}
+		if _, retrial.Definition, err = before.Describe(ctx, s.Caller); err != nil {
+			return RetryOut{}, err
 		}
 	}
 	t, blocked, err := s.Store.Retry(ctx, retrial)
@@ -168,9 +217,17 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	return RetryOut{TaskID: t.ID, Status: t.Status, Attempt: t.Attempt, RetriedAt: retrial.At}, nil
 }
 
-// obstructed is the error for dependencies that will not complete.
+// obstructed is the error for what keeps a task from being started.
 func obstructed(blocked []Obstacle) error {
 	first := blocked[0]
+	if first.Schedule {
+		return tools.Errorf(tools.InvalidInput, "dependency %s has a schedule, so that it never completes", first.TaskID).
+			WithHint("have what the schedule runs submit what follows")
+	}
+	if first.Key {
+		return tools.Errorf(InvalidState, "task %s of the same key is %s", first.TaskID, first.Status).
+			WithHint("task.wait for it, or cancel it first")
+	}
 	if first.Status == "" {
 		return tools.Errorf(tools.InvalidInput, "dependency %q is no task", tools.Shorten(first.TaskID)).
 			WithHint("dependencies are the ids that task.submit returned")

@@ -53,7 +53,7 @@ const DefaultConcurrency = 5
 // zero time is none.
 type Task struct {
 	ID, QueueID, Name, Description string
-	AgentID                        string // empty = Input names a tool, or nothing is to be run
+	AgentID, WorkflowID            string // both empty = Input names a tool, or nothing is to be run
 	Input                          json.RawMessage
 	Priority, Type, Status         string
 	Dependencies, Tags             []string
@@ -68,13 +68,39 @@ type Task struct {
 	// processes that work this workspace run it.
 	Workspace string
 
-	// Definition is the digest of the agent's definition at submission, see
-	// [Service.Definition]. Empty for a task without an agent.
+	// Schedule is a cron expression; empty = none. A task that has one is never
+	// run, but whenever it is due, a task is made of it whose ScheduleID is its
+	// ID, unless the one before has not ended.
+	Schedule, ScheduleID string
+
+	// NextAt is when a pending task is due; the zero time while it waits for
+	// something else.
+	NextAt time.Time
+
+	// MaxInterruptions bounds how often the runs of one attempt may be cut off
+	// before the task fails.
+	MaxInterruptions int
+
+	// Key keeps others of the same key from being submitted to the workspace
+	// while the task is open; empty = none.
+	Key string
+
+	// Definition is the digest of the agent or workflow at submission, see
+	// [Task.Describe]. Empty for a task of neither, and for one of a schedule,
+	// which runs them as they are then.
 	Definition string
+
+	// Rights are those of who submitted the task, see [tools.Rights.Text]: its
+	// runs have no others. Empty = all that the server has which runs it.
+	Rights string
 
 	// Depth counts the tasks that led to this one: 0 for a task that was not
 	// submitted by a running task.
 	Depth int
+
+	// Sessions are those that the call which submitted the task was part of:
+	// its run is part of them too.
+	Sessions []string
 
 	// Turn counts how often the task was started. A run may record its end
 	// only while its turn is the present one.

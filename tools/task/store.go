@@ -15,11 +15,22 @@ type Store interface {
 
 	// Submit keeps a new task, unless its workspace has limit open tasks
 	// already or a dependency stands in its way. t.QueueID is the id or the
-	// name of a queue; an empty priority becomes that of the queue.
+	// name of a queue; an empty priority becomes that of the queue. An open task
+	// of the same key is returned instead.
 	Submit(ctx context.Context, t Task, now time.Time, limit int) (Submission, error)
 
 	// Get returns a task with its input and output.
 	Get(ctx context.Context, id string) (t Task, found bool, err error)
+
+	// Outcomes returns those of the tasks that there are, with their output
+	// where it is asked for.
+	Outcomes(ctx context.Context, ids []string, output bool) ([]Outcome, error)
+
+	// Progress returns how far the run of a turn of a task is.
+	Progress(ctx context.Context, id string, turn int) (p Progress, found bool, err error)
+
+	// State returns the state of a task alone.
+	State(ctx context.Context, id string) (state string, found bool, err error)
 
 	// List returns tasks, newest first, those of one moment by falling id.
 	List(ctx context.Context, q Query) (Page, error)
@@ -45,14 +56,19 @@ type Submission struct {
 	Status   string
 	Position int // in the line of its queue, from 1; 0 when it is not in line
 
+	Existing  string    // id of the open task of the key, which was not submitted now
+	CreatedAt time.Time // of that one
+
 	Blocked []Obstacle // dependencies that the task could not wait for
 	Full    bool       // the workspace has too many open tasks
 }
 
 // Obstacle is a dependency that a task cannot wait for.
 type Obstacle struct {
-	TaskID string
-	Status string // empty = there is no such task
+	TaskID   string
+	Status   string // empty = there is no such task
+	Key      bool   // it is no dependency, but the open task of the same key
+	Schedule bool   // it has a schedule and so never completes
 }
 
 // Cancellation asks for the end of a task.

@@ -3,8 +3,6 @@ package task
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,10 +22,16 @@ const (
 // Submit accepts a task: once it answers, the task will run.
 func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	t := Task{
-		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID,
+		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID, WorkflowID: in.WorkflowID,
 		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
 		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
-		Workspace: s.Workspace,
+		Workspace: s.Workspace, Key: in.Key, MaxInterruptions: s.MaxInterruptions, Sessions: tools.SessionsOf(ctx),
+	}
+	rights := tools.OriginOf(ctx).Rights
+	if rights != nil {
+		if t.Rights = rights.Text; t.Rights == "" {
+			return SubmitOut{}, tools.Errorf(tools.PermissionDenied, "your rights cannot be kept with a task").WithHint("call the action itself")
+		}
 	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
 		t.Depth = depth + 1
@@ -53,18 +57,21 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	if !in.ScheduledAt.IsZero() {
 		t.ScheduledAt = in.ScheduledAt.UTC().Truncate(time.Microsecond)
 	}
+	if err := applySchedule(in, &t); err != nil {
+		return SubmitOut{}, err
+	}
 	var err error
 	if t.Input, err = compact(in.Input); err != nil {
 		return SubmitOut{}, err
 	}
-	if t.AgentID != "" && t.Input == nil {
+	if (t.AgentID != "" || t.WorkflowID != "") && t.Input == nil {
 		t.Input = json.RawMessage(`{}`)
 	}
 	if err := applyKind(in, &t); err != nil {
 		return SubmitOut{}, err
 	}
 	if in.Type != Wait {
-		if t.Definition, err = s.checkWork(ctx, in); err != nil {
+		if t.Definition, err = s.checkWork(ctx, t); err != nil {
 			return SubmitOut{}, err
 		}
 	}
@@ -79,6 +86,9 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 			WithHint("wait for some to end, or task.cancel those that are not needed; task.list shows them")
 	case len(made.Blocked) > 0:
 		return SubmitOut{}, obstructed(made.Blocked)
+	}
+	if made.Existing != "" {
+		return SubmitOut{TaskID: made.Existing, QueueID: made.QueueID, Status: made.Status, SubmittedAt: made.CreatedAt, Existing: true}, nil
 	}
 	return SubmitOut{
 		TaskID: t.ID, QueueID: made.QueueID, Status: made.Status, Position: made.Position, SubmittedAt: t.CreatedAt,
@@ -111,67 +121,4 @@ func distinct(texts []string) []string {
 		}
 	}
 	return list
-}
-
-// checkWork refuses what could only fail later: an agent or an action that
-// does not exist. It returns the definition of an agent.
-func (s *Service) checkWork(ctx context.Context, in SubmitIn) (definition string, err error) {
-	call, named := ParseCall(in.Input)
-	switch {
-	case in.AgentID != "":
-		return Definition(ctx, s.Caller, in.AgentID)
-	case !named:
-		return "", tools.Errorf(tools.InvalidInput, "the task has nothing to run").
-			WithHint(`give agentId to run an agent with input, or input {"tool": NAME, "arguments": {…}} to run an action`)
-	}
-	entries := s.Names.Lookup(call.Tool)
-	if len(entries) == 0 {
-		err := tools.UnknownName(call.Tool)
-		if near := s.Names.Nearest(call.Tool); near != "" {
-			err.Message += fmt.Sprintf(", did you mean %q?", near)
-		}
-		return "", err.WithHint("input.tool is the name of an action, such as memory.store")
-	}
-	if entries[0].Selector == "" {
-		return "", nil
-	}
-	// The other arguments are checked when the call runs.
-	var args struct {
-		Action string `json:"action"`
-	}
-	if len(call.Arguments) > 0 && json.Unmarshal(call.Arguments, &args) != nil {
-		return "", tools.Errorf(tools.InvalidInput, "input.arguments is not an object")
-	}
-	var actions []string
-	for _, e := range entries {
-		actions = append(actions, e.Selector)
-	}
-	if !slices.Contains(actions, args.Action) {
-		return "", tools.Errorf(tools.InvalidAction, "input.arguments.action has to be one of %s", strings.Join(actions, ", ")).
-			WithHint("or name the action in input.tool, such as %s.%s", call.Tool, actions[0])
-	}
-	return "", nil
-}
-
-// Definition returns a digest of all that decides what an agent does. It
-// refuses an agent that does not exist, is disabled or not trusted.
-func Definition(ctx context.Context, caller tools.Caller, agentID string) (string, error) {
-	agent, err := tools.Do[map[string]json.RawMessage](ctx, caller, "agent.get", map[string]string{"agentId": agentID})
-	switch {
-	case err != nil:
-		return "", err
-	case string(agent["enabled"]) == "false":
-		return "", tools.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", tools.Shorten(agentID)).WithHint("choose another of agent.list")
-	case string(agent["trusted"]) == "false":
-		return "", tools.Errorf("WORKSPACE_UNTRUSTED", "agent %q is a file of a workspace that is not trusted", tools.Shorten(agentID)).
-			WithHint("the user has to type, in the workspace: toolfold trust")
-	}
-	digest := sha256.New()
-	for _, member := range []string{
-		"displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags",
-		"systemPrompt", "workflow", "orchestration",
-	} {
-		fmt.Fprintf(digest, "%s=%d:%s\n", member, len(agent[member]), agent[member])
-	}
-	return hex.EncodeToString(digest.Sum(nil)), nil
 }

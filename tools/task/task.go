@@ -11,14 +11,17 @@ var (
 	name        = tools.String{Name: "name", Doc: "Title.", MaxLen: 200}
 	description = tools.String{Name: "description", Doc: "Details.", MaxLen: 2000}
 	agentID     = tools.String{Name: "agentId", Doc: "Agent that runs it."}
-	input       = tools.Object{Name: "input", Doc: "For the agent, or {tool, arguments} to run an action.", Unclear: true}
+	workflowID  = tools.String{Name: "workflowId", Doc: "Workflow that it runs."}
+	input       = tools.Object{Name: "input", Doc: "For the agent or workflow, or {tool, arguments} to run an action.", Unclear: true}
 	priority    = tools.String{Name: "priority", Doc: "How urgent.", Enum: Priorities()}
 	queueID     = tools.String{Name: "queueId", Doc: "ID or name of a queue."}
 	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(tools.MaxItems(50))
 	tags        = tools.Strings("tags", "Labels.")
 	kind        = tools.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
+	key         = tools.String{Name: "key", Doc: "Answers the open task of this key.", MaxLen: 200}
+	schedule    = tools.String{Name: "schedule", Doc: "Cron: [CRON_TZ=Zone] minute hour day month weekday.", MaxLen: 200}
 	scheduledAt = tools.Time("scheduledAt", "Earliest start time.")
-	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt.", Min: 1, Max: 86_400_000}
+	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt, or of the wait.", Min: 1, Max: 86_400_000}
 	maxAttempts = tools.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
 	status      = tools.String{Name: "status", Doc: "State of the task.", Enum: States()}
 	limit       = tools.Int{Name: "limit", Doc: "Most tasks to return.", Min: 1, Max: 100}
@@ -27,6 +30,10 @@ var (
 	reset       = tools.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
 )
 
+// maxWait bounds the wait for a task, in milliseconds: many clients give a call
+// up after a minute.
+const maxWait = 50_000
+
 // Family declares the task tool.
 var Family = tools.Family{
 	Name: "task", Summary: "Durable work queue", Category: "tasks", Tier: tools.Core,
@@ -34,15 +41,16 @@ var Family = tools.Family{
 	Actions: []*tools.Action{{
 		Name:    "submit",
 		Legacy:  tools.Was("task_submit"),
-		Summary: "Have an agent or an action run later, durably.",
+		Summary: "Have an agent, workflow or action run later, durably.",
 		Words:   "queue up work, schedule a job, background, defer, hand over without waiting, kick off, overnight, put on the backlog, later, ticket, batch, once another is done",
-		Doc:     "type retry tries 3 times; timeout needs timeoutMs; wait runs nothing; parallel, conditional, loop and callback are refused.",
-		Changed: "Tasks are run. Needs agentId, input.tool or type wait. Dependencies are checked and waited for. Without priority, the queue's counts. " +
+		Doc: "With schedule, a task is made of it at each time (UTC without zone), unless the last still runs; cancel ends that. " +
+			"{{ tasks.NAME.output }} in input: a dependency's. type retry tries 3 times; wait runs nothing.",
+		Changed: "Tasks are run. Needs agentId, workflowId, input.tool or type wait, and checks the input. Dependencies are checked and waited for. Without priority, the queue's counts. " +
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{
-			description, agentID, input, priority, queueID, depends, tags.With(tools.MaxItems(20)),
-			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()),
+			description, agentID, workflowID.With(tools.Added()), input, priority, queueID, depends, tags.With(tools.MaxItems(20)),
+			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()), key.With(tools.Added()), schedule.With(tools.Added()),
 		},
 		Effect:  tools.Runs, // later, but whatever it is given
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
@@ -85,6 +93,17 @@ var Family = tools.Family{
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
 		Related:  []string{"task.retry"},
 		Run:      tools.Method((*Service).Cancel),
+	}, {
+		Name:     "wait",
+		Summary:  "Wait for a task to end, then show it like status does.",
+		Words:    "block until the job is finished, await the result, do not poll",
+		Doc:      "When the time is up it shows the task as it is: wait again. A schedule is shown at once.",
+		Required: tools.Fields{taskID},
+		Optional: tools.Fields{timeout.With(tools.Default(30_000), tools.Max(maxWait))},
+		Effect:   tools.Reads,
+		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "timeoutMs": 20000}`,
+		Related:  []string{"task.status"},
+		Run:      tools.Method((*Service).Wait),
 	}, {
 		Name:     "retry",
 		Legacy:   tools.Was("task_retry"),

@@ -49,6 +49,10 @@ func (catalogue) Lookup(name string) []*tools.Entry {
 	return nil
 }
 
+func (catalogue) Refusal(context.Context, string, json.RawMessage, string, func(string) bool) *tools.Error {
+	return nil
+}
+
 func (catalogue) Nearest(string) string { return "memory.store" }
 
 // bench is a service on a store in memory, with a clock that goes on by a
@@ -140,10 +144,10 @@ func TestSubmitRefuses(t *testing.T) {
 		"nothing to run":      {func(in *task.SubmitIn) { in.Input = nil }, tools.InvalidInput, "agentId"},
 		"input without tool":  {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"x":1}`) }, tools.InvalidInput, `"tool": NAME`},
 		"unknown tool":        {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"tool":"memory.stoer"}`) }, tools.UnknownTool, "memory.store"},
-		"family alone":        {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"tool":"memory"}`) }, tools.InvalidAction, "store, get"},
-		"unknown agent":       {func(in *task.SubmitIn) { in.AgentID = "nobody" }, "AGENT_NOT_FOUND", "no such agent"},
-		"disabled agent":      {func(in *task.SubmitIn) { in.AgentID = "retired" }, "AGENT_PERMISSION_DENIED", "disabled"},
-		"untrusted agent":     {func(in *task.SubmitIn) { in.AgentID = "theirs" }, "WORKSPACE_UNTRUSTED", "toolfold trust"},
+		"agent and tool":      {func(in *task.SubmitIn) { in.AgentID = "planner" }, tools.InvalidInput, "one of"},
+		"unknown agent":       {func(in *task.SubmitIn) { in.AgentID, in.Input = "nobody", nil }, "AGENT_NOT_FOUND", "no such agent"},
+		"disabled agent":      {func(in *task.SubmitIn) { in.AgentID, in.Input = "retired", nil }, "AGENT_PERMISSION_DENIED", "disabled"},
+		"untrusted agent":     {func(in *task.SubmitIn) { in.AgentID, in.Input = "theirs", nil }, "WORKSPACE_UNTRUSTED", "toolfold trust"},
 		"unknown queue":       {func(in *task.SubmitIn) { in.QueueID = "nowhere" }, task.QueueNotFound, "queue.list"},
 		"unknown dependency":  {func(in *task.SubmitIn) { in.Dependencies = []string{id(77)} }, tools.InvalidInput, id(77)},
 		"not even an id":      {func(in *task.SubmitIn) { in.Dependencies = []string{"the other"} }, tools.InvalidInput, "the other"},
@@ -362,7 +366,7 @@ func TestListLeavesOut(t *testing.T) {
 func TestDefinition(t *testing.T) {
 	t.Parallel()
 	digest := func(answer string) string {
-		got, err := task.Definition(t.Context(), answering(answer), "planner")
+		_, got, err := task.Task{AgentID: "planner"}.Describe(t.Context(), answering(answer))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ type SubmitIn struct {
 	Name         string          `json:"name"`
 	Description  string          `json:"description"`
 	AgentID      string          `json:"agentId"`
+	WorkflowID   string          `json:"workflowId"`
 	Input        json.RawMessage `json:"input"`
 	Priority     string          `json:"priority"` // empty = the queue's
 	QueueID      string          `json:"queueId"`
@@ -21,6 +22,8 @@ type SubmitIn struct {
 	ScheduledAt  time.Time       `json:"scheduledAt"`
 	TimeoutMs    int             `json:"timeoutMs"`
 	MaxAttempts  int             `json:"maxAttempts"`
+	Key          string          `json:"key"`
+	Schedule     string          `json:"schedule"`
 }
 
 // SubmitOut is the result of task.submit.
@@ -30,6 +33,7 @@ type SubmitOut struct {
 	Status      string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	Position    int       `json:"position" doc:"Place in its queue's line, 1 is next; 0 when not in line."`
 	SubmittedAt time.Time `json:"submittedAt" doc:"When it was accepted."`
+	Existing    bool      `json:"existing,omitempty" doc:"True for the open task of this key: nothing was submitted."`
 }
 
 // StatusIn are the arguments of task.status.
@@ -37,10 +41,24 @@ type StatusIn struct {
 	TaskID string `json:"taskId"`
 }
 
-// Record is the result of task.status.
+// WaitIn are the arguments of task.wait.
+type WaitIn struct {
+	TaskID    string `json:"taskId"`
+	TimeoutMs int    `json:"timeoutMs"`
+}
+
+// Record is the result of task.status and task.wait.
 type Record struct {
 	Item
-	WaitsFor string `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
+	Progress *Steps   `json:"progress,omitempty" doc:"How far a running task is."`
+	Lines    []string `json:"lines,omitempty" doc:"What a running task said last."`
+	WaitsFor string   `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
+}
+
+// Steps is the progress of a running task.
+type Steps struct {
+	Done  float64 `json:"done" doc:"Steps done; one that runs counts in part."`
+	Total float64 `json:"total" doc:"Steps there are."`
 }
 
 // Item is a task as task.list shows it: without Input and Output, unless they
@@ -54,11 +72,13 @@ type Item struct {
 	Priority     string          `json:"priority" doc:"How urgent." enum:"critical,high,medium,low,background"`
 	Status       string          `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	AgentID      string          `json:"agentId,omitempty" doc:"Agent that runs it."`
-	Input        json.RawMessage `json:"input,omitempty" doc:"For the agent, or {tool, arguments} to run an action." type:"object"`
+	WorkflowID   string          `json:"workflowId,omitempty" doc:"Workflow that it runs."`
+	Input        json.RawMessage `json:"input,omitempty" doc:"For the agent or workflow, or {tool, arguments} to run an action." type:"object"`
 	InputBytes   int             `json:"inputBytes,omitempty" doc:"Size of input."`
 	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
 	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
 	Dependencies []string        `json:"dependencies" doc:"Tasks to complete first."`
+	Key          string          `json:"key,omitempty" doc:"Answers the open task of this key."`
 	Tags         []string        `json:"tags" doc:"Labels."`
 	Attempt      int             `json:"attempt" doc:"Present or last attempt."`
 	MaxAttempts  int             `json:"maxAttempts" doc:"Tries before it fails."`
@@ -67,6 +87,9 @@ type Item struct {
 	Interruptions int        `json:"interruptions,omitempty" doc:"Runs cut off because their process stopped or died."`
 	Workspace     string     `json:"workspace,omitempty" doc:"Workspace it runs in, when it is another one."` // empty = the caller's
 	Error         string     `json:"error,omitempty" doc:"Why the last attempt failed, or why it was cancelled."`
+	Schedule      string     `json:"schedule,omitempty" doc:"Cron: [CRON_TZ=Zone] minute hour day month weekday."`
+	ScheduleID    string     `json:"scheduleId,omitempty" doc:"Task whose schedule it belongs to."`
+	NextAt        *time.Time `json:"nextAt,omitempty" doc:"When a pending task runs next."`
 	ScheduledAt   *time.Time `json:"scheduledAt,omitempty" doc:"Earliest start time."`
 	StartedAt     *time.Time `json:"startedAt,omitempty" doc:"When it last started."`
 	CompletedAt   *time.Time `json:"completedAt,omitempty" doc:"Time the task ended."`
@@ -78,13 +101,17 @@ type Item struct {
 func (s *Service) item(t Task) Item {
 	i := Item{
 		TaskID: t.ID, QueueID: t.QueueID, Name: t.Name, Description: t.Description,
-		Type: t.Type, Priority: t.Priority, Status: t.Status, AgentID: t.AgentID,
+		Type: t.Type, Priority: t.Priority, Status: t.Status, AgentID: t.AgentID, WorkflowID: t.WorkflowID,
 		Input: t.Input, InputBytes: t.InputBytes, Output: t.Output, OutputBytes: t.OutputBytes,
-		Dependencies: t.Dependencies, Tags: t.Tags,
+		Dependencies: t.Dependencies, Key: t.Key, Tags: t.Tags,
 		Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, TimeoutMs: int(t.Timeout.Milliseconds()),
 		Interruptions: t.Interruptions, Error: t.Error,
+		Schedule: t.Schedule, ScheduleID: t.ScheduleID, NextAt: maybe(t.NextAt),
 		ScheduledAt: maybe(t.ScheduledAt), StartedAt: maybe(t.StartedAt), CompletedAt: maybe(t.EndedAt),
 		CreatedAt: t.CreatedAt,
+	}
+	if t.NextAt.Equal(t.ScheduledAt) {
+		i.NextAt = nil
 	}
 	if t.Workspace != s.Workspace {
 		i.Workspace = t.Workspace

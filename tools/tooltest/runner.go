@@ -28,7 +28,7 @@ func Runner(families ...*tools.Family) *call.Runner { return RunnerWith(families
 func RunnerWith(families []*tools.Family, middleware ...call.Middleware) *call.Runner {
 	var entries []*tools.Entry
 	for _, f := range families {
-		entries = append(entries, consolidate.Entries(f)...)
+		entries = append(entries, consolidate.Entries(f, consolidate.ByFamily)...)
 	}
 	entries = append(entries, legacy.Entries(families)...)
 	names := call.NewResolver(append(entries, call.FullNames(families)...))

@@ -34,12 +34,12 @@ type Service struct {
 	folder workspace.Folder
 	files  *workspace.Files[workflow]
 	runner *engine.Runner
-	tools  tools.Names
+	tools  engine.Names
 }
 
 // New returns the service for the workflows of a workspace. Known are the
 // tools that steps may call; nil is not checked before they run.
-func New(folder workspace.Folder, runner *engine.Runner, known tools.Names) *Service {
+func New(folder workspace.Folder, runner *engine.Runner, known engine.Names) *Service {
 	files := workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
 	return &Service{folder, files, runner, known}
 }
@@ -71,6 +71,7 @@ func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 	if broken != nil {
 		return workflow{}, broken
 	}
+	doc.Unquoted(version.Name)
 	if faults := engine.CheckDocument(doc, fileRequired, fileOptional); len(faults) > 0 {
 		return workflow{}, faults.Broken(doc)
 	}
@@ -151,30 +152,40 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	case near != "":
 		return workflow{}, e.WithHint("did you mean %q?", near)
 	case len(ids) == 0:
-		return workflow{}, e.WithHint("there are none; workflows are files in %s", Folder)
+		return workflow{}, e.WithHint("there are none; workflows are files, such as %s/count-notes.yaml: %s", Folder, sample)
 	case len(ids) > fewIDs:
 		return workflow{}, e.WithHint("there are %s and more: workflow.list", strings.Join(ids[:fewIDs], ", "))
 	}
 	return workflow{}, e.WithHint("there are %s", strings.Join(ids, ", "))
 }
 
+// sample is a workflow file that the example of workflow.run runs.
+const sample = `{name: Count notes, steps: [{stepId: count, type: tool, config: {tool: memory.list, arguments: {prefix: "{{ input.prefix }}", limit: 1}}}]}`
+
 // fewIDs bounds the workflows that an error names.
 const fewIDs = 5
 
 // List lists workflows, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	after, err := tools.CursorAfter(in.Cursor, "workflow.list")
+	if err != nil {
+		return ListOut{}, err
+	}
 	list, broken, err := s.load(ctx)
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{Workflows: []Item{}, Broken: workspace.Brief(Folder, broken)}
+	out := ListOut{Workflows: []Item{}}
+	if after == "" { // once, not on every page
+		out.Broken = workspace.Brief(Folder, broken)
+	}
 	for _, w := range list {
 		if in.Status != "" && in.Status != w.Status {
 			continue
 		}
 		out.Total++
 		switch {
-		case w.WorkflowID <= in.Cursor:
+		case w.WorkflowID <= after:
 		case len(out.Workflows) == in.Limit:
 			out.HasMore = true
 		default:
@@ -185,7 +196,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 	}
 	if out.HasMore {
-		out.NextCursor = out.Workflows[in.Limit-1].ID
+		out.NextCursor = tools.CursorOf(out.Workflows[in.Limit-1].ID)
 	}
 	return out, nil
 }
@@ -232,6 +243,9 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, err
 	}
 	program, faults := engine.Compile(w.definition(), s.tools)
+	if len(faults) == 0 {
+		faults, _ = s.runner.Providers.Check(program)
+	}
 	if len(faults) > 0 {
 		return RunOut{}, tools.Errorf(Broken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
 	}
@@ -241,7 +255,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	}
 	r := s.runner.Run(ctx, engine.Job{Kind: engine.WorkflowJob, ID: w.WorkflowID, Program: program, Input: values})
 	out := RunOut{
-		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: len(r.Outputs), Output: r.Last,
+		Success: r.Failure == nil, WorkflowID: w.WorkflowID, StepsCompleted: r.Completed, Output: r.Last,
 		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: r.Failure,
 	}
 	if r.Failure != nil {
@@ -256,46 +270,40 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 // input checks an input against the schema, with the defaults that the schema
 // gives its outermost properties.
 func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]any, error) {
-	args := map[string]any{}
-	if len(raw) > 0 {
-		if err := jsonx.Decode(raw, &args); err != nil {
-			return nil, fmt.Errorf("decoding input: %w", err)
-		}
+	args, problems, err := engine.CheckInput(ctx, w.WorkflowID, w.schema, raw)
+	if err != nil {
+		return nil, err
 	}
-	if len(w.InputSchema) > 0 {
-		w.defaults(args)
-		if !w.schema.Admits(args) {
-			return nil, tools.Errorf(tools.InvalidInput, "the input is too large to be checked against the inputSchema of %s", w.WorkflowID).
-				WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
-		}
-		problems, err := workspace.Await(ctx, func() ([]tools.Problem, error) { return tools.CheckSchema(w.InputSchema, args, "/input") })
-		if err != nil {
-			return nil, fmt.Errorf("checking input: %w", err)
-		}
-		if len(problems) > 0 {
-			e := &tools.Error{Code: tools.InvalidInput, Problems: problems}
-			return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
-		}
+	if len(problems) > 0 {
+		e := &tools.Error{Code: tools.InvalidInput, Problems: problems, Example: w.example()}
+		return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
 	}
 	return engine.Input(ordered.MustJSON(args))
 }
 
-func (w workflow) defaults(args map[string]any) {
+// example is a call of the workflow with a value of the right type for each
+// property that the schema requires, where it says so in the plain way.
+func (w workflow) example() json.RawMessage {
 	var schema struct {
 		Properties map[string]struct {
-			Default json.RawMessage `json:"default"`
-		} `json:"properties"`
-	}
-	if json.Unmarshal(w.InputSchema, &schema) != nil {
-		return // its properties are of another shape, such as true
-	}
-	for name, p := range schema.Properties {
-		if _, given := args[name]; given || len(p.Default) == 0 {
-			continue
+			Type    any
+			Default any
+			Enum    []any
 		}
-		var value any
-		if jsonx.Decode(p.Default, &value) == nil {
-			args[name] = value
+		Required []string
+	}
+	input := map[string]any{}
+	if jsonx.Decode(w.InputSchema, &schema) == nil {
+		byType := map[any]any{"string": "…", "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}
+		for _, name := range schema.Required {
+			p := schema.Properties[name]
+			input[name] = byType[p.Type]
+			if p.Default != nil {
+				input[name] = p.Default
+			} else if len(p.Enum) > 0 {
+				input[name] = p.Enum[0]
+			}
 		}
 	}
+	return ordered.MustJSON(ordered.Map{{Key: "workflowId", Value: w.WorkflowID}, {Key: "input", Value: input}})
 }

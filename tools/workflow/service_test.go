@@ -195,11 +195,11 @@ func TestListFiltersAndPages(t *testing.T) {
 	}
 	const ids = `,"include_fields":["workflows.id","total","hasMore","nextCursor"]}`
 	for args, want := range map[string]string{
-		`{"limit":2`:                     `{"workflows":[{"id":"w0"},{"id":"w1"}],"total":4,"hasMore":true,"nextCursor":"w1"}`,
-		`{"limit":2,"cursor":"w1"`:       `{"workflows":[{"id":"w2"},{"id":"w3"}],"total":4,"hasMore":false}`,
-		`{"status":"active"`:             `{"workflows":[{"id":"w0"},{"id":"w2"}],"total":2,"hasMore":false}`,
-		`{"status":"active","limit":1`:   `{"workflows":[{"id":"w0"}],"total":2,"hasMore":true,"nextCursor":"w0"}`,
-		`{"status":"inactive","limit":1`: `{"workflows":[{"id":"w3"}],"total":1,"hasMore":false}`,
+		`{"limit":2`:                        `{"workflows":[{"id":"w0"},{"id":"w1"}],"total":4,"hasMore":true,"nextCursor":"YWZ0ZXIgdzE"}`,
+		`{"limit":2,"cursor":"YWZ0ZXIgdzE"`: `{"workflows":[{"id":"w2"},{"id":"w3"}],"total":4,"hasMore":false}`,
+		`{"status":"active"`:                `{"workflows":[{"id":"w0"},{"id":"w2"}],"total":2,"hasMore":false}`,
+		`{"status":"active","limit":1`:      `{"workflows":[{"id":"w0"}],"total":2,"hasMore":true,"nextCursor":"YWZ0ZXIgdzA"}`,
+		`{"status":"inactive","limit":1`:    `{"workflows":[{"id":"w3"}],"total":1,"hasMore":false}`,
 	} {
 		b.Expect("workflow.list", args+ids, want)
 	}
@@ -262,7 +262,7 @@ func TestBrokenFiles(t *testing.T) {
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Refuse("workflow.run", `{"workflowId":"x"}`, workflow.NotFound, `there is no workflow "x"`, "workflows are files in .toolfold/workflows")
+	b.Refuse("workflow.run", `{"workflowId":"x"}`, workflow.NotFound, `there is no workflow "x"`, "there are none; workflows are files, such as .toolfold/workflows/count-notes.yaml: {name: Count notes")
 	b.file("deploy.yaml", one+`
 inputSchema:
   type: object
@@ -350,4 +350,61 @@ func TestToolsThatGo(t *testing.T) {
 	}
 	b.Expect("workflow.list", `{"include_fields":["total","broken.line","broken.reason"]}`,
 		`{"total":0,"broken":[{"line":2,"reason":"step \"a\": tool must be one of its allowed values, got \"memory.list\""}]}`)
+}
+
+// The error of a workspace without workflows has a file with which the example
+// of the action runs.
+func TestExampleRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	answer := b.call("workflow.run", workflow.Family.Actions[0].Example)
+	var refused struct{ Error tools.Error }
+	if err := json.Unmarshal([]byte(answer), &refused); err != nil {
+		t.Fatal(err)
+	}
+	_, file, found := strings.Cut(refused.Error.Hint, "count-notes.yaml: ")
+	if !found || len(answer) > 640 {
+		t.Fatal(answer)
+	}
+	b.file("count-notes.yaml", file)
+	if ran := b.call("workflow.run", workflow.Family.Actions[0].Example); !strings.Contains(ran, `"success":true`) {
+		t.Error(ran)
+	}
+}
+
+// Texts are read as what the schema wants where they can only mean that, a
+// version may be written as a number, and the example of a refusal is a call of
+// the workflow itself.
+func TestInputIsReadAsParametersAre(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("typed.yaml", `name: Typed
+version: 1.0
+inputSchema: {type: object, properties: {n: {type: integer}, on: {type: boolean}, list: {type: array, items: {type: number}}, text: {type: string}}, required: [n]}
+steps: [{stepId: s, type: tool, config: {tool: memory.store, arguments: {key: k, value: {all: "{{ input }}"}}}}]
+`)
+	b.call("workflow.run", `{"workflowId":"typed","input":{"n":"2","on":"true","list":["1.5","3"],"text":"4"}}`)
+	b.Expect("memory.get", `{"key":"k","include_fields":["value"]}`, `{"value":{"all":{"list":[1.5,3],"n":2,"on":true,"text":"4"}}}`)
+	b.Expect("workflow.list", `{"include_fields":["workflows.version"]}`, `{"workflows":[{"version":"1.0"}]}`)
+	answer := b.call("workflow.run", `{"workflowId":"typed","input":{"n":"two"}}`)
+	if !strings.Contains(answer, `n must be integer, got string`) || !strings.Contains(answer, `"example":{"workflowId":"typed","input":{"n":1}}`) {
+		t.Error(answer)
+	}
+}
+
+// Broken files are told on the first page only.
+func TestBrokenFilesAreToldOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("a.yaml", one)
+	b.file("b.yaml", one)
+	b.file("broken.yaml", "name: x")
+	first := b.call("workflow.list", `{"limit":1}`)
+	var page struct{ NextCursor string }
+	if err := json.Unmarshal([]byte(first), &page); err != nil || !strings.Contains(first, "broken.yaml") {
+		t.Fatal(first)
+	}
+	if second := b.call("workflow.list", `{"limit":1,"cursor":"`+page.NextCursor+`"}`); strings.Contains(second, "broken") || !strings.Contains(second, `"id":"b"`) {
+		t.Error(second)
+	}
 }

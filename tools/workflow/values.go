@@ -16,7 +16,7 @@ type RunIn struct {
 
 // RunOut is the result of workflow.run.
 type RunOut struct {
-	Success         bool                `json:"success" doc:"Whether every step succeeded."`
+	Success         bool                `json:"success" doc:"Whether it ran to its end."`
 	WorkflowID      string              `json:"workflowId" doc:"Workflow ID."`
 	StepsCompleted  int                 `json:"stepsCompleted" doc:"Outermost steps that succeeded."`
 	Output          any                 `json:"output" doc:"Output of the last step; where one failed, the outputs so far by stepId."`

@@ -70,6 +70,10 @@ func (c *calls) names() []string {
 
 func (*calls) Lookup(name string) []*tools.Entry { return []*tools.Entry{{Tool: name}} }
 
+func (*calls) Refusal(context.Context, string, json.RawMessage, string, func(string) bool) *tools.Error {
+	return nil
+}
+
 func (*calls) Nearest(string) string { return "" }
 
 func answer(content string) tools.Answer { return tools.Answer{Content: json.RawMessage(content)} }
@@ -116,7 +120,7 @@ func newEnv(t *testing.T, address string, c *calls) env {
 		t.Fatal(err)
 	}
 	tasks := task.New(task.Options{
-		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, CancelWait: patient, Workspace: place,
+		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, CancelWait: patient, Workspace: place, MaxInterruptions: 5,
 	})
 	return env{t, c, store, db, tasks, family.New(db.Queue(), time.Now, uuid.NewString), &atomic.Value{}}
 }
@@ -151,7 +155,7 @@ func (e env) submit(name string, in task.SubmitIn) (id string) {
 	if in.Type == "" {
 		in.Type = task.Sequential
 	}
-	if in.Input == nil && in.AgentID == "" && in.Type != task.Wait {
+	if in.Input == nil && in.AgentID == "" && in.WorkflowID == "" && in.Type != task.Wait {
 		in.Input = json.RawMessage(`{"tool":"` + name + `","arguments":{}}`)
 	}
 	out, err := e.tasks.Submit(e.Context(), in)

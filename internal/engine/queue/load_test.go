@@ -155,7 +155,7 @@ func submitNamed(t testing.TB, store task.Store, name string, ms int, dependenci
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	submitted := task.Task{
 		ID: uuid.NewString(), QueueID: loadQueue, Name: name, Input: arguments, Priority: task.Medium, Type: task.Sequential,
-		Dependencies: dependencies, Tags: []string{}, Attempt: 1, MaxAttempts: 1, CreatedAt: now,
+		Dependencies: dependencies, Tags: []string{}, Attempt: 1, MaxAttempts: 1, MaxInterruptions: 5, CreatedAt: now,
 		Workspace: place,
 	}
 	if submitted.Dependencies == nil {

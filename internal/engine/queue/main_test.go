@@ -79,7 +79,7 @@ func submitForever(url string) error {
 	if err != nil {
 		return err
 	}
-	tasks := task.New(task.Options{Store: db.Task(), Caller: &calls{}, Names: &calls{}, Now: time.Now, NewID: uuid.NewString, Workspace: place})
+	tasks := task.New(task.Options{Store: db.Task(), Caller: &calls{}, Names: &calls{}, Now: time.Now, NewID: uuid.NewString, Workspace: place, MaxInterruptions: 5})
 	for {
 		out, err := tasks.Submit(context.Background(), task.SubmitIn{
 			Name: "accepted", Type: task.Sequential, Input: json.RawMessage(`{"tool":"accepted"}`),

@@ -71,10 +71,16 @@ type Ledger interface {
 	// lease.
 	Claim(ctx context.Context, worker, workspace string, limit int, now time.Time) ([]task.Task, error)
 
+	// Outcomes returns tasks that another one depends on, with their output.
+	Outcomes(ctx context.Context, ids []string) ([]task.Outcome, error)
+
 	// Finish records the end of a run. It is false, and changes nothing, when
 	// the run is no longer the present one. What ended otherwise than
 	// completed after a cancellation was asked for is recorded as cancelled.
 	Finish(ctx context.Context, e Ending) (bool, error)
+
+	// Report keeps how far a run is.
+	Report(ctx context.Context, run Run, p task.Progress) error
 
 	// Held lists the runs that a worker has claimed and that were not taken
 	// from it.
@@ -84,15 +90,20 @@ type Ledger interface {
 	// and returns their number.
 	GiveBack(ctx context.Context, worker string, runs []Run, now time.Time) (int, error)
 
-	// Release queues tasks whose time has come, and returns their number; it
-	// may leave some for the next call.
+	// Release queues tasks whose time has come, makes tasks of those with a
+	// schedule, and returns their number; it may leave some for the next call.
 	Release(ctx context.Context, now time.Time) (int, error)
 
 	// Rescue queues the tasks of workers whose lease has run out, and returns
-	// their number.
+	// their number. Tasks that were cut off too often fail, here and where they
+	// are given back.
 	Rescue(ctx context.Context, now time.Time) (int, error)
 
-	// Wake inserts a job for each task of a workspace that could start now,
-	// for those whose own jobs were lost, and returns their number.
-	Wake(ctx context.Context, workspace string) (int, error)
+	// Prune removes tasks that ended before a time, but none that an open one
+	// depends on, and returns their number; it may leave some for the next call.
+	Prune(ctx context.Context, before time.Time) (int, error)
+
+	// Wake inserts a job for each task of a workspace that a worker could start
+	// now, for those whose own jobs were lost, and returns their number.
+	Wake(ctx context.Context, worker, workspace string) (int, error)
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -45,8 +47,18 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 			time.AfterFunc(s.options.Yield, func() { close(late) })
 		}
 	})
+	run := Run{t.ID, t.Turn}
+	within = engine.WithProgress(within, func(p engine.Progress) {
+		s.runs.note(run, func(kept *task.Progress) {
+			kept.Done, kept.Total = p.Done, p.Total
+			if p.Message != "" {
+				kept.Say(p.Message)
+			}
+		})
+	})
+	within = engine.WithLines(within, func(line string) { s.runs.note(run, func(kept *task.Progress) { kept.Say(line) }) })
 	answered := make(chan tools.Answer, 1)
-	go func() { answered <- s.traced(task.WithDepth(within, t.Depth), t) }()
+	go func() { answered <- s.traced(tools.InSessions(task.WithDepth(within, t.Depth), t.Sessions...), t) }()
 	select {
 	case answer := <-answered:
 		s.record(ctx, t, answer, context.Cause(within))
@@ -59,7 +71,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 // traced is call in a span. The call is not within the trace of the one that
 // submitted the task, which may have ended long ago.
 func (s *working) traced(ctx context.Context, t task.Task) tools.Answer {
-	label := t.AgentID
+	label := cmp.Or(t.AgentID, t.WorkflowID)
 	if call, ok := task.ParseCall(t.Input); ok && label == "" {
 		label = call.Tool
 	}
@@ -94,29 +106,56 @@ func (s *working) call(ctx context.Context, t task.Task) (answer tools.Answer) {
 			answer = tools.Fail(tools.Errorf(tools.Internal, "the call broke off; the worker's log has it under task %s", t.ID))
 		}
 	}()
-	if t.AgentID == "" {
+	from := tools.Origin{Client: "a task"}
+	if t.Rights != "" {
+		var err error
+		if from.Rights, err = permission.Parse(t.Rights); err != nil {
+			s.options.Log.Error("reading the rights of a task", "task", t.ID, "err", err)
+			return tools.Fail(tools.Errorf(tools.PermissionDenied, "the rights of who submitted the task cannot be read: a later toolfold wrote them"))
+		}
+	}
+	ctx = tools.WithOrigin(ctx, from)
+	if t.Refers() {
+		outcomes, err := s.ledger.Outcomes(ctx, t.Dependencies)
+		if err == nil {
+			t.Input, err = t.Fill(ctx, outcomes)
+		}
+		if refused, ok := errors.AsType[*tools.Error](err); ok {
+			return tools.Fail(refused)
+		}
+		if err != nil {
+			s.options.Log.Error("filling in the input of a task", "task", t.ID, "err", err)
+			return tools.Fail(tools.Errorf(tools.Internal, "the outputs of its dependencies could not be read; the worker's log has it under task %s", t.ID))
+		}
+	}
+	if t.AgentID == "" && t.WorkflowID == "" {
 		call, ok := task.ParseCall(t.Input)
 		if !ok {
 			return tools.Answer{}
 		}
 		return s.caller.Call(ctx, call.Tool, call.Arguments)
 	}
-	definition, err := task.Definition(ctx, s.caller, t.AgentID)
+	_, definition, err := t.Describe(ctx, s.caller)
 	if refused, ok := errors.AsType[*tools.Error](err); ok {
 		return tools.Fail(refused)
 	}
 	if err != nil {
-		s.options.Log.Error("reading the agent of a task", "task", t.ID, "err", err)
-		return tools.Fail(tools.Errorf(tools.Internal, "the agent could not be read; the worker's log has it under task %s", t.ID))
+		s.options.Log.Error("reading the agent or workflow of a task", "task", t.ID, "err", err)
+		return tools.Fail(tools.Errorf(tools.Internal, "the agent or workflow could not be read; the worker's log has it under task %s", t.ID))
 	}
-	if definition != t.Definition {
-		return tools.Fail(tools.Errorf(task.AgentChanged, "agent %q was changed after the task was submitted; task.retry runs it as it is now", t.AgentID))
+	action, param, changed := "agent.run", "agentId", task.AgentChanged
+	if t.WorkflowID != "" {
+		action, param, changed = "workflow.run", "workflowId", task.WorkflowChanged
 	}
-	args, err := json.Marshal(map[string]any{"agentId": t.AgentID, "input": t.Input})
+	id := cmp.Or(t.AgentID, t.WorkflowID)
+	if t.Definition != "" && definition != t.Definition { // that of a schedule may change
+		return tools.Fail(tools.Errorf(changed, "%q was changed after the task was submitted; task.retry runs it as it is now", id))
+	}
+	args, err := json.Marshal(map[string]any{param: id, "input": t.Input})
 	if err != nil {
 		return tools.Fail(tools.Errorf(tools.Internal, "the input is not JSON"))
 	}
-	return s.caller.Call(ctx, "agent.run", args)
+	return s.caller.Call(ctx, action, args)
 }
 
 // maxOutput bounds the output of a task, in bytes.
@@ -160,7 +199,7 @@ func outOfTime(t task.Task) string {
 // answer that it failed.
 func failureOf(answer tools.Answer) (text string, retry bool) {
 	if answer.Err != nil {
-		return answer.Err.Error(), answer.Err.Code != task.AgentChanged
+		return answer.Err.Error(), answer.Err.Code != task.AgentChanged && answer.Err.Code != task.WorkflowChanged
 	}
 	var run struct {
 		Success *bool `json:"success"`

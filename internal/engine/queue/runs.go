@@ -5,12 +5,19 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // runs are the runs of this process.
 type runs struct {
 	mu     sync.Mutex
 	cancel map[Run]context.CancelCauseFunc
+
+	// progress is that of runs which have reported some; said holds those that
+	// have since it was taken last.
+	progress map[Run]*task.Progress
+	said     map[Run]bool
 
 	// asked and answered count claims, of which there is one at a time.
 	asked, answered int
@@ -47,6 +54,8 @@ func (r *runs) remove(run Run) {
 	defer r.mu.Unlock()
 	r.cancel[run](nil)
 	delete(r.cancel, run)
+	delete(r.progress, run)
+	delete(r.said, run)
 }
 
 // stop ends the context of a run, if there still is one.
@@ -56,6 +65,35 @@ func (r *runs) stop(run Run, cause error) {
 	if cancel, ok := r.cancel[run]; ok {
 		cancel(cause)
 	}
+}
+
+// note changes the progress of a run.
+func (r *runs) note(run Run, change func(*task.Progress)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.cancel[run]; !ok {
+		return
+	}
+	if r.progress[run] == nil {
+		r.progress[run] = &task.Progress{}
+	}
+	change(r.progress[run])
+	r.said[run] = true
+}
+
+// news takes the progress of the runs that have reported some since it was
+// called last.
+func (r *runs) news() map[Run]task.Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := map[Run]task.Progress{}
+	for run := range r.said {
+		p := *r.progress[run]
+		p.Lines = slices.Clone(p.Lines)
+		list[run] = p
+	}
+	clear(r.said)
+	return list
 }
 
 func (r *runs) stopAll(cause error) {

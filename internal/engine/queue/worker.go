@@ -42,6 +42,9 @@ type Options struct {
 	// that is recorded all the same; 5 s. Its slot stays taken until it ends.
 	Yield time.Duration
 
+	// Retention bounds how long tasks are kept after their end; zero = for ever.
+	Retention time.Duration
+
 	Tracer trace.TracerProvider // of the spans of tasks; nil = the global one
 	Now    func() time.Time     // nil = time.Now
 	Log    *slog.Logger         // nil = none
@@ -113,7 +116,9 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &working{Worker: w, id: uuid.NewString(), ledger: ledger, runs: &runs{cancel: map[Run]context.CancelCauseFunc{}}}
+	s := &working{Worker: w, id: uuid.NewString(), ledger: ledger, runs: &runs{
+		cancel: map[Run]context.CancelCauseFunc{}, progress: map[Run]*task.Progress{}, said: map[Run]bool{},
+	}}
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -251,6 +256,13 @@ func (s *working) look(ctx context.Context) {
 	tick := 0
 	s.each(ctx, s.options.Tick, "comparing runs", func(ctx context.Context) error {
 		err := s.compare(ctx)
+		if tick%2 == 0 {
+			for run, p := range s.runs.news() {
+				if err := s.ledger.Report(ctx, run, p); err != nil {
+					s.warn(ctx, "keeping progress", err)
+				}
+			}
+		}
 		s.count(ctx, "releasing tasks", s.ledger.Release)
 		if tick%4 == 0 {
 			if n := s.count(ctx, "rescuing tasks", s.ledger.Rescue); n > 0 {
@@ -258,8 +270,13 @@ func (s *working) look(ctx context.Context) {
 			}
 		}
 		if tick%4 == 2 {
-			if _, err := s.ledger.Wake(ctx, s.options.Workspace); err != nil {
+			if _, err := s.ledger.Wake(ctx, s.id, s.options.Workspace); err != nil {
 				s.warn(ctx, "inserting jobs", err)
+			}
+		}
+		if s.options.Retention > 0 && tick%20 == 10 {
+			if _, err := s.ledger.Prune(ctx, s.options.Now().Add(-s.options.Retention)); err != nil {
+				s.warn(ctx, "removing old tasks", err)
 			}
 		}
 		tick++

@@ -3,13 +3,16 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/engine/queue"
 	"github.com/toolfold/toolfold/tools"
 	family "github.com/toolfold/toolfold/tools/queue"
@@ -273,6 +276,102 @@ func TestDependencies(t *testing.T) {
 		order := slices.DeleteFunc(e.names(), func(n string) bool { return n == "bad" })
 		if diff := cmp.Diff([]string{"a", "b", "c"}, order); diff != "" {
 			e.Errorf("order (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// A wait sees the end of a task, whoever runs it, and returns at the end of its
+// own time.
+func TestWait(t *testing.T) {
+	eachStore(t, func(e env) {
+		release := make(chan struct{})
+		e.on("slow", func(context.Context, json.RawMessage) tools.Answer {
+			<-release
+			return answer(`{"n":1}`)
+		})
+		id := e.submit("slow", task.SubmitIn{})
+		got, err := e.tasks.Wait(e.Context(), task.WaitIn{TaskID: id, TimeoutMs: 50})
+		if err != nil || got.Status != task.Queued {
+			e.Errorf("in vain it answered %s (%v)", got.Status, err)
+		}
+		e.work(queue.Options{})
+		e.await(id, task.Running)
+		time.AfterFunc(50*time.Millisecond, func() { close(release) })
+		got, err = e.tasks.Wait(e.Context(), task.WaitIn{TaskID: strings.ToUpper(id), TimeoutMs: int(patient.Milliseconds())})
+		if err != nil || got.Status != task.Completed || string(got.Output) != `{"n":1}` {
+			e.Errorf("it answered %s with %s (%v)", got.Status, got.Output, err)
+		}
+		ended, stop := context.WithCancel(e.Context())
+		stop()
+		if _, err := e.tasks.Wait(ended, task.WaitIn{TaskID: e.submit("later", task.SubmitIn{ScheduledAt: time.Now().Add(time.Hour)}), TimeoutMs: 50_000}); !errors.Is(err, context.Canceled) {
+			e.Errorf("a wait that is given up ends with %v", err)
+		}
+	})
+}
+
+// Outputs of dependencies are filled in as data: what they hold is not
+// evaluated in its turn.
+func TestOutputsOfDependencies(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.on("make", func(context.Context, json.RawMessage) tools.Answer {
+			return answer(`{"n":12345678901234567890,"text":"{{ tasks.make.output.n }}","list":[1,2]}`)
+		})
+		got := make(chan string, 1)
+		e.on("take", func(_ context.Context, args json.RawMessage) tools.Answer {
+			got <- string(args)
+			return answer(`{}`)
+		})
+		made := e.submit("make", task.SubmitIn{})
+		id := e.submit("take", task.SubmitIn{Dependencies: []string{made}, Input: json.RawMessage(
+			`{"tool":"take","arguments":{"a":"{{ tasks.make.output.n }}","b":"is {{ tasks[\"` + made + `\"].output.list }}: {{ tasks.make.output.text }}","c":"{{ input.x }}"}}`)})
+		missing := e.submit("take", task.SubmitIn{Dependencies: []string{made}, Input: json.RawMessage(`{"tool":"take","arguments":{"a":"{{ tasks.make.output.none }}"}}`)})
+		e.work(queue.Options{})
+		e.await(id, task.Completed)
+		want := `{"a":12345678901234567890,"b":"is [1,2]: {{ tasks.make.output.n }}","c":"{{ input.x }}"}`
+		if args := <-got; args != want {
+			e.Errorf("it was called with %s, want %s", args, want)
+		}
+		if record := e.await(missing, task.Failed); record.Error != "INVALID_INPUT: /input/arguments/a: {{ tasks.make.output.none }}: it has no value" {
+			e.Errorf("it failed with %q", record.Error)
+		}
+		if record := e.status(id); !strings.Contains(string(record.Input), "tasks.make.output.n }}") {
+			e.Errorf("its input was changed to %s", record.Input)
+		}
+	})
+}
+
+// Ended tasks are removed by a worker once they were kept for long enough.
+func TestRetention(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.work(queue.Options{Retention: time.Millisecond})
+		id := e.submit("short", task.SubmitIn{})
+		e.until(func() bool {
+			_, err := e.tasks.Status(e.Context(), task.StatusIn{TaskID: id})
+			return err != nil && strings.Contains(err.Error(), task.NotFound)
+		}, func() string { return "the task is still there" })
+	})
+}
+
+// The status of a running task has how far it is and what it said last.
+func TestProgress(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.on("steps", func(ctx context.Context, _ json.RawMessage) tools.Answer {
+			engine.Report(ctx, engine.Progress{Done: 1, Total: 3, Message: "draft: started"})
+			<-ctx.Done()
+			return tools.Fail(tools.Errorf("STOPPED", "stopped"))
+		})
+		e.work(queue.Options{})
+		id := e.submit("steps", task.SubmitIn{})
+		var got task.Record
+		e.until(func() bool { got = e.status(id); return got.Progress != nil }, func() string { return "no progress is shown" })
+		if *got.Progress != (task.Steps{Done: 1, Total: 3}) || !slices.Equal(got.Lines, []string{"draft: started"}) {
+			e.Errorf("it is at %v, and said %q", got.Progress, got.Lines)
+		}
+		if _, err := e.tasks.Cancel(e.Context(), task.CancelIn{TaskID: id}); err != nil {
+			e.Fatal(err)
+		}
+		if got := e.status(id); got.Progress != nil || got.Lines != nil {
+			e.Errorf("ended, it is at %v, and said %q", got.Progress, got.Lines)
 		}
 	})
 }

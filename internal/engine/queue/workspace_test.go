@@ -24,7 +24,7 @@ func (e env) elsewhere() env {
 	other.calls = &calls{}
 	other.tasks = task.New(task.Options{
 		Store: e.db.Task(), Caller: other.calls, Names: other.calls, Now: time.Now, NewID: e.tasks.NewID, CancelWait: patient,
-		Workspace: "vm:/elsewhere",
+		Workspace: "vm:/elsewhere", MaxInterruptions: 5,
 	})
 	return other
 }
@@ -91,6 +91,45 @@ func TestChangedAgent(t *testing.T) {
 			e.Fatal(err)
 		}
 		e.await(id, task.Completed)
+	})
+}
+
+// A workflow runs as a task: one that fails fails its task, and one that was
+// changed is not run, until the task is retried.
+func TestWorkflow(t *testing.T) {
+	eachStore(t, func(e env) {
+		var steps atomic.Value
+		steps.Store("before")
+		e.on("workflow.describe", func(context.Context, json.RawMessage) tools.Answer {
+			return answer(`{"id":"deploy","status":"active","inputSchema":{"type":"object"},"steps":["` + steps.Load().(string) + `"]}`)
+		})
+		e.on("workflow.run", func(_ context.Context, args json.RawMessage) tools.Answer {
+			switch string(args) {
+			case `{"input":{},"workflowId":"deploy"}`:
+				return answer(`{"success":true}`)
+			case `{"input":{"bad":true},"workflowId":"deploy"}`:
+				return answer(`{"success":false,"error":{"code":"STEP_FAILED","message":"no"}}`)
+			}
+			return tools.Fail(tools.Errorf("UNEXPECTED", "%s", args))
+		})
+		bad := e.submit("bad", task.SubmitIn{WorkflowID: "deploy", Input: json.RawMessage(`{"bad":true}`)})
+		good := e.submit("good", task.SubmitIn{WorkflowID: "deploy"})
+		e.work(queue.Options{})
+		if got := e.await(good, task.Completed); string(got.Output) != `{"success":true}` || got.WorkflowID != "deploy" {
+			e.Errorf("it answered %s as %q", got.Output, got.WorkflowID)
+		}
+		if got := e.await(bad, task.Failed); got.Error != "STEP_FAILED: no" {
+			e.Errorf("it failed with %q", got.Error)
+		}
+		later := e.submit("later", task.SubmitIn{WorkflowID: "deploy", ScheduledAt: time.Now().Add(500 * time.Millisecond)})
+		steps.Store("after")
+		if got := e.await(later, task.Failed); !strings.HasPrefix(got.Error, task.WorkflowChanged) {
+			e.Errorf("it failed with %q", got.Error)
+		}
+		if _, err := e.tasks.Retry(e.Context(), task.RetryIn{TaskID: later}); err != nil {
+			e.Fatal(err)
+		}
+		e.await(later, task.Completed)
 	})
 }
 

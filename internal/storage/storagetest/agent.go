@@ -2,7 +2,9 @@ package storagetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -18,6 +20,7 @@ func Agent() Suite {
 		Behaviours: map[string]func(*testing.T, *storage.DB){
 			"keep":        keepAgent,
 			"add at once": addAgentAtOnce,
+			"change":      changeAgent,
 			"remove":      removeAgent,
 			"list":        listAgents,
 		},
@@ -64,7 +67,7 @@ func keepAgent(t *testing.T, db *storage.DB) {
 			Config: json.RawMessage(`{"tool":"x","arguments":{"big":123456789012345678901234567890,"spelt":1.50}}`),
 			Retry:  &engine.Retry{MaxAttempts: 2, BackoffMs: 3},
 		},
-		{StepID: "b", Name: "B", Type: "prompt", DependsOn: []string{"a"}, Config: json.RawMessage(`{"prompt":"p"}`)},
+		{StepID: "b", Name: "B", Type: "prompt", DependsOn: []string{"a"}, ContinueOnError: true, Config: json.RawMessage(`{"prompt":"p"}`)},
 	}
 	addAgent(t, s, full, true)
 	addAgent(t, s, newAgent("plain"), true)
@@ -90,6 +93,44 @@ func addAgentAtOnce(t *testing.T, db *storage.DB) {
 		return err
 	}))
 	equal(t, added.Load(), int64(1))
+}
+
+// changeAgent loses none of several changes at once.
+func changeAgent(t *testing.T, db *storage.DB) {
+	s := db.Agent()
+	addAgent(t, s, newAgent("a"), true)
+	noError(t, each(8, func(i int) error {
+		found, err := s.Change(t.Context(), "a", func(p agent.Profile) (agent.Profile, error) {
+			p.Tags = append(p.Tags, fmt.Sprint(i))
+			p.Team, p.Enabled = "red", false
+			return p, nil
+		})
+		if !found {
+			return errors.New("the agent is gone")
+		}
+		return err
+	}))
+	changed := getAgent(t, s, "a")
+	slices.Sort(changed.Tags)
+	want := newAgent("a")
+	want.Tags, want.Team, want.Enabled = []string{"0", "1", "2", "3", "4", "5", "6", "7"}, "red", false
+	equal(t, changed, want)
+	page, err := s.List(t.Context(), agent.Query{Limit: 9, Team: "red", Enabled: new(false)})
+	noError(t, err)
+	equal(t, page.Total, 1)
+	refused := errors.New("refused")
+	found, err := s.Change(t.Context(), "a", func(p agent.Profile) (agent.Profile, error) {
+		p.Team = "blue"
+		return p, refused
+	})
+	if !found || !errors.Is(err, refused) {
+		t.Fatalf("a refused change: %v, %v", found, err)
+	}
+	equal(t, getAgent(t, s, "a").Team, "red")
+	found, err = s.Change(t.Context(), "none", func(p agent.Profile) (agent.Profile, error) { return p, refused })
+	if found || err != nil {
+		t.Fatalf("a change of none: %v, %v", found, err)
+	}
 }
 
 func removeAgent(t *testing.T, db *storage.DB) {

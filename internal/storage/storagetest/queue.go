@@ -25,10 +25,12 @@ func Queue() Suite {
 	return Suite{
 		Name: "queue",
 		Behaviours: map[string]func(*testing.T, *storage.DB){
-			"create": createQueues,
-			"list":   listQueues,
-			"pause":  pauseQueue,
-			"remove": removeQueue,
+			"create":      createQueues,
+			"list":        listQueues,
+			"pause":       pauseQueue,
+			"update":      updateQueue,
+			"per process": limitProcesses,
+			"remove":      removeQueue,
 		},
 	}
 }
@@ -155,4 +157,61 @@ func removeQueue(t *testing.T, db *storage.DB) {
 	made2, err := b.tasks.Submit(t.Context(), in, noon, most)
 	noError(t, err)
 	equal(t, made2, task.Submission{})
+}
+
+func updateQueue(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	q := newQueue(1)
+	_, err := db.Queue().Create(t.Context(), q, 100)
+	noError(t, err)
+	for n := range 3 {
+		waiting := newTask(n + 1)
+		waiting.QueueID = q.ID
+		b.submit(waiting)
+	}
+	b.start(1)
+	if run, found := b.claim(); found {
+		t.Fatalf("claimed %v above the limit", run)
+	}
+	q.Description, q.MaxConcurrency, q.PerProcess, q.DefaultPriority = "new", 2, true, task.Low
+	for _, idOrName := range []string{q.ID, q.Name} {
+		got, found, err := db.Queue().Update(t.Context(), idOrName, func(stored *queue.Queue) {
+			stored.Description, stored.MaxConcurrency, stored.PerProcess, stored.DefaultPriority = q.Description, 2, true, q.DefaultPriority
+		})
+		noError(t, err)
+		equal(t, found, true)
+		equal(t, got, q)
+	}
+	page, err := db.Queue().List(t.Context(), queue.Query{Limit: 9})
+	noError(t, err)
+	equal(t, page.Queues[1].Queue, q)
+	b.start(2)
+	_, found, err := db.Queue().Update(t.Context(), "nowhere", func(*queue.Queue) { t.Error("changed") })
+	noError(t, err)
+	equal(t, found, false)
+}
+
+// limitProcesses has a limit hold in each process.
+func limitProcesses(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	noError(t, b.ledger.Enter(t.Context(), "another", place, long))
+	q := newQueue(1)
+	q.PerProcess = true
+	_, err := db.Queue().Create(t.Context(), q, 100)
+	noError(t, err)
+	for n := range 3 {
+		waiting := newTask(n + 1)
+		waiting.QueueID = q.ID
+		b.submit(waiting)
+	}
+	for i, want := range []int{1, 0} {
+		for _, who := range []string{worker, "another"} {
+			n, err := b.ledger.Wake(t.Context(), who, place)
+			noError(t, err)
+			equal(t, []int{i, n}, []int{i, want})
+			claimed, err := b.ledger.Claim(t.Context(), who, place, 9, noon)
+			noError(t, err)
+			equal(t, []int{i, len(claimed)}, []int{i, want})
+		}
+	}
 }

@@ -28,10 +28,13 @@ func Task() Suite {
 			"dependencies that fail":     failDependents,
 			"dependencies that block":    blockTasks,
 			"dependencies end while others are submitted": submitWhileEnding,
+			"recurring":              repeatTask,
+			"prune":                  pruneTasks,
 			"scheduled":              scheduleTask,
 			"too many open":          fillWorkspace,
 			"cancel":                 cancelTasks,
 			"cancel a running one":   cancelRunning,
+			"key":                    keepOneOfKey,
 			"retry":                  retryTask,
 			"retry in its workspace": adoptTask,
 			"ids that cannot be":     refuseIDs,
@@ -81,7 +84,7 @@ func taskID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", 
 func newTask(n int, dependencies ...string) task.Task {
 	t := task.Task{
 		ID: taskID(n), QueueID: task.DefaultQueue, Name: fmt.Sprint("task ", n), Priority: task.Medium, Type: task.Sequential,
-		Dependencies: []string{}, Tags: []string{}, Attempt: 1, MaxAttempts: 1, Workspace: place,
+		Dependencies: []string{}, Tags: []string{}, Attempt: 1, MaxAttempts: 1, MaxInterruptions: 5, Workspace: place,
 		CreatedAt: noon.Add(time.Duration(n) * time.Second),
 	}
 	t.Dependencies = append(t.Dependencies, dependencies...)
@@ -169,11 +172,14 @@ func (b bench) release(now time.Time) int {
 func keepTask(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	plain, full := newTask(1), newTask(2, taskID(1))
-	full.Name, full.Description, full.AgentID = "a\x00b", "müssen 任务 '?", "planner"
+	full.Name, full.Description, full.AgentID, full.WorkflowID = "a\x00b", "müssen 任务 '?", "planner", "deploy"
+	full.Key = "nightly\x00"
 	full.Input = json.RawMessage(`{"big":123456789012345678901234567890}`)
 	full.Priority, full.Type, full.Tags = task.Background, task.Other, []string{"x", "y\x00"}
 	full.MaxAttempts, full.Timeout, full.ScheduledAt = 3, 1500*time.Millisecond, noon.Add(time.Hour)
-	full.Workspace, full.Definition, full.Depth = "a\x00\xff", "digest", 4
+	full.NextAt = full.ScheduledAt
+	full.Workspace, full.Definition, full.Rights, full.Depth = "a\x00\xff", "digest", `{"deny":["*.clear"]}`, 4
+	full.Sessions = []string{sessionID(1), sessionID(2)}
 	b.submit(plain, full)
 	plain.Status, full.Status, full.InputBytes = task.Queued, task.Pending, len(full.Input)
 	equal(t, b.get(1), plain)
@@ -494,4 +500,135 @@ func failAttempts(t *testing.T, db *storage.DB) {
 	equal(t, b.release(noon.Add(2*time.Hour)), 1)
 	b.finish(queue.Ending{Run: b.start(1), Status: task.Failed, Error: "twice"})
 	b.states(task.Failed, task.Failed)
+}
+
+// keepOneOfKey has one open task of a key in a workspace, whoever submits it.
+func keepOneOfKey(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	keyed := func(n int) task.Task {
+		t := newTask(n)
+		t.Key = "nightly"
+		return t
+	}
+	var kept atomic.Int32
+	noError(t, each(8, func(i int) error {
+		made, err := b.tasks.Submit(t.Context(), keyed(i+1), noon, most)
+		if made.Existing == "" {
+			kept.Add(1)
+		}
+		return err
+	}))
+	equal(t, kept.Load(), int32(1))
+	page, err := b.tasks.List(t.Context(), task.Query{Limit: 9})
+	noError(t, err)
+	equal(t, page.Total, 1)
+	first := page.Tasks[0]
+	made, err := b.tasks.Submit(t.Context(), keyed(20), noon, most)
+	noError(t, err)
+	equal(t, made, task.Submission{QueueID: task.DefaultQueue, Status: task.Queued, Existing: first.ID, CreatedAt: first.CreatedAt})
+
+	elsewhere := keyed(21)
+	elsewhere.Workspace = "vm:/other"
+	equal(t, b.submit(elsewhere).Existing, "")
+
+	_, _, err = b.tasks.Cancel(t.Context(), task.Cancellation{TaskID: first.ID, Reason: "r", At: noon})
+	noError(t, err)
+	equal(t, b.submit(keyed(22)).Existing, "")
+	_, blocked, err := b.tasks.Retry(t.Context(), task.Retrial{TaskID: first.ID, At: noon})
+	noError(t, err)
+	equal(t, blocked, []task.Obstacle{{TaskID: taskID(22), Status: task.Queued, Key: true}})
+}
+
+// recurring is a task that is due at each full minute, from one after noon.
+func recurring(n int) task.Task {
+	t := newTask(n)
+	t.Schedule, t.NextAt, t.Tags, t.Key = "* * * * *", noon.Truncate(time.Minute).Add(time.Minute), []string{"again"}, "once"
+	return t
+}
+
+// repeatTask has each time of a schedule come once, whoever releases it, and
+// misses those at which the run before has not ended.
+func repeatTask(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	noon := noon.Truncate(time.Minute)
+	b.submit(recurring(1))
+	runs := func() (list []task.Task) {
+		page, err := b.tasks.List(t.Context(), task.Query{Tags: []string{"again"}, Limit: 9})
+		noError(t, err)
+		for _, run := range page.Tasks {
+			if run.ScheduleID == taskID(1) {
+				list = append(list, run)
+			}
+		}
+		return list
+	}
+	release := func(now time.Time) {
+		t.Helper()
+		noError(t, each(6, func(int) error { _, err := b.ledger.Release(t.Context(), now); return err }))
+	}
+	release(noon.Add(59 * time.Second))
+	equal(t, len(runs()), 0)
+
+	release(noon.Add(61 * time.Second))
+	equal(t, len(runs()), 1)
+	first := runs()[0]
+	equal(t, []any{first.Status, first.ScheduledAt, first.Key, first.Schedule, first.MaxInterruptions}, []any{task.Queued, noon.Add(time.Minute), "", "", 5})
+	equal(t, []any{b.get(1).Status, b.get(1).NextAt}, []any{task.Pending, noon.Add(2 * time.Minute)})
+
+	release(noon.Add(2*time.Minute + time.Second)) // the first has not ended
+	equal(t, len(runs()), 1)
+	equal(t, b.get(1).NextAt, noon.Add(3*time.Minute))
+
+	claimed, err := b.ledger.Claim(t.Context(), worker, place, 9, noon)
+	noError(t, err)
+	equal(t, len(claimed), 1) // the schedule itself is not run
+	_, err = b.ledger.Finish(t.Context(), queue.Ending{Run: queue.Run{TaskID: first.ID, Turn: 1}, Status: task.Failed, EndedAt: noon})
+	noError(t, err)
+	release(noon.Add(time.Hour + time.Second)) // after a pause of all processes
+	equal(t, len(runs()), 2)
+	equal(t, b.get(1).NextAt, noon.Add(time.Hour+time.Minute))
+
+	made, err := b.tasks.Submit(t.Context(), newTask(2, taskID(1)), noon, most)
+	noError(t, err)
+	equal(t, made.Blocked, []task.Obstacle{{TaskID: taskID(1), Status: task.Pending, Schedule: true}})
+
+	_, _, err = b.tasks.Cancel(t.Context(), task.Cancellation{TaskID: taskID(1), Reason: "r", At: noon})
+	noError(t, err)
+	release(noon.Add(3 * time.Hour))
+	equal(t, len(runs()), 2)
+	retried, _, err := b.tasks.Retry(t.Context(), task.Retrial{TaskID: taskID(1), At: noon.Add(4 * time.Hour)})
+	noError(t, err)
+	equal(t, []any{retried.Status, retried.NextAt}, []any{task.Pending, noon.Add(4*time.Hour + time.Minute)})
+}
+
+// pruneTasks removes what ended long ago, and nothing that is still needed.
+func pruneTasks(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	tagged := newTask(1)
+	tagged.Tags = []string{"x"}
+	b.submit(tagged, newTask(2), newTask(3, taskID(2)), newTask(4), newTask(5, taskID(1)))
+	for n, at := range map[int]time.Time{1: noon, 2: noon, 4: noon.Add(2 * time.Hour)} {
+		_, _, err := b.tasks.Cancel(t.Context(), task.Cancellation{TaskID: taskID(n), Reason: "r", At: at})
+		noError(t, err)
+	}
+	// 3 and 5 ended with what they depend on; retried, 3 would be open again.
+	open := newTask(6)
+	b.submit(open)
+	b.finish(queue.Ending{Run: b.start(6), Status: task.Completed})
+	b.submit(newTask(7, taskID(6)))
+	for _, want := range []int{4, 0} {
+		n, err := b.ledger.Prune(t.Context(), noon.Add(time.Hour))
+		noError(t, err)
+		equal(t, n, want)
+	}
+	left := []string{}
+	page, err := b.tasks.List(t.Context(), task.Query{Limit: 9})
+	noError(t, err)
+	for _, kept := range page.Tasks {
+		left = append(left, kept.Name)
+	}
+	equal(t, left, []string{"task 7", "task 6", "task 4"})
+	n, err := b.ledger.Prune(t.Context(), noon.Add(1000*time.Hour))
+	noError(t, err)
+	equal(t, n, 1) // 6 is what 7 depends on
 }

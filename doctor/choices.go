@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Choice is the cost of the consolidated tools at a level when a tier or a fold
+// is chosen beside it.
+type Choice struct {
+	Level lazy.Level       `json:"level"`
+	Tier  string           `json:"tier"`
+	Fold  consolidate.Fold `json:"fold"`
+	Total Cost             `json:"total"`
+}
+
+// Choices counts the consolidated tools of the families at every level: of every
+// tier, and split by effect.
+func Choices(families []*tools.Family) ([]Choice, error) {
+	var list []Choice
+	for _, o := range []surface.Options{
+		{Tier: tools.Core}, {Tier: tools.Standard}, {Tier: tools.Extended}, {Tier: tools.Extended, Fold: consolidate.ByEffect},
+	} {
+		if o.Fold == "" {
+			o.Fold = consolidate.ByFamily
+		}
+		for _, level := range lazy.Levels() {
+			o.Level = level
+			cost, err := Count(surface.List(families, o))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, Choice{level, o.Tier.String(), o.Fold, cost})
+		}
+	}
+	return list, nil
+}

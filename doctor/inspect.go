@@ -1,0 +1,267 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/tokens"
+)
+
+// Estimate says how counts become those of models whose tokenizer is not
+// public.
+type Estimate struct {
+	Models string  `json:"models"`
+	Factor float64 `json:"factor"` // of the tokens of definitions
+	Fixed  int     `json:"fixed"`  // tokens once a request, as soon as it has tools
+	Date   string  `json:"date"`   // of the published measurements it was fitted to
+}
+
+// Claude is the estimate for Claude models. Their older tokenizer, up to
+// Opus and Sonnet 4.6, needs about 1.18 times as many tokens as were counted.
+var Claude = Estimate{Models: "Claude Opus 5 and Fable 5", Factor: 1.69, Fixed: 220, Date: "2026-08"}
+
+// of returns the estimate for definitions, without Fixed.
+func (e Estimate) of(tokens int) int { return int(math.Round(e.Factor * float64(tokens))) }
+
+// DefaultWindow is the context window that shares are given of, in tokens.
+const DefaultWindow = 200_000
+
+// Inspection holds the costs of lists of tools, and their faults.
+type Inspection struct {
+	Method   string    `json:"method"`
+	Estimate Estimate  `json:"estimate"`
+	Window   int       `json:"window"` // tokens
+	Sessions []Session `json:"sessions"`
+	Servers  []Server  `json:"servers"`
+}
+
+// Session sums up the servers of one host.
+type Session struct {
+	Host string `json:"host,omitempty"` // empty for lists that no settings name
+	Cost
+	Instructions int       `json:"instructions"` // tokens
+	Claude       int       `json:"claude"`       // estimated, with Fixed
+	Share        float64   `json:"share"`        // of the window, in percent
+	Findings     []Finding `json:"findings,omitempty"`
+}
+
+// Server holds the costs and faults of the list of one server.
+type Server struct {
+	Name    string `json:"name"`
+	Source  string `json:"source,omitempty"`
+	Host    string `json:"host,omitempty"`    // whose settings name it
+	Problem string `json:"problem,omitempty"` // why there is no list
+	Cost
+	Instructions int        `json:"instructions"` // tokens, which Cost leaves out
+	Claude       int        `json:"claude"`       // estimated, without Fixed
+	Share        float64    `json:"share"`        // of the window, in percent
+	List         []ToolCost `json:"list,omitempty"`
+	Sent         []Sent     `json:"sent,omitempty"`
+	Shown        []Shown    `json:"shown,omitempty"`
+	Findings     []Finding  `json:"findings,omitempty"`
+}
+
+// ToolCost counts one tool. The parts are counted alone: together they
+// are less than the whole by the names of the members and the brackets.
+type ToolCost struct {
+	Name   string `json:"name"`
+	Bytes  int    `json:"bytes"`
+	Tokens int    `json:"tokens"`
+	Parts  Parts  `json:"parts"`
+	Claude int    `json:"claude"` // estimated
+}
+
+// Parts are tokens of the parts of a tool.
+type Parts struct {
+	Name        int `json:"name"`
+	Description int `json:"description"`
+	Schema      int `json:"schema"`
+}
+
+// Sent counts a list as a host sends it to a model.
+type Sent struct {
+	Host         string `json:"host"`
+	Title        string `json:"title"`
+	Version      string `json:"version"`            // that was seen
+	Tokens       int    `json:"tokens"`             // of the definitions as it sends them
+	Instructions int    `json:"instructions"`       // tokens of them that a model is shown
+	Deferred     *int   `json:"deferred,omitempty"` // tokens of the lines it shows by default instead
+	Note         string `json:"note,omitempty"`
+}
+
+// Shown is a figure that a host shows for a list, other than a model is charged.
+type Shown struct {
+	Host   string `json:"host"`
+	Tokens int    `json:"tokens"`
+	How    string `json:"how"`
+}
+
+// Inspect counts lists. The window is that of the model, in tokens. Lists of
+// one host make up a session.
+func Inspect(lists []List, window int) (Inspection, error) {
+	in := Inspection{Method: Method, Estimate: Claude, Window: window, Sessions: []Session{}, Servers: []Server{}}
+	together := map[string][]List{}
+	for _, l := range lists {
+		s, err := inspect(l, window)
+		if err != nil {
+			return Inspection{}, fmt.Errorf("%s: %w", l.Server, err)
+		}
+		in.Servers = append(in.Servers, s)
+		if together[l.Host] == nil {
+			in.Sessions = append(in.Sessions, Session{Host: l.Host})
+		}
+		together[l.Host] = append(together[l.Host], l)
+	}
+	for i := range in.Sessions {
+		session := &in.Sessions[i]
+		for _, s := range in.Servers {
+			if s.Host == session.Host {
+				session.Cost = session.Add(s.Cost)
+				session.Instructions += s.Instructions
+			}
+		}
+		if session.Tools > 0 {
+			session.Claude = Claude.Fixed + Claude.of(session.Tokens)
+		}
+		session.Share = share(session.Tokens, window)
+		session.Findings = findTogether(session.Host, together[session.Host], session.Claude)
+	}
+	return in, nil
+}
+
+// share returns tokens as a share of a window, in percent with one decimal.
+func share(tokens, window int) float64 {
+	return math.Round(1000*float64(tokens)/float64(window)) / 10
+}
+
+func inspect(l List, window int) (Server, error) {
+	s := Server{Name: l.Server, Source: l.Source, Host: l.Host, Problem: l.Problem}
+	if l.Problem != "" {
+		return s, nil
+	}
+	for _, t := range l.Tools {
+		text, err := t.shown()
+		if err != nil {
+			return Server{}, err
+		}
+		cost := ToolCost{Name: t.Name, Bytes: len(text)}
+		for _, part := range []struct {
+			text string
+			into *int
+		}{
+			{text, &cost.Tokens}, {t.Name, &cost.Parts.Name}, {t.Description, &cost.Parts.Description}, {string(t.InputSchema), &cost.Parts.Schema},
+		} {
+			if *part.into, err = tokens.Count(part.text); err != nil {
+				return Server{}, err
+			}
+		}
+		cost.Claude = Claude.of(cost.Tokens)
+		s.List = append(s.List, cost)
+		s.Cost = s.Add(Cost{1, cost.Bytes, cost.Tokens})
+	}
+	s.Claude, s.Share = Claude.of(s.Tokens), share(s.Tokens, window)
+	var err error
+	if s.Instructions, err = tokens.Count(l.Instructions); err != nil {
+		return Server{}, err
+	}
+	if s.Sent, err = sent(l); err != nil {
+		return Server{}, err
+	}
+	if s.Shown, err = shownFor(l, s); err != nil {
+		return Server{}, err
+	}
+	s.Findings = find(l)
+	return s, nil
+}
+
+// sent counts what hosts that were seen make of a list: all of them, or the one
+// whose settings name the server.
+func sent(l List) ([]Sent, error) {
+	var all []Sent
+	for _, h := range hosts.Hosts {
+		if h.Sends == nil || l.Host != "" && l.Host != h.Name {
+			continue
+		}
+		one := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
+		lines := 0
+		for _, t := range l.Tools {
+			definition, err := h.Sends.Definition(l.Server, t.Name, t.Description, t.InputSchema)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", t.Name, err)
+			}
+			n, err := tokens.Count(string(definition))
+			if err != nil {
+				return nil, err
+			}
+			one.Tokens += n
+			if h.Sends.Defers() {
+				if n, err = tokens.Count(h.Sends.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
+					return nil, err
+				}
+				lines += n
+			}
+		}
+		if h.Sends.Defers() {
+			one.Deferred = &lines
+		}
+		if h.Sends.Instructions {
+			n, err := tokens.Count(h.Sends.Cut(l.Instructions))
+			if err != nil {
+				return nil, err
+			}
+			one.Instructions = n
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// shownFor returns figures that hosts show, other than a model is charged.
+func shownFor(l List, s Server) ([]Shown, error) {
+	const perTool, perList = 8, 16 // tokens that VS Code adds
+	var texts []string
+	var gather func(any)
+	gather = func(value any) {
+		switch v := value.(type) {
+		case string:
+			texts = append(texts, v)
+		case []any:
+			for _, item := range v {
+				gather(item)
+			}
+		case map[string]any:
+			for _, member := range v {
+				gather(member)
+			}
+		}
+	}
+	for _, t := range l.Tools {
+		var schema any
+		_ = json.Unmarshal(t.InputSchema, &schema) // without one there are no texts in it
+		gather([]any{t.Name, t.Description, schema})
+	}
+	sum := 0
+	for _, text := range texts {
+		n, err := tokens.Count(text)
+		if err != nil {
+			return nil, err
+		}
+		sum += n
+	}
+	var shown []Shown
+	if l.Host == "" || l.Host == "claude-code" {
+		shown = append(shown, Shown{
+			Host: "a host that counts each tool alone", Tokens: s.Tools*Claude.Fixed + s.Claude,
+			How: "what is fixed is counted once a tool, as Claude Code's /context did",
+		})
+	}
+	if l.Host == "" || l.Host == "vscode" {
+		shown = append(shown, Shown{
+			Host: "VS Code", Tokens: int(math.Round(1.1 * float64(perList+s.Tools*perTool+sum))),
+			How: "texts of the definitions only, without the names of parameters, and a tenth more",
+		})
+	}
+	return shown, nil
+}

@@ -1,0 +1,190 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/tokens"
+)
+
+const goodTool = `{"name":"delete_note","title":"Delete","description":"Delete a note.","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]},"annotations":{"destructiveHint":true}}`
+
+func read(t *testing.T, text string) doctor.List {
+	t.Helper()
+	l, err := doctor.ReadList([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	l.Server = "notes"
+	return l
+}
+
+func inspect(t *testing.T, lists ...doctor.List) doctor.Inspection {
+	t.Helper()
+	in, err := doctor.Inspect(lists, doctor.DefaultWindow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestReadList(t *testing.T) {
+	t.Parallel()
+	want := read(t, "["+goodTool+"]")
+	for _, text := range []string{
+		`{"tools":[` + goodTool + `],"ttlMs":0}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"tools":[` + goodTool + `]}}`,
+		strings.ReplaceAll(`[`+goodTool+`]`, `,"`, ", \n \""),
+		strings.ReplaceAll(`[`+goodTool+`]`, `Delete a`, `\u0044elete\u0020a`),
+	} {
+		if diff := cmp.Diff(want, read(t, text)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", text, diff)
+		}
+	}
+	if l := read(t, `{"instructions":"Be brief.","tools":[]}`); l.Instructions != "Be brief." || l.Tools == nil {
+		t.Errorf("%+v", l)
+	}
+	for text, reason := range map[string]string{
+		``: "not JSON", `[{]`: "not JSON", `7`: "not a list", `{"servers":{}}`: "not a list", `{"tools":null}`: "not a list",
+		`{"tools":[{}]}`: "tool 1 has no name", `{"tools":[],"nextCursor":"2"}`: "all its pages", `{"tools":{"a":1}}`: "not a list",
+	} {
+		if _, err := doctor.ReadList([]byte(text)); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%q: %v, want %q", text, err, reason)
+		}
+	}
+}
+
+func TestInspect(t *testing.T) {
+	t.Parallel()
+	in := inspect(t, read(t, `{"instructions":"Be brief.","tools":[`+goodTool+`]}`))
+	text := `{"name":"delete_note","description":"Delete a note.","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}}`
+	n, err := tokens.Count(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := in.Servers[0]
+	if s.Tokens != n || s.Bytes != len(text) || s.Tools != 1 || s.Instructions != 3 || s.List[0].Tokens != n {
+		t.Errorf("%+v, want %d tokens and %d bytes", s, n, len(text))
+	}
+	if want := (doctor.Parts{Name: 2, Description: 4, Schema: 19}); s.List[0].Parts != want {
+		t.Errorf("%+v, want %+v", s.List[0].Parts, want)
+	}
+	if in.Sessions[0].Claude != doctor.Claude.Fixed+s.Claude || s.Claude <= n || s.Findings != nil || in.Sessions[0].Findings != nil {
+		t.Errorf("%+v", in)
+	}
+	if in := inspect(t, read(t, `[]`)); in.Sessions[0].Claude != 0 {
+		t.Errorf("no tools cost %d", in.Sessions[0].Claude)
+	}
+	two := inspect(t, read(t, `[`+goodTool+`]`), read(t, `[`+strings.Replace(goodTool, "delete", "erase", 1)+`]`))
+	if two.Sessions[0].Claude >= 2*in.Sessions[0].Claude {
+		t.Error("what is fixed is counted for each server")
+	}
+	here, there := read(t, `[`+goodTool+`]`), read(t, `[`+goodTool+`]`)
+	here.Host, there.Host = "codex", "cursor"
+	broken := doctor.List{Server: "broken", Host: "codex", Problem: "it does not start"}
+	apart := inspect(t, here, there, broken)
+	if len(apart.Sessions) != 2 || apart.Sessions[0].Tokens != n || apart.Sessions[0].Findings != nil || apart.Servers[2].Problem != broken.Problem {
+		t.Errorf("%+v", apart)
+	}
+	if len(apart.Servers[0].Sent) != 1 || apart.Servers[0].Sent[0].Host != "codex" || apart.Servers[1].Sent != nil {
+		t.Errorf("what other hosts send is shown: %+v", apart.Servers)
+	}
+}
+
+// Every rule finds what it is for, names it, and says what to do.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	tool := func(name, description, schema, hints string) string {
+		return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s,"annotations":%s}`, name, description, schema, hints)
+	}
+	const object, reads = `{"type":"object","properties":{}}`, `{"readOnlyHint":true}`
+	for _, test := range []struct {
+		rule, tools string
+		where       []string
+	}{
+		{"root-combinator", tool("a", "Get it.", `{"type":"object","oneOf":[{"required":["x"]}]}`, reads), []string{"a"}},
+		{"no-schema", tool("a", "Get it.", `null`, reads) + "," + tool("b", "Get it.", `{"properties":{}}`, reads) + "," + tool("c", "Get it.", object, reads), []string{"a", "b"}},
+		{"untyped-parameter", tool("a", "Get it.", `{"type":"object","properties":{"x":{},"y":{"description":"any"},"z":{"enum":[1]},"u":true,"n":{"type":"object","properties":{"m":{}}},"l":{"type":"array","items":{}}}}`, reads), []string{"a.l[]", "a.n.m", "a.u", "a.x", "a.y"}},
+		{"list-without-items", tool("a", "Get it.", `{"type":"object","properties":{"x":{"type":"array"},"y":{"type":"array","items":{"type":"string"}}}}`, reads), []string{"a.x"}},
+		{"long-name", tool(strings.Repeat("n", 65), "Get it.", object, reads), []string{strings.Repeat("n", 65)}},
+		{"long-prefixed-name", tool(strings.Repeat("n", 60), "Get it.", object, reads), []string{strings.Repeat("n", 60)}},
+		{"name-characters", tool("a.b", "Get it.", object, reads), []string{"a.b"}},
+		{"no-hints", tool("a", "Get it.", object, `{"idempotentHint":true}`) + `,{"name":"b","description":"Get.","inputSchema":` + object + `}`, []string{"a", "b"}},
+		{"contradictory-hints", tool("a", "Get it.", object, `{"readOnlyHint":true,"destructiveHint":true}`) + "," + tool("deleteAll", "Get it.", object, reads) + "," + tool("remove_x", "Get it.", object, `{"destructiveHint":false}`), []string{"a", "deleteAll", "remove_x"}},
+		{"no-description", tool("a", " ", object, reads), []string{"a"}},
+		{"long-description", tool("a", "Get it. "+strings.Repeat("ä", 2050), object, reads), []string{"a"}},
+		{"no-verb", tool("a", "The weather.\nGet it.", object, reads) + "," + tool("b", "Weather is fetched.", object, reads), []string{"a"}},
+		{"lazy-without-gain", tool("find_tools", "Find it.", object, reads) + "," + tool("tool_call", "Call it.", object, `{"readOnlyHint":false}`) + "," + tool("a", "Get it.", object, reads), nil},
+	} {
+		found := inspect(t, read(t, "["+test.tools+"]")).Servers[0].Findings
+		if len(found) != 1 || found[0].Rule != test.rule || found[0].Fix == "" || found[0].Severity == "" {
+			t.Errorf("%s: found %+v", test.rule, found)
+		} else if diff := cmp.Diff(test.where, found[0].Where); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", test.rule, diff)
+		}
+	}
+	l := read(t, `[`+goodTool+`,`+strings.Replace(goodTool, "delete_note", "find_tools", 1)+`]`)
+	l.Instructions, l.Host, l.Unlisted = strings.Repeat("a ", 1100), "claude-code", 40
+	in := inspect(t, l)
+	found := in.Servers[0].Findings
+	if len(found) != 2 || found[0].Rule != "long-instructions" || found[1].Rule != "lazy-where-deferred" || in.Sessions[0].Findings[0].Rule != "host-defers" {
+		t.Errorf("%+v, %+v", found, in.Sessions)
+	}
+	many := make([]string, 130)
+	for i := range many {
+		many[i] = tool(fmt.Sprintf("get_%d", i), "Get it."+strings.Repeat(" It is what it is.", 25), object, reads)
+	}
+	in = inspect(t, read(t, "["+strings.Join(many, ",")+"]"))
+	if found := in.Servers[0].Findings; len(found) != 1 || found[0].Rule != "too-many-tools" || in.Sessions[0].Findings[0].Rule != "large-context" {
+		t.Errorf("%+v, %+v", found, in.Sessions)
+	}
+}
+
+func TestCollidingNames(t *testing.T) {
+	t.Parallel()
+	other := read(t, `[`+strings.Replace(goodTool, "delete_note", "Delete-Note", 1)+`]`)
+	other.Server = "more"
+	found := inspect(t, read(t, "["+goodTool+"]"), other).Sessions[0].Findings
+	if len(found) != 1 || found[0].Rule != "colliding-names" || found[0].Where[0] != "notes.delete_note = more.Delete-Note" {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","properties":{%s}}`
+	tool := func(name, description, properties, hints string) string {
+		return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":`+schema+`,"annotations":%s}`, name, description, properties, hints)
+	}
+	before := read(t, "["+tool("same", "Get.", ``, `{}`)+","+tool("old", "Get.", ``, `{}`)+","+tool("text", "Get.", ``, `{}`)+","+
+		tool("params", "Get.", `"a":{"type":"string"},"b":{"type":"string"}`, `{}`)+","+tool("hints", "Get.", ``, `{"readOnlyHint":true}`)+"]")
+	after := read(t, "["+tool("same", "Get.", ``, `{}`)+","+tool("text", "Get everything.", ``, `{}`)+","+
+		tool("params", "Get.", `"b":{"type":"integer"},"c":{"type":"string"}`, `{}`)+","+tool("hints", "Get.", ``, `{"readOnlyHint":false}`)+","+tool("new", "Get.", ``, `{}`)+"]")
+	c, err := doctor.Compare(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := json.Marshal(c.Changes)
+	want := `[{"tool":"text","kind":"changed","before":21,"after":22,"what":["description"]},` +
+		`{"tool":"params","kind":"changed","before":32,"after":32,"what":["~b","+c","-a"]},` +
+		`{"tool":"hints","kind":"changed","before":22,"after":22,"what":["hints"]},` +
+		`{"tool":"new","kind":"added","before":0,"after":21},{"tool":"old","kind":"removed","before":21,"after":0}]`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if c.After.Tokens != c.Before.Tokens+1 || c.Check(0.5) == nil || c.Check(1) != nil {
+		t.Errorf("%+v", c)
+	}
+	empty := read(t, `[]`)
+	if c, _ := doctor.Compare(empty, empty); c.Growth != 0 || c.Check(0) != nil {
+		t.Errorf("%+v", c)
+	}
+	if c, _ := doctor.Compare(empty, after); c.Growth != 100 {
+		t.Errorf("%+v", c)
+	}
+}

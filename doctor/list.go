@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/lazy"
+)
+
+// List holds the tools and instructions that a server gives at the start of a
+// session.
+type List struct {
+	Server       string `json:"-"` // as the client calls it; hosts put it before the names of tools
+	Source       string `json:"-"` // where the list comes from, without secrets
+	Host         string `json:"-"` // whose settings name the server; empty = none
+	Problem      string `json:"-"` // why there is no list, without secrets
+	Unlisted     int    `json:"-"` // tools that are found and called without being listed; 0 = none that are known
+	Instructions string `json:"instructions,omitempty"`
+	Tools        []Tool `json:"tools"`
+}
+
+// Tool is a tool of any server.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // compact; nil = the server has none
+	Annotations *Annotations    `json:"annotations,omitempty"`
+}
+
+// Annotations are the hints of a tool. Nil is for hints that are not given.
+type Annotations struct {
+	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
+	Destructive *bool `json:"destructiveHint,omitempty"`
+	Idempotent  *bool `json:"idempotentHint,omitempty"`
+	OpenWorld   *bool `json:"openWorldHint,omitempty"`
+}
+
+// errNoList refuses a text that is no list of tools.
+var errNoList = errors.New(`not a list of tools: want the answer to tools/list, {"tools":[…]}, or the array in it`)
+
+// ReadList reads an answer to tools/list, the response around it, or the array
+// of tools in it, with the server's instructions where they stand beside the
+// tools. What models are not shown is left out.
+func ReadList(raw []byte) (List, error) {
+	// Texts and numbers are spelt as JSON.stringify does, since hosts read a
+	// list and write it again.
+	text := jsontext.Value(raw)
+	if err := text.Format(jsontext.AllowDuplicateNames(true), jsontext.CanonicalizeRawInts(true), jsontext.CanonicalizeRawFloats(true)); err != nil {
+		return List{}, fmt.Errorf("not JSON: %w", err)
+	}
+	var answer struct {
+		Result       json.RawMessage `json:"result"`
+		Instructions string          `json:"instructions"`
+		Tools        json.RawMessage `json:"tools"`
+		NextCursor   string          `json:"nextCursor"`
+	}
+	if text[0] == '[' {
+		answer.Tools = json.RawMessage(text)
+	} else if err := json.Unmarshal(text, &answer); err != nil {
+		return List{}, errNoList
+	}
+	if answer.Tools == nil && answer.Result != nil {
+		return ReadList(answer.Result)
+	}
+	if answer.NextCursor != "" {
+		return List{}, errors.New("the list goes on at its nextCursor: put the tools of all its pages into one list")
+	}
+	l := List{Instructions: answer.Instructions}
+	if err := json.Unmarshal(answer.Tools, &l.Tools); err != nil || l.Tools == nil {
+		return List{}, errNoList
+	}
+	for i, t := range l.Tools {
+		if t.Name == "" {
+			return List{}, fmt.Errorf("tool %d has no name", i+1)
+		}
+		if string(t.InputSchema) == "null" {
+			l.Tools[i].InputSchema = nil
+		}
+	}
+	return l, nil
+}
+
+// shown returns the part of a tool that a model sees, as compact JSON.
+func (t Tool) shown() (string, error) {
+	t.Annotations = nil
+	raw, err := ordered.JSON(t)
+	if err != nil {
+		return "", fmt.Errorf("encoding %s: %w", t.Name, err)
+	}
+	return string(raw), nil
+}
+
+// ListOf returns the list of one of our own surfaces. Families counts the
+// tools that the surface has at any level.
+func ListOf(server, instructions string, listed []lazy.Listed, families int) List {
+	l := List{Server: server, Instructions: instructions, Unlisted: max(0, families-len(listed))}
+	for _, t := range listed {
+		h := t.Hints
+		l.Tools = append(l.Tools, Tool{t.Name, t.Description, t.InputSchema, &Annotations{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld}})
+	}
+	return l
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// CheckInput checks the argument input of a call against the inputSchema of a
+// workflow, and returns it with the defaults that the schema gives its outermost
+// properties, and with texts read as other values where only these are right. The
+// zero schema takes any object.
+func CheckInput(ctx context.Context, workflowID string, schema workspace.Schema, raw json.RawMessage) (input map[string]any, problems []tools.Problem, err error) {
+	input = map[string]any{}
+	if len(raw) > 0 {
+		if err := jsonx.Decode(raw, &input); err != nil {
+			return nil, nil, fmt.Errorf("decoding input: %w", err)
+		}
+	}
+	if len(schema.Text) == 0 {
+		return input, nil, nil
+	}
+	var declared struct {
+		Properties map[string]struct {
+			Default json.RawMessage `json:"default"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(schema.Text, &declared) // properties may be of another shape, such as true
+	for name, p := range declared.Properties {
+		if _, given := input[name]; given || len(p.Default) == 0 {
+			continue
+		}
+		var value any
+		if jsonx.Decode(p.Default, &value) == nil {
+			input[name] = value
+		}
+	}
+	if !schema.Admits(input) {
+		return nil, nil, tools.Errorf(tools.InvalidInput, "the input is too large to be checked against the inputSchema of %s", workflowID).
+			WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
+	}
+	check := func() ([]tools.Problem, error) { return tools.CheckSchema(schema.Text, input, "/input") }
+	problems, err = workspace.Await(ctx, check)
+	if err == nil && mend(input, problems) {
+		problems, err = workspace.Await(ctx, check)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("checking input: %w", err)
+	}
+	return input, problems, nil
+}
+
+// mend reads texts as the numbers, switches or other values that the schema
+// wants in their place, as the parameters of actions are read, and reports
+// whether it changed anything.
+func mend(args map[string]any, problems []tools.Problem) bool {
+	changed := false
+	for _, p := range problems {
+		cut := strings.LastIndex(p.Path, "/")
+		holder, _ := tools.Lookup(map[string]any{"input": args}, p.Path[:cut])
+		value, _ := tools.Lookup(map[string]any{"input": args}, p.Path)
+		text, isText := value.(string)
+		var read any
+		if p.Kind != tools.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {
+			continue
+		}
+		kind := tools.TypeName(read)
+		if !slices.ContainsFunc(strings.Split(p.Want, tools.TypeOr), func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
+			continue
+		}
+		last := jsonx.UnescapePointer(p.Path[cut+1:])
+		switch holder := holder.(type) {
+		case map[string]any:
+			holder[last] = read
+		case []any:
+			i, _ := strconv.Atoi(last)
+			holder[i] = read
+		}
+		changed = true
+	}
+	return changed
+}

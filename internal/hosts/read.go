@@ -1,0 +1,255 @@
+package hosts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/tailscale/hujson"
+)
+
+// Entry is a server as a host's settings name it, with its variables filled in.
+type Entry struct {
+	Name    string
+	Problem string // why it cannot be started or reached; empty = it can
+
+	Command []string // program and arguments; nil = it is at URL
+	Dir     string   // that the program starts in; empty = any
+	Env     []string // NAME=value, besides the environment
+
+	URL    string
+	Header map[string]string
+	SSE    bool // the older transport
+
+	only, except []string // names of tools
+}
+
+// Shows reports whether the settings let a tool of the server through.
+func (e Entry) Shows(tool string) bool {
+	shown := len(e.only) == 0 || slices.Contains(e.only, "*") || slices.Contains(e.only, tool)
+	return shown && !slices.Contains(e.except, tool)
+}
+
+// Servers lists the servers in the text of one of the host's files, by name,
+// without those switched off. Relative paths in it start at the workspace. JSON may have comments.
+func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
+	all, err := settings(text, h.format)
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	if h.Name == "claude-code" { // it has entries for single folders in the user's file
+		if absolute, err := filepath.Abs(workspace); err == nil {
+			entries = h.entries(object(object(object(all, "projects"), absolute), h.key), workspace)
+		}
+	}
+	for _, e := range h.entries(object(all, h.key), workspace) {
+		if !slices.ContainsFunc(entries, func(known Entry) bool { return known.Name == e.Name }) {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// Readable lists the names of the hosts whose files name servers that can be
+// read.
+func Readable() []string {
+	var names []string
+	for _, h := range Hosts {
+		if h.Path != nil {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+// Owner returns the host that a file belongs to by its name and its text; nil
+// where the text names no servers as any host does.
+func Owner(path string, text []byte) *Host {
+	var byKey *Host
+	for i := range Hosts {
+		h := &Hosts[i]
+		if h.format == yamlFile || h.format == nothing || (h.format == tomlFile) != (filepath.Ext(path) == ".toml") {
+			continue
+		}
+		all, err := settings(text, h.format)
+		if err != nil || object(all, h.key) == nil {
+			continue
+		}
+		own := h.Project
+		if user, err := h.Path(); err == nil {
+			own = append(slices.Clone(own), user)
+		}
+		for _, file := range own {
+			if filepath.Base(file) == filepath.Base(path) {
+				return h
+			}
+		}
+		if byKey == nil {
+			byKey = h
+		}
+	}
+	return byKey
+}
+
+func settings(text []byte, format format) (map[string]any, error) {
+	var all map[string]any
+	switch format {
+	case tomlFile:
+		if err := toml.Unmarshal(text, &all); err != nil {
+			return nil, fmt.Errorf("reading TOML: %w", err)
+		}
+	case jsonFile:
+		if len(strings.TrimSpace(string(text))) == 0 {
+			return nil, nil
+		}
+		plain, err := hujson.Standardize(slices.Clone(text))
+		if err != nil {
+			return nil, errors.New("it is not JSON") // the error could quote a secret
+		}
+		if err := json.Unmarshal(plain, &all); err != nil {
+			return nil, errors.New("it is no JSON object")
+		}
+	default:
+		return nil, errors.New("it has no file that is read")
+	}
+	return all, nil
+}
+
+func (h *Host) entries(servers map[string]any, workspace string) []Entry {
+	var list []Entry
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		entry, _ := servers[name].(map[string]any)
+		if inner := object(entry, "transport"); inner != nil { // Cline
+			entry = maps.Clone(entry)
+			maps.Copy(entry, inner)
+		}
+		enabled, set := entry["enabled"].(bool)
+		if entry["disabled"] == true || set && !enabled {
+			continue
+		}
+		x := expander{workspace: workspace}
+		e := Entry{
+			Name: name, Dir: x.text(entry["cwd"]), Header: map[string]string{},
+			only:   append(texts(entry["includeTools"]), append(texts(entry["enabled_tools"]), texts(entry["tools"])...)...),
+			except: append(texts(entry["excludeTools"]), texts(entry["disabled_tools"])...),
+		}
+		if e.Dir != "" && !filepath.IsAbs(e.Dir) {
+			e.Dir = filepath.Join(workspace, e.Dir)
+		}
+		e.Command = x.list(entry["command"]) // OpenCode: with the arguments
+		if program := x.text(entry["command"]); program != "" {
+			e.Command = append([]string{program}, x.list(entry["args"])...)
+		}
+		for _, member := range []string{"env", "environment"} {
+			variables := object(entry, member)
+			for _, name := range slices.Sorted(maps.Keys(variables)) {
+				e.Env = append(e.Env, name+"="+x.text(variables[name]))
+			}
+		}
+		for _, member := range []string{"httpUrl", "serverUrl", "url"} {
+			if e.URL == "" {
+				e.URL = x.text(entry[member])
+			}
+		}
+		kind, _ := entry["type"].(string)
+		e.SSE = kind == "sse" || h.Name == "gemini" && kind == "" && entry["httpUrl"] == nil && e.URL != ""
+		for _, member := range []string{"headers", "http_headers"} {
+			for name, value := range object(entry, member) {
+				e.Header[name] = x.text(value)
+			}
+		}
+		for name, variable := range object(entry, "env_http_headers") {
+			e.Header[name] = x.variable(fmt.Sprint(variable))
+		}
+		if variable, ok := entry["bearer_token_env_var"].(string); ok {
+			e.Header["Authorization"] = "Bearer " + x.variable(variable)
+		}
+		switch {
+		case x.problem != "":
+			e.Problem = x.problem
+		case len(e.Command) == 0 && e.URL == "":
+			e.Problem = "the entry has neither a command nor a URL"
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// object returns a member that is an object; nil when there is none.
+func object(value map[string]any, member string) map[string]any {
+	inner, _ := value[member].(map[string]any)
+	return inner
+}
+
+func texts(value any) []string {
+	items, _ := value.([]any)
+	var list []string
+	for _, item := range items {
+		list = append(list, fmt.Sprint(item))
+	}
+	return list
+}
+
+// expander fills in variables as hosts do. problem says which it could not.
+type expander struct {
+	workspace string
+	problem   string
+}
+
+// placeholder matches ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id} and
+// {env:NAME}, which OpenCode has.
+var placeholder = regexp.MustCompile(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
+
+func (x *expander) text(value any) string {
+	text, _ := value.(string)
+	return placeholder.ReplaceAllStringFunc(text, func(match string) string {
+		name := strings.Trim(strings.TrimPrefix(match, "$"), "{}")
+		switch name {
+		case "workspaceFolder":
+			absolute, _ := filepath.Abs(x.workspace) // fails only without a current folder
+			return absolute
+		case "userHome":
+			home, _ := os.UserHomeDir()
+			return home
+		case "pathSeparator", "/":
+			return string(filepath.Separator)
+		}
+		if id, ok := strings.CutPrefix(name, "input:"); ok {
+			x.problem = fmt.Sprintf("its client asks the user for %q", id)
+			return ""
+		}
+		name, otherwise, has := strings.Cut(strings.TrimPrefix(name, "env:"), ":-")
+		if value, set := os.LookupEnv(name); set || has {
+			if !set {
+				return otherwise
+			}
+			return value
+		}
+		return x.variable(name)
+	})
+}
+
+func (x *expander) list(value any) []string {
+	items, _ := value.([]any)
+	var list []string
+	for _, item := range items {
+		list = append(list, x.text(item))
+	}
+	return list
+}
+
+func (x *expander) variable(name string) string {
+	value, set := os.LookupEnv(name)
+	if !set {
+		x.problem = fmt.Sprintf("the environment variable %s is not set", name)
+	}
+	return value
+}

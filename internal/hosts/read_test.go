@@ -1,0 +1,121 @@
+package hosts
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestServers(t *testing.T) {
+	t.Setenv("HOSTS_SET", "value")
+	workspace := t.TempDir()
+	for _, test := range []struct {
+		host, text string
+		want       []Entry
+	}{
+		{"claude-code", `{"mcpServers":{
+			"b":{"command":"theirs"},
+			"c":{"command":"c","args":["${HOSTS_SET}","${HOSTS_UNSET:-x y}"],"env":{"Z":"1","A":"${HOSTS_SET}"}},
+			"a":{"type":"http","url":"https://x/${HOSTS_SET}","headers":{"X-Key":"${HOSTS_SET}"}},
+			"s":{"type":"sse","url":"https://x/sse"},
+			"unset":{"command":"${HOSTS_UNSET}"}, "empty":{}},
+			"projects":{"` + filepath.ToSlash(workspace) + `":{"mcpServers":{"b":{"command":"mine"}}}}}`, []Entry{
+			{Name: "b", Command: []string{"mine"}},
+			{Name: "a", URL: "https://x/value", Header: map[string]string{"X-Key": "value"}},
+			{Name: "c", Command: []string{"c", "value", "x y"}, Env: []string{"A=value", "Z=1"}},
+			{Name: "empty", Problem: "the entry has neither a command nor a URL"},
+			{Name: "s", URL: "https://x/sse", SSE: true},
+			{Name: "unset", Command: nil, Problem: "the environment variable HOSTS_UNSET is not set"},
+		}},
+		{"vscode", `{ // comments and a comma at the end
+			"inputs":[{"id":"key"}],
+			"servers":{"a":{"type":"stdio","command":"a","args":["${workspaceFolder}/x"],"cwd":"sub"}, "b":{"url":"https://x","headers":{"K":"${input:key}"}},},}`, []Entry{
+			{Name: "a", Command: []string{"a", workspace + "/x"}, Dir: filepath.Join(workspace, "sub")},
+			{Name: "b", URL: "https://x", Header: map[string]string{"K": ""}, Problem: `its client asks the user for "key"`},
+		}},
+		{"codex", "[mcp_servers.a]\ncommand = \"a\"\nargs = [\"1\"]\nenabled_tools = [\"get\"]\n[mcp_servers.a.env]\nK = \"v\"\n" +
+			"[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n[mcp_servers.web]\nurl = \"https://x\"\nbearer_token_env_var = \"HOSTS_SET\"\nenv_http_headers = { X = \"HOSTS_SET\" }\n", []Entry{
+			{Name: "a", Command: []string{"a", "1"}, Env: []string{"K=v"}, only: []string{"get"}},
+			{Name: "web", URL: "https://x", Header: map[string]string{"Authorization": "Bearer value", "X": "value"}},
+		}},
+		{"gemini", `{"mcpServers":{"a":{"url":"https://x/sse","excludeTools":["drop"]},"b":{"httpUrl":"https://x"}}}`, []Entry{
+			{Name: "a", URL: "https://x/sse", SSE: true, except: []string{"drop"}}, {Name: "b", URL: "https://x"},
+		}},
+		{"opencode", `{"mcp":{"a":{"type":"local","command":["a","b"],"environment":{"K":"{env:HOSTS_SET}"}},"off":{"type":"local","command":["x"],"enabled":false}}}`, []Entry{
+			{Name: "a", Command: []string{"a", "b"}, Env: []string{"K=value"}},
+		}},
+		{"cline", `{"mcpServers":{"a":{"transport":{"type":"stdio","command":"a","args":["b"]}},"off":{"disabled":true,"command":"x"}}}`, []Entry{
+			{Name: "a", Command: []string{"a", "b"}},
+		}},
+		{"cursor", ``, nil}, {"cursor", `{"other":1}`, nil},
+	} {
+		got, err := Find(test.host).Servers([]byte(test.text), workspace)
+		if err != nil {
+			t.Errorf("%s: %v", test.host, err)
+		}
+		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(Entry{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", test.host, diff)
+		}
+	}
+	for host, text := range map[string]string{"cursor": `{"mcpServers":{"a":{"env":{"K":"secret"}`, "codex": "[a"} {
+		if got, err := Find(host).Servers([]byte(text), workspace); err == nil {
+			t.Errorf("%s: %+v", host, got)
+		}
+	}
+}
+
+// What Put writes, Servers reads.
+func TestServersOfOurEntry(t *testing.T) {
+	t.Parallel()
+	for _, name := range Readable() {
+		h := Find(name)
+		got, err := h.Servers([]byte(h.Snippet(binary, args)), ".")
+		if err != nil || len(got) != 1 || got[0].Name != Server || !cmp.Equal(got[0].Command, append([]string{binary}, args...)) || got[0].Problem != "" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	for path, test := range map[string]struct{ text, want string }{
+		"x/.mcp.json":                  {`{"mcpServers":{"a":{}}}`, "claude-code"},
+		"x/claude_desktop_config.json": {`{"mcpServers":{"a":{}}}`, "claude-desktop"},
+		".cursor/mcp.json":             {`{"mcpServers":{}}`, "cursor"},
+		".vscode/mcp.json":             {`{"servers":{}}`, "vscode"},
+		"config.toml":                  {"[mcp_servers.a]\ncommand=\"a\"", "codex"},
+		"anything.json":                {`{"mcpServers":{}}`, "claude-code"},
+		"list.json":                    {`{"tools":[]}`, ""},
+		"broken.json":                  {`{`, ""},
+		"opencode.json":                {`{"mcp":{}}`, "opencode"},
+		"home/.gemini/settings.json":   {`{"mcpServers":{}}`, "gemini"},
+		"data/cline_mcp_settings.json": {`{"mcpServers":{}}`, "cline"},
+		"a/mcp-config.json":            {`{"mcpServers":{}}`, "copilot"},
+		"empty.toml":                   {``, ""},
+	} {
+		got := ""
+		if h := Owner(path, []byte(test.text)); h != nil {
+			got = h.Name
+		}
+		if got != test.want {
+			t.Errorf("%s belongs to %q, want %q", path, got, test.want)
+		}
+	}
+}
+
+func TestShows(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		e    Entry
+		want bool
+	}{
+		{Entry{}, true}, {Entry{only: []string{"*"}}, true}, {Entry{only: []string{"get"}}, true}, {Entry{only: []string{"set"}}, false},
+		{Entry{except: []string{"get"}}, false}, {Entry{only: []string{"get"}, except: []string{"get"}}, false},
+	} {
+		if test.e.Shows("get") != test.want {
+			t.Errorf("%+v", test.e)
+		}
+	}
+}

@@ -1,0 +1,383 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/tailscale/hujson"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/secrets"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// unread are endings of sources whose imports nothing here reads.
+var unread = []string{".java", ".kt", ".kts", ".rs", ".rb", ".php", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".scala", ".dart", ".vue", ".svelte", ".ex", ".exs", ".lua", ".pl", ".zig"}
+
+// dependencies is the gate dependency.
+func (k *check) dependencies(v *verdict) {
+	files := 0
+	for _, c := range k.changes {
+		name, _ := k.inside(c.Path)
+		if slices.Contains(unread, strings.ToLower(path.Ext(name))) && !c.Gone {
+			v.warned(c.Path, "its imports were not read: Go, JavaScript, TypeScript and Python are")
+			continue
+		}
+		if _, _, known := scan.Imports(name, ""); !known {
+			continue
+		}
+		source := k.text(c)
+		if source.why != "" {
+			v.warned(c.Path, "%s", source.why)
+		}
+		if source.why != "" || source.gone {
+			continue
+		}
+		files++
+		imports, fault, _ := scan.Imports(name, source.text)
+		if fault != "" {
+			v.warned(c.Path, "not all its imports were read: %s", fault)
+		}
+		module, at := "", ""
+		if path.Ext(name) == ".go" {
+			module, at = k.module(path.Dir(name))
+		}
+		for _, i := range imports {
+			if len(i.Names) == 0 {
+				v.warned(c.Path, "line %d: what it imports is known only when it runs", i.Line)
+				continue
+			}
+			names := i.Names
+			if below, ok := strings.CutPrefix(names[0]+"/", module+"/"); ok && module != "" {
+				names = append(names, "./"+path.Join(at, below))
+			}
+			if why := k.imported(names); why != "" {
+				v.failed(c.Path, "line %d: %s", i.Line, why)
+			}
+		}
+	}
+	v.pass = "the imports of " + count(files, "file") + " are allowed"
+	v.fail = count(len(v.fails), "import") + " not allowed"
+	v.suggestion = "import something that is allowed, or move the code to where it is"
+}
+
+// imported returns why something of these names may not be imported; empty
+// where it may.
+func (k *check) imported(names []string) string {
+	shown := tools.Cut(names[0], 80)
+	for _, name := range names {
+		if name == ".." || strings.HasPrefix(name, "../") {
+			return shown + " is outside of the workspace"
+		}
+		for _, pattern := range k.policy.ForbiddenImports {
+			if doublestar.MatchUnvalidated(pattern, name) {
+				return fmt.Sprintf("forbiddenImports has %s over %s", pattern, shown)
+			}
+		}
+	}
+	if len(k.policy.AllowedImports) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		return slices.ContainsFunc(k.policy.AllowedImports, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, name) })
+	}) {
+		return "allowedImports does not have " + shown
+	}
+	return ""
+}
+
+// testOutput is how much of the output of tests is shown, in bytes, from the end.
+const testOutput = 600
+
+// tests is the gate contract_tests.
+func (k *check) tests(ctx context.Context, v *verdict) error {
+	v.pass, v.suggestion = "the tests pass", "mend what the tests say, or take the change back"
+	argv := k.policy.Tests.Command
+	if len(argv) == 0 && k.TestCommand != nil {
+		var err error
+		if argv, err = k.TestCommand(); err != nil {
+			return fmt.Errorf("reading testCommand: %w", err)
+		}
+	}
+	at := k.policy.File
+	if at == "" {
+		at = "."
+	}
+	switch {
+	case len(argv) == 0:
+		v.warned(at, "no tests ran: the policy names no command, and the user has set no testCommand")
+		return nil
+	case k.Trusted == nil || !k.Trusted():
+		v.warned(at, "no tests ran: %s", workspace.Folder{Dir: k.Dir}.HowToTrust())
+		return nil
+	}
+	limit := time.Duration(k.policy.Tests.TimeoutMs) * time.Millisecond
+	if limit == 0 {
+		limit = 2 * time.Minute
+	}
+	running, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	out := &ending{}
+	err := child.Run(running, child.Command{Argv: argv, Dir: k.Dir, Stdout: out, Stderr: out})
+	var start *child.StartError
+	var exit *child.ExitError
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case running.Err() != nil:
+		v.failed(at, "the tests took longer than %v: %s", limit, out.text())
+	case errors.As(err, &start):
+		v.warned(at, "no tests ran: %s cannot be started: %s", tools.Shorten(argv[0]), start.Reason)
+	case errors.As(err, &exit):
+		v.failed(at, "%s: %s", exit.State, out.text())
+	default:
+		return fmt.Errorf("running tests: %w", err)
+	}
+	v.fail = "the tests fail"
+	return nil
+}
+
+// ending keeps the end of what is written to it.
+type ending struct{ kept []byte }
+
+// Write implements [io.Writer].
+func (e *ending) Write(p []byte) (int, error) {
+	e.kept = append(e.kept, p...)
+	if more := len(e.kept) - 8*testOutput; more > 0 {
+		e.kept = append(e.kept[:0], e.kept[more:]...)
+	}
+	return len(p), nil
+}
+
+// text is the end of what was written, without what looks like a secret.
+func (e *ending) text() string {
+	text := redact.Text(strings.TrimSpace(strings.ToValidUTF8(string(e.kept), "")))
+	if len(text) > testOutput {
+		text = "…" + strings.ToValidUTF8(text[len(text)-testOutput:], "")
+	}
+	return text
+}
+
+// configs is the gate config_validation.
+func (k *check) configs(ctx context.Context, v *verdict) error {
+	files := 0
+	for _, c := range k.changes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, _ := k.inside(c.Path)
+		if syntaxOf(name) == nil {
+			continue
+		}
+		config := k.text(c)
+		if config.why != "" {
+			v.warned(c.Path, "%s", config.why)
+		}
+		if config.why != "" || config.gone {
+			continue
+		}
+		files++
+		values, err := syntaxOf(name)([]byte(config.text))
+		if err != nil {
+			v.failed(c.Path, "%s", tools.Cut(err.Error(), 200))
+			continue
+		}
+		for _, s := range k.policy.Schemas {
+			if _, ok := matches(s.Paths, name); ok {
+				if err := k.validate(ctx, v, c.Path, values, s.Schema); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	v.pass = count(files, "configuration file") + " valid"
+	v.fail = count(len(v.fails), "fault") + " in configuration files"
+	v.suggestion = "mend the files"
+	return nil
+}
+
+// maxProblems is how many problems of a file are shown.
+const maxProblems = 3
+
+// validate holds the documents of a file to a schema.
+func (k *check) validate(ctx context.Context, v *verdict, file string, values []any, name string) error {
+	text, why := k.read(name, maxFile)
+	if why != "" {
+		v.warned(file, "its schema %s: %s", name, why)
+		return nil
+	}
+	var raw json.RawMessage
+	parse := syntaxOf(name)
+	if parse == nil {
+		parse = parseJSON
+	}
+	documents, err := parse([]byte(text))
+	if err == nil && len(documents) == 1 {
+		raw, err = json.Marshal(documents[0])
+	}
+	var schema workspace.Schema
+	if err == nil {
+		schema, err = workspace.BoundSchema(raw)
+	}
+	if err != nil {
+		v.warned(file, "its schema %s cannot be used: %s", name, tools.Cut(err.Error(), 200))
+		return nil
+	}
+	for _, value := range values {
+		object, ok := jsonValue(value).(map[string]any)
+		switch {
+		case !ok:
+			v.warned(file, "it was not held to %s: it is no object with texts as names", name)
+			continue
+		case !schema.Admits(object):
+			v.warned(file, "it was not held to %s: it is too large for that", name)
+			continue
+		}
+		problems, err := workspace.Await(ctx, func() ([]tools.Problem, error) { return tools.CheckSchema(raw, object, "") })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			v.warned(file, "its schema %s cannot be used: %s", name, tools.Cut(err.Error(), 200))
+			return nil
+		}
+		for i, p := range problems {
+			if i == maxProblems {
+				v.failed(file, "%d more problems", len(problems)-i)
+				break
+			}
+			v.failed(file, "%s: %s", name, tools.Cut(p.Text(), 200))
+		}
+	}
+	return nil
+}
+
+// jsonValue returns a value as JSON has it; nil for one that JSON has not.
+func jsonValue(value any) (decoded any) {
+	raw, err := json.Marshal(value)
+	if err != nil || jsonx.Decode(raw, &decoded) != nil {
+		return nil
+	}
+	return decoded
+}
+
+// commented are the files named .json in which comments are usual.
+var commented = []string{"**/tsconfig*.json", "**/jsconfig*.json", "**/.vscode/*.json", "**/.eslintrc.json", "**/devcontainer.json", "**/.devcontainer.json", "**/turbo.json", "**/biome.json", "**/deno.json"}
+
+// syntaxOf returns the parser of a configuration file, which returns the
+// documents in it; nil for other files.
+func syntaxOf(name string) func([]byte) ([]any, error) {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".json":
+		if _, ok := matches(commented, name); ok {
+			return parseJSONC
+		}
+		return parseJSON
+	case ".jsonc", ".code-workspace":
+		return parseJSONC
+	case ".yaml", ".yml":
+		return parseYAML
+	case ".toml":
+		return parseTOML
+	}
+	return nil
+}
+
+func parseJSON(text []byte) ([]any, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if !utf8.Valid(text) {
+		return nil, errors.New("it is not UTF-8")
+	}
+	var value any
+	err := jsonx.Decode(text, &value)
+	if err == nil {
+		return []any{value}, nil
+	}
+	var syntax *json.SyntaxError
+	if errors.As(json.Unmarshal(text, new(json.RawMessage)), &syntax) {
+		at := min(max(0, syntax.Offset-1), int64(len(text))) // the offset counts the offending byte
+		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), syntax)
+	}
+	return nil, err
+}
+
+// parseJSONC parses JSON with comments and with commas before brackets.
+func parseJSONC(text []byte) ([]any, error) {
+	plain, err := hujson.Standardize(text)
+	if err != nil {
+		return nil, err
+	}
+	return parseJSON(plain)
+}
+
+func parseYAML(text []byte) (values []any, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var value any
+		switch err := decoder.Decode(&value); {
+		case errors.Is(err, io.EOF):
+			return values, nil
+		case err != nil:
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		values = append(values, value)
+	}
+}
+
+func parseTOML(text []byte) ([]any, error) {
+	var value map[string]any
+	err := toml.Unmarshal(text, &value)
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		line, _ := at.Position()
+		return nil, fmt.Errorf("line %d: %s", line, strings.TrimPrefix(at.Error(), "toml: "))
+	}
+	return []any{value}, err
+}
+
+// sensitive is the gate sensitive_change.
+func (k *check) sensitive(v *verdict) {
+	found := 0
+	for _, c := range k.changes {
+		name, _ := k.inside(c.Path)
+		if pattern, ok := matchesFolded(k.policy.Sensitive, name); ok {
+			v.warned(c.Path, "sensitivePaths has %s: a person should look at the change", pattern)
+		}
+		file := k.text(c)
+		switch {
+		case file.gone:
+			continue
+		case file.why != "":
+			v.warned(c.Path, "%s", file.why)
+			continue
+		case strings.ContainsRune(file.text, 0):
+			v.warned(c.Path, "it was not searched for secrets: it is no text")
+			continue
+		}
+		for _, f := range secrets.Find(name, file.text) {
+			found++
+			if f.Line == 0 {
+				v.failed(c.Path, "such files hold secrets (%s)", f.Rule)
+			} else {
+				v.failed(c.Path, "line %d looks like a secret (%s)", f.Line, f.Rule)
+			}
+		}
+	}
+	v.pass = "no secrets in " + count(len(k.changes), "file")
+	v.fail = count(found, "secret")
+	v.suggestion = "take secrets out and revoke those that were shared; a line that only looks like one gets the comment gitleaks:allow"
+}

@@ -1,0 +1,342 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/workspace"
+)
+
+// repo is a git repository in a folder of its own.
+type repo struct {
+	t   *testing.T
+	dir string
+}
+
+func newRepo(t *testing.T, files map[string]string) repo {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	r := repo{t, t.TempDir()}
+	r.git("init", "-q", "-b", "main")
+	for name, text := range files {
+		r.write(name, text)
+	}
+	r.git("add", "-A")
+	r.git("commit", "-q", "--allow-empty", "-m", "start")
+	return r
+}
+
+func (r repo) git(args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd.Dir = r.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (r repo) write(name, text string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// check checks the uncommitted changes against the policy in a file.
+func (r repo) check(trusted bool, policy string) []Result {
+	r.t.Helper()
+	p, broken := parseFile(Folder+"/p.yaml", []byte(policy))
+	if broken != nil {
+		r.t.Fatal(broken)
+	}
+	changes, err := Uncommitted(r.t.Context(), r.dir)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	results, err := Checker{Dir: r.dir, Trusted: func() bool { return trusted }}.Check(r.t.Context(), p, changes)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return results
+}
+
+const wholePolicy = `
+gates: [path_violation, change_radius, dependency, contract_tests, config_validation, sensitive_change]
+allowedPaths: ["src/**", "conf/**", "py/**"]
+forbiddenPaths: ["src/contracts/**"]
+changeRadiusLimit: 3
+forbiddenImports: ["./src/core/**", "left-pad", "os/exec", "secret/**"]
+contractTests: {command: [sh, -c, "! test -e src/broken"], timeoutMs: 20000}
+configSchemas: [{paths: ["conf/*.yaml"], schema: conf/schema.json}]
+sensitivePaths: ["conf/prod.*"]
+`
+
+// startFiles pass every gate, changed or not.
+var startFiles = map[string]string{
+	"go.mod": "module example.com/shop\n", "src/a/a.go": "package a\n\nimport \"fmt\"\n\nvar _ = fmt.Sprint\n",
+	"src/core/c.ts": "export const x = 1;\n", "src/contracts/c.ts": "export {};\n", "conf/app.yaml": "port: 80\n",
+	"conf/schema.json": `{"type":"object","properties":{"port":{"type":"integer"}},"required":["port"]}`,
+}
+
+// Each gate fails for what it is about and for nothing else, and all pass a
+// change that is in order.
+func TestGates(t *testing.T) {
+	t.Parallel()
+	token := "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6" // no credential of anybody
+	for name, test := range map[string]struct {
+		files map[string]string
+		gone  []string
+		want  map[string]string // statuses that are not PASS
+		says  []string          // of the gates that do not pass
+	}{
+		"in order": {files: map[string]string{
+			"src/a/a.go": "package a\n\nimport \"strings\"\n\nvar _ = strings.ToUpper\n", "conf/app.yaml": "port: 81\nbase: &b {x: 1}\nmore: *b\n",
+			"src/b/b.ts": "import {y} from './y';\nexport * from \"lib\";\n", "src/a/b ü.txt": "text",
+		}},
+		"path": {files: map[string]string{"docs/a.md": "x", "src/contracts/new.md": "x"}, want: map[string]string{PathViolation: Fail},
+			says: []string{"docs/a.md: allowedPaths does not have it", "src/contracts/new.md: forbiddenPaths has src/contracts/**"}},
+		"deleted": {gone: []string{"src/contracts/c.ts"}, want: map[string]string{PathViolation: Fail}, says: []string{"src/contracts/c.ts: forbiddenPaths"}},
+		"radius": {files: map[string]string{"src/a/x": "", "src/b/x": "", "src/c/x": "", "src/d/x": ""}, want: map[string]string{ChangeRadius: Fail},
+			says: []string{"4 folders have changes, more than 3", "split"}},
+		"import in Go": {files: map[string]string{"src/a/a.go": "package a\n\nimport (\n\t\"example.com/shop/src/core\"\n\t\"os/exec\"\n)\n"},
+			want: map[string]string{Dependency: Fail}, says: []string{"line 4: forbiddenImports has ./src/core/** over example.com/shop/src/core", "line 5: forbiddenImports has os/exec"}},
+		"import in TypeScript": {files: map[string]string{"src/b/b.ts": "import type {\n  A,\n} from \"../core/c\";\nconst l = require('left-pad');\nconst m = import(`./m`);\n"},
+			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has ./src/core/** over ./src/core/c", "line 4: forbiddenImports has left-pad"}},
+		"import in Python": {files: map[string]string{"py/b.py": "from secret import (\n    key,\n)\nimport json, secret.more as m\nfrom ... import out\n"},
+			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has secret/** over secret", "line 4: forbiddenImports has secret/** over secret/more", "line 5: .. is outside of the workspace"}},
+		"import at run time": {files: map[string]string{"src/b/b.js": "require(name);\n", "src/b/b.java": "import x;"},
+			want: map[string]string{Dependency: Warn}, says: []string{"b.js: line 1: what it imports is known only", "b.java: its imports were not read"}},
+		"tests":  {files: map[string]string{"src/broken": ""}, want: map[string]string{ContractTests: Fail}, says: []string{"exit status 1"}},
+		"json":   {files: map[string]string{"conf/a.json": "{\n \"a\": 1,\n}"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/a.json: line 3"}},
+		"jsonc":  {files: map[string]string{"conf/tsconfig.json": "{\n \"a\": 1, // one\n}"}},
+		"yaml":   {files: map[string]string{"conf/b.yml": "a: 1\n b: 2\n"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/b.yml: line"}},
+		"toml":   {files: map[string]string{"conf/c.toml": "a = 1\nb = \n"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/c.toml: line 2"}},
+		"schema": {files: map[string]string{"conf/app.yaml": "port: high\n"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/schema.json: port"}},
+		"secret": {files: map[string]string{"src/a/k.ts": "const a = 1;\nconst token = \"" + token + "\";\n"}, want: map[string]string{SensitiveChange: Fail},
+			says: []string{"line 2 looks like a secret (github-pat)", "revoke"}},
+		"listed": {files: map[string]string{"conf/Prod.ini": "a=1"}, want: map[string]string{SensitiveChange: Warn}, says: []string{"sensitivePaths has conf/prod.*"}},
+		"binary": {files: map[string]string{"src/a/x.bin": "a\x00b"}, want: map[string]string{SensitiveChange: Warn}, says: []string{"not searched for secrets"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, startFiles)
+			for name, text := range test.files {
+				r.write(name, text)
+			}
+			for _, name := range test.gone {
+				if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			results := r.check(true, wholePolicy)
+			said, worst := "", Pass
+			for _, result := range results {
+				want := test.want[result.Gate]
+				if want == "" {
+					want = Pass
+				} else {
+					worst = want
+				}
+				if result.Status != want {
+					t.Errorf("%s is %s, want %s: %+v", result.Gate, result.Status, want, result)
+				}
+				if result.Message == "" || (result.Status == Pass) != (result.Suggestion == "") || (result.Status == Pass) != (len(result.Paths) == 0) {
+					t.Errorf("%+v", result)
+				}
+				if result.Status != Pass {
+					said += result.Message + "\n" + result.Suggestion + "\n"
+					for _, o := range result.Paths {
+						said += o.Path + ": " + o.Reason + "\n"
+					}
+				}
+			}
+			for _, text := range test.says {
+				if !strings.Contains(said, text) {
+					t.Errorf("nothing says %q:\n%s", text, said)
+				}
+			}
+			if strings.Contains(said, token) {
+				t.Errorf("the secret is shown: %s", said)
+			}
+			if len(results) != 6 || Worst(results) != worst {
+				t.Errorf("%d gates, worst %s, want %s", len(results), Worst(results), worst)
+			}
+		})
+	}
+}
+
+// A link inside the workspace does not lend a path the rights of another.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, startFiles)
+	for link, to := range map[string]string{"src/link": "contracts", "src/out": t.TempDir(), "src/nowhere": "../../gone"} {
+		if err := os.Symlink(to, filepath.Join(r.dir, filepath.FromSlash(link))); err != nil {
+			t.Skip(err)
+		}
+	}
+	p := Policy{Gates: []string{PathViolation, ChangeRadius}, Allowed: []string{"src/**"}, Forbidden: []string{"src/contracts/**"}, Radius: 9, By: ByDirectory}
+	for file, want := range map[string]string{
+		"src/a/new.go": "", "./src//a/../a/new.go": "", filepath.Join(r.dir, "src", "x"): "", "src/new/deep/x": "",
+		"src/link/x": "a link leads to src/contracts/x", "src/link/deep/x": "src/contracts/deep/x", "src/out/x": "outside", "src/nowhere/x": "outside", "../x": "outside", "/etc/passwd": "outside",
+		"SRC/Contracts/x": "forbiddenPaths", "docs/x": "allowedPaths",
+	} {
+		refused, areas, err := Checker{Dir: r.dir}.Admit(p, []string{file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case want == "" && (refused != nil || len(areas) != 1):
+			t.Errorf("%s: %+v, %v", file, refused, areas)
+		case want != "" && (refused == nil || !strings.Contains(refused.Reason, want)):
+			t.Errorf("%s: %+v, want %s", file, refused, want)
+		}
+	}
+}
+
+func TestPackages(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, map[string]string{"package.json": "{}", "packages/a/package.json": "{}", "packages/a/src/deep/x.ts": "", "packages/b/x.ts": "", "go/a/x.go": "", "go/b/x.go": ""})
+	_, areas, err := Checker{Dir: r.dir}.Admit(Policy{Gates: []string{ChangeRadius}, By: ByPackage},
+		[]string{"packages/a/src/deep/x.ts", "packages/a/test/x.ts", "packages/b/x.ts", "go/a/x.go", "go/b/x.go"})
+	if want := []string{"packages/a", "packages/a", ".", "go/a", "go/b"}; err != nil || !slices.Equal(areas, want) {
+		t.Errorf("areas %v, want %v; %v", areas, want, err)
+	}
+}
+
+func TestBuiltIn(t *testing.T) {
+	t.Parallel()
+	for _, p := range builtIn {
+		raw, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range fields {
+			if value == nil || value == "" || value == 0.0 || name == "contractTests" {
+				delete(fields, name)
+			}
+		}
+		fields["policyId"] = "own-" + p.ID
+		if raw, err = json.Marshal(fields); err != nil {
+			t.Fatal(err)
+		}
+		own, broken := parseFile("own.json", raw)
+		if broken != nil {
+			t.Errorf("%s would be refused as a file: %v", p.ID, broken)
+		}
+		if filled := p.For("aws-s3"); filled.NeedsTarget() || p.NeedsTarget() != (p.ID == "provider-refactor") || own.NeedsTarget() != p.NeedsTarget() {
+			t.Errorf("%s: placeholder left, or unexpected", p.ID)
+		}
+	}
+	p := builtIn[2].For("aws-s3")
+	for file, ok := range map[string]bool{
+		"src/providers/aws-s3/client.ts": true, "tests/aws-s3.test.ts": true, "pkg/aws-s3_test.go": true, "src/providers/gcs/client.ts": false, "src/aws-s3/contracts/x.ts": false, "README.md": false,
+	} {
+		refused, _, err := Checker{Dir: t.TempDir()}.Admit(p, []string{file})
+		if err != nil || (refused == nil) != ok {
+			t.Errorf("%s: %v, %v", file, refused, err)
+		}
+	}
+}
+
+func TestValidTarget(t *testing.T) {
+	t.Parallel()
+	for target, ok := range map[string]bool{"openai": true, "a/b.c_d-1": true, "@x/y": true, "ä": true, "": false, "*": false, "a/../b": false, "..": false, "/a": false, "a{b,c}": false, "[a]": false, "a b": false} {
+		if ValidTarget(target) != ok {
+			t.Errorf("ValidTarget(%q) = %v", target, !ok)
+		}
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := repo{t, dir}
+	for name, text := range map[string]string{
+		"a-good.yaml": "description: \"fine\"\ngates: [path_violation]\nforbiddenPaths: [\"{{target}}/**\"]\n",
+		"bugfix.yaml": "gates: [contract_tests]\n",
+		"c.yaml":      "\ngates: [change_radius]\nforbiddenImports: [x]\n",
+		"d.yaml":      "gates: [path_violation]\n",
+		"e.json":      "{\"gates\": [\"dependency\"],\n\"allowedImports\": [\"[\"]}",
+		"f.yaml":      "gates: [none]\n",
+		"g.yaml":      "gates: [path_violation]\nallowedPaths: [\"../x\"]\n",
+		"h.yaml":      "policyId: a-good\ngates: [contract_tests]\n",
+		"i.yaml":      "gates: [path_violation]\nallowedPaths: [\"{{other}}/x\"]\n",
+		"j.yaml":      "gates: [path_violation]\nallowedPath: [x]\n",
+		"K.yaml":      "gates: [contract_tests]\n",
+	} {
+		r.write(Folder+"/"+name, text)
+	}
+	list, broken, err := NewSet(workspace.Folder{Dir: dir}).Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != len(builtIn)+1 || list[len(builtIn)].ID != "a-good" || !list[len(builtIn)].NeedsTarget() {
+		t.Errorf("policies %+v", list)
+	}
+	want := map[string]string{
+		"K.yaml": "lower-case", "bugfix.yaml": "built-in", "c.yaml": "line 3: forbiddenImports does nothing: gates lacks dependency", "d.yaml": "line 1: path_violation needs",
+		"e.json": `line 2: "[" is not a glob`, "f.yaml": "line 1", "g.yaml": "line 2: \"../x\" is not below", "h.yaml": "that of .toolfold/policies/a-good.yaml",
+		"i.yaml": "placeholder other than", "j.yaml": "line 2",
+	}
+	for _, b := range broken {
+		name := filepath.Base(b.File)
+		if !strings.Contains(b.Text(), want[name]) || want[name] == "" {
+			t.Errorf("%s, want %q", b.Text(), want[name])
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not reported: %v", want)
+	}
+}
+
+func TestUncommitted(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, map[string]string{"sub/kept": "1", "sub/gone": "1", "sub/moved": strings.Repeat("long\n", 50), "above": "1", ".gitignore": "*.log\n", "sub/staged": "1"})
+	r.write("sub/kept", "2")
+	r.write("sub/new dir/ü\n\"q\"", "1")
+	r.write("sub/x.log", "1")
+	r.write("above", "2")
+	r.git("mv", "sub/moved", "sub/there")
+	r.write("sub/staged", "2")
+	r.git("add", "sub/staged")
+	if err := os.Remove(filepath.Join(r.dir, "sub/gone")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Uncommitted(t.Context(), filepath.Join(r.dir, "sub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(got, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	want := []Change{{"gone", true}, {"kept", false}, {"moved", true}, {"new dir/ü\n\"q\"", false}, {"staged", false}, {"there", false}}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("changes %+v, want %+v", got, want)
+	}
+	if _, err := Uncommitted(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository") {
+		t.Errorf("outside of a repository: %v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := Uncommitted(ended, r.dir); err != context.Canceled {
+		t.Errorf("after its end: %v", err)
+	}
+}

@@ -1,0 +1,184 @@
+// Package secrets finds credentials in texts, by the rules of gitleaks.
+//
+// The rules are the file gitleaks.toml of gitleaks v8.30.1, unchanged; a newer
+// one may take its place. Gitleaks' own packages are not used: they bring 170
+// packages along, among them a WebAssembly runtime, archive formats and a
+// configuration system, for what takes this file.
+package secrets
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+//go:embed gitleaks.toml
+var source string
+
+// Finding is a text that looks like a credential. It does not hold the text.
+type Finding struct {
+	Rule string // such as aws-access-token
+	Line int    // from 1; zero where the file's name is what was found
+}
+
+// rules are the rules of a file. Tags name its members.
+type rules struct {
+	Allow allowed `toml:"allowlist"`
+	Rules []*rule `toml:"rules"`
+}
+
+type rule struct {
+	ID       string     `toml:"id"`
+	Regex    pattern    `toml:"regex"` // empty = the path alone decides
+	Path     pattern    `toml:"path"`
+	Group    int        `toml:"secretGroup"` // 0 = the first that is not empty
+	Entropy  float64    `toml:"entropy"`     // bits per byte that a credential exceeds
+	Keywords []string   `toml:"keywords"`    // in lower case; a text without any is not searched
+	Allow    []*allowed `toml:"allowlists"`
+}
+
+// allowed are texts that only look like credentials.
+type allowed struct {
+	Paths     []pattern `toml:"paths"`
+	Regexes   []pattern `toml:"regexes"`
+	Stopwords []string  `toml:"stopwords"`
+	Target    string    `toml:"regexTarget"` // match, line or, if empty, the credential
+	Condition string    `toml:"condition"`   // AND, else one of them is enough
+}
+
+// pattern is a regular expression that is compiled when it is first used: most
+// rules of most texts never are.
+type pattern struct {
+	text    string
+	compile func() *regexp.Regexp
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (p *pattern) UnmarshalText(text []byte) error {
+	p.text = string(text)
+	p.compile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p.text) })
+	return nil
+}
+
+func (p *pattern) matches(text string) bool {
+	return p.text != "" && p.compile().MatchString(text)
+}
+
+// load reads the rules once. They are part of the program, and a test compiles
+// each of their expressions.
+var load = sync.OnceValue(func() *rules {
+	var r rules
+	if err := toml.Unmarshal([]byte(source), &r); err != nil {
+		panic(fmt.Sprintf("secrets: %v", err))
+	}
+	return &r
+})
+
+// allowMark in a line says that its author knows of the credential.
+const allowMark = "gitleaks:allow"
+
+// Find returns what looks like a credential in the text of a file, whose path
+// has slashes. A line has at most one finding.
+func Find(path, text string) []Finding {
+	all := load()
+	if all.Allow.path(path) {
+		return nil
+	}
+	lower := strings.ToLower(text)
+	byLine := map[int]Finding{}
+	for _, r := range all.Rules {
+		if r.Path.text != "" && !r.Path.matches(path) || slices.ContainsFunc(r.Allow, func(a *allowed) bool { return a.Condition != "AND" && a.path(path) }) {
+			continue
+		}
+		if r.Regex.text == "" {
+			byLine[0] = Finding{Rule: r.ID}
+			continue
+		}
+		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, strings.ToLower(k)) }) {
+			continue
+		}
+		for _, at := range r.Regex.compile().FindAllStringIndex(text, -1) {
+			match := strings.Trim(text[at[0]:at[1]], "\n")
+			start := at[0] + strings.Index(text[at[0]:at[1]], match)
+			end := at[0] + len(match)
+			begin := strings.LastIndexByte(text[:start], '\n') + 1
+			line := text[begin:max(end, begin+strings.IndexByte(text[begin:]+"\n", '\n'))]
+			secret := r.secret(match)
+			if strings.Contains(line, allowMark) || r.Entropy > 0 && entropy(secret) <= r.Entropy || all.Allow.finding(path, secret, match, line) ||
+				slices.ContainsFunc(r.Allow, func(a *allowed) bool { return a.finding(path, secret, match, line) }) {
+				continue
+			}
+			// A rule of its own says more than one for every key.
+			number := 1 + strings.Count(text[:start], "\n")
+			if before, found := byLine[number]; !found || before.Rule == "generic-api-key" {
+				byLine[number] = Finding{r.ID, number}
+			}
+		}
+	}
+	var list []Finding
+	for _, f := range byLine {
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b Finding) int { return a.Line - b.Line })
+	return list
+}
+
+// secret is the part of a match that is the credential.
+func (r *rule) secret(match string) string {
+	groups := r.Regex.compile().FindStringSubmatch(match)
+	if r.Group > 0 && r.Group < len(groups) {
+		return groups[r.Group]
+	}
+	for _, group := range groups[min(1, len(groups)):] {
+		if group != "" {
+			return group
+		}
+	}
+	return match
+}
+
+func (a *allowed) path(path string) bool {
+	return slices.ContainsFunc(a.Paths, func(p pattern) bool { return p.matches(path) })
+}
+
+// finding reports whether a match is allowed.
+func (a *allowed) finding(path, secret, match, line string) bool {
+	target := map[string]string{"match": match, "line": line}[a.Target]
+	if a.Target == "" {
+		target = secret
+	}
+	var checks []bool
+	if len(a.Paths) > 0 && a.Condition == "AND" {
+		checks = append(checks, a.path(path))
+	}
+	if len(a.Regexes) > 0 {
+		checks = append(checks, slices.ContainsFunc(a.Regexes, func(p pattern) bool { return p.matches(target) }))
+	}
+	if len(a.Stopwords) > 0 {
+		lower := strings.ToLower(secret)
+		checks = append(checks, slices.ContainsFunc(a.Stopwords, func(word string) bool { return strings.Contains(lower, strings.ToLower(word)) }))
+	}
+	if a.Condition == "AND" {
+		return len(checks) > 0 && !slices.Contains(checks, false)
+	}
+	return slices.Contains(checks, true)
+}
+
+// entropy is that of a text's characters, in bits per byte.
+func entropy(text string) (bits float64) {
+	counts := map[rune]int{}
+	for _, r := range text {
+		counts[r]++
+	}
+	for _, n := range counts {
+		share := float64(n) / float64(len(text))
+		bits -= share * math.Log2(share)
+	}
+	return bits
+}

@@ -1,0 +1,112 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+)
+
+// kept is a store in memory that can be out of reach.
+type kept struct {
+	mu    sync.Mutex
+	err   error
+	calls map[string]int64 // by name and client
+}
+
+func (k *kept) Add(_ context.Context, counts []Count) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.err != nil {
+		return k.err
+	}
+	for _, c := range counts {
+		k.calls[c.Name+" "+c.Client] += c.Calls
+	}
+	return nil
+}
+
+func (k *kept) Counts(context.Context) ([]Count, error) { return nil, nil }
+
+func counter(k *kept, opened <-chan struct{}, opens bool) *Counter {
+	return New(Options{
+		Open:   func(context.Context) (Store, error) { return k, nil },
+		Opened: opened, Opens: opens, Every: time.Millisecond, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+	})
+}
+
+// Counts of many callers at once all arrive, also over failures of the store.
+func TestCountsArrive(t *testing.T) {
+	t.Parallel()
+	k := &kept{calls: map[string]int64{}, err: errors.New("away")}
+	c := counter(k, nil, true)
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() {
+			for n := range 1000 {
+				c.Called("memory_store", fmt.Sprint("client ", i%2))
+				if n == 500 {
+					k.mu.Lock()
+					k.err = nil
+					k.mu.Unlock()
+				}
+			}
+		})
+	}
+	callers.Wait()
+	c.Close()
+	for _, client := range []string{"client 0", "client 1"} {
+		if n := k.calls["memory_store "+client]; n != 4000 {
+			t.Errorf("%s has %d calls", client, n)
+		}
+	}
+}
+
+// Counts do not open a store that nothing else opened and that was not there.
+func TestCountsWait(t *testing.T) {
+	t.Parallel()
+	k, opened := &kept{calls: map[string]int64{}}, make(chan struct{})
+	c := counter(k, opened, false)
+	c.Called("tool_find", "x")
+	time.Sleep(20 * time.Millisecond)
+	k.mu.Lock()
+	if len(k.calls) > 0 {
+		t.Error("the store was opened")
+	}
+	k.mu.Unlock()
+	close(opened)
+	for {
+		k.mu.Lock()
+		arrived := k.calls["tool_find x"] == 1
+		k.mu.Unlock()
+		if arrived {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	c.Close()
+	other := counter(&kept{}, make(chan struct{}), false)
+	other.Called("tool_find", "x")
+	other.Close() // and does not wait for ever
+}
+
+// Whatever clients say of themselves, they are few and can be printed.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	var c Clients
+	if got := c.Name("a\x1b[2J\n\xffb" + string(make([]byte, 200))); got != "a[2Jb" {
+		t.Errorf("got %q", got)
+	}
+	for i := range 200 {
+		got := c.Name(fmt.Sprint(i))
+		if want := fmt.Sprint(i); i < maxClients-1 && got != want || i >= maxClients-1 && got != Others {
+			t.Fatalf("client %d is %q", i, got)
+		}
+	}
+	if got := c.Name("7"); got != "7" {
+		t.Errorf("a known client is %q", got)
+	}
+}

@@ -1,0 +1,174 @@
+package permission
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Bounds of the tokens in a file.
+const (
+	minToken = 16      // characters
+	maxToken = 4 << 10 // bytes
+)
+
+// MaxTokenFile is the most bytes of a file with tokens.
+const MaxTokenFile = 256 << 10
+
+// Token is a bearer token that callers over HTTP may send.
+type Token struct {
+	Name  string            // of the caller; empty for a plain token
+	Hash  [sha256.Size]byte // of the token
+	Rules Rules             // that narrow those of the server
+}
+
+const (
+	hashPrefix   = "sha256:"
+	readOnlyWord = "read-only"
+	allowWord    = "allow="
+	denyWord     = "deny="
+)
+
+var tokenName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+
+// CheckTokenName refuses what is no name of a token.
+func CheckTokenName(name string) error {
+	if !tokenName.MatchString(name) {
+		return fmt.Errorf("%q is no name of a token: letters, digits and ._@- are, at most 64 of them", tools.Shorten(name))
+	}
+	return nil
+}
+
+// String returns the line of the token in a file. Plain tokens have none.
+func (t Token) String() string {
+	words := []string{t.Name, hashPrefix + hex.EncodeToString(t.Hash[:])}
+	if t.Rules.ReadOnly {
+		words = append(words, readOnlyWord)
+	}
+	if len(t.Rules.Allow) > 0 {
+		words = append(words, allowWord+strings.Join(t.Rules.Allow, ","))
+	}
+	if len(t.Rules.Deny) > 0 {
+		words = append(words, denyWord+strings.Join(t.Rules.Deny, ","))
+	}
+	return strings.Join(words, " ")
+}
+
+// ErrNoToken is returned for a file without a token.
+var ErrNoToken = errors.New("it is empty: toolfold token add adds a token")
+
+// ParseTokens reads the text of a file with a token a line: a name with a hash
+// and rules, as [Token.String] writes it, or the token itself, which is a single
+// word and has all rights. Empty lines, and those that begin with "# ", are
+// comments. Errors name the line, and nothing of the token in it.
+func ParseTokens(text []byte) ([]Token, error) {
+	switch {
+	case len(text) > MaxTokenFile:
+		return nil, fmt.Errorf("it is larger than %d bytes", MaxTokenFile)
+	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
+		return nil, fmt.Errorf("it begins with a byte order mark: save it as plain UTF-8")
+	}
+	var list []Token
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line == "#" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		t, err := parseToken(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		if slices.ContainsFunc(list, func(other Token) bool { return t.Name != "" && other.Name == t.Name || other.Hash == t.Hash }) {
+			return nil, fmt.Errorf("line %d: the name or the token is there twice", i+1)
+		}
+		list = append(list, t)
+	}
+	if list == nil {
+		return nil, ErrNoToken
+	}
+	return list, nil
+}
+
+// ReadTokens reads the plain file at path, of which info is known, and refuses one
+// that others than its user may use. Errors name the path.
+func ReadTokens(path string, info fs.FileInfo) ([]Token, error) {
+	switch mode := info.Mode(); {
+	case !mode.IsRegular():
+		return nil, fmt.Errorf("%s is not a plain file", path)
+	case mode.Perm()&0o006 != 0 && runtime.GOOS != "windows":
+		return nil, fmt.Errorf("everybody on this machine may use %s (mode %04o); run: chmod 600 %s", path, mode.Perm(), path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, MaxTokenFile+1))
+	if err != nil {
+		return nil, err
+	}
+	list, err := ParseTokens(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+func parseToken(line string) (t Token, err error) {
+	words := strings.Fields(line)
+	if len(words) == 1 {
+		switch {
+		case len(line) > maxToken:
+			return t, fmt.Errorf("the token is larger than %d bytes", maxToken)
+		case len([]rune(line)) < minToken:
+			return t, fmt.Errorf("the token has fewer than %d characters; toolfold token add makes a good one", minToken)
+		case strings.HasPrefix(line, hashPrefix):
+			return t, fmt.Errorf("the hash has no name in front of it")
+		}
+		return Token{Hash: sha256.Sum256([]byte(line))}, nil
+	}
+	hash, isHash := strings.CutPrefix(words[1], hashPrefix)
+	if !isHash {
+		return t, fmt.Errorf("it has white space in it, but is no NAME %sHASH: a token is one word", hashPrefix)
+	}
+	if err := CheckTokenName(words[0]); err != nil {
+		return t, err
+	}
+	t.Name = words[0]
+	if n, err := hex.Decode(t.Hash[:], []byte(hash[:min(len(hash), 2*sha256.Size)])); err != nil || n != sha256.Size || len(hash) != 2*sha256.Size {
+		return t, fmt.Errorf("the hash of %s is not %d hexadecimal digits", t.Name, 2*sha256.Size)
+	}
+	for _, word := range words[2:] {
+		var into *[]string
+		patterns := ""
+		switch {
+		case word == readOnlyWord:
+			t.Rules.ReadOnly = true
+			continue
+		case strings.HasPrefix(word, allowWord):
+			into, patterns = &t.Rules.Allow, word[len(allowWord):]
+		case strings.HasPrefix(word, denyWord):
+			into, patterns = &t.Rules.Deny, word[len(denyWord):]
+		default:
+			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS", tools.Shorten(word), t.Name, readOnlyWord, allowWord, denyWord)
+		}
+		for pattern := range strings.SplitSeq(patterns, ",") {
+			if pattern == "" { // an empty allow would permit all
+				return t, fmt.Errorf("%q of %s has an empty pattern", tools.Shorten(word), t.Name)
+			}
+			*into = append(*into, pattern)
+		}
+	}
+	return t, nil
+}

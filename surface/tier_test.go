@@ -1,0 +1,67 @@
+package surface_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// What a tier leaves out is not listed, in any mode and at any level, and is
+// found, described, loaded and called all the same.
+func TestTier(t *testing.T) {
+	t.Parallel()
+	for _, mode := range surface.Modes() {
+		for _, level := range lazy.Levels() {
+			s := live(t, surface.Options{Mode: mode, Level: level, Tier: tools.Core}) // weather_report is extended
+			view := s.Discovery.View(t.Context())
+			for how, list := range map[string][]lazy.Listed{
+				"tools/list": s.Discovery.List(t.Context()), "tools/list at full": view.ListAt(lazy.Full), "stubs": view.Stubs(),
+			} {
+				if !slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "tool_call" }) {
+					t.Errorf("%s %s: %s has no tool_call", mode, level, how)
+				}
+				if slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "weather_report" }) {
+					t.Errorf("%s %s: %s has weather_report", mode, level, how)
+				}
+			}
+			for call, want := range map[string]string{
+				`{"name":"tool_find","arguments":{"query":"weather of a city"}}`:                  `tool_call(name: 'weather_report'`,
+				`{"name":"tool_describe","arguments":{"name":"weather_report"}}`:                  `tool_call(name: 'weather_report'`,
+				`{"name":"tool_load","arguments":{"names":["weather_report"]}}`:                   `"loaded":["weather_report"]`,
+				`{"name":"weather_report","arguments":{"city":"Kiel"}}`:                           `{"city":"Kiel"}`,
+				`{"name":"list_available_tools","arguments":{}}`:                                  `"name":"weather_report"`,
+				`{"name":"tool_call","arguments":{"name":"weather_report","arguments":{"x":""}}}`: `INVALID_INPUT`,
+			} {
+				if mode == surface.Legacy && strings.Contains(want, `"weather_report"`) {
+					continue // it has no legacy name under which that mode could list it
+				}
+				answer := s.Client.Call(t.Context(), "tool_call", json.RawMessage(call))
+				if !strings.Contains(string(answer.Content), want) {
+					t.Errorf("%s %s: %s answered %s, want %s", mode, level, call, answer.Content, want)
+				}
+			}
+		}
+	}
+}
+
+// What a session loads joins its list, where a tier had left it out.
+func TestLoadBeyondTheTier(t *testing.T) {
+	t.Parallel()
+	s := live(t, surface.Options{Tier: tools.Core})
+	ctx := tools.WithOrigin(t.Context(), tools.Origin{Session: "one", ListGrows: true})
+	answer := s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"load","names":["weather_report"]}`))
+	if !strings.Contains(string(answer.Content), `"listed":true`) {
+		t.Errorf("load answered %s", answer.Content)
+	}
+	if list := s.Discovery.List(ctx); !slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "weather_report" }) {
+		t.Errorf("it is not listed: %v", list)
+	}
+	if list := s.Discovery.List(t.Context()); len(list) != 2 {
+		t.Errorf("others are listed %v", list)
+	}
+}

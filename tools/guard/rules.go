@@ -1,0 +1,74 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/policy"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// Rules hold the calls of sessions to their policies. They are asked before
+// each call that writes files.
+type Rules struct {
+	// Open opens the store, or returns the one that is open.
+	Open func(context.Context) (Store, error)
+
+	Workspace string // the folder; policies are about files below it
+}
+
+// Active returns those of the sessions that have not ended.
+func (r Rules) Active(ctx context.Context, sessions []string) ([]string, error) {
+	store, err := r.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	active, err := store.Active(ctx, sessions)
+	if err != nil {
+		return nil, fmt.Errorf("looking for sessions: %w", err)
+	}
+	return active, nil
+}
+
+// Claim refuses files that a policy of one of the sessions does not let its
+// calls write. The folders or packages of those that may be written count as
+// changed from then on, whatever becomes of the call.
+func (r Rules) Claim(ctx context.Context, sessions, files []string) error {
+	store, err := r.Open(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range sessions {
+		if err := store.Claim(ctx, id, func(b *Binding) error { return r.judge(b, files) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r Rules) judge(b *Binding, files []string) error {
+	p := policy.Policy{ID: b.PolicyID, Gates: b.Gates, Allowed: b.Allowed, Forbidden: b.Forbidden, Radius: b.Radius, By: b.By}
+	refused, areas, err := policy.Checker{Dir: r.Workspace}.Admit(p, files)
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		return tools.Errorf(Violation, "%s may not be written: policy %s of session %s: %s; nothing was written",
+			tools.Cut(refused.Path, 120), b.PolicyID, b.SessionID, tools.Cut(refused.Reason, 160)).
+			WithHint("write a file that the policy allows (guard.list shows it), or ask whoever opened the session")
+	}
+	for _, area := range areas {
+		if slices.Contains(b.Areas, area) {
+			continue
+		}
+		if len(b.Areas) >= b.Radius {
+			return tools.Errorf(Violation, "%s may not be written: policy %s of session %s lets %d be changed, and there were: %s; nothing was written",
+				tools.Cut(files[0], 120), b.PolicyID, b.SessionID, b.Radius, tools.Cut(strings.Join(b.Areas, ", "), 160)).
+				WithHint("stay within those, or ask whoever opened the session")
+		}
+		b.Areas = append(b.Areas, area)
+	}
+	return nil
+}

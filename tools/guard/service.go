@@ -1,0 +1,245 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/policy"
+	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold/tools/session"
+)
+
+// Codes of what guard refuses.
+const (
+	NotFound    = "POLICY_NOT_FOUND"
+	Broken      = "POLICY_FILE_BROKEN"
+	CheckFailed = "GUARD_CHECK_FAILED"
+	ApplyFailed = "POLICY_APPLY_FAILED"
+	Violation   = "POLICY_VIOLATION" // a policy of the session forbids what a call would write
+)
+
+// maxPolicies is the most policies of a session.
+const maxPolicies = 10
+
+// git stands for the uncommitted changes, as an entry of changedPaths.
+const git = "git"
+
+// Service runs the guard actions. It is safe for concurrent use.
+type Service struct {
+	store    Store
+	policies *policy.Set
+	checker  policy.Checker
+	now      func() time.Time
+}
+
+// New returns a service for the policies of a workspace. TestCommand returns
+// the argument vector that its user has set to test it; nil is none.
+func New(store Store, folder workspace.Folder, testCommand func() ([]string, error), now func() time.Time) *Service {
+	return &Service{
+		store: store, policies: policy.NewSet(folder), now: clock.Micros(now),
+		checker: policy.Checker{Dir: folder.Dir, Trusted: folder.IsTrusted, TestCommand: testCommand},
+	}
+}
+
+// CheckIn are the arguments of guard.check.
+type CheckIn struct {
+	PolicyID     string   `json:"policyId"`
+	ChangedPaths []string `json:"changedPaths"`
+	Target       string   `json:"target"`
+}
+
+// CheckOut is the result of guard.check.
+type CheckOut struct {
+	Status    string          `json:"status" doc:"The worst of the gates." enum:"PASS,WARN,FAIL"`
+	PolicyID  string          `json:"policyId" doc:"The policy."`
+	Target    string          `json:"target,omitempty" doc:"What stood for {{target}}."`
+	Gates     []policy.Result `json:"gates" doc:"An answer each."`
+	Summary   string          `json:"summary" doc:"The same in a line."`
+	Timestamp time.Time       `json:"timestamp" doc:"When it was checked."`
+}
+
+// Check checks changes against a policy.
+func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
+	if s.checker.Dir == "" {
+		return CheckOut{}, tools.Errorf(CheckFailed, "this server has no workspace").WithHint("start it with --workspace")
+	}
+	p, err := s.find(ctx, in.PolicyID, in.Target, CheckFailed)
+	if err != nil {
+		return CheckOut{}, err
+	}
+	var changes []policy.Change
+	for _, name := range in.ChangedPaths {
+		if name != git {
+			changes = append(changes, policy.Change{Path: name})
+			continue
+		}
+		uncommitted, err := policy.Uncommitted(ctx, s.checker.Dir)
+		var none *policy.NoRepository
+		if errors.As(err, &none) {
+			return CheckOut{}, tools.Errorf(CheckFailed, "changedPaths has git, but %s", none.Reason).WithHint("name the changed files instead")
+		}
+		if err != nil {
+			return CheckOut{}, err
+		}
+		changes = append(changes, uncommitted...)
+	}
+	out := CheckOut{PolicyID: p.ID, Target: in.Target}
+	if out.Gates, err = s.checker.Check(ctx, p, changes); err != nil {
+		return CheckOut{}, err
+	}
+	out.Status, out.Timestamp = policy.Worst(out.Gates), s.now()
+	var not []string
+	for _, g := range out.Gates {
+		if g.Status != policy.Pass {
+			not = append(not, g.Gate+" "+g.Status)
+		}
+	}
+	if out.Summary = fmt.Sprintf("%s: all %d gates pass", out.Status, len(out.Gates)); len(not) > 0 {
+		out.Summary = fmt.Sprintf("%s: %s; %d of %d gates pass", out.Status, strings.Join(not, ", "), len(out.Gates)-len(not), len(out.Gates))
+	}
+	return out, nil
+}
+
+// find returns the policy of an id with the target in place. Code is that of
+// the error for a target that does not go with it.
+func (s *Service) find(ctx context.Context, id, target, code string) (policy.Policy, error) {
+	list, broken, err := s.policies.Read(ctx)
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	var ids []string
+	for _, p := range list {
+		ids = append(ids, p.ID)
+		if p.ID != id {
+			continue
+		}
+		switch {
+		case p.NeedsTarget() && target == "":
+			return p, tools.Errorf(code, "policy %s has %s in its patterns, and target is missing", id, policy.Target).
+				WithHint("pass target, such as the name of a provider's folder")
+		case !p.NeedsTarget() && target != "":
+			return p, tools.Errorf(code, "policy %s has no %s for target to stand for", id, policy.Target).WithHint("leave target out")
+		case target != "" && !policy.ValidTarget(target):
+			return p, tools.Errorf(code, "target %q is not a plain name or path", tools.Shorten(target)).
+				WithHint("use letters, digits and any of _ @ . + - with slashes between them")
+		}
+		return p.For(target), nil
+	}
+	for _, b := range broken {
+		if b.Stem() == id {
+			return policy.Policy{}, tools.Errorf(Broken, "policy %q cannot be used: %s", tools.Shorten(id), tools.Cut(b.Text(), 300)).WithHint("mend the file")
+		}
+	}
+	e := tools.Errorf(NotFound, "there is no policy %q", tools.Shorten(id))
+	if near := suggest.Nearest(id, ids); near != "" {
+		return policy.Policy{}, e.WithHint("did you mean %q?", near)
+	}
+	return policy.Policy{}, e.WithHint("there are %s; guard.list has all; more are files in %s", strings.Join(ids[:min(len(ids), 6)], ", "), policy.Folder)
+}
+
+// ListIn are the arguments of guard.list.
+type ListIn struct {
+	Limit int `json:"limit"`
+}
+
+// ListOut is the result of guard.list.
+type ListOut struct {
+	Policies []Item             `json:"policies" doc:"Built-in ones first."`
+	Broken   []workspace.Broken `json:"broken,omitempty" doc:"Files that cannot be used."`
+	Total    int                `json:"total" doc:"All policies; 100 at most."`
+}
+
+// Item is a policy as guard.list shows it.
+type Item struct {
+	PolicyID          string   `json:"policyId" doc:"The policy."`
+	Description       string   `json:"description,omitempty" doc:"What it is for."`
+	Source            string   `json:"source" doc:"Where it stands." enum:"built-in,file"`
+	AllowedPaths      []string `json:"allowedPaths" doc:"Files that may change; empty = all."`
+	ForbiddenPaths    []string `json:"forbiddenPaths" doc:"Files that may not; goes first."`
+	Gates             []string `json:"gates" doc:"What is checked."`
+	ChangeRadiusLimit int      `json:"changeRadiusLimit,omitempty" doc:"Most folders or packages; absent without that gate."`
+	NeedsTarget       bool     `json:"needsTarget,omitempty" doc:"Whether target must be given."`
+	Trusted           *bool    `json:"trusted,omitempty" doc:"False if its command does not run: the user has not trusted the workspace."`
+}
+
+// List lists policies. There are never more than a call may ask for.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	list, broken, err := s.policies.Read(ctx)
+	if err != nil {
+		return ListOut{}, err
+	}
+	out := ListOut{Policies: []Item{}, Broken: workspace.Brief(policy.Folder, broken), Total: len(list)}
+	for _, p := range list[:min(len(list), in.Limit)] {
+		item := Item{
+			PolicyID: p.ID, Description: p.Description, Source: p.Source(), Gates: p.Gates, NeedsTarget: p.NeedsTarget(),
+			AllowedPaths: slices.Concat([]string{}, p.Allowed), ForbiddenPaths: slices.Concat([]string{}, p.Forbidden), Trusted: s.policies.Mark(p.Source()),
+		}
+		if p.Has(policy.ChangeRadius) {
+			item.ChangeRadiusLimit = p.Radius
+		}
+		out.Policies = append(out.Policies, item)
+	}
+	return out, nil
+}
+
+// ApplyIn are the arguments of guard.apply.
+type ApplyIn struct {
+	SessionID string `json:"sessionId"`
+	PolicyID  string `json:"policyId"`
+	Target    string `json:"target"`
+}
+
+// ApplyOut is the result of guard.apply.
+type ApplyOut struct {
+	Applied         bool     `json:"applied" doc:"Always true; failures are errors."`
+	SessionID       string   `json:"sessionId" doc:"The session." format:"uuid"`
+	PolicyID        string   `json:"policyId" doc:"The policy."`
+	AppliedPolicies []string `json:"appliedPolicies" doc:"All policies of the session."`
+	Message         string   `json:"message" doc:"What holds now."`
+}
+
+// Apply holds a session to a policy.
+func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
+	p, err := s.find(ctx, in.PolicyID, in.Target, ApplyFailed)
+	if err != nil {
+		return ApplyOut{}, err
+	}
+	b := Binding{SessionID: strings.ToLower(in.SessionID), PolicyID: p.ID, AppliedAt: s.now()}
+	for _, gate := range []string{policy.PathViolation, policy.ChangeRadius} {
+		if p.Has(gate) {
+			b.Gates = append(b.Gates, gate)
+		}
+	}
+	if len(b.Gates) == 0 {
+		return ApplyOut{}, tools.Errorf(ApplyFailed, "policy %s has neither of the gates %s and %s, which alone hold for a session", p.ID, policy.PathViolation, policy.ChangeRadius).
+			WithHint("guard.check checks changes against the others")
+	}
+	if p.Has(policy.PathViolation) {
+		b.Allowed, b.Forbidden = p.Allowed, p.Forbidden
+	}
+	if p.Has(policy.ChangeRadius) {
+		b.Radius, b.By = p.Radius, p.By
+	}
+	ids, status, err := s.store.Bind(ctx, b, maxPolicies)
+	switch {
+	case err != nil:
+		return ApplyOut{}, fmt.Errorf("applying policy: %w", err)
+	case status == "":
+		return ApplyOut{}, tools.Errorf(session.NotFound, "there is no session %s", in.SessionID).WithHint("session.list shows those there are; session.create opens one")
+	case status != session.Active:
+		return ApplyOut{}, tools.Errorf(session.InvalidTransition, "the session is %s, which is final", status).WithHint("open another one with session.create")
+	case !slices.Contains(ids, p.ID):
+		return ApplyOut{}, tools.Errorf(ApplyFailed, "the session has %d policies, which is the most", maxPolicies).WithHint("put rules together in one policy")
+	}
+	return ApplyOut{
+		Applied: true, SessionID: b.SessionID, PolicyID: p.ID, AppliedPolicies: ids,
+		Message: "calls of the session are refused that would write what " + strings.Join(b.Gates, " and ") + " forbid",
+	}, nil
+}

@@ -1,0 +1,199 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/expression"
+	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/tools"
+)
+
+// outputs is the variable of the placeholders in a task's input: an object with
+// the dependencies by id and by name, each with its output.
+const outputs = "tasks"
+
+// refers matches what begins as a placeholder of the variable outputs does.
+// Other placeholders are data, such as the prompt of an agent to register.
+var refers = regexp.MustCompile(`\{\{\s*` + outputs + `\s*[.?\[]`)
+
+// maxFilled bounds the values that placeholders of one input are replaced with,
+// in bytes.
+const maxFilled = 4 << 20
+
+// Outcome is a task that another one depends on.
+type Outcome struct {
+	ID, Name string
+	Output   json.RawMessage
+}
+
+// piece is a part of a text: plain, or the expression of a placeholder that
+// refers to dependencies.
+type piece struct {
+	plain  string
+	expr   *expression.Expression
+	source string
+	names  []string // of the dependencies
+}
+
+func parseText(text string) (pieces []piece, err error) {
+	for refers.MatchString(text) {
+		at := refers.FindStringIndex(text)[0]
+		_, source, after, found, err := expression.Placeholder(text[at:])
+		if err == nil && !found {
+			break
+		}
+		var p piece
+		if err == nil {
+			var mentions expression.Mentions
+			p.expr, mentions, err = expression.Compile(source, []string{outputs}, []string{outputs})
+			p.source, p.names = source, mentions[outputs]
+		}
+		if err == nil && len(p.names) == 0 {
+			err = errors.New("it names no task")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("{{ %s }}: %w", tools.Shorten(source), err)
+		}
+		pieces = append(pieces, piece{plain: text[:at]}, p)
+		text = after
+	}
+	return append(pieces, piece{plain: text}), nil
+}
+
+// texts calls f for all texts in a value that refer to dependencies, with their
+// JSON pointers, and puts what it returns in their place.
+func texts(value any, at string, f func(pointer, text string) (any, error)) (_ any, err error) {
+	switch v := value.(type) {
+	case string:
+		if refers.MatchString(v) {
+			return f(at, v)
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = texts(v[i], at+"/"+strconv.Itoa(i), f); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if v[name], err = texts(v[name], jsonx.Pointer(at, name), f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+// checkReferences refuses references to tasks that are no dependencies. It
+// returns the JSON pointers of the texts that are not known before the
+// dependencies have completed.
+func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]bool, err error) {
+	open = map[string]bool{}
+	if !refers.Match(t.Input) {
+		return open, nil
+	}
+	value, err := expression.Decode(t.Input)
+	if err != nil {
+		return nil, err
+	}
+	dependencies, err := s.Store.Outcomes(ctx, t.Dependencies, false)
+	if err != nil {
+		return nil, fmt.Errorf("reading dependencies: %w", err)
+	}
+	known := map[string]int{}
+	for _, d := range dependencies {
+		known[d.ID]++
+		known[d.Name]++
+	}
+	_, err = texts(value, "/input", func(pointer, text string) (any, error) {
+		open[pointer] = true
+		pieces, err := parseText(text)
+		if err != nil {
+			return nil, tools.Errorf(tools.InvalidInput, "%s: %v", tools.Cut(pointer, 80), err).
+				WithHint(`{{ tasks.NAME.output }} or {{ tasks["ID"].output }} stands for the output of a dependency`)
+		}
+		for _, p := range pieces {
+			for _, name := range p.names {
+				switch known[name] {
+				case 0:
+					return nil, tools.Errorf(tools.InvalidInput, "%s refers to %q, which is the name or id of no dependency", tools.Cut(pointer, 80), tools.Shorten(name)).
+						WithHint("add its taskId to dependencies")
+				case 1:
+				default:
+					return nil, tools.Errorf(tools.InvalidInput, "%s refers to %q, the name of several dependencies", tools.Cut(pointer, 80), tools.Shorten(name)).
+						WithHint(`refer to one by its id: {{ tasks["ID"].output }}`)
+				}
+			}
+		}
+		return text, nil
+	})
+	return open, err
+}
+
+// Refers reports whether the input of a task has placeholders for outputs of its
+// dependencies.
+func (t Task) Refers() bool { return len(t.Dependencies) > 0 && refers.Match(t.Input) }
+
+// Fill returns the input of a task with its placeholders replaced by outputs of
+// dependencies. What it puts in is not looked at for placeholders.
+func (t Task) Fill(ctx context.Context, dependencies []Outcome) (json.RawMessage, error) {
+	byName := map[string]any{}
+	for _, d := range dependencies {
+		output, err := expression.Decode(d.Output)
+		if err != nil {
+			return nil, err
+		}
+		byName[d.Name] = map[string]any{"output": output}
+		byName[d.ID] = byName[d.Name]
+	}
+	value, err := expression.Decode(t.Input)
+	if err != nil {
+		return nil, err
+	}
+	left := maxFilled
+	filled, err := texts(value, "/input", func(pointer, text string) (any, error) {
+		pieces, err := parseText(text)
+		if err != nil {
+			return nil, err
+		}
+		var whole strings.Builder
+		for i, p := range pieces {
+			if p.expr == nil {
+				whole.WriteString(p.plain)
+				continue
+			}
+			value, err := p.expr.Eval(ctx, map[string]any{outputs: byName})
+			if err == nil && value == nil {
+				err = errors.New("it has no value")
+			}
+			var said string
+			if err == nil {
+				said, err = expression.Text(value)
+			}
+			if left -= len(said); err == nil && left < 0 {
+				err = expression.ErrTooMuch
+			}
+			if err != nil {
+				return nil, tools.Errorf(tools.InvalidInput, "%s: {{ %s }}: %v", pointer, tools.Shorten(p.source), err)
+			}
+			if i == 1 && len(pieces) == 3 && pieces[0].plain == "" && pieces[2].plain == "" {
+				return value, nil
+			}
+			whole.WriteString(said)
+		}
+		return whole.String(), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ordered.JSON(filled)
+}

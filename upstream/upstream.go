@@ -1,0 +1,385 @@
+// Package upstream asks other MCP servers for their tools. It starts them, or
+// reaches them over HTTP, as a client would.
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/redact"
+)
+
+// Server says how a server is started or reached.
+type Server struct {
+	Argv []string // program and arguments; nil = it is at URL
+	Dir  string   // that the program starts in; empty = that of this process
+	Env  []string // NAME=value, besides the environment of this process
+
+	URL    string
+	Header http.Header
+	SSE    bool // the older transport, HTTP with server-sent events
+}
+
+// Answer holds the tools and instructions of a server. Package doctor reads its
+// JSON.
+type Answer struct {
+	Name         string            `json:"-"` // that the server gives itself; may be empty
+	Instructions string            `json:"instructions,omitempty"`
+	Tools        []json.RawMessage `json:"tools"` // as they were sent
+}
+
+const (
+	maxPages = 1000     // of a list
+	maxBytes = 64 << 20 // of a message
+	grace    = 2 * time.Second
+	maxSaid  = 2000 // last bytes of a program's standard error that are kept
+	maxWhy   = 400  // characters of a reason
+)
+
+// List starts or reaches a server, asks for all its tools and ends it. Programs
+// it started have ended when it returns. The version is that of this client. Errors
+// say why there is no list, without the secrets that reaching the server takes.
+func List(ctx context.Context, s Server, version string) (Answer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tap := &tap{waiting: map[jsonrpc.ID]string{}, said: &tail{}}
+	var ended func() error
+	switch {
+	case s.Argv != nil:
+		transport, wait, err := start(ctx, cancel, s, tap.said)
+		if err != nil {
+			return Answer{}, s.reason(err, "")
+		}
+		tap.Transport, ended = transport, wait
+	default:
+		transport, err := reach(s, tap)
+		if err != nil {
+			return Answer{}, s.reason(err, "")
+		}
+		tap.Transport, ended = transport, func() error { return nil }
+	}
+	answer, err := ask(ctx, tap, version)
+	if end := ended(); err != nil && end != nil && ctx.Err() == nil {
+		err = end // a program that failed says more than a connection that was closed
+	}
+	if err != nil {
+		return Answer{}, s.reason(err, tap.said.String())
+	}
+	return answer, nil
+}
+
+// ask holds the session.
+func ask(ctx context.Context, tap *tap, version string) (Answer, error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: "toolfold-doctor", Version: version}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	session, err := client.Connect(ctx, tap, nil)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer session.Close()
+	answer := Answer{Tools: []json.RawMessage{}}
+	if hello := session.InitializeResult(); hello != nil {
+		answer.Instructions = hello.Instructions
+		if hello.ServerInfo != nil {
+			answer.Name = hello.ServerInfo.Name
+		}
+		if hello.Capabilities != nil && hello.Capabilities.Tools == nil {
+			return answer, nil
+		}
+	}
+	seen, cursor := map[string]bool{}, ""
+	for range maxPages {
+		page, err := session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return Answer{}, err
+		}
+		var raw struct {
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(tap.page(), &raw); err != nil {
+			return Answer{}, fmt.Errorf("reading the list of tools: %w", err)
+		}
+		answer.Tools = append(answer.Tools, raw.Tools...)
+		if cursor = page.NextCursor; cursor == "" {
+			return answer, nil
+		}
+		if seen[cursor] {
+			break
+		}
+		seen[cursor] = true
+	}
+	return Answer{}, errors.New("the list of tools has no end")
+}
+
+// start starts a program. The returned function ends it and says how it ended,
+// nil for a program that ended well or because it was told to.
+func start(ctx context.Context, cancel func(), s Server, said io.Writer) (mcp.Transport, func() error, error) {
+	stdinR, stdinW, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	stdoutR, stdoutW, err := os.Pipe()
+	if err != nil {
+		stdinR.Close()
+		stdinW.Close()
+		return nil, nil, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := child.Run(ctx, child.Command{
+			Argv: s.Argv, Dir: s.Dir, Env: append(os.Environ(), s.Env...), Stdin: stdinR, Stdout: stdoutW, Stderr: said,
+		})
+		stdinR.Close()
+		stdoutW.Close()
+		done <- err
+	}()
+	wait := func() error {
+		stdinW.Close()
+		defer stdoutR.Close()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(grace):
+			cancel()
+			<-done
+			return nil
+		}
+	}
+	lines := bufio.NewScanner(stdoutR)
+	lines.Buffer(nil, maxBytes)
+	return &mcp.IOTransport{Reader: &messages{lines, stdoutR, said, nil}, Writer: stdinW, MaxLineLength: maxBytes}, wait, nil
+}
+
+// messages reads the lines of a program that are objects. Other lines count as
+// said on standard error: clients pass over them too.
+type messages struct {
+	lines *bufio.Scanner
+	io.Closer
+	said io.Writer
+	rest []byte // of the line that is being read
+}
+
+// Read implements [io.Reader].
+func (m *messages) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		if !m.lines.Scan() {
+			return 0, cmp.Or(m.lines.Err(), io.EOF)
+		}
+		if line := bytes.TrimSpace(m.lines.Bytes()); bytes.HasPrefix(line, []byte("{")) {
+			m.rest = append(line, '\n')
+		} else if len(line) > 0 {
+			_, _ = m.said.Write(append(line, '\n'))
+		}
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// reach returns the transport to a URL.
+func reach(s Server, tap *tap) (mcp.Transport, error) {
+	at, err := url.Parse(s.URL)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, errors.New("the address is no http or https URL")
+	}
+	client := &http.Client{
+		Transport: headers{s.Header, tap},
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			if r.URL.Host != at.Host || r.URL.Scheme != at.Scheme || len(via) > 5 {
+				return errors.New("it redirects to another server, which is not given the headers: use that URL")
+			}
+			return nil
+		},
+	}
+	if s.SSE {
+		return &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client}, nil
+	}
+	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxBytes}, nil
+}
+
+// headers adds the headers of a server to requests, and the version that the
+// session agreed on, which the transport cannot know behind a [tap].
+type headers struct {
+	add http.Header
+	tap *tap
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, values := range h.add {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	const version = "Mcp-Protocol-Version"
+	if agreed := h.tap.agreed(); agreed != "" && r.Header.Get(version) == "" {
+		r.Header.Set(version, agreed)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxBytes), response.Body}
+	}
+	return response, err
+}
+
+// tap is a transport that keeps the lists of tools as they were sent: decoded
+// ones lose the order of members, on which their tokens depend.
+type tap struct {
+	mcp.Transport
+	said *tail // on standard error
+
+	mu      sync.Mutex
+	waiting map[jsonrpc.ID]string // methods of requests without a response
+	list    json.RawMessage       // the last answer to tools/list
+	version string                // that initialize agreed on
+}
+
+// Connect implements [mcp.Transport].
+func (t *tap) Connect(ctx context.Context) (mcp.Connection, error) {
+	connection, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tapped{connection, t}, nil
+}
+
+func (t *tap) page() json.RawMessage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.list
+}
+
+func (t *tap) agreed() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.version
+}
+
+// tapped is a connection behind a [tap].
+type tapped struct {
+	mcp.Connection
+	tap *tap
+}
+
+// Write implements [mcp.Connection].
+func (c *tapped) Write(ctx context.Context, message jsonrpc.Message) error {
+	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
+		c.tap.mu.Lock()
+		c.tap.waiting[request.ID] = request.Method
+		c.tap.mu.Unlock()
+	}
+	return c.Connection.Write(ctx, message)
+}
+
+// Read implements [mcp.Connection].
+func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
+	message, err := c.Connection.Read(ctx)
+	if response, ok := message.(*jsonrpc.Response); ok && err == nil {
+		c.tap.mu.Lock()
+		defer c.tap.mu.Unlock()
+		switch c.tap.waiting[response.ID] {
+		case "tools/list":
+			c.tap.list = response.Result
+		case "initialize":
+			var hello struct{ ProtocolVersion string }
+			_ = json.Unmarshal(response.Result, &hello) // the client reads it too, and refuses it
+			c.tap.version = hello.ProtocolVersion
+		}
+		delete(c.tap.waiting, response.ID)
+	}
+	return message, err
+}
+
+// tail keeps the last bytes written to it. It is safe for concurrent use.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = slices.Clone(t.text[max(0, len(t.text)-maxSaid):])
+	return len(p), nil
+}
+
+// String returns the last line that says something.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.FieldsFunc(string(t.text), func(r rune) bool { return r == '\n' || r == '\r' })
+	for _, line := range slices.Backward(lines) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// reason returns an error in words for a user, without secrets: neither the
+// values of the environment and of headers, nor more of the URL than its host.
+func (s Server) reason(err error, said string) error {
+	var exit *child.ExitError
+	var unstarted *child.StartError
+	text := err.Error()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		text = "it did not answer in time"
+	case errors.As(err, &unstarted):
+		text = "it does not start: " + text
+	case errors.As(err, &exit):
+		text = "it ended: " + text
+	}
+	if said != "" {
+		text += "; it said: " + said
+	}
+	var secrets []string
+	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
+		text = strings.ReplaceAll(text, s.URL, at.Scheme+"://"+at.Host)
+		secrets = append(secrets, at.RequestURI(), at.RawQuery)
+	}
+	for _, variable := range s.Env {
+		_, value, _ := strings.Cut(variable, "=")
+		secrets = append(secrets, value)
+	}
+	for _, values := range s.Header {
+		for _, value := range values {
+			secrets = append(append(secrets, value), strings.Fields(value)...)
+		}
+	}
+	if len(s.Argv) > 0 {
+		secrets = append(secrets, s.Argv[1:]...)
+	}
+	const shortest = 6 // characters of a secret; shorter values are words such as true
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range secrets {
+		if len(secret) >= shortest {
+			text = strings.ReplaceAll(text, secret, "xxxxx")
+		}
+	}
+	text = redact.Text(text)
+	if runes := []rune(text); len(runes) > maxWhy {
+		text = string(runes[:maxWhy]) + "…"
+	}
+	return errors.New(text)
+}
