@@ -116,7 +116,7 @@ func actionDoc(e *tools.Entry, with Account) ActionDoc {
 		doc.Effect = e.Action.Effect.String()
 	}
 	for _, p := range e.Listed() {
-		if text := words(p); text != "" {
+		if text := explanation(p); text != "" {
 			doc.Params.Set(p.Name, text)
 		}
 	}
@@ -133,9 +133,9 @@ func actionDoc(e *tools.Entry, with Account) ActionDoc {
 // its name and its type do.
 const clearWords = 6
 
-// words returns the text of a parameter whose name and usage do not say what is
+// explanation returns the text of a parameter whose name and usage do not say what is
 // meant.
-func words(p tools.Param) string {
+func explanation(p tools.Param) string {
 	if p.Unclear || len(strings.Fields(p.Doc)) > clearWords {
 		return strings.TrimSuffix(p.Doc, ".")
 	}

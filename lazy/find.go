@@ -1,10 +1,13 @@
 package lazy
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/internal/words"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -14,6 +17,68 @@ const (
 	wordsWeight   = 2
 	paramWeight   = 0.5
 )
+
+// mismatch is what an action is worth that does another kind of thing than the
+// query asks for.
+const mismatch = 0.8
+
+// kinds are what verbs ask for: one line for each kind.
+var kinds = func() map[string]string {
+	of := map[string]string{}
+	for _, line := range []string{
+		"read get show list find search read view fetch display print lookup browse count",
+		"make create add make new insert generate build compose write store save register record start",
+		"change set update change modify edit rename alter adjust replace",
+		"remove delete remove erase drop wipe purge clear forget destroy discard",
+		"send send post publish submit deliver notify invite",
+		"run run execute invoke call trigger launch",
+	} {
+		verbs := strings.Fields(line)
+		for _, verb := range verbs[1:] {
+			of[words.Stem(verb)] = verbs[0]
+		}
+	}
+	return of
+}()
+
+// kindOf returns the kind of what a text asks for, by its first word that is
+// not grammar or courtesy; empty where that is none of the verbs.
+func kindOf(text string) string {
+	for w := range words.Split(text) {
+		first := w.Text
+		if len(w.Parts) > 0 {
+			first = w.Parts[0]
+		}
+		if !words.IsStop(first) && !courtesies[first] {
+			return kinds[words.Stem(first)]
+		}
+	}
+	return ""
+}
+
+var courtesies = words.Set("please want need like let help")
+
+// differs reports whether an action surely does another kind of thing. Of a
+// foreign tool the name says so, because its effect may only be assumed.
+func differs(kind string, a *tools.Action) bool {
+	if a.Input != nil {
+		does := kindOf(a.Name)
+		return does != "" && does != kind
+	}
+	switch kind {
+	case "read":
+		return a.Effect != tools.Reads
+	case "make", "change":
+		return a.Effect == tools.Deletes
+	case "remove":
+		return a.Effect == tools.Reads || a.Effect == tools.Adds
+	case "send":
+		return a.Effect == tools.Deletes
+	case "run":
+		return a.Effect == tools.Deletes || a.Effect == tools.Adds
+	}
+	return false
+}
 
 // Found is an action that a query led to.
 type Found struct {
@@ -27,7 +92,18 @@ type Found struct {
 // limit.
 func (v *View) Find(query string, limit int) []Found {
 	list := make([]Found, 0, limit)
-	for _, hit := range v.index().Find(query, limit) {
+	query = strings.ReplaceAll(query, "get rid of", "remove") // not get
+	// One that is right is at most a few places down.
+	hits := v.index().Find(query, 2*limit+10)
+	if kind := kindOf(query); kind != "" {
+		for i, hit := range hits {
+			if differs(kind, v.byID[hit.ID]) {
+				hits[i].Score *= mismatch
+			}
+		}
+		slices.SortStableFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	}
+	for _, hit := range hits[:min(limit, len(hits))] {
 		e := v.shown[v.byID[hit.ID]]
 		list = append(list, Found{
 			Name: e.Title(), Usage: v.callable(e).CallUsage(), Summary: e.Action.Summary,

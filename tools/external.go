@@ -30,7 +30,8 @@ func Foreign(run func(ctx context.Context, args json.RawMessage) (json.RawMessag
 // MCP server.
 type External struct {
 	Name        string
-	Description string // its first sentence becomes the summary
+	Description string // its first sentence becomes the summary, where it is short enough
+	Server      string // name of the server that has it, by which it is found too; empty = none
 	InputSchema json.RawMessage
 	Category    Category
 	Effect      Effect // zero counts as Deletes: assume the worst
@@ -48,7 +49,7 @@ func (x External) Family() (*Family, error) {
 	}
 	return Mount(Family{
 		Name: x.Name, Summary: Cut(action.Summary, MaxFamilySummary-1), Category: x.Category,
-		Tier: Extended, OpenWorld: true, Bare: true, Actions: []*Action{action},
+		Words: x.Server, Tier: Extended, OpenWorld: true, Bare: true, Actions: []*Action{action},
 	}, func(context.Context) (External, error) { return x, nil })
 }
 
@@ -67,9 +68,13 @@ func (x External) Action() (*Action, error) {
 		return nil, fmt.Errorf("reading schema of %s: %w", x.Name, err)
 	}
 	summary, rest := firstSentence(x.Description)
+	brief := Cut(summary, MaxActionSummary-1)
+	if brief != summary {
+		rest = strings.TrimSpace(x.Description) // what is cut is still described, and found
+	}
 	object := readMembers(schema)
 	a := &Action{
-		Name: x.Name, Summary: Cut(summary, MaxActionSummary-1), Doc: rest, Input: input,
+		Name: x.Name, Summary: brief, Doc: rest, Input: input,
 		Effect: x.Effect, Run: Foreign(x.Run),
 	}
 	if a.Effect == 0 {

@@ -12,7 +12,8 @@ const (
 	saturation    = 1.2  // BM25's k1
 	lengthShare   = 0.9  // BM25's b
 	synonymWeight = 0.5  // of a synonym against the word itself
-	pairWeight    = 0.7  // of a pair against a word as rare
+	guessWeight   = 0.5  // of a word one slip away against the word itself
+	pairWeight    = 0.4  // of a pair against a word as rare
 	nameBonus     = 0.7  // for a name that the query covers
 	sentenceBonus = 0.7  // for the best sentence against the whole query
 	background    = 1000 // documents that a small index is thought to be part of
@@ -20,6 +21,8 @@ const (
 	longestQuery  = 16 << 10
 	maxTerms      = 128 // of a query, words and pairs
 	maxSentences  = 16
+	minGuessed    = 5 // letters of a stem that may be misspelt
+	maxGuessed    = 8 // words of a query that are guessed at, each against all terms
 )
 
 // finder answers one query under the index's lock. Its slices are by slot.
@@ -32,6 +35,8 @@ type finder struct {
 	best  []float64        // scratch of one term
 	name  []float64        // words of the name that match
 	score []float64
+
+	guessed int // words of the query that were guessed at
 }
 
 // term is a word or pair of the query with all that may stand for it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // parse fills terms, wants and parts.
@@ -32,6 +33,10 @@ func (f *finder) resolve(words []string) []string {
 		if i > 0 && words[i-1] != w {
 			key := pair(words[i-1], w)
 			f.resolveTerm(key, true)
+			// "test run" finds testrun.
+			if t, joined := f.terms[key], words[i-1]+w; f.count(key) == 0 {
+				f.addSource(t, joined, f.rarity(f.count(joined)), 1)
+			}
 			keys = append(keys, key)
 		}
 	}
@@ -54,6 +59,50 @@ func (f *finder) resolveTerm(key string, isPair bool) {
 	for _, s := range synonyms()[key] {
 		f.addSource(t, s, min(worth, f.rarity(f.count(s))), synonymWeight)
 	}
+	if !isPair && len(t.sources) == 0 {
+		f.guess(t, key)
+	}
+}
+
+// guess looks for what may be meant by a word that no document has: two words
+// that it joins, as in testrun, or else words that are one slip away.
+func (f *finder) guess(t *term, word string) {
+	for i := 2; i < len(word)-1; i++ {
+		if key := pair(word[:i], word[i:]); f.count(key) > 0 {
+			f.addSource(t, key, f.rarity(f.count(key)), 1)
+			return
+		}
+	}
+	if len(word) < minGuessed || f.guessed == maxGuessed {
+		return
+	}
+	f.guessed++
+	for key := range f.x.lists {
+		if isSlip(word, key) {
+			f.addSource(t, key, min(t.rarity, f.rarity(f.count(key))), guessWeight)
+		}
+	}
+}
+
+// isSlip reports whether two words differ by one letter, which is missing, too
+// many or another, or by two neighbours that are swapped. The first letter is
+// taken as right, and a digit never is a slip.
+func isSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 || len(a) < minGuessed-1 || a[0] != b[0] || strings.ContainsAny(b, " 0123456789") {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	rest := min(i+1, len(a))
+	return a[rest:] == b[rest:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
 // count returns the number of documents that have a term.

@@ -11,7 +11,8 @@
 //
 // Limits: only English is stemmed and has synonyms. Scripts written without
 // spaces are matched rune by rune, all others by whole words; accents matter.
-// There is no tolerance for misspelt words. Everything is kept in memory.
+// Words that no document has are guessed at, when they are one slip away from
+// one that some have, or join two. Everything is kept in memory.
 package rank
 
 import "sync"

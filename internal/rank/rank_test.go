@@ -56,6 +56,10 @@ func TestFindFirst(t *testing.T) {
 		"noun synonym":       {"photo width", "image.resize"},
 		"phrase synonym":     {"land a PR", "pr.merge"},
 		"particle":           {"how do I log in", "auth.login"},
+		"letter missing":     {"foreast", "weather"},
+		"letters swapped":    {"forecsat", "weather"},
+		"joined words":       {"pullrequest", "pr.merge"},
+		"split words":        {"look on you tubes", "youtube"},
 		"both synonyms":      {"enumerate the folder", "file.list"},
 		"long text": {
 			"Hi! I am Ann and I am planning a trip with 3 friends to Lisbon on 2026-05-01. " +

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/tools"
 )
 
 // setTool and setQuery are lines of a set's tools.jsonl and queries.jsonl.
@@ -33,27 +33,38 @@ var engines = []struct {
 	name string
 	make func(testing.TB, []setTool) engine
 }{
-	{"rank", newRank},
+	{"tools.find", newFind},
 	{"plain BM25", newBM25},
 	{"stemmed BM25", newStemmedBM25},
 	{"FTS5 porter", newFTS5},
 }
 
-func newRank(_ testing.TB, tools []setTool) engine {
-	x := rank.New()
-	for _, t := range tools {
-		x.Put(rank.Document{ID: t.ID, Name: t.Name, Fields: []rank.Field{
-			{Text: t.Description},
-			{Text: strings.Join(t.Params, " ")},
-			{Text: t.Server, Weight: 0.5},
-		}})
-	}
-	return func(query string) []string {
-		var ids []string
-		for _, h := range x.Find(query, 5) {
-			ids = append(ids, h.ID)
+// newFind finds as tools.find does: each tool is one of somebody else's server.
+func newFind(tb testing.TB, list []setTool) engine {
+	ids := map[string]string{}
+	var families []*tools.Family
+	for _, t := range list {
+		properties := map[string]any{}
+		for _, p := range t.Params {
+			properties[p] = map[string]any{}
 		}
-		return ids
+		schema, err := json.Marshal(map[string]any{"type": "object", "properties": properties})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		f, err := tools.External{Name: t.Name, Description: t.Description, Server: t.Server, Category: "elsewhere", InputSchema: schema}.Family()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		families = append(families, f)
+		ids[t.Name] = t.ID
+	}
+	view := lazy.NewView(lazy.ViewOptions{Families: families})
+	return func(query string) (found []string) {
+		for _, f := range view.Find(query, 5) {
+			found = append(found, ids[f.Name])
+		}
+		return found
 	}
 }
 
@@ -73,10 +84,10 @@ func BenchmarkSets(b *testing.B) {
 		table := fmt.Sprintf("%-16s %-12s %6s %6s %6s %7s %9s\n", "set", "engine", "top-1", "top-3", "top-5", "nDCG@5", "µs/query")
 		for _, path := range sets {
 			dir := filepath.Dir(path)
-			tools := readLines[setTool](b, path)
+			list := readLines[setTool](b, path)
 			queries := readLines[setQuery](b, filepath.Join(dir, "queries.jsonl"))
 			for _, e := range engines {
-				table += fmt.Sprintf("%-16s %-12s %s\n", filepath.Base(dir), e.name, measure(e.make(b, tools), queries))
+				table += fmt.Sprintf("%-16s %-12s %s\n", filepath.Base(dir), e.name, measure(e.make(b, list), queries))
 			}
 		}
 		fmt.Printf("\n%s", table)

@@ -43,3 +43,6 @@ func union(terms, group []string, except string) []string {
 	}
 	return terms
 }
+
+// Synonyms returns the stems that may stand for a stem.
+func Synonyms(stem string) []string { return synonyms()[stem] }

@@ -71,6 +71,15 @@ var stopWords = Set(stopWordText)
 // "where", that says nothing about a subject.
 func IsStop(word string) bool { return stopWords[word] }
 
+//go:embed common.txt
+var commonText string
+
+var common = Set(commonText)
+
+// IsCommon reports whether a folded word occurs in requests about any subject,
+// as "make", "first" and "customer" do.
+func IsCommon(word string) bool { return common[word] }
+
 // Set returns the words of a text separated by spaces.
 func Set(text string) map[string]bool {
 	set := map[string]bool{}

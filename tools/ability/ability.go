@@ -49,14 +49,14 @@ var (
 // Family declares the ability tool.
 var Family = tools.Family{
 	Name: "ability", Summary: "Knowledge texts for agents", Category: "agents", Tier: tools.Standard,
-	Words: "skills, guidelines, knowledge, how-to, prompts, instructions",
+	Words: "skills, guidelines, knowledge, how-to, prompts, instructions, cheat sheet, playbook, style guide, handbook, library, documentation for agents",
 	Doc: "Abilities are registered, or are files " + Folder + "/*.md with register's parameters, version and author as YAML front matter. " +
 		"A registered one goes before a file of its id.",
 	Actions: []*tools.Action{{
 		Name:    "register",
 		Legacy:  tools.Was("ability_register"),
 		Summary: "Keep one ability, or replace it.",
-		Words:   "teach, add, save, write, new skill, guidelines, how-to, knowledge",
+		Words:   "teach, add, save, write, new skill, guidelines, how-to, knowledge, put into the library, publish, write down",
 		Doc:     "Ids are lower-case letters, digits, dashes; first a letter.",
 		Changed: "Abilities are kept across restarts; requires and conflicts can be given and count. " +
 			"replaced tells whether there was one.",
@@ -70,7 +70,7 @@ var Family = tools.Family{
 		Name:     "get",
 		Legacy:   tools.Was("ability_get"),
 		Summary:  "Read one ability with its text.",
-		Words:    "show, open, text of a skill",
+		Words:    "show, open, text of a skill, read me, look into",
 		Changed:  "source tells where it is from: registered, or a file of the workspace.",
 		Required: tools.Fields{abilityID},
 		Effect:   tools.Reads,
@@ -81,7 +81,7 @@ var Family = tools.Family{
 		Name:     "list",
 		Legacy:   tools.Was("ability_list"),
 		Summary:  "List abilities, highest priority first.",
-		Words:    "which skills are there, guidelines that exist, browse, enumerate",
+		Words:    "which skills are there, guidelines that exist, browse, enumerate, catalogue, what is in the library",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken names files that could not be read.",
 		Optional: tools.Fields{category, tags, enabled, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,
@@ -92,9 +92,9 @@ var Family = tools.Family{
 		Name:    "inject",
 		Legacy:  tools.Was("ability_inject"),
 		Summary: "Join the texts that fit an agent's task.",
-		Words:   "select, gather, relevant knowledge, context for a prompt, token limit, what fits",
+		Words:   "select, gather, relevant knowledge, context for a prompt, token limit, what fits, assemble, background reading",
 		Changed: "Unrelated texts stay out. requires and conflicts count. Tokens are counted, headings and rules included, " +
-			"and never exceed maxTokens; a text that is too long is passed over. leftOut says why.",
+			"and never exceed maxTokens; a text that is too long is passed over. injected and leftOut say why, with scores.",
 		Required: tools.Fields{agentID, task},
 		Optional: tools.Fields{
 			core, maxAbilities.With(tools.Default(10)), maxTokens.With(tools.Default(50000)), headings.With(tools.Default(false)),

@@ -25,16 +25,17 @@ type choice struct {
 	// groups holds the abilities taken: each one after the ones that it requires
 	// and that were not in before.
 	groups  [][]Ability
-	taken   map[string]bool
-	tokens  int             // of the texts apart, with what stands between them
-	leftOut []LeftOut       // each ability once; some may have come in after all
-	named   map[string]bool // those in leftOut
+	taken   map[string]Injected // by id
+	tokens  int                 // of the texts apart, with what stands between them
+	leftOut []LeftOut           // each ability once; some may have come in after all
+	named   map[string]bool     // those in leftOut
 }
 
 // offer takes an ability with all that it requires, or nothing of it. What it
-// requires and cannot be had is named and does not hold it up.
-func (c *choice) offer(ctx context.Context, id string) error {
-	if c.taken[id] || ctx.Err() != nil {
+// requires and cannot be had is named and does not hold it up. Reason says why
+// it is offered; score is zero where no task counted.
+func (c *choice) offer(ctx context.Context, id, reason string, score float64) error {
+	if _, in := c.taken[id]; in || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	g := group{choice: c, seen: map[string]bool{}}
@@ -44,7 +45,7 @@ func (c *choice) offer(ctx context.Context, id string) error {
 		why = tooMany
 	}
 	if why != "" {
-		c.leave(id, why)
+		c.leave(LeftOut{AbilityID: id, Reason: why, Score: score})
 		return nil
 	}
 	cost, err := c.cost(g.members)
@@ -52,25 +53,26 @@ func (c *choice) offer(ctx context.Context, id string) error {
 		return fmt.Errorf("counting tokens of %s: %w", id, err)
 	}
 	if c.tokens+cost > c.in.MaxTokens {
-		c.leave(id, tooLong)
+		c.leave(LeftOut{AbilityID: id, Reason: tooLong, Score: score})
 		return nil
 	}
 	c.groups = append(c.groups, g.members)
 	c.tokens += cost
 	for _, a := range g.members {
-		c.taken[a.ID] = true
+		c.taken[a.ID] = Injected{AbilityID: a.ID, Reason: id + " requires it"}
 	}
+	c.taken[id] = Injected{AbilityID: id, Reason: reason, Score: score}
 	for _, l := range g.unmet {
-		c.leave(l.AbilityID, l.Reason)
+		c.leave(l)
 	}
 	return nil
 }
 
 // leave notes why an ability is not in, the first reason of each.
-func (c *choice) leave(id, reason string) {
-	if !c.named[id] {
-		c.named[id] = true
-		c.leftOut = append(c.leftOut, LeftOut{AbilityID: id, Reason: reason})
+func (c *choice) leave(l LeftOut) {
+	if !c.named[l.AbilityID] {
+		c.named[l.AbilityID] = true
+		c.leftOut = append(c.leftOut, l)
 	}
 }
 
@@ -105,7 +107,7 @@ func (g *group) collect(id string) {
 	g.seen[id] = true
 	a := g.choice.library.abilities[id]
 	for _, need := range a.Requires {
-		if g.seen[need] || g.choice.taken[need] {
+		if _, in := g.choice.taken[need]; in || g.seen[need] {
 			continue
 		}
 		if why := g.choice.library.obstacle(need, g.choice.in.AgentID); why != "" {

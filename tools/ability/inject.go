@@ -8,19 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/rank"
 	"github.com/toolfold/toolfold/internal/workspace"
-)
-
-// An ability is put in unasked when its relevance reaches threshold, so that a
-// task that no ability is for gets none, and is near enough to the best one's,
-// so that a task with a clear answer gets no chance finds besides. Both were
-// chosen on testdata/tasks.txt, where a tenth up or down changes little. Among
-// ten times as many abilities of other subjects the best for a task that none
-// is for reached 0.41.
-const (
-	threshold = 0.36
-	nearness  = 0.75
 )
 
 // boost is the share by which the highest priority raises relevance, and the
@@ -46,29 +34,38 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 			}
 		}
 	}
-	hits := s.index.find(l, in.Task)
-	c := &choice{in: in, library: l, index: s.index, taken: map[string]bool{}, named: map[string]bool{}}
+	c := &choice{in: in, library: l, index: s.index, taken: map[string]Injected{}, named: map[string]bool{}}
 	for _, id := range in.CoreAbilities {
 		if why := l.obstacle(id, in.AgentID); why != "" {
-			c.leave(id, why)
+			c.leave(LeftOut{AbilityID: id, Reason: why})
 			continue
 		}
-		if err := c.offer(ctx, id); err != nil {
+		if err := c.offer(ctx, id, "core", 0); err != nil {
 			return InjectOut{}, err
 		}
 	}
-	fitting := relevant(l, in.AgentID, hits)
 	if strings.TrimSpace(in.Task) == "" {
-		fitting = slices.DeleteFunc(l.sorted(), func(a Ability) bool { return l.obstacle(a.ID, in.AgentID) != "" })
+		for _, a := range l.sorted() {
+			if l.obstacle(a.ID, in.AgentID) != "" {
+				continue
+			}
+			if err := c.offer(ctx, a.ID, "priority", 0); err != nil {
+				return InjectOut{}, err
+			}
+		}
 	}
-	for _, a := range fitting {
-		if err := c.offer(ctx, a.ID); err != nil {
+	fitting, near := relevant(l, in.AgentID, s.index.find(l, in.Task))
+	for _, h := range fitting {
+		if err := c.offer(ctx, h.id, "task: "+strings.Join(h.words, ", "), h.score()); err != nil {
 			return InjectOut{}, err
 		}
+	}
+	for _, h := range near {
+		c.leave(LeftOut{AbilityID: h.id, Reason: "fits too little: " + strings.Join(h.words, ", "), Score: h.score()})
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.untrusted)) {
 		if a := l.untrusted[id]; a.Enabled && a.isFor(in.AgentID) {
-			c.leave(id, l.obstacle(id, in.AgentID))
+			c.leave(LeftOut{AbilityID: id, Reason: l.obstacle(id, in.AgentID)})
 		}
 	}
 	out, err := c.finish()
@@ -78,24 +75,27 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 	return out, nil
 }
 
+// maxNear bounds the abilities that a result names because they nearly fit.
+const maxNear = 3
+
 // relevant lists the abilities that an agent may have and that fit its task,
-// best first. Hits are the abilities that have words of the task.
-func relevant(l library, agent string, hits []rank.Hit) []Ability {
-	hits = slices.DeleteFunc(hits, func(h rank.Hit) bool { return l.obstacle(h.ID, agent) != "" })
-	worth := map[string]float64{}
-	var list []Ability
-	for _, hit := range hits {
-		if hit.Score < max(threshold, nearness*hits[0].Score) {
-			break
+// best first, and the best of those that fit too little. Hits are the abilities
+// that share words with the task.
+func relevant(l library, agent string, hits []hit) (fitting, near []hit) {
+	hits = slices.DeleteFunc(hits, func(h hit) bool { return l.obstacle(h.id, agent) != "" })
+	for _, h := range hits {
+		switch {
+		case h.worth >= max(threshold, nearness*hits[0].worth):
+			fitting = append(fitting, h)
+		case h.worth >= threshold/2 && len(near) < maxNear:
+			near = append(near, h)
 		}
-		a := l.abilities[hit.ID]
-		worth[a.ID] = hit.Score * (1 + boost*float64(a.Priority-50)/50)
-		list = append(list, a)
 	}
-	slices.SortFunc(list, func(a, b Ability) int {
-		return cmp.Or(cmp.Compare(worth[b.ID], worth[a.ID]), byPriority(a, b))
+	worth := func(h hit) float64 { return h.worth * (1 + boost*float64(l.abilities[h.id].Priority-50)/50) }
+	slices.SortFunc(fitting, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(worth(b), worth(a)), byPriority(l.abilities[a.id], l.abilities[b.id]))
 	})
-	return list
+	return fitting, near
 }
 
 // obstacle says why an agent cannot have an ability, empty when it can.

@@ -1,7 +1,9 @@
 package ability
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -110,6 +112,9 @@ func TestInjectText(t *testing.T) {
 	out := inject(t, s, in)
 	want := InjectOut{
 		AgentID: "coder", InjectedAbilities: []string{"first", "second", "third"},
+		Injected: []Injected{
+			{AbilityID: "first", Tokens: 2, Reason: "priority"}, {AbilityID: "second", Tokens: 2, Reason: "priority"}, {AbilityID: "third", Reason: "priority"},
+		},
 		CombinedContent: "One.\n\n---\n\nTwo.", TokenCount: countOf(t, "One.\n\n---\n\nTwo."),
 	}
 	if diff := cmp.Diff(want, out); diff != "" {
@@ -146,7 +151,7 @@ func TestInjectTooLong(t *testing.T) {
 	if diff := cmp.Diff([]string{"small"}, out.InjectedAbilities); diff != "" || !out.Truncated || out.TokenCount > 100 {
 		t.Errorf("%+v\n%s", out, diff)
 	}
-	want := []LeftOut{{"big", "maxTokens"}, {"needy", "maxTokens"}}
+	want := []LeftOut{{AbilityID: "big", Reason: "maxTokens"}, {AbilityID: "needy", Reason: "maxTokens"}}
 	if diff := cmp.Diff(want, out.LeftOut); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -196,6 +201,47 @@ func TestInjectForTask(t *testing.T) {
 	in.Task = "敬語の使い方を直してください"
 	if out := inject(t, s, in); len(out.InjectedAbilities) != 1 || out.TokenCount != countOf(t, out.CombinedContent) {
 		t.Errorf("a Japanese task got %v", out.InjectedAbilities)
+	}
+}
+
+// A result says of each ability why it is in, and what nearly was.
+func TestInjectSaysWhy(t *testing.T) {
+	t.Parallel()
+	gc, base := simple("go-concurrency", "Every goroutine has an owner. Run the tests with the race detector."), simple("base", "Be brief.")
+	gc.Requires = []string{"base"}
+	s, _ := newService(t, gc, base, simple("house", "Be kind."), simple("data-privacy", "Personal data has a purpose."))
+	in := ask()
+	in.CoreAbilities, in.Task = []string{"house"}, "There is a data race between 2 goroutines"
+	out := inject(t, s, in)
+	got, err := json.Marshal(map[string]any{"injected": out.Injected, "leftOut": out.LeftOut})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"injected":[{"abilityId":"house","tokens":3,"reason":"core"},{"abilityId":"base","tokens":3,"reason":"go-concurrency requires it"},` +
+		`{"abilityId":"go-concurrency","tokens":15,"reason":"task: race, goroutines","score":0.67}],` +
+		`"leftOut":[{"abilityId":"data-privacy","reason":"fits too little: data","score":0.39}]}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A page about something else is no reason to put an ability in, and one
+// sentence of a page is.
+func TestInjectForALongTask(t *testing.T) {
+	t.Parallel()
+	s := New(&fakeStore{abilities: ofTrades(t).abilities}, workspace.Folder{Dir: t.TempDir()})
+	page, err := os.ReadFile("testdata/page.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := ask()
+	in.Task = string(page)
+	if out := inject(t, s, in); len(out.Injected) > 0 {
+		t.Errorf("a page about lighthouses got %+v", out.Injected)
+	}
+	in.Task = "The order service is slow. " + string(page[:600]) + " Read the execution plan with EXPLAIN ANALYZE and say which index the WHERE and the JOIN lack."
+	if out := inject(t, s, in); len(out.Injected) != 1 || out.Injected[0].AbilityID != "sql-tuning" {
+		t.Errorf("a page with a question about SQL got %+v", out.Injected)
 	}
 }
 

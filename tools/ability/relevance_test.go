@@ -1,11 +1,16 @@
 package ability
 
 import (
+	"database/sql"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+	_ "modernc.org/sqlite"
+
+	"github.com/toolfold/toolfold/internal/words"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -30,16 +35,109 @@ func readTasks(t *testing.T, file string) []judged {
 	return tasks
 }
 
-// tally counts abilities: helpful ones, picked ones, and both.
-type tally struct{ wanted, picked, right float64 }
+// everyOther returns the judged tasks from first on, each second one.
+func everyOther(list []judged, first int) []judged {
+	var half []judged
+	for i := first; i < len(list); i += 2 {
+		half = append(half, list[i])
+	}
+	return half
+}
 
-func (c *tally) add(want, got []string) {
-	c.wanted += float64(len(want))
-	c.picked += float64(len(got))
-	for _, id := range got {
-		if slices.Contains(want, id) {
-			c.right++
+// result counts what was picked for tasks.
+type result struct {
+	wanted, picked, right float64 // abilities
+	first                 int     // tasks whose best pick is right
+	astray                int     // tasks that no ability helps with and that get one
+}
+
+func measure(tasks []judged, pick func(task string) []string) result {
+	var r result
+	for _, judged := range tasks {
+		got := pick(judged.task)
+		r.wanted += float64(len(judged.want))
+		r.picked += float64(len(got))
+		for i, id := range got {
+			if slices.Contains(judged.want, id) {
+				r.right++
+				if i == 0 {
+					r.first++
+				}
+			}
 		}
+		if len(judged.want) == 0 && len(got) > 0 {
+			r.astray++
+		}
+	}
+	return r
+}
+
+// filesOf returns the abilities of the sample workspace.
+func filesOf(t *testing.T) library {
+	t.Helper()
+	l, err := New(nil, workspace.Folder{Dir: "testdata/workspace"}).inFiles(t.Context())
+	if err != nil || len(l.broken) > 0 || len(l.abilities) < 20 {
+		t.Fatalf("%d abilities, broken: %v", len(l.abilities), l.broken)
+	}
+	return l
+}
+
+// ofTrades returns the abilities of testdata/trades.
+func ofTrades(t *testing.T) library {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/trades/abilities.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := library{abilities: map[string]Ability{}}
+	for _, f := range archive.Files {
+		a, broken := parse(f.Name, string(f.Data))
+		if broken != nil {
+			t.Fatalf("%s: %+v", f.Name, broken)
+		}
+		l.abilities[a.ID] = a
+	}
+	return l
+}
+
+// plainFTS5 picks the best three of SQLite's full-text index: porter stems, stop
+// words left out, the other words joined by OR, bm25.
+func plainFTS5(t *testing.T, l library) func(task string) []string {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(`CREATE VIRTUAL TABLE ability USING fts5 (id, text, tokenize = 'porter unicode61')`); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range l.sorted() {
+		text := strings.Join([]string{a.DisplayName, strings.Join(a.Tags, " "), a.Category, a.Description, a.Content}, "\n")
+		if _, err := db.Exec(`INSERT INTO ability VALUES (?, ?)`, a.ID, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(task string) (ids []string) {
+		var list []string
+		for w := range words.Split(task) {
+			if !words.IsStop(w.Text) {
+				list = append(list, w.Text)
+			}
+		}
+		rows, err := db.Query(`SELECT id FROM ability WHERE ability MATCH ? ORDER BY rank LIMIT 3`, `"`+strings.Join(list, `" OR "`)+`"`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		return ids
 	}
 }
 
@@ -47,36 +145,34 @@ func (c *tally) add(want, got []string) {
 // little below what was measured.
 func TestRelevance(t *testing.T) {
 	t.Parallel()
-	s := New(nil, workspace.Folder{Dir: "testdata/workspace"})
-	library, err := s.inFiles(t.Context())
-	if err != nil || len(library.broken) > 0 || len(library.abilities) < 20 {
-		t.Fatalf("%d abilities, broken: %v", len(library.abilities), library.broken)
-	}
+	files, trades := filesOf(t), ofTrades(t)
+	tradeTasks := readTasks(t, "testdata/trades/tasks.txt")
 	for _, set := range []struct {
-		file              string
+		name              string
+		library           library
+		tasks             []judged
 		precision, recall float64
-		astray            int // tasks that no ability helps with and that get one
+		astray            int
 	}{
-		{"testdata/tasks.txt", 0.80, 0.78, 0},
-		{"testdata/tasks-heldout.txt", 0.74, 0.90, 1},
+		{"files", files, readTasks(t, "testdata/tasks.txt"), 0.82, 0.92, 0},
+		{"files, held out", files, readTasks(t, "testdata/tasks-heldout.txt"), 0.70, 0.95, 0},
+		{"trades", trades, everyOther(tradeTasks, 0), 0.73, 0.82, 0},
+		{"trades, held out", trades, everyOther(tradeTasks, 1), 0.68, 0.86, 2},
 	} {
-		var c tally
-		astray := 0
-		for _, judged := range readTasks(t, set.file) {
-			var got []string
-			for _, a := range relevant(library, "coder", s.index.find(library, judged.task)) {
-				got = append(got, a.ID)
+		x := &index{entries: map[string]entry{}}
+		ours := measure(set.tasks, func(task string) (ids []string) {
+			fitting, _ := relevant(set.library, "coder", x.find(set.library, task))
+			for _, h := range fitting {
+				ids = append(ids, h.id)
 			}
-			c.add(judged.want, got)
-			if len(judged.want) == 0 && len(got) > 0 {
-				astray++
-				t.Logf("%q: no ability helps, got %v", judged.task, got)
-			}
+			return ids
+		})
+		for name, r := range map[string]result{"ours": ours, "plain FTS5, best three": measure(set.tasks, plainFTS5(t, set.library))} {
+			t.Logf("%-16s %-22s recall %.2f, precision %.2f, %d of %d tasks with the best first, %d astray",
+				set.name, name, r.right/r.wanted, r.right/r.picked, r.first, len(set.tasks), r.astray)
 		}
-		precision, recall := c.right/c.picked, c.right/c.wanted
-		t.Logf("%s: precision %.2f, recall %.2f, %d astray", set.file, precision, recall, astray)
-		if precision < set.precision || recall < set.recall || astray > set.astray {
-			t.Errorf("that is worse than %+v", set)
+		if ours.right/ours.picked < set.precision || ours.right/ours.wanted < set.recall || ours.astray > set.astray {
+			t.Errorf("%s: that is worse than precision %.2f, recall %.2f, %d astray", set.name, set.precision, set.recall, set.astray)
 		}
 	}
 }

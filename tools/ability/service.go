@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/toolfold/toolfold/internal/rank"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/tools"
 )
@@ -31,7 +30,7 @@ type Service struct {
 func New(store Store, folder workspace.Folder) *Service {
 	return &Service{
 		store: store, workspace: folder, files: newFiles(folder.Dir),
-		index: &index{words: rank.New(), entries: map[string]entry{}},
+		index: &index{entries: map[string]entry{}},
 	}
 }
 

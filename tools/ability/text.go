@@ -62,9 +62,19 @@ func (c *choice) finish() (InjectOut, error) {
 			return InjectOut{}, err
 		}
 		if count <= c.in.MaxTokens {
-			left := slices.DeleteFunc(c.leftOut, func(l LeftOut) bool { return c.taken[l.AbilityID] })
+			left := slices.DeleteFunc(c.leftOut, func(l LeftOut) bool {
+				_, in := c.taken[l.AbilityID]
+				return in
+			})
+			injected := make([]Injected, len(ids))
+			for i, id := range ids {
+				injected[i] = c.taken[id]
+				if injected[i].Tokens, err = c.index.count(c.library.abilities[id]); err != nil {
+					return InjectOut{}, err
+				}
+			}
 			return InjectOut{
-				AgentID: c.in.AgentID, InjectedAbilities: ids, CombinedContent: text, TokenCount: count,
+				AgentID: c.in.AgentID, InjectedAbilities: ids, Injected: injected, CombinedContent: text, TokenCount: count,
 				Truncated: slices.ContainsFunc(left, func(l LeftOut) bool { return l.Reason == tooLong }),
 				LeftOut:   left[:min(len(left), maxLeftOut)],
 			}, nil
@@ -75,7 +85,7 @@ func (c *choice) finish() (InjectOut, error) {
 		for _, a := range last {
 			delete(c.taken, a.ID)
 		}
-		c.leave(last[len(last)-1].ID, tooLong)
+		c.leave(LeftOut{AbilityID: last[len(last)-1].ID, Reason: tooLong})
 	}
 }
 

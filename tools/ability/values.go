@@ -97,18 +97,28 @@ type InjectIn struct {
 
 // InjectOut is the result of ability.inject.
 type InjectOut struct {
-	AgentID           string    `json:"agentId" doc:"Agent the texts are for."`
-	InjectedAbilities []string  `json:"injectedAbilities" doc:"IDs in the order of their texts."`
-	CombinedContent   string    `json:"combinedContent" doc:"The texts with rules between them."`
-	TokenCount        int       `json:"tokenCount" doc:"o200k tokens of combinedContent."`
-	Truncated         bool      `json:"truncated" doc:"Whether maxTokens kept one out."`
-	LeftOut           []LeftOut `json:"leftOut,omitempty" doc:"Those that fit but are not in, at most 20."`
+	AgentID           string     `json:"agentId" doc:"Agent the texts are for."`
+	InjectedAbilities []string   `json:"injectedAbilities" doc:"IDs in the order of their texts."`
+	Injected          []Injected `json:"injected,omitempty" doc:"The same with what they cost and why."`
+	CombinedContent   string     `json:"combinedContent" doc:"The texts with rules between them."`
+	TokenCount        int        `json:"tokenCount" doc:"o200k tokens of combinedContent."`
+	Truncated         bool       `json:"truncated" doc:"Whether maxTokens kept one out."`
+	LeftOut           []LeftOut  `json:"leftOut,omitempty" doc:"Those asked for or near, but not in; at most 20."`
+}
+
+// Injected is an ability that was put in.
+type Injected struct {
+	AbilityID string  `json:"abilityId" doc:"Ability ID."`
+	Tokens    int     `json:"tokens" doc:"Tokens of its text."`
+	Reason    string  `json:"reason" doc:"Why."`
+	Score     float64 `json:"score,omitempty" doc:"0 to 1; 0.5 fits the task."` // absent where no task counted
 }
 
 // LeftOut is an ability that was asked for or fits, but is not in.
 type LeftOut struct {
-	AbilityID string `json:"abilityId" doc:"Ability ID."`
-	Reason    string `json:"reason" doc:"Why."`
+	AbilityID string  `json:"abilityId" doc:"Ability ID."`
+	Reason    string  `json:"reason" doc:"Why."`
+	Score     float64 `json:"score,omitempty" doc:"0 to 1; 0.5 fits the task."`
 }
 
 // RemoveIn are the arguments of ability.remove.

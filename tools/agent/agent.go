@@ -46,7 +46,7 @@ var (
 // Family declares the agent tool.
 var Family = tools.Family{
 	Name: "agent", Summary: "Agents to run", Category: "agents", Tier: tools.Core,
-	Words: "assistants, specialists, bots, profiles, prompts, tools",
+	Words: "assistants, specialists, bots, profiles, prompts, tools, persona, character, role, roster",
 	Doc: "Agents are registered, or files in .toolfold/agents. Configs of steps: " + engine.ConfigUsages() + ". " +
 		"Steps also take dependsOn, timeoutMs, retry {maxAttempts, backoffMs}, continueOnError. Texts take {{ expressions }} over input, " +
 		"steps.<id>, errors.<id>, agent, in loops item (or as), index, previous; ?? gives a default. " +
@@ -55,7 +55,7 @@ var Family = tools.Family{
 		Name:     "register",
 		Legacy:   tools.Was("agent_register"),
 		Summary:  "Add an agent.",
-		Words:    "create, define, new, custom, set up, profile, prompt, own steps",
+		Words:    "create, define, new, custom, set up, profile, prompt, own steps, write a persona",
 		Doc:      "Steps: describe agent.",
 		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
 		Required: tools.Fields{agentID, description},
@@ -81,7 +81,7 @@ var Family = tools.Family{
 		Name:     "list",
 		Legacy:   tools.Was("agent_list"),
 		Summary:  "List agents, registered ones and files.",
-		Words:    "which agents are there, available, team, enumerate",
+		Words:    "which agents are there, available, team, enumerate, roster, who is there",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken has the files that cannot be used.",
 		Optional: tools.Fields{team, enabled, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,
@@ -92,11 +92,11 @@ var Family = tools.Family{
 		Name:    "run",
 		Legacy:  tools.Was("agent_run"),
 		Summary: "Run an agent's steps; answers when they are done.",
-		Words:   "start, execute, let it work, delegate, invoke",
+		Words:   "start, execute, let it work, delegate, invoke, ask",
 		Doc: "A failing step is a result with success=false, error and the outputs so far. Abilities that fit join the system prompt. " +
 			"Agents delegate at most 5 deep.",
 		Changed: "Branches, loops and parallel steps run. An agent without steps sends the input to a model under its system prompt. " +
-			"The agent joins the session it is run in.",
+			"The agent joins the session it is run in. abilities names those in its prompts.",
 		Required: tools.Fields{agentID},
 		Optional: tools.Fields{input, sessionID},
 		Effect:   tools.Runs,
@@ -107,7 +107,7 @@ var Family = tools.Family{
 		Name:     "get",
 		Legacy:   tools.Was("agent_get"),
 		Summary:  "Read an agent.",
-		Words:    "show, details, profile, what does it do, prompt and steps",
+		Words:    "show, details, profile, what does it do, prompt and steps, instructions, persona sheet",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: tools.Fields{agentID},
 		Effect:   tools.Reads,
@@ -118,7 +118,7 @@ var Family = tools.Family{
 		Name:     "remove",
 		Legacy:   tools.Was("agent_remove"),
 		Summary:  "Remove a registered agent.",
-		Words:    "delete, get rid of",
+		Words:    "delete, get rid of, fire, dismiss",
 		Doc:      "An agent that is a file goes when its file goes.",
 		Required: tools.Fields{agentID},
 		Effect:   tools.Deletes,

@@ -78,6 +78,7 @@ func (m *model) Sample(_ context.Context, p engine.Prompt) (engine.Completion, e
 type abilities struct {
 	asked []injectIn
 	text  string
+	in    []injected
 	err   error
 }
 
@@ -87,14 +88,21 @@ type injectIn struct {
 	MaxTokens int    `json:"maxTokens"`
 }
 
+type injected struct {
+	AbilityID string  `json:"abilityId" doc:"ID."`
+	Tokens    int     `json:"tokens" doc:"Tokens."`
+	Score     float64 `json:"score" doc:"Score."`
+}
+
 type injectOut struct {
-	CombinedContent string `json:"combinedContent" doc:"Text."`
-	TokenCount      int    `json:"tokenCount" doc:"Tokens."`
+	Injected        []injected `json:"injected,omitempty" doc:"Those that are in."`
+	CombinedContent string     `json:"combinedContent" doc:"Text."`
+	TokenCount      int        `json:"tokenCount" doc:"Tokens."`
 }
 
 func (a *abilities) inject(_ context.Context, in injectIn) (injectOut, error) {
 	a.asked = append(a.asked, in)
-	return injectOut{CombinedContent: a.text}, a.err
+	return injectOut{CombinedContent: a.text, Injected: a.in}, a.err
 }
 
 var abilityFamily = tools.Family{

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -56,7 +58,8 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, tools.Errorf(workspace.Untrusted, "agent %q is the file %s of a workspace that is not trusted", p.AgentID, p.File).
 			WithHint("%s", s.Folder.HowToTrust())
 	}
-	job, err := s.job(p, in)
+	used := &injected{}
+	job, err := s.job(p, in, used)
 	if err != nil {
 		return RunOut{}, err
 	}
@@ -83,7 +86,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	r := s.Runner.Run(ctx, job)
 	out := RunOut{
 		Success: r.Failure == nil, AgentID: p.AgentID, Source: p.Source, SessionID: in.SessionID, Output: r.Outputs,
-		StepResults: r.Steps, TotalDurationMs: r.DurationMs, Error: coded(r.Failure),
+		StepResults: r.Steps, Abilities: used.list, TotalDurationMs: r.DurationMs, Error: coded(r.Failure),
 	}
 	if out.StepResults == nil {
 		out.StepResults = []engine.StepResult{}
@@ -94,8 +97,9 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	return out, nil
 }
 
-// job makes a profile ready to run.
-func (s *Service) job(p Profile, in RunIn) (engine.Job, error) {
+// job makes a profile ready to run. The run notes in used which abilities its
+// prompts get.
+func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 	if !p.Enabled {
 		return engine.Job{}, tools.Errorf(PermissionDenied, "agent %q is disabled", p.AgentID).
 			WithHint("agent.update it with enabled=true, or enable it in its file")
@@ -123,7 +127,7 @@ func (s *Service) job(p Profile, in RunIn) (engine.Job, error) {
 	}
 	return engine.Job{
 		Kind: engine.AgentJob, ID: p.AgentID, Program: program, Input: input, Agent: p.seen(),
-		Session: in.SessionID, Inject: s.inject(p.AgentID),
+		Session: in.SessionID, Inject: s.inject(p.AgentID, used),
 	}, nil
 }
 
@@ -158,14 +162,34 @@ func (p Profile) seen() map[string]any {
 	}
 }
 
-// inject returns the abilities that fit a prompt. A server without abilities
-// has none that fit.
-func (s *Service) inject(agent string) func(context.Context, string) (string, error) {
+// injected are the abilities that the prompts of a run got, each once, in the
+// order in which they were first put in. Steps may add to it at the same time.
+type injected struct {
+	mu   sync.Mutex
+	list []Ability
+}
+
+func (i *injected) add(list []Ability) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, a := range list {
+		if !slices.Contains(i.list, a) {
+			i.list = append(i.list, a)
+		}
+	}
+}
+
+// inject returns the abilities that fit a prompt, and adds them to used. A
+// server without abilities has none that fit.
+func (s *Service) inject(agent string, used *injected) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, prompt string) (string, error) {
 		task := []rune(prompt)
-		found, err := tools.Do[struct{ CombinedContent string }](ctx, s.Runner.Caller, "ability.inject", map[string]any{
+		found, err := tools.Do[struct {
+			CombinedContent string
+			Injected        []Ability
+		}](ctx, s.Runner.Caller, "ability.inject", map[string]any{
 			"agentId": agent, "task": string(task[:min(len(task), maxTask)]), "maxTokens": abilityTokens,
-			tools.IncludeFields: []string{"combinedContent"},
+			tools.IncludeFields: []string{"combinedContent", "injected.abilityId", "injected.tokens"},
 		})
 		var refused *tools.Error
 		switch {
@@ -174,6 +198,7 @@ func (s *Service) inject(agent string) func(context.Context, string) (string, er
 		case err != nil:
 			return "", fmt.Errorf("finding abilities: %w", err)
 		}
+		used.add(found.Injected)
 		return found.CombinedContent, nil
 	}
 }

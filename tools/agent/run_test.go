@@ -141,7 +141,7 @@ func TestDelegationIsBounded(t *testing.T) {
 	b.Expect("agent.run", `{"agentId":"alone","include_fields":["error.code"]}`, `{"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
 }
 
-// Abilities that fit the prompt join the system prompt.
+// Abilities that fit the prompt join the system prompt, and the result names them.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -152,7 +152,10 @@ func TestAbilities(t *testing.T) {
 	if got := b.model.asked[0].System; got != "Be brief.\n\nErrors are lower case." {
 		t.Errorf("the system prompt is %q", got)
 	}
-	b.abilities.text = ""
+	b.abilities.in = []injected{{"go-errors", 5, 0.8}}
+	b.register("two", `,"workflow":[{"stepId":"a","name":"A","type":"prompt","config":{"prompt":"one"}},{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"two"}}]`)
+	b.Expect("agent.run", `{"agentId":"two","include_fields":["success","abilities"]}`, `{"success":true,"abilities":[{"abilityId":"go-errors","tokens":5}]}`)
+	b.abilities.text, b.abilities.in, b.abilities.asked, b.model.asked = "", nil, b.abilities.asked[:1], b.model.asked[:1]
 	b.call("agent.run", `{"agentId":"plain","input":{"q":"`+strings.Repeat("ü", 6000)+`"}}`)
 	want := []injectIn{{"plain", "review", 10_000}, {"plain", strings.Repeat("ü", 5000), 10_000}}
 	if diff := cmp.Diff(want, b.abilities.asked); diff != "" || b.model.asked[1].System != "Be brief." {

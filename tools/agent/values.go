@@ -92,8 +92,15 @@ type RunOut struct {
 	SessionID       string              `json:"sessionId,omitempty" doc:"Active session to join." format:"uuid"`
 	Output          map[string]any      `json:"output" doc:"Outputs by stepId, also what a failing step had made."`
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Steps that ran."`
+	Abilities       []Ability           `json:"abilities,omitempty" doc:"Those in system prompts of this run."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
 	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
+}
+
+// Ability is one that was put into a system prompt.
+type Ability struct {
+	AbilityID string `json:"abilityId" doc:"Ability ID."`
+	Tokens    int    `json:"tokens" doc:"Tokens of its text."`
 }
 
 // GetIn are the arguments of agent.get.

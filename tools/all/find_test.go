@@ -8,8 +8,13 @@ import (
 	"testing"
 )
 
-//go:embed testdata/queries.txt
-var queriesFile string
+var (
+	//go:embed testdata/queries.txt
+	queriesFile string
+
+	//go:embed testdata/queries-trades.txt
+	tradesFile string
+)
 
 // The least share of the queries that must lead to a right action in first
 // place, and among the first three. Raise them when find gets better.
@@ -23,10 +28,10 @@ type labelled struct {
 	right []string
 }
 
-func readQueries(t *testing.T) []labelled {
+func readQueries(t *testing.T, file string) []labelled {
 	t.Helper()
 	var list []labelled
-	for line := range strings.Lines(queriesFile) {
+	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -44,7 +49,7 @@ func readQueries(t *testing.T) []labelled {
 func TestFindLeadsToTheAction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	queries := readQueries(t)
+	queries := readQueries(t, queriesFile)
 	known := map[string]bool{}
 	for _, s := range b.Families() {
 		for _, a := range s.Actions {
@@ -79,6 +84,33 @@ func TestFindLeadsToTheAction(t *testing.T) {
 	t.Logf("%d queries: top-1 %.1f %%, top-3 %.1f %%", len(queries), 100*float64(top1)/n, 100*float64(top3)/n)
 	if len(queries) < 150 || float64(top1)/n < floorTop1 || float64(top3)/n < floorTop3 {
 		t.Errorf("of %d queries %d are right in first place and %d among three", len(queries), top1, top3)
+	}
+}
+
+// Queries in the nouns of other trades must lead to the action too. Half 0
+// had a say in the words of the declarations, half 1 none.
+func TestFindInOtherTrades(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	queries := readQueries(t, tradesFile)
+	for half, floor := range [][2]float64{{0.86, 0.96}, {0.36, 0.56}} {
+		var asked, top1, top3 float64
+		for i := half; i < len(queries); i += 2 {
+			asked++
+			place := b.place(queries[i])
+			if place == 0 {
+				top1++
+			} else if half == 0 {
+				t.Logf("not first: %q wants %v, got %v", queries[i].query, queries[i].right, b.names(queries[i].query, 3))
+			}
+			if place >= 0 && place < 3 {
+				top3++
+			}
+		}
+		t.Logf("half %d, %.0f queries: top-1 %.1f %%, top-3 %.1f %%", half, asked, 100*top1/asked, 100*top3/asked)
+		if top1/asked < floor[0] || top3/asked < floor[1] {
+			t.Errorf("half %d is worse than %v", half, floor)
+		}
 	}
 }
 

@@ -29,14 +29,14 @@ var (
 // Family declares the bugfix tool.
 var Family = tools.Family{
 	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: tools.Extended,
-	Words: "bug, lint, linter, static analysis, vulnerability, defect, error, issue, problem",
+	Words: "bug, lint, linter, static analysis, vulnerability, defect, error, issue, problem, leak, crash, weakness",
 	Doc: "Go with go vet and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted workspaces with eslint and ruff " +
 		"where they are installed. A finding keeps its bugId while its line stays the same.",
 	Actions: []*tools.Action{{
 		Name:    "scan",
 		Legacy:  tools.Was("bugfix_scan"),
 		Summary: "Look for faults in files: leaks, races, nil, types, logic, security.",
-		Words:   "lint, check, analyse, analyze, inspect, audit, review, vet, detect, vulnerabilities",
+		Words:   "lint, check, analyse, analyze, inspect, audit, review, vet, detect, vulnerabilities, sniff out, is it safe",
 		Doc:     "Shows the five worst; bugfix.list has all. skipped says what could not be analysed.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be analysed is in skipped. " +
 			"maxFiles may be up to 10,000. The rest of the findings is in bugfix.list instead of an artifact.",
@@ -50,7 +50,7 @@ var Family = tools.Family{
 		Name:    "run",
 		Legacy:  tools.Was("bugfix_run"),
 		Summary: "Show the fix of a fault as a diff, or write it.",
-		Words:   "fix, repair, mend, patch, correct, apply, solve",
+		Words:   "fix, repair, mend, patch, correct, apply, solve, heal, null dereference, write the fix",
 		Doc:     "Writes only if the file is as it was scanned: after a fix, scan the file again for the next one.",
 		Changed: "Fixes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup keeps a copy.",
 		Required: tools.Fields{
@@ -66,7 +66,7 @@ var Family = tools.Family{
 		Name:     "list",
 		Legacy:   tools.Was("bugfix_list"),
 		Summary:  "List the faults that a scan found, the worst first.",
-		Words:    "findings, results, which bugs, show all, overview",
+		Words:    "findings, results, which bugs, show all, overview, most severe on top, report, open findings",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed.",
 		Optional: tools.Fields{scanID, severity, category, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,

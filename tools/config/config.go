@@ -23,14 +23,14 @@ var (
 // Family declares the config tool.
 var Family = tools.Family{
 	Name: "config", Summary: "toolfold's own settings", Category: "settings", Tier: tools.Core,
-	Words: "configuration, options, preferences",
+	Words: "configuration, options, preferences, knobs",
 	Doc: "Flags go before the environment, local settings before global ones, these before defaults. " +
 		"A running server keeps the settings it started with.",
 	Actions: []*tools.Action{{
 		Name:     "get",
 		Legacy:   tools.Was("config_get"),
 		Summary:  "Read one setting by dotted path.",
-		Words:    "what is the current option, preference, configured, configuration value, look up",
+		Words:    "what is the current option, preference, configured, configuration value, look up, value of a knob, which value",
 		Changed:  "A path that is no setting is an error that names the nearest one, not found=false.",
 		Required: tools.Fields{path},
 		Optional: tools.Fields{scope.With(tools.Default(Merged))},
@@ -42,7 +42,7 @@ var Family = tools.Family{
 		Name:    "set",
 		Legacy:  tools.Was("config_set"),
 		Summary: "Write one setting to the user's or the workspace's file.",
-		Words:   "change, modify, switch, turn on, turn off, configure, update an option or preference",
+		Words:   "change, modify, switch, turn on, turn off, configure, update an option or preference, adjust, tweak, tune",
 		Doc:     "Takes effect when the server starts again. " + rights(),
 		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
 			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due. What decides " +
@@ -58,7 +58,7 @@ var Family = tools.Family{
 		Name:     "show",
 		Legacy:   tools.Was("config_show"),
 		Summary:  "Read all settings of a scope.",
-		Words:    "print, display, dump, view, all options, whole configuration, preferences in effect",
+		Words:    "print, display, dump, view, all options, whole configuration, preferences in effect, every knob with its value, sheet",
 		Changed:  "The settings are in the member config, which was the whole result. A missing file has no settings and is no error.",
 		Optional: tools.Fields{scope.With(tools.Default(Merged))},
 		Effect:   tools.Reads,

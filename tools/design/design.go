@@ -12,13 +12,13 @@ import "github.com/toolfold/toolfold/tools"
 // Family declares the design tool.
 var Family = tools.Family{
 	Name: "design", Summary: "Specs and code skeletons", Category: "designs", Tier: tools.Extended,
-	Words: "scaffold, boilerplate, blueprint, generate, specification, template",
+	Words: "scaffold, boilerplate, blueprint, generate, specification, template, draft, document",
 	Doc:   "outputPath writes the text to a file; one that toolfold did not write stays, unless overwrite is true.",
 	Actions: []*tools.Action{{
 		Name:    "api",
 		Legacy:  tools.Was("design_api"),
 		Summary: "Write an OpenAPI 3.1 or AsyncAPI 3.0 document of endpoints.",
-		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels",
+		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels, draft, web service, broker, topics",
 		Doc:     "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas without $ref. In asyncapi GET is what is sent, others what is received.",
 		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. outputPath is written. Parameters, bodies and tags of endpoints are used. " +
 			"Without baseUrl there is no server. " + sameDesign,
@@ -36,7 +36,7 @@ var Family = tools.Family{
 		Name:    "component",
 		Legacy:  tools.Was("design_component"),
 		Summary: "Write an interface and the skeleton of its implementation.",
-		Words:   "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript",
+		Words:   "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript, starting point, widget",
 		Doc: "Types: string, int, number, boolean, date, bytes, any, User, list<T>, map<string, T>, T?. Other names become placeholders. " +
 			"The patterns singleton, factory and decorator change the code; others are named in it.",
 		Changed: "Every language but other is written, which is refused. type, dependencies and patterns shape the code. outputPath is written. Adds language. " + sameDesign,
@@ -55,7 +55,7 @@ var Family = tools.Family{
 		Name:     "schema",
 		Legacy:   tools.Was("design_schema"),
 		Summary:  "Write a record as Zod, JSON Schema, TypeScript, Prisma or Drizzle.",
-		Words:    "data model, entity, table, type, validation, fields, database, orm",
+		Words:    "data model, entity, table, type, validation, fields, database, orm, record",
 		Doc:      "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. Prisma and Drizzle add a missing id.",
 		Changed:  "Every format is written. outputPath is written. Fields are optional unless required is true. Adds refSchema. " + sameDesign,
 		Required: tools.Fields{name, fields},
@@ -72,7 +72,7 @@ var Family = tools.Family{
 		Name:     "architecture",
 		Legacy:   tools.Was("design_architecture"),
 		Summary:  "Draw components and what they depend on, and document them.",
-		Words:    "diagram, mermaid, plantuml, c4, chart, graph, system overview, boxes and arrows, layers",
+		Words:    "diagram, mermaid, plantuml, c4, chart, graph, system overview, boxes and arrows, layers, blueprint of a platform, map",
 		Doc:      "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram.",
 		Changed:  "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. Adds format. " + sameDesign,
 		Required: tools.Fields{name, description.With(tools.MaxLen(5000)), pattern, components},
@@ -88,7 +88,7 @@ var Family = tools.Family{
 		Name:    "list",
 		Legacy:  tools.Was("design_list"),
 		Summary: "List designs, newest first.",
-		Words:   "which designs, history, past, overview of specs",
+		Words:   "which designs, history, past, overview of specs, drafted",
 		Changed: "Pages: hasMore, and nextCursor for the next one. Types that nothing makes, and statuses that no design has, are refused.",
 		Optional: tools.Fields{
 			kind.With(tools.OneOf("api", "component", "schema", "architecture", "flow", "data-model", "interface", "other")),
@@ -101,7 +101,7 @@ var Family = tools.Family{
 	}, {
 		Name:     "get",
 		Summary:  "Read the text of a stored design.",
-		Words:    "show, open, read back, content, retrieve, fetch",
+		Words:    "show, open, read back, content, retrieve, fetch, reprint, pull out",
 		Required: tools.Fields{designID},
 		Optional: tools.Fields{offset.With(tools.Min(0))},
 		Effect:   tools.Reads,

@@ -48,13 +48,13 @@ var (
 // Family declares the metrics tool.
 var Family = tools.Family{
 	Name: "metrics", Summary: "Numbers over time", Category: "telemetry", Tier: tools.Extended,
-	Words: "measurements, statistics, counters, gauges, telemetry, monitoring, time series",
+	Words: "measurements, statistics, counters, gauges, telemetry, monitoring, time series, KPI, data points, readings",
 	Doc:   "Each set of labels is a series. The first use of a metric declares its type; what contradicts it is refused.",
 	Actions: []*tools.Action{{
 		Name:     "record",
 		Legacy:   tools.Was("metrics_record"),
 		Summary:  "Record a point of a metric.",
-		Words:    "log a measurement, save a number, measure, track a value, gauge reading",
+		Words:    "log a measurement, save a number, measure, track a value, gauge reading, data point, write down a reading, note a figure",
 		Doc:      "For a counter the value is its new total, and less than before means that it began again.",
 		Changed:  "Points survive a restart. Without type it is the metric's, and another type than the metric's is refused.",
 		Required: tools.Fields{Name, value},
@@ -67,7 +67,7 @@ var Family = tools.Family{
 		Name:     "increment",
 		Legacy:   tools.Was("metrics_increment"),
 		Summary:  "Add to a counter or gauge; a new one is a counter.",
-		Words:    "count up, count an event, one more, add one, tally",
+		Words:    "count up, count an event, one more, add one, tally, bump, plus one, hit",
 		Changed:  "Each set of labels has a total of its own. A counter is not lowered.",
 		Required: tools.Fields{Name},
 		Optional: tools.Fields{delta.With(tools.Default(1)), Labels, category.With(tools.Added())},
@@ -79,7 +79,7 @@ var Family = tools.Family{
 		Name:    "query",
 		Legacy:  tools.Was("metrics_query"),
 		Summary: "Show the points of a metric, or a figure computed from them.",
-		Words:   "average, sum, maximum, percentile p95, rate per second, statistics of a measurement, values over time",
+		Words:   "average, sum, maximum, percentile p95, rate per second, statistics of a measurement, values over time, hourly, mean, p99, chart",
 		Doc: "Picks the series that have the labels, and perhaps others. limit cuts dataPoints only, not what is aggregated. " +
 			"For a counter, sum is how much it grew, and rate that per second, over its resets; for a gauge, rate is its change per second; else points per second. " +
 			"percentile answers p50, p90, p95 and p99, and p95 as aggregatedValue.",
@@ -96,7 +96,7 @@ var Family = tools.Family{
 		Name:    "list",
 		Legacy:  tools.Was("metrics_list"),
 		Summary: "List metrics with their newest values.",
-		Words:   "which metrics exist, names of measurements, available counters",
+		Words:   "which metrics exist, names of measurements, available counters, catalogue, KPIs that are kept",
 		Changed: "Pages: hasMore, and nextCursor for the next one. A category is one of the ten, custom for all other names.",
 		Optional: tools.Fields{
 			category, kind, prefix, limit.With(tools.Default(100), tools.Added()), tools.Cursor.With(tools.Added()),

@@ -24,7 +24,7 @@ var Family = tools.Family{
 		Name:     "create",
 		Legacy:   tools.Was("queue_create"),
 		Summary:  "Make a queue with a limit of tasks at once.",
-		Words:    "new, limit how many jobs run, separate line, concurrency",
+		Words:    "new, limit how many jobs run, separate line, concurrency, open, lane",
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
 		Required: tools.Fields{name},
 		Optional: tools.Fields{
@@ -39,7 +39,7 @@ var Family = tools.Family{
 		Name:     "list",
 		Legacy:   tools.Was("queue_list"),
 		Summary:  "List queues with their tasks counted by state.",
-		Words:    "which queues exist, how long, waiting jobs",
+		Words:    "which queues exist, how long, waiting jobs, lanes, congested, backlog, load",
 		Changed:  "Counts all states. Pages: hasMore, and nextCursor for the next one.",
 		Optional: tools.Fields{limit.With(tools.Default(20)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,
@@ -59,7 +59,7 @@ var Family = tools.Family{
 	}, {
 		Name:     "pause",
 		Summary:  "Hold back the tasks of a queue.",
-		Words:    "suspend, stop taking new jobs",
+		Words:    "suspend, stop taking new jobs, freeze, halt, lane",
 		Doc:      "Tasks that run go on; those that wait are shown as paused.",
 		Required: tools.Fields{queueID},
 		Effect:   tools.Sets,
@@ -69,7 +69,7 @@ var Family = tools.Family{
 	}, {
 		Name:     "resume",
 		Summary:  "Let the tasks of a paused queue run again.",
-		Words:    "continue, unpause, held-back jobs",
+		Words:    "continue, unpause, held-back jobs, unfreeze, lane, go on",
 		Required: tools.Fields{queueID},
 		Effect:   tools.Sets,
 		Example:  `{"queueId": "deploys"}`,
@@ -78,7 +78,7 @@ var Family = tools.Family{
 	}, {
 		Name:     "remove",
 		Summary:  "Remove a queue whose tasks have all ended.",
-		Words:    "delete, drop, get rid of a line",
+		Words:    "delete, drop, get rid of a line, tear down, lane, unused",
 		Doc:      "Its ended tasks stay; retried, they run in the default queue.",
 		Required: tools.Fields{queueID},
 		Effect:   tools.Deletes,

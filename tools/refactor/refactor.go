@@ -30,14 +30,14 @@ var (
 // Family declares the refactor tool.
 var Family = tools.Family{
 	Name: "refactor", Summary: "Improve code", Category: "code", Tier: tools.Extended,
-	Words: "clean up, simplify, modernize, restructure, technical debt, code smell, quality",
+	Words: "clean up, simplify, modernize, restructure, technical debt, code smell, quality, tidy up, polish, ugly code",
 	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted workspaces with eslint and ruff " +
 		"where they are installed. A finding keeps its opportunityId while its line stays the same.",
 	Actions: []*tools.Action{{
 		Name:    "scan",
 		Legacy:  tools.Was("refactor_scan"),
 		Summary: "Look for code to simplify, modernize, rename, extract or remove.",
-		Words:   "clean up, code smell, duplication, long functions, unused imports, dead code, analyse, analyze, improve",
+		Words:   "clean up, code smell, duplication, long functions, unused imports, dead code, analyse, analyze, improve, where is it ugly, getting messy",
 		Doc:     "Shows the five weightiest; refactor.list has all. skipped says what could not be analysed.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
 			"maxFiles may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list instead of an artifact.",
@@ -53,7 +53,7 @@ var Family = tools.Family{
 		Name:     "apply",
 		Legacy:   tools.Was("refactor_apply"),
 		Summary:  "Show an improvement as a diff, or write it, tested.",
-		Words:    "refactor, rewrite, change, do it, make, patch, clean up",
+		Words:    "refactor, rewrite, change, do it, make, patch, clean up, carry out, proposed, tidy-up",
 		Doc:      "Writes only if the file is as it was scanned: after a change, scan the file again for the next one.",
 		Changed:  "Changes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup and runTests act.",
 		Required: tools.Fields{opportunityID},
@@ -69,7 +69,7 @@ var Family = tools.Family{
 		Name:     "list",
 		Legacy:   tools.Was("refactor_list"),
 		Summary:  "List the improvements that a scan found, the weightiest first.",
-		Words:    "findings, results, opportunities, suggestions, show all, overview",
+		Words:    "findings, results, opportunities, suggestions, show all, overview, proposals, biggest gain on top, came out",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed. A type that there is not is refused.",
 		Optional: tools.Fields{scanID, kind, impact, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,

@@ -21,7 +21,7 @@ var Family = tools.Family{
 		Name:    "summary",
 		Legacy:  tools.Was("telemetry_summary"),
 		Summary: "Sum up the recorded metrics by category.",
-		Words:   "overview of all measurements, dashboard, report of what was measured, health overview",
+		Words:   "overview of all measurements, dashboard, report of what was measured, health overview, at a glance",
 		Changed: "A category is the one declared, else the first part of a name, if it is one of the ten, else custom. Details have statistics.",
 		Optional: tools.Fields{
 			tools.List{Name: "categories", Doc: "Categories to show; all unless given.", Of: tools.String{Enum: metrics.Categories()}},

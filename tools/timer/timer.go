@@ -20,13 +20,13 @@ var (
 // Family declares the timer tool.
 var Family = tools.Family{
 	Name: "timer", Summary: "Measure how long something takes", Category: "telemetry", Tier: tools.Extended,
-	Words: "stopwatch, duration, elapsed time, latency",
+	Words: "stopwatch, duration, elapsed time, latency, clock, lap, chronometer",
 	Doc:   "A timer runs on when the server restarts. Its duration becomes a point of its metric, which has type timer.",
 	Actions: []*tools.Action{{
 		Name:     "start",
 		Legacy:   tools.Was("timer_start"),
 		Summary:  "Start a timer.",
-		Words:    "begin measuring time, stopwatch on",
+		Words:    "begin measuring time, stopwatch on, clock on, begin a lap",
 		Changed:  "Timers survive a restart; at most 1,000 run at a time.",
 		Required: tools.Fields{metrics.Name},
 		Optional: tools.Fields{metrics.Labels},
@@ -37,7 +37,7 @@ var Family = tools.Family{
 	}, {
 		Name:    "list",
 		Summary: "List the timers that run.",
-		Words:   "which timers are still running, open stopwatches",
+		Words:   "which timers are still running, open stopwatches, which clocks run",
 		Optional: tools.Fields{
 			limit.With(tools.Default(20)), tools.Cursor,
 		},
@@ -49,7 +49,7 @@ var Family = tools.Family{
 		Name:     "stop",
 		Legacy:   tools.Was("timer_stop"),
 		Summary:  "Stop a timer and record its duration.",
-		Words:    "end measuring time, stopwatch off, how long did it take",
+		Words:    "end measuring time, stopwatch off, how long did it take, clock off, halt",
 		Changed:  "The duration is recorded with the end of the timer, or neither is.",
 		Required: tools.Fields{timerID},
 		Effect:   tools.Sets,

@@ -28,13 +28,13 @@ var (
 // Family declares the workflow tool.
 var Family = tools.Family{
 	Name: "workflow", Summary: "Workflows in files", Category: "tasks", Tier: tools.Standard,
-	Words: "pipelines, procedures, sequences of steps",
+	Words: "pipelines, procedures, sequences of steps, runbook, checklist, routine",
 	Doc:   "Workflows are files in .toolfold/workflows; changes count at once.",
 	Actions: []*tools.Action{{
 		Name:     "run",
 		Legacy:   tools.Was("workflow_run"),
 		Summary:  "Run a workflow's steps; answers when they are done.",
-		Words:    "start, execute, procedure, predefined sequence, pipeline",
+		Words:    "start, execute, procedure, predefined sequence, pipeline, carry out, perform",
 		Doc:      "A failing step is a result with success=false, error and the outputs so far. Only active workflows run.",
 		Changed:  "Runs the file of that id, where any id ran the same three steps. An unknown id and an input that does not fit are errors.",
 		Required: tools.Fields{workflowID},
@@ -47,7 +47,7 @@ var Family = tools.Family{
 		Name:     "list",
 		Legacy:   tools.Was("workflow_list"),
 		Summary:  "List workflows, and files that cannot be used.",
-		Words:    "which workflows can I run, pipelines, files, broken",
+		Words:    "which workflows can I run, pipelines, files, broken, which runbooks",
 		Changed:  "Lists the files there are, where it had four samples. Pages: total, hasMore, and nextCursor for the next one.",
 		Optional: tools.Fields{status, limit.With(tools.Default(10)), tools.Cursor.With(tools.Added())},
 		Effect:   tools.Reads,
@@ -58,7 +58,7 @@ var Family = tools.Family{
 		Name:     "describe",
 		Legacy:   tools.Was("workflow_describe"),
 		Summary:  "Read a workflow's steps and input schema.",
-		Words:    "details, what steps, what input does it need",
+		Words:    "details, what steps, what input does it need, what does it ask for",
 		Changed:  "Describes the file of that id. Steps have their config and dependsOn.",
 		Required: tools.Fields{workflowID},
 		Effect:   tools.Reads,
