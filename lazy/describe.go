@@ -155,7 +155,7 @@ func fieldNames(params []tools.Param) string {
 		for _, member := range tools.Inside(p) {
 			inner = append(inner, member.Name)
 		}
-		if len(inner) > 0 {
+		if len(inner) > 0 && p.Name != "broken" { // files, lines and reasons are for people
 			name += "[" + strings.Join(inner, ", ") + "]"
 		}
 		names = append(names, name)

@@ -10,8 +10,11 @@ import (
 )
 
 // printChoices prints what --tier and --fold make of the consolidated tools, one
-// row a choice and one column a level.
+// row a choice and one column a level. It prints nothing where there are none.
 func printChoices(out io.Writer, choices []doctor.Choice) error {
+	if len(choices) == 0 {
+		return nil
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "\nconsolidated\t")
 	levels := lazy.Levels()

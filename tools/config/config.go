@@ -17,7 +17,7 @@ var (
 	path  = tools.String{Name: "path", Doc: "Dotted path of a setting; numbers index lists.", MinLen: 1, Unclear: true}
 	value = tools.Any{Name: "value", Doc: "JSON or plain text."}
 	model = tools.String{Name: "provider", Doc: "Provider to ask; else the default one.", MinLen: 1}
-	scope = tools.String{Name: "scope", Doc: "Settings file: user's, workspace's, or both merged.", Enum: []string{Global, Local, Merged}}
+	scope = tools.String{Name: "scope", Doc: "User's file, the workspace's, or both.", Enum: []string{Global, Local, Merged}}
 )
 
 // Family declares the config tool.
@@ -99,7 +99,7 @@ type GetIn struct {
 type GetOut struct {
 	Path  string `json:"path" doc:"Dotted path of a setting; numbers index lists."`
 	Value any    `json:"value,omitempty" doc:"The value, if found."`
-	Scope string `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
+	Scope string `json:"scope" doc:"User's file, the workspace's, or both." enum:"global,local,merged"`
 	Found bool   `json:"found" doc:"Whether the scope has a value there."`
 
 	// Source is empty for a single file.
@@ -119,7 +119,7 @@ type SetOut struct {
 	Path     string `json:"path" doc:"Dotted path of a setting; numbers index lists."`
 	OldValue any    `json:"oldValue,omitempty" doc:"The value the scope had, if any."`
 	NewValue any    `json:"newValue" doc:"The value it has now."`
-	Scope    string `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
+	Scope    string `json:"scope" doc:"User's file, the workspace's, or both." enum:"global,local,merged"`
 }
 
 // ShowIn are the arguments of config.show.
@@ -129,7 +129,7 @@ type ShowIn struct {
 
 // ShowOut is the result of config.show.
 type ShowOut struct {
-	Scope   string         `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
+	Scope   string         `json:"scope" doc:"User's file, the workspace's, or both." enum:"global,local,merged"`
 	Config  map[string]any `json:"config" doc:"The settings."`
 	Unknown []Ignored      `json:"unknown,omitempty" doc:"Entries of the files that do not apply."`
 
@@ -148,7 +148,7 @@ type UnsetOut struct {
 	Path     string `json:"path" doc:"Dotted path of a setting; numbers index lists."`
 	Removed  bool   `json:"removed" doc:"Whether the scope had a value."`
 	OldValue any    `json:"oldValue,omitempty" doc:"The value the scope had, if any."`
-	Scope    string `json:"scope" doc:"Settings file: user's, workspace's, or both merged." enum:"global,local,merged"`
+	Scope    string `json:"scope" doc:"User's file, the workspace's, or both." enum:"global,local,merged"`
 }
 
 // TestIn are the arguments of config.test.

@@ -41,9 +41,8 @@ var Family = tools.Family{
 		Name: "describe",
 		Legacy: tools.Was("tool_describe").
 			Or("get_tool_description", tools.Rename{Field: name, Was: "tool_name"}),
-		Summary:  "Full account of an action: usage, result fields, effect, example.",
+		Summary:  "Full account of an action, or the actions of a tool.",
 		Words:    "documentation, help, explain, parameters, arguments, schema, how do I call it, manual page, man page",
-		Doc:      "A tool's name lists its actions.",
 		Optional: tools.Fields{name, many, examples.With(tools.Default(true)), schema.With(tools.Default(false), tools.Added())},
 		Effect:   tools.Reads,
 		Example:  `{"name": "memory.store"}`,

@@ -19,7 +19,7 @@ var Family = tools.Family{
 		Name:    "store",
 		Legacy:  tools.OldNames{{Name: "memory_store", Required: tools.Fields{object}}},
 		Summary: "Keep JSON under a key, replacing what is there.",
-		Words:   "remember, save, write down, note, memo, record, persist, put, set, cache, update, overwrite, jot down, note down, put on file, learn, stash, bookmark",
+		Words:   "remember for later, save, write down, note, memo, record, persist, put, set, cache, update, overwrite, jot down, note down, put on file, learn, stash, bookmark",
 		Changed: "Entries survive a restart. replaced tells whether the key existed. Values over 256 KiB answer VALUE_TOO_LARGE. " +
 			"The value need not be an object.",
 		Required: tools.Fields{key, value},

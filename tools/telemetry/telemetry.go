@@ -15,7 +15,7 @@ import (
 
 // Family declares the tool telemetry_summary.
 var Family = tools.Family{
-	Name: "telemetry_summary", Summary: "Metrics by category, with statistics", Category: "telemetry", Tier: tools.Extended,
+	Name: "telemetry_summary", Summary: "Summarise metrics by category", Category: "telemetry", Tier: tools.Extended,
 	Bare: true,
 	Actions: []*tools.Action{{
 		Name:    "summary",
