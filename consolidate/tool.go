@@ -17,7 +17,7 @@ type Fold string
 // The folds.
 const (
 	ByFamily Fold = "family" // all of them
-	ByEffect Fold = "effect" // those that only read, and those that do more
+	ByEffect Fold = "effect" // actions that only read, and actions that do more
 )
 
 // Folds lists the folds, the default first.

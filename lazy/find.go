@@ -18,11 +18,11 @@ const (
 	paramWeight   = 0.5
 )
 
-// mismatch is what an action is worth that does another kind of thing than the
+// mismatch is the worth of an action that does another kind of thing than the
 // query asks for.
 const mismatch = 0.8
 
-// kinds are what verbs ask for: one line for each kind.
+// kinds list the verbs that ask for an effect: one line for each kind.
 var kinds = func() map[string]string {
 	of := map[string]string{}
 	for _, line := range []string{

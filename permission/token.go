@@ -70,7 +70,7 @@ var ErrNoToken = errors.New("it is empty: toolfold token add adds a token")
 
 // ParseTokens reads the text of a file with a token a line: a name with a hash
 // and rules, as [Token.String] writes it, or the token itself, which is a single
-// word and has all rights. Empty lines, and those that begin with "# ", are
+// word and has all rights. Empty lines, and lines that begin with "# ", are
 // comments. Errors name the line, and nothing of the token in it.
 func ParseTokens(text []byte) ([]Token, error) {
 	switch {

@@ -81,7 +81,7 @@ type Origin struct {
 	// Session identifies the connection; empty where there is none.
 	Session string
 
-	// Client is what the caller says it is, after the name of its token where it
+	// Client is the name that the caller gives itself, after that of its token where it
 	// has one. Callers choose it: it identifies them to people only.
 	Client string
 
@@ -112,7 +112,7 @@ func OriginOf(ctx context.Context) Origin {
 type sessionsKey struct{}
 
 // InSessions returns a context for calls that are part of sessions, besides
-// those that ctx is part of. The policies of all of them hold for the calls.
+// the sessions that ctx is part of. The policies of all of them hold for the calls.
 func InSessions(ctx context.Context, ids ...string) context.Context {
 	if len(ids) == 0 {
 		return ctx

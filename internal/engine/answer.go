@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/tools"
 )
 
-// answerShape is what the answer of a prompt has to be: an object that
+// answerShape describes the answer that a prompt asks for: an object that
 // satisfies a JSON Schema.
 type answerShape struct {
 	schema workspace.Schema

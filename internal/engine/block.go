@@ -41,7 +41,7 @@ func (l *list) inner(ctx context.Context, f *frame) (outcome, error) {
 	return out, nil
 }
 
-// outputOf returns the outputs of a list by stepId, beside an error those that
+// outputOf returns the outputs of a list by stepId, beside an error the outputs that
 // were made by then.
 func outputOf(out outcome, err error) (any, error) {
 	if err != nil {

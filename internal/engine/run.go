@@ -210,7 +210,7 @@ type node struct {
 }
 
 // action does the work of a step of one type. Its error is best a [Failure];
-// beside one, the output is what was made by then, nil for nothing.
+// beside one, the output holds what was made by then, nil for nothing.
 type action interface {
 	run(ctx context.Context, f *frame) (output any, err error)
 }

@@ -99,7 +99,7 @@ func (k *check) imported(names []string) string {
 	return ""
 }
 
-// testOutput is how much of the output of tests is shown, in bytes, from the end.
+// testOutput is the most of the output of tests that is shown, in bytes, from the end.
 const testOutput = 600
 
 // tests is the gate contract_tests.
@@ -210,7 +210,7 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 	return nil
 }
 
-// maxProblems is how many problems of a file are shown.
+// maxProblems is the most problems of a file that are shown.
 const maxProblems = 3
 
 // validate holds the documents of a file to a schema.

@@ -10,7 +10,7 @@ import (
 
 // Import is something that a source file imports.
 type Import struct {
-	// Names are what it may be called by: as it is written, with slashes, and
+	// Names lists the names that it may be called by: as it is written, with slashes, and
 	// for what is imported by a relative path the path from the workspace with
 	// "./" in front. Empty where it is known only when the file runs.
 	Names []string

@@ -102,7 +102,7 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 }
 
 func (l ledger) Outcomes(ctx context.Context, ids []string) ([]task.Outcome, error) {
-	return taskStore{l.db}.Outcomes(ctx, ids, true)
+	return taskStore(l).Outcomes(ctx, ids, true)
 }
 
 func (l ledger) Finish(ctx context.Context, e queue.Ending) (finished bool, err error) {

@@ -53,7 +53,7 @@ func (t *transition) queue(ctx context.Context, which query) (int, error) {
 }
 
 // requeue takes running tasks from their worker, and returns their number.
-// Tasks that are to be cancelled end as cancelled; those that were cut off too
+// Tasks that are to be cancelled end as cancelled; tasks that were cut off too
 // often fail.
 func (t *transition) requeue(ctx context.Context, which query, now time.Time) (int, error) {
 	cancelled, err := t.end(ctx, task.Cancelled, sqlf(`error = cancel`), which.and(`AND cancel IS NOT NULL`), now)

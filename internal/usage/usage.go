@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Others stands for the clients beyond those that are told apart.
+	// Others stands for the clients beyond the ones that are told apart.
 	Others = "others"
 
 	// MaxCounts bounds the counts that a store keeps: the newest.
@@ -22,7 +22,7 @@ const (
 	maxName    = 64  // bytes of a client's name
 )
 
-// Count is how often a client called a legacy name.
+// Count counts the calls of a legacy name by a client.
 type Count struct {
 	Name   string    `json:"name"`
 	Client string    `json:"client"` // as it says itself; empty = it does not

@@ -79,7 +79,7 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 const maxNear = 3
 
 // relevant lists the abilities that an agent may have and that fit its task,
-// best first, and the best of those that fit too little. Hits are the abilities
+// best first, and the best of the texts that fit too little. Hits are the abilities
 // that share words with the task.
 func relevant(l library, agent string, hits []hit) (fitting, near []hit) {
 	hits = slices.DeleteFunc(hits, func(h hit) bool { return l.obstacle(h.id, agent) != "" })

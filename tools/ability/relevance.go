@@ -34,7 +34,7 @@ const (
 // maxShown bounds the words that a reason names.
 const maxShown = 5
 
-// document is what the index knows of an ability's words.
+// document holds the words of an ability for the index.
 type document struct {
 	weights map[string]float64 // by stem
 	forms   map[string]bool    // words as they are written

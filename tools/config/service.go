@@ -74,7 +74,7 @@ func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
 	return out, nil
 }
 
-// values returns the settings of a scope, of [Merged] with those that apply
+// values returns the settings of a scope, of [Merged] with the ones that apply
 // because nothing sets them. Layers are nil for a single file.
 func (s *Service) values(scope string) (map[string]any, *Layers, []Ignored, error) {
 	if scope != Merged {

@@ -33,7 +33,7 @@ func (r Rules) Active(ctx context.Context, sessions []string) ([]string, error) 
 }
 
 // Claim refuses files that a policy of one of the sessions does not let its
-// calls write. The folders or packages of those that may be written count as
+// calls write. The folders or packages of files that may be written count as
 // changed from then on, whatever becomes of the call.
 func (r Rules) Claim(ctx context.Context, sessions, files []string) error {
 	store, err := r.Open(ctx)

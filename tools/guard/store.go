@@ -33,7 +33,7 @@ type Store interface {
 	// Active returns those of the sessions that are active.
 	Active(ctx context.Context, sessions []string) ([]string, error)
 
-	// Claim calls judge with the policies of a session, which nobody else
+	// Claim calls judge with the policies of a session, which no other call
 	// changes meanwhile, and saves the areas that it gives them. Judge may be
 	// called again, with what is stored by then.
 	Claim(ctx context.Context, session string, judge func(*Binding) error) error

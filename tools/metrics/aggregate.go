@@ -104,7 +104,7 @@ func rate(kind string, series []Series) float64 {
 }
 
 // percentiles returns nearest-rank percentiles, and the 95th. Of a million values
-// it copies and orders only those that are near one of them: one pass counts by
+// it copies and orders only values that are near one of them: one pass counts by
 // the first bits of their keys, a second gathers where the places fall.
 func percentiles(series []Series) (float64, *Percentiles) {
 	counts := make([]int, 1<<keyBits)

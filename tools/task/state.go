@@ -98,7 +98,7 @@ type Task struct {
 	// submitted by a running task.
 	Depth int
 
-	// Sessions are those that the call which submitted the task was part of:
+	// Sessions lists the sessions that the submitting call was part of:
 	// its run is part of them too.
 	Sessions []string
 

@@ -14,7 +14,7 @@ type runs struct {
 	mu     sync.Mutex
 	cancel map[Run]context.CancelCauseFunc
 
-	// progress is that of runs which have reported some; said holds those that
+	// progress is that of runs which have reported some; said holds the runs that
 	// have since it was taken last.
 	progress map[Run]*task.Progress
 	said     map[Run]bool
