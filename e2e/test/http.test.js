@@ -72,7 +72,7 @@ test('health and metrics', async (t) => {
   const metrics = await (await fetch(`${base}/metrics`)).text();
   assert.match(metrics, /^toolfold_calls_total\{action="memory.list",code=""\} 2$/m);
   assert.match(metrics, /^toolfold_calls_total\{action="memory.store",code="INVALID_INPUT"\} 1$/m);
-  assert.match(metrics, /^toolfold_legacy_calls_total\{name="memory_list"\} 1$/m);
+  assert.match(metrics, /^toolfold_legacy_calls_total\{client="raw",name="memory_list"\} 1$/m);
   assert.equal((await fetch(`${base}/elsewhere`)).status, 404);
 });
 
