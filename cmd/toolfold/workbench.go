@@ -112,7 +112,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	b.Surface = surface.New(offered)
 	families, err := all.Mount(all.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
-		Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, Trusted: o.trusted,
+		Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, Trusted: o.trusted,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metrics.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})

@@ -55,6 +55,10 @@ type Host struct {
 	// MaxInterruptions bounds how often a run of a task may be cut off.
 	MaxInterruptions int
 
+	// MemoryNamespace is the namespace of memory for calls that name none; empty
+	// leaves it to the family.
+	MemoryNamespace string
+
 	Files config.Files
 
 	// Trusted reports whether the user trusts the workspace of Files: agents,
@@ -80,7 +84,11 @@ type Host struct {
 func Mount(h Host) ([]*tools.Family, error) {
 	runner := h.runner()
 	var m mounting
-	mount(&m, memory.Family, stored(h, func(s interface{ Memory() memory.Store }) *memory.Service { return memory.New(s.Memory(), h.Now) }))
+	mount(&m, memory.Family, stored(h, func(s interface{ Memory() memory.Store }) *memory.Service {
+		service := memory.New(s.Memory(), h.Now)
+		service.Namespace = h.MemoryNamespace
+		return service
+	}))
 	mount(&m, session.Family, stored(h, func(s interface{ Session() session.Store }) *session.Service {
 		return session.New(s.Session(), h.Now, h.NewID)
 	}))

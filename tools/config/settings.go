@@ -80,6 +80,10 @@ var Settings = append([]Setting{
 		Name: "workspaceName", Doc: "Name of the workspace that tasks belong to; else the repository's origin, or machine and path.",
 		MinLen: 1, MaxLen: 200,
 	}, User},
+	{tools.String{
+		Name: "memoryNamespace", Doc: "Namespace of memory for calls that name none; unset, default, and all where entries are looked for.",
+		MinLen: 1, MaxLen: 100,
+	}, Trusted},
 	{tools.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(tools.Default(false)), User},
 	{tools.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(tools.Default(14)), User},
 	{tools.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(tools.Default(256)), User},
@@ -145,7 +149,8 @@ type Options struct {
 	MaxSessions       int                        `json:"maxSessions"`
 	MaxConnections    int                        `json:"maxConnections"`
 	MaxCalls          int                        `json:"maxCalls"`
-	WorkspaceName     string                     `json:"workspaceName"` // empty = derived from the workspace
+	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
+	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's own defaults
 	TraceArguments    bool                       `json:"traceArguments"`
 	TraceDays         int                        `json:"traceDays"`
 	TraceMegabytes    int                        `json:"traceMegabytes"`

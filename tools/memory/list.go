@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 
 // List lists keys.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	scope := Scope{in.Namespace, in.Prefix}
+	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix}
 	after, err := parseCursor(scope, in.Cursor)
 	if err != nil {
 		return ListOut{}, err
@@ -70,7 +71,7 @@ const maxStats = 1000
 
 // Stats counts entries per namespace.
 func (s *Service) Stats(ctx context.Context, in StatsIn) (StatsOut, error) {
-	totals, err := s.store.Totals(ctx, Scope{Namespace: in.Namespace})
+	totals, err := s.store.Totals(ctx, Scope{Namespace: cmp.Or(in.Namespace, s.Namespace)})
 	if err != nil {
 		return StatsOut{}, fmt.Errorf("counting entries: %w", err)
 	}

@@ -11,7 +11,7 @@ import "github.com/toolfold/toolfold/tools"
 var Family = tools.Family{
 	Name:     "memory",
 	Summary:  "Key-value notebook",
-	Doc:      "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. Keys and namespaces may hold any character. Without namespace, search, list, export and stats look at all, the others at default.",
+	Doc:      "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. Keys and namespaces may hold any character. Without namespace, search, list, export and stats look at all, the others at default, unless the setting memoryNamespace says which.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
 	Tier:     tools.Core,

@@ -366,3 +366,31 @@ func openStore(t *testing.T) memory.Store {
 	t.Cleanup(func() { db.Close() })
 	return db.Memory()
 }
+
+// A service with a namespace of its own keeps to it, unless a call names another.
+func TestOwnNamespace(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "rule", `"default"`)
+	s.Namespace = "project"
+	if out := store(t, s, "", "rule", `"mine"`); out.Namespace != "project" || out.Replaced {
+		t.Errorf("stored as %+v", out)
+	}
+	if out := call(t, s.Get, memory.GetIn{Key: "rule"}); string(out.Value) != `"mine"` {
+		t.Errorf("read %s", out.Value)
+	}
+	for _, namespace := range []string{"", "default"} {
+		if out := call(t, s.List, memory.ListIn{Namespace: namespace, Page: tools.Page{Limit: 10}}); out.Total != 1 {
+			t.Errorf("%q lists %d entries", namespace, out.Total)
+		}
+	}
+	if out := call(t, s.Search, memory.SearchIn{Query: "mine default rule", Page: tools.Page{Limit: 10}}); len(out.Results) != 1 || out.Results[0].Namespace != "project" {
+		t.Errorf("found %+v", out.Results)
+	}
+	if out := call(t, s.Delete, memory.DeleteIn{Key: "rule"}); !out.Deleted || out.Namespace != "project" {
+		t.Errorf("deleted %+v", out)
+	}
+	if out := call(t, s.Get, memory.GetIn{Key: "rule", Namespace: "default"}); !out.Found {
+		t.Error("the entry of the other namespace is gone")
+	}
+}

@@ -45,6 +45,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		}
 		s.indexed.Store(!left)
 	}
+	in.Namespace = cmp.Or(in.Namespace, s.Namespace)
 	find := search{index: s.store, scope: Scope{in.Namespace, in.Prefix}, query: parseQuery(in.Query)}
 	results, err := find.run(ctx)
 	if err != nil {

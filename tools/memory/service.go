@@ -33,7 +33,7 @@ const (
 	perEntry = 128
 )
 
-// defaultNamespace is used where no namespace is named.
+// defaultNamespace is used where neither a call nor the service names one.
 const defaultNamespace = "default"
 
 // Codes of the family.
@@ -44,6 +44,10 @@ const (
 
 // Service runs the memory actions. It is safe for concurrent use.
 type Service struct {
+	// Namespace is that of calls that name none; empty = default for those
+	// of single entries, and all for those that look for entries.
+	Namespace string
+
 	store   Store
 	now     func() time.Time
 	indexed atomic.Bool // no entry is left that an earlier version indexed
@@ -69,7 +73,7 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	if err != nil {
 		return StoreOut{}, err
 	}
-	e := Entry{Namespace: cmp.Or(in.Namespace, defaultNamespace), Key: in.Key, Value: value, StoredAt: s.now()}
+	e := Entry{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Key: in.Key, Value: value, StoredAt: s.now()}
 	e.Words = IndexText(e)
 	replaced, err := s.store.Put(ctx, e)
 	if err != nil {
@@ -98,7 +102,7 @@ func compact(value json.RawMessage) (json.RawMessage, error) {
 
 // Get reads an entry, or several.
 func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
-	out := GetOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, defaultNamespace)}
+	out := GetOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace)}
 	switch {
 	case in.Key == "" && len(in.Keys) == 0:
 		return out, (&tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{Path: "/key", Kind: tools.ProblemMissing}}}).
@@ -156,7 +160,7 @@ func encodedLen(text string) int { return 6*len(text) + 2 }
 
 // Delete removes an entry.
 func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
-	out := DeleteOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, defaultNamespace), Message: "no such key"}
+	out := DeleteOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Message: "no such key"}
 	deleted, err := s.store.Delete(ctx, out.Namespace, []string{in.Key})
 	if err != nil {
 		return DeleteOut{}, fmt.Errorf("deleting entry: %w", err)
@@ -169,7 +173,7 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 
 // BulkDelete removes entries by key or by prefix, all of them or none.
 func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOut, error) {
-	out := BulkDeleteOut{Namespace: cmp.Or(in.Namespace, defaultNamespace), DeletedAt: s.now()}
+	out := BulkDeleteOut{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), DeletedAt: s.now()}
 	keys := slices.Compact(slices.Sorted(slices.Values(in.Keys)))
 	var err error
 	switch {

@@ -21,7 +21,7 @@ const (
 
 // Export returns whole entries, in pages.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
-	scope := Scope{in.Namespace, in.Prefix}
+	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix}
 	after, err := parseCursor(scope, in.Cursor)
 	if err != nil {
 		return ExportOut{}, err
@@ -89,7 +89,7 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 			}
 			continue
 		}
-		e.Namespace = cmp.Or(in.Namespace, e.Namespace, defaultNamespace)
+		e.Namespace = cmp.Or(in.Namespace, e.Namespace, s.Namespace, defaultNamespace)
 		if e.StoredAt.IsZero() {
 			e.StoredAt = out.ImportedAt
 		}
