@@ -116,8 +116,8 @@ func TestKilledServers(t *testing.T) {
 		func(p process) { _ = p.in.Close() },
 		func(p process) { p.signal(t, syscall.SIGTERM) },
 	} {
-		call(here, "task.submit", fmt.Sprintf(`{"name":"stopped %d","agentId":"runner"}`, i))
 		n := len(runs())
+		call(here, "task.submit", fmt.Sprintf(`{"name":"stopped %d","agentId":"runner"}`, i))
 		until(t, "a command runs", func() bool { return len(runs()) > n })
 		last := runs()[n]
 		stopped := time.Now()

@@ -48,7 +48,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		}
 	})
 	run := Run{t.ID, t.Turn}
-	within = engine.WithProgress(within, func(p engine.Progress) {
+	told := engine.WithProgress(within, func(p engine.Progress) {
 		s.runs.note(run, func(kept *task.Progress) {
 			kept.Done, kept.Total = p.Done, p.Total
 			if p.Message != "" {
@@ -56,9 +56,9 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 			}
 		})
 	})
-	within = engine.WithLines(within, func(line string) { s.runs.note(run, func(kept *task.Progress) { kept.Say(line) }) })
+	told = engine.WithLines(told, func(line string) { s.runs.note(run, func(kept *task.Progress) { kept.Say(line) }) })
 	answered := make(chan tools.Answer, 1)
-	go func() { answered <- s.traced(tools.InSessions(task.WithDepth(within, t.Depth), t.Sessions...), t) }()
+	go func() { answered <- s.traced(tools.InSessions(task.WithDepth(told, t.Depth), t.Sessions...), t) }()
 	select {
 	case answer := <-answered:
 		s.record(ctx, t, answer, context.Cause(within))
