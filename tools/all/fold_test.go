@@ -154,7 +154,7 @@ func TestDiscoveryOfSplitTools(t *testing.T) {
 	for name, want := range map[string][2]string{ // what describe says, and does not
 		"memory":       {`"name":"memory"`, "store("},
 		"memory_write": {`"name":"memory_write"`, "get("},
-		"memory.store": {"memory_write(action: 'store'", "memory(action"},
+		"memory.store": {"memory_write(action:'store'", "memory(action"},
 	} {
 		for how, describe := range map[string]func() (json.RawMessage, *tools.Error){
 			"described": func() (json.RawMessage, *tools.Error) { return view.Describe(name, lazy.Account{}) },

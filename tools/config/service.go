@@ -222,6 +222,11 @@ func (s *Service) Writes(_ context.Context, in SetIn) ([]string, error) {
 	return []string{LocalFile}, nil
 }
 
+// UnsetWrites returns the same for a setting that is taken out.
+func (s *Service) UnsetWrites(ctx context.Context, in UnsetIn) ([]string, error) {
+	return s.Writes(ctx, SetIn{Scope: in.Scope})
+}
+
 // permit refuses a setting that a scope or the caller may not make.
 func (s *Service) permit(ctx context.Context, action, name, scope string) error {
 	user, _ := ctx.Value(userKey{}).(bool)
