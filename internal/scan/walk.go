@@ -76,7 +76,8 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if !errors.Is(err, fs.ErrNotExist) {
+			var unusable *fs.PathError // such as a name that is too long, or one below a file
+			if !errors.As(err, &unusable) {
 				return nil, err
 			}
 			missing++

@@ -78,7 +78,7 @@ func TestPathsStayInside(t *testing.T) {
 	if got := scanned(s.must(t, Request{Purpose: Bugs})); got != "ok.ts" {
 		t.Errorf("scanned %s", got)
 	}
-	_, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"nothing", "no/where"}, MaxFiles: 10})
+	_, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"nothing", "no/where", "ok.ts/x", strings.Repeat("n", 300)}, MaxFiles: 10})
 	if code(err) != PathMissing {
 		t.Errorf("nothing there: %v", err)
 	}
