@@ -59,7 +59,7 @@ const (
 func List(ctx context.Context, s Server, version string) (Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tap := &tap{waiting: map[jsonrpc.ID]string{}, said: &tail{}}
+	tap := &tap{waiting: map[jsonrpc.ID]string{}, said: &child.Tail{Keep: maxSaid}}
 	var ended func() error
 	switch {
 	case s.Argv != nil:
@@ -80,7 +80,7 @@ func List(ctx context.Context, s Server, version string) (Answer, error) {
 		err = end // a program that failed says more than a connection that was closed
 	}
 	if err != nil {
-		return Answer{}, s.reason(err, tap.said.String())
+		return Answer{}, s.reason(err, lastLine(tap.said.String()))
 	}
 	return answer, nil
 }
@@ -244,7 +244,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 // ones lose the order of members, on which their tokens depend.
 type tap struct {
 	mcp.Transport
-	said *tail // on standard error
+	said *child.Tail // on standard error
 
 	mu      sync.Mutex
 	waiting map[jsonrpc.ID]string // methods of requests without a response
@@ -308,26 +308,9 @@ func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return message, err
 }
 
-// tail keeps the last bytes written to it. It is safe for concurrent use.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements [io.Writer].
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = slices.Clone(t.text[max(0, len(t.text)-maxSaid):])
-	return len(p), nil
-}
-
-// String returns the last line that says something.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := strings.FieldsFunc(string(t.text), func(r rune) bool { return r == '\n' || r == '\r' })
+// lastLine returns the last line that says something.
+func lastLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for _, line := range slices.Backward(lines) {
 		if line = strings.TrimSpace(line); line != "" {
 			return line

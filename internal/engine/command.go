@@ -44,15 +44,17 @@ func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
 	if out.left == 0 {
 		out.left = defaultOutput
 	}
-	errs := &tail{}
+	secrets := environmentSecrets(os.Environ())
+	errs := &child.Tail{Keep: 16 << 10}
 	run := child.Command{Argv: argv, Dir: c.dir, Stdin: strings.NewReader(input), Stdout: out, Stderr: errs}
 	if told, ok := ctx.Value(linesKey{}).(func(string)); ok {
-		run.Stdout = io.MultiWriter(out, &lines{to: told, secrets: environmentSecrets(os.Environ())})
-		run.Stderr = io.MultiWriter(errs, &lines{to: told, secrets: environmentSecrets(os.Environ())})
+		run.Stdout = io.MultiWriter(out, &lines{to: told, secrets: secrets})
+		run.Stderr = io.MultiWriter(errs, &lines{to: told, secrets: secrets})
 	}
 	err = child.Run(running, run)
 	if err != nil {
-		return Completion{}, c.failure(context.Cause(running), err, errs)
+		said := errs.Quote(tailOfErrors, func(s string) string { return scrub(s, secrets) })
+		return Completion{}, c.failure(context.Cause(running), err, said)
 	}
 	return Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
 }
@@ -60,12 +62,12 @@ func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
 var errTooLong = errors.New("the answer is too long")
 
 // failure returns the failure of a run of the command. Cause is the reason for
-// which its context ended; nil where it did not.
-func (c command) failure(cause, err error, errs *tail) error {
+// which its context ended; nil where it did not. Said is the end of what the
+// command wrote about its errors; it may be empty.
+func (c command) failure(cause, err error, said string) error {
 	program := filepath.Base(c.config.Command[0])
-	said := ""
-	if text := errs.quote(); text != "" {
-		said = "; it said: " + text
+	if said != "" {
+		said = "; it said: " + said
 	}
 	var exit *child.ExitError
 	var start *child.StartError
@@ -141,32 +143,4 @@ func (l *limited) Write(p []byte) (int, error) {
 	}
 	l.left -= len(p)
 	return l.kept.Write(p)
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	end []byte
-}
-
-// tailKept bounds the bytes that a tail keeps. It is more than is quoted, so that
-// a secret which begins before the quote is known whole.
-const tailKept = 16 << 10
-
-// Write implements [io.Writer].
-func (t *tail) Write(p []byte) (int, error) {
-	t.end = append(t.end, p...)
-	if more := len(t.end) - tailKept; more > 0 {
-		t.end = append(t.end[:0], t.end[more:]...)
-	}
-	return len(p), nil
-}
-
-// quote returns the end of the text, without the values of environment
-// variables that look like secrets.
-func (t *tail) quote() string {
-	text := strings.TrimSpace(strings.ToValidUTF8(scrub(string(t.end), environmentSecrets(os.Environ())), ""))
-	if len(text) > tailOfErrors {
-		text = "…" + strings.ToValidUTF8(text[len(text)-tailOfErrors:], "")
-	}
-	return text
 }

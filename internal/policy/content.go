@@ -130,7 +130,7 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 	}
 	running, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	out := &ending{}
+	out := &child.Tail{Keep: 8 * testOutput}
 	err := child.Run(running, child.Command{Argv: argv, Dir: k.Dir, Stdout: out, Stderr: out})
 	var start *child.StartError
 	var exit *child.ExitError
@@ -139,37 +139,16 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case running.Err() != nil:
-		v.failed(at, "the tests took longer than %v: %s", limit, out.text())
+		v.failed(at, "the tests took longer than %v: %s", limit, out.Quote(testOutput, redact.Text))
 	case errors.As(err, &start):
 		v.warned(at, "no tests ran: %s cannot be started: %s", tools.Shorten(argv[0]), start.Reason)
 	case errors.As(err, &exit):
-		v.failed(at, "%s: %s", exit.State, out.text())
+		v.failed(at, "%s: %s", exit.State, out.Quote(testOutput, redact.Text))
 	default:
 		return fmt.Errorf("running tests: %w", err)
 	}
 	v.fail = "the tests fail"
 	return nil
-}
-
-// ending keeps the end of what is written to it.
-type ending struct{ kept []byte }
-
-// Write implements [io.Writer].
-func (e *ending) Write(p []byte) (int, error) {
-	e.kept = append(e.kept, p...)
-	if more := len(e.kept) - 8*testOutput; more > 0 {
-		e.kept = append(e.kept[:0], e.kept[more:]...)
-	}
-	return len(p), nil
-}
-
-// text is the end of what was written, without what looks like a secret.
-func (e *ending) text() string {
-	text := redact.Text(strings.TrimSpace(strings.ToValidUTF8(string(e.kept), "")))
-	if len(text) > testOutput {
-		text = "…" + strings.ToValidUTF8(text[len(text)-testOutput:], "")
-	}
-	return text
 }
 
 // configs is the gate config_validation.

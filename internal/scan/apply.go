@@ -181,7 +181,7 @@ const (
 func (s Scanner) test(ctx context.Context, argv []string) (*Tests, error) {
 	running, stop := context.WithTimeout(ctx, testTime)
 	defer stop()
-	out := &tail{}
+	out := &child.Tail{Keep: 2 * testOutput}
 	err := child.Run(running, child.Command{Argv: argv, Dir: s.Dir, Stdout: out, Stderr: out})
 	var start *child.StartError
 	var exit *child.ExitError
@@ -191,40 +191,12 @@ func (s Scanner) test(ctx context.Context, argv []string) (*Tests, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case running.Err() != nil:
-		return &Tests{Output: out.text() + fmt.Sprintf("\nthe tests took longer than %v", testTime)}, nil
+		return &Tests{Output: out.Quote(testOutput, redact.Text) + fmt.Sprintf("\nthe tests took longer than %v", testTime)}, nil
 	case errors.As(err, &start):
 		return nil, tools.Errorf(NoTests, "testCommand cannot be started: %s; the fix was taken back", start.Reason).
 			WithHint("the user can mend the setting testCommand")
 	case errors.As(err, &exit):
-		return &Tests{Output: out.text() + "\n" + exit.State}, nil
+		return &Tests{Output: out.Quote(testOutput, redact.Text) + "\n" + exit.State}, nil
 	}
 	return nil, err
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	end []byte
-}
-
-// Write implements [io.Writer].
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.end = append(t.end, p...)
-	if more := len(t.end) - 2*testOutput; more > 0 {
-		t.end = append(t.end[:0], t.end[more:]...)
-	}
-	return len(p), nil
-}
-
-// text is the end of what was written, without what looks like a secret.
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	content := redact.Text(cleanText(string(t.end)))
-	if len(content) > testOutput {
-		content = "…" + cleanText(content[len(content)-testOutput:])
-	}
-	return content
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/redact"
 )
 
 // Limits of an external analyser.
@@ -93,14 +94,14 @@ func (s Scanner) eslint(root *os.Root) string {
 func (s Scanner) runExternal(ctx context.Context, argv []string) ([]byte, error) {
 	running, stop := context.WithTimeout(ctx, externalTime)
 	defer stop()
-	out, errs := &bounded{}, &tail{}
+	out, errs := &bounded{}, &child.Tail{Keep: 2 * testOutput}
 	err := child.Run(running, child.Command{Argv: argv, Dir: s.Dir, Stdout: out, Stderr: errs})
 	var exit *child.ExitError
 	if errors.As(err, &exit) && exit.State == "exit status 1" && out.Len() > 0 {
 		err = nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; it said: %s", err, cut(errs.text(), 200))
+		return nil, fmt.Errorf("%w; it said: %s", err, cut(errs.Quote(testOutput, redact.Text), 200))
 	}
 	return out.Bytes(), nil
 }
