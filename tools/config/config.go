@@ -76,7 +76,7 @@ var Family = tools.Family{
 		Example:  `{"path": "listing", "scope": "local"}`,
 		Related:  []string{"config.set", "config.get"},
 		Run:      tools.Method((*Service).Unset),
-		Writes:   tools.Files((*Service).UnsetWrites),
+		Writes:   tools.Files((*Service).Writes),
 	}, {
 		Name:     "test",
 		Summary:  "Ask a model provider for one word.",

@@ -113,48 +113,13 @@ func (s *Service) Test(ctx context.Context, in TestIn) (TestOut, error) {
 }
 
 // Unset takes one setting out of a file. What is not there is no error.
-func (s *Service) Unset(ctx context.Context, in UnsetIn) (UnsetOut, error) {
-	steps := split(in.Path)
-	if _, known := declared(object(s.files.declared()), steps); !known {
-		return UnsetOut{}, s.unknownPath(in.Path)
-	}
-	if err := s.permit(ctx, "config.unset", steps[0], in.Scope); err != nil {
+func (s *Service) Unset(ctx context.Context, in UnsetIn) (out UnsetOut, err error) {
+	if _, err := s.open(ctx, "config.unset", in.Path, in.Scope); err != nil {
 		return UnsetOut{}, err
 	}
-	if !s.files.has(in.Scope) {
-		return UnsetOut{}, noFile(in.Scope)
-	}
-	out := UnsetOut{Path: in.Path, Scope: in.Scope}
-	err := s.files.update(ctx, in.Scope, func(text []byte) ([]byte, error) {
-		before, err := parse(text)
-		if err != nil {
-			return nil, fail(in.Scope, err)
-		}
-		held := gjson.GetBytes(text, query(steps))
-		if out.Removed = held.Exists(); !out.Removed {
-			return text, nil
-		}
-		var old any
-		if unmarshal([]byte(held.Raw), &old) == nil {
-			out.OldValue = redact.Value(old)
-		}
-		edited, err := sjson.DeleteBytes(text, s.pathOf(steps))
-		if err != nil {
-			return nil, tools.Errorf(tools.InvalidInput, "config.unset: %s cannot be reached: %v", in.Path, err).WithHint("set %s as a whole", steps[0])
-		}
-		after, err := parse(edited)
-		if err != nil {
-			return nil, fail(in.Scope, err)
-		}
-		if bytes.Equal(text, laidOut(text)) {
-			edited = laidOut(edited)
-		}
-		return edited, s.compare("config.unset", in.Scope, steps[0], before, after)
-	})
-	if err != nil {
-		return UnsetOut{}, tell(err)
-	}
-	return out, nil
+	out = UnsetOut{Path: in.Path, Scope: in.Scope}
+	out.OldValue, out.Removed, err = s.edit(ctx, "config.unset", in.Path, in.Scope, nil)
+	return out, err
 }
 
 type userKey struct{}
@@ -168,63 +133,79 @@ func ByUser(ctx context.Context) context.Context {
 
 // Set writes one setting. Other values in the file, invalid ones included, stay
 // as they are: what is wrong can be mended one by one.
-func (s *Service) Set(ctx context.Context, in SetIn) (SetOut, error) {
-	steps := split(in.Path)
-	setting, known := declared(object(s.files.declared()), steps)
-	if !known {
-		return SetOut{}, s.unknownPath(in.Path)
-	}
-	if err := s.permit(ctx, "config.set", steps[0], in.Scope); err != nil {
+func (s *Service) Set(ctx context.Context, in SetIn) (out SetOut, err error) {
+	setting, err := s.open(ctx, "config.set", in.Path, in.Scope)
+	if err != nil {
 		return SetOut{}, err
 	}
 	value, err := read(setting, in.Value)
 	if err != nil {
 		return SetOut{}, err
 	}
-	if !s.files.has(in.Scope) {
-		return SetOut{}, noFile(in.Scope)
+	out = SetOut{Success: true, Path: in.Path, NewValue: redact.Value(value), Scope: in.Scope}
+	out.OldValue, _, err = s.edit(ctx, "config.set", in.Path, in.Scope, ordered.MustJSON(value))
+	return out, err
+}
+
+// open returns the declaration of a setting that an action may change in a scope.
+func (s *Service) open(ctx context.Context, action, path, scope string) (tools.Param, error) {
+	steps := split(path)
+	setting, known := declared(object(s.files.declared()), steps)
+	if !known {
+		return setting, s.unknownPath(path)
 	}
-	out := SetOut{Success: true, Path: in.Path, NewValue: redact.Value(value), Scope: in.Scope}
-	err = s.files.update(ctx, in.Scope, func(text []byte) ([]byte, error) {
+	if err := s.permit(ctx, action, steps[0], scope); err != nil {
+		return setting, err
+	}
+	if !s.files.has(scope) {
+		return setting, noFile(scope)
+	}
+	return setting, nil
+}
+
+// edit puts a value into the file of a scope, or takes it out where value is nil.
+// It returns the old value, redacted, and reports whether there was one.
+func (s *Service) edit(ctx context.Context, action, path, scope string, value json.RawMessage) (old any, found bool, err error) {
+	steps := split(path)
+	err = s.files.update(ctx, scope, func(text []byte) ([]byte, error) {
 		before, err := parse(text)
 		if err != nil {
-			return nil, fail(in.Scope, err)
+			return nil, fail(scope, err)
 		}
-		var old any
-		if held := gjson.GetBytes(text, query(steps)); held.Exists() && unmarshal([]byte(held.Raw), &old) == nil {
-			out.OldValue = redact.Value(old)
+		held := gjson.GetBytes(text, query(steps))
+		if found = held.Exists(); found && unmarshal([]byte(held.Raw), &old) == nil {
+			old = redact.Value(old)
 		}
-		edited, err := s.put(text, steps, ordered.MustJSON(value))
+		if !found && value == nil {
+			return text, nil
+		}
+		edited, err := s.put(text, steps, value)
 		if err != nil {
-			return nil, err
+			return nil, tools.Errorf(tools.InvalidInput, "%s: %s cannot be reached: %v", action, path, err).WithHint("set %s as a whole", steps[0])
 		}
 		after, err := parse(edited)
 		if err != nil {
-			return nil, fail(in.Scope, err)
+			return nil, fail(scope, err)
 		}
-		if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(ordered.MustJSON(value)) {
-			return nil, tools.Errorf(tools.InvalidInput, "config.set: the %s settings file has %s twice", in.Scope, steps[0]).WithHint("ask the user to take one of them out")
+		list, _ := declared(object(s.files.declared()), steps[:len(steps)-1])
+		moved := value == nil && list.Kind == tools.KindArray // another item has its place
+		if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(value) && !moved {
+			return nil, tools.Errorf(tools.InvalidInput, "%s: the %s settings file has %s twice", action, scope, steps[0]).WithHint("ask the user to take one of them out")
 		}
-		return edited, s.compare("config.set", in.Scope, steps[0], before, after)
+		return edited, s.compare(action, scope, steps[0], before, after)
 	})
-	if err != nil {
-		return SetOut{}, tell(err)
-	}
-	return out, nil
+	return old, found, tell(err)
 }
 
-// Writes returns the file of the workspace that a setting is written to; none
-// for one in the user's file.
-func (s *Service) Writes(_ context.Context, in SetIn) ([]string, error) {
+// Writes returns the file of the workspace that a setting is written to or taken
+// out of; none for one in the user's file.
+func (s *Service) Writes(_ context.Context, in struct {
+	Scope string `json:"scope"`
+}) ([]string, error) {
 	if in.Scope != Local {
 		return nil, nil
 	}
 	return []string{LocalFile}, nil
-}
-
-// UnsetWrites returns the same for a setting that is taken out.
-func (s *Service) UnsetWrites(ctx context.Context, in UnsetIn) ([]string, error) {
-	return s.Writes(ctx, SetIn{Scope: in.Scope})
 }
 
 // permit refuses a setting that a scope or the caller may not make.
@@ -312,21 +293,22 @@ func (s *Service) startFault(global map[string]any) error {
 	return s.files.Check(o)
 }
 
-// put returns the JSON text with the value at the path. It edits the text and
-// not decoded values, so that a file written by hand keeps the order of its
-// members, its numbers digit by digit and what we do not know. A file laid out
-// like ours stays so; another one keeps its layout.
-func (s *Service) put(text []byte, steps []string, value []byte) ([]byte, error) {
+// put returns the JSON text with the value at the path, or without what is there
+// where value is nil. It edits the text and not decoded values, so that a file
+// written by hand keeps the order of its members, its numbers digit by digit and
+// what we do not know. A file laid out like ours stays so; another one keeps its
+// layout.
+func (s *Service) put(text []byte, steps []string, value []byte) (edited []byte, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
-	edited, err := sjson.SetRawBytes(text, s.pathOf(steps), value)
-	if err != nil {
-		return nil, tools.Errorf(tools.InvalidInput, "config.set: %s cannot be reached: %v", strings.Join(steps, "."), err).
-			WithHint("set %s as a whole", steps[0])
+	if value == nil {
+		edited, err = sjson.DeleteBytes(text, s.pathOf(steps))
+	} else {
+		edited, err = sjson.SetRawBytes(text, s.pathOf(steps), value)
 	}
-	if string(text) != "{}" && !bytes.Equal(text, laidOut(text)) {
-		return edited, nil
+	if err != nil || string(text) != "{}" && !bytes.Equal(text, laidOut(text)) {
+		return edited, err
 	}
 	return laidOut(edited), nil
 }

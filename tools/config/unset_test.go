@@ -23,6 +23,7 @@ func TestUnset(t *testing.T) {
 		{"an item", `{"allow":["a","b"]}`, `{"path":"allow.0"}`, `{"path":"allow.0","removed":true,"oldValue":"a","scope":"global"}`, `{"allow":["b"]}`},
 		{"a map's entry", `{"engines":{"0":{"n":1},"b":{"n":2}}}`, `{"path":"engines.0"}`, `{"path":"engines.0","removed":true,"oldValue":{"n":1},"scope":"global"}`, `{"engines":{"b":{"n":2}}}`},
 		{"an invalid value", `{"count":"many"}`, `{"path":"count"}`, `{"path":"count","removed":true,"oldValue":"many","scope":"global"}`, `{}`},
+		{"there twice", `{"count":1,"count":2}`, `{"path":"count"}`, `{"error":{"code":"INVALID_INPUT","message":"config.unset: the global settings file has count twice","hint":"ask the user to take one of them out"`, `{"count":1,"count":2}`},
 		{"unknown", `{"count":1}`, `{"path":"cont"}`, `{"error":`, `{"count":1}`},
 		{"required inside", `{"servers":[{"host":"h"}]}`, `{"path":"servers.0.host"}`, `{"error":{"code":"INVALID_INPUT","message":"config.unset: servers.0.host is missing","hint":"set servers as a whole"`, `{"servers":[{"host":"h"}]}`},
 		{"not permitted", `{"secret":"x"}`, `{"path":"secret"}`, `{"error":{"code":"PERMISSION_DENIED","message":"config.unset: secret may only be set by the user of this machine","hint":"ask the user to run: toolfold call config.unset '{\"path\":\"secret\"}'"`, `{"secret":"x"}`},
