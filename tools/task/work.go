@@ -134,7 +134,7 @@ func (t Task) Describe(ctx context.Context, caller tools.Caller) (described map[
 	case t.WorkflowID != "" && string(described["status"]) != `"active"`:
 		return nil, "", tools.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).WithHint("set status: active in its file, or choose another of workflow.list")
 	case string(described["trusted"]) == "false":
-		return nil, "", tools.Errorf("WORKSPACE_UNTRUSTED", "%s %q is a file of a workspace that is not trusted", param[:len(param)-2], short).
+		return nil, "", tools.Errorf(workspace.Untrusted, "%s %q is a file of a workspace that is not trusted", param[:len(param)-2], short).
 			WithHint("the user has to type, in the workspace: toolfold trust")
 	}
 	sum := sha256.New()

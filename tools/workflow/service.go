@@ -294,10 +294,11 @@ func (w workflow) example() json.RawMessage {
 	}
 	input := map[string]any{}
 	if jsonx.Decode(w.InputSchema, &schema) == nil {
-		byType := map[any]any{"string": "…", "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}
+		byType := map[string]any{"string": "…", "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}
 		for _, name := range schema.Required {
 			p := schema.Properties[name]
-			input[name] = byType[p.Type]
+			kind, _ := p.Type.(string) // null stands for what may be of several types
+			input[name] = byType[kind]
 			if p.Default != nil {
 				input[name] = p.Default
 			} else if len(p.Enum) > 0 {

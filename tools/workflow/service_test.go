@@ -390,6 +390,10 @@ steps: [{stepId: s, type: tool, config: {tool: memory.store, arguments: {key: k,
 	if !strings.Contains(answer, `n must be integer, got string`) || !strings.Contains(answer, `"example":{"workflowId":"typed","input":{"n":1}}`) {
 		t.Error(answer)
 	}
+	b.file("open.yaml", strings.Replace(one, "steps:", "inputSchema: {type: object, properties: {n: {type: [string, 'null']}}, required: [n]}\nsteps:", 1))
+	if answer := b.call("workflow.run", `{"workflowId":"open","input":{}}`); !strings.Contains(answer, `"example":{"workflowId":"open","input":{"n":null}}`) {
+		t.Error(answer)
+	}
 }
 
 // Broken files are told on the first page only.
