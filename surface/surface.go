@@ -202,7 +202,7 @@ func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
 	entries := map[Mode][]*tools.Entry{Consolidated: split, Legacy: old}[s.Mode]
 	for i, e := range entries { // calls of the listed tools are shown in the form of the list
 		if !e.Action.Apart || e.Selector != "" {
-			entries[i] = e.In(s.options.Params)
+			entries[i] = e.In(s.options.form(e.Selector != ""))
 		}
 	}
 	others := slices.Concat(old, call.FullNames(families))

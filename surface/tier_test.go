@@ -65,3 +65,29 @@ func TestLoadBeyondTheTier(t *testing.T) {
 		t.Errorf("others are listed %v", list)
 	}
 }
+
+// Calls of a tool are shown in the form in which the list declares it.
+func TestCallsAreShownAsListed(t *testing.T) {
+	t.Parallel()
+	for _, level := range lazy.Levels() {
+		s := live(t, surface.Options{Level: level})
+		described := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"describe","params":{"name":"weather_report"}}`)).Content)
+		listed := s.Discovery.List(t.Context())
+		at := slices.IndexFunc(listed, func(l lazy.Listed) bool { return l.Name == "weather_report" })
+		if at < 0 {
+			continue
+		}
+		raw, err := json.Marshal(listed[at])
+		if err != nil {
+			t.Fatal(err)
+		}
+		inObject := strings.Contains(string(raw), `"params":`)
+		if strings.Contains(described, `params?:{days`) != inObject {
+			t.Errorf("%s: %s is described as %s", level, raw, described)
+		}
+		refused := s.Client.Call(t.Context(), "weather_report", json.RawMessage(`{"city":"Kiel","days":"many"}`))
+		if strings.Contains(string(refused.Content), `params?: {days`) != inObject {
+			t.Errorf("%s: %s refuses a call with %s", level, raw, refused.Content)
+		}
+	}
+}
