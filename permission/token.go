@@ -52,15 +52,21 @@ func CheckTokenName(name string) error {
 
 // String returns the line of the token in a file. Plain tokens have none.
 func (t Token) String() string {
-	words := []string{t.Name, hashPrefix + hex.EncodeToString(t.Hash[:])}
-	if t.Rules.ReadOnly {
+	return strings.TrimRight(t.Name+" "+hashPrefix+hex.EncodeToString(t.Hash[:])+" "+t.Rules.String(), " ")
+}
+
+// String returns the rules as a line of a file with tokens has them; empty for
+// rules that permit all.
+func (r Rules) String() string {
+	var words []string
+	if r.ReadOnly {
 		words = append(words, readOnlyWord)
 	}
-	if len(t.Rules.Allow) > 0 {
-		words = append(words, allowWord+strings.Join(t.Rules.Allow, ","))
+	if len(r.Allow) > 0 {
+		words = append(words, allowWord+strings.Join(r.Allow, ","))
 	}
-	if len(t.Rules.Deny) > 0 {
-		words = append(words, denyWord+strings.Join(t.Rules.Deny, ","))
+	if len(r.Deny) > 0 {
+		words = append(words, denyWord+strings.Join(r.Deny, ","))
 	}
 	return strings.Join(words, " ")
 }

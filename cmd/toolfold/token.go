@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -184,23 +185,7 @@ func listTokens(c *cli.Context) error {
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		var rules []string
-		if row.ReadOnly {
-			rules = append(rules, "read-only")
-		}
-		if len(row.Allow) > 0 {
-			rules = append(rules, "allow "+strings.Join(row.Allow, ","))
-		}
-		if len(row.Deny) > 0 {
-			rules = append(rules, "deny "+strings.Join(row.Deny, ","))
-		}
-		if rules == nil {
-			rules = []string{"all that the server offers"}
-		}
-		if row.Name == "" {
-			row.Name = "(plain token)"
-		}
-		fmt.Fprintf(w, "%s\t%s\n", row.Name, strings.Join(rules, " "))
+		fmt.Fprintf(w, "%s\t%s\n", cmp.Or(row.Name, "(plain token)"), cmp.Or(row.Rules.String(), "all that the server offers"))
 	}
 	return w.Flush()
 }
