@@ -148,7 +148,7 @@ func fieldNames(params []tools.Param) string {
 	var names []string
 	for _, p := range params {
 		if p.Name == "hasMore" || p.Name == "message" {
-			continue // nextCursor is absent on the last page; a message repeats other fields in words
+			continue // nextCursor is absent on the last page; messages need no name to be read
 		}
 		name := p.Name
 		var inner []string

@@ -89,9 +89,6 @@ type Origin struct {
 	// 2025-11-25 or older. Later ones forbid that a call changes a list.
 	ListGrows bool
 
-	// Shell says that the user of this machine typed the call.
-	Shell bool
-
 	// Rights limits what the caller may see and call; nil allows everything.
 	Rights *Rights
 }

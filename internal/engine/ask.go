@@ -189,20 +189,21 @@ func (f *frame) call(ctx context.Context, list []offered, c UsedOffer, nth int) 
 	if strings.TrimSpace(string(c.Arguments)) == "" {
 		c.Arguments = json.RawMessage(`{}`)
 	}
+	at := slices.IndexFunc(list, func(o offered) bool { return o.Name == c.Name })
 	result := StepResult{StepID: fmt.Sprintf("%s/%d", f.step, nth), Tool: tools.Shorten(c.Name)}
+	if at >= 0 {
+		result.Tool = list[at].action.FullName()
+	}
 	start := f.run.now()
+	ctx, end := f.run.startCall(ctx, result)
 	var answer tools.Answer
-	var end func(*Failure)
-	if i := slices.IndexFunc(list, func(o offered) bool { return o.Name == c.Name }); i >= 0 {
-		result.Tool = list[i].action.FullName()
-		ctx, end = f.run.startCall(ctx, result)
+	if at >= 0 {
 		answer = cmp.Or(f.run.Bounded, f.run.Caller).Call(f.progress.forCall(ctx), result.Tool, c.Arguments)
 	} else {
 		var names []string
 		for _, o := range list {
 			names = append(names, o.Name)
 		}
-		ctx, end = f.run.startCall(ctx, result)
 		answer = tools.Fail(tools.UnknownName(c.Name).WithHint("there are %s", short(strings.Join(names, ", "))))
 	}
 	if answer.Err != nil {
