@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 )
 
 // Servers in two workspaces share one store, and the one whose task runs a
@@ -19,11 +21,24 @@ func TestKilledServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for leases to run out")
 	}
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		killServers(t, "")
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		killServers(t, storagetest.Postgres(t))
+	})
+}
+
+// killServers works on the default store where none is given.
+func killServers(t *testing.T, store string) {
 	kills := 1
 	if os.Getenv("TOOLFOLD_LOAD") != "" {
 		kills = 5
 	}
 	m := newMachine(t)
+	m.store = store
 	diary, release := filepath.Join(m.home, "diary"), filepath.Join(m.home, "release")
 	script := fmt.Sprintf(`echo $$ $(cut -d" " -f4 /proc/$PPID/stat) $(pwd -P) >> %s; while [ ! -e %s ]; do sleep 0.1; done; echo done`, diary, release)
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),

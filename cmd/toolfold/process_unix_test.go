@@ -23,6 +23,7 @@ import (
 // machine is a home and a workspace to run toolfold in.
 type machine struct {
 	home, workspace string
+	store           string // URL; empty = the default one
 }
 
 func newMachine(t *testing.T) machine {
@@ -54,7 +55,7 @@ func (m machine) command(t *testing.T, args ...string) *exec.Cmd {
 	cmd.Dir = m.workspace
 	cmd.Env = []string{
 		"HOME=" + m.home, "XDG_DATA_HOME=" + filepath.Join(m.home, "data"), "XDG_CONFIG_HOME=" + filepath.Join(m.home, "config"),
-		"PATH=" + os.Getenv("PATH"),
+		"PATH=" + os.Getenv("PATH"), "TOOLFOLD_STORE=" + m.store,
 	}
 	return cmd
 }

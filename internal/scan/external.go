@@ -25,9 +25,6 @@ const (
 	externalOutput = 32 << 20 // bytes
 )
 
-// cleanText makes valid UTF-8 of a text, without the spaces around it.
-func cleanText(content string) string { return strings.TrimSpace(strings.ToValidUTF8(content, "")) }
-
 // external runs the analysers that are installed over their files, and returns
 // the ones that ran. They run code that the workspace names, so that they need
 // the user's trust.
