@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/toolfold/toolfold/internal/storage/storagetest"
 )
 
 // Servers in two workspaces share one store, and the one whose task runs a
@@ -21,14 +19,7 @@ func TestKilledServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for leases to run out")
 	}
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		killServers(t, "")
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		killServers(t, storagetest.Postgres(t))
-	})
+	onStores(t, killServers)
 }
 
 // killServers works on the default store where none is given.

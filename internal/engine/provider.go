@@ -150,7 +150,7 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 		return picked{}, f.hint("configured: %v", names)
 	case len(names) > 0:
 		return picked{}, fatal(ProviderUnavailable, "several providers are configured and none is the default").
-			hint(`call config.set {"path":"defaultProvider","value":%q}, or name one in the step's config`, names[0])
+			hint(`name one in the step's config, or ask the user to run: toolfold call config.set '{"path":"defaultProvider","value":%q}'`, names[0])
 	case samplerOf(ctx) == nil:
 		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and the client offers none").hint("%s", howToConfigure)
 	default:
