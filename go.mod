@@ -3,77 +3,66 @@ module github.com/toolfold/toolfold
 go 1.26.0
 
 require (
-	github.com/bmatcuk/doublestar/v4 v4.10.4
-	github.com/expr-lang/expr v1.17.8
-	github.com/goccy/go-yaml v1.19.2
-	github.com/gofrs/flock v0.13.0
-	github.com/google/go-cmp v0.7.0
-	github.com/google/uuid v1.6.0
-	github.com/jackc/pgx/v5 v5.12.0
-	github.com/kljensen/snowball v0.10.0
-	github.com/mark3labs/mcp-go v1.2.1
-	github.com/pressly/goose/v3 v3.29.0
-	github.com/prometheus/client_golang v1.25.0
-	github.com/riverqueue/river v0.31.0
+	github.com/bmatcuk/doublestar/v4 v4.10.4 // globs
+	github.com/expr-lang/expr v1.17.8 // conditions and placeholders
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: one strict pass over arguments
+	github.com/goccy/go-yaml v1.19.2 // definitions, with lines in errors
+	github.com/gofrs/flock v0.13.0 // one process changes the schema of a SQLite file
+	github.com/google/go-cmp v0.7.0 // tests
+	github.com/google/uuid v1.6.0 // ids
+	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL
+	github.com/kljensen/snowball v0.10.0 // English stems
+	github.com/mark3labs/mcp-go v1.2.1 // the protocol, both eras and transports
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // the client in upstream
+	github.com/netresearch/go-cron v0.9.1 // times of schedules; the maintained fork of robfig/cron
+	github.com/pelletier/go-toml/v2 v2.4.3 // configuration of clients and others
+	github.com/pressly/goose/v3 v3.29.0 // schema steps
+	github.com/prometheus/client_golang v1.25.0 // /metrics
+	github.com/prometheus/client_model v0.6.3 // tests
+	github.com/prometheus/common v0.72.0 // tests
+	github.com/riverqueue/river v0.31.0 // jobs; the last release with a SQLite driver that can be had
 	github.com/riverqueue/river/riverdriver v0.31.0
 	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.31.0
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.31.0
 	github.com/riverqueue/river/riverdriver/riversqlite v0.31.0
-	github.com/rogpeppe/go-internal v1.16.0
-	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
-	github.com/sashabaranov/go-openai v1.43.0
-	github.com/tdewolff/parse/v2 v2.8.20
-	github.com/tidwall/gjson v1.20.0
-	github.com/tidwall/sjson v1.2.5
-	github.com/tiktoken-go/tokenizer v0.10.0
-	github.com/urfave/cli/v2 v2.27.7
-	go.opentelemetry.io/otel v1.47.0
+	github.com/rogpeppe/go-internal v1.16.0 // file locks, diffs, script tests
+	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // validation
+	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
+	github.com/tdewolff/parse/v2 v2.8.20 // tokens of JavaScript
+	github.com/tidwall/gjson v1.20.0 // settings, read in place
+	github.com/tidwall/jsonc v0.3.3 // configuration with comments
+	github.com/tidwall/sjson v1.2.5 // settings, edited in place
+	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
+	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
+	go.opentelemetry.io/otel v1.47.0 // spans
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
 	go.opentelemetry.io/otel/trace v1.47.0
-	go.opentelemetry.io/proto/otlp v1.11.0
-	go.yaml.in/yaml/v3 v3.0.5
-	golang.org/x/text v0.43.0
-	honnef.co/go/tools v0.8.2
-	modernc.org/sqlite v1.60.1
-)
-
-require (
-	github.com/modelcontextprotocol/go-sdk v1.8.0
-	github.com/netresearch/go-cron v0.9.1
-	github.com/pelletier/go-toml/v2 v2.4.3
-	github.com/tidwall/jsonc v0.3.3
+	go.opentelemetry.io/proto/otlp v1.11.0 // tests
+	go.yaml.in/yaml/v3 v3.0.5 // configuration that others wrote
+	golang.org/x/mod v0.42.0 // module paths
+	golang.org/x/net v0.61.0 // a listener with a limit
+	golang.org/x/sync v0.24.0 // semaphores
+	golang.org/x/text v0.43.0 // normal forms
+	golang.org/x/tools v0.52.0 // analysis of Go
+	google.golang.org/protobuf v1.36.12 // tests
+	honnef.co/go/tools v0.8.2 // analysis of Go
+	modernc.org/sqlite v1.60.1 // SQLite
 )
 
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect
-	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
-	golang.org/x/mod v0.42.0
-)
-
-require (
-	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
-	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
-	github.com/segmentio/asm v1.2.1 // indirect
-	github.com/segmentio/encoding v0.5.4 // indirect
-	golang.org/x/oauth2 v0.37.0 // indirect
-	golang.org/x/time v0.15.0 // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20261005182115-fad411399dd8 // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20261005182115-fad411399dd8 // indirect
-	google.golang.org/grpc v1.84.0 // indirect
-)
-
-require (
 	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
-	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/grpc-ecosystem/grpc-gateway/v2 v2.30.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
@@ -82,14 +71,14 @@ require (
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
-	github.com/prometheus/client_model v0.6.3
-	github.com/prometheus/common v0.72.0
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/riverqueue/river/rivershared v0.31.0 // indirect
 	github.com/riverqueue/river/rivertype v0.31.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
+	github.com/segmentio/asm v1.2.1 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
@@ -102,11 +91,13 @@ require (
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	golang.org/x/net v0.61.0
-	golang.org/x/sync v0.24.0
+	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/tools v0.52.0
-	google.golang.org/protobuf v1.36.12
+	golang.org/x/time v0.15.0 // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20261005182115-fad411399dd8 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261005182115-fad411399dd8 // indirect
+	google.golang.org/grpc v1.84.0 // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

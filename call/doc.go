@@ -4,5 +4,6 @@
 //	resolve → decode → middleware → normalise → validate → run → project
 //
 // A [Resolver] knows the names; a [Runner] runs calls. What concerns every call
-// alike (permissions, spans, counts) is [Middleware].
+// alike (permissions, spans, counts) is [Middleware]. It stands before validation:
+// counts and spans see the calls that fail it, and a refusal reveals nothing.
 package call

@@ -1,5 +1,9 @@
 // Package permission makes rights of patterns over the names of actions, under
 // every name that an action has or had.
+//
+// The rights of a caller narrow those of the server. They are kept as text: with
+// tasks, and in the keys of what is computed once for all callers that share
+// them. An agent runs with the rights of whoever runs it.
 package permission
 
 import (

@@ -3,6 +3,10 @@
 //
 // Keys and namespaces may hold any character. Lists are in the order of the
 // bytes of namespace and key. Times are kept to the microsecond, in UTC.
+//
+// The family makes the words by which an entry is found; a store only keeps them.
+// When they change, a schema step lists the entries, and the first search
+// replaces theirs.
 package memory
 
 import "github.com/toolfold/toolfold/tools"

@@ -15,6 +15,9 @@
 // still reports is refused. So each task ends once, and two runs of a task
 // overlap only where a process was suspended for longer than its lease: it
 // stops its runs as soon as it goes on.
+//
+// A schedule is a task that never runs: at its times one is made of it, under the
+// lock of its row, so that each has its own outcome and a time comes once.
 package queue
 
 import (
