@@ -1,16 +1,14 @@
 package ability
 
 import (
-	"database/sql"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	_ "modernc.org/sqlite"
 
-	"github.com/toolfold/toolfold/internal/words"
+	"github.com/toolfold/toolfold/internal/rank/ranktest"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -100,45 +98,14 @@ func ofTrades(t *testing.T) library {
 	return l
 }
 
-// plainFTS5 picks the best three of SQLite's full-text index: porter stems, stop
-// words left out, the other words joined by OR, bm25.
+// plainFTS5 picks the best three of SQLite's full-text index.
 func plainFTS5(t *testing.T, l library) func(task string) []string {
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(`CREATE VIRTUAL TABLE ability USING fts5 (id, text, tokenize = 'porter unicode61')`); err != nil {
-		t.Fatal(err)
-	}
+	var list []ranktest.Document
 	for _, a := range l.sorted() {
-		text := strings.Join([]string{a.DisplayName, strings.Join(a.Tags, " "), a.Category, a.Description, a.Content}, "\n")
-		if _, err := db.Exec(`INSERT INTO ability VALUES (?, ?)`, a.ID, text); err != nil {
-			t.Fatal(err)
-		}
+		list = append(list, ranktest.Document{ID: a.ID, Text: strings.Join([]string{a.DisplayName, strings.Join(a.Tags, " "), a.Category, a.Description, a.Content}, "\n")})
 	}
-	return func(task string) (ids []string) {
-		var list []string
-		for w := range words.Split(task) {
-			if !words.IsStop(w.Text) {
-				list = append(list, w.Text)
-			}
-		}
-		rows, err := db.Query(`SELECT id FROM ability WHERE ability MATCH ? ORDER BY rank LIMIT 3`, `"`+strings.Join(list, `" OR "`)+`"`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var id string
-			if err := rows.Scan(&id); err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, id)
-		}
-		return ids
-	}
+	find := ranktest.FTS5(t, list)
+	return func(task string) []string { return find(task, 3) }
 }
 
 // What fits a task is found, and what does not stays out. The floors are a

@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/rank/ranktest"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
-	"github.com/toolfold/toolfold/internal/words"
 	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/memory"
 )
@@ -103,44 +102,14 @@ func ours(t testing.TB, set searchSet, url string) searcher {
 	}
 }
 
-// plainFTS5 searches with SQLite's full-text index: porter stems, stop words
-// left out, the other words joined by OR, bm25.
+// plainFTS5 searches with SQLite's full-text index.
 func plainFTS5(t testing.TB, set searchSet) searcher {
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(`CREATE VIRTUAL TABLE note USING fts5 (key, text, tokenize = 'porter unicode61')`); err != nil {
-		t.Fatal(err)
-	}
+	var list []ranktest.Document
 	for _, n := range set.notes {
-		if _, err := db.Exec(`INSERT INTO note VALUES (?, ?)`, n[0], n[1]); err != nil {
-			t.Fatal(err)
-		}
+		list = append(list, ranktest.Document{ID: n[0], Text: n[1]})
 	}
-	return func(question string) (keys []string) {
-		var list []string
-		for w := range words.Split(question) {
-			if !words.IsStop(w.Text) {
-				list = append(list, w.Text)
-			}
-		}
-		rows, err := db.Query(`SELECT key FROM note WHERE note MATCH ? ORDER BY rank LIMIT 10`, `"`+strings.Join(list, `" OR "`)+`"`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var key string
-			if err := rows.Scan(&key); err != nil {
-				t.Fatal(err)
-			}
-			keys = append(keys, key)
-		}
-		return keys
-	}
+	find := ranktest.FTS5(t, list)
+	return func(question string) []string { return find(question, 10) }
 }
 
 // TestSearchBesidePlainFTS5 holds that questions find at least as much as with
