@@ -281,12 +281,11 @@ func (a *arguments) touch(name string) {
 	a.changed = true
 }
 
-// complete spells the names as the action does and fills in the defaults, as
-// bytes in defaults and as values in params.
-func (a *arguments) complete(e *tools.Entry, params []tools.Param, defaults map[string]json.RawMessage) {
+// complete spells the names as the action does and fills in the defaults.
+func (a *arguments) complete(t *target) {
 	for i, name := range a.names {
 		value, kept := a.values[name]
-		if now := e.Canonical(name); kept && now != name {
+		if now := t.Canonical(name); kept && now != name {
 			part, whole := a.parts[name]
 			a.drop(name)
 			a.names[i], a.values[now] = now, value
@@ -295,7 +294,7 @@ func (a *arguments) complete(e *tools.Entry, params []tools.Param, defaults map[
 			}
 		}
 	}
-	for _, p := range params {
+	for _, p := range t.today {
 		value, given := a.values[p.Name]
 		switch {
 		case given:
@@ -305,7 +304,7 @@ func (a *arguments) complete(e *tools.Entry, params []tools.Param, defaults map[
 			}
 		case p.Default != nil:
 			a.set(p.Name, p.Default)
-			a.parts[p.Name] = defaults[p.Name]
+			a.parts[p.Name] = t.defaults[p.Name]
 		}
 	}
 }

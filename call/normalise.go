@@ -23,15 +23,16 @@ type target struct {
 
 	compile  sync.Once
 	params   []tools.Param // as spelt
+	today    []tools.Param // as the action spells them
 	check    *tools.Checker
 	defaults map[string]json.RawMessage // by today's name
 }
 
 func (t *target) compiled() *target {
 	t.compile.Do(func() {
-		t.params = t.Params()
+		t.params, t.today = t.Params(), t.Action.Params()
 		t.defaults = map[string]json.RawMessage{}
-		for _, p := range t.Action.Params() {
+		for _, p := range t.today {
 			if p.Default != nil {
 				t.defaults[p.Name] = ordered.MustJSON(p.Default)
 			}
@@ -89,7 +90,7 @@ func (t *target) normalise(args *arguments) normalised {
 		for _, name := range p.unknown {
 			p.warn("%s has no parameter %q: ignored", t.Title(), tools.Shorten(name))
 		}
-		args.complete(t.Entry, t.Action.Params(), t.defaults)
+		args.complete(t)
 	}
 	p.problems = p.problems[:min(len(p.problems), tools.MaxProblems)]
 	return p
