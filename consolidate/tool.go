@@ -163,17 +163,13 @@ func unbound(p tools.Param) tools.Param {
 	if p.Values != nil {
 		p.Values = new(unbound(*p.Values))
 	}
-	p.Required, p.Optional = nil, unboundAll(slices.Concat(p.Required, p.Optional))
+	members := slices.Concat(p.Required, p.Optional)
+	for i, m := range members {
+		members[i] = unbound(m)
+	}
+	p.Required, p.Optional = nil, members
 	p.MinLen, p.MaxLen, p.Min, p.Max, p.MinItems, p.MaxItems, p.Format, p.Default = 0, 0, nil, nil, 0, 0, "", nil
 	return p
-}
-
-func unboundAll(params []tools.Param) []tools.Param {
-	list := make([]tools.Param, len(params))
-	for i, p := range params {
-		list[i] = unbound(p)
-	}
-	return list
 }
 
 func unite(a, b tools.Param) tools.Param {

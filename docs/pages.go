@@ -52,8 +52,12 @@ func Pages(specs []*tools.Family) (map[string]string, error) {
 		return nil, err
 	}
 	pages := map[string]string{"migration.md": guide}
+	var byAddress []*hosts.Host // their snippets are methods
+	for i := range hosts.Hosts {
+		byAddress = append(byAddress, &hosts.Hosts[i])
+	}
 	var clients strings.Builder
-	if err := clientsTemplate.Execute(&clients, map[string]any{"Hosts": hostList(), "Args": []string{"serve"}}); err != nil {
+	if err := clientsTemplate.Execute(&clients, map[string]any{"Hosts": byAddress, "Args": []string{"serve"}}); err != nil {
 		return nil, fmt.Errorf("page of clients: %w", err)
 	}
 	pages["clients.md"] = clients.String()
@@ -78,15 +82,6 @@ func Guide(specs []*tools.Family) (string, error) {
 		*tokens = cost.Tokens
 	}
 	return migration.Guide(specs, costs)
-}
-
-// hostList returns the hosts by address: their snippets are methods.
-func hostList() []*hosts.Host {
-	list := make([]*hosts.Host, len(hosts.Hosts))
-	for i := range hosts.Hosts {
-		list[i] = &hosts.Hosts[i]
-	}
-	return list
 }
 
 // result is a result field with the path that include_fields takes.

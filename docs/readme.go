@@ -17,7 +17,7 @@ func Readme(readme string, specs []*tools.Family) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for name, part := range map[string]string{"costs": costs, "tools": toolTable(specs)} {
+	for name, part := range map[string]string{"costs": costs, "tools": toolTable(specs), "tiers": tierTable(specs)} {
 		before, rest, ok := strings.Cut(readme, "<!-- "+name+":")
 		head, rest, closed := strings.Cut(rest, "-->\n")
 		_, after, ended := strings.Cut(rest, "<!-- /"+name+" -->")
@@ -67,6 +67,24 @@ func toolTable(specs []*tools.Family) string {
 	for _, s := range specs {
 		actions := strings.Join(s.ActionNames(), ", ")
 		fmt.Fprintf(&b, "| [`%s`](docs/tools/%s.md) | %s | %s |\n", s.Name, s.Name, s.Summary, actions)
+	}
+	return b.String()
+}
+
+// tierTable lists the families that each tier adds.
+func tierTable(specs []*tools.Family) string {
+	var b strings.Builder
+	b.WriteString("| `--tier` | lists |\n|---|---|\n")
+	before := ""
+	for _, tier := range tools.Tiers() {
+		var names []string
+		for _, s := range specs {
+			if s.Tier == tier {
+				names = append(names, s.Name)
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s%s |\n", tier, before, strings.Join(names, ", "))
+		before = "also "
 	}
 	return b.String()
 }

@@ -111,7 +111,11 @@ func schemaAt(t tools.Tool, level Level) ordered.Map {
 		if t.Dispatches() {
 			properties.Set(tools.ActionParam, ordered.Map{{Key: "type", Value: "string"}})
 			required = append(required, tools.ActionParam)
-			params = consolidate.Union(actionsOf(t))
+			var actions []*tools.Action
+			for _, e := range t.Entries {
+				actions = append(actions, e.Action)
+			}
+			params = consolidate.Union(actions)
 		} else {
 			for _, p := range t.Entries[0].Required {
 				required = append(required, p.Name)
@@ -143,14 +147,6 @@ func schemaAt(t tools.Tool, level Level) ordered.Map {
 func isObject(schema ordered.Map) bool {
 	kind, _ := schema.Get("type")
 	return kind == string(tools.KindObject)
-}
-
-func actionsOf(t tools.Tool) []*tools.Action {
-	list := make([]*tools.Action, len(t.Entries))
-	for i, e := range t.Entries {
-		list[i] = e.Action
-	}
-	return list
 }
 
 func signatures(entries []*tools.Entry, signature func(*tools.Entry) string) string {

@@ -51,6 +51,9 @@ func TestValidateRefuses(t *testing.T) {
 		{"a reserved parameter", "the name is reserved", func(_ *tools.Family, a *action) {
 			a.Optional = append(tools.Fields{tools.String{Name: "action", Doc: "x"}}, a.Optional...)
 		}},
+		{"a format that nothing checks", `note.save text: the format "adress" is none that is checked`, func(_ *tools.Family, a *action) {
+			a.Required = tools.Fields{tools.String{Name: "text", Doc: "x", Format: "adress"}}
+		}},
 		{"a parameter without text", "has no text", func(_ *tools.Family, a *action) {
 			a.Required = tools.Fields{tools.String{Name: "text"}}
 		}},

@@ -83,7 +83,10 @@ func serveAction(c *cli.Context) error {
 	ctx, done := untilSignal(c.Context)
 	defer done()
 	if o.Worker {
-		defer b.startWork(ctx, o.Store)()
+		working, stop := context.WithCancel(ctx)
+		var work sync.WaitGroup
+		work.Go(func() { b.workWhileServing(working, o.Store) })
+		defer func() { stop(); work.Wait() }()
 	}
 	server := serve.New(serve.Options{
 		Version: version(), Instructions: instructions(b.Surface), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
@@ -97,15 +100,6 @@ func serveAction(c *cli.Context) error {
 		fmt.Fprintln(os.Stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 serves a port; Ctrl-C ends")
 	}
 	return server.Stdio(ctx, os.Stdin, os.Stdout)
-}
-
-// startWork runs queued tasks in the background. Stop ends that and waits for
-// it.
-func (b *workbench) startWork(ctx context.Context, url string) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	work.Go(func() { b.workWhileServing(ctx, url) })
-	return func() { cancel(); work.Wait() }
 }
 
 // announce prints where the server is and what its list costs a model.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +82,29 @@ func makeOld(t *testing.T, pool *sql.DB, d dialect) {
 					t.Fatal(err)
 				}
 			}
+		}
+	}
+}
+
+// A store that is at the last step takes no earlier one: a number that was left
+// out must stay so, and a new step has the number after the last.
+func TestStepsComeInOrder(t *testing.T) {
+	t.Parallel()
+	leftOut := []int{11, 15, 16}
+	for _, folder := range []string{"schema/sqlite", "schema/postgres"} {
+		files, err := fs.ReadDir(schema, folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := 1
+		for _, f := range files {
+			for slices.Contains(leftOut, next) {
+				next++
+			}
+			if want := fmt.Sprintf("%04d_", next); !strings.HasPrefix(f.Name(), want) {
+				t.Errorf("%s/%s: the next step begins with %s", folder, f.Name(), want)
+			}
+			next++
 		}
 	}
 }

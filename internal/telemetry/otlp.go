@@ -13,10 +13,6 @@ import (
 
 var serviceName = attribute.String("service.name", "toolfold")
 
-func serviceVersion(version string) attribute.KeyValue {
-	return attribute.String("service.version", version)
-}
-
 // otlp returns the exporter to the endpoint that the environment names, nil
 // where it names none or turns it off. The exporter reads its other settings
 // (headers, certificates, timeout) from the environment itself.

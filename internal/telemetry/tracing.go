@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -101,7 +102,7 @@ type recorded struct {
 // configuration that cannot be used is an error.
 func New(o Options) (*Tracing, error) {
 	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*recorded{}}
-	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, serviceVersion(o.Version)), resource.WithFromEnv())
+	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}

@@ -83,8 +83,9 @@ func (b *bench) plainFTS5(t *testing.T) func(query string, limit int) []string {
 	return ranktest.FTS5(t, list)
 }
 
-// Queries must lead to the action. The floors are a little below what was
-// measured: raise them when find gets better.
+// Queries must lead to the action. The floors are two queries below what was
+// measured, so that another family can have its share of the words: raise them
+// when find gets better.
 func TestFindLeadsToTheAction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -96,8 +97,8 @@ func TestFindLeadsToTheAction(t *testing.T) {
 		first, three float64
 	}{
 		{"words that the declarations do not use", queries, 0.80, 0.94},
-		{"nouns of other trades, which had a say in Words", everyOther(trades, 0), 0.86, 0.96},
-		{"nouns of other trades, which had none", everyOther(trades, 1), 0.36, 0.56},
+		{"nouns of other trades, which had a say in Words", everyOther(trades, 0), 0.875, 0.935},
+		{"nouns of other trades, which had none", everyOther(trades, 1), 0.335, 0.56},
 	} {
 		first, three, missed := rates(set.queries, b.find)
 		plainFirst, plainThree, _ := rates(set.queries, plain)
@@ -106,7 +107,7 @@ func TestFindLeadsToTheAction(t *testing.T) {
 			t.Logf("not first:\n%s", strings.Join(missed, "\n"))
 		}
 		if first < set.first || three < set.three || first < plainFirst {
-			t.Errorf("%s: first %.3f, among three %.3f, want %.2f and %.2f, and first no less than plain FTS5", set.name, first, three, set.first, set.three)
+			t.Errorf("%s: first %.3f, among three %.3f, want %.3f and %.3f, and first no less than plain FTS5; change the Words of what comes first, or add it to the query where it is right too", set.name, first, three, set.first, set.three)
 		}
 	}
 }

@@ -22,10 +22,6 @@ type excerpter struct {
 	room   int // bytes left to look through; later values are cut at their beginning
 }
 
-func newExcerpter(q query) *excerpter {
-	return &excerpter{ranker: newRanker(q), room: maxExcerptRead}
-}
-
 // piece is a word of a value as it is shown, with the terms that it matches.
 type piece struct {
 	text  string

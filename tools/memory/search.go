@@ -57,7 +57,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		results = results[:in.Limit]
 		out.HasMore, out.NextCursor = true, writeOffset(in, offset+in.Limit)
 	}
-	cut := newExcerpter(find.query)
+	cut := &excerpter{ranker: newRanker(find.query), room: maxExcerptRead}
 	for chunk := range slices.Chunk(results, loadChunk) {
 		ids := make([]int64, len(chunk))
 		for i, r := range chunk {

@@ -38,10 +38,6 @@ func Run(t *testing.T, family tools.Family) {
 	golden.Compare(t, "testdata/"+spec.Name+".txtar", Derived(t, spec))
 }
 
-func listed(s *tools.Family, level lazy.Level) []lazy.Listed {
-	return surface.List([]*tools.Family{s}, surface.Options{Level: level})
-}
-
 // Derived is everything that follows from a declaration, as a txtar archive.
 func Derived(t *testing.T, s *tools.Family) string {
 	t.Helper()
@@ -50,7 +46,7 @@ func Derived(t *testing.T, s *tools.Family) string {
 		fmt.Fprintf(&b, "-- %s --\n%s\n", name, strings.Join(lines, "\n"))
 	}
 	for _, level := range lazy.Levels() {
-		section("consolidated "+string(level), lines(listed(s, level))...)
+		section("consolidated "+string(level), lines(surface.List([]*tools.Family{s}, surface.Options{Level: level}))...)
 	}
 	section("legacy full", lines(lazy.List(legacy.Tools([]*tools.Family{s}), lazy.Full))...)
 	section("usage", usages(s)...)

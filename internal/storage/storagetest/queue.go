@@ -100,7 +100,7 @@ func pauseQueue(t *testing.T, db *storage.DB) {
 	set(true)
 	equal(t, b.submit(newTask(4)).Status, task.Paused)
 	b.states(task.Running, task.Paused, task.Pending, task.Paused)
-	b.finish(queueEnding(first))
+	b.finish(engine.Ending{Run: first, Status: task.Completed})
 	b.states(task.Completed, task.Paused, task.Paused, task.Paused)
 	if run, found := b.claim(); found {
 		t.Fatalf("claimed %v in a paused queue", run)
@@ -120,10 +120,6 @@ func pauseQueue(t *testing.T, db *storage.DB) {
 	if _, found, err := db.Queue().SetPaused(t.Context(), "nowhere", true); found || err != nil {
 		t.Fatalf("a queue that is not there: %v, %v", found, err)
 	}
-}
-
-func queueEnding(run engine.Run) engine.Ending {
-	return engine.Ending{Run: run, Status: task.Completed}
 }
 
 func removeQueue(t *testing.T, db *storage.DB) {

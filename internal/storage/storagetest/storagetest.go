@@ -4,6 +4,9 @@ package storagetest
 
 import (
 	"errors"
+	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -30,6 +33,14 @@ var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Queue(),
 // Exercise tests the stores of every family. open returns an empty store,
 // which Exercise closes.
 func Exercise(t *testing.T, open func(t *testing.T) *storage.DB) {
+	stores := reflect.TypeFor[*storage.DB]()
+	for i := range stores.NumMethod() {
+		m := stores.Method(i)
+		tested := slices.ContainsFunc(suites, func(s Suite) bool { return s.Name == strings.ToLower(m.Name) })
+		if m.Type.NumOut() == 1 && m.Type.Out(0).Name() == "Store" && !tested {
+			t.Errorf("DB.%s has no suite: add one to suites in storagetest.go", m.Name)
+		}
+	}
 	for _, s := range suites {
 		for name, test := range s.Behaviours {
 			t.Run(s.Name+"/"+name, func(t *testing.T) {
