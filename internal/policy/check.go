@@ -138,7 +138,7 @@ func (c Checker) Check(ctx context.Context, p Policy, changes []Change) ([]Resul
 		case ConfigValidation:
 			err = k.configs(ctx, &v)
 		case SensitiveChange:
-			k.sensitive(&v)
+			err = k.sensitive(ctx, &v)
 		}
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,10 +125,7 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 		v.warned(at, "no tests ran: %s", workspace.Folder{Dir: k.Dir}.HowToTrust())
 		return nil
 	}
-	limit := time.Duration(k.policy.Tests.TimeoutMs) * time.Millisecond
-	if limit == 0 {
-		limit = 2 * time.Minute
-	}
+	limit := time.Duration(cmp.Or(k.policy.Tests.TimeoutMs, defaultTestMs)) * time.Millisecond
 	running, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	out := &child.Tail{Keep: 8 * testOutput}
@@ -322,8 +320,13 @@ func parseTOML(text []byte) ([]any, error) {
 	return []any{value}, err
 }
 
+// searchTime bounds the search for secrets in all files of a check.
+const searchTime = 20 * time.Second
+
 // sensitive is the gate sensitive_change.
-func (k *check) sensitive(v *verdict) {
+func (k *check) sensitive(ctx context.Context, v *verdict) error {
+	searching, done := context.WithTimeout(ctx, searchTime)
+	defer done()
 	found := 0
 	for _, c := range k.changes {
 		name, _ := k.inside(c.Path)
@@ -341,7 +344,15 @@ func (k *check) sensitive(v *verdict) {
 			v.warned(c.Path, "it was not searched for secrets: it is no text")
 			continue
 		}
-		for _, f := range secrets.Find(name, file.text) {
+		list, err := secrets.Find(searching, name, file.text)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			v.warned(c.Path, "it was not searched for secrets: the search took %v before it", searchTime)
+			continue
+		}
+		for _, f := range list {
 			found++
 			if f.Line == 0 {
 				v.failed(c.Path, "such files hold secrets (%s)", f.Rule)
@@ -353,4 +364,5 @@ func (k *check) sensitive(v *verdict) {
 	v.pass = "no secrets in " + count(len(k.changes), "file")
 	v.fail = count(found, "secret")
 	v.suggestion = "take secrets out and revoke those that were shared; a line that only looks like one gets the comment gitleaks:allow"
+	return nil
 }

@@ -19,6 +19,12 @@ const Folder = ".toolfold/policies"
 // maxFileSize is the most bytes of a policy file.
 const maxFileSize = 64 << 10
 
+// What holds where a policy does not say.
+const (
+	defaultRadius = 3
+	defaultTestMs = 120_000
+)
+
 // Fields declares the members of a policy file. The id is the file's name
 // unless it says otherwise.
 var (
@@ -34,13 +40,13 @@ var (
 		tools.String{Name: "description", Doc: "What it is for.", MaxLen: 200},
 		patterns("allowedPaths", "Files that may change. Absent = all."),
 		patterns("forbiddenPaths", "Files that may not change; goes before allowedPaths."),
-		tools.Int{Name: "changeRadiusLimit", Doc: "Most folders or packages that may change.", Min: 1, Max: 100}.With(tools.Default(3)),
+		tools.Int{Name: "changeRadiusLimit", Doc: "Most folders or packages that may change.", Min: 1, Max: 100}.With(tools.Default(defaultRadius)),
 		tools.String{Name: "changeRadiusBy", Doc: "What changeRadiusLimit counts.", Enum: []string{ByDirectory, ByPackage}}.With(tools.Default(ByDirectory)),
 		patterns("allowedImports", "What changed files may import. Absent = everything."),
 		patterns("forbiddenImports", "What changed files may not import; goes before allowedImports."),
 		tools.Object{Name: "contractTests", Doc: "Absent = the setting testCommand.", Optional: tools.Fields{
 			tools.List{Name: "command", Doc: "Program and arguments; no shell.", MinItems: 1, MaxItems: 100, Of: tools.String{MaxLen: 1000}},
-			tools.Int{Name: "timeoutMs", Doc: "Time it may take.", Min: 1000, Max: 1_800_000}.With(tools.Default(120_000)),
+			tools.Int{Name: "timeoutMs", Doc: "Time it may take.", Min: 1000, Max: 1_800_000}.With(tools.Default(defaultTestMs)),
 		}},
 		tools.List{Name: "configSchemas", Doc: "JSON Schemas of configuration files.", MaxItems: 50, Of: tools.Object{Required: tools.Fields{
 			patterns("paths", "Files that it is for."),
@@ -72,12 +78,12 @@ func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
 	if faults := engine.CheckDocument(doc, FileRequired, FileOptional); len(faults) > 0 {
 		return Policy{}, faults.Broken(doc)
 	}
-	p := Policy{ID: workspace.Stem(file), By: ByDirectory, Tests: Tests{TimeoutMs: 120_000}, File: file}
+	p := Policy{ID: workspace.Stem(file), By: ByDirectory, Tests: Tests{TimeoutMs: defaultTestMs}, File: file}
 	if err := doc.Decode(&p); err != nil {
 		return Policy{}, doc.Broken("", "%v", err)
 	}
 	if p.Has(ChangeRadius) && p.Radius == 0 {
-		p.Radius = 3
+		p.Radius = defaultRadius
 	}
 	if !validID.MatchString(p.ID) {
 		return Policy{}, doc.Broken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first", tools.Shorten(p.ID))

@@ -7,6 +7,7 @@
 package secrets
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"math"
@@ -80,19 +81,41 @@ var load = sync.OnceValue(func() *rules {
 	return &r
 })
 
+// everyKey is the rule for keys of no known kind.
+const everyKey = "generic-api-key"
+
+// maxLine is the most bytes around a credential that count as its line, on either
+// side: a file without line ends has as many lines as it has credentials.
+const maxLine = 2000
+
+// lineAround returns the line of a part of a text.
+func lineAround(text string, start, end int) string {
+	begin := max(0, start-maxLine)
+	begin += strings.LastIndexByte(text[begin:start], '\n') + 1
+	rest := text[end:min(len(text), end+maxLine)]
+	if n := strings.IndexByte(rest, '\n'); n >= 0 {
+		rest = rest[:n]
+	}
+	return text[begin : end+len(rest)]
+}
+
 // allowMark in a line says that its author knows of the credential.
 const allowMark = "gitleaks:allow"
 
 // Find returns what looks like a credential in the text of a file, whose path
-// has slashes. A line has at most one finding.
-func Find(path, text string) []Finding {
+// has slashes. A line has at most one finding. A text of a megabyte with the
+// keywords of all rules takes seconds: the error is that of ctx, between rules.
+func Find(ctx context.Context, path, text string) ([]Finding, error) {
 	all := load()
 	if all.Allow.path(path) {
-		return nil
+		return nil, nil
 	}
 	lower := strings.ToLower(text)
 	byLine := map[int]Finding{}
 	for _, r := range all.Rules {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if r.Path.text != "" && !r.Path.matches(path) || slices.ContainsFunc(r.Allow, func(a *allowed) bool { return a.Condition != "AND" && a.path(path) }) {
 			continue
 		}
@@ -103,22 +126,22 @@ func Find(path, text string) []Finding {
 		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, strings.ToLower(k)) }) {
 			continue
 		}
+		number, counted := 1, 0
 		for _, at := range r.Regex.compile().FindAllStringIndex(text, -1) {
 			match := strings.Trim(text[at[0]:at[1]], "\n")
 			start := at[0] + strings.Index(text[at[0]:at[1]], match)
-			end := at[0] + len(match)
-			begin := strings.LastIndexByte(text[:start], '\n') + 1
-			line := text[begin:max(end, begin+strings.IndexByte(text[begin:]+"\n", '\n'))]
+			number, counted = number+strings.Count(text[counted:start], "\n"), start
+			// A rule of its own says more than one for every key.
+			if before, found := byLine[number]; found && (before.Rule != everyKey || r.ID == everyKey) {
+				continue
+			}
 			secret := r.secret(match)
-			if strings.Contains(line, allowMark) || r.Entropy > 0 && entropy(secret) <= r.Entropy || all.Allow.finding(path, secret, match, line) ||
+			line := lineAround(text, start, start+len(match))
+			if r.Entropy > 0 && entropy(secret) <= r.Entropy || strings.Contains(line, allowMark) || all.Allow.finding(path, secret, match, line) ||
 				slices.ContainsFunc(r.Allow, func(a *allowed) bool { return a.finding(path, secret, match, line) }) {
 				continue
 			}
-			// A rule of its own says more than one for every key.
-			number := 1 + strings.Count(text[:start], "\n")
-			if before, found := byLine[number]; !found || before.Rule == "generic-api-key" {
-				byLine[number] = Finding{r.ID, number}
-			}
+			byLine[number] = Finding{r.ID, number}
 		}
 	}
 	var list []Finding
@@ -126,7 +149,7 @@ func Find(path, text string) []Finding {
 		list = append(list, f)
 	}
 	slices.SortFunc(list, func(a, b Finding) int { return a.Line - b.Line })
-	return list
+	return list, nil
 }
 
 // secret is the part of a match that is the credential.

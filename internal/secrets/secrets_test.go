@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -54,8 +55,31 @@ func TestFind(t *testing.T) {
 		{"a.go", "password := os.Getenv(\"DB_PASSWORD\")\n", "[]"},  // no credential
 		{"k.pem", "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA7bq0", 5) + "\n-----END RSA PRIVATE KEY-----\n", "[{private-key 1}]"},
 	} {
-		if got := fmt.Sprint(Find(test.path, test.text)); got != test.want {
-			t.Errorf("in %s %q found %s, want %s", test.path, test.text, got, test.want)
+		found, err := Find(t.Context(), test.path, test.text)
+		if got := fmt.Sprint(found); got != test.want || err != nil {
+			t.Errorf("in %s %q found %s, %v, want %s", test.path, test.text, got, err, test.want)
 		}
+	}
+}
+
+// A file without line ends is searched as far as its credentials reach.
+func TestFindInOneLine(t *testing.T) {
+	t.Parallel()
+	key := "AKIA" + "Z7QWERTYU2IOPLKJ"
+	far := strings.Repeat(" ", 2*maxLine)
+	for text, want := range map[string]string{
+		far + key + far:                            "[{aws-access-token 1}]",
+		far + key + " gitleaks:allow":              "[]",
+		"gitleaks:allow" + far + key:               "[{aws-access-token 1}]",
+		strings.Repeat(key+";", 1000) + "\n" + key: "[{aws-access-token 1} {aws-access-token 2}]",
+	} {
+		if got, err := Find(t.Context(), "a.js", text); fmt.Sprint(got) != want || err != nil {
+			t.Errorf("in %d bytes found %v, %v, want %s", len(text), got, err, want)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if got, err := Find(ended, "a.js", key); err == nil {
+		t.Errorf("found %v after the end", got)
 	}
 }
