@@ -14,6 +14,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolfold/toolfold/internal/glob"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -115,11 +116,12 @@ func (p Policy) For(target string) Policy {
 // checkPattern refuses what is no glob over paths in the workspace.
 func checkPattern(pattern string) error {
 	filled := strings.ReplaceAll(pattern, Target, "x")
+	fault := glob.Check(filled)
 	switch {
 	case strings.Contains(filled, "{{"):
 		return fmt.Errorf("%q has a placeholder other than %s", pattern, Target)
-	case !doublestar.ValidatePattern(filled):
-		return fmt.Errorf("%q is not a glob", pattern)
+	case fault != nil:
+		return fmt.Errorf("%q %w", pattern, fault)
 	case strings.HasPrefix(filled, "/") || slices.Contains(strings.Split(filled, "/"), ".."):
 		return fmt.Errorf("%q is not below the workspace", pattern)
 	}
@@ -130,11 +132,11 @@ func checkPattern(pattern string) error {
 // in a slash stands for all below.
 func matches(patterns []string, path string) (string, bool) {
 	for _, pattern := range patterns {
-		glob := strings.TrimPrefix(pattern, "./")
-		if strings.HasSuffix(glob, "/") {
-			glob += "**"
+		whole := strings.TrimPrefix(pattern, "./")
+		if strings.HasSuffix(whole, "/") {
+			whole += "**"
 		}
-		if doublestar.MatchUnvalidated(glob, path) {
+		if doublestar.MatchUnvalidated(whole, path) {
 			return pattern, true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolfold/toolfold/internal/glob"
 	"github.com/toolfold/toolfold/tools"
 )
 
@@ -52,14 +53,14 @@ type walker struct {
 // for, in order, each once.
 func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, error) {
 	w := &walker{ctx: ctx, root: root, most: r.MaxFiles, seen: map[string]bool{}}
-	for i, glob := range r.Exclude {
-		glob = strings.TrimPrefix(strings.TrimSuffix(glob, "/"), "./")
-		if len(glob) > maxGlob || !doublestar.ValidatePattern(glob) {
+	for i, pattern := range r.Exclude {
+		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
+		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
 			return nil, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: tools.ProblemFormat, Want: "glob such as **/*.test.ts",
+				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: tools.ProblemFormat, Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", glob.MaxAlternatives),
 			}}}
 		}
-		w.exclude = append(w.exclude, glob)
+		w.exclude = append(w.exclude, pattern)
 	}
 	var names []string
 	for _, given := range r.Paths {
