@@ -1,13 +1,13 @@
 package doctor
 
 import (
-	"github.com/toolfold/toolfold/internal/usage"
-
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"slices"
+
+	"github.com/toolfold/toolfold/internal/usage"
 )
 
 //go:embed page.html.tmpl

@@ -115,7 +115,6 @@ func doctorAction(c *cli.Context) error {
 			return fmt.Errorf("saving the list: %w", err)
 		}
 	}
-
 	if path := c.String("html"); path != "" {
 		var page bytes.Buffer
 		if err := report.WritePage(&page); err != nil {
