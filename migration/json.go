@@ -48,7 +48,10 @@ func (d *document) json(start, end int) bool {
 // jsonLines handles lines that have a JSON object, perhaps after a time or so.
 func (d *document) jsonLines() {
 	for at := 0; at < len(d.text); {
-		stop := at + strings.IndexByte(d.text[at:]+"\n", '\n')
+		stop := len(d.text)
+		if n := strings.IndexByte(d.text[at:], '\n'); n >= 0 {
+			stop = at + n
+		}
 		if begin := strings.IndexByte(d.text[at:stop], '{'); begin >= 0 {
 			d.json(at+begin, stop)
 		}

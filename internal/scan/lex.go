@@ -139,13 +139,13 @@ func (s *source) lexPython() {
 		case c == ' ' || c == '\t' || c == '\r' || c == '\f':
 			i++
 		case c == '#':
-			end := i + strings.IndexByte(s.text[i:]+"\n", '\n')
+			end := endOf(s.text, i, func(r rune) bool { return r == '\n' })
 			s.comment(i, end)
 			i = end
 		case c == '"' || c == '\'':
 			i = s.pythonString(i, i)
 		case isWord(rune(c)) && (c < '0' || c > '9') || c >= utf8.RuneSelf:
-			end := i + strings.IndexFunc(s.text[i:]+" ", func(r rune) bool { return !isWord(r) })
+			end := endOf(s.text, i, func(r rune) bool { return !isWord(r) })
 			if end == i { // a character that begins no word
 				_, size := utf8.DecodeRuneInString(s.text[i:])
 				s.fail(i, "%q is not Python", s.text[i:i+size])
@@ -186,6 +186,15 @@ func (s *source) lexPython() {
 		}
 	}
 	s.add(newline, len(s.text), len(s.text))
+}
+
+// endOf returns the offset of the first character from i on that is over, or of
+// the end of the text.
+func endOf(text string, i int, over func(rune) bool) int {
+	if n := strings.IndexFunc(text[i:], over); n >= 0 {
+		return i + n
+	}
+	return len(text)
 }
 
 // pythonString adds the string whose prefix and quote begin at start and quote,
