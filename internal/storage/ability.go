@@ -66,7 +66,7 @@ func scanAbility(rows *sql.Rows) (ability.Ability, error) {
 }
 
 func (s abilityStore) Get(ctx context.Context, id string) (a ability.Ability, found bool, err error) {
-	return first(ctx, s.db.reader(), sqlf(selectAbilities+` WHERE id = ?`, id), scanAbility)
+	return byKey(ctx, s.db, sqlf(selectAbilities+` WHERE id = ?`, id), scanAbility)
 }
 
 func (s abilityStore) All(ctx context.Context) ([]ability.Ability, error) {

@@ -137,7 +137,7 @@ func scanAgent(rows *sql.Rows) (agent.Profile, error) {
 }
 
 func (s agentStore) Get(ctx context.Context, id string) (p agent.Profile, found bool, err error) {
-	return first(ctx, s.db.reader(), sqlf(selectAgents+` WHERE agent_id = ?`, []byte(id)), scanAgent)
+	return byKey(ctx, s.db, sqlf(selectAgents+` WHERE agent_id = ?`, []byte(id)), scanAgent)
 }
 
 func (s agentStore) Remove(ctx context.Context, id string) (removed bool, err error) {

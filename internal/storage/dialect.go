@@ -15,6 +15,10 @@ type dialect struct {
 	name   goose.Dialect
 	schema string // folder of the schema steps
 
+	// inProcess says that a row is read by its key in microseconds, less than it
+	// takes to watch a context.
+	inProcess bool
+
 	// numbered parameters are $1, $2 instead of ?.
 	numbered bool
 

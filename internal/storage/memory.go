@@ -101,7 +101,7 @@ func (s memoryStore) Put(ctx context.Context, e memory.Entry) (replaced bool, er
 
 func (s memoryStore) Get(ctx context.Context, namespace, key string) (e memory.Entry, found bool, err error) {
 	q := sqlf(`SELECT namespace, key, stored_at, value FROM memory WHERE namespace = ? AND key = ?`, []byte(namespace), []byte(key))
-	return first(ctx, s.db.reader(), q, scanEntry)
+	return byKey(ctx, s.db, q, scanEntry)
 }
 
 // Import stores in the order of keys, so that two imports at once wait for

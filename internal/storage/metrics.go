@@ -226,7 +226,7 @@ func (s metricsStore) Read(ctx context.Context, r metrics.Range) (m metrics.Metr
 	if !r.Until.IsZero() {
 		until = r.Until.UnixMicro()
 	}
-	id, found, err := first(ctx, s.db.reader(), sqlf(`SELECT id, type, category FROM metrics WHERE name = ?`, []byte(r.Name)),
+	id, found, err := byKey(ctx, s.db, sqlf(`SELECT id, type, category FROM metrics WHERE name = ?`, []byte(r.Name)),
 		func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id, &m.Type, &m.Category) })
 	if err != nil || !found {
 		return m, nil, false, found, err

@@ -97,7 +97,10 @@ func (e commitError) Unwrap() error { return e.error }
 // where that may help. It returns errors that a user can mend in words that a
 // caller may see.
 func repeat(ctx context.Context, d dialect, again bool, do func(context.Context) error) error {
-	limited, done := context.WithTimeout(ctx, answerWithin)
+	limited, done := ctx, func() {}
+	if !d.inProcess || ctx.Done() != nil {
+		limited, done = context.WithTimeout(ctx, answerWithin)
+	}
 	defer done()
 	var err error
 	for attempt := range maxAttempts {
@@ -201,6 +204,19 @@ func first[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows)
 		return item, false, err
 	}
 	return list[0], true, nil
+}
+
+// byKey reads the row of a whole key, outside of a transaction; found is false
+// where there is none. In this process it is read to the end, whatever becomes
+// of ctx meanwhile.
+func byKey[T any](ctx context.Context, db *DB, q query, scan func(*sql.Rows) (T, error)) (item T, found bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return item, false, err
+	}
+	if db.dialect.inProcess {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return first(ctx, db.reader(), q, scan)
 }
 
 // one runs a query for a single value. No row is the error sql.ErrNoRows.

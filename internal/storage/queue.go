@@ -46,7 +46,7 @@ func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (made 
 	if err != nil || n > 0 {
 		return queue.Creation{}, err
 	}
-	id, taken, err := first(ctx, s.db.reader(), sqlf(`SELECT id FROM queues WHERE name = ?`, []byte(q.Name)), scanText)
+	id, taken, err := byKey(ctx, s.db, sqlf(`SELECT id FROM queues WHERE name = ?`, []byte(q.Name)), scanText)
 	return queue.Creation{Taken: id, Full: !taken}, err
 }
 

@@ -147,6 +147,6 @@ func (s scanStore) List(ctx context.Context, q scan.Query) (page scan.Page, foun
 }
 
 func (s scanStore) Get(ctx context.Context, workspace string, purpose scan.Purpose, id string) (scan.Finding, bool, error) {
-	row, found, err := first(ctx, s.db.reader(), sqlf(selectFinding, id, []byte(workspace), string(purpose)), scanFinding)
+	row, found, err := byKey(ctx, s.db, sqlf(selectFinding, id, []byte(workspace), string(purpose)), scanFinding)
 	return row.Finding, found, err
 }

@@ -25,8 +25,9 @@ import (
 )
 
 var sqliteDialect = dialect{
-	name:   goose.DialectSQLite3,
-	schema: "schema/sqlite",
+	name:      goose.DialectSQLite3,
+	schema:    "schema/sqlite",
+	inProcess: true,
 
 	// A writer holds the lock from its first statement on and others wait
 	// for it, so no transaction fails because of another.

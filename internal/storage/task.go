@@ -77,7 +77,7 @@ func rankOf(priority string) int { return 1 + slices.Index(task.Priorities(), pr
 func priorityOf(rank int64) string { return task.Priorities()[rank-1] }
 
 func (s taskStore) QueueID(ctx context.Context, idOrName string) (id string, found bool, err error) {
-	return first(ctx, s.db.reader(), queueByName(`id`, idOrName), scanText)
+	return byKey(ctx, s.db, queueByName(`id`, idOrName), scanText)
 }
 
 func (s taskStore) Worked(ctx context.Context, workspace string) (bool, error) {
@@ -231,7 +231,7 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 }
 
 func (s taskStore) Get(ctx context.Context, id string) (t task.Task, found bool, err error) {
-	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`, id), scanTask)
+	return byKey(ctx, s.db, sqlf(`SELECT `+taskColumns+` FROM tasks WHERE id = ?`, id), scanTask)
 }
 
 func (s taskStore) Outcomes(ctx context.Context, ids []string, output bool) ([]task.Outcome, error) {
@@ -259,7 +259,7 @@ type storedProgress struct {
 }
 
 func (s taskStore) Progress(ctx context.Context, id string, turn int) (p task.Progress, found bool, err error) {
-	return first(ctx, s.db.reader(), sqlf(`SELECT progress FROM task_progress WHERE task_id = ? AND turn = ?`, id, turn),
+	return byKey(ctx, s.db, sqlf(`SELECT progress FROM task_progress WHERE task_id = ? AND turn = ?`, id, turn),
 		func(rows *sql.Rows) (p task.Progress, err error) {
 			var raw []byte
 			if err := rows.Scan(&raw); err != nil {
@@ -272,7 +272,7 @@ func (s taskStore) Progress(ctx context.Context, id string, turn int) (p task.Pr
 }
 
 func (s taskStore) State(ctx context.Context, id string) (state string, found bool, err error) {
-	return first(ctx, s.db.reader(), sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), scanText)
+	return byKey(ctx, s.db, sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), scanText)
 }
 
 func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err error) {

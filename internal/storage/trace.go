@@ -199,7 +199,7 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 }
 
 func (s traceStore) Spans(ctx context.Context, traceID string) (spans []trace.Span, heard time.Time, err error) {
-	at, found, err := first(ctx, s.db.reader(), sqlf(`SELECT heard_at FROM traces WHERE id = ?`, traceID),
+	at, found, err := byKey(ctx, s.db, sqlf(`SELECT heard_at FROM traces WHERE id = ?`, traceID),
 		func(rows *sql.Rows) (at int64, err error) { return at, rows.Scan(&at) })
 	if err != nil || !found {
 		return nil, heard, err
