@@ -217,9 +217,10 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 // value there is not known yet, are left out.
 func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *tools.Error {
 	args, refused := parseArguments(raw)
-	if refused != nil { // it is JSON, but no object
-		refused.Problems = []tools.Problem{{Path: at, Kind: tools.ProblemType, Want: "object"}}
-		return refused.WithHint("put the parameters of %s there, as an object", tools.Shorten(name))
+	if refused != nil {
+		refused.Problems = []tools.Problem{{Path: at, Kind: tools.ProblemFormat, Want: "object with the parameters of " + tools.Shorten(name)}}
+		refused.Hint = "" // it is about calls
+		return refused
 	}
 	t, refused := r.resolver(tools.OriginOf(ctx).Rights).resolve(name, args)
 	if refused != nil {
