@@ -349,7 +349,7 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			v.warned(c.Path, "it was not searched for secrets: the search took %v before it", searchTime)
+			v.warned(c.Path, "it was not searched for secrets, or only in part: the search of all files took %v", searchTime)
 			continue
 		}
 		for _, f := range list {
