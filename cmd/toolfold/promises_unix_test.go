@@ -234,14 +234,15 @@ var promises = []struct {
 		}
 	}},
 	{"a task that cannot run is refused", func(t *testing.T, c *client) {
+		c.call(t, "agent.register", `{"agentId":"idle","description":"d"}`)
 		for work, want := range map[string]string{
 			`"input":{"tool":"memory.store","arguments":"x"}`:                             `"/input/arguments"`,
 			`"input":{"tool":"memory.store"}`:                                             `"/input/arguments/key"`,
 			`"input":{"tool":"memory.store","arguments":{"key":"k","value":1,"vlaue":2}}`: `"/input/arguments/vlaue"`,
 			`"input":{"tool":"memory.export","args":{"namespace":"only-this"}}`:           `"/input/args"`,
 			`"input":{"tool":"memory.export","argumetns":{"namespace":"only-this"}}`:      `"/input/argumetns"`,
-			`"agentId":"fails","input":{"tool":"memory.export"}`:                          `INVALID_INPUT`,
-			`"agentId":"fails","workflowId":"fail"`:                                       `INVALID_INPUT`,
+			`"agentId":"idle","input":{"tool":"memory.export"}`:                           `INVALID_INPUT`,
+			`"agentId":"idle","workflowId":"fail"`:                                        `INVALID_INPUT`,
 			`"workflowId":"typed","input":{"n":"many"}`:                                   `"/input/n"`,
 			`"input":{"tool":"memory.stats"},"scheduledAt":"2030-01-01T00:00:00"`:         `zone`,
 		} {
