@@ -26,7 +26,7 @@ check: ## what CI checks, but for the clients from npm
 
 .PHONY: generate
 generate: ## write the golden files and the generated docs; read the difference
-	go test $$(grep -rlE 'internal/golden|tools/tooltest' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
+	go test $$(grep -rlE 'internal/golden|toolfold/toolfoldtest' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
 	UPDATE_SCRIPTS=1 go test ./cmd/toolfold -run Scripts
 
 .PHONY: bench

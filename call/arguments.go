@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Bounds of the arguments of one call. A decoded value takes many times the
@@ -39,17 +39,17 @@ type arguments struct {
 	params *arguments
 	moved  map[string]bool
 
-	emptied  bool            // params was there, but held nothing
-	problems []tools.Problem // with the member params
-	stripped bool            // a member that belongs to the call, not the action, was taken out
-	changed  bool            // raw is no longer what the action gets
-	count    int             // of the values read
+	emptied  bool               // params was there, but held nothing
+	problems []toolfold.Problem // with the member params
+	stripped bool               // a member that belongs to the call, not the action, was taken out
+	changed  bool               // raw is no longer what the action gets
+	count    int                // of the values read
 }
 
 // parseArguments reads arguments in one pass. Nothing and null are no
 // arguments. What would be lost in decoding is refused: members given twice,
 // numbers beyond 64-bit floating point, invalid UTF-8.
-func parseArguments(raw json.RawMessage) (*arguments, *tools.Error) {
+func parseArguments(raw json.RawMessage) (*arguments, *toolfold.Error) {
 	a := &arguments{raw: raw, values: map[string]any{}, parts: map[string]json.RawMessage{}}
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 		a.raw = json.RawMessage("{}")
@@ -58,14 +58,14 @@ func parseArguments(raw json.RawMessage) (*arguments, *tools.Error) {
 	in := bytes.NewBuffer(raw)
 	dec := jsontext.NewDecoder(in)
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
-		return nil, tools.Errorf(tools.InvalidInput, "arguments must be a JSON object, got %s", kindName(kind)).
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments must be a JSON object, got %s", kindName(kind)).
 			WithHint(`send an object such as {"action":"list"}`)
 	}
 	err := a.read(dec)
 	if err == nil && len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
 		err = errors.New("more than one JSON value")
 	}
-	var refused *tools.Error
+	var refused *toolfold.Error
 	var syntax *jsontext.SyntacticError
 	switch {
 	case err == nil:
@@ -73,12 +73,12 @@ func parseArguments(raw json.RawMessage) (*arguments, *tools.Error) {
 	case errors.As(err, &refused):
 		return nil, refused
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return nil, tools.Errorf(tools.InvalidInput, "%s is given twice", tools.Shorten(string(dec.StackPointer()))).
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s is given twice", toolfold.Shorten(string(dec.StackPointer()))).
 			WithHint("give each member once")
 	case errors.As(err, &syntax):
-		return nil, tools.Errorf(tools.InvalidInput, "arguments are not valid JSON after byte %d: %v", syntax.ByteOffset, syntax.Err)
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments are not valid JSON after byte %d: %v", syntax.ByteOffset, syntax.Err)
 	}
-	return nil, tools.Errorf(tools.InvalidInput, "arguments are not valid JSON: %v", err)
+	return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments are not valid JSON: %v", err)
 }
 
 // read reads the members of the object that the decoder is in front of.
@@ -93,11 +93,11 @@ func (a *arguments) read(dec *jsontext.Decoder) error {
 		}
 		name := token.String()
 		if len(a.names) == maxNames {
-			return tools.Errorf(tools.InvalidInput, "there are more than %d arguments", maxNames)
+			return toolfold.Errorf(toolfold.InvalidInput, "there are more than %d arguments", maxNames)
 		}
 		start := dec.InputOffset()
 		var value any
-		if name == tools.ParamsParam && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
+		if name == toolfold.ParamsParam && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
 			a.params = &arguments{raw: a.raw, values: map[string]any{}, parts: map[string]json.RawMessage{}, count: a.count}
 			err = a.params.read(dec)
 			value, a.count = a.params.values, a.params.count
@@ -117,11 +117,11 @@ func (a *arguments) read(dec *jsontext.Decoder) error {
 
 func (a *arguments) readValue(dec *jsontext.Decoder) (any, error) {
 	if a.count++; a.count > maxValues {
-		return nil, tools.Errorf(tools.InvalidInput, "the arguments hold more than %d values", maxValues).
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "the arguments hold more than %d values", maxValues).
 			WithHint("send them in several calls")
 	}
 	if dec.StackDepth() > maxDepth {
-		return nil, tools.Errorf(tools.InvalidInput, "arguments nest deeper than %d levels", maxDepth)
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments nest deeper than %d levels", maxDepth)
 	}
 	token, err := dec.ReadToken()
 	if err != nil {
@@ -137,8 +137,8 @@ func (a *arguments) readValue(dec *jsontext.Decoder) (any, error) {
 	case '0':
 		number := json.Number(token.String())
 		if _, err := number.Float64(); err != nil {
-			return nil, tools.Errorf(tools.InvalidInput, "%s is a number beyond 64-bit floating point",
-				tools.Shorten(string(dec.StackPointer()))).WithHint("send it as a string, or smaller")
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s is a number beyond 64-bit floating point",
+				toolfold.Shorten(string(dec.StackPointer()))).WithHint("send it as a string, or smaller")
 		}
 		return number, nil
 	case '[':
@@ -186,23 +186,23 @@ func kindName(kind jsontext.Kind) string {
 // others. A member that stands there already must say the same. Null, an empty
 // text and an empty object are no params.
 func (a *arguments) unfold() {
-	value, given := a.values[tools.ParamsParam]
+	value, given := a.values[toolfold.ParamsParam]
 	if !given {
 		return
 	}
-	problem := tools.Problem{Path: "/" + tools.ParamsParam, Kind: tools.ProblemType, Want: "object", Got: tools.TypeName(value)}
+	problem := toolfold.Problem{Path: "/" + toolfold.ParamsParam, Kind: toolfold.ProblemType, Want: "object", Got: toolfold.TypeName(value)}
 	inner := a.params
 	switch text, isText := value.(string); {
 	case value == nil, isText && strings.TrimSpace(text) == "":
 		inner = &arguments{}
 	case isText:
-		var refused *tools.Error
+		var refused *toolfold.Error
 		if inner, refused = parseArguments([]byte(text)); refused != nil {
 			problem.Got = "text: " + refused.Message
 			inner = nil
 		}
 	}
-	a.drop(tools.ParamsParam)
+	a.drop(toolfold.ParamsParam)
 	if inner == nil {
 		a.problems = append(a.problems, problem)
 		return
@@ -216,8 +216,8 @@ func (a *arguments) unfold() {
 		case twice && value == nil:
 			continue
 		case twice && before != nil && !reflect.DeepEqual(before, value):
-			if len(a.problems) < tools.MaxProblems {
-				a.problems = append(a.problems, tools.Problem{Path: jsonx.Pointer("/"+tools.ParamsParam, name), Kind: tools.ProblemTwice})
+			if len(a.problems) < toolfold.MaxProblems {
+				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("/"+toolfold.ParamsParam, name), Kind: toolfold.ProblemTwice})
 			}
 			continue
 		case !twice:
@@ -231,12 +231,12 @@ func (a *arguments) unfold() {
 // pointer returns where a problem is in the arguments as they came: in params
 // holds what came in it, and what is missing where calls are shown with params,
 // unless other parameters stand beside it.
-func (a *arguments) pointer(p tools.Problem, e *tools.Entry) string {
+func (a *arguments) pointer(p toolfold.Problem, e *toolfold.Entry) string {
 	name, _, deeper := strings.Cut(strings.TrimPrefix(p.Path, "/"), "/")
 	name = e.Spelling(jsonx.UnescapePointer(name))
-	missing := p.Kind == tools.ProblemMissing && !deeper && e.Nested(name) && !a.flat()
-	if missing || a.moved[name] && p.Kind != tools.ProblemTwice {
-		return "/" + tools.ParamsParam + p.Path
+	missing := p.Kind == toolfold.ProblemMissing && !deeper && e.Nested(name) && !a.flat()
+	if missing || a.moved[name] && p.Kind != toolfold.ProblemTwice {
+		return "/" + toolfold.ParamsParam + p.Path
 	}
 	return p.Path
 }
@@ -245,7 +245,7 @@ func (a *arguments) pointer(p tools.Problem, e *tools.Entry) string {
 // it.
 func (a *arguments) flat() bool {
 	beside := func(name string) bool {
-		return name != tools.ActionParam && name != tools.ParamsParam && name != tools.IncludeFields
+		return name != toolfold.ActionParam && name != toolfold.ParamsParam && name != toolfold.IncludeFields
 	}
 	return len(a.moved) == 0 && slices.ContainsFunc(a.names, beside)
 }
@@ -312,7 +312,7 @@ func (a *arguments) complete(t *target) {
 // encode returns what the action decodes: the bytes that came, or, where
 // something has changed, an object put together of the bytes that have not.
 // A tool from elsewhere gets nothing that it did not declare.
-func (a *arguments) encode(e *tools.Entry) json.RawMessage {
+func (a *arguments) encode(e *toolfold.Entry) json.RawMessage {
 	if !a.changed && !(a.stripped && e.Action.Input != nil) {
 		return a.raw
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 const (
@@ -40,11 +40,11 @@ const Kept = "answer"
 // asked for again with a smaller limit, so that its cursor goes on where the
 // answer ends. Of other results long parts are cut, and a warning names the
 // fields to ask for.
-func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tools.Answer {
+func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) toolfold.Answer {
 	content := Project(raw, c.input.fields)
 	most := c.bound.Bytes
 	if most <= 0 || len(content) <= most {
-		return tools.Answer{Content: withWarnings(content, c.input.warnings)}
+		return toolfold.Answer{Content: withWarnings(content, c.input.warnings)}
 	}
 	ranged := slices.ContainsFunc(c.input.fields, func(field string) bool { return strings.Contains(field, "[") })
 	if pages(c.Entry.Action) && !ranged {
@@ -57,7 +57,7 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 	if len(content) > most {
 		content = c.cut(ctx, content)
 	}
-	return tools.Answer{Content: withWarnings(content, c.input.warnings)}
+	return toolfold.Answer{Content: withWarnings(content, c.input.warnings)}
 }
 
 // cut cuts the long parts of a result, and adds the warning that says how to
@@ -66,10 +66,10 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 	room := max(c.bound.Bytes-forWarnings, c.bound.Bytes/2)
 	warning := fmt.Sprintf("cut from %d bytes: ", len(whole))
-	if c.Entry.Action.Effect == tools.Reads {
+	if c.Entry.Action.Effect == toolfold.Reads {
 		k := cutter{}
 		content := k.fit(whole, room, "", treeOf(c.input.fields))
-		c.input.warnings = append(c.input.warnings, warning+k.found()+"; ask for it with "+tools.IncludeFields)
+		c.input.warnings = append(c.input.warnings, warning+k.found()+"; ask for it with "+toolfold.IncludeFields)
 		return content
 	}
 	k, usage := cutter{prefix: Kept + "."}, ""
@@ -81,18 +81,18 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 		k.prefix = ""
 		warning += k.found() + "; the rest is not kept"
 	} else {
-		warning += k.found() + "; " + usage + " has it for a while, ask with " + tools.IncludeFields
+		warning += k.found() + "; " + usage + " has it for a while, ask with " + toolfold.IncludeFields
 	}
 	c.input.warnings = append(c.input.warnings, warning)
 	return content
 }
 
 // pages reports whether an action reads a list that goes on at a cursor.
-func pages(a *tools.Action) bool {
-	has := func(params []tools.Param, name string) bool {
-		return slices.ContainsFunc(params, func(p tools.Param) bool { return p.Name == name })
+func pages(a *toolfold.Action) bool {
+	has := func(params []toolfold.Param, name string) bool {
+		return slices.ContainsFunc(params, func(p toolfold.Param) bool { return p.Name == name })
 	}
-	return a.Effect == tools.Reads && has(a.Params(), tools.Limit) && has(a.Params(), tools.Cursor.Name) &&
+	return a.Effect == toolfold.Reads && has(a.Params(), toolfold.Limit) && has(a.Params(), toolfold.Cursor.Name) &&
 		has(a.Results(), nextCursor)
 }
 
@@ -113,8 +113,8 @@ func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room i
 			break
 		}
 		kept = max(1, min(kept-1, int(int64(kept)*int64(room)/int64(size)*9/10)))
-		c.args.set(tools.Limit, json.Number(strconv.Itoa(kept)))
-		result, err := c.Entry.Action.Invoke(tools.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
+		c.args.set(toolfold.Limit, json.Number(strconv.Itoa(kept)))
+		result, err := c.Entry.Action.Invoke(toolfold.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (k *cutter) text(raw json.RawMessage, room int, path string, kept *tree) js
 	// Escapes take more room than characters do: what fits is found by halving.
 	most := min(len(text), room)
 	fitting := func(n int) json.RawMessage {
-		quoted, _ := jsontext.AppendQuote(nil, tools.Range{To: n}.Of(text)+"…")
+		quoted, _ := jsontext.AppendQuote(nil, toolfold.Range{To: n}.Of(text)+"…")
 		return quoted
 	}
 	low, high := 0, min(chars, most)
@@ -257,7 +257,7 @@ func (k *cutter) list(raw json.RawMessage, room int, path string, kept *tree) js
 			name, _ = unquote(c.name)
 			shown := c.name
 			if len(shown) > leastShare {
-				shown, _ = jsontext.AppendQuote(nil, tools.Cut(name, leastShare/6))
+				shown, _ = jsontext.AppendQuote(nil, toolfold.Cut(name, leastShare/6))
 			}
 			out = append(append(out, shown...), ':')
 			if name != "" && !strings.ContainsAny(name, ".[]") {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Call is one call on its way through the middleware.
@@ -25,29 +25,29 @@ type Call struct {
 
 	// Entry is the action that the call means, as it was spelt. It is nil when
 	// the name or the action argument led to none.
-	Entry *tools.Entry
+	Entry *toolfold.Entry
 
 	// Origin is the source of the call.
-	Origin tools.Origin
+	Origin toolfold.Origin
 
 	runner  *Runner
 	bound   Bound
 	args    *arguments
 	target  *target
-	refused *tools.Error // why Entry is nil
+	refused *toolfold.Error // why Entry is nil
 	ready   bool
 	input   normalised
 }
 
 // Func answers a call. It never panics.
-type Func func(context.Context, *Call) tools.Answer
+type Func func(context.Context, *Call) toolfold.Answer
 
 // Middleware wraps a Func with what concerns every call.
 type Middleware func(next Func) Func
 
 // Runner runs calls. It is safe for concurrent use.
 type Runner struct {
-	resolver func(*tools.Rights) *Resolver
+	resolver func(*toolfold.Rights) *Resolver
 	log      *slog.Logger
 	run      Func
 	bound    Bound
@@ -60,7 +60,7 @@ type Runner struct {
 // caller with the given rights; a call runs what its name meant when it came
 // in. The log gets the failures of which callers only see an id; nil is the
 // default logger. The first middleware is the outermost.
-func New(resolver func(*tools.Rights) *Resolver, log *slog.Logger, middleware ...Middleware) *Runner {
+func New(resolver func(*toolfold.Rights) *Resolver, log *slog.Logger, middleware ...Middleware) *Runner {
 	if log == nil {
 		log = slog.Default()
 	}
@@ -75,7 +75,7 @@ func New(resolver func(*tools.Rights) *Resolver, log *slog.Logger, middleware ..
 
 // Accepting returns a runner that takes the names of another resolver. What its
 // calls run in their turn may go by the names of r.
-func (r *Runner) Accepting(resolver func(*tools.Rights) *Resolver) *Runner {
+func (r *Runner) Accepting(resolver func(*toolfold.Rights) *Resolver) *Runner {
 	other := *r
 	other.resolver = resolver
 	return &other
@@ -90,27 +90,27 @@ func (r *Runner) Bounded(bound Bound) *Runner {
 	return &other
 }
 
-// Lookup implements [tools.Names] for a caller with all rights.
-func (r *Runner) Lookup(name string) []*tools.Entry { return r.resolver(nil).Lookup(name) }
+// Lookup implements [toolfold.Names] for a caller with all rights.
+func (r *Runner) Lookup(name string) []*toolfold.Entry { return r.resolver(nil).Lookup(name) }
 
-// Nearest implements [tools.Names] for a caller with all rights.
+// Nearest implements [toolfold.Names] for a caller with all rights.
 func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
 
 // Actions lists the actions that a caller with all rights may run, in the order
 // of listings.
-func (r *Runner) Actions() []*tools.Action { return r.resolver(nil).Actions() }
+func (r *Runner) Actions() []*toolfold.Action { return r.resolver(nil).Actions() }
 
 // maxForwards bounds how many calls may stand for each other in a row.
 const maxForwards = 3
 
 // Call answers a call of name with a JSON object of arguments. It always
 // answers and never panics.
-func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) tools.Answer {
+func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) toolfold.Answer {
 	return r.call(ctx, name, raw, maxForwards)
 }
 
-func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) tools.Answer {
-	c := &Call{Name: name, Raw: raw, Origin: tools.OriginOf(ctx), runner: r, bound: r.bound}
+func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) toolfold.Answer {
+	c := &Call{Name: name, Raw: raw, Origin: toolfold.OriginOf(ctx), runner: r, bound: r.bound}
 	names := r.resolver(c.Origin.Rights)
 	if c.args, c.refused = parseArguments(raw); c.refused == nil {
 		c.target, c.refused = names.resolve(name, c.args)
@@ -121,7 +121,7 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	answer := r.run(ctx, c)
 	if forward := c.input.forward; forward != nil && answer.Err == nil {
 		if forwards == 0 {
-			answer = tools.Fail(tools.Errorf(tools.InvalidInput, "%s calls itself", c.Entry.Title()).
+			answer = toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "%s calls itself", c.Entry.Title()).
 				WithHint("name the action to run"))
 		} else {
 			answer = r.inner.call(ctx, forward.Name, forward.Arguments, forwards-1)
@@ -129,7 +129,7 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	}
 	if c.Entry != nil && c.Entry.Legacy {
 		a := c.Entry.Action
-		answer.Deprecated = &tools.Deprecation{Tool: cmp.Or(names.home[a], a.Family.Name)}
+		answer.Deprecated = &toolfold.Deprecation{Tool: cmp.Or(names.home[a], a.Family.Name)}
 		if !a.Family.Bare {
 			answer.Deprecated.Action = a.Name
 		}
@@ -157,26 +157,26 @@ func (c *Call) normalise() {
 }
 
 // answer is the innermost Func: it validates, runs and projects.
-func (r *Runner) answer(ctx context.Context, c *Call) (answer tools.Answer) {
+func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			answer = r.fail(ctx, c, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	if c.refused != nil {
-		return tools.Fail(c.refused)
+		return toolfold.Fail(c.refused)
 	}
 	c.normalise()
 	if len(c.input.problems) > 0 {
-		return r.fail(ctx, c, &tools.Error{Code: tools.InvalidInput, Problems: c.input.problems})
+		return r.fail(ctx, c, &toolfold.Error{Code: toolfold.InvalidInput, Problems: c.input.problems})
 	}
-	result, err := c.Entry.Action.Invoke(tools.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
+	result, err := c.Entry.Action.Invoke(toolfold.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
 	if err != nil {
 		return r.fail(ctx, c, err)
 	}
-	if forward, ok := result.(tools.Forward); ok {
+	if forward, ok := result.(toolfold.Forward); ok {
 		c.input.forward = keeping(forward, c.input.fields)
-		return tools.Answer{}
+		return toolfold.Answer{}
 	}
 	raw, err := ordered.JSON(result)
 	if err != nil {
@@ -187,8 +187,8 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer tools.Answer) {
 
 // fail turns any failure into what the model may see. Failures that are not
 // the caller's are logged under an id and answered with it.
-func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
-	var known *tools.Error
+func (r *Runner) fail(ctx context.Context, c *Call, err error) toolfold.Answer {
+	var known *toolfold.Error
 	switch {
 	case errors.As(err, &known):
 		told := *known
@@ -202,34 +202,34 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) tools.Answer {
 			}
 			explain(c.Entry, &told)
 		}
-		return tools.Fail(&told)
+		return toolfold.Fail(&told)
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-		return tools.Fail(tools.Errorf(tools.Cancelled, "%s was cancelled before it ended", c.Entry.Title()))
+		return toolfold.Fail(toolfold.Errorf(toolfold.Cancelled, "%s was cancelled before it ended", c.Entry.Title()))
 	}
 	id := uuid.NewString()
 	r.log.Error("action failed", "action", c.Entry.Action.FullName(), "id", id, "err", err)
-	return tools.Fail(tools.Errorf(tools.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id))
+	return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id))
 }
 
 // Refusal returns why a call would be refused before its action runs; nil where
 // it would run. Paths of its problems begin with at, a JSON pointer to where
 // the caller has the arguments; problems at paths for which open is true, as the
 // value there is not known yet, are left out.
-func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *tools.Error {
+func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *toolfold.Error {
 	args, refused := parseArguments(raw)
 	if refused != nil {
-		refused.Problems = []tools.Problem{{Path: at, Kind: tools.ProblemFormat, Want: "object with the parameters of " + tools.Shorten(name)}}
+		refused.Problems = []toolfold.Problem{{Path: at, Kind: toolfold.ProblemFormat, Want: "object with the parameters of " + toolfold.Shorten(name)}}
 		refused.Hint = "" // it is about calls
 		return refused
 	}
-	t, refused := r.resolver(tools.OriginOf(ctx).Rights).resolve(name, args)
+	t, refused := r.resolver(toolfold.OriginOf(ctx).Rights).resolve(name, args)
 	if refused != nil {
 		for i := range refused.Problems {
 			refused.Problems[i].Path = at + refused.Problems[i].Path
 		}
 		return refused
 	}
-	told := &tools.Error{Code: tools.InvalidInput}
+	told := &toolfold.Error{Code: toolfold.InvalidInput}
 	for _, p := range t.normalise(args).problems {
 		if p.Path = at + args.pointer(p, t.Entry); !open(p.Path) {
 			told.Problems = append(told.Problems, p)
@@ -261,9 +261,9 @@ func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
 // the second line: the names of such actions are not resolved in the first
 // place.
 func Permissions(next Func) Func {
-	return func(ctx context.Context, c *Call) tools.Answer {
+	return func(ctx context.Context, c *Call) toolfold.Answer {
 		if c.Entry != nil && !c.Origin.Rights.Allow(c.Entry.Action) {
-			return tools.Fail(tools.Errorf(tools.PermissionDenied, "%s is not permitted here", c.Entry.Title()).
+			return toolfold.Fail(toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted here", c.Entry.Title()).
 				WithHint("tools.list shows what is"))
 		}
 		return next(ctx, c)

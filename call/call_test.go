@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // runner serves the note family.
 func runner(t *testing.T) *call.Runner {
 	t.Helper()
-	return tooltest.Runner(tooltest.Mount(t, tooltest.Note, &tooltest.NoteService{}))
+	return toolfoldtest.Runner(toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{}))
 }
 
 // answer calls and returns the content as text.
@@ -260,7 +260,7 @@ func TestMiddleware(t *testing.T) {
 	var seen []string
 	note := func(mark string) call.Middleware {
 		return func(next call.Func) call.Func {
-			return func(ctx context.Context, c *call.Call) tools.Answer {
+			return func(ctx context.Context, c *call.Call) toolfold.Answer {
 				action := "none"
 				if c.Entry != nil {
 					action = c.Entry.Action.FullName()
@@ -273,8 +273,8 @@ func TestMiddleware(t *testing.T) {
 			}
 		}
 	}
-	family := tooltest.Mount(t, tooltest.Note, &tooltest.NoteService{})
-	runner := tooltest.RunnerWith([]*tools.Family{family}, note("outer"), note("inner"))
+	family := toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	runner := toolfoldtest.RunnerWith([]*toolfold.Family{family}, note("outer"), note("inner"))
 	for _, test := range []struct {
 		name, args string
 		want       []string

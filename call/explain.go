@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // An error is paid for by the model that made the mistake: it costs at most
@@ -24,12 +24,12 @@ const (
 // types of optional parameters, the message, the usage (the example shows the
 // shape too), lists of values that a suggestion stands for, and at last
 // problems from the end.
-func explain(e *tools.Entry, err *tools.Error) {
+func explain(e *toolfold.Entry, err *toolfold.Error) {
 	all := len(err.Problems)
 	err.Problems = slices.Clone(err.Problems[:min(all, maxProblems)])
 	texts := make([]string, len(err.Problems))
 	for i := range err.Problems {
-		err.Problems[i].Path = tools.Cut(err.Problems[i].Path, maxPath)
+		err.Problems[i].Path = toolfold.Cut(err.Problems[i].Path, maxPath)
 		texts[i] = err.Problems[i].Text()
 	}
 	err.Usage = e.Usage()
@@ -63,7 +63,7 @@ func explain(e *tools.Entry, err *tools.Error) {
 		func() { err.Usage = "" },
 		func() {
 			for i, p := range err.Problems {
-				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+tools.IncludeFields) {
+				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+toolfold.IncludeFields) {
 					err.Problems[i].Allowed = nil
 				}
 			}

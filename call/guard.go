@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Policies are the rules that sessions have for the files their calls write.
@@ -15,7 +15,7 @@ type Policies interface {
 	// Active returns those of the sessions that have not ended.
 	Active(ctx context.Context, sessions []string) ([]string, error)
 
-	// Claim refuses, with a [*tools.Error], files that a policy of one of the
+	// Claim refuses, with a [*toolfold.Error], files that a policy of one of the
 	// sessions does not let its calls write. It is called before anything is
 	// written.
 	Claim(ctx context.Context, sessions, files []string) error
@@ -49,8 +49,8 @@ func NewGuard(policies Policies) *Guard {
 
 // Calls is the [Middleware].
 func (g *Guard) Calls(next Func) Func {
-	return func(ctx context.Context, c *Call) tools.Answer {
-		if c.Entry == nil || c.Entry.Action.Effect == tools.Reads {
+	return func(ctx context.Context, c *Call) toolfold.Answer {
+		if c.Entry == nil || c.Entry.Action.Effect == toolfold.Reads {
 			return next(ctx, c)
 		}
 		ctx, err := g.within(ctx, c)
@@ -83,7 +83,7 @@ func (g *Guard) within(ctx context.Context, c *Call) (context.Context, error) {
 		return ctx, err
 	}
 	if c.Entry.Action.Enters && len(active) >= maxEntered {
-		return ctx, tools.Errorf(TooManySessions, "this connection is part of %d active sessions, which is the most; nothing was done", maxEntered).
+		return ctx, toolfold.Errorf(TooManySessions, "this connection is part of %d active sessions, which is the most; nothing was done", maxEntered).
 			WithHint("end one that is done with session.complete")
 	}
 	g.mu.Lock()
@@ -91,13 +91,13 @@ func (g *Guard) within(ctx context.Context, c *Call) (context.Context, error) {
 		return slices.Contains(ids, id) && !slices.Contains(active, id)
 	})
 	g.mu.Unlock()
-	return tools.InSessions(ctx, active...), nil
+	return toolfold.InSessions(ctx, active...), nil
 }
 
 // claim asks whether a call may write the files that it would. A call that
 // will be refused for its arguments writes none.
 func (g *Guard) claim(ctx context.Context, c *Call) error {
-	sessions := tools.SessionsOf(ctx)
+	sessions := toolfold.SessionsOf(ctx)
 	if !c.Entry.Action.WritesFiles() || len(sessions) == 0 {
 		return nil
 	}

@@ -1,6 +1,6 @@
 package call
 
-import "github.com/toolfold/toolfold/tools"
+import "github.com/toolfold/toolfold"
 
 // addedByHosts are parameters that hosts add to every call of every tool, for
 // themselves. They are dropped without a word where the action has none of that
@@ -14,7 +14,7 @@ var addedByHosts = map[string]bool{
 // that pass declared parameters only drop the others in silence.
 func (a *arguments) lostHint() string {
 	if a.emptied {
-		return "if you sent more, your host emptied " + tools.ParamsParam + ": send it as JSON text"
+		return "if you sent more, your host emptied " + toolfold.ParamsParam + ": send it as JSON text"
 	}
-	return "if you sent more, your host dropped it: put it into " + tools.ParamsParam
+	return "if you sent more, your host dropped it: put it into " + toolfold.ParamsParam
 }

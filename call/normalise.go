@@ -10,21 +10,21 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // target is an entry with what its calls are checked by, compiled by the first
 // of them.
 type target struct {
-	*tools.Entry
+	*toolfold.Entry
 
 	compile  sync.Once
-	params   []tools.Param // as spelt
-	today    []tools.Param // as the action spells them
-	check    *tools.Checker
+	params   []toolfold.Param // as spelt
+	today    []toolfold.Param // as the action spells them
+	check    *toolfold.Checker
 	defaults map[string]json.RawMessage // by today's name
 }
 
@@ -50,10 +50,10 @@ func (t *target) compiled() *target {
 type normalised struct {
 	fields   []string // of the result to keep; none keeps all
 	warnings []string
-	problems []tools.Problem
-	unknown  []string       // dropped, and said so if the call runs
-	lost     bool           // nothing but the action came, though more is required
-	forward  *tools.Forward // the call that stands in for this one, once it ran
+	problems []toolfold.Problem
+	unknown  []string          // dropped, and said so if the call runs
+	lost     bool              // nothing but the action came, though more is required
+	forward  *toolfold.Forward // the call that stands in for this one, once it ran
 }
 
 // normalise normalises and validates the arguments of a call of t. Afterwards
@@ -88,11 +88,11 @@ func (t *target) normalise(args *arguments) normalised {
 		p.tellUnknown()
 	} else {
 		for _, name := range p.unknown {
-			p.warn("%s has no parameter %q: ignored", t.Title(), tools.Shorten(name))
+			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(name))
 		}
 		args.complete(t)
 	}
-	p.problems = p.problems[:min(len(p.problems), tools.MaxProblems)]
+	p.problems = p.problems[:min(len(p.problems), toolfold.MaxProblems)]
 	return p
 }
 
@@ -100,7 +100,7 @@ func (t *target) normalise(args *arguments) normalised {
 // is wrong with it: one may be what another problem misses.
 func (p *normalised) tellUnknown() {
 	for _, name := range p.unknown {
-		p.problems = append(p.problems, tools.Problem{Path: jsonx.Pointer("", name), Kind: tools.ProblemUnknown})
+		p.problems = append(p.problems, toolfold.Problem{Path: jsonx.Pointer("", name), Kind: toolfold.ProblemUnknown})
 	}
 }
 
@@ -108,8 +108,8 @@ func (p *normalised) tellUnknown() {
 const maxFields = 100
 
 // takeFields takes include_fields out of args and checks it.
-func (p *normalised) takeFields(a *tools.Action, args *arguments) {
-	value, ok := args.take(tools.IncludeFields)
+func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
+	value, ok := args.take(toolfold.IncludeFields)
 	if !ok {
 		return
 	}
@@ -117,13 +117,13 @@ func (p *normalised) takeFields(a *tools.Action, args *arguments) {
 		value, _, _ = convert(single, "array")
 	}
 	list, ok := value.([]any)
-	path := "/" + tools.IncludeFields
+	path := "/" + toolfold.IncludeFields
 	switch {
 	case !ok:
-		p.problems = append(p.problems, tools.Problem{Path: path, Kind: tools.ProblemType, Want: "array", Got: tools.TypeName(value)})
+		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "array", Got: toolfold.TypeName(value)})
 		return
 	case len(list) > maxFields:
-		p.problems = append(p.problems, tools.Problem{Path: path, Kind: tools.ProblemLength, Max: new(float64(maxFields)), Got: len(list)})
+		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemLength, Max: new(float64(maxFields)), Got: len(list)})
 		return
 	}
 	results := a.Results()
@@ -133,27 +133,27 @@ func (p *normalised) takeFields(a *tools.Action, args *arguments) {
 		at := jsonx.Index(path, i)
 		switch {
 		case !ok:
-			p.problems = append(p.problems, tools.Problem{Path: at, Kind: tools.ProblemType, Want: "string", Got: tools.TypeName(item)})
+			p.problems = append(p.problems, toolfold.Problem{Path: at, Kind: toolfold.ProblemType, Want: "string", Got: toolfold.TypeName(item)})
 		case declares(a, results, name):
 			p.fields = append(p.fields, name)
 		default:
 			if allowed == nil {
-				allowed = tools.FieldPaths(results)
+				allowed = toolfold.FieldPaths(results)
 			}
-			p.problems = append(p.problems, tools.Problem{
-				Path: at, Kind: tools.ProblemEnum, Got: tools.Shorten(name), Allowed: allowed, Suggest: suggest.Nearest(name, allowed),
+			p.problems = append(p.problems, toolfold.Problem{
+				Path: at, Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(name), Allowed: allowed, Suggest: suggest.Nearest(name, allowed),
 			})
 		}
-		if len(p.problems) == tools.MaxProblems {
+		if len(p.problems) == toolfold.MaxProblems {
 			return
 		}
 	}
 }
 
 // declares reports whether a field, without its ranges, is one of the results.
-func declares(a *tools.Action, results []tools.Param, field string) bool {
-	path, ok := tools.PlainField(field)
-	return ok && (a.OpenResult() || tools.Declares(results, path))
+func declares(a *toolfold.Action, results []toolfold.Param, field string) bool {
+	path, ok := toolfold.PlainField(field)
+	return ok && (a.OpenResult() || toolfold.Declares(results, path))
 }
 
 // judgeNames takes out parameters that the action does not have: silently
@@ -167,9 +167,9 @@ func (p *normalised) judgeNames(t *target, args *arguments) {
 			absent = append(absent, param.Name)
 		}
 	}
-	absent = append(absent, tools.IncludeFields)
+	absent = append(absent, toolfold.IncludeFields)
 	for _, name := range slices.Sorted(maps.Keys(args.values)) {
-		if slices.ContainsFunc(t.params, func(p tools.Param) bool { return p.Name == name }) {
+		if slices.ContainsFunc(t.params, func(p toolfold.Param) bool { return p.Name == name }) {
 			continue
 		}
 		value := args.values[name]
@@ -178,26 +178,26 @@ func (p *normalised) judgeNames(t *target, args *arguments) {
 			continue
 		}
 		owners, isDefault := siblings(t.Action, name, value)
-		problem := tools.Problem{Path: jsonx.Pointer("", name)}
+		problem := toolfold.Problem{Path: jsonx.Pointer("", name)}
 		switch {
 		case len(owners) > 0 && (saysNothing(value) || isDefault):
 			continue
 		case t.Legacy:
-			p.warn("%s has no parameter %q: ignored", t.Title(), tools.Shorten(name))
+			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(name))
 			continue
-		case len(owners) > 0 && t.Action.Effect == tools.Reads:
+		case len(owners) > 0 && t.Action.Effect == toolfold.Reads:
 			p.warn("%s has no parameter %q: ignored (it belongs to %s)", t.Title(), name, strings.Join(owners, ", "))
 			continue
-		case len(p.problems) >= tools.MaxProblems:
+		case len(p.problems) >= toolfold.MaxProblems:
 			return
 		case len(p.unknown) > maxWarnings:
 			continue // the call holds something else, and says so
 		case len(owners) > 0:
-			problem.Kind, problem.BelongsTo = tools.ProblemStray, owners
+			problem.Kind, problem.BelongsTo = toolfold.ProblemStray, owners
 		default:
-			problem.Kind, problem.Suggest = tools.ProblemUnknown, suggest.Nearest(name, absent)
+			problem.Kind, problem.Suggest = toolfold.ProblemUnknown, suggest.Nearest(name, absent)
 		}
-		if t.Action.Effect == tools.Reads && problem.Kind == tools.ProblemUnknown && problem.Suggest == "" {
+		if t.Action.Effect == toolfold.Reads && problem.Kind == toolfold.ProblemUnknown && problem.Suggest == "" {
 			p.unknown = append(p.unknown, name)
 			continue
 		}
@@ -220,7 +220,7 @@ func (p *normalised) warn(format string, args ...any) {
 
 // siblings lists the other actions of the family that have a parameter, and
 // reports whether value is its default in one of them.
-func siblings(a *tools.Action, name string, value any) (owners []string, isDefault bool) {
+func siblings(a *toolfold.Action, name string, value any) (owners []string, isDefault bool) {
 	for _, sibling := range a.Family.Actions {
 		if sibling == a {
 			continue
@@ -257,12 +257,12 @@ func saysNothing(value any) bool {
 
 // shorten notes the lists and maps that hold more than they may and cuts them,
 // so that what is wrong with their members costs no more than the call.
-func (p *normalised) shorten(path string, value any, param tools.Param) any {
+func (p *normalised) shorten(path string, value any, param toolfold.Param) any {
 	tooMany := func(n int) bool {
 		if param.MaxItems == 0 || n <= param.MaxItems {
 			return false
 		}
-		p.problems = append(p.problems, tools.Problem{Path: path, Kind: tools.ProblemLength, Max: new(float64(param.MaxItems)), Got: n})
+		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemLength, Max: new(float64(param.MaxItems)), Got: n})
 		return true
 	}
 	switch v := value.(type) {
@@ -270,7 +270,7 @@ func (p *normalised) shorten(path string, value any, param tools.Param) any {
 		if tooMany(len(v)) {
 			v = v[:param.MaxItems]
 		}
-		for i := 0; param.Items != nil && i < len(v) && len(p.problems) < tools.MaxProblems; i++ {
+		for i := 0; param.Items != nil && i < len(v) && len(p.problems) < toolfold.MaxProblems; i++ {
 			v[i] = p.shorten(jsonx.Index(path, i), v[i], *param.Items)
 		}
 		return v
@@ -282,7 +282,7 @@ func (p *normalised) shorten(path string, value any, param tools.Param) any {
 			}
 			return kept
 		}
-		for _, member := range tools.Inside(param) {
+		for _, member := range toolfold.Inside(param) {
 			if inner, given := v[member.Name]; given {
 				v[member.Name] = p.shorten(jsonx.Pointer(path, member.Name), inner, member)
 			}
@@ -293,23 +293,23 @@ func (p *normalised) shorten(path string, value any, param tools.Param) any {
 
 // mend changes args where a problem leaves only one reading, and reports
 // whether it changed anything.
-func (p *normalised) mend(t *target, args *arguments, problems []tools.Problem) bool {
+func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Problem) bool {
 	changed := false
 	for _, problem := range problems {
 		cut := strings.LastIndex(problem.Path, "/")
-		holder, _ := tools.Lookup(args.values, problem.Path[:cut])
+		holder, _ := toolfold.Lookup(args.values, problem.Path[:cut])
 		last := jsonx.UnescapePointer(problem.Path[cut+1:])
 		top, _, _ := strings.Cut(problem.Path[1:], "/")
 		top = jsonx.UnescapePointer(top)
 		switch {
-		case problem.Kind == tools.ProblemUnknown && t.Legacy:
+		case problem.Kind == toolfold.ProblemUnknown && t.Legacy:
 			delete(holder.(map[string]any), last)
 			args.touch(top)
-			p.warn("%s has no parameter %q: ignored", t.Title(), tools.Shorten(problem.Name()))
+			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(problem.Name()))
 			changed = true
-		case problem.Kind == tools.ProblemType:
-			value, _ := tools.Lookup(args.values, problem.Path)
-			for want := range strings.SplitSeq(problem.Want, tools.TypeOr) {
+		case problem.Kind == toolfold.ProblemType:
+			value, _ := toolfold.Lookup(args.values, problem.Path)
+			for want := range strings.SplitSeq(problem.Want, toolfold.TypeOr) {
 				mended, text, ok := convert(value, want)
 				if !ok {
 					continue
@@ -345,7 +345,7 @@ func convert(value any, want string) (mended any, text json.RawMessage, ok bool)
 	text = json.RawMessage(strings.TrimSpace(written))
 	if wrapped, err := parseArguments(slices.Concat([]byte(`{"v":`), text, []byte{'}'})); err == nil && len(wrapped.values) == 1 {
 		parsed := wrapped.values["v"]
-		kind := tools.TypeName(parsed)
+		kind := toolfold.TypeName(parsed)
 		if kind == want || kind == "number" && want == "integer" {
 			return parsed, text, true
 		}
@@ -358,11 +358,11 @@ func convert(value any, want string) (mended any, text json.RawMessage, ok bool)
 
 // completeValue writes whole numbers as such and fills in the defaults of members.
 // It reports whether anything differs from value.
-func completeValue(value any, p tools.Param) (completed any, changed bool) {
+func completeValue(value any, p toolfold.Param) (completed any, changed bool) {
 	switch v := value.(type) {
 	case json.Number:
 		// 10.0 and 1e1 are integers in JSON Schema, but not in Go.
-		if p.Kind == tools.KindInteger && strings.ContainsAny(v.String(), ".eE") {
+		if p.Kind == toolfold.KindInteger && strings.ContainsAny(v.String(), ".eE") {
 			f, _ := v.Float64()
 			return json.Number(strconv.FormatFloat(f, 'f', 0, 64)), true
 		}
@@ -372,7 +372,7 @@ func completeValue(value any, p tools.Param) (completed any, changed bool) {
 			v[i], changed = item, changed || differs
 		}
 	case map[string]any:
-		for _, member := range tools.Inside(p) {
+		for _, member := range toolfold.Inside(p) {
 			inner, given := v[member.Name]
 			switch {
 			case given:

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // tree says what to keep of a value; nil keeps all of it. Of an object it keeps
@@ -19,7 +19,7 @@ type tree struct {
 }
 
 type part struct {
-	tools.Range
+	toolfold.Range
 	inside *tree
 }
 
@@ -45,7 +45,7 @@ func treeOf(fields []string) *tree {
 	}
 	root := &tree{}
 	for _, field := range fields {
-		steps, ok := tools.ParseField(field)
+		steps, ok := toolfold.ParseField(field)
 		if !ok {
 			continue // normalising has refused it
 		}
@@ -213,13 +213,13 @@ func unquote(quoted []byte) (string, error) {
 
 // keeping adds the wanted result fields to the call to which another is
 // forwarded, unless that has its own.
-func keeping(f tools.Forward, fields []string) *tools.Forward {
+func keeping(f toolfold.Forward, fields []string) *toolfold.Forward {
 	var args ordered.Map
 	if len(fields) == 0 || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {
 		return &f
 	}
-	if _, own := args.Get(tools.IncludeFields); !own {
-		args.Set(tools.IncludeFields, fields)
+	if _, own := args.Get(toolfold.IncludeFields); !own {
+		args.Set(toolfold.IncludeFields, fields)
 		f.Arguments = ordered.MustJSON(args)
 	}
 	return &f

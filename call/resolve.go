@@ -5,23 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Resolver finds the action that a call means. It is immutable and safe for
 // concurrent use.
 type Resolver struct {
-	folded map[string]*folded       // tools with an action argument
-	home   map[*tools.Action]string // the first of these that takes an action
-	single map[string]*target       // names that lead to one action by themselves
-	names  []string                 // all of them, for suggestions
+	folded map[string]*folded          // tools with an action argument
+	home   map[*toolfold.Action]string // the first of these that takes an action
+	single map[string]*target          // names that lead to one action by themselves
+	names  []string                    // all of them, for suggestions
 }
 
 // folded is a tool with an action argument.
 type folded struct {
 	tool    string
-	family  *tools.Family
+	family  *toolfold.Family
 	actions []string           // that it takes, in order
 	targets map[string]*target // by action
 }
@@ -29,8 +29,8 @@ type folded struct {
 // NewResolver accepts the names of the entries. Where two entries have the
 // same name the first counts: a legacy name goes before a full name that is
 // spelt alike. A tool with an action argument goes before both.
-func NewResolver(entries []*tools.Entry) *Resolver {
-	r := &Resolver{folded: map[string]*folded{}, home: map[*tools.Action]string{}, single: map[string]*target{}}
+func NewResolver(entries []*toolfold.Entry) *Resolver {
+	r := &Resolver{folded: map[string]*folded{}, home: map[*toolfold.Action]string{}, single: map[string]*target{}}
 	for _, e := range entries {
 		if e.Selector != "" {
 			f, known := r.folded[e.Tool]
@@ -55,11 +55,11 @@ func NewResolver(entries []*tools.Entry) *Resolver {
 }
 
 // FullNames returns entries for family.action and family_action.
-func FullNames(families []*tools.Family) []*tools.Entry {
-	var list []*tools.Entry
+func FullNames(families []*toolfold.Family) []*toolfold.Entry {
+	var list []*toolfold.Entry
 	for _, f := range families {
 		for _, a := range f.Actions {
-			list = append(list, tools.NewEntry(a, a.FullName()), tools.NewEntry(a, f.Name+"_"+a.Name))
+			list = append(list, toolfold.NewEntry(a, a.FullName()), toolfold.NewEntry(a, f.Name+"_"+a.Name))
 		}
 	}
 	return list
@@ -68,17 +68,17 @@ func FullNames(families []*tools.Family) []*tools.Entry {
 // resolve finds what a call of name with args means. It unfolds the params of
 // args, unless the action has a parameter of that name, and takes the action
 // argument of a consolidated tool out.
-func (r *Resolver) resolve(name string, args *arguments) (*target, *tools.Error) {
+func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Error) {
 	if f, ok := r.folded[name]; ok {
 		return r.pick(f, args)
 	}
 	if t, ok := r.single[name]; ok {
-		if !t.Takes(tools.ParamsParam) {
+		if !t.Takes(toolfold.ParamsParam) {
 			args.unfold()
 		}
 		return t, nil
 	}
-	err := tools.UnknownName(name)
+	err := toolfold.UnknownName(name)
 	near := r.Nearest(name)
 	if near == "" {
 		return nil, err.WithHint("call one of the listed tools")
@@ -93,24 +93,24 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *tools.Error)
 // Lookup returns the entries that a name stands for, without a call: all
 // actions of a consolidated tool, else the one. Nil means there is no such
 // name.
-func (r *Resolver) Lookup(name string) []*tools.Entry {
+func (r *Resolver) Lookup(name string) []*toolfold.Entry {
 	if f, ok := r.folded[name]; ok {
-		list := make([]*tools.Entry, len(f.actions))
+		list := make([]*toolfold.Entry, len(f.actions))
 		for i, action := range f.actions {
 			list[i] = f.targets[action].Entry
 		}
 		return list
 	}
 	if t, ok := r.single[name]; ok {
-		return []*tools.Entry{t.Entry}
+		return []*toolfold.Entry{t.Entry}
 	}
 	return nil
 }
 
 // Actions lists the actions that the names lead to, each once.
-func (r *Resolver) Actions() []*tools.Action {
-	var list []*tools.Action
-	known := map[*tools.Action]bool{}
+func (r *Resolver) Actions() []*toolfold.Action {
+	var list []*toolfold.Action
+	known := map[*toolfold.Action]bool{}
 	for _, name := range r.names {
 		for _, e := range r.Lookup(name) {
 			if !known[e.Action] {
@@ -142,44 +142,44 @@ func (r *Resolver) target(f *folded, action string) *target {
 // pick finds the action that args name, beside params or in it. A tool that does
 // more than read takes the actions of its family that read too; one that only
 // reads does not do more, because hosts let it pass for that.
-func (r *Resolver) pick(f *folded, args *arguments) (*target, *tools.Error) {
-	name, _ := args.values[tools.ActionParam].(string)
-	if t := r.target(f, name); t == nil || !t.Takes(tools.ParamsParam) {
+func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
+	name, _ := args.values[toolfold.ActionParam].(string)
+	if t := r.target(f, name); t == nil || !t.Takes(toolfold.ParamsParam) {
 		args.unfold()
 	}
-	value, given := args.take(tools.ActionParam)
+	value, given := args.take(toolfold.ActionParam)
 	name, isText := value.(string)
 	t := r.target(f, name)
-	if t != nil && (t.Tool == f.tool || t.Action.Effect == tools.Reads) {
+	if t != nil && (t.Tool == f.tool || t.Action.Effect == toolfold.Reads) {
 		return t, nil
 	}
-	problem := tools.Problem{Path: "/" + tools.ActionParam, Allowed: f.actions}
+	problem := toolfold.Problem{Path: "/" + toolfold.ActionParam, Allowed: f.actions}
 	switch {
 	case t != nil:
-		problem.Kind, problem.Allowed, problem.BelongsTo = tools.ProblemStray, nil, []string{t.Tool}
-		err := &tools.Error{
-			Code:     tools.InvalidAction,
+		problem.Kind, problem.Allowed, problem.BelongsTo = toolfold.ProblemStray, nil, []string{t.Tool}
+		err := &toolfold.Error{
+			Code:     toolfold.InvalidAction,
 			Message:  fmt.Sprintf("%s only reads: %s is an action of %s", f.tool, name, t.Tool),
-			Problems: []tools.Problem{problem},
+			Problems: []toolfold.Problem{problem},
 		}
 		explain(t.Entry, err)
 		return nil, err
 	case !given || value == nil:
-		problem.Kind, problem.Suggest = tools.ProblemMissing, f.guess(args)
+		problem.Kind, problem.Suggest = toolfold.ProblemMissing, f.guess(args)
 	case !isText:
-		problem.Kind, problem.Want, problem.Got = tools.ProblemType, "string", tools.TypeName(value)
+		problem.Kind, problem.Want, problem.Got = toolfold.ProblemType, "string", toolfold.TypeName(value)
 		problem.Suggest = f.guess(args)
 	default:
-		problem.Kind, problem.Got = tools.ProblemEnum, tools.Shorten(name)
+		problem.Kind, problem.Got = toolfold.ProblemEnum, toolfold.Shorten(name)
 		problem.Suggest = f.nearest(name, args)
 	}
-	if args.moved[tools.ActionParam] {
-		problem.Path = "/" + tools.ParamsParam + problem.Path
+	if args.moved[toolfold.ActionParam] {
+		problem.Path = "/" + toolfold.ParamsParam + problem.Path
 	}
-	err := &tools.Error{
-		Code:     tools.InvalidAction,
+	err := &toolfold.Error{
+		Code:     toolfold.InvalidAction,
 		Message:  f.tool + ": " + problem.Text(),
-		Problems: []tools.Problem{problem},
+		Problems: []toolfold.Problem{problem},
 	}
 	if t := r.target(f, problem.Suggest); t != nil {
 		if t.Tool != f.tool {
@@ -221,7 +221,7 @@ func (f *folded) nearest(name string, args *arguments) string {
 func (f *folded) guess(args *arguments) string {
 	best, most, fewest := f.family.Actions[0], -1, 0
 	for _, a := range f.family.Actions {
-		if slices.ContainsFunc(a.Required.Params(), func(p tools.Param) bool { _, given := args.values[p.Name]; return !given }) {
+		if slices.ContainsFunc(a.Required.Params(), func(p toolfold.Param) bool { _, given := args.values[p.Name]; return !given }) {
 			continue
 		}
 		known := 0
@@ -231,7 +231,7 @@ func (f *folded) guess(args *arguments) string {
 				known++
 			}
 		}
-		reads, bestReads := a.Effect == tools.Reads, best.Effect == tools.Reads
+		reads, bestReads := a.Effect == toolfold.Reads, best.Effect == toolfold.Reads
 		if known > most || known == most && (reads && !bestReads || reads == bestReads && len(params) < fewest) {
 			best, most, fewest = a, known, len(params)
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Fold says which actions of a family make up one tool.
@@ -24,7 +24,7 @@ const (
 func Folds() []Fold { return []Fold{ByFamily, ByEffect} }
 
 // toolOf returns the tool that takes an action.
-func (f Fold) toolOf(a *tools.Action) string {
+func (f Fold) toolOf(a *toolfold.Action) string {
 	if f == ByEffect {
 		return a.ToolByEffect()
 	}
@@ -33,17 +33,17 @@ func (f Fold) toolOf(a *tools.Action) string {
 
 // Tools returns the consolidated surface, in order: the tools of each family,
 // the one that only reads first, and one for each action that stands apart.
-func Tools(families []*tools.Family, fold Fold) []tools.Tool {
-	var list []tools.Tool
+func Tools(families []*toolfold.Family, fold Fold) []toolfold.Tool {
+	var list []toolfold.Tool
 	for _, f := range families {
-		folded := map[string][]*tools.Action{}
+		folded := map[string][]*toolfold.Action{}
 		for _, a := range f.Actions {
 			if !a.Apart {
 				folded[fold.toolOf(a)] = append(folded[fold.toolOf(a)], a)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(folded)) {
-			list = append(list, tools.Tool{
+			list = append(list, toolfold.Tool{
 				Name: name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
 				Entries: selections(folded[name], fold), Schema: Schema(folded[name]), Hints: FoldHints(folded[name]),
 			})
@@ -51,9 +51,9 @@ func Tools(families []*tools.Family, fold Fold) []tools.Tool {
 		for _, a := range f.Actions {
 			if a.Apart {
 				e := apartEntry(a)
-				list = append(list, tools.Tool{
+				list = append(list, toolfold.Tool{
 					Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: f.Category, Tier: f.Tier,
-					Entries: []*tools.Entry{e}, Schema: tools.ObjectSchema(e.Required, e.Optional, tools.Style{}),
+					Entries: []*toolfold.Entry{e}, Schema: toolfold.ObjectSchema(e.Required, e.Optional, toolfold.Style{}),
 					Hints: a.Hints(), Whole: true,
 				})
 			}
@@ -64,7 +64,7 @@ func Tools(families []*tools.Family, fold Fold) []tools.Tool {
 
 // Entries returns the ways to call a family's actions: all of them by the
 // action argument, actions that stand apart also by their own tool.
-func Entries(f *tools.Family, fold Fold) []*tools.Entry {
+func Entries(f *toolfold.Family, fold Fold) []*toolfold.Entry {
 	list := selections(f.Actions, fold)
 	for _, a := range f.Actions {
 		if a.Apart {
@@ -74,16 +74,16 @@ func Entries(f *tools.Family, fold Fold) []*tools.Entry {
 	return list
 }
 
-func selections(actions []*tools.Action, fold Fold) []*tools.Entry {
-	list := make([]*tools.Entry, len(actions))
+func selections(actions []*toolfold.Action, fold Fold) []*toolfold.Entry {
+	list := make([]*toolfold.Entry, len(actions))
 	for i, a := range actions {
-		list[i] = tools.Select(a)
+		list[i] = toolfold.Select(a)
 		list[i].Tool = fold.toolOf(a)
 	}
 	return list
 }
 
-func apartEntry(a *tools.Action) *tools.Entry { return tools.NewEntry(a, a.Legacy[0].Name) }
+func apartEntry(a *toolfold.Action) *toolfold.Entry { return toolfold.NewEntry(a, a.Legacy[0].Name) }
 
 // Schema returns the flat schema of a tool that can do all of the actions: the
 // action argument and every parameter of every action, in the order of first
@@ -91,11 +91,11 @@ func apartEntry(a *tools.Action) *tools.Entry { return tools.NewEntry(a, a.Legac
 // per action, and so is which members of an object are required; a list of at
 // most [listedValues] values stands where it comes first, texts only where a
 // name does not say what is meant.
-func Schema(actions []*tools.Action) ordered.Map {
-	unclear := func(p tools.Param) bool { return p.Unclear }
+func Schema(actions []*toolfold.Action) ordered.Map {
+	unclear := func(p toolfold.Param) bool { return p.Unclear }
 	union := Union(actions)
 	listEnumsOnce(union, map[string]bool{})
-	schema := tools.ObjectSchema(nil, union, tools.Style{Describe: unclear, Listed: true})
+	schema := toolfold.ObjectSchema(nil, union, toolfold.Style{Describe: unclear, Listed: true})
 	if actions[0].Family.Bare {
 		return schema
 	}
@@ -103,14 +103,14 @@ func Schema(actions []*tools.Action) ordered.Map {
 	for i, a := range actions {
 		names[i] = a.Name
 	}
-	return tools.WithAction(schema, ordered.Map{{Key: "type", Value: "string"}, {Key: "enum", Value: names}})
+	return toolfold.WithAction(schema, ordered.Map{{Key: "type", Value: "string"}, {Key: "enum", Value: names}})
 }
 
 // Union lists the parameters of all actions, each once, in the order of first
 // use. Enums are united; bounds and defaults are left out; where one action
 // takes a single value and another several, the single value stands for both.
-func Union(actions []*tools.Action) []tools.Param {
-	var union []tools.Param
+func Union(actions []*toolfold.Action) []toolfold.Param {
+	var union []toolfold.Param
 	at := map[string]int{}
 	for _, a := range actions {
 		for _, p := range a.Params() {
@@ -133,7 +133,7 @@ const listedValues = 9
 
 // listEnumsOnce takes out enums that are long or were listed before: a model
 // takes them from there, from a description or from the error of a wrong value.
-func listEnumsOnce(params []tools.Param, listed map[string]bool) {
+func listEnumsOnce(params []toolfold.Param, listed map[string]bool) {
 	for i := range params {
 		p := &params[i]
 		if values := strings.Join(p.Enum, " "); len(p.Enum) > 0 {
@@ -142,9 +142,9 @@ func listEnumsOnce(params []tools.Param, listed map[string]bool) {
 			}
 			listed[values] = true
 		}
-		for _, inner := range []*tools.Param{p.Items, p.Values} {
+		for _, inner := range []*toolfold.Param{p.Items, p.Values} {
 			if inner != nil {
-				one := []tools.Param{*inner}
+				one := []toolfold.Param{*inner}
 				listEnumsOnce(one, listed)
 				*inner = one[0]
 			}
@@ -156,7 +156,7 @@ func listEnumsOnce(params []tools.Param, listed map[string]bool) {
 
 // unbound returns a parameter without bounds, formats, defaults and required
 // members, also inside.
-func unbound(p tools.Param) tools.Param {
+func unbound(p toolfold.Param) toolfold.Param {
 	if p.Items != nil {
 		p.Items = new(unbound(*p.Items))
 	}
@@ -172,11 +172,11 @@ func unbound(p tools.Param) tools.Param {
 	return p
 }
 
-func unite(a, b tools.Param) tools.Param {
-	if a.Kind == tools.KindArray && b.Kind != tools.KindArray {
+func unite(a, b toolfold.Param) toolfold.Param {
+	if a.Kind == toolfold.KindArray && b.Kind != toolfold.KindArray {
 		a, b = b, a
 	}
-	if b.Kind == tools.KindArray && a.Kind != tools.KindArray {
+	if b.Kind == toolfold.KindArray && a.Kind != toolfold.KindArray {
 		b = unbound(*b.Items)
 	}
 	if len(a.Enum) == 0 || len(b.Enum) == 0 {
@@ -194,8 +194,8 @@ func unite(a, b tools.Param) tools.Param {
 
 // FoldHints returns the hints that are true of a tool that can do all of the
 // actions: it only reads if all of them do, and destroys if one of them may.
-func FoldHints(actions []*tools.Action) tools.Hints {
-	fold := tools.Hints{ReadOnly: true, Idempotent: true}
+func FoldHints(actions []*toolfold.Action) toolfold.Hints {
+	fold := toolfold.Hints{ReadOnly: true, Idempotent: true}
 	for _, a := range actions {
 		h := a.Hints()
 		fold.ReadOnly = fold.ReadOnly && h.ReadOnly

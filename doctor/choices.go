@@ -1,10 +1,10 @@
 package doctor
 
 import (
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Choice is the cost of the consolidated tools at a level when a tier or a fold
@@ -18,10 +18,10 @@ type Choice struct {
 
 // Choices counts the consolidated tools of the families at every level: of every
 // tier, and split by effect.
-func Choices(families []*tools.Family) ([]Choice, error) {
+func Choices(families []*toolfold.Family) ([]Choice, error) {
 	var list []Choice
 	for _, o := range []surface.Options{
-		{Tier: tools.Core}, {Tier: tools.Standard}, {Tier: tools.Extended}, {Tier: tools.Extended, Fold: consolidate.ByEffect},
+		{Tier: toolfold.Core}, {Tier: toolfold.Standard}, {Tier: toolfold.Extended}, {Tier: toolfold.Extended, Fold: consolidate.ByEffect},
 	} {
 		if o.Fold == "" {
 			o.Fold = consolidate.ByFamily

@@ -4,11 +4,11 @@ package doctor
 import (
 	"fmt"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Method says how tokens are counted; every report carries it.
@@ -49,13 +49,13 @@ type Report struct {
 }
 
 // Measure counts every surface of the families.
-func Measure(specs []*tools.Family) (Report, error) {
+func Measure(specs []*toolfold.Family) (Report, error) {
 	report := Report{Method: Method}
 	for _, mode := range surface.Modes() {
 		for _, level := range lazy.Levels() {
 			s := Surface{Mode: mode, Level: level, Default: level == mode.DefaultLevel()}
 			for _, spec := range specs {
-				cost, err := Count(surface.List([]*tools.Family{spec}, surface.Options{Mode: mode, Level: level}))
+				cost, err := Count(surface.List([]*toolfold.Family{spec}, surface.Options{Mode: mode, Level: level}))
 				if err != nil {
 					return Report{}, err
 				}

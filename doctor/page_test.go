@@ -7,8 +7,23 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
-	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/toolfoldtest"
+	"github.com/toolfold/toolfold/tools/ability"
+	"github.com/toolfold/toolfold/tools/agent"
+	"github.com/toolfold/toolfold/tools/bugfix"
+	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/design"
+	"github.com/toolfold/toolfold/tools/guard"
+	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/metrics"
+	"github.com/toolfold/toolfold/tools/queue"
+	"github.com/toolfold/toolfold/tools/refactor"
+	"github.com/toolfold/toolfold/tools/session"
+	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/tools/trace"
+	"github.com/toolfold/toolfold/tools/workflow"
 )
 
 // A page shows what strange servers say of themselves, and does nothing of it.
@@ -18,7 +33,15 @@ func TestPage(t *testing.T) {
 	l := read(t, `{"tools":[`+goodTool+`,`+strings.Replace(goodTool, "delete_note", `<script src=//x>`, 1)+`]}`)
 	l.Server, l.Host = hostile, "cursor"
 	broken := doctor.List{Server: "broken", Host: "cursor", Problem: hostile}
-	own, err := doctor.Measure(all.Families())
+	own, err := doctor.Measure([]*toolfold.Family{
+		toolfoldtest.Mount(t, memory.Family, &memory.Service{}), toolfoldtest.Mount(t, session.Family, &session.Service{}),
+		toolfoldtest.Mount(t, task.Family, &task.Service{}), toolfoldtest.Mount(t, queue.Family, &queue.Service{}),
+		toolfoldtest.Mount(t, agent.Family, &agent.Service{}), toolfoldtest.Mount(t, ability.Family, &ability.Service{}),
+		toolfoldtest.Mount(t, workflow.Family, &workflow.Service{}), toolfoldtest.Mount(t, design.Family, &design.Service{}),
+		toolfoldtest.Mount(t, config.Family, &config.Service{}), toolfoldtest.Mount(t, guard.Family, &guard.Service{}),
+		toolfoldtest.Mount(t, bugfix.Family, &bugfix.Service{}), toolfoldtest.Mount(t, refactor.Family, &refactor.Service{}),
+		toolfoldtest.Mount(t, metrics.Family, &metrics.Service{}), toolfoldtest.Mount(t, trace.Family, &trace.Service{}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

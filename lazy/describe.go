@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/legacy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Account says what a description has beside usage, result fields and effect.
@@ -53,8 +53,8 @@ type Definition struct {
 
 // Describe returns the account of a tool, an action or a legacy name, as
 // JSON. An unknown name is an error that has the nearest one.
-func (v *View) Describe(name string, with Account) (json.RawMessage, *tools.Error) {
-	return v.render(fmt.Sprint(with), name, func(entries []*tools.Entry) any {
+func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.Error) {
+	return v.render(fmt.Sprint(with), name, func(entries []*toolfold.Entry) any {
 		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
 			doc := ToolDoc{
@@ -72,16 +72,16 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *tools.Erro
 
 // Define returns the whole definition of a tool, an action or a legacy name,
 // as JSON, with an output schema only where results are structured.
-func (v *View) Define(name string, structured bool) (json.RawMessage, *tools.Error) {
-	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*tools.Entry) any {
+func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.Error) {
+	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*toolfold.Entry) any {
 		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
-			actions := make([]*tools.Action, len(entries))
+			actions := make([]*toolfold.Action, len(entries))
 			for i, e := range entries {
 				actions[i] = e.Action
 			}
 			definition := Definition{
-				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, (*tools.Entry).NamedSignature),
+				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, (*toolfold.Entry).NamedSignature),
 				InputSchema: consolidate.Schema(actions),
 			}
 			if structured {
@@ -89,7 +89,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *tools.Err
 			}
 			return definition
 		}
-		e := v.entry(entries[0]).In(tools.FormFlat)
+		e := v.entry(entries[0]).In(toolfold.FormFlat)
 		definition := Definition{Name: e.Tool, Description: join(e.Action.Summary, e.Action.Doc), InputSchema: inputSchema(e)}
 		if structured {
 			definition.OutputSchema = e.Action.OutputSchema()
@@ -100,19 +100,19 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *tools.Err
 
 // inputSchema returns the schema of a call of an entry, under a legacy name
 // the one that the legacy tool had.
-func inputSchema(e *tools.Entry) ordered.Map {
+func inputSchema(e *toolfold.Entry) ordered.Map {
 	if e.Legacy {
 		return legacy.Schema(e)
 	}
 	return e.InputSchema()
 }
 
-func actionDoc(e *tools.Entry, with Account) ActionDoc {
+func actionDoc(e *toolfold.Entry, with Account) ActionDoc {
 	doc := ActionDoc{
 		Description: join(e.Action.Summary, e.Action.Doc), Usage: e.FullUsage(),
 		Returns: fieldNames(e.Action.Results()),
 	}
-	if e.Action.Effect != tools.Reads {
+	if e.Action.Effect != toolfold.Reads {
 		doc.Effect = e.Action.Effect.String()
 	}
 	for _, p := range e.Listed() {
@@ -135,7 +135,7 @@ const clearWords = 6
 
 // explanation returns the text of a parameter whose name and usage do not say what is
 // meant.
-func explanation(p tools.Param) string {
+func explanation(p toolfold.Param) string {
 	if p.Unclear || len(strings.Fields(p.Doc)) > clearWords {
 		return strings.TrimSuffix(p.Doc, ".")
 	}
@@ -144,7 +144,7 @@ func explanation(p tools.Param) string {
 
 // fieldNames names result fields and their members, shorter than a schema does:
 // count, results[key, score].
-func fieldNames(params []tools.Param) string {
+func fieldNames(params []toolfold.Param) string {
 	var names []string
 	for _, p := range params {
 		if p.Name == "hasMore" || p.Name == "message" {
@@ -152,7 +152,7 @@ func fieldNames(params []tools.Param) string {
 		}
 		name := p.Name
 		var inner []string
-		for _, member := range tools.Inside(p) {
+		for _, member := range toolfold.Inside(p) {
 			inner = append(inner, member.Name)
 		}
 		if len(inner) > 0 && p.Name != "broken" { // files, lines and reasons are for people

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/rank"
 	"github.com/toolfold/toolfold/internal/words"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Weights of the texts of an action, beside its name.
@@ -60,22 +60,22 @@ var courtesies = words.Set("please want need like let help")
 
 // differs reports whether an action surely does another kind of thing. Of a
 // foreign tool the name says so, because its effect may only be assumed.
-func differs(kind string, a *tools.Action) bool {
+func differs(kind string, a *toolfold.Action) bool {
 	if a.Input != nil {
 		does := kindOf(a.Name)
 		return does != "" && does != kind
 	}
 	switch kind {
 	case "read":
-		return a.Effect != tools.Reads
+		return a.Effect != toolfold.Reads
 	case "make", "change":
-		return a.Effect == tools.Deletes
+		return a.Effect == toolfold.Deletes
 	case "remove":
-		return a.Effect == tools.Reads || a.Effect == tools.Adds
+		return a.Effect == toolfold.Reads || a.Effect == toolfold.Adds
 	case "send":
-		return a.Effect == tools.Deletes
+		return a.Effect == toolfold.Deletes
 	case "run":
-		return a.Effect == tools.Deletes || a.Effect == tools.Adds
+		return a.Effect == toolfold.Deletes || a.Effect == toolfold.Adds
 	}
 	return false
 }
@@ -114,7 +114,7 @@ func (v *View) Find(query string, limit int) []Found {
 }
 
 // document returns what the index knows of an action.
-func document(a *tools.Action) rank.Document {
+func document(a *toolfold.Action) rank.Document {
 	doc := rank.Document{ID: a.FullName(), Name: a.FullName()}
 	add := func(weight float64, texts ...string) {
 		doc.Fields = append(doc.Fields, rank.Field{Text: strings.Join(texts, " "), Weight: weight})

@@ -3,8 +3,8 @@ package lazy_test
 import (
 	"testing"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/lazy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Tools of other servers are found by all that their descriptions say, by the
@@ -13,8 +13,8 @@ import (
 func TestFindForeignTools(t *testing.T) {
 	t.Parallel()
 	long := "Looks after the records that belong to the people who work in the offices of the company, among them the parking permits."
-	var families []*tools.Family
-	for _, x := range []tools.External{
+	var families []*toolfold.Family
+	for _, x := range []toolfold.External{
 		{Name: "people_tool", Description: long, Server: "Personio"},
 		{Name: "delete_invoice", Description: "An invoice of the ledger."},
 		{Name: "get_invoice", Description: "An invoice of the ledger, with all its lines and taxes as they were booked."},

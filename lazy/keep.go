@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Bounds of the answers that are kept for those who read on.
@@ -47,7 +47,7 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (usage str
 			size -= len(d.kept[0].answer)
 			d.kept = d.kept[1:]
 		}
-		e := view.callable(view.entry(tools.NewEntry(a, a.FullName())))
+		e := view.callable(view.entry(toolfold.NewEntry(a, a.FullName())))
 		return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(map[string]string{"id": id})))
 	}
 	return ""

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // TTL says for how long a client may keep a list.
@@ -39,16 +39,16 @@ type Listed struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
-	Hints       tools.Hints     `json:"-"`
+	Hints       toolfold.Hints  `json:"-"`
 	Discovery   bool            `json:"-"` // reports whether it leads to the other tools
 }
 
 // List shows a surface at a level. At the search level it leaves out all but
 // discovery and the core tier.
-func List(surface []tools.Tool, level Level) []Listed {
+func List(surface []toolfold.Tool, level Level) []Listed {
 	list := make([]Listed, 0, len(surface))
 	for _, t := range surface {
-		if level != Search || t.Tier == tools.Core || t.Category == tools.Discovery {
+		if level != Search || t.Tier == toolfold.Core || t.Category == toolfold.Discovery {
 			list = append(list, show(t, level))
 		}
 	}
@@ -57,17 +57,17 @@ func List(surface []tools.Tool, level Level) []Listed {
 
 // Within returns the tools of a tier and those before it, which tools/list may
 // show.
-func Within(surface []tools.Tool, tier tools.Tier) []tools.Tool {
-	return slices.DeleteFunc(slices.Clone(surface), func(t tools.Tool) bool { return t.Tier > tier })
+func Within(surface []toolfold.Tool, tier toolfold.Tier) []toolfold.Tool {
+	return slices.DeleteFunc(slices.Clone(surface), func(t toolfold.Tool) bool { return t.Tier > tier })
 }
 
 // Stubs is the least that is still a legal list: names and summaries.
-func Stubs(surface []tools.Tool) []Listed {
+func Stubs(surface []toolfold.Tool) []Listed {
 	list := make([]Listed, len(surface))
 	for i, t := range surface {
 		list[i] = Listed{
 			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
-			Hints: t.Hints, Discovery: t.Category == tools.Discovery,
+			Hints: t.Hints, Discovery: t.Category == toolfold.Discovery,
 		}
 	}
 	return list
@@ -79,16 +79,16 @@ func Stubs(surface []tools.Tool) []Listed {
 // with actions just what tells a call from others, with the member that takes
 // the rest, unless calls are flat. It stays an open object, so that a host that
 // checks arguments lets through what it does not declare.
-func show(t tools.Tool, level Level) Listed {
-	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == tools.Discovery}
+func show(t toolfold.Tool, level Level) Listed {
+	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == toolfold.Discovery}
 	switch {
 	case t.Dispatches():
-		signature, printed := (*tools.Entry).Signature, map[string]bool{}
+		signature, printed := (*toolfold.Entry).Signature, map[string]bool{}
 		switch {
 		case level == Full || level == Signature && !t.Entries[0].Nests():
-			signature = (*tools.Entry).NamedSignature
+			signature = (*toolfold.Entry).NamedSignature
 		case level == Signature:
-			signature = func(e *tools.Entry) string { return e.TypedSignature(printed) }
+			signature = func(e *toolfold.Entry) string { return e.TypedSignature(printed) }
 		}
 		l.Description += ": " + signatures(t.Entries, signature)
 	case level == Full && t.Doc != "":
@@ -98,7 +98,7 @@ func show(t tools.Tool, level Level) Listed {
 	return l
 }
 
-func schemaAt(t tools.Tool, level Level) ordered.Map {
+func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 	properties, required := ordered.Map{}, []string(nil)
 	switch {
 	case t.Whole || level == Full:
@@ -109,9 +109,9 @@ func schemaAt(t tools.Tool, level Level) ordered.Map {
 	default:
 		params := t.Entries[0].Listed()
 		if t.Dispatches() {
-			properties.Set(tools.ActionParam, ordered.Map{{Key: "type", Value: "string"}})
-			required = append(required, tools.ActionParam)
-			var actions []*tools.Action
+			properties.Set(toolfold.ActionParam, ordered.Map{{Key: "type", Value: "string"}})
+			required = append(required, toolfold.ActionParam)
+			var actions []*toolfold.Action
 			for _, e := range t.Entries {
 				actions = append(actions, e.Action)
 			}
@@ -123,12 +123,12 @@ func schemaAt(t tools.Tool, level Level) ordered.Map {
 		}
 		for _, p := range params {
 			if level == Signature && !t.Entries[0].Nests() || !t.Dispatches() && slices.Contains(required, p.Name) {
-				properties.Set(p.Name, tools.Schema(p, tools.Style{Brief: true, Recorded: t.Entries[0].Legacy}))
+				properties.Set(p.Name, toolfold.Schema(p, toolfold.Style{Brief: true, Recorded: t.Entries[0].Legacy}))
 			}
 		}
 	}
 	kind := "object"
-	if t.Form == tools.FormText {
+	if t.Form == toolfold.FormText {
 		kind = "string"
 	}
 	switch {
@@ -139,17 +139,17 @@ func schemaAt(t tools.Tool, level Level) ordered.Map {
 			}
 		}
 	case !t.Whole && t.Entries[0].Nests():
-		properties.Set(tools.ParamsParam, ordered.Map{{Key: "type", Value: kind}})
+		properties.Set(toolfold.ParamsParam, ordered.Map{{Key: "type", Value: kind}})
 	}
 	return object(properties, required)
 }
 
 func isObject(schema ordered.Map) bool {
 	kind, _ := schema.Get("type")
-	return kind == string(tools.KindObject)
+	return kind == string(toolfold.KindObject)
 }
 
-func signatures(entries []*tools.Entry, signature func(*tools.Entry) string) string {
+func signatures(entries []*toolfold.Entry, signature func(*toolfold.Entry) string) string {
 	parts := make([]string, len(entries))
 	for i, e := range entries {
 		parts[i] = signature(e)

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Discovery answers what sessions see of a surface that may change, and keeps
 // what they loaded. It is safe for concurrent use.
 type Discovery struct {
-	view   func(*tools.Rights) *View
+	view   func(*toolfold.Rights) *View
 	onGrow func(context.Context)
 
 	mu     sync.Mutex
@@ -23,23 +23,23 @@ type Discovery struct {
 // NewDiscovery returns the discovery of a surface. View returns the surface as
 // it is now for a caller with the given rights. OnGrow is called when a call
 // adds tools to its session's list.
-func NewDiscovery(view func(*tools.Rights) *View, onGrow func(context.Context)) *Discovery {
+func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context)) *Discovery {
 	return &Discovery{view: view, onGrow: onGrow, loaded: map[string][]string{}}
 }
 
 // View returns the surface as the caller of ctx sees it now.
-func (d *Discovery) View(ctx context.Context) *View { return d.view(tools.OriginOf(ctx).Rights) }
+func (d *Discovery) View(ctx context.Context) *View { return d.view(toolfold.OriginOf(ctx).Rights) }
 
 // Grows reports whether loading adds to the list of the caller's session.
 func (d *Discovery) Grows(ctx context.Context) bool {
-	o := tools.OriginOf(ctx)
+	o := toolfold.OriginOf(ctx)
 	view := d.view(o.Rights)
-	return (view.level == Search || view.tier < tools.Extended) && o.ListGrows && o.Session != ""
+	return (view.level == Search || view.tier < toolfold.Extended) && o.ListGrows && o.Session != ""
 }
 
 // Load returns the whole tools that a name stands for, and puts them on the
 // list of the caller's session, where that may and has to grow.
-func (d *Discovery) Load(ctx context.Context, name string) ([]Listed, *tools.Error) {
+func (d *Discovery) Load(ctx context.Context, name string) ([]Listed, *toolfold.Error) {
 	list, err := d.View(ctx).toolsOf(name)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (d *Discovery) Load(ctx context.Context, name string) ([]Listed, *tools.Err
 	for i, t := range list {
 		definitions[i] = show(t, Full)
 	}
-	if d.Grows(ctx) && d.add(tools.OriginOf(ctx).Session, definitions) {
+	if d.Grows(ctx) && d.add(toolfold.OriginOf(ctx).Session, definitions) {
 		d.onGrow(ctx)
 	}
 	return definitions, nil
@@ -68,7 +68,7 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 	if tool := view.byName[name]; tool.Dispatches() {
 		name = tool.Entries[0].Action.Family.Name + ".ACTION"
 	}
-	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, tools.CallName, name, tools.CallArguments)
+	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, toolfold.CallName, name, toolfold.CallArguments)
 	if d.Grows(ctx) {
 		return "they are listed from now on; if your host does not show them, call " + form
 	}
@@ -120,7 +120,7 @@ func (d *Discovery) List(ctx context.Context) []Listed {
 func (d *Discovery) loads(ctx context.Context) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.loaded[tools.OriginOf(ctx).Session])
+	return slices.Clone(d.loaded[toolfold.OriginOf(ctx).Session])
 }
 
 // Active describes what a session sees now.

@@ -6,27 +6,27 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/rank"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // View is a surface at one moment, as callers with the same rights see it. It
 // is immutable; what costs something is computed on first use.
 type View struct {
 	level    Level
-	tier     tools.Tier
-	tools    []tools.Tool
-	disabled []tools.Tool
-	names    tools.Names
+	tier     toolfold.Tier
+	tools    []toolfold.Tool
+	disabled []toolfold.Tool
+	names    toolfold.Names
 
-	listed []Listed                       // what tools/list shows
-	byName map[string]tools.Tool          // of tools
-	shown  map[*tools.Action]*tools.Entry // how the surface calls an action
-	caller string                         // the listed tool that runs any other; empty = none
+	listed []Listed                             // what tools/list shows
+	byName map[string]toolfold.Tool             // of tools
+	shown  map[*toolfold.Action]*toolfold.Entry // how the surface calls an action
+	caller string                               // the listed tool that runs any other; empty = none
 
 	index func() *rank.Index // of the actions, by full name
-	byID  map[string]*tools.Action
+	byID  map[string]*toolfold.Action
 
 	rendered     sync.Map // of json.RawMessage by what was asked for
 	hits, misses *atomic.Int64
@@ -35,18 +35,18 @@ type View struct {
 // ViewOptions say what a [View] shows.
 type ViewOptions struct {
 	Level    Level
-	Tier     tools.Tier      // of the tools that tools/list shows at most
-	Families []*tools.Family // that the caller may see
-	Tools    []tools.Tool    // the same as tools of the surface
-	Disabled []tools.Tool    // tools of the surface that the caller may not call at all
-	Names    tools.Names     // what the caller may call
+	Tier     toolfold.Tier      // of the tools that tools/list shows at most
+	Families []*toolfold.Family // that the caller may see
+	Tools    []toolfold.Tool    // the same as tools of the surface
+	Disabled []toolfold.Tool    // tools of the surface that the caller may not call at all
+	Names    toolfold.Names     // what the caller may call
 }
 
 // NewView returns a view.
 func NewView(o ViewOptions) *View {
 	v := &View{
 		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, names: o.Names, listed: List(Within(o.Tools, o.Tier), o.Level),
-		byName: map[string]tools.Tool{}, shown: map[*tools.Action]*tools.Entry{}, byID: map[string]*tools.Action{},
+		byName: map[string]toolfold.Tool{}, shown: map[*toolfold.Action]*toolfold.Entry{}, byID: map[string]*toolfold.Action{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
 	for _, t := range o.Tools {
@@ -64,7 +64,7 @@ func NewView(o ViewOptions) *View {
 		for _, a := range f.Actions {
 			v.byID[a.FullName()] = a
 			if v.shown[a] == nil {
-				v.shown[a] = tools.NewEntry(a, a.FullName())
+				v.shown[a] = toolfold.NewEntry(a, a.FullName())
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func (v *View) Stubs() []Listed { return Stubs(Within(v.tools, v.tier)) }
 
 // Row is a tool in the account of all tools.
 type Row struct {
-	Name     string         `json:"name" doc:"Name to call it by."`
-	Summary  string         `json:"summary" doc:"What it does."`
-	Category tools.Category `json:"category" doc:"Tool category."`
-	Enabled  bool           `json:"enabled" doc:"Whether it can be called."`
-	Reason   string         `json:"reason,omitempty" doc:"Why it cannot be called."`
+	Name     string            `json:"name" doc:"Name to call it by."`
+	Summary  string            `json:"summary" doc:"What it does."`
+	Category toolfold.Category `json:"category" doc:"Tool category."`
+	Enabled  bool              `json:"enabled" doc:"Whether it can be called."`
+	Reason   string            `json:"reason,omitempty" doc:"Why it cannot be called."`
 }
 
 // Rows returns a row for each tool of the surface, with tools that the caller
@@ -111,11 +111,11 @@ func (v *View) Rows() []Row {
 }
 
 // lookup finds the entries that a name stands for.
-func (v *View) lookup(name string) ([]*tools.Entry, *tools.Error) {
+func (v *View) lookup(name string) ([]*toolfold.Entry, *toolfold.Error) {
 	if entries := v.names.Lookup(name); len(entries) > 0 {
 		return entries, nil
 	}
-	err := tools.UnknownName(name)
+	err := toolfold.UnknownName(name)
 	if near := v.names.Nearest(name); near != "" {
 		return nil, err.WithHint("did you mean %s?", near)
 	}
@@ -131,7 +131,7 @@ func (v *View) lookup(name string) ([]*tools.Entry, *tools.Error) {
 
 // entry returns how the surface calls the action of an entry: a legacy name is
 // described as it is, any other the way it is listed.
-func (v *View) entry(e *tools.Entry) *tools.Entry {
+func (v *View) entry(e *toolfold.Entry) *toolfold.Entry {
 	if e.Legacy || v.shown[e.Action] == nil {
 		return e
 	}
@@ -140,7 +140,7 @@ func (v *View) entry(e *tools.Entry) *tools.Entry {
 
 // callable returns an entry as most hosts can call it: they refuse the name of a
 // tool that is not listed, which is called by way of one that is.
-func (v *View) callable(e *tools.Entry) *tools.Entry {
+func (v *View) callable(e *toolfold.Entry) *toolfold.Entry {
 	if v.caller == "" || v.lists(e.Tool) {
 		return e
 	}
@@ -154,15 +154,15 @@ func (v *View) lists(tool string) bool {
 
 // toolsOf returns the tools of the surface under which the actions that a name
 // stands for are called.
-func (v *View) toolsOf(name string) ([]tools.Tool, *tools.Error) {
+func (v *View) toolsOf(name string) ([]toolfold.Tool, *toolfold.Error) {
 	entries, err := v.lookup(name)
 	if err != nil {
 		return nil, err
 	}
-	var list []tools.Tool
+	var list []toolfold.Tool
 	for _, e := range entries {
 		home, ok := v.byName[v.shown[e.Action].Tool]
-		if ok && !slices.ContainsFunc(list, func(t tools.Tool) bool { return t.Name == home.Name }) {
+		if ok && !slices.ContainsFunc(list, func(t toolfold.Tool) bool { return t.Name == home.Name }) {
 			list = append(list, home)
 		}
 	}
@@ -171,7 +171,7 @@ func (v *View) toolsOf(name string) ([]tools.Tool, *tools.Error) {
 
 // render returns the account of a name, made on its first use. Unknown names
 // are not kept.
-func (v *View) render(key, name string, render func([]*tools.Entry) any) (json.RawMessage, *tools.Error) {
+func (v *View) render(key, name string, render func([]*toolfold.Entry) any) (json.RawMessage, *toolfold.Error) {
 	key += " " + name
 	if text, ok := v.rendered.Load(key); ok {
 		v.hits.Add(1)

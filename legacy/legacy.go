@@ -4,30 +4,30 @@
 package legacy
 
 import (
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Tools returns the legacy surface, in the order of the declarations.
-func Tools(families []*tools.Family) []tools.Tool {
-	var list []tools.Tool
+func Tools(families []*toolfold.Family) []toolfold.Tool {
+	var list []toolfold.Tool
 	for _, e := range Entries(families) {
 		a := e.Action
-		list = append(list, tools.Tool{
+		list = append(list, toolfold.Tool{
 			Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: a.Family.Category, Tier: a.Family.Tier,
-			Entries: []*tools.Entry{e}, Schema: Schema(e), Hints: a.Hints(), Whole: a.Apart,
+			Entries: []*toolfold.Entry{e}, Schema: Schema(e), Hints: a.Hints(), Whole: a.Apart,
 		})
 	}
 	return list
 }
 
 // Entries returns the ways to call actions by their legacy names.
-func Entries(families []*tools.Family) []*tools.Entry {
-	var list []*tools.Entry
+func Entries(families []*toolfold.Family) []*toolfold.Entry {
+	var list []*toolfold.Entry
 	for _, f := range families {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
-				list = append(list, tools.Spell(a, old))
+				list = append(list, toolfold.Spell(a, old))
 			}
 		}
 	}
@@ -36,8 +36,8 @@ func Entries(families []*tools.Family) []*tools.Entry {
 
 // Schema returns the schema that a legacy tool had: without the parameters
 // that were added since, and with whole numbers as plain numbers.
-func Schema(e *tools.Entry) ordered.Map {
-	return tools.ObjectSchema(e.Required, e.Optional, tools.Style{
-		Describe: func(tools.Param) bool { return true }, Recorded: true,
+func Schema(e *toolfold.Entry) ordered.Map {
+	return toolfold.ObjectSchema(e.Required, e.Optional, toolfold.Style{
+		Describe: func(toolfold.Param) bool { return true }, Recorded: true,
 	})
 }

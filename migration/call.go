@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/legacy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Call is a tool call as tools/call carries it.
@@ -29,13 +29,13 @@ type Rewriter struct {
 
 // oldTool is a legacy tool and the action that stands for it.
 type oldTool struct {
-	old    tools.OldName
-	action *tools.Action
+	old    toolfold.OldName
+	action *toolfold.Action
 }
 
 // NewRewriter returns a rewriter that knows every name of the families.
-func NewRewriter(families []*tools.Family) *Rewriter {
-	var entries []*tools.Entry
+func NewRewriter(families []*toolfold.Family) *Rewriter {
+	var entries []*toolfold.Entry
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, consolidate.ByFamily)...)
 	}
@@ -43,7 +43,7 @@ func NewRewriter(families []*tools.Family) *Rewriter {
 	for _, f := range families {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
-				if old.Name != tools.Select(a).Tool { // some are called as they were
+				if old.Name != toolfold.Select(a).Tool { // some are called as they were
 					r.legacy[old.Name] = &oldTool{old, a}
 				}
 			}
@@ -72,17 +72,17 @@ func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 	if err != nil {
 		return Call{}, nil, fmt.Errorf("arguments of %s: %w", c.Name, err)
 	}
-	fields := tools.Param{Name: tools.IncludeFields, Kind: tools.KindAny}
+	fields := toolfold.Param{Name: toolfold.IncludeFields, Kind: toolfold.KindAny}
 	args, dropped = prune("", args, append(e.Action.Params(), fields))
-	selected := tools.Select(e.Action)
+	selected := toolfold.Select(e.Action)
 	return Call{Name: selected.Tool, Arguments: selected.FromCanonical(args)}, dropped, nil
 }
 
 // prune takes out of an object, or of the objects in a list, the members that
 // params does not have, and returns their paths: legacy names ignore them,
 // present ones refuse them. Other values stay as they are.
-func prune(path string, raw json.RawMessage, params []tools.Param) (kept json.RawMessage, dropped []string) {
-	inside := func(path string, raw json.RawMessage, params []tools.Param) json.RawMessage {
+func prune(path string, raw json.RawMessage, params []toolfold.Param) (kept json.RawMessage, dropped []string) {
+	inside := func(path string, raw json.RawMessage, params []toolfold.Param) json.RawMessage {
 		raw, more := prune(path, raw, params)
 		dropped = append(dropped, more...)
 		return raw
@@ -101,13 +101,13 @@ func prune(path string, raw json.RawMessage, params []tools.Param) (kept json.Ra
 	known := ordered.Map{}
 	for _, m := range members {
 		at, value := jsonx.Pointer(path, m.Key), m.Value.(json.RawMessage)
-		i := slices.IndexFunc(params, func(p tools.Param) bool { return p.Name == m.Key })
+		i := slices.IndexFunc(params, func(p toolfold.Param) bool { return p.Name == m.Key })
 		switch {
 		case i < 0:
 			dropped = append(dropped, at)
 			continue
-		case len(tools.Inside(params[i])) > 0 && !params[i].Loose:
-			value = inside(at, value, tools.Inside(params[i]))
+		case len(toolfold.Inside(params[i])) > 0 && !params[i].Loose:
+			value = inside(at, value, toolfold.Inside(params[i]))
 		}
 		known.Set(m.Key, value)
 	}

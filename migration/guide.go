@@ -6,8 +6,8 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 //go:embed guide.md.tmpl
@@ -33,7 +33,7 @@ type section struct {
 type Costs struct{ Family, Effect int }
 
 // Guide is the migration guide for callers, in Markdown.
-func Guide(specs []*tools.Family, costs Costs) (string, error) {
+func Guide(specs []*toolfold.Family, costs Costs) (string, error) {
 	var sections []section
 	rewriter := NewRewriter(specs)
 	for _, s := range specs {
@@ -53,11 +53,11 @@ func Guide(specs []*tools.Family, costs Costs) (string, error) {
 	return b.String(), err
 }
 
-func (r *Rewriter) section(s *tools.Family) (section, error) {
+func (r *Rewriter) section(s *toolfold.Family) (section, error) {
 	section := section{Name: s.Name}
 	for _, a := range s.Actions {
 		for _, old := range a.Legacy {
-			row, err := r.row(tools.Spell(a, old))
+			row, err := r.row(toolfold.Spell(a, old))
 			if err != nil {
 				return section, err
 			}
@@ -70,7 +70,7 @@ func (r *Rewriter) section(s *tools.Family) (section, error) {
 	return section, nil
 }
 
-func (r *Rewriter) row(e *tools.Entry) (row, error) {
+func (r *Rewriter) row(e *toolfold.Entry) (row, error) {
 	call := Call{Name: e.Tool, Arguments: e.Example()}
 	now, _, err := r.Rewrite(call)
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *Rewriter) row(e *tools.Entry) (row, error) {
 		}
 	}
 	return row{
-		Old: e.Tool, New: tools.Select(e.Action).Title(), Renamed: strings.Join(renamed, ", "),
+		Old: e.Tool, New: toolfold.Select(e.Action).Title(), Renamed: strings.Join(renamed, ", "),
 		OldCall: string(ordered.MustJSON(call)), NewCall: string(ordered.MustJSON(now)),
 	}, nil
 }

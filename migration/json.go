@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // node is a JSON value and where it stands in the text.
@@ -121,7 +121,7 @@ func (d *document) call(n node) bool {
 	if found == nil || found.prefix != "" {
 		return false
 	}
-	selected := tools.Select(found.action)
+	selected := toolfold.Select(found.action)
 	arguments := n.get("arguments")
 	if arguments != nil && !arguments.isObject && !arguments.isNull {
 		d.note(*found, selected.Tool, "its arguments are no object: change the call by hand", true)
@@ -132,7 +132,7 @@ func (d *document) call(n node) bool {
 	if selected.Selector == "" {
 		return true
 	}
-	action := `"` + tools.ActionParam + `": "` + selected.Selector + `"`
+	action := `"` + toolfold.ActionParam + `": "` + selected.Selector + `"`
 	switch {
 	case arguments == nil:
 		d.edits = append(d.edits, edit{called.end, called.end, `, "arguments": {` + action + "}"})

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Use is a place in a file that names a legacy tool.
@@ -82,11 +82,11 @@ func init() {
 type name struct {
 	start, end int
 	prefix     string // what a host puts in front, such as mcp__toolfold__
-	old        tools.OldName
-	action     *tools.Action
+	old        toolfold.OldName
+	action     *toolfold.Action
 }
 
-func (n name) tool() string { return tools.Select(n.action).Tool }
+func (n name) tool() string { return toolfold.Select(n.action).Tool }
 
 // word is a run of characters that a tool's name may have.
 var word = regexp.MustCompile(`[A-Za-z0-9_][A-Za-z0-9_-]*`)
@@ -286,7 +286,7 @@ func (d *document) prose(start, end int) {
 			continue
 		}
 		from, to := n.start, n.end
-		tool, action := n.prefix+n.tool(), tools.Select(n.action).Selector
+		tool, action := n.prefix+n.tool(), toolfold.Select(n.action).Selector
 		if from > start && to < end && d.text[from-1] == '`' && d.text[to] == '`' {
 			from, to = from-1, to+1
 			tool, action = "`"+tool+"`", "`"+action+"`"

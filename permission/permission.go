@@ -13,9 +13,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Rules say which actions callers may see and call. The zero value permits all.
@@ -33,12 +33,12 @@ type Rules struct {
 // Rights returns the rights of callers: nil where everything is permitted. The
 // actions that find, describe and call others stay, unless denied, because what
 // they call is checked in its turn.
-func (r Rules) Rights() *tools.Rights {
+func (r Rules) Rights() *toolfold.Rights {
 	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 {
 		return nil
 	}
 	var known sync.Map // of bool by full name: every call asks
-	return &tools.Rights{Text: string(ordered.MustJSON(r)), Allows: func(a *tools.Action) bool {
+	return &toolfold.Rights{Text: string(ordered.MustJSON(r)), Allows: func(a *toolfold.Action) bool {
 		if allowed, ok := known.Load(a.FullName()); ok {
 			return allowed.(bool)
 		}
@@ -49,8 +49,8 @@ func (r Rules) Rights() *tools.Rights {
 	}}
 }
 
-// Parse returns the rights that a text of [tools.Rights] has.
-func Parse(text string) (*tools.Rights, error) {
+// Parse returns the rights that a text of [toolfold.Rights] has.
+func Parse(text string) (*toolfold.Rights, error) {
 	var r Rules
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields() // a rule of a later version must not be lost
@@ -62,13 +62,13 @@ func Parse(text string) (*tools.Rights, error) {
 
 // Reason returns the setting that excludes an action, and why it does; both are
 // empty when the action is permitted.
-func (r Rules) Reason(a *tools.Action) (setting, why string) {
+func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	if i := slices.IndexFunc(r.Deny, a.Matches); i >= 0 {
 		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}
-	discovery := a.Family.Category == tools.Discovery
+	discovery := a.Family.Category == toolfold.Discovery
 	switch {
-	case r.ReadOnly && a.Effect != tools.Reads && !discovery:
+	case r.ReadOnly && a.Effect != toolfold.Reads && !discovery:
 		return "readOnly", fmt.Sprintf("readOnly: it %s", a.Effect)
 	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.Matches):
 		return "allow", "not in allow"
@@ -78,7 +78,7 @@ func (r Rules) Reason(a *tools.Action) (setting, why string) {
 
 // Check refuses a pattern that matches no action of the families: a misspelt
 // one would permit what it should deny.
-func (r Rules) Check(families []*tools.Family) error {
+func (r Rules) Check(families []*toolfold.Family) error {
 	var known []string
 	for _, f := range families {
 		for _, a := range f.Actions {
@@ -90,16 +90,16 @@ func (r Rules) Check(families []*tools.Family) error {
 		patterns []string
 	}{{"allow", r.Allow}, {"deny", r.Deny}} {
 		for _, pattern := range setting.patterns {
-			matches := slices.ContainsFunc(families, func(f *tools.Family) bool {
-				return slices.ContainsFunc(f.Actions, func(a *tools.Action) bool { return a.Matches(pattern) })
+			matches := slices.ContainsFunc(families, func(f *toolfold.Family) bool {
+				return slices.ContainsFunc(f.Actions, func(a *toolfold.Action) bool { return a.Matches(pattern) })
 			})
 			if matches {
 				continue
 			}
 			if near := suggest.Nearest(pattern, known); near != "" {
-				return fmt.Errorf("%s: %q matches no action, did you mean %q?", setting.name, tools.Shorten(pattern), near)
+				return fmt.Errorf("%s: %q matches no action, did you mean %q?", setting.name, toolfold.Shorten(pattern), near)
 			}
-			return fmt.Errorf("%s: %q matches no action; patterns are such as memory.store, memory, *.delete or memory_store", setting.name, tools.Shorten(pattern))
+			return fmt.Errorf("%s: %q matches no action; patterns are such as memory.store, memory, *.delete or memory_store", setting.name, toolfold.Shorten(pattern))
 		}
 	}
 	return nil

@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/permission"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // family is notes, mounted: save_note and list_notes are legacy names.
-func family(t *testing.T) *tools.Family {
+func family(t *testing.T) *toolfold.Family {
 	t.Helper()
-	return tooltest.Mount(t, tooltest.Note, &tooltest.NoteService{})
+	return toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
 }
 
 func TestMatch(t *testing.T) {
@@ -70,7 +70,7 @@ func TestReason(t *testing.T) {
 // A rule that matches nothing is refused: it would permit what it should deny.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	families := []*tools.Family{family(t)}
+	families := []*toolfold.Family{family(t)}
 	for pattern, want := range map[string]string{"note.svae": `deny: "note.svae" matches no action, did you mean "note.save"?`, "zzzzzzzz": "patterns are such as"} {
 		if err := (permission.Rules{Deny: []string{"note", pattern}}).Check(families); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", pattern, err)

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Bounds of the tokens in a file.
@@ -45,7 +45,7 @@ var tokenName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 // CheckTokenName refuses what is no name of a token.
 func CheckTokenName(name string) error {
 	if !tokenName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a token: letters, digits and ._@- are, at most 64 of them", tools.Shorten(name))
+		return fmt.Errorf("%q is no name of a token: letters, digits and ._@- are, at most 64 of them", toolfold.Shorten(name))
 	}
 	return nil
 }
@@ -167,11 +167,11 @@ func parseToken(line string) (t Token, err error) {
 		case strings.HasPrefix(word, denyWord):
 			into, patterns = &t.Rules.Deny, word[len(denyWord):]
 		default:
-			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS", tools.Shorten(word), t.Name, readOnlyWord, allowWord, denyWord)
+			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS", toolfold.Shorten(word), t.Name, readOnlyWord, allowWord, denyWord)
 		}
 		for pattern := range strings.SplitSeq(patterns, ",") {
 			if pattern == "" { // an empty allow would permit all
-				return t, fmt.Errorf("%q of %s has an empty pattern", tools.Shorten(word), t.Name)
+				return t, fmt.Errorf("%q of %s has an empty pattern", toolfold.Shorten(word), t.Name)
 			}
 			*into = append(*into, pattern)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 )
@@ -34,7 +35,7 @@ func TestBadInputOverStdio(t *testing.T) {
 		"a long name":                {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"load","` + strings.Repeat("p", 100_000) + `":1}}}`, `is unknown`},
 		"an id as an object":         {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `id must be a string or a number`},
 	} {
-		answers := talk(t, s, test.line, good)
+		answers := mcptest.Stdio(t, s, test.line, good)
 		if !strings.Contains(answers[0], test.want) {
 			t.Errorf("%s: answered %.300s, want %s", why, answers[0], test.want)
 		}
@@ -64,9 +65,9 @@ func TestEndOfInputWaitsForAnswers(t *testing.T) {
 func TestNumbersComeBackAsSent(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
-	answer, _ := h.post(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"echo","arguments":{"n":9007199254740993}}}`)
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
+	answer, _ := h.Post(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"echo","arguments":{"n":9007199254740993}}}`)
 	if strings.Count(answer, "9007199254740993") != 2 { // id, text
 		t.Errorf("answered %s", answer)
 	}
@@ -75,19 +76,19 @@ func TestNumbersComeBackAsSent(t *testing.T) {
 func TestHTTPSurroundings(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
-	session := h.session
-	request, _ := http.NewRequestWithContext(t.Context(), http.MethodDelete, h.url, nil)
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
+	session := h.Session
+	request, _ := http.NewRequestWithContext(t.Context(), http.MethodDelete, h.URL, nil)
 	request.Header.Set("Mcp-Session-Id", session)
 	if response, err := http.DefaultClient.Do(request); err != nil || response.StatusCode != http.StatusOK {
 		t.Errorf("deleting a session: %v %v", response.StatusCode, err)
 	}
-	if _, status := h.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != http.StatusNotFound {
+	if _, status := h.Post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != http.StatusNotFound {
 		t.Errorf("a deleted session is answered %d", status)
 	}
-	h.session = ""
-	if _, status := h.post(initialize, "Host", "evil.example"); status != http.StatusForbidden {
+	h.Session = ""
+	if _, status := h.Post(mcptest.Initialize, "Host", "evil.example"); status != http.StatusForbidden {
 		t.Errorf("a foreign host is answered %d", status)
 	}
 	if err := s.HTTP(t.Context(), serveOn("0.0.0.0:0")); err == nil || !strings.Contains(err.Error(), "token") {
@@ -101,7 +102,7 @@ func serveOn(addr string) serve.HTTP { return serve.HTTP{Addr: addr} }
 func TestBearerToken(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := talkTo(t, s.Handler("secret"))
+	h := mcptest.ConnectTo(t, s.Handler("secret"))
 	for _, test := range []struct {
 		path, authorization string
 		want                int
@@ -116,14 +117,14 @@ func TestBearerToken(t *testing.T) {
 		{"/mcp", "", http.StatusUnauthorized},
 		{"/healthz", "", http.StatusOK},
 	} {
-		response := h.send(http.MethodGet, test.path, "Authorization", test.authorization)
+		response := h.Send(http.MethodGet, test.path, "Authorization", test.authorization)
 		io.Copy(io.Discard, response.Body) // so that the connection is used again
 		response.Body.Close()
 		if got := response.StatusCode; got != test.want {
 			t.Errorf("%s with %q is answered %d, want %d", test.path, test.authorization, got, test.want)
 		}
 		// A refusal is the end of nothing but the request.
-		if answer, status := h.post(initialize, "Authorization", "Bearer secret"); status != http.StatusOK || !strings.Contains(answer, "serverInfo") {
+		if answer, status := h.Post(mcptest.Initialize, "Authorization", "Bearer secret"); status != http.StatusOK || !strings.Contains(answer, "serverInfo") {
 			t.Errorf("after %s with %q a good request is answered %d %q", test.path, test.authorization, status, answer)
 		}
 	}
@@ -133,12 +134,12 @@ func TestBearerToken(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
 	for _, call := range []string{`"name":"tool_find","arguments":{"query":"echo"}`, `"name":"nope"`} {
-		h.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + call + `}}`)
+		h.Post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{` + call + `}}`)
 	}
-	metrics, err := io.ReadAll(h.send(http.MethodGet, "/metrics").Body)
+	metrics, err := io.ReadAll(h.Send(http.MethodGet, "/metrics").Body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"go.opentelemetry.io/otel/propagation"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // deprecatedMeta is the member of a result's _meta that tells a caller of a
@@ -42,15 +42,15 @@ func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.Ca
 		if asked, given := meta.AdditionalFields[structuredMeta]; given {
 			var ok bool
 			if x.structured, ok = asked.(bool); !ok {
-				return result(ctx, tools.Fail(tools.Errorf(tools.InvalidInput, "_meta %s must be true or false", structuredMeta))), nil
+				return result(ctx, toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "_meta %s must be true or false", structuredMeta))), nil
 			}
 		}
 	}
-	ctx = withCaller(tools.WithOrigin(s.withProgress(ctx, request), origin(ctx)), request)
-	run := func(ctx context.Context) tools.Answer {
+	ctx = withCaller(toolfold.WithOrigin(s.withProgress(ctx, request), origin(ctx)), request)
+	run := func(ctx context.Context) toolfold.Answer {
 		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)
 		if refusal != nil {
-			return tools.Fail(refusal)
+			return toolfold.Fail(refusal)
 		}
 		defer leave()
 		return s.surface.Client.Call(ctx, call.name, call.args)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Codes of calls that did not come to run or to end.
@@ -34,7 +34,7 @@ type turnKey struct{}
 // enter waits until a call may run, and refuses it when that takes longer than
 // most.
 // Leave ends the call's turn.
-func (c *calls) enter(ctx context.Context, most time.Duration) (_ context.Context, leave func(), refusal *tools.Error) {
+func (c *calls) enter(ctx context.Context, most time.Duration) (_ context.Context, leave func(), refusal *toolfold.Error) {
 	t := &turn{calls: c, held: true}
 	select {
 	case c.free <- struct{}{}:
@@ -44,9 +44,9 @@ func (c *calls) enter(ctx context.Context, most time.Duration) (_ context.Contex
 		select {
 		case c.free <- struct{}{}:
 		case <-ctx.Done():
-			return ctx, nil, tools.Errorf(codeCancelled, "the call was cancelled before it ran")
+			return ctx, nil, toolfold.Errorf(codeCancelled, "the call was cancelled before it ran")
 		case <-late.C:
-			return ctx, nil, tools.Errorf(codeBusy, "%d calls are running, and none ended for %s", cap(c.free), most).
+			return ctx, nil, toolfold.Errorf(codeBusy, "%d calls are running, and none ended for %s", cap(c.free), most).
 				WithHint("nothing was done: call again in a moment")
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // exchange is a request and its answer, past mcp-go, which would decode the
@@ -46,7 +46,7 @@ func (x *exchange) in(ctx context.Context) context.Context {
 }
 
 // rights returns those of the caller.
-func (x *exchange) rights() *tools.Rights {
+func (x *exchange) rights() *toolfold.Rights {
 	if x.caller == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ var (
 
 // result carries an answer as JSON in one text block, and as structured content
 // where that is asked for. Many hosts give a model both.
-func result(ctx context.Context, answer tools.Answer) *mcp.CallToolResult {
+func result(ctx context.Context, answer toolfold.Answer) *mcp.CallToolResult {
 	exchangeOf(ctx).answer.Store(&answer.Content)
 	r := &mcp.CallToolResult{Content: marked, IsError: answer.IsError()}
 	if answer.Deprecated != nil {

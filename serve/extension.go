@@ -6,9 +6,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // extensionName identifies the lazy-describe extension among the
@@ -48,7 +48,7 @@ func (s *Server) describe(m message, x *exchange, ask probe) []byte {
 			return failure(m.text(m.id), mcp.INVALID_PARAMS, "_meta "+structuredMeta+" must be true or false")
 		}
 	}
-	view := s.surface.Discovery.View(tools.WithOrigin(context.Background(), tools.Origin{Rights: x.rights()}))
+	view := s.surface.Discovery.View(toolfold.WithOrigin(context.Background(), toolfold.Origin{Rights: x.rights()}))
 	result, err := describe(view, params, structured)
 	if err != nil {
 		text := err.Message
@@ -62,17 +62,17 @@ func (s *Server) describe(m message, x *exchange, ask probe) []byte {
 	})
 }
 
-func (s *Server) describeOne(view *lazy.View, params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
+func (s *Server) describeOne(view *lazy.View, params ordered.Map, structured bool) (ordered.Map, *toolfold.Error) {
 	var name string
 	if raw, ok := raws(params, "tool_name"); !ok || json.Unmarshal(raw, &name) != nil || name == "" {
-		return nil, tools.Errorf(tools.InvalidInput, `tool_name must be a text, such as {"tool_name":"memory.store"}`)
+		return nil, toolfold.Errorf(toolfold.InvalidInput, `tool_name must be a text, such as {"tool_name":"memory.store"}`)
 	}
 	return s.schemaOf(view, name, structured)
 }
 
 // schemaOf returns the definition of a tool, with the schema of its results where
 // these are sent as structured content.
-func (s *Server) schemaOf(view *lazy.View, name string, structured bool) (ordered.Map, *tools.Error) {
+func (s *Server) schemaOf(view *lazy.View, name string, structured bool) (ordered.Map, *toolfold.Error) {
 	definition, err := view.Define(name, structured)
 	if err != nil {
 		return nil, err
@@ -81,13 +81,13 @@ func (s *Server) schemaOf(view *lazy.View, name string, structured bool) (ordere
 	return ordered.Map{{Key: "tool_name", Value: name}, {Key: "schema", Value: definition}}, nil
 }
 
-func (s *Server) describeBatch(view *lazy.View, params ordered.Map, structured bool) (ordered.Map, *tools.Error) {
+func (s *Server) describeBatch(view *lazy.View, params ordered.Map, structured bool) (ordered.Map, *toolfold.Error) {
 	var names []string
 	if raw, ok := raws(params, "tool_names"); !ok || json.Unmarshal(raw, &names) != nil || names == nil {
-		return nil, tools.Errorf(tools.InvalidInput, `tool_names must be a list of texts, such as {"tool_names":["memory.store"]}`)
+		return nil, toolfold.Errorf(toolfold.InvalidInput, `tool_names must be a list of texts, such as {"tool_names":["memory.store"]}`)
 	}
 	if len(names) > maxDescribed {
-		return nil, tools.Errorf(tools.InvalidInput, "%d names are too many: at most %d a call", len(names), maxDescribed)
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%d names are too many: at most %d a call", len(names), maxDescribed)
 	}
 	described, failed := []ordered.Map{}, []ordered.Map{}
 	for _, name := range names {

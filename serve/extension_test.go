@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -36,25 +37,25 @@ func TestExtensionOverStdio(t *testing.T) {
 	s, _ := newServer(t, lazy.Lazy)
 	for _, test := range extensionCases {
 		line := `{"jsonrpc":"2.0","id":` + test.id + `,"method":"` + test.method + `","params":{` + test.params + `}}`
-		checkAnswer(t, test.why, talk(t, s, line)[0], test.id, test.want, test.without)
+		checkAnswer(t, test.why, mcptest.Stdio(t, s, line)[0], test.id, test.want, test.without)
 	}
 }
 
 func TestExtensionOverHTTP(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	old, now := newHTTPTalk(t, s), newHTTPTalk(t, s)
-	old.post(initialize)
+	old, now := mcptest.Connect(t, s), mcptest.Connect(t, s)
+	old.Post(mcptest.Initialize)
 	for _, test := range extensionCases {
 		line := `{"method":"` + test.method + `","params":{` + test.params + `},"jsonrpc":"2.0","id":` + test.id + `}`
-		answer, _ := old.post(line)
+		answer, _ := old.Post(line)
 		checkAnswer(t, test.why, answer, test.id, test.want, test.without)
 
 		params := test.params
 		if params != "" {
 			params += ","
 		}
-		answer, _ = now.modern(test.id, test.method, params)
+		answer, _ = now.Modern(test.id, test.method, params)
 		want := test.want
 		if !strings.Contains(answer, `"error":{"code"`) {
 			want = append([]string{`"resultType":"complete"`}, want...)
@@ -82,24 +83,24 @@ func checkAnswer(t *testing.T, why, answer, id string, want, without []string) {
 func TestExtensionKeepsTheRulesOfItsEra(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := newHTTPTalk(t, s)
+	h := mcptest.Connect(t, s)
 	describe := `{"jsonrpc":"2.0","id":1,"method":"tools/describe","params":{"tool_name":"echo"}}`
-	h.session = "mcp-session-00000000-0000-4000-8000-000000000000"
-	if answer, status := h.post(describe); status < http.StatusBadRequest || strings.Contains(answer, "schema") {
+	h.Session = "mcp-session-00000000-0000-4000-8000-000000000000"
+	if answer, status := h.Post(describe); status < http.StatusBadRequest || strings.Contains(answer, "schema") {
 		t.Errorf("a made-up session was answered %d %s", status, answer)
 	}
-	h.session = ""
-	modern := `{"jsonrpc":"2.0","id":1,"method":"tools/describe","params":{"tool_name":"echo",` + modernMeta + `}}`
-	if answer, status := h.post(modern, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"); status < http.StatusBadRequest {
+	h.Session = ""
+	modern := `{"jsonrpc":"2.0","id":1,"method":"tools/describe","params":{"tool_name":"echo",` + mcptest.ModernMeta + `}}`
+	if answer, status := h.Post(modern, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call"); status < http.StatusBadRequest {
 		t.Errorf("a header for another method was answered %d %s", status, answer)
 	}
-	if answer, status := h.post(strings.ReplaceAll(modern, "2026-07-28", "2099-01-01"),
+	if answer, status := h.Post(strings.ReplaceAll(modern, "2026-07-28", "2099-01-01"),
 		"Mcp-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/describe"); status < http.StatusBadRequest {
 		t.Errorf("an unknown version was answered %d %s", status, answer)
 	}
-	h.session = ""
-	h.post(initialize)
-	if answer, status := h.post(describe); status != http.StatusOK || !strings.Contains(answer, "schema") {
+	h.Session = ""
+	h.Post(mcptest.Initialize)
+	if answer, status := h.Post(describe); status != http.StatusOK || !strings.Contains(answer, "schema") {
 		t.Errorf("a live session was answered %d %s", status, answer)
 	}
 }
@@ -109,35 +110,35 @@ func TestExtensionKeepsTheRulesOfItsEra(t *testing.T) {
 func TestLoading(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Search)
-	old, now := newHTTPTalk(t, s), newHTTPTalk(t, s)
-	old.post(initialize)
+	old, now := mcptest.Connect(t, s), mcptest.Connect(t, s)
+	old.Post(mcptest.Initialize)
 	list := `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
-	if answer, _ := old.post(list); strings.Contains(answer, `"echo"`) {
+	if answer, _ := old.Post(list); strings.Contains(answer, `"echo"`) {
 		t.Fatalf("listed before it is loaded: %s", answer)
 	}
 	load := `"name":"tools","arguments":{"action":"load","names":["echo","nope"]}`
-	answer, _ := old.post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{` + load + `}}`)
+	answer, _ := old.Post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{` + load + `}}`)
 	for _, part := range []string{"notifications/tools/list_changed", `\"listed\":true`, `\"loaded\":[\"echo\"]`, `there is no tool`} {
 		if !strings.Contains(answer, part) {
 			t.Errorf("no %s in %s", part, answer)
 		}
 	}
-	if answer, _ := old.post(list); !strings.Contains(answer, `"name":"echo"`) {
+	if answer, _ := old.Post(list); !strings.Contains(answer, `"name":"echo"`) {
 		t.Errorf("not listed after it was loaded: %s", answer)
 	}
-	other := newHTTPTalk(t, s)
-	other.post(initialize)
-	if answer, _ := other.post(list); strings.Contains(answer, `"name":"echo"`) {
+	other := mcptest.Connect(t, s)
+	other.Post(mcptest.Initialize)
+	if answer, _ := other.Post(list); strings.Contains(answer, `"name":"echo"`) {
 		t.Errorf("listed for another session: %s", answer)
 	}
 
-	before, _ := now.modern("1", "tools/list", "")
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + load + `,` + modernMeta + `}}`
-	answer, _ = now.post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "tools")
+	before, _ := now.Modern("1", "tools/list", "")
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + load + `,` + mcptest.ModernMeta + `}}`
+	answer, _ = now.Post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "tools")
 	if !strings.Contains(answer, `\"listed\":false`) || !strings.Contains(answer, `not listed: call tool_call {\\\"name\\\":\\\"echo\\\"`) || strings.Contains(answer, "list_changed") {
 		t.Errorf("2026-07-28 is answered %s", answer)
 	}
-	if after, _ := now.modern("1", "tools/list", ""); after != before {
+	if after, _ := now.Modern("1", "tools/list", ""); after != before {
 		t.Errorf("the list of 2026-07-28 changed from %s to %s", before, after)
 	}
 	if !strings.Contains(before, `"ttlMs":300000`) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -76,8 +77,8 @@ func TestHostsAndOrigins(t *testing.T) {
 			}
 		}
 	}
-	h := talkTo(t, s.Handler(""))
-	if got := h.send(http.MethodGet, "/metrics", "Sec-Fetch-Site", "cross-site").StatusCode; got != http.StatusForbidden {
+	h := mcptest.ConnectTo(t, s.Handler(""))
+	if got := h.Send(http.MethodGet, "/metrics", "Sec-Fetch-Site", "cross-site").StatusCode; got != http.StatusForbidden {
 		t.Errorf("what a page of another site embeds is answered %d", got)
 	}
 }

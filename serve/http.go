@@ -21,7 +21,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"golang.org/x/net/netutil"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 const (
@@ -461,14 +461,14 @@ func (f *freshConns) close() {
 // Check refuses an address that others can reach when there is no token, and a
 // token file that cannot be used. Rules in it have to match actions of the
 // families.
-func (h HTTP) Check(families []*tools.Family) error {
+func (h HTTP) Check(families []*toolfold.Family) error {
 	if _, _, err := net.SplitHostPort(h.Addr); err != nil {
 		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080", h.Addr)
 	}
 	if h.TokenFile == "" && !loopback(h.Addr) {
 		return fmt.Errorf("%s is not a loopback address: others could call every tool; give a bearer token with --http-token-file", h.Addr)
 	}
-	_, err := openToken(h.TokenFile, func() []*tools.Family { return families }, slog.New(slog.DiscardHandler))
+	_, err := openToken(h.TokenFile, func() []*toolfold.Family { return families }, slog.New(slog.DiscardHandler))
 	return err
 }
 

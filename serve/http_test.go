@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
-	"github.com/toolfold/toolfold/tools"
 )
 
 const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
@@ -27,26 +28,26 @@ const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 func TestUnknownSessions(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
-	deleted := h.session
-	if got := h.send(http.MethodDelete, "/mcp", "Mcp-Session-Id", deleted).StatusCode; got != http.StatusOK {
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
+	deleted := h.Session
+	if got := h.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", deleted).StatusCode; got != http.StatusOK {
 		t.Fatalf("deleting is answered %d", got)
 	}
 	for _, id := range []string{deleted, "mcp-session-00000000-0000-4000-8000-000000000000", "made up", strings.Repeat("x", 50_000)} {
-		h.session = id
+		h.Session = id
 		for range 2 { // the first time must not make it known
-			if _, status := h.post(ping); status != http.StatusNotFound {
+			if _, status := h.Post(ping); status != http.StatusNotFound {
 				t.Errorf("POST with %.50q is answered %d", id, status)
 			}
 			for _, method := range []string{http.MethodGet, http.MethodDelete} {
-				if got := h.send(method, "/mcp", "Mcp-Session-Id", id).StatusCode; got != http.StatusNotFound {
+				if got := h.Send(method, "/mcp", "Mcp-Session-Id", id).StatusCode; got != http.StatusNotFound {
 					t.Errorf("%s with %.50q is answered %d", method, id, got)
 				}
 			}
 		}
 	}
-	if got := h.send(http.MethodGet, "/mcp").StatusCode; got != http.StatusNotFound {
+	if got := h.Send(http.MethodGet, "/mcp").StatusCode; got != http.StatusNotFound {
 		t.Errorf("a stream without a session is answered %d", got)
 	}
 }
@@ -56,18 +57,18 @@ func TestUnknownSessions(t *testing.T) {
 func TestStreamsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
 	s, _ := newLimited(t, lazy.Lazy, serve.Limits{Sessions: 1}, quiet)
-	h := newHTTPTalk(t, s)
+	h := mcptest.Connect(t, s)
 	for why, end := range map[string]func(id string){
-		"deleted": func(id string) { h.send(http.MethodDelete, "/mcp", "Mcp-Session-Id", id) },
+		"deleted": func(id string) { h.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", id) },
 		"pushed out": func(string) {
-			h.session = ""
-			h.post(initialize)
+			h.Session = ""
+			h.Post(mcptest.Initialize)
 		},
 	} {
-		h.session = ""
-		h.post(initialize)
-		id := h.session
-		stream := h.send(http.MethodGet, "/mcp", "Mcp-Session-Id", id)
+		h.Session = ""
+		h.Post(mcptest.Initialize)
+		id := h.Session
+		stream := h.Send(http.MethodGet, "/mcp", "Mcp-Session-Id", id)
 		if stream.StatusCode != http.StatusOK {
 			t.Fatalf("a stream is answered %d", stream.StatusCode)
 		}
@@ -75,8 +76,8 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 		if _, err := io.ReadAll(stream.Body); err != nil {
 			t.Errorf("%s: the stream ended with %v", why, err)
 		}
-		h.session = id
-		if _, status := h.post(ping); status != http.StatusNotFound {
+		h.Session = id
+		if _, status := h.Post(ping); status != http.StatusNotFound {
 			t.Errorf("%s: the session is answered %d", why, status)
 		}
 	}
@@ -101,17 +102,17 @@ func TestBodies(t *testing.T) {
 		}
 		return response.StatusCode, string(text)
 	}
-	large := initialize + strings.Repeat(" ", 10_000)
+	large := mcptest.Initialize + strings.Repeat(" ", 10_000)
 	for why, body := range map[string]io.Reader{"with a length": strings.NewReader(large), "in chunks": io.MultiReader(strings.NewReader(large))} {
 		if status, text := post(body); status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "10000 bytes") {
 			t.Errorf("a large body %s is answered %d %s", why, status, text)
 		}
 	}
-	if status, text := post(strings.NewReader(initialize + strings.Repeat(" ", 9_000))); status != http.StatusOK {
+	if status, text := post(strings.NewReader(mcptest.Initialize + strings.Repeat(" ", 9_000))); status != http.StatusOK {
 		t.Errorf("a body below the limit is answered %d %s", status, text)
 	}
 	slow, half := io.Pipe()
-	go io.WriteString(half, initialize[:20])
+	go io.WriteString(half, mcptest.Initialize[:20])
 	if status, text := post(slow); status != http.StatusRequestTimeout {
 		t.Errorf("half a body is answered %d %s", status, text)
 	}
@@ -131,8 +132,8 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	}
 	server.Start()
 	defer server.Close()
-	h := &httpTalk{t: t, url: server.URL + "/mcp"}
-	h.post(initialize)
+	h := mcptest.Started(t, server)
+	h.Post(mcptest.Initialize)
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	conn.(*net.TCPConn).SetReadBuffer(4096)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 4_000_000) + `"}}}`
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
-		server.Listener.Addr(), h.session, len(body), body)
+		server.Listener.Addr(), h.Session, len(body), body)
 	late := time.After(20 * time.Second)
 	for open := true; open; {
 		select {
@@ -151,7 +152,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 			t.Fatal("the connection is kept")
 		}
 	}
-	if _, status := h.post(ping); status != http.StatusOK {
+	if _, status := h.Post(ping); status != http.StatusOK {
 		t.Errorf("another client is answered %d", status)
 	}
 }
@@ -200,8 +201,8 @@ func TestConnections(t *testing.T) {
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan bool), make(chan bool)
-	s, _ := newLimited(t, lazy.Lazy, serve.Limits{Calls: 1}, quiet, tools.External{
-		Name: "hold", Description: "Hold on.", Category: "elsewhere", Effect: tools.Reads,
+	s, _ := newLimited(t, lazy.Lazy, serve.Limits{Calls: 1}, quiet, toolfold.External{
+		Name: "hold", Description: "Hold on.", Category: "elsewhere", Effect: toolfold.Reads,
 		Run: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			started <- true
 			<-release
@@ -209,25 +210,25 @@ func TestCalls(t *testing.T) {
 		},
 	})
 	s.Hurry(300 * time.Millisecond)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
 	hold := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hold"}}`
 	echo := `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`
 	var held sync.WaitGroup
 	held.Go(func() {
-		if answer, _ := h.post(hold); !strings.Contains(answer, `\"held\":true`) {
+		if answer, _ := h.Post(hold); !strings.Contains(answer, `\"held\":true`) {
 			t.Errorf("the first call is answered %s", answer)
 		}
 	})
 	<-started
-	if answer, _ := h.post(echo); !strings.Contains(answer, "SERVER_BUSY") || !strings.Contains(answer, "1 calls are running") || !strings.Contains(answer, "call again") {
+	if answer, _ := h.Post(echo); !strings.Contains(answer, "SERVER_BUSY") || !strings.Contains(answer, "1 calls are running") || !strings.Contains(answer, "call again") {
 		t.Errorf("a call beyond the limit is answered %s", answer)
 	}
-	if answer, _ := h.post(ping); !strings.Contains(answer, `"result":{}`) {
+	if answer, _ := h.Post(ping); !strings.Contains(answer, `"result":{}`) {
 		t.Errorf("what is no call is answered %s", answer)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { close(release) })
-	if answer, _ := h.post(echo); !strings.Contains(answer, `\"text\":\"x\"`) {
+	if answer, _ := h.Post(echo); !strings.Contains(answer, `\"text\":\"x\"`) {
 		t.Errorf("a call that could wait is answered %s", answer)
 	}
 	held.Wait()
@@ -238,8 +239,8 @@ func TestCalls(t *testing.T) {
 func TestManyMembers(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
 	var members strings.Builder
 	for i := 0; members.Len() < 1_500_000; i++ {
 		fmt.Fprintf(&members, `,"m%d":1`, i)
@@ -254,12 +255,12 @@ func TestManyMembers(t *testing.T) {
 		"much to describe":      `{"jsonrpc":"2.0","id":1,"method":"tools/describe","params":{"tool_name":"echo"` + members.String() + `}}`,
 		"many members of _meta": `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"lazy":true,"_meta":{"a":1` + members.String() + `}}}`,
 	} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, strings.NewReader(body))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Mcp-Session-Id", h.session)
+		request.Header.Set("Mcp-Session-Id", h.Session)
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			t.Fatalf("%s: %v", why, err)
@@ -272,8 +273,8 @@ func TestManyMembers(t *testing.T) {
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
 	for why, test := range map[string]struct{ body, want string }{
 		"an empty method":        {`{"jsonrpc":"2.0","id":5,"method":""}`, `"id":5,"error":{"code":-32600`},
 		"null as method":         {`{"jsonrpc":"2.0","id":5,"method":null}`, `"id":5,"error":{"code":-32600`},
@@ -293,7 +294,7 @@ func TestOddRequests(t *testing.T) {
 		"arguments before name":  {`{"jsonrpc":"2.0","params":{"arguments":{"text":"x"},"name":"echo"},"method":"tools/call","id":1.5}`, `"text":"{\"text\":\"x\"}"`},
 		"arguments named twice":  {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1},"arguments":{"n":2}}}`, `"text":"{\"n\":2}"`},
 	} {
-		answer, _ := h.post(test.body)
+		answer, _ := h.Post(test.body)
 		if !strings.Contains(answer, test.want) || strings.Contains(answer, "Go ") {
 			t.Errorf("%s: answered %.300s, want %s", why, answer, test.want)
 		}
@@ -304,10 +305,10 @@ func TestOddRequests(t *testing.T) {
 func TestListsAreKept(t *testing.T) {
 	t.Parallel()
 	s, surface := newServer(t, lazy.Full)
-	h := newHTTPTalk(t, s)
-	h.post(initialize)
+	h := mcptest.Connect(t, s)
+	h.Post(mcptest.Initialize)
 	list := func(id string) string {
-		answer, _ := h.post(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{}}`)
+		answer, _ := h.Post(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{}}`)
 		_, rest, ok := strings.Cut(answer, `{"jsonrpc":"2.0","id":`+id+`,`)
 		if !ok {
 			t.Fatalf("id %s is answered %.100s", id, answer)
@@ -326,12 +327,12 @@ func TestListsAreKept(t *testing.T) {
 	if got := list("1"); strings.Contains(got, `"echo"`) {
 		t.Errorf("a tool that is gone is listed: %s", got)
 	}
-	h.session = ""
-	if answer, status := h.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`); status != http.StatusNotFound {
+	h.Session = ""
+	if answer, status := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`); status != http.StatusNotFound {
 		t.Errorf("without a session the list is %d %.100s", status, answer)
 	}
-	h.post(initialize)
-	if answer, status := h.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, "Content-Type", "text/plain"); status != http.StatusBadRequest {
+	h.Post(mcptest.Initialize)
+	if answer, status := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, "Content-Type", "text/plain"); status != http.StatusBadRequest {
 		t.Errorf("as plain text the list is %d %.100s", status, answer)
 	}
 }
@@ -342,15 +343,15 @@ func TestLogIsDiscreet(t *testing.T) {
 	for level, quietly := range map[slog.Level]bool{slog.LevelDebug: false, slog.LevelInfo: true} {
 		var log syncBuffer
 		s, _ := newLimited(t, lazy.Lazy, serve.Limits{}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: level})))
-		h := newHTTPTalk(t, s)
-		h.post(initialize)
-		id := h.session
+		h := mcptest.Connect(t, s)
+		h.Post(mcptest.Initialize)
+		id := h.Session
 		for range 3 {
-			if _, status := h.post(`{"jsonrpc":"2.0","id":77,"result":{"answer":"to nothing"}}`); status < http.StatusBadRequest {
+			if _, status := h.Post(`{"jsonrpc":"2.0","id":77,"result":{"answer":"to nothing"}}`); status < http.StatusBadRequest {
 				t.Errorf("an answer to nothing is answered %d", status)
 			}
 		}
-		h.send(http.MethodDelete, "/mcp", "Mcp-Session-Id", id)
+		h.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", id)
 		if text := log.String(); strings.Contains(text, id) || (text == "") != quietly {
 			t.Errorf("logged at %s: %s", level, text)
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/toolfold/toolfold"
 	tokencount "github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/lazy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // lazyMeta is the member of a tools/list request's _meta that asks for less
@@ -22,7 +22,7 @@ var alwaysLoad = mcp.NewMetaFromMap(map[string]any{"anthropic/alwaysLoad": true}
 
 // list replaces mcp-go's answer to tools/list by ours.
 func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	ctx = tools.WithOrigin(ctx, origin(ctx))
+	ctx = toolfold.WithOrigin(ctx, origin(ctx))
 	var asked any
 	if meta := request.Params.Meta; meta != nil {
 		asked = meta.AdditionalFields[lazyMeta]
@@ -58,9 +58,9 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 }
 
 // origin returns where a request comes from.
-func origin(ctx context.Context) tools.Origin {
+func origin(ctx context.Context) toolfold.Origin {
 	x := exchangeOf(ctx)
-	from := tools.Origin{Rights: x.rights()}
+	from := toolfold.Origin{Rights: x.rights()}
 	session := server.ClientSessionFromContext(ctx)
 	if session != nil {
 		from.Session, from.ListGrows = session.SessionID(), !server.IsModernRequest(ctx)

@@ -8,11 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	tokencount "github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/lazy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Metrics holds the figures that /metrics shows.
@@ -91,7 +91,7 @@ func (m *Metrics) caches(d *lazy.Discovery) {
 // Calls is middleware that counts and times every call. The action is empty
 // for names that led to none.
 func (m *Metrics) Calls(next call.Func) call.Func {
-	return func(ctx context.Context, c *call.Call) tools.Answer {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		start := time.Now()
 		answer := next(ctx, c)
 		action, code := "", ""

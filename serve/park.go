@@ -13,8 +13,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/tools"
 )
 
 const (
@@ -115,7 +115,7 @@ type parked struct {
 	offers  *mcp.SamplingCapability // of its client's model
 	parking *parking
 	cancel  context.CancelFunc
-	done    chan tools.Answer // the answer, once
+	done    chan toolfold.Answer // the answer, once
 
 	mu      sync.Mutex
 	state   string               // while the client has to answer
@@ -130,7 +130,7 @@ type question struct {
 }
 
 // callModern runs a call of a client of 2026-07-28 that offers its model.
-func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, run func(context.Context) tools.Answer) *mcp.CallToolResult {
+func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, run func(context.Context) toolfold.Answer) *mcp.CallToolResult {
 	// What one caller parked no other goes on with.
 	tool, state := request.Params.Arguments.(routed).name+" "+callerOf(ctx).id, request.Params.RequestState
 	if state == "" {
@@ -138,7 +138,7 @@ func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, ru
 	}
 	p := s.parking.leave(state, tool)
 	if p == nil {
-		return result(ctx, tools.Fail(tools.Errorf(tools.InvalidInput, "the call of this requestState has ended, or was continued already").
+		return result(ctx, toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "the call of this requestState has ended, or was continued already").
 			WithHint("call again without requestState")))
 	}
 	p.take(request.Params.InputResponses)
@@ -147,11 +147,11 @@ func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, ru
 
 // start starts a call. It lives on when the request that started it ends with
 // a question, and ends with a request that is cancelled.
-func (l *parking) start(ctx context.Context, tool string, run func(context.Context) tools.Answer) *parked {
+func (l *parking) start(ctx context.Context, tool string, run func(context.Context) toolfold.Answer) *parked {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{
 		tool: tool, client: clientOf(ctx), offers: sampling(ctx), parking: l, cancel: cancel,
-		done: make(chan tools.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
+		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
 		p.done <- run(engine.WithSampler(running, p))
@@ -187,7 +187,7 @@ func (p *parked) wait(ctx context.Context) *mcp.CallToolResult {
 			}
 		case <-ctx.Done():
 			p.cancel()
-			return result(ctx, tools.Fail(tools.Errorf(codeCancelled, "the call was cancelled")))
+			return result(ctx, toolfold.Fail(toolfold.Errorf(codeCancelled, "the call was cancelled")))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 )
@@ -31,12 +32,12 @@ func TestStructuredContent(t *testing.T) {
 			{"tools/describe", `"tool_name":"tools.find"`, `"outputSchema":{`},
 			{"tools/describe_batch", `"tool_names":["tools.find"]`, `"outputSchema":{`},
 		} {
-			answer := talk(t, s, `{"jsonrpc":"2.0","id":1,"method":"`+call.method+`","params":{`+call.params+test.meta+`}}`)[0]
+			answer := mcptest.Stdio(t, s, `{"jsonrpc":"2.0","id":1,"method":"`+call.method+`","params":{`+call.params+test.meta+`}}`)[0]
 			if strings.Contains(answer, call.part) != test.twice {
 				t.Errorf("server %t, %s %s%s answered %s", test.server, call.method, call.params, test.meta, answer)
 			}
 		}
-		if list := talk(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)[0]; strings.Contains(list, "outputSchema") {
+		if list := mcptest.Stdio(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)[0]; strings.Contains(list, "outputSchema") {
 			t.Errorf("the list has an output schema: %s", list)
 		}
 	}
@@ -46,7 +47,7 @@ func TestStructuredMustBeABoolean(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
 	for _, call := range []string{`"method":"tools/call","params":{"name":"echo",`, `"method":"tools/describe","params":{"tool_name":"echo",`} {
-		answer := talk(t, s, `{"jsonrpc":"2.0","id":1,`+call+`"_meta":{"toolfold/structured":"yes"}}}`)[0]
+		answer := mcptest.Stdio(t, s, `{"jsonrpc":"2.0","id":1,`+call+`"_meta":{"toolfold/structured":"yes"}}}`)[0]
 		if !strings.Contains(answer, "toolfold/structured must be true or false") {
 			t.Errorf("%s answered %s", call, answer)
 		}

@@ -10,15 +10,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/permission"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // caller is the owner of a bearer token, or of a connection that needs none.
 type caller struct {
-	id     string        // of the token; empty where none is asked for
-	name   string        // of the token; empty where it has none
-	rights *tools.Rights // nil = all that the server offers
+	id     string           // of the token; empty where none is asked for
+	name   string           // of the token; empty where it has none
+	rights *toolfold.Rights // nil = all that the server offers
 }
 
 // tokens find who a bearer token belongs to.
@@ -42,7 +42,7 @@ func (t fixedToken) caller(token string) (*caller, error) {
 // when its time or size change; while it cannot be used, no token is right.
 type tokenFile struct {
 	path     string
-	families func() []*tools.Family // that rules have to match; nil = rules are not checked
+	families func() []*toolfold.Family // that rules have to match; nil = rules are not checked
 	log      *slog.Logger
 	every    time.Duration // between two looks
 
@@ -55,7 +55,7 @@ type tokenFile struct {
 }
 
 // openToken reads the file at path; nil for an empty path.
-func openToken(path string, families func() []*tools.Family, log *slog.Logger) (tokens, error) {
+func openToken(path string, families func() []*toolfold.Family, log *slog.Logger) (tokens, error) {
 	if path == "" {
 		return nil, nil
 	}

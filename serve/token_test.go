@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // A token file is refused with what is wrong with it.
 func TestTokenFiles(t *testing.T) {
 	t.Parallel()
-	mounted := tooltest.Mount(t, tooltest.Note, &tooltest.NoteService{})
-	families := func() []*tools.Family { return []*tools.Family{mounted} }
+	mounted := toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	families := func() []*toolfold.Family { return []*toolfold.Family{mounted} }
 	for why, test := range map[string]struct {
 		text string
 		mode os.FileMode

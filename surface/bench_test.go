@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // BenchmarkDescribe prints what the first description of a tool costs, and
@@ -43,7 +43,7 @@ func describe(b *testing.B, s *surface.Surface, name string) {
 // to index, and how long it takes to find one. The floors are 300 ms and, at
 // the 99th percentile, 3 ms.
 func BenchmarkFiveThousandTools(b *testing.B) {
-	specs := make([]*tools.Family, 5000)
+	specs := make([]*toolfold.Family, 5000)
 	for i := range specs {
 		specs[i] = external(b, fmt.Sprintf("%s_%s_%d", pick(verbs, i), pick(nouns, i/len(verbs)), i),
 			fmt.Sprintf("%s the %s of a %s, with its %s.", pick(verbs, i), pick(nouns, i/7), pick(nouns, i/11), pick(nouns, i/13)))

@@ -5,34 +5,34 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // What is wrong with a family, or clashes with another, changes nothing.
 func TestPutRefuses(t *testing.T) {
 	t.Parallel()
 	s := surface.New(surface.Options{})
-	mounted := func(change func(*tools.Family)) *tools.Family {
-		f := tooltest.Note
+	mounted := func(change func(*toolfold.Family)) *toolfold.Family {
+		f := toolfoldtest.Note
 		f.Actions = nil
-		for _, a := range tooltest.Note.Actions {
+		for _, a := range toolfoldtest.Note.Actions {
 			copied := *a
 			f.Actions = append(f.Actions, &copied)
 		}
 		change(&f)
-		return tooltest.Mount(t, f, &tooltest.NoteService{})
+		return toolfoldtest.Mount(t, f, &toolfoldtest.NoteService{})
 	}
-	note := mounted(func(*tools.Family) {})
+	note := mounted(func(*toolfold.Family) {})
 	put(t, s, note)
-	for want, family := range map[string]*tools.Family{
-		`the name "save_note" belongs to note.save`: mounted(func(f *tools.Family) { f.Name, f.Actions[1].Related = "memo", nil }),
-		`related action "note.nowhere" does not exist`: mounted(func(f *tools.Family) {
+	for want, family := range map[string]*toolfold.Family{
+		`the name "save_note" belongs to note.save`: mounted(func(f *toolfold.Family) { f.Name, f.Actions[1].Related = "memo", nil }),
+		`related action "note.nowhere" does not exist`: mounted(func(f *toolfold.Family) {
 			f.Name, f.Actions = "stray", slices.Clone(f.Actions[2:])
 			f.Actions[0].Related = []string{"note.nowhere"}
 		}),
-		"note.save: has no summary": mounted(func(f *tools.Family) { f.Actions[0].Summary = "" }),
+		"note.save: has no summary": mounted(func(f *toolfold.Family) { f.Actions[0].Summary = "" }),
 	} {
 		if err := s.Put(family); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Put says %v, want %q", err, want)

@@ -10,10 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/discovery"
 )
 
 // live is a surface with discovery and a tool that stays.
@@ -22,11 +21,11 @@ func live(t testing.TB, o surface.Options) *surface.Surface {
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := surface.New(o)
 	put(t, s, external(t, "weather_report", "Weather of a city, today and tomorrow."))
-	put(t, s, discovery.Mount(s.Discovery))
+	put(t, s, lazy.Mount(s.Discovery))
 	return s
 }
 
-func put(t testing.TB, s *surface.Surface, spec *tools.Family) {
+func put(t testing.TB, s *surface.Surface, spec *toolfold.Family) {
 	t.Helper()
 	if err := s.Put(spec); err != nil {
 		t.Fatal(err)
@@ -34,10 +33,10 @@ func put(t testing.TB, s *surface.Surface, spec *tools.Family) {
 }
 
 // external is a tool that answers with its name and its arguments.
-func external(t testing.TB, name, description string) *tools.Family {
+func external(t testing.TB, name, description string) *toolfold.Family {
 	t.Helper()
-	spec, err := tools.External{
-		Name: name, Description: description, Category: "elsewhere", Effect: tools.Reads,
+	spec, err := toolfold.External{
+		Name: name, Description: description, Category: "elsewhere", Effect: toolfold.Reads,
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","description":"Where."},` +
 			`"days":{"type":["integer","null"],"minimum":1}},"required":["city"],"additionalProperties":false}`),
 		Run: func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
@@ -87,10 +86,10 @@ func comeAndGo(t *testing.T, s *surface.Surface, stop chan struct{}) {
 }
 
 func useTools(t *testing.T, s *surface.Surface, session string) {
-	ctx := tools.WithOrigin(t.Context(), tools.Origin{Session: session, ListGrows: true})
+	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Session: session, ListGrows: true})
 	call := func(args string) (string, bool) {
 		answer := s.Runner.Call(ctx, "tools", json.RawMessage(args))
-		if answer.Err != nil && answer.Err.Code == tools.Internal {
+		if answer.Err != nil && answer.Err.Code == toolfold.Internal {
 			t.Errorf("%s: %s", args, answer.Content)
 		}
 		return string(answer.Content), !answer.IsError()
@@ -177,7 +176,7 @@ func TestExternalTools(t *testing.T) {
 // called; list shows it, with the reason, when asked.
 func TestRefusedToolsAreNotSeen(t *testing.T) {
 	t.Parallel()
-	s := live(t, surface.Options{Rights: &tools.Rights{Allows: func(a *tools.Action) bool { return a.FullName() != "weather_report" }}})
+	s := live(t, surface.Options{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.FullName() != "weather_report" }}})
 	for _, l := range s.Discovery.List(t.Context()) {
 		if l.Name == "weather_report" {
 			t.Error("it is listed")

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/legacy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Mode decides which names tools/list shows.
@@ -41,14 +41,14 @@ func (m Mode) DefaultLevel() lazy.Level {
 
 // Tools returns the tools that a surface may show. The whole legacy list stays
 // as it was; discovery joins it where less is shown, because then it is needed.
-func Tools(families []*tools.Family, o Options) []tools.Tool {
+func Tools(families []*toolfold.Family, o Options) []toolfold.Tool {
 	o = o.complete()
-	var list []tools.Tool
+	var list []toolfold.Tool
 	switch {
 	case o.Mode == Consolidated:
 		list = consolidate.Tools(families, o.Fold)
-	case o.Level == lazy.Full && o.Tier == tools.Extended:
-		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *tools.Family) bool { return f.Category == tools.Discovery }))
+	case o.Level == lazy.Full && o.Tier == toolfold.Extended:
+		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Category == toolfold.Discovery }))
 	default:
 		list = legacy.Tools(families)
 	}
@@ -59,7 +59,7 @@ func Tools(families []*tools.Family, o Options) []tools.Tool {
 }
 
 // List returns what tools/list shows of the families.
-func List(families []*tools.Family, o Options) []lazy.Listed {
+func List(families []*toolfold.Family, o Options) []lazy.Listed {
 	o = o.complete()
 	return lazy.List(lazy.Within(Tools(families, o), o.Tier), o.Level)
 }
@@ -69,16 +69,16 @@ func List(families []*tools.Family, o Options) []lazy.Listed {
 type Options struct {
 	Mode   Mode             // empty = Consolidated
 	Level  lazy.Level       // empty = the mode's own
-	Tier   tools.Tier       // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
+	Tier   toolfold.Tier    // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
 	Fold   consolidate.Fold // of the consolidated tools; empty = by family
-	Params tools.Form       // of calls where a list does not declare every parameter; empty = in an object
+	Params toolfold.Form    // of calls where a list does not declare every parameter; empty = in an object
 	Strict bool             // clients may not use names that are not the mode's
 
 	// ResultLimit is the most bytes of an answer to a client; 0 is
-	// [tools.DefaultResultLimit], negative is no limit.
+	// [toolfold.DefaultResultLimit], negative is no limit.
 	ResultLimit int
 
-	Rights     *tools.Rights // of all callers; those of a caller narrow them. Nil is everything
+	Rights     *toolfold.Rights // of all callers; those of a caller narrow them. Nil is everything
 	Middleware []call.Middleware
 	Log        *slog.Logger // nil = the default logger
 }
@@ -87,19 +87,19 @@ type Options struct {
 func (o Options) complete() Options {
 	o.Mode = cmp.Or(o.Mode, Consolidated)
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
-	o.Tier = cmp.Or(o.Tier, tools.Extended)
+	o.Tier = cmp.Or(o.Tier, toolfold.Extended)
 	o.Fold = cmp.Or(o.Fold, consolidate.ByFamily)
-	o.Params = cmp.Or(o.Params, tools.FormObject)
-	o.ResultLimit = cmp.Or(o.ResultLimit, tools.DefaultResultLimit)
+	o.Params = cmp.Or(o.Params, toolfold.FormObject)
+	o.ResultLimit = cmp.Or(o.ResultLimit, toolfold.DefaultResultLimit)
 	o.Params = o.form(o.Mode == Consolidated)
 	return o
 }
 
 // form returns the form in which calls of tools are shown: flat where the list
 // declares every parameter, as level signature does for tools of one action.
-func (o Options) form(dispatches bool) tools.Form {
+func (o Options) form(dispatches bool) toolfold.Form {
 	if o.Level == lazy.Full || o.Level == lazy.Signature && !dispatches {
-		return tools.FormFlat
+		return toolfold.FormFlat
 	}
 	return o.Params
 }
@@ -109,8 +109,8 @@ func (o Options) form(dispatches bool) tools.Form {
 type Surface struct {
 	Mode      Mode
 	Level     lazy.Level
-	Tier      tools.Tier
-	Params    tools.Form // in which calls are shown
+	Tier      toolfold.Tier
+	Params    toolfold.Form // in which calls are shown
 	Discovery *lazy.Discovery
 
 	// Runner calls under every name, and answers in full; Client is for calls
@@ -120,7 +120,7 @@ type Surface struct {
 	Runner, Client *call.Runner
 
 	options  Options
-	rights   *tools.Rights
+	rights   *toolfold.Rights
 	snapshot atomic.Pointer[snapshot]
 	onGrow   func(context.Context)
 
@@ -130,8 +130,8 @@ type Surface struct {
 
 // snapshot is the surface at one moment.
 type snapshot struct {
-	families []*tools.Family
-	views    sync.Map // of func() *view by the text of rights, or else by *tools.Rights
+	families []*toolfold.Family
+	views    sync.Map // of func() *view by the text of rights, or else by *toolfold.Rights
 	count    atomic.Int32
 }
 
@@ -149,13 +149,13 @@ func New(o Options) *Surface {
 	o = o.complete()
 	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}}
 	s.snapshot.Store(&snapshot{})
-	every := func(r *tools.Rights) *call.Resolver { return s.view(r).every }
+	every := func(r *toolfold.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
 	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: func(ctx context.Context, answer json.RawMessage) string {
 		return s.Discovery.Keep(ctx, answer)
-	}}).Accepting(func(r *tools.Rights) *call.Resolver { return s.view(r).client })
+	}}).Accepting(func(r *toolfold.Rights) *call.Resolver { return s.view(r).client })
 	s.Discovery = lazy.NewDiscovery(
-		func(r *tools.Rights) *lazy.View { return s.view(r).View },
+		func(r *toolfold.Rights) *lazy.View { return s.view(r).View },
 		func(ctx context.Context) { s.onGrow(ctx) },
 	)
 	return s
@@ -164,7 +164,7 @@ func New(o Options) *Surface {
 // permissions refuses what the surface's rights and the caller's do not include.
 func (s *Surface) permissions(next call.Func) call.Func {
 	checked := call.Permissions(next)
-	return func(ctx context.Context, c *call.Call) tools.Answer {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		if c.Entry != nil && !s.rights.Allow(c.Entry.Action) {
 			c.Origin.Rights = s.rights
 		}
@@ -173,7 +173,7 @@ func (s *Surface) permissions(next call.Func) call.Func {
 }
 
 // view returns the present snapshot as callers with the given rights see it.
-func (s *Surface) view(r *tools.Rights) *view {
+func (s *Surface) view(r *toolfold.Rights) *view {
 	now := s.snapshot.Load()
 	var key any = r
 	if r != nil && r.Text != "" { // rights that are read anew are the same
@@ -190,16 +190,16 @@ func (s *Surface) view(r *tools.Rights) *view {
 }
 
 // newView makes the view of a snapshot for callers with the given rights.
-func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
+func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	families := r.Filter(s.rights.Filter(now.families))
 	shown := Tools(families, s.options)
-	var folded, split []*tools.Entry
+	var folded, split []*toolfold.Entry
 	for _, f := range families {
 		folded = append(folded, consolidate.Entries(f, consolidate.ByFamily)...)
 		split = append(split, consolidate.Entries(f, s.options.Fold)...)
 	}
 	old := legacy.Entries(families)
-	entries := map[Mode][]*tools.Entry{Consolidated: split, Legacy: old}[s.Mode]
+	entries := map[Mode][]*toolfold.Entry{Consolidated: split, Legacy: old}[s.Mode]
 	for i, e := range entries { // calls of the listed tools are shown in the form of the list
 		if !e.Action.Apart || e.Selector != "" {
 			entries[i] = e.In(s.options.form(e.Selector != ""))
@@ -214,8 +214,8 @@ func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
 	if s.options.Strict {
 		v.client = call.NewResolver(entries)
 	}
-	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t tools.Tool) bool {
-		return slices.ContainsFunc(shown, func(other tools.Tool) bool { return other.Name == t.Name })
+	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t toolfold.Tool) bool {
+		return slices.ContainsFunc(shown, func(other toolfold.Tool) bool { return other.Name == t.Name })
 	})
 	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Tools: shown, Disabled: disabled, Names: names})
 	return v
@@ -226,7 +226,7 @@ func (s *Surface) newView(now *snapshot, r *tools.Rights) *view {
 func (s *Surface) OnGrow(f func(context.Context)) { s.onGrow = f }
 
 // Families returns the families in order. The slice must not be changed.
-func (s *Surface) Families() []*tools.Family { return s.snapshot.Load().families }
+func (s *Surface) Families() []*toolfold.Family { return s.snapshot.Load().families }
 
 // OnChange calls f after every change of the families, one change at a time,
 // before the change returns. f must not change them.
@@ -239,15 +239,15 @@ func (s *Surface) OnChange(f func()) {
 // Put adds families, or replaces those of the same name in their place. An
 // error names what is wrong with a declaration or clashes with another, and
 // changes nothing.
-func (s *Surface) Put(families ...*tools.Family) error {
+func (s *Surface) Put(families ...*toolfold.Family) error {
 	for _, f := range families {
 		if err := f.Validate(); err != nil {
 			return err
 		}
 	}
-	return s.change(func(list []*tools.Family) []*tools.Family {
+	return s.change(func(list []*toolfold.Family) []*toolfold.Family {
 		for _, f := range families {
-			i := slices.IndexFunc(list, func(other *tools.Family) bool { return other.Name == f.Name })
+			i := slices.IndexFunc(list, func(other *toolfold.Family) bool { return other.Name == f.Name })
 			if i < 0 {
 				list = append(list, f)
 				continue
@@ -261,16 +261,16 @@ func (s *Surface) Put(families ...*tools.Family) error {
 // Remove takes families out by name. Unknown names are ignored. It fails, and
 // changes nothing, when another family names one of them as related.
 func (s *Surface) Remove(names ...string) error {
-	return s.change(func(list []*tools.Family) []*tools.Family {
-		return slices.DeleteFunc(list, func(f *tools.Family) bool { return slices.Contains(names, f.Name) })
+	return s.change(func(list []*toolfold.Family) []*toolfold.Family {
+		return slices.DeleteFunc(list, func(f *toolfold.Family) bool { return slices.Contains(names, f.Name) })
 	})
 }
 
-func (s *Surface) change(edit func([]*tools.Family) []*tools.Family) error {
+func (s *Surface) change(edit func([]*toolfold.Family) []*toolfold.Family) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	families := edit(slices.Clone(s.Families()))
-	if err := tools.ValidateAll(families); err != nil {
+	if err := toolfold.ValidateAll(families); err != nil {
 		return err
 	}
 	s.snapshot.Store(&snapshot{families: families})

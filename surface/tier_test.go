@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // What a tier leaves out is not listed, in any mode and at any level, and is
@@ -17,7 +17,7 @@ func TestTier(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
 		for _, level := range lazy.Levels() {
-			s := live(t, surface.Options{Mode: mode, Level: level, Tier: tools.Core}) // weather_report is extended
+			s := live(t, surface.Options{Mode: mode, Level: level, Tier: toolfold.Core}) // weather_report is extended
 			view := s.Discovery.View(t.Context())
 			for how, list := range map[string][]lazy.Listed{
 				"tools/list": s.Discovery.List(t.Context()), "tools/list at full": view.ListAt(lazy.Full), "stubs": view.Stubs(),
@@ -52,8 +52,8 @@ func TestTier(t *testing.T) {
 // What a session loads joins its list, where a tier had left it out.
 func TestLoadBeyondTheTier(t *testing.T) {
 	t.Parallel()
-	s := live(t, surface.Options{Tier: tools.Core})
-	ctx := tools.WithOrigin(t.Context(), tools.Origin{Session: "one", ListGrows: true})
+	s := live(t, surface.Options{Tier: toolfold.Core})
+	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Session: "one", ListGrows: true})
 	answer := s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"load","names":["weather_report"]}`))
 	if !strings.Contains(string(answer.Content), `"listed":true`) {
 		t.Errorf("load answered %s", answer.Content)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -51,7 +51,7 @@ func callAction(c *cli.Context) error {
 		return err
 	}
 	name := c.Args().First()
-	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *tools.Action) bool { return a.Matches(name) })
+	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) })
 	if ofSettings { // the user's own settings stay theirs, whatever they permit others
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
 	}
@@ -69,7 +69,7 @@ func callAction(c *cli.Context) error {
 	} else if err := storage.CheckURL(o.Store); err != nil {
 		return usageError("store: %v", err)
 	}
-	answer := b.Runner.Call(tools.WithOrigin(ctx, tools.Origin{Client: "the shell"}), name, args)
+	answer := b.Runner.Call(toolfold.WithOrigin(ctx, toolfold.Origin{Client: "the shell"}), name, args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func callAction(c *cli.Context) error {
 		Error   struct{ Message string }
 	}
 	switch {
-	case answer.Err != nil && answer.Err.Code == tools.UnknownTool:
+	case answer.Err != nil && answer.Err.Code == toolfold.UnknownTool:
 		return fmt.Errorf("%s; toolfold tools lists them", answer.Err.Message)
 	case answer.Err != nil:
 		return errors.New(answer.Err.Message)
@@ -117,7 +117,7 @@ func readArguments(given []string) (json.RawMessage, error) {
 		defer file.Close()
 		in = file
 	case arg != "-" && !strings.HasPrefix(arg, "{"):
-		return nil, usageError("%q is no JSON object, and no argument such as key=team/rules", tools.Shorten(arg))
+		return nil, usageError("%q is no JSON object, and no argument such as key=team/rules", toolfold.Shorten(arg))
 	case arg != "-":
 		return json.RawMessage(arg), nil
 	}
@@ -140,7 +140,7 @@ func readAssignments(given []string) (json.RawMessage, error) {
 	for _, arg := range given {
 		parts := assignment.FindStringSubmatch(arg)
 		if parts == nil {
-			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", tools.Shorten(arg))
+			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", toolfold.Shorten(arg))
 		}
 		key, isJSON, text := parts[1], parts[2] == ":=", parts[3]
 		if _, twice := args.Get(key); twice {
@@ -149,7 +149,7 @@ func readAssignments(given []string) (json.RawMessage, error) {
 		var value any = text
 		if isJSON {
 			if !json.Valid([]byte(text)) {
-				return nil, usageError("%s:=%s is not JSON; for text: %s=%s", key, tools.Shorten(text), key, tools.Shorten(text))
+				return nil, usageError("%s:=%s is not JSON; for text: %s=%s", key, toolfold.Shorten(text), key, toolfold.Shorten(text))
 			}
 			value = json.RawMessage(text)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/tools/all"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 )
 
 // scripts are printed by the command completion. Each asks the command itself, with the
@@ -70,7 +70,7 @@ func completeActions(c *cli.Context) {
 	if c.NArg() > 0 && c.Command.Name == "call" {
 		return // the arguments of an action: no list would help
 	}
-	for _, family := range all.Families() {
+	for _, family := range app.Families() {
 		for _, action := range family.Actions {
 			fmt.Fprintln(c.App.Writer, action.FullName())
 		}

@@ -16,11 +16,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -83,7 +83,7 @@ func doctorAction(c *cli.Context) error {
 		return err
 	}
 	if source == ownSurfaces {
-		own, err := doctor.Measure(all.Families())
+		own, err := doctor.Measure(app.Families())
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func askUpstream(c *cli.Context, s upstream.Server) (doctor.List, error) {
 // ownList returns the list of the surface that the options choose.
 func ownList(o *options) doctor.List {
 	so := o.shown()
-	l := doctor.ListOf(hosts.Server, instructions(surface.New(so)), surface.List(all.Families(), so), len(surface.Tools(all.Families(), so)))
+	l := doctor.ListOf(hosts.Server, instructions(surface.New(so)), surface.List(app.Families(), so), len(surface.Tools(app.Families(), so)))
 	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
 	return l
 }

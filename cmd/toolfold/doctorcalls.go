@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/doctor"
-	"github.com/toolfold/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -27,7 +27,7 @@ func tracedCalls(ctx context.Context, o *options) (calls []doctor.Call, err erro
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
 	traces := db.Trace()
-	var after *tools.Position
+	var after *toolfold.Position
 	for seen := 0; seen < newestTraces; {
 		page, err := traces.List(ctx, trace.Query{Limit: 100, After: after})
 		if err != nil {
@@ -49,7 +49,7 @@ func tracedCalls(ctx context.Context, o *options) (calls []doctor.Call, err erro
 			break
 		}
 		last := page.Traces[len(page.Traces)-1]
-		after = &tools.Position{CreatedAt: last.Start, ID: last.ID}
+		after = &toolfold.Position{CreatedAt: last.Start, ID: last.ID}
 	}
 	return calls, nil
 }

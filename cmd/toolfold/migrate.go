@@ -11,9 +11,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/docs"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/docs"
 	"github.com/toolfold/toolfold/migration"
-	"github.com/toolfold/toolfold/tools/all"
 )
 
 func migrateCommand() *cli.Command {
@@ -24,7 +24,7 @@ func migrateCommand() *cli.Command {
 			{
 				Name: "guide", Usage: "print the migration guide", OnUsageError: onUsageError,
 				Action: func(c *cli.Context) error {
-					guide, err := docs.Guide(all.Families())
+					guide, err := docs.Guide(app.Families())
 					if err != nil {
 						return err
 					}
@@ -60,7 +60,7 @@ func migrateCommand() *cli.Command {
 }
 
 func rewriteAction(c *cli.Context) error {
-	rewriter := migration.NewRewriter(all.Families())
+	rewriter := migration.NewRewriter(app.Families())
 	reader := bufio.NewReader(os.Stdin)
 	failed := 0
 	for n := 1; ; n++ {

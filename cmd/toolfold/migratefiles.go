@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/migration"
-	"github.com/toolfold/toolfold/tools/all"
 )
 
 // maxMigrated bounds a file that is looked through, in bytes.
@@ -87,7 +87,7 @@ func eachFile(c *cli.Context, do func(root *os.Root, name, shown string, uses []
 	if c.NArg() == 0 {
 		return usageError("migrate %s takes files or folders", c.Command.Name)
 	}
-	rewriter := migration.NewRewriter(all.Families())
+	rewriter := migration.NewRewriter(app.Families())
 	for _, path := range c.Args().Slice() {
 		dir, first := path, "."
 		if info, err := os.Stat(path); err != nil {

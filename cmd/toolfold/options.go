@@ -12,14 +12,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/consolidate"
-	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -166,8 +166,8 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 // shown returns what the options have tools/list show.
 func (o *options) shown() surface.Options {
 	mode, level := o.surface()
-	shown := surface.Options{Mode: mode, Level: level, Params: tools.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
-	for _, tier := range tools.Tiers() {
+	shown := surface.Options{Mode: mode, Level: level, Params: toolfold.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
+	for _, tier := range toolfold.Tiers() {
 		if tier.String() == o.Tier {
 			shown.Tier = tier
 		}
@@ -188,7 +188,7 @@ func rules(o config.Options) permission.Rules {
 
 // checkStart refuses options with which no server could start.
 func checkStart(o config.Options) error {
-	if err := rules(o).Check(all.Families()); err != nil {
+	if err := rules(o).Check(app.Families()); err != nil {
 		return err
 	}
 	if err := storage.CheckURL(o.Store); err != nil {
@@ -197,7 +197,7 @@ func checkStart(o config.Options) error {
 	if o.HTTP == "" {
 		return nil
 	}
-	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(all.Families()); err != nil {
+	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(app.Families()); err != nil {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil

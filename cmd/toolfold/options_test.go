@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -23,7 +23,7 @@ func TestEnums(t *testing.T) {
 	for _, fold := range consolidate.Folds() {
 		folds = append(folds, string(fold))
 	}
-	for _, tier := range tools.Tiers() {
+	for _, tier := range toolfold.Tiers() {
 		tiers = append(tiers, tier.String())
 	}
 	for _, mode := range surface.Modes() {

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/storage/storagetest"
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
 )
 
 // client is what speaks to a server over its standard input.
@@ -49,7 +49,7 @@ func (c *client) call(t *testing.T, name, args string) string {
 	if len(answer.Result.Content) != 1 {
 		t.Fatalf("%s %s answered %+v", name, args, answer)
 	}
-	t.Logf("%s %s\n  %s", name, tools.Shorten(args), tools.Cut(answer.Result.Content[0].Text, 400))
+	t.Logf("%s %s\n  %s", name, toolfold.Shorten(args), toolfold.Cut(answer.Result.Content[0].Text, 400))
 	return answer.Result.Content[0].Text
 }
 
@@ -66,7 +66,7 @@ func (c *client) expect(t *testing.T, name, args string, want ...string) string 
 	answer := c.call(t, name, args)
 	for _, w := range want {
 		if !strings.Contains(answer, w) {
-			t.Errorf("%s %s answered %s, want %s", name, args, tools.Cut(answer, 2000), w)
+			t.Errorf("%s %s answered %s, want %s", name, args, toolfold.Cut(answer, 2000), w)
 		}
 	}
 	if want == nil && strings.HasPrefix(answer, `{"error"`) {
@@ -228,7 +228,7 @@ var promises = []struct {
 		for _, call := range [][2]string{
 			{"task.list", `{}`}, {"memory.search", `{"namespace":"big","query":"words of a note"}`}, {"memory.export", `{"namespace":"big"}`}, {"memory.get", `{"namespace":"big","key":"big1"}`},
 		} {
-			if answer := c.expect(t, call[0], call[1]); len(answer) > tools.DefaultResultLimit {
+			if answer := c.expect(t, call[0], call[1]); len(answer) > toolfold.DefaultResultLimit {
 				t.Errorf("%s %s answered %d bytes", call[0], call[1], len(answer))
 			}
 		}

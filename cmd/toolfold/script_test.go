@@ -9,8 +9,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools/all"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
-			env.Setenv("TOOLS", strconv.Itoa(len(surface.List(all.Families(), surface.Options{})))) // that are listed
+			env.Setenv("TOOLS", strconv.Itoa(len(surface.List(app.Families(), surface.Options{})))) // that are listed
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(home, "data"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))

@@ -11,11 +11,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // instructions are for the model. They reach every client on every turn.
@@ -23,23 +23,23 @@ func instructions(s *surface.Surface) string {
 	common := "A wrong call answers with usage and an example. Any call takes include_fields, a list of result fields to keep."
 	if s.Mode == surface.Legacy {
 		text := "Tools of an agent's workbench under their legacy names. "
-		if s.Level == lazy.Full && s.Tier == tools.Extended {
+		if s.Level == lazy.Full && s.Tier == toolfold.Extended {
 			return text + common
 		}
 		text += "tool_find finds tools by what they do, tool_describe describes them. "
-		return text + map[tools.Form]string{
-			tools.FormObject: "Parameters that are not listed go into the object params. ",
-			tools.FormText:   "Parameters that are not listed go into params, as JSON text. ",
+		return text + map[toolfold.Form]string{
+			toolfold.FormObject: "Parameters that are not listed go into the object params. ",
+			toolfold.FormText:   "Parameters that are not listed go into params, as JSON text. ",
 		}[s.Params] + common
 	}
 	named := "required ones are in its description. "
 	if s.Level == lazy.Signature || s.Level == lazy.Full {
 		named = "its description names them; a ? marks optional ones. "
 	}
-	return "Each tool is a family of actions: call it with action and " + map[tools.Form]string{
-		tools.FormObject: "params, an object of that action's parameters; ",
-		tools.FormText:   "params, that action's parameters as JSON text; ",
-		tools.FormFlat:   "that action's parameters; ",
+	return "Each tool is a family of actions: call it with action and " + map[toolfold.Form]string{
+		toolfold.FormObject: "params, an object of that action's parameters; ",
+		toolfold.FormText:   "params, that action's parameters as JSON text; ",
+		toolfold.FormFlat:   "that action's parameters; ",
 	}[s.Params] + named + "The tool tools finds actions and describes them, tool_call runs any. " + common
 }
 

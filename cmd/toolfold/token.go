@@ -15,10 +15,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/permission"
-	"github.com/toolfold/toolfold/tools/all"
 )
 
 func tokenCommand() *cli.Command {
@@ -132,7 +132,7 @@ func addToken(c *cli.Context) error {
 			return usageError("--%s names nothing", flag)
 		}
 	}
-	if err := rules.Check(all.Families()); err != nil {
+	if err := rules.Check(app.Families()); err != nil {
 		return usageError("%v", err)
 	}
 	path, err := tokenFile(c)

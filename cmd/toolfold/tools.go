@@ -7,11 +7,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/all"
 )
 
 func toolsCommand() *cli.Command {
@@ -26,7 +26,7 @@ func toolsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			rules, families := rules(o.Options), all.Families()
+			rules, families := rules(o.Options), app.Families()
 			if err := rules.Check(families); err != nil {
 				return usageError("%v", err)
 			}
@@ -80,7 +80,7 @@ type leftOut struct {
 
 // explain adds the options with their sources, and what of the families they do
 // not list or leave out.
-func (l *listing) explain(o *options, families, permitted []*tools.Family) {
+func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
 	applies := o.layers.Redacted()
 	for _, name := range append([]string{"toolMode", "listing", "tier", "fold"}, permissionSettings...) {
 		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})

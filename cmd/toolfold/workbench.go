@@ -9,15 +9,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/internal/telemetry"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/telemetry"
 	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/all"
 	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
@@ -47,7 +47,7 @@ func openWorkbench(c *cli.Context) (*workbench, error) {
 // newWorkbench opens nothing: the store is opened by the first call that needs
 // it.
 func newWorkbench(o *options) (*workbench, error) {
-	if err := rules(o.Options).Check(all.Families()); err != nil {
+	if err := rules(o.Options).Check(app.Families()); err != nil {
 		return nil, usageError("%v", err)
 	}
 	b := &workbench{
@@ -110,7 +110,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		Opened: b.store.Opened(), Opens: storage.MayHold(o.Store), Log: b.log, Now: time.Now,
 	})
 	b.Surface = surface.New(offered)
-	families, err := all.Mount(all.Host{
+	families, err := app.Mount(app.Host{
 		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
 		Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, Trusted: o.trusted,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
@@ -124,7 +124,7 @@ func newWorkbench(o *options) (*workbench, error) {
 
 // countLegacy is middleware that counts calls by legacy names.
 func (b *workbench) countLegacy(next call.Func) call.Func {
-	return func(ctx context.Context, c *call.Call) tools.Answer {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		if c.Entry != nil && c.Entry.Legacy {
 			b.legacy.Called(c.Entry.Tool, c.Origin.Client)
 		}

@@ -11,23 +11,23 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/discovery"
 )
 
-var text = tools.String{Name: "text", Doc: "What to remember.", MinLen: 1, MaxLen: 500}
+var text = toolfold.String{Name: "text", Doc: "What to remember.", MinLen: 1, MaxLen: 500}
 
-var family = tools.Family{
-	Name: "note", Summary: "Short notes", Category: "notes", Tier: tools.Core,
-	Actions: []*tools.Action{{
-		Name: "add", Legacy: tools.Was("add_note"), Summary: "Add a note.", Effect: tools.Adds,
-		Required: tools.Fields{text}, Example: `{"text": "Deploys freeze on Friday."}`,
-		Run: tools.Method((*service).Add),
+var family = toolfold.Family{
+	Name: "note", Summary: "Short notes", Category: "notes", Tier: toolfold.Core,
+	Actions: []*toolfold.Action{{
+		Name: "add", Legacy: toolfold.Was("add_note"), Summary: "Add a note.", Effect: toolfold.Adds,
+		Required: toolfold.Fields{text}, Example: `{"text": "Deploys freeze on Friday."}`,
+		Run: toolfold.Method((*service).Add),
 	}, {
-		Name: "list", Legacy: tools.Was("list_notes"), Summary: "List all notes.", Effect: tools.Reads,
-		Example: `{}`, Run: tools.Method((*service).List),
+		Name: "list", Legacy: toolfold.Was("list_notes"), Summary: "List all notes.", Effect: toolfold.Reads,
+		Example: `{}`, Run: toolfold.Method((*service).List),
 	}},
 }
 
@@ -62,9 +62,9 @@ func main() {
 	addr := flag.String("http", "", "serve on HTTP at this loopback address, not on standard input and output")
 	flag.Parse()
 	s := surface.New(surface.Options{Mode: surface.Mode(*mode)})
-	folded, err := tools.Mount(family, func(context.Context) (*service, error) { return &service{}, nil })
+	folded, err := toolfold.Mount(family, func(context.Context) (*service, error) { return &service{}, nil })
 	if err == nil {
-		err = s.Put(folded, discovery.Mount(s.Discovery))
+		err = s.Put(folded, lazy.Mount(s.Discovery))
 	}
 	if err == nil {
 		server := serve.New(serve.Options{Name: "notes", Version: "1.0.0", Surface: s})

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // toolAction calls an action. Its output is the result.
@@ -30,19 +30,19 @@ func (a toolAction) run(ctx context.Context, f *frame) (any, error) {
 
 // toolFailure is the failure of a call: one code for a tool that does not
 // exist, one for arguments that it refuses, one for work that failed.
-func toolFailure(name string, err *tools.Error) *Failure {
+func toolFailure(name string, err *toolfold.Error) *Failure {
 	f := &Failure{Code: ToolExecutionError, Message: err.Message, Hint: err.Hint}
 	switch err.Code {
-	case tools.UnknownTool:
+	case toolfold.UnknownTool:
 		f.Code, f.final = ToolNotFound, true
-	case tools.InvalidInput, tools.InvalidAction:
+	case toolfold.InvalidInput, toolfold.InvalidAction:
 		f.Code, f.final = ToolConfigError, true
 		if f.Hint == "" && err.Usage != "" {
 			f.Hint = "usage: " + err.Usage
 		}
 	case DelegationDepth:
 		f.Code, f.final = DelegationDepth, true
-	case tools.Internal:
+	case toolfold.Internal:
 	default:
 		f.Message = name + ": " + err.Code + ": " + err.Message
 	}

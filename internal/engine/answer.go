@@ -6,10 +6,10 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // answerShape describes the answer that a prompt asks for: an object that
@@ -29,7 +29,7 @@ func newAnswerShape(raw json.RawMessage) (*answerShape, error) {
 	if json.Unmarshal(raw, &root) != nil || root.Type != "object" {
 		return nil, errors.New(`its "type" must be "object"`)
 	}
-	if _, err := tools.CheckSchema(raw, map[string]any{}, ""); err != nil {
+	if _, err := toolfold.CheckSchema(raw, map[string]any{}, ""); err != nil {
 		return nil, err
 	}
 	return &answerShape{schema}, nil
@@ -50,7 +50,7 @@ func (s *answerShape) read(ctx context.Context, answer string) (value any, wrong
 	if !s.schema.Admits(object) {
 		return nil, "it is too large to be checked", nil
 	}
-	problems, err := workspace.Await(ctx, func() ([]tools.Problem, error) { return tools.CheckSchema(s.schema.Text, object, "") })
+	problems, err := workspace.Await(ctx, func() ([]toolfold.Problem, error) { return toolfold.CheckSchema(s.schema.Text, object, "") })
 	if err != nil {
 		return nil, "", err
 	}

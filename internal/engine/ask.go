@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // defaultTurns is the most answers of a model with tools, unless the step says
@@ -133,7 +133,7 @@ func (a promptAction) render(ctx context.Context, f *frame) (Prompt, error) {
 // offered is an action that a prompt offers, under the name that it has there.
 type offered struct {
 	Offer
-	action *tools.Action
+	action *toolfold.Action
 }
 
 // longestName is the most characters that providers take of a function's name.
@@ -144,7 +144,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 	if len(patterns) == 0 {
 		return nil, nil
 	}
-	rights := tools.OriginOf(ctx).Rights
+	rights := toolfold.OriginOf(ctx).Rights
 	var list []offered
 	for _, a := range offerable(r.Names) {
 		if !rights.Allow(a) || !slices.ContainsFunc(patterns, a.Matches) {
@@ -157,7 +157,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 		}
 		list = append(list, offered{Offer{
 			Name: name, Description: strings.TrimSpace(a.Summary + " " + a.Doc),
-			Schema: ordered.MustJSON(tools.NewEntry(a, a.FullName()).InputSchema()),
+			Schema: ordered.MustJSON(toolfold.NewEntry(a, a.FullName()).InputSchema()),
 		}, a})
 	}
 	switch {
@@ -173,11 +173,11 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 
 // offerable lists the actions that models may be offered: not those which call
 // others by name, past the patterns of a step. Nil names have none.
-func offerable(names Names) []*tools.Action {
+func offerable(names Names) []*toolfold.Action {
 	if names == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(names.Actions()), func(a *tools.Action) bool { return a.Family.Category == tools.Discovery })
+	return slices.DeleteFunc(slices.Clone(names.Actions()), func(a *toolfold.Action) bool { return a.Family.Category == toolfold.Discovery })
 }
 
 // call runs the nth call of a prompt's model as a step of the run. What the
@@ -190,13 +190,13 @@ func (f *frame) call(ctx context.Context, list []offered, c UsedOffer, nth int) 
 		c.Arguments = json.RawMessage(`{}`)
 	}
 	at := slices.IndexFunc(list, func(o offered) bool { return o.Name == c.Name })
-	result := StepResult{StepID: fmt.Sprintf("%s/%d", f.step, nth), Tool: tools.Shorten(c.Name)}
+	result := StepResult{StepID: fmt.Sprintf("%s/%d", f.step, nth), Tool: toolfold.Shorten(c.Name)}
 	if at >= 0 {
 		result.Tool = list[at].action.FullName()
 	}
 	start := f.run.now()
 	ctx, end := f.run.startCall(ctx, result)
-	var answer tools.Answer
+	var answer toolfold.Answer
 	if at >= 0 {
 		answer = cmp.Or(f.run.Bounded, f.run.Caller).Call(f.progress.forCall(ctx), result.Tool, c.Arguments)
 	} else {
@@ -204,7 +204,7 @@ func (f *frame) call(ctx context.Context, list []offered, c UsedOffer, nth int) 
 		for _, o := range list {
 			names = append(names, o.Name)
 		}
-		answer = tools.Fail(tools.UnknownName(c.Name).WithHint("there are %s", short(strings.Join(names, ", "))))
+		answer = toolfold.Fail(toolfold.UnknownName(c.Name).WithHint("there are %s", short(strings.Join(names, ", "))))
 	}
 	if answer.Err != nil {
 		result.Error = toolFailure(result.Tool, answer.Err)
@@ -273,12 +273,12 @@ func (ps *Providers) Check(p *Program) (faults Faults, warnings []string) {
 		config, known := s.Providers[name]
 		switch {
 		case known && config.Type == provider.Command && a.calls:
-			faults = append(faults, Fault{Step: a.step, Problem: tools.Problem{
-				Path: a.at + "/tools", Kind: tools.ProblemFormat,
+			faults = append(faults, Fault{Step: a.step, Problem: toolfold.Problem{
+				Path: a.at + "/tools", Kind: toolfold.ProblemFormat,
 				Want: fmt.Sprintf("list for a provider of type %s or %s; %q is a command, and %s", provider.OpenAI, provider.Sampling, name, noCalls),
 			}})
 		case !known && a.provider != "":
-			warning := fmt.Sprintf("no provider is called %q%s", tools.Shorten(a.provider), meant(suggest.Nearest(a.provider, s.Names())))
+			warning := fmt.Sprintf("no provider is called %q%s", toolfold.Shorten(a.provider), meant(suggest.Nearest(a.provider, s.Names())))
 			if !slices.Contains(warnings, warning) {
 				warnings = append(warnings, warning)
 			}

@@ -12,8 +12,8 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // script has an endpoint answer with messages one after the other, the last of
@@ -63,14 +63,14 @@ func newMemory() *fakeCaller {
 	caller := newCaller()
 	caller.tools["memory.search"] = func(_ context.Context, args map[string]any) (any, error) {
 		if args["query"] == nil {
-			return nil, tools.Errorf(tools.InvalidInput, "query is missing")
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "query is missing")
 		}
 		return map[string]any{"found": args["query"]}, nil
 	}
 	return caller
 }
 
-func (e *endpoint) run(t *testing.T, ctx context.Context, caller tools.Caller, step string) Result {
+func (e *endpoint) run(t *testing.T, ctx context.Context, caller toolfold.Caller, step string) Result {
 	t.Helper()
 	r := &Runner{Caller: caller, Names: fakeTools{}, Providers: e.providers(nil), Tracer: e.tracer}
 	return r.Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: ask, type: prompt, config: `+step+`}]`)})
@@ -157,7 +157,7 @@ func TestToolsWithinRights(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
 	e.script(calling("memory_delete", `{"key":"x"}`), says("done"))
-	ctx := tools.WithOrigin(t.Context(), tools.Origin{Rights: &tools.Rights{Allows: func(a *tools.Action) bool { return a.Effect == tools.Reads }}})
+	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.Effect == toolfold.Reads }}})
 	caller := newMemory()
 	succeed(t, e.run(t, ctx, caller, `{prompt: "when?", tools: [memory]}`))
 	if names := fmt.Sprint(e.requests[0]["tools"]); strings.Contains(names, "memory_delete") || strings.Contains(names, "memory_store") || !strings.Contains(names, "memory_search") || len(caller.calls) != 0 {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // body compiles the config of one step. Its shape was checked against
@@ -22,7 +22,7 @@ type body struct {
 }
 
 func (b body) missing(name string) {
-	b.fault(b.step, tools.Problem{Path: jsonx.Pointer(b.at, name), Kind: tools.ProblemMissing})
+	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, name), Kind: toolfold.ProblemMissing})
 }
 
 // textAt compiles the text of a member; an absent one is empty.
@@ -107,7 +107,7 @@ func (b body) tool(config map[string]any) action {
 	}
 	use := toolUse{step: b.step, at: b.at, name: name, open: config["arguments"] != nil}
 	if arguments, ok := config["arguments"].(map[string]any); ok {
-		use.action, use.hasAction = arguments[tools.ActionParam].(string)
+		use.action, use.hasAction = arguments[toolfold.ActionParam].(string)
 		use.open = false
 	}
 	b.uses = append(b.uses, use)
@@ -143,10 +143,10 @@ func (b body) objectAt(config map[string]any, name string) template {
 		if t := b.template(v, path); t.text != nil && len(t.text.parts) == 1 {
 			return t
 		}
-		b.fault(b.step, tools.Problem{Path: path, Kind: tools.ProblemType, Want: "object", Got: "string"})
+		b.fault(b.step, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "object", Got: "string"})
 		return template{}
 	default:
-		b.fault(b.step, tools.Problem{Path: path, Kind: tools.ProblemType, Want: "object", Got: tools.TypeName(value)})
+		b.fault(b.step, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "object", Got: toolfold.TypeName(value)})
 		return template{}
 	}
 	return b.template(value, path)
@@ -202,7 +202,7 @@ func (b body) parallel(config map[string]any) action {
 
 func (b body) loop(config map[string]any) action {
 	if config["items"] == nil && config["while"] == nil && config["until"] == nil {
-		b.fault(b.step, tools.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: tools.ProblemMissing})
+		b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemMissing})
 	}
 	inner := b.scope.naming(indexName, previousName)
 	if config["items"] != nil {
@@ -230,7 +230,7 @@ func (b body) checkName(as string, items bool) {
 	case !items:
 		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "name for an item of items, which are missing", as)
 	case taken || !isName(as):
-		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "plain name that nothing else has", tools.Shorten(as))
+		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "plain name that nothing else has", toolfold.Shorten(as))
 	}
 }
 
@@ -246,7 +246,7 @@ func (b body) items(config map[string]any) *template {
 		compiled := b.exprAt(config, "items", b.scope)
 		return &template{text: &text{parts: []part{{expr: compiled, source: v}}}}
 	}
-	b.fault(b.step, tools.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: tools.ProblemType, Want: "array", Got: tools.TypeName(config["items"])})
+	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemType, Want: "array", Got: toolfold.TypeName(config["items"])})
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // MaxDepth is the most runs that may be nested in the outermost one.
@@ -24,7 +24,7 @@ type chainKey struct{}
 // be nested in this one; a negative number sets no limit but that of the runs
 // around it. A task that a run submits is not nested in it: task.MaxDepth
 // bounds how many tasks may submit each other.
-func Enter(ctx context.Context, kind Kind, id string, below int) (context.Context, *tools.Error) {
+func Enter(ctx context.Context, kind Kind, id string, below int) (context.Context, *toolfold.Error) {
 	around, nested := ctx.Value(chainKey{}).(chain)
 	run, left := string(kind)+" "+id, MaxDepth
 	if nested {
@@ -33,10 +33,10 @@ func Enter(ctx context.Context, kind Kind, id string, below int) (context.Contex
 	runs := append(slices.Clone(around.runs), run)
 	switch way := strings.Join(runs, " → "); {
 	case slices.Contains(around.runs, run):
-		return nil, tools.Errorf(DelegationDepth, "%s would run within itself: %s", run, way).
+		return nil, toolfold.Errorf(DelegationDepth, "%s would run within itself: %s", run, way).
 			WithHint("let one of them do its part without the other")
 	case left < 0:
-		return nil, tools.Errorf(DelegationDepth, "%s would run too deep: %s", run, way).
+		return nil, toolfold.Errorf(DelegationDepth, "%s would run too deep: %s", run, way).
 			WithHint("runs may stand at most %d deep, or as deep as maxDelegationDepth of an agent allows", MaxDepth)
 	}
 	if below >= 0 {

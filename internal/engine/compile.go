@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Definition holds the steps of an agent or a workflow.
@@ -75,7 +75,7 @@ func compile(d Definition) (*Program, Faults) {
 	p := &Program{system: c.text("", d.SystemAt, d.System, sc)}
 	p.steps = c.list(d.Steps, d.StepsAt, sc, inOrder)
 	if c.count > MaxSteps {
-		c.fault("", tools.Problem{Path: d.StepsAt, Kind: tools.ProblemLength, Max: new(float64(MaxSteps)), Got: c.count})
+		c.fault("", toolfold.Problem{Path: d.StepsAt, Kind: toolfold.ProblemLength, Max: new(float64(MaxSteps)), Got: c.count})
 	}
 	p.uses, p.asks = c.uses, c.asks
 	return p, c.faults
@@ -86,16 +86,16 @@ func compile(d Definition) (*Program, Faults) {
 func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 	var items []any
 	if err := jsonx.Decode(raw, &items); err != nil {
-		return nil, Faults{{Problem: tools.Problem{Path: at, Kind: tools.ProblemType, Want: "array", Got: "something else"}}}
+		return nil, Faults{{Problem: toolfold.Problem{Path: at, Kind: toolfold.ProblemType, Want: "array", Got: "something else"}}}
 	}
 	if len(items) > MaxSteps {
-		return nil, Faults{{Problem: tools.Problem{Path: at, Kind: tools.ProblemLength, Max: new(float64(MaxSteps)), Got: len(items)}}}
+		return nil, Faults{{Problem: toolfold.Problem{Path: at, Kind: toolfold.ProblemLength, Max: new(float64(MaxSteps)), Got: len(items)}}}
 	}
 	// All steps are checked at once: a schema is compiled for each check.
 	const name = "steps"
-	list := tools.List{Name: name, Of: tools.Object{Optional: stepFields}}
+	list := toolfold.List{Name: name, Of: toolfold.Object{Optional: stepFields}}
 	var faults Faults
-	for _, p := range tools.CheckFields([]tools.Param{list.Param()}, map[string]any{name: items}) {
+	for _, p := range toolfold.CheckFields([]toolfold.Param{list.Param()}, map[string]any{name: items}) {
 		index, _, _ := strings.Cut(strings.TrimPrefix(p.Path, "/"+name+"/"), "/")
 		id := ""
 		if i, err := strconv.Atoi(index); err == nil && i < len(items) {
@@ -110,7 +110,7 @@ func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 	}
 	var steps []Step
 	if err := json.Unmarshal(raw, &steps); err != nil {
-		return nil, Faults{{Problem: tools.Problem{Path: at, Kind: tools.ProblemFormat, Want: "list of steps"}}}
+		return nil, Faults{{Problem: toolfold.Problem{Path: at, Kind: toolfold.ProblemFormat, Want: "list of steps"}}}
 	}
 	return steps, nil
 }
@@ -185,9 +185,9 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	c.count++
 	switch {
 	case s.StepID == "":
-		c.fault("", tools.Problem{Path: at + "/stepId", Kind: tools.ProblemMissing})
+		c.fault("", toolfold.Problem{Path: at + "/stepId", Kind: toolfold.ProblemMissing})
 	case c.seen[s.StepID]:
-		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", tools.Shorten(s.StepID))
+		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", toolfold.Shorten(s.StepID))
 	}
 	c.seen[s.StepID], c.kinds[s.StepID] = true, s.Type
 	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError}
@@ -232,9 +232,9 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 func (c *compiler) config(s Step, at string) (config map[string]any, ok bool) {
 	fields, known := configFields[s.Type]
 	if !known {
-		p := tools.Problem{Path: at + "/type", Kind: tools.ProblemEnum, Got: tools.Shorten(s.Type), Allowed: Types, Suggest: suggest.Nearest(s.Type, Types)}
+		p := toolfold.Problem{Path: at + "/type", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(s.Type), Allowed: Types, Suggest: suggest.Nearest(s.Type, Types)}
 		if s.Type == "" {
-			p = tools.Problem{Path: at + "/type", Kind: tools.ProblemMissing}
+			p = toolfold.Problem{Path: at + "/type", Kind: toolfold.ProblemMissing}
 		}
 		c.fault(s.StepID, p)
 		return nil, false
@@ -242,11 +242,11 @@ func (c *compiler) config(s Step, at string) (config map[string]any, ok bool) {
 	config = map[string]any{}
 	if len(s.Config) > 0 {
 		if err := jsonx.Decode(s.Config, &config); err != nil {
-			c.fault(s.StepID, tools.Problem{Path: at + "/config", Kind: tools.ProblemType, Want: "object", Got: "something else"})
+			c.fault(s.StepID, toolfold.Problem{Path: at + "/config", Kind: toolfold.ProblemType, Want: "object", Got: "something else"})
 			return nil, false
 		}
 	}
-	problems := tools.CheckFields(fields.Params(), config)
+	problems := toolfold.CheckFields(fields.Params(), config)
 	for _, p := range problems {
 		p.Path = at + "/config" + p.Path
 		c.fault(s.StepID, p)
@@ -291,7 +291,7 @@ func (c *compiler) expression(source string, sc scope) (*expression.Expression, 
 // does not run before.
 func (c *compiler) unknownStep(id string, sc scope) error {
 	if slices.Contains(c.all, id) {
-		return fmt.Errorf("step %q does not run before this one", tools.Shorten(id))
+		return fmt.Errorf("step %q does not run before this one", toolfold.Shorten(id))
 	}
 	var visible []string
 	for known := range sc.steps {
@@ -305,7 +305,7 @@ func (c *compiler) unknownStep(id string, sc scope) error {
 	case near != "": // an id that is not a plain name needs brackets
 		near = stepsName + "[" + strconv.Quote(near) + "]"
 	}
-	return fmt.Errorf("there is no step %q%s", tools.Shorten(id), meant(near))
+	return fmt.Errorf("there is no step %q%s", toolfold.Shorten(id), meant(near))
 }
 
 func meant(near string) string {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 func TestDelegation(t *testing.T) {
@@ -22,7 +22,7 @@ func TestDelegation(t *testing.T) {
 		case "broken":
 			return map[string]any{"success": false, "error": map[string]any{"code": "AGENT_STAGE_FAILED", "message": "no model", "hint": "set one"}}, nil
 		}
-		return nil, tools.Errorf("AGENT_NOT_FOUND", "there is no agent")
+		return nil, toolfold.Errorf("AGENT_NOT_FOUND", "there is no agent")
 	}
 	r := (&Runner{Caller: caller}).Run(t.Context(), Job{Kind: WorkflowJob, ID: "w", Session: "s1", Program: compiled(t, `
 - {stepId: a, type: delegate, config: {targetAgent: writer, input: {topic: "{{ input.t ?? 1 }}"}}}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Codes of failures.
@@ -44,11 +44,11 @@ func (f *Failure) seen() map[string]any {
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
 
 // FailureFields declares the members of a failure.
-var FailureFields = tools.Fields{
-	tools.String{Name: "code", Doc: "Kind of failure."},
-	tools.String{Name: "message", Doc: "What went wrong."},
-	tools.String{Name: "hint", Doc: "What to do."},
-	tools.String{Name: "stepId", Doc: "Step that failed."},
+var FailureFields = toolfold.Fields{
+	toolfold.String{Name: "code", Doc: "Kind of failure."},
+	toolfold.String{Name: "message", Doc: "What went wrong."},
+	toolfold.String{Name: "hint", Doc: "What to do."},
+	toolfold.String{Name: "stepId", Doc: "Step that failed."},
 }
 
 // failf is a failure that another attempt may not meet.

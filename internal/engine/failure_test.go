@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 func TestFailureStopsTheRun(t *testing.T) {
@@ -65,10 +65,10 @@ func TestErrorsOfTools(t *testing.T) {
 	t.Parallel()
 	caller := newCaller()
 	caller.tools["refuse"] = func(context.Context, map[string]any) (any, error) {
-		return nil, &tools.Error{Code: tools.InvalidInput, Message: "key is missing", Usage: "refuse(key)"}
+		return nil, &toolfold.Error{Code: toolfold.InvalidInput, Message: "key is missing", Usage: "refuse(key)"}
 	}
 	caller.tools["session"] = func(context.Context, map[string]any) (any, error) {
-		return nil, tools.Errorf("SESSION_NOT_FOUND", "there is none").WithHint("open one")
+		return nil, toolfold.Errorf("SESSION_NOT_FOUND", "there is none").WithHint("open one")
 	}
 	caller.tools["told"] = func(context.Context, map[string]any) (any, error) {
 		return map[string]any{"success": false, "error": map[string]any{"code": "X", "message": "inner", "hint": "do y"}}, nil

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
@@ -27,26 +27,26 @@ type fakeCaller struct {
 	tools map[string]func(ctx context.Context, args map[string]any) (any, error)
 }
 
-func (f *fakeCaller) Call(ctx context.Context, name string, raw json.RawMessage) tools.Answer {
+func (f *fakeCaller) Call(ctx context.Context, name string, raw json.RawMessage) toolfold.Answer {
 	f.mu.Lock()
 	f.calls = append(f.calls, name+" "+string(raw))
 	f.mu.Unlock()
 	tool, ok := f.tools[name]
 	if !ok {
-		return tools.Fail(tools.UnknownName(name))
+		return toolfold.Fail(toolfold.UnknownName(name))
 	}
 	var args map[string]any
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return tools.Fail(tools.Errorf(tools.InvalidInput, "%v", err))
+		return toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "%v", err))
 	}
 	result, err := tool(ctx, args)
-	if known, ok := err.(*tools.Error); ok {
-		return tools.Fail(known)
+	if known, ok := err.(*toolfold.Error); ok {
+		return toolfold.Fail(known)
 	}
 	if err != nil {
-		return tools.Fail(tools.Errorf("BROKEN", "%v", err))
+		return toolfold.Fail(toolfold.Errorf("BROKEN", "%v", err))
 	}
-	return tools.Answer{Content: ordered.MustJSON(result)}
+	return toolfold.Answer{Content: ordered.MustJSON(result)}
 }
 
 // echo answers with its arguments.
@@ -59,20 +59,20 @@ func newCaller() *fakeCaller {
 // fakeTools knows the tool of the memory family under all its names.
 type fakeTools struct{}
 
-func (fakeTools) Lookup(name string) []*tools.Entry {
-	var list []*tools.Entry
+func (fakeTools) Lookup(name string) []*toolfold.Entry {
+	var list []*toolfold.Entry
 	for _, a := range memory.Family.Declared().Actions {
-		if e := tools.Select(a); name == e.Tool {
+		if e := toolfold.Select(a); name == e.Tool {
 			list = append(list, e)
 		}
 		if name == a.FullName() {
-			return []*tools.Entry{tools.NewEntry(a, name)}
+			return []*toolfold.Entry{toolfold.NewEntry(a, name)}
 		}
 	}
 	return list
 }
 
-func (fakeTools) Actions() []*tools.Action { return memory.Family.Declared().Actions }
+func (fakeTools) Actions() []*toolfold.Action { return memory.Family.Declared().Actions }
 
 func (fakeTools) Nearest(name string) string {
 	return suggest.Nearest(name, []string{"memory", "memory.list", "memory.store"})
@@ -101,7 +101,7 @@ func compiled(t testing.TB, text string) *Program {
 }
 
 // do runs steps as a workflow.
-func do(t testing.TB, caller tools.Caller, text, input string) Result {
+func do(t testing.TB, caller toolfold.Caller, text, input string) Result {
 	t.Helper()
 	values, err := Input(json.RawMessage(input))
 	if err != nil {

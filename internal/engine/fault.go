@@ -6,16 +6,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Fault is one thing wrong with a definition: a problem, and the step that
 // has it.
 type Fault struct {
 	Step string // its stepId; empty where it has none, or no step is at fault
-	tools.Problem
+	toolfold.Problem
 
 	kind string // type of the step, where its config is at fault
 }
@@ -31,13 +31,13 @@ func (f Fault) Text() string {
 		p.Path = p.Path[cut+1:]
 	}
 	text := p.Text()
-	if p.Kind == tools.ProblemEnum && p.Suggest == "" && len(p.Allowed) > 0 {
+	if p.Kind == toolfold.ProblemEnum && p.Suggest == "" && len(p.Allowed) > 0 {
 		text += "; there are " + short(strings.Join(p.Allowed, ", "))
 	}
 	if f.Step == "" {
 		return text
 	}
-	return fmt.Sprintf("step %q: %s", tools.Shorten(f.Step), text)
+	return fmt.Sprintf("step %q: %s", toolfold.Shorten(f.Step), text)
 }
 
 // Faults is everything that is wrong with a definition. It is an error where
@@ -67,24 +67,24 @@ func (fs Faults) Broken(d workspace.Document) *workspace.Broken {
 
 // CheckDocument returns what is wrong with the members of a file, of which
 // the required ones must be there.
-func CheckDocument(d workspace.Document, required, optional []tools.Param) Faults {
+func CheckDocument(d workspace.Document, required, optional []toolfold.Param) Faults {
 	var faults Faults
 	for _, p := range required {
 		if _, ok := d.Value[p.Name]; !ok {
-			faults = append(faults, Fault{Problem: tools.Problem{Path: "/" + p.Name, Kind: tools.ProblemMissing}})
+			faults = append(faults, Fault{Problem: toolfold.Problem{Path: "/" + p.Name, Kind: toolfold.ProblemMissing}})
 		}
 	}
-	for _, p := range tools.CheckFields(slices.Concat(required, optional), d.Value) {
+	for _, p := range toolfold.CheckFields(slices.Concat(required, optional), d.Value) {
 		faults = append(faults, Fault{Problem: p})
 	}
 	return faults
 }
 
 // BrokenFields declares the members of a broken file.
-var BrokenFields = tools.Fields{
-	tools.String{Name: "file", Doc: "Path in the workspace."},
-	tools.Int{Name: "line", Doc: "Line."},
-	tools.String{Name: "reason", Doc: "What is wrong."},
+var BrokenFields = toolfold.Fields{
+	toolfold.String{Name: "file", Doc: "Path in the workspace."},
+	toolfold.Int{Name: "line", Doc: "Line."},
+	toolfold.String{Name: "reason", Doc: "What is wrong."},
 }
 
 // An error is paid for by the model that made the mistake: it costs at most
@@ -108,9 +108,9 @@ func stepUsage(kind string) string {
 // Problem returns the faults as the error of a call whose argument the
 // definition was, nil when there are none. It spells out as many as an error
 // may hold, and counts the rest.
-func (fs Faults) Problem(title string) *tools.Error {
+func (fs Faults) Problem(title string) *toolfold.Error {
 	for n := min(len(fs), mostProblems); n > 0; n-- {
-		err := &tools.Error{Code: tools.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage(fs[0].kind)}
+		err := &toolfold.Error{Code: toolfold.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage(fs[0].kind)}
 		for _, f := range fs[:n] {
 			err.Problems = append(err.Problems, f.Problem)
 		}
@@ -127,7 +127,7 @@ func (fs Faults) Problem(title string) *tools.Error {
 	return nil
 }
 
-func (c *compiler) fault(step string, p tools.Problem) {
+func (c *compiler) fault(step string, p toolfold.Problem) {
 	f := Fault{Step: step, Problem: p}
 	if strings.Contains(p.Path, "/config/") {
 		f.kind = c.kinds[step]
@@ -137,5 +137,5 @@ func (c *compiler) fault(step string, p tools.Problem) {
 
 // wrong adds a fault in the form "… must be a <want>".
 func (c *compiler) wrong(step, path, want string, got any) {
-	c.fault(step, tools.Problem{Path: path, Kind: tools.ProblemFormat, Want: want, Got: got})
+	c.fault(step, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want, Got: got})
 }

@@ -8,16 +8,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // CheckInput checks the argument input of a call against the inputSchema of a
 // workflow, and returns it with the defaults that the schema gives its outermost
 // properties, and with texts read as other values where only these are right. The
 // zero schema takes any object.
-func CheckInput(ctx context.Context, workflowID string, schema workspace.Schema, raw json.RawMessage) (input map[string]any, problems []tools.Problem, err error) {
+func CheckInput(ctx context.Context, workflowID string, schema workspace.Schema, raw json.RawMessage) (input map[string]any, problems []toolfold.Problem, err error) {
 	input = map[string]any{}
 	if len(raw) > 0 {
 		if err := jsonx.Decode(raw, &input); err != nil {
@@ -43,10 +43,10 @@ func CheckInput(ctx context.Context, workflowID string, schema workspace.Schema,
 		}
 	}
 	if !schema.Admits(input) {
-		return nil, nil, tools.Errorf(tools.InvalidInput, "the input is too large to be checked against the inputSchema of %s", workflowID).
+		return nil, nil, toolfold.Errorf(toolfold.InvalidInput, "the input is too large to be checked against the inputSchema of %s", workflowID).
 			WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
 	}
-	check := func() ([]tools.Problem, error) { return tools.CheckSchema(schema.Text, input, "/input") }
+	check := func() ([]toolfold.Problem, error) { return toolfold.CheckSchema(schema.Text, input, "/input") }
 	problems, err = workspace.Await(ctx, check)
 	if err == nil && mend(input, problems) {
 		problems, err = workspace.Await(ctx, check)
@@ -60,19 +60,19 @@ func CheckInput(ctx context.Context, workflowID string, schema workspace.Schema,
 // mend reads texts as the numbers, switches or other values that the schema
 // wants in their place, as the parameters of actions are read, and reports
 // whether it changed anything.
-func mend(args map[string]any, problems []tools.Problem) bool {
+func mend(args map[string]any, problems []toolfold.Problem) bool {
 	changed := false
 	for _, p := range problems {
 		cut := strings.LastIndex(p.Path, "/")
-		holder, _ := tools.Lookup(map[string]any{"input": args}, p.Path[:cut])
-		value, _ := tools.Lookup(map[string]any{"input": args}, p.Path)
+		holder, _ := toolfold.Lookup(map[string]any{"input": args}, p.Path[:cut])
+		value, _ := toolfold.Lookup(map[string]any{"input": args}, p.Path)
 		text, isText := value.(string)
 		var read any
-		if p.Kind != tools.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {
+		if p.Kind != toolfold.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {
 			continue
 		}
-		kind := tools.TypeName(read)
-		if !slices.ContainsFunc(strings.Split(p.Want, tools.TypeOr), func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
+		kind := toolfold.TypeName(read)
+		if !slices.ContainsFunc(strings.Split(p.Want, toolfold.TypeOr), func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
 			continue
 		}
 		last := jsonx.UnescapePointer(p.Path[cut+1:])

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // levelConcurrency bounds how many independent steps run at once where
@@ -54,9 +54,9 @@ func (c *compiler) depend(steps []Step, at string, after [][]int) {
 		for j, id := range s.DependsOn {
 			k := slices.Index(ids, id)
 			if k < 0 {
-				c.fault(s.StepID, tools.Problem{
-					Path: fmt.Sprintf("%s/%d/dependsOn/%d", at, i, j), Kind: tools.ProblemEnum,
-					Got: tools.Shorten(id), Allowed: slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == s.StepID }),
+				c.fault(s.StepID, toolfold.Problem{
+					Path: fmt.Sprintf("%s/%d/dependsOn/%d", at, i, j), Kind: toolfold.ProblemEnum,
+					Got: toolfold.Shorten(id), Allowed: slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == s.StepID }),
 					Suggest: suggest.Nearest(id, ids),
 				})
 				continue
@@ -67,7 +67,7 @@ func (c *compiler) depend(steps []Step, at string, after [][]int) {
 	if cycle := findCycle(after); cycle != nil {
 		names := make([]string, len(cycle))
 		for i, k := range cycle {
-			names[i] = tools.Shorten(ids[k])
+			names[i] = toolfold.Shorten(ids[k])
 		}
 		first := cycle[0]
 		c.wrong(ids[first], jsonx.Pointer(jsonx.Index(at, first), "dependsOn"), "list without a cycle: "+strings.Join(names, " → "), nil)

@@ -14,8 +14,8 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // The names that expressions may use.
@@ -277,7 +277,7 @@ func (n *node) attempt(ctx context.Context, f *frame) (output any, failure *Fail
 				log = slog.Default()
 			}
 			log.Error("step broke down", "step", n.id, "panic", p, "stack", string(debug.Stack()))
-			output, failure = nil, fatal(tools.Internal, "the step broke down; the server's log has the reason")
+			output, failure = nil, fatal(toolfold.Internal, "the step broke down; the server's log has the reason")
 		}
 	}()
 	output, err := n.act.run(ctx, f)

@@ -9,20 +9,20 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Runner runs programs. It is safe for concurrent use.
 type Runner struct {
-	Caller    tools.Caller
+	Caller    toolfold.Caller
 	Providers *Providers
 
 	// Names knows the actions that prompts may offer to models; nil offers
 	// none. Bounded calls them: a model pays for every byte of an answer. Nil
 	// is Caller.
 	Names   Names
-	Bounded tools.Caller
+	Bounded toolfold.Caller
 
 	// Tracer opens the spans of runs and steps. Nil is the global one.
 	Tracer trace.TracerProvider
@@ -82,12 +82,12 @@ type StepResult struct {
 }
 
 // StepResultFields declares the members of a step result.
-var StepResultFields = tools.Fields{
-	tools.String{Name: "stepId", Doc: "Step."},
-	tools.String{Name: "tool", Doc: "Action that a model called."},
-	tools.Bool{Name: "success", Doc: "Whether it succeeded."},
-	tools.Int{Name: "durationMs", Doc: "How long it took."},
-	tools.Object{Name: "error", Doc: "Why it failed.", Optional: FailureFields},
+var StepResultFields = toolfold.Fields{
+	toolfold.String{Name: "stepId", Doc: "Step."},
+	toolfold.String{Name: "tool", Doc: "Action that a model called."},
+	toolfold.Bool{Name: "success", Doc: "Whether it succeeded."},
+	toolfold.Int{Name: "durationMs", Doc: "How long it took."},
+	toolfold.Object{Name: "error", Doc: "Why it failed.", Optional: FailureFields},
 }
 
 // Run runs a program to its end, or until a step fails or the context ends.

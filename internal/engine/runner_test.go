@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 func TestStepsInOrder(t *testing.T) {
@@ -266,7 +266,7 @@ func TestPanicsStayInside(t *testing.T) {
 	caller := newCaller()
 	caller.tools["panic"] = func(context.Context, map[string]any) (any, error) { panic("secret of the stack") }
 	r := do(t, caller, `[{stepId: s, type: tool, config: {tool: panic}}]`, `{}`)
-	expectFailure(t, r, "s", tools.Internal, "the step broke down")
+	expectFailure(t, r, "s", toolfold.Internal, "the step broke down")
 	if strings.Contains(r.Failure.Message, "secret") {
 		t.Error(r.Failure.Message)
 	}

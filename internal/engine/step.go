@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // The types of step.
@@ -63,26 +63,26 @@ type Retry struct {
 
 // stepFields declares all members of a step. [ParseSteps] checks lists of
 // steps against them.
-var stepFields = tools.Fields{
-	tools.String{Name: "stepId", Doc: "Unique ID.", MinLen: 1, MaxLen: 100},
-	tools.String{Name: "name", Doc: "Title.", MaxLen: 200},
-	tools.String{Name: "type", Doc: "Kind.", Enum: Types},
-	tools.Object{Name: "config", Doc: "By type."},
-	tools.String{Name: "description", Doc: "What it is for.", MaxLen: 1000},
-	tools.List{Name: "dependsOn", Doc: "Prerequisite steps.", Of: tools.String{}, MaxItems: MaxSteps},
-	tools.Int{Name: "timeoutMs", Doc: "Per attempt.", Min: 1, Max: MaxStepTimeout},
-	tools.Object{Name: "retry", Doc: "Retries.", Optional: tools.Fields{
-		tools.Int{Name: "maxAttempts", Doc: "Default 3.", Min: 1, Max: MaxAttempts},
-		tools.Int{Name: "backoffMs", Doc: "First wait; doubles.", Min: 1, Max: MaxBackoff},
+var stepFields = toolfold.Fields{
+	toolfold.String{Name: "stepId", Doc: "Unique ID.", MinLen: 1, MaxLen: 100},
+	toolfold.String{Name: "name", Doc: "Title.", MaxLen: 200},
+	toolfold.String{Name: "type", Doc: "Kind.", Enum: Types},
+	toolfold.Object{Name: "config", Doc: "By type."},
+	toolfold.String{Name: "description", Doc: "What it is for.", MaxLen: 1000},
+	toolfold.List{Name: "dependsOn", Doc: "Prerequisite steps.", Of: toolfold.String{}, MaxItems: MaxSteps},
+	toolfold.Int{Name: "timeoutMs", Doc: "Per attempt.", Min: 1, Max: MaxStepTimeout},
+	toolfold.Object{Name: "retry", Doc: "Retries.", Optional: toolfold.Fields{
+		toolfold.Int{Name: "maxAttempts", Doc: "Default 3.", Min: 1, Max: MaxAttempts},
+		toolfold.Int{Name: "backoffMs", Doc: "First wait; doubles.", Min: 1, Max: MaxBackoff},
 	}},
-	tools.Bool{Name: "continueOnError", Doc: "Go on when it fails."},
+	toolfold.Bool{Name: "continueOnError", Doc: "Go on when it fails."},
 }
 
 // StepsField declares a list of steps as an argument. It names what every
 // step has and leaves the rest to [ParseSteps], which judges each step: hosts
 // pay for every word.
-func StepsField(name, doc string) tools.List {
-	step := tools.Object{Loose: true}
+func StepsField(name, doc string) toolfold.List {
+	step := toolfold.Object{Loose: true}
 	for i, p := range bare(stepFields.Params())[:4] {
 		if i < 3 {
 			step.Required = append(step.Required, p)
@@ -90,11 +90,11 @@ func StepsField(name, doc string) tools.List {
 			step.Optional = append(step.Optional, p)
 		}
 	}
-	return tools.List{Name: name, Doc: doc, Of: step, MaxItems: MaxSteps}
+	return toolfold.List{Name: name, Doc: doc, Of: step, MaxItems: MaxSteps}
 }
 
 // bare leaves out the bounds.
-func bare(params []tools.Param) []tools.Param {
+func bare(params []toolfold.Param) []toolfold.Param {
 	params = slices.Clone(params)
 	for i, p := range params {
 		p.MinLen, p.MaxLen, p.MaxItems, p.Min, p.Max = 0, 0, 0, nil, nil
@@ -105,42 +105,42 @@ func bare(params []tools.Param) []tools.Param {
 }
 
 // configFields declares the config of every type.
-var configFields = map[string]tools.Fields{
+var configFields = map[string]toolfold.Fields{
 	TypePrompt: {
-		tools.String{Name: "prompt", Doc: "Text for the model.", MinLen: 1, MaxLen: 100_000},
-		tools.String{Name: "system", Doc: "In place of the agent's system prompt.", MaxLen: 100_000},
-		tools.String{Name: "provider", Doc: "One of the configured providers.", MinLen: 1},
-		tools.String{Name: "model", Doc: "In place of the provider's.", MinLen: 1},
-		tools.Int{Name: "maxTokens", Doc: "Longest answer.", Min: 1, Max: 1_000_000},
-		tools.List{Name: "tools", Doc: "Actions that the model may call, or patterns.", Of: tools.String{MinLen: 1, MaxLen: 200}, MinItems: 1, MaxItems: MaxOffers},
-		tools.Int{Name: "maxTurns", Doc: "Most answers of the model, calls included.", Min: 1, Max: MaxTurns},
-		tools.Object{Name: "outputSchema", Doc: "JSON Schema of the object to answer with."},
+		toolfold.String{Name: "prompt", Doc: "Text for the model.", MinLen: 1, MaxLen: 100_000},
+		toolfold.String{Name: "system", Doc: "In place of the agent's system prompt.", MaxLen: 100_000},
+		toolfold.String{Name: "provider", Doc: "One of the configured providers.", MinLen: 1},
+		toolfold.String{Name: "model", Doc: "In place of the provider's.", MinLen: 1},
+		toolfold.Int{Name: "maxTokens", Doc: "Longest answer.", Min: 1, Max: 1_000_000},
+		toolfold.List{Name: "tools", Doc: "Actions that the model may call, or patterns.", Of: toolfold.String{MinLen: 1, MaxLen: 200}, MinItems: 1, MaxItems: MaxOffers},
+		toolfold.Int{Name: "maxTurns", Doc: "Most answers of the model, calls included.", Min: 1, Max: MaxTurns},
+		toolfold.Object{Name: "outputSchema", Doc: "JSON Schema of the object to answer with."},
 	},
 	TypeTool: {
-		tools.String{Name: "tool", Doc: "Name of an action.", MinLen: 1},
-		tools.Any{Name: "arguments", Doc: "Its arguments."},
+		toolfold.String{Name: "tool", Doc: "Name of an action.", MinLen: 1},
+		toolfold.Any{Name: "arguments", Doc: "Its arguments."},
 	},
 	TypeDelegate: {
-		tools.String{Name: "agentId", Doc: "Agent to run.", MinLen: 1},
-		tools.String{Name: "targetAgent", Doc: sameAs + "agentId.", MinLen: 1},
-		tools.String{Name: "targetAgentId", Doc: sameAs + "agentId.", MinLen: 1},
-		tools.Any{Name: "input", Doc: "Its input."},
+		toolfold.String{Name: "agentId", Doc: "Agent to run.", MinLen: 1},
+		toolfold.String{Name: "targetAgent", Doc: sameAs + "agentId.", MinLen: 1},
+		toolfold.String{Name: "targetAgentId", Doc: sameAs + "agentId.", MinLen: 1},
+		toolfold.Any{Name: "input", Doc: "Its input."},
 	},
 	TypeConditional: {
-		tools.String{Name: "condition", Doc: "Expression that is true or false.", MinLen: 1},
+		toolfold.String{Name: "condition", Doc: "Expression that is true or false.", MinLen: 1},
 		stepList("then", "Steps where it is true."), stepList("else", "Steps where it is false."),
 	},
 	TypeLoop: {
-		tools.Any{Name: "items", Doc: "List, or expression for one."},
-		tools.String{Name: "while", Doc: "Expression, before each round.", MinLen: 1},
-		tools.String{Name: "until", Doc: "Expression, after each round.", MinLen: 1},
-		tools.Int{Name: "maxIterations", Doc: "Most rounds.", Min: 1, Max: MaxIterations},
-		tools.String{Name: "as", Doc: "Another name for item.", MinLen: 1, MaxLen: 50},
+		toolfold.Any{Name: "items", Doc: "List, or expression for one."},
+		toolfold.String{Name: "while", Doc: "Expression, before each round.", MinLen: 1},
+		toolfold.String{Name: "until", Doc: "Expression, after each round.", MinLen: 1},
+		toolfold.Int{Name: "maxIterations", Doc: "Most rounds.", Min: 1, Max: MaxIterations},
+		toolfold.String{Name: "as", Doc: "Another name for item.", MinLen: 1, MaxLen: 50},
 		stepList("steps", "Steps of a round."),
 	},
 	TypeParallel: {
 		stepList("steps", "Steps to run at the same time."),
-		tools.Int{Name: "maxConcurrency", Doc: "Most at once.", Min: 1, Max: MaxConcurrency},
+		toolfold.Int{Name: "maxConcurrency", Doc: "Most at once.", Min: 1, Max: MaxConcurrency},
 	},
 }
 
@@ -178,6 +178,6 @@ func ConfigUsages() string {
 	return strings.Join(list, "; ")
 }
 
-func stepList(name, doc string) tools.List {
-	return tools.List{Name: name, Doc: doc, Of: tools.Object{}, MaxItems: MaxSteps}
+func stepList(name, doc string) toolfold.List {
+	return toolfold.List{Name: name, Doc: doc, Of: toolfold.Object{}, MaxItems: MaxSteps}
 }

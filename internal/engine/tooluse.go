@@ -4,17 +4,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Names finds what names mean, and lists the actions there are in the order of
 // listings. *call.Runner implements it.
 type Names interface {
-	tools.Names
-	Actions() []*tools.Action
+	toolfold.Names
+	Actions() []*toolfold.Action
 }
 
 // ToolUses are the calls of tools that a definition is written to make. Which
@@ -51,7 +51,7 @@ func (u toolUse) toolPointer() string {
 	return jsonx.Pointer(u.at, "tool")
 }
 func (u toolUse) actionPointer() string {
-	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), tools.ActionParam)
+	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), toolfold.ActionParam)
 }
 
 // Check returns the tools that do not exist, and the actions that their tool
@@ -63,17 +63,17 @@ func (uses ToolUses) Check(known Names) Faults {
 	var faults Faults
 	for _, u := range uses {
 		if u.offered {
-			if !slices.ContainsFunc(offerable(known), func(a *tools.Action) bool { return a.Matches(u.name) }) {
-				faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
-					Path: u.at, Kind: tools.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*", Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
+			if !slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.Matches(u.name) }) {
+				faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
+					Path: u.at, Kind: toolfold.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*", Got: toolfold.Shorten(u.name), Suggest: known.Nearest(u.name),
 				}})
 			}
 			continue
 		}
 		entries := known.Lookup(u.name)
 		if len(entries) == 0 {
-			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
-				Path: u.toolPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.name), Suggest: known.Nearest(u.name),
+			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
+				Path: u.toolPointer(), Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(u.name), Suggest: known.Nearest(u.name),
 			}})
 			continue
 		}
@@ -86,10 +86,10 @@ func (uses ToolUses) Check(known Names) Faults {
 		}
 		switch {
 		case !u.hasAction:
-			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{Path: u.actionPointer(), Kind: tools.ProblemMissing}})
+			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{Path: u.actionPointer(), Kind: toolfold.ProblemMissing}})
 		case !strings.Contains(u.action, expression.Opening) && !slices.Contains(allowed, u.action):
-			faults = append(faults, Fault{Step: u.step, Problem: tools.Problem{
-				Path: u.actionPointer(), Kind: tools.ProblemEnum, Got: tools.Shorten(u.action), Allowed: allowed,
+			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
+				Path: u.actionPointer(), Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(u.action), Allowed: allowed,
 				Suggest: suggest.Nearest(u.action, allowed),
 			}})
 		}

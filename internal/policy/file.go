@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Folder of the workspace holds policy files.
@@ -28,36 +28,36 @@ const (
 // Fields declares the members of a policy file. The id is the file's name
 // unless it says otherwise.
 var (
-	ID    = tools.String{Name: "policyId", Doc: "Policy.", MinLen: 1, MaxLen: 64}
-	gates = tools.List{
+	ID    = toolfold.String{Name: "policyId", Doc: "Policy.", MinLen: 1, MaxLen: 64}
+	gates = toolfold.List{
 		Name: "gates", Doc: "What is checked.", MinItems: 1,
-		Of: tools.String{Enum: []string{PathViolation, ChangeRadius, Dependency, ContractTests, ConfigValidation, SensitiveChange}},
+		Of: toolfold.String{Enum: []string{PathViolation, ChangeRadius, Dependency, ContractTests, ConfigValidation, SensitiveChange}},
 	}
 
-	FileRequired = tools.Fields{gates}.Params()
-	FileOptional = tools.Fields{
+	FileRequired = toolfold.Fields{gates}.Params()
+	FileOptional = toolfold.Fields{
 		ID,
-		tools.String{Name: "description", Doc: "What it is for.", MaxLen: 200},
+		toolfold.String{Name: "description", Doc: "What it is for.", MaxLen: 200},
 		patterns("allowedPaths", "Files that may change. Absent = all."),
 		patterns("forbiddenPaths", "Files that may not change; goes before allowedPaths."),
-		tools.Int{Name: "changeRadiusLimit", Doc: "Most folders or packages that may change.", Min: 1, Max: 100}.With(tools.Default(defaultRadius)),
-		tools.String{Name: "changeRadiusBy", Doc: "What changeRadiusLimit counts.", Enum: []string{ByDirectory, ByPackage}}.With(tools.Default(ByDirectory)),
+		toolfold.Int{Name: "changeRadiusLimit", Doc: "Most folders or packages that may change.", Min: 1, Max: 100}.With(toolfold.Default(defaultRadius)),
+		toolfold.String{Name: "changeRadiusBy", Doc: "What changeRadiusLimit counts.", Enum: []string{ByDirectory, ByPackage}}.With(toolfold.Default(ByDirectory)),
 		patterns("allowedImports", "What changed files may import. Absent = everything."),
 		patterns("forbiddenImports", "What changed files may not import; goes before allowedImports."),
-		tools.Object{Name: "contractTests", Doc: "Absent = the setting testCommand.", Optional: tools.Fields{
-			tools.List{Name: "command", Doc: "Program and arguments; no shell.", MinItems: 1, MaxItems: 100, Of: tools.String{MaxLen: 1000}},
-			tools.Int{Name: "timeoutMs", Doc: "Time it may take.", Min: 1000, Max: 1_800_000}.With(tools.Default(defaultTestMs)),
+		toolfold.Object{Name: "contractTests", Doc: "Absent = the setting testCommand.", Optional: toolfold.Fields{
+			toolfold.List{Name: "command", Doc: "Program and arguments; no shell.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MaxLen: 1000}},
+			toolfold.Int{Name: "timeoutMs", Doc: "Time it may take.", Min: 1000, Max: 1_800_000}.With(toolfold.Default(defaultTestMs)),
 		}},
-		tools.List{Name: "configSchemas", Doc: "JSON Schemas of configuration files.", MaxItems: 50, Of: tools.Object{Required: tools.Fields{
+		toolfold.List{Name: "configSchemas", Doc: "JSON Schemas of configuration files.", MaxItems: 50, Of: toolfold.Object{Required: toolfold.Fields{
 			patterns("paths", "Files that it is for."),
-			tools.String{Name: "schema", Doc: "Path of the JSON Schema in the workspace.", MinLen: 1, MaxLen: 500},
+			toolfold.String{Name: "schema", Doc: "Path of the JSON Schema in the workspace.", MinLen: 1, MaxLen: 500},
 		}}},
 		patterns("sensitivePaths", "Files whose change a person should look at."),
 	}.Params()
 )
 
-func patterns(name, doc string) tools.List {
-	return tools.List{Name: name, Doc: doc, MaxItems: 200, Of: tools.String{MinLen: 1, MaxLen: 500}}
+func patterns(name, doc string) toolfold.List {
+	return toolfold.List{Name: name, Doc: doc, MaxItems: 200, Of: toolfold.String{MinLen: 1, MaxLen: 500}}
 }
 
 // settings are the members that do nothing without a gate.
@@ -86,7 +86,7 @@ func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
 		p.Radius = defaultRadius
 	}
 	if !validID.MatchString(p.ID) {
-		return Policy{}, doc.Broken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first", tools.Shorten(p.ID))
+		return Policy{}, doc.Broken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first", toolfold.Shorten(p.ID))
 	}
 	if slices.ContainsFunc(builtIn, func(b Policy) bool { return b.ID == p.ID }) {
 		return Policy{}, doc.Broken("/policyId", "policyId %q is that of a built-in policy: choose another", p.ID)

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/lazy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // setTool and setQuery are lines of a set's tools.jsonl and queries.jsonl.
@@ -42,7 +42,7 @@ var engines = []struct {
 // newFind finds as tools.find does: each tool is one of somebody else's server.
 func newFind(tb testing.TB, list []setTool) engine {
 	ids := map[string]string{}
-	var families []*tools.Family
+	var families []*toolfold.Family
 	for _, t := range list {
 		properties := map[string]any{}
 		for _, p := range t.Params {
@@ -52,7 +52,7 @@ func newFind(tb testing.TB, list []setTool) engine {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		f, err := tools.External{Name: t.Name, Description: t.Description, Server: t.Server, Category: "elsewhere", InputSchema: schema}.Family()
+		f, err := toolfold.External{Name: t.Name, Description: t.Description, Server: t.Server, Category: "elsewhere", InputSchema: schema}.Family()
 		if err != nil {
 			tb.Fatal(err)
 		}

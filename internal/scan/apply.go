@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/safefile"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // The codes of a fix.
@@ -71,7 +71,7 @@ func (s Scanner) Apply(ctx context.Context, f Finding, c Change) (*Applied, erro
 	}
 	after, err := fixed(f, before)
 	if err != nil {
-		return nil, tools.Errorf(FixFailed, "%s: %v; nothing was written", f.File, err).WithHint("change the file by hand: %s", f.Advice)
+		return nil, toolfold.Errorf(FixFailed, "%s: %v; nothing was written", f.File, err).WithHint("change the file by hand: %s", f.Advice)
 	}
 	applied := &Applied{Diff: unified(f.File, before, after)}
 	if !c.Write {
@@ -107,18 +107,18 @@ func (s Scanner) Apply(ctx context.Context, f Finding, c Change) (*Applied, erro
 func unchanged(root *os.Root, f Finding) (string, error) {
 	info, err := root.Lstat(filepath.FromSlash(f.File))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", tools.Errorf(FileChanged, "%s is not there any more; nothing was written", f.File).WithHint("scan again")
+		return "", toolfold.Errorf(FileChanged, "%s is not there any more; nothing was written", f.File).WithHint("scan again")
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return "", tools.Errorf(FileChanged, "%s is no plain file inside the workspace any more; nothing was written", f.File).WithHint("scan again")
+		return "", toolfold.Errorf(FileChanged, "%s is no plain file inside the workspace any more; nothing was written", f.File).WithHint("scan again")
 	}
 	content, err := read(root, f.File)
 	if err != nil {
-		return "", tools.Errorf(FileChanged, "%s: %s; nothing was written", f.File, reason(err)).WithHint("scan again")
+		return "", toolfold.Errorf(FileChanged, "%s: %s; nothing was written", f.File, reason(err)).WithHint("scan again")
 	}
 	sum := sha256.Sum256([]byte(content))
 	if hex.EncodeToString(sum[:]) != f.Hash {
-		return "", tools.Errorf(FileChanged, "%s has changed since it was scanned; nothing was written", f.File).
+		return "", toolfold.Errorf(FileChanged, "%s has changed since it was scanned; nothing was written", f.File).
 			WithHint("scan it again: the finding keeps its id if it is still there")
 	}
 	return content, nil
@@ -138,7 +138,7 @@ func writable(root *os.Root, name string) error {
 }
 
 func notWritable(name, why string) error {
-	return tools.Errorf(FileReadOnly, "%s cannot be written: %s; nothing was written", name, why).WithHint("ask the user to make it writable")
+	return toolfold.Errorf(FileReadOnly, "%s cannot be written: %s; nothing was written", name, why).WithHint("ask the user to make it writable")
 }
 
 // backup keeps the text of a finding's file under a name that follows from it.
@@ -152,7 +152,7 @@ func backup(root *os.Root, f Finding, content string) (string, error) {
 		err = safefile.Replace(root, filepath.FromSlash(name), []byte(content))
 	}
 	if err != nil {
-		return "", tools.Errorf(FileReadOnly, "the backup %s cannot be written: %s; nothing was written", name, reason(err)).
+		return "", toolfold.Errorf(FileReadOnly, "the backup %s cannot be written: %s; nothing was written", name, reason(err)).
 			WithHint("make its folder writable, or pass createBackup: false")
 	}
 	return name, nil
@@ -162,11 +162,11 @@ func backup(root *os.Root, f Finding, content string) (string, error) {
 // meanwhile.
 func restore(root *os.Root, name, before, after string) error {
 	if now, err := read(root, name); err != nil || now != after {
-		return tools.Errorf(FileChanged, "%s was changed while the tests ran, so the fix was not taken back", name).
+		return toolfold.Errorf(FileChanged, "%s was changed while the tests ran, so the fix was not taken back", name).
 			WithHint("look at the file: it holds the fix and that change")
 	}
 	if err := safefile.Replace(root, filepath.FromSlash(name), []byte(before)); err != nil {
-		return tools.Errorf(FileReadOnly, "%s still has the fix, as it cannot be written back: %s", name, reason(err)).WithHint("copy the backup over it")
+		return toolfold.Errorf(FileReadOnly, "%s still has the fix, as it cannot be written back: %s", name, reason(err)).WithHint("copy the backup over it")
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (s Scanner) test(ctx context.Context, argv []string) (*Tests, error) {
 	case running.Err() != nil:
 		return &Tests{Output: out.Quote(testOutput, redact.Text) + fmt.Sprintf("\nthe tests took longer than %v", testTime)}, nil
 	case errors.As(err, &start):
-		return nil, tools.Errorf(NoTests, "testCommand cannot be started: %s; the fix was taken back", start.Reason).
+		return nil, toolfold.Errorf(NoTests, "testCommand cannot be started: %s; the fix was taken back", start.Reason).
 			WithHint("the user can mend the setting testCommand")
 	case errors.As(err, &exit):
 		return &Tests{Output: out.Quote(testOutput, redact.Text) + "\n" + exit.State}, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // one scans a file with one fault that has a fix, and returns the finding.
@@ -45,7 +45,7 @@ func (s Scanner) files(t *testing.T) string {
 }
 
 func code(err error) string {
-	var refused *tools.Error
+	var refused *toolfold.Error
 	if errors.As(err, &refused) && refused.Hint != "" {
 		return refused.Code
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // ScanMissing is the code of a scan that is not there, or not any more.
@@ -35,7 +35,7 @@ type Bench struct {
 // context.
 func (b *Bench) Keep(ctx context.Context, r Request) (id string, report *Report, err error) {
 	if b.Dir == "" {
-		return "", nil, tools.Errorf(NoWorkspace, "this server has no workspace").WithHint("start it with --workspace")
+		return "", nil, toolfold.Errorf(NoWorkspace, "this server has no workspace").WithHint("start it with --workspace")
 	}
 	r.Progress = func(done, total int, message string) {
 		engine.Report(ctx, engine.Progress{Done: float64(done), Total: float64(total), Message: message})
@@ -69,7 +69,7 @@ type Listed struct {
 
 // List returns a page of a scan's findings. A cursor stays with its scan.
 func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, error) {
-	key, err := tools.DecodeCursor(l.Cursor, l.Action)
+	key, err := toolfold.DecodeCursor(l.Cursor, l.Action)
 	if err != nil {
 		return Listed{}, err
 	}
@@ -77,8 +77,8 @@ func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, e
 	if key != "" {
 		var scanID string
 		if _, err := fmt.Sscanf(key, "%d %s", &q.After, &scanID); err != nil || q.Scan != "" && q.Scan != scanID {
-			return Listed{}, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-				Path: "/cursor", Kind: tools.ProblemFormat, Want: "nextCursor of " + l.Action + " for the same scan",
+			return Listed{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+				Path: "/cursor", Kind: toolfold.ProblemFormat, Want: "nextCursor of " + l.Action + " for the same scan",
 			}}}
 		}
 		q.Scan = scanID
@@ -102,12 +102,12 @@ func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, e
 		}
 	}
 	if !found {
-		return Listed{}, tools.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept", tools.Shorten(q.Scan), Kept).
+		return Listed{}, toolfold.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept", toolfold.Shorten(q.Scan), Kept).
 			WithHint("leave scanId out for the newest, or scan again")
 	}
 	listed := Listed{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}
 	if page.More {
-		listed.Cursor = tools.EncodeCursor(fmt.Sprint(page.Last, " ", q.Scan))
+		listed.Cursor = toolfold.EncodeCursor(fmt.Sprint(page.Last, " ", q.Scan))
 	}
 	return listed, nil
 }
@@ -152,7 +152,7 @@ func (b *Bench) Tests() ([]string, error) {
 		}
 	}
 	if len(argv) == 0 {
-		return nil, tools.Errorf(NoTests, "no test command is set; nothing was written").
+		return nil, toolfold.Errorf(NoTests, "no test command is set; nothing was written").
 			WithHint(`leave runTests out, or ask the user to run: toolfold call config.set '{"path":"testCommand","value":["go","test","./..."]}'`)
 	}
 	return argv, nil

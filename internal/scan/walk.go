@@ -14,8 +14,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/glob"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // The codes of a scan.
@@ -56,8 +56,8 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 	for i, pattern := range r.Exclude {
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
 		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
-			return nil, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: tools.ProblemFormat, Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", glob.MaxAlternatives),
+			return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: toolfold.ProblemFormat, Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", glob.MaxAlternatives),
 			}}}
 		}
 		w.exclude = append(w.exclude, pattern)
@@ -66,7 +66,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 	for _, given := range r.Paths {
 		name, ok := s.inside(given)
 		if !ok {
-			return nil, tools.Errorf(PathOutside, "%s is outside of the workspace; nothing was scanned", tools.Shorten(given)).
+			return nil, toolfold.Errorf(PathOutside, "%s is outside of the workspace; nothing was scanned", toolfold.Shorten(given)).
 				WithHint("name files and folders by their paths in the workspace")
 		}
 		names = append(names, name)
@@ -86,7 +86,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 		}
 	}
 	if missing == len(names) {
-		return nil, tools.Errorf(PathMissing, "nothing is at %s", tools.Shorten(strings.Join(names, ", "))).
+		return nil, toolfold.Errorf(PathMissing, "nothing is at %s", toolfold.Shorten(strings.Join(names, ", "))).
 			WithHint(`paths are below the workspace; "." is all of it`)
 	}
 	return w, nil
@@ -125,7 +125,7 @@ func (w *walker) start(name string) error {
 			return err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return tools.Errorf(PathOutside, "%s leads through a link, which is not followed; nothing was scanned", tools.Shorten(name)).
+			return toolfold.Errorf(PathOutside, "%s leads through a link, which is not followed; nothing was scanned", toolfold.Shorten(name)).
 				WithHint("name the file or folder that the link leads to, if it is in the workspace")
 		}
 		if path.Join(folder, part) == name && !info.IsDir() {

@@ -9,110 +9,110 @@
 package ability
 
 import (
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 var (
-	abilityID = tools.String{Name: "abilityId", Doc: "Ability ID.", MinLen: 1}
-	content   = tools.String{Name: "content", Doc: "The text, Markdown.", MaxLen: maxContent}
-	name      = tools.String{Name: "displayName", Doc: "Title.", MaxLen: 200}
-	about     = tools.String{Name: "description", Doc: "Summary.", MaxLen: 2000}
-	category  = tools.String{Name: "category", Doc: "Subject.", MaxLen: 100}
-	tags      = tools.List{Name: "tags", Doc: "Labels; any one matches.", Of: tools.String{MaxLen: 100}, MaxItems: 20}
-	audience  = tools.List{Name: "applicableTo", Doc: "Agents it is for; none or * = all.", Of: tools.String{MaxLen: 100}, MaxItems: 100}
-	excluded  = tools.List{Name: "excludeFrom", Doc: "Agents it is not for.", Of: tools.String{MaxLen: 100}, MaxItems: 100}
-	priority  = tools.Int{Name: "priority", Doc: "Higher goes first.", Min: 1, Max: 100}
-	enabled   = tools.Bool{Name: "enabled", Doc: "Whether inject uses it."}
-	requires  = tools.List{Name: "requires", Doc: "Abilities that come with it.", Of: tools.String{MaxLen: maxID}, MaxItems: 20}
-	conflicts = tools.List{Name: "conflicts", Doc: "Abilities that never come with it.", Of: tools.String{MaxLen: maxID}, MaxItems: 20}
-	limit     = tools.Int{Name: "limit", Doc: "Most abilities to return.", Min: 1, Max: 500}
+	abilityID = toolfold.String{Name: "abilityId", Doc: "Ability ID.", MinLen: 1}
+	content   = toolfold.String{Name: "content", Doc: "The text, Markdown.", MaxLen: maxContent}
+	name      = toolfold.String{Name: "displayName", Doc: "Title.", MaxLen: 200}
+	about     = toolfold.String{Name: "description", Doc: "Summary.", MaxLen: 2000}
+	category  = toolfold.String{Name: "category", Doc: "Subject.", MaxLen: 100}
+	tags      = toolfold.List{Name: "tags", Doc: "Labels; any one matches.", Of: toolfold.String{MaxLen: 100}, MaxItems: 20}
+	audience  = toolfold.List{Name: "applicableTo", Doc: "Agents it is for; none or * = all.", Of: toolfold.String{MaxLen: 100}, MaxItems: 100}
+	excluded  = toolfold.List{Name: "excludeFrom", Doc: "Agents it is not for.", Of: toolfold.String{MaxLen: 100}, MaxItems: 100}
+	priority  = toolfold.Int{Name: "priority", Doc: "Higher goes first.", Min: 1, Max: 100}
+	enabled   = toolfold.Bool{Name: "enabled", Doc: "Whether inject uses it."}
+	requires  = toolfold.List{Name: "requires", Doc: "Abilities that come with it.", Of: toolfold.String{MaxLen: maxID}, MaxItems: 20}
+	conflicts = toolfold.List{Name: "conflicts", Doc: "Abilities that never come with it.", Of: toolfold.String{MaxLen: maxID}, MaxItems: 20}
+	limit     = toolfold.Int{Name: "limit", Doc: "Most abilities to return.", Min: 1, Max: 500}
 
-	agentID      = tools.String{Name: "agentId", Doc: "Agent the texts are for.", MaxLen: 100}
-	task         = tools.String{Name: "task", Doc: "Agent's task; empty = all by priority.", MaxLen: 5000}
-	core         = tools.List{Name: "coreAbilities", Doc: "Abilities that go first, related or not.", Of: tools.String{MaxLen: maxID}, MaxItems: 50}
-	maxAbilities = tools.Int{Name: "maxAbilities", Doc: "Most texts.", Min: 1, Max: 50}
-	maxTokens    = tools.Int{Name: "maxTokens", Doc: "Most tokens of combinedContent.", Min: 100, Max: 100000}
-	headings     = tools.Bool{Name: "includeMetadata", Doc: "Put a heading above each text."}
+	agentID      = toolfold.String{Name: "agentId", Doc: "Agent the texts are for.", MaxLen: 100}
+	task         = toolfold.String{Name: "task", Doc: "Agent's task; empty = all by priority.", MaxLen: 5000}
+	core         = toolfold.List{Name: "coreAbilities", Doc: "Abilities that go first, related or not.", Of: toolfold.String{MaxLen: maxID}, MaxItems: 50}
+	maxAbilities = toolfold.Int{Name: "maxAbilities", Doc: "Most texts.", Min: 1, Max: 50}
+	maxTokens    = toolfold.Int{Name: "maxTokens", Doc: "Most tokens of combinedContent.", Min: 100, Max: 100000}
+	headings     = toolfold.Bool{Name: "includeMetadata", Doc: "Put a heading above each text."}
 
-	version = tools.String{Name: "version", Doc: "Version in the file.", MaxLen: 50}
-	author  = tools.String{Name: "author", Doc: "Author in the file.", MaxLen: 200}
+	version = toolfold.String{Name: "version", Doc: "Version in the file.", MaxLen: 50}
+	author  = toolfold.String{Name: "author", Doc: "Author in the file.", MaxLen: 200}
 
 	// details declares the fields that register and front matter share.
-	details = tools.Fields{
+	details = toolfold.Fields{
 		name, about, category, tags, audience, excluded,
-		priority.With(tools.Default(50)), enabled.With(tools.Default(true)),
-		requires.With(tools.Added()), conflicts.With(tools.Added()),
+		priority.With(toolfold.Default(50)), enabled.With(toolfold.Default(true)),
+		requires.With(toolfold.Added()), conflicts.With(toolfold.Added()),
 	}
-	newID = abilityID.With(tools.MaxLen(maxID))
+	newID = abilityID.With(toolfold.MaxLen(maxID))
 )
 
 // Family declares the ability tool.
-var Family = tools.Family{
-	Name: "ability", Summary: "Knowledge texts for agents", Category: "agents", Tier: tools.Standard,
+var Family = toolfold.Family{
+	Name: "ability", Summary: "Knowledge texts for agents", Category: "agents", Tier: toolfold.Standard,
 	Words: "skills, guidelines, knowledge, how-to, prompts, instructions, cheat sheet, playbook, style guide, handbook, library, documentation for agents",
 	Doc: "Abilities are registered, or are files " + Folder + "/*.md with register's parameters, version and author as YAML front matter. " +
 		"A registered one goes before a file of its id.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:    "register",
-		Legacy:  tools.Was("ability_register"),
+		Legacy:  toolfold.Was("ability_register"),
 		Summary: "Keep one ability, or replace it.",
 		Words:   "teach, add, save, write, new skill, guidelines, how-to, knowledge, put into the library, publish, write down",
 		Doc:     "Ids are lower-case letters, digits, dashes; first a letter.",
 		Changed: "Abilities are kept across restarts; requires and conflicts can be given and count. " +
 			"replaced tells whether there was one.",
-		Required: tools.Fields{newID, content},
+		Required: toolfold.Fields{newID, content},
 		Optional: details,
-		Effect:   tools.Sets,
+		Effect:   toolfold.Sets,
 		Example:  `{"abilityId": "go-errors", "content": "Wrap errors with %w.", "tags": ["go"]}`,
 		Related:  []string{"ability.inject", "ability.get"},
-		Run:      tools.Method((*Service).Register),
+		Run:      toolfold.Method((*Service).Register),
 	}, {
 		Name:     "get",
-		Legacy:   tools.Was("ability_get"),
+		Legacy:   toolfold.Was("ability_get"),
 		Summary:  "Read one ability with its text.",
 		Words:    "show, open, text of a skill, read me, look into",
 		Changed:  "source tells where it is from: registered, or a file of the workspace.",
-		Required: tools.Fields{abilityID},
-		Effect:   tools.Reads,
+		Required: toolfold.Fields{abilityID},
+		Effect:   toolfold.Reads,
 		Example:  `{"abilityId": "go-errors"}`,
 		Related:  []string{"ability.list"},
-		Run:      tools.Method((*Service).Get),
+		Run:      toolfold.Method((*Service).Get),
 	}, {
 		Name:     "list",
-		Legacy:   tools.Was("ability_list"),
+		Legacy:   toolfold.Was("ability_list"),
 		Summary:  "List abilities, highest priority first.",
 		Words:    "which skills are there, guidelines that exist, browse, enumerate, catalogue, what is in the library",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken names files that could not be read.",
-		Optional: tools.Fields{category, tags, enabled, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
-		Effect:   tools.Reads,
+		Optional: toolfold.Fields{category, tags, enabled, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
+		Effect:   toolfold.Reads,
 		Example:  `{"tags": ["go"], "limit": 10}`,
 		Related:  []string{"ability.get"},
-		Run:      tools.Method((*Service).List),
+		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:    "inject",
-		Legacy:  tools.Was("ability_inject"),
+		Legacy:  toolfold.Was("ability_inject"),
 		Summary: "Join the texts that fit an agent's task.",
 		Words:   "select, gather, relevant knowledge, context for a prompt, token limit, what fits, assemble, background reading",
 		Changed: "Unrelated texts stay out. requires and conflicts count. Tokens are counted, headings and rules included, " +
 			"and never exceed maxTokens; a text that is too long is passed over. injected and leftOut say why, with scores.",
-		Required: tools.Fields{agentID, task},
-		Optional: tools.Fields{
-			core, maxAbilities.With(tools.Default(10)), maxTokens.With(tools.Default(50000)), headings.With(tools.Default(false)),
+		Required: toolfold.Fields{agentID, task},
+		Optional: toolfold.Fields{
+			core, maxAbilities.With(toolfold.Default(10)), maxTokens.With(toolfold.Default(50000)), headings.With(toolfold.Default(false)),
 		},
-		Effect:  tools.Reads,
+		Effect:  toolfold.Reads,
 		Example: `{"agentId": "coder", "task": "Fix Go errors"}`,
 		Related: []string{"ability.register", "ability.list"},
-		Run:     tools.Method((*Service).Inject),
+		Run:     toolfold.Method((*Service).Inject),
 	}, {
 		Name:     "remove",
-		Legacy:   tools.Was("ability_remove"),
+		Legacy:   toolfold.Was("ability_remove"),
 		Summary:  "Remove a registered ability.",
 		Words:    "delete, forget, get rid of a skill",
 		Changed:  "An ability that is a file of the workspace is refused.",
-		Required: tools.Fields{abilityID},
-		Effect:   tools.Deletes,
+		Required: toolfold.Fields{abilityID},
+		Effect:   toolfold.Deletes,
 		Example:  `{"abilityId": "go-errors"}`,
 		Related:  []string{"ability.list"},
-		Run:      tools.Method((*Service).Remove),
+		Run:      toolfold.Method((*Service).Remove),
 	}},
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Folder of the workspace holds its abilities, one Markdown file each.
@@ -27,7 +27,7 @@ const fence = "---"
 
 // matter declares front matter: the parameters of register but for the content,
 // and the fields that only files have.
-var matter = slices.Concat(tools.Fields{newID, version, author}, details).Params()
+var matter = slices.Concat(toolfold.Fields{newID, version, author}, details).Params()
 
 // definition is the front matter of a file.
 type definition struct {
@@ -80,7 +80,7 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 	if values == nil {
 		values = map[string]any{}
 	}
-	if problems := tools.CheckFields(matter, values); len(problems) > 0 {
+	if problems := toolfold.CheckFields(matter, values); len(problems) > 0 {
 		return Ability{}, describe(doc, problems)
 	}
 	d := definition{AbilityID: name}
@@ -100,7 +100,7 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 		Source: workspace.InFile,
 	}
 	if why := misnamed(a.ID); why != "" {
-		return Ability{}, doc.Broken("/"+abilityID.Name, "abilityId %q %s", tools.Shorten(a.ID), why)
+		return Ability{}, doc.Broken("/"+abilityID.Name, "abilityId %q %s", toolfold.Shorten(a.ID), why)
 	}
 	if problems := checkReferences(a); len(problems) > 0 {
 		return Ability{}, describe(doc, problems)
@@ -134,7 +134,7 @@ func cut(text string) (front, content string, broken *workspace.Broken) {
 const maxProblems = 5
 
 // describe reports what is wrong with front matter, at the line of the first.
-func describe(doc workspace.Document, problems []tools.Problem) *workspace.Broken {
+func describe(doc workspace.Document, problems []toolfold.Problem) *workspace.Broken {
 	var texts []string
 	for _, p := range problems[:min(len(problems), maxProblems)] {
 		texts = append(texts, p.Text())

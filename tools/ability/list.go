@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // List lists abilities, a page at a time.
@@ -38,7 +38,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			out.HasMore = true
 		default:
 			out.Abilities = append(out.Abilities, Item{
-				AbilityID: a.ID, DisplayName: a.DisplayName, Description: tools.Brief(ctx, "abilities.description", a.Description), Category: a.Category,
+				AbilityID: a.ID, DisplayName: a.DisplayName, Description: toolfold.Brief(ctx, "abilities.description", a.Description), Category: a.Category,
 				Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled, Trusted: s.workspace.Mark(a.Source),
 			})
 		}
@@ -74,8 +74,8 @@ func parseCursor(text string) (*Ability, error) {
 	number, id, _ := strings.Cut(string(raw), " ")
 	n, notNumber := strconv.Atoi(number)
 	if err != nil || notNumber != nil || misnamed(id) != "" {
-		return nil, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-			Path: "/cursor", Kind: tools.ProblemFormat, Want: "nextCursor of ability.list",
+		return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+			Path: "/cursor", Kind: toolfold.ProblemFormat, Want: "nextCursor of ability.list",
 		}}}
 	}
 	return &Ability{ID: id, Priority: n}, nil

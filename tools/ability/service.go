@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // The codes of the family.
@@ -37,7 +37,7 @@ func New(store Store, folder workspace.Folder) *Service {
 // Register keeps an ability in the store.
 func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, error) {
 	if why := misnamed(in.AbilityID); why != "" {
-		return RegisterOut{}, tools.Errorf(InvalidID, "abilityId %q %s", tools.Shorten(in.AbilityID), why).
+		return RegisterOut{}, toolfold.Errorf(InvalidID, "abilityId %q %s", toolfold.Shorten(in.AbilityID), why).
 			WithHint("use an id such as go-errors")
 	}
 	a := Ability{
@@ -46,7 +46,7 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 		Priority: in.Priority, Enabled: in.Enabled, Requires: in.Requires, Conflicts: in.Conflicts,
 	}
 	if problems := checkReferences(a); len(problems) > 0 {
-		return RegisterOut{}, &tools.Error{Code: tools.InvalidInput, Problems: problems}
+		return RegisterOut{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
 	}
 	replaced, err := s.store.Put(ctx, a)
 	if err != nil {
@@ -79,10 +79,10 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			return GetOut{}, err
 		}
 		if a, found = files.abilities[in.AbilityID]; !found {
-			missing := tools.Errorf(NotFound, "there is no ability %q", tools.Shorten(in.AbilityID)).
+			missing := toolfold.Errorf(NotFound, "there is no ability %q", toolfold.Shorten(in.AbilityID)).
 				WithHint("ability.list shows those there are")
 			if fault, ok := files.faultOf(in.AbilityID); ok {
-				missing.Message += fmt.Sprintf("; %s line %d: %s", fault.File, fault.Line, tools.Shorten(fault.Reason))
+				missing.Message += fmt.Sprintf("; %s line %d: %s", fault.File, fault.Line, toolfold.Shorten(fault.Reason))
 				missing.Hint = "mend the file; ability.list has the whole reason"
 			}
 			return GetOut{}, missing
@@ -99,7 +99,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 // Remove removes an ability from the store.
 func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	id := in.AbilityID
-	out := RemoveOut{AbilityID: id, Message: "there is no ability " + strconv.Quote(tools.Shorten(id))}
+	out := RemoveOut{AbilityID: id, Message: "there is no ability " + strconv.Quote(toolfold.Shorten(id))}
 	if misnamed(id) != "" {
 		return out, nil
 	}
@@ -118,7 +118,7 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	case removed:
 		out.Removed, out.Message = true, "removed "+id
 	case there:
-		return RemoveOut{}, tools.Errorf(RemoveFailed, "%s is the file %s of the workspace", id, file.File).
+		return RemoveOut{}, toolfold.Errorf(RemoveFailed, "%s is the file %s of the workspace", id, file.File).
 			WithHint("delete that file, or put enabled: false in its front matter")
 	}
 	return out, nil
@@ -151,14 +151,14 @@ func misnamed(id string) string {
 }
 
 // checkReferences refuses ids that no ability can have, and the ability's own.
-func checkReferences(a Ability) []tools.Problem {
-	var problems []tools.Problem
+func checkReferences(a Ability) []toolfold.Problem {
+	var problems []toolfold.Problem
 	check := func(field string, ids []string) {
 		for i, id := range ids {
 			if id == a.ID || misnamed(id) != "" {
-				problems = append(problems, tools.Problem{
-					Path: fmt.Sprintf("/%s/%d", field, i), Kind: tools.ProblemFormat,
-					Want: "valid id of another ability", Got: tools.Shorten(id),
+				problems = append(problems, toolfold.Problem{
+					Path: fmt.Sprintf("/%s/%d", field, i), Kind: toolfold.ProblemFormat,
+					Want: "valid id of another ability", Got: toolfold.Shorten(id),
 				})
 			}
 		}

@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // codeOf is the code of a refusal, and its text with the hint.
 func codeOf(t *testing.T, err error) (code, text string) {
 	t.Helper()
-	var refused *tools.Error
+	var refused *toolfold.Error
 	if !errors.As(err, &refused) {
 		t.Fatalf("%v is no refusal", err)
 	}
@@ -65,8 +65,8 @@ func TestRegisterRefuses(t *testing.T) {
 		{RegisterIn{AbilityID: "Upper"}, InvalidID, `"Upper" is not lower-case`},
 		{RegisterIn{AbilityID: "9th"}, InvalidID, "a letter first"},
 		{RegisterIn{AbilityID: "é"}, InvalidID, "lower-case letters"},
-		{RegisterIn{AbilityID: "a", Requires: []string{"b", "Not An Id"}}, tools.InvalidInput, "requires/1 must be a valid id"},
-		{RegisterIn{AbilityID: "a", Conflicts: []string{"a"}}, tools.InvalidInput, "conflicts/0 must be a valid id of another"},
+		{RegisterIn{AbilityID: "a", Requires: []string{"b", "Not An Id"}}, toolfold.InvalidInput, "requires/1 must be a valid id"},
+		{RegisterIn{AbilityID: "a", Conflicts: []string{"a"}}, toolfold.InvalidInput, "conflicts/0 must be a valid id of another"},
 	} {
 		_, err := s.Register(t.Context(), test.in)
 		if code, text := codeOf(t, err); code != test.code || !strings.Contains(text, test.text) {
@@ -90,7 +90,7 @@ func TestRegisteredGoesBeforeFile(t *testing.T) {
 		if err != nil || a.Source != source || a.Content != content {
 			t.Errorf("get: %+v, %v", a, err)
 		}
-		list, err := s.List(t.Context(), ListIn{Page: tools.Page{Limit: 10}})
+		list, err := s.List(t.Context(), ListIn{Page: toolfold.Page{Limit: 10}})
 		if err != nil || list.Total != 1 {
 			t.Errorf("list: %+v, %v", list, err)
 		}
@@ -138,7 +138,7 @@ func TestUntrustedWorkspace(t *testing.T) {
 	if err != nil || a.Trusted == nil || *a.Trusted || a.File != ".toolfold/abilities/theirs.md" {
 		t.Errorf("%+v, %v", a, err)
 	}
-	list, err := s.List(t.Context(), ListIn{Page: tools.Page{Limit: 10}})
+	list, err := s.List(t.Context(), ListIn{Page: toolfold.Page{Limit: 10}})
 	if err != nil || list.Total != 3 || list.Abilities[0].Trusted == nil || list.Abilities[1].Trusted != nil {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -231,7 +231,7 @@ func TestListPages(t *testing.T) {
 	}
 	s, _ := newService(t, stored...)
 	var got []string
-	in := ListIn{Page: tools.Page{Limit: 3}}
+	in := ListIn{Page: toolfold.Page{Limit: 3}}
 	for more := true; more; {
 		page, err := s.List(t.Context(), in)
 		if err != nil || len(got) > 7 {
@@ -248,8 +248,8 @@ func TestListPages(t *testing.T) {
 	if want := []string{"a6", "a4", "a5", "a2", "a3", "a0", "a1"}; !cmp.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	_, err := s.List(t.Context(), ListIn{Page: tools.Page{Limit: 3, Cursor: "nonsense"}})
-	if code, text := codeOf(t, err); code != tools.InvalidInput || !strings.Contains(text, "cursor") {
+	_, err := s.List(t.Context(), ListIn{Page: toolfold.Page{Limit: 3, Cursor: "nonsense"}})
+	if code, text := codeOf(t, err); code != toolfold.InvalidInput || !strings.Contains(text, "cursor") {
 		t.Errorf("%s: %s", code, text)
 	}
 }
@@ -263,7 +263,7 @@ func (failingStore) All(context.Context) ([]Ability, error) { return nil, errors
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	s := New(failingStore{}, workspace.Folder{})
-	if _, err := s.List(t.Context(), ListIn{Page: tools.Page{Limit: 1}}); err == nil {
+	if _, err := s.List(t.Context(), ListIn{Page: toolfold.Page{Limit: 1}}); err == nil {
 		t.Error("list succeeded")
 	}
 	if _, err := s.Inject(t.Context(), ask()); err == nil {

@@ -3,7 +3,7 @@ package ability
 import (
 	"github.com/toolfold/toolfold/internal/workspace"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // RegisterIn are the arguments of ability.register.
@@ -61,14 +61,14 @@ type ListIn struct {
 	Category string   `json:"category"`
 	Tags     []string `json:"tags"`
 	Enabled  *bool    `json:"enabled"` // nil = both
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of ability.list.
 type ListOut struct {
 	Abilities []Item `json:"abilities" doc:"Highest priority first."`
 	Total     int    `json:"total" doc:"Abilities that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that are no abilities."`
 }
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Folder of the workspace holds agent files.
@@ -21,11 +21,11 @@ const maxFileSize = 128 << 10
 // fileFields declares the fields of a file but for the description. Without an
 // agentId the id is the file's name.
 var fileFields = slices.Concat(
-	tools.Fields{agentID, version, role, expertise, orchestration},
-	slices.DeleteFunc(slices.Clone(details), func(f tools.Field) bool { return f.Param().Name == workflow.Name }),
+	toolfold.Fields{agentID, version, role, expertise, orchestration},
+	slices.DeleteFunc(slices.Clone(details), func(f toolfold.Field) bool { return f.Param().Name == workflow.Name }),
 	// Steps are checked by the engine, which knows names that a declaration
 	// would refuse.
-	tools.Fields{tools.Any{Name: workflow.Name, Doc: workflow.Doc}},
+	toolfold.Fields{toolfold.Any{Name: workflow.Name, Doc: workflow.Doc}},
 ).Params()
 
 // definition is the content of a file.
@@ -59,7 +59,7 @@ func parseFile(file string, text []byte) (filed, *workspace.Broken) {
 		return filed{}, broken
 	}
 	doc.Unquoted(version.Name)
-	if faults := engine.CheckDocument(doc, []tools.Param{description.Param()}, fileFields); len(faults) > 0 {
+	if faults := engine.CheckDocument(doc, []toolfold.Param{description.Param()}, fileFields); len(faults) > 0 {
 		return filed{}, faults.Broken(doc)
 	}
 	var steps []engine.Step
@@ -74,7 +74,7 @@ func parseFile(file string, text []byte) (filed, *workspace.Broken) {
 		return filed{}, doc.Broken("", "%v", err)
 	}
 	if !validID(d.AgentID) {
-		return filed{}, doc.Broken("/agentId", "agentId %q %s", tools.Shorten(d.AgentID), idRule)
+		return filed{}, doc.Broken("/agentId", "agentId %q %s", toolfold.Shorten(d.AgentID), idRule)
 	}
 	p := Profile{
 		AgentID: d.AgentID, Description: d.Description, DisplayName: d.DisplayName, Capabilities: d.Capabilities,
@@ -135,7 +135,7 @@ func (s *Service) find(ctx context.Context, id string) (Profile, error) {
 	}
 	for _, b := range broken {
 		if b.Stem() == id {
-			return Profile{}, tools.Errorf(ValidationError, "the file of agent %q cannot be used: %s", id, b.Text()).
+			return Profile{}, toolfold.Errorf(ValidationError, "the file of agent %q cannot be used: %s", id, b.Text()).
 				WithHint("mend the file")
 		}
 	}

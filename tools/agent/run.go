@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // abilityTokens bounds the abilities that a prompt gets, in tokens.
@@ -55,7 +55,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, err
 	}
 	if p.Source == workspace.InFile && !s.Folder.IsTrusted() {
-		return RunOut{}, tools.Errorf(workspace.Untrusted, "agent %q is the file %s of a workspace that is not trusted", p.AgentID, p.File).
+		return RunOut{}, toolfold.Errorf(workspace.Untrusted, "agent %q is the file %s of a workspace that is not trusted", p.AgentID, p.File).
 			WithHint("%s", s.Folder.HowToTrust())
 	}
 	used := &injected{}
@@ -78,10 +78,10 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 			role = "delegate"
 		}
 		joins := map[string]string{"sessionId": in.SessionID, "agentId": p.AgentID, "role": role}
-		if _, err := tools.Do[json.RawMessage](ctx, s.Runner.Caller, "session.join", joins); err != nil {
+		if _, err := toolfold.Do[json.RawMessage](ctx, s.Runner.Caller, "session.join", joins); err != nil {
 			return RunOut{}, err
 		}
-		ctx = tools.InSessions(ctx, strings.ToLower(in.SessionID))
+		ctx = toolfold.InSessions(ctx, strings.ToLower(in.SessionID))
 	}
 	r := s.Runner.Run(ctx, job)
 	out := RunOut{
@@ -101,7 +101,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 // prompts get.
 func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 	if !p.Enabled {
-		return engine.Job{}, tools.Errorf(PermissionDenied, "agent %q is disabled", p.AgentID).
+		return engine.Job{}, toolfold.Errorf(PermissionDenied, "agent %q is disabled", p.AgentID).
 			WithHint("agent.update it with enabled=true, or enable it in its file")
 	}
 	input, err := engine.Input(in.Input)
@@ -122,7 +122,7 @@ func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 		faults, _ = s.Runner.Providers.Check(program)
 	}
 	if len(faults) > 0 {
-		return engine.Job{}, tools.Errorf(ValidationError, "agent %q cannot run: %s", p.AgentID, faults[0].Text()).
+		return engine.Job{}, toolfold.Errorf(ValidationError, "agent %q cannot run: %s", p.AgentID, faults[0].Text()).
 			WithHint("%d faults; agent.get shows its workflow, agent.update or its file mends it", len(faults))
 	}
 	return engine.Job{
@@ -134,9 +134,9 @@ func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 // implied is the step of an agent without any.
 func implied(input map[string]any) ([]engine.Step, error) {
 	if len(input) == 0 {
-		return nil, &tools.Error{
-			Code: tools.InvalidInput, Message: "agent.run: input is missing: an agent without steps has nothing else to work on",
-			Problems: []tools.Problem{{Path: "/input", Kind: tools.ProblemMissing}},
+		return nil, &toolfold.Error{
+			Code: toolfold.InvalidInput, Message: "agent.run: input is missing: an agent without steps has nothing else to work on",
+			Problems: []toolfold.Problem{{Path: "/input", Kind: toolfold.ProblemMissing}},
 		}
 	}
 	for _, value := range input {
@@ -184,16 +184,16 @@ func (i *injected) add(list []Ability) {
 func (s *Service) inject(agent string, used *injected) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, prompt string) (string, error) {
 		task := []rune(prompt)
-		found, err := tools.Do[struct {
+		found, err := toolfold.Do[struct {
 			CombinedContent string
 			Injected        []Ability
 		}](ctx, s.Runner.Caller, "ability.inject", map[string]any{
 			"agentId": agent, "task": string(task[:min(len(task), maxTask)]), "maxTokens": abilityTokens,
-			tools.IncludeFields: []string{"combinedContent", "injected.abilityId", "injected.tokens"},
+			toolfold.IncludeFields: []string{"combinedContent", "injected.abilityId", "injected.tokens"},
 		})
-		var refused *tools.Error
+		var refused *toolfold.Error
 		switch {
-		case errors.As(err, &refused) && refused.Code == tools.UnknownTool:
+		case errors.As(err, &refused) && refused.Code == toolfold.UnknownTool:
 			return "", nil
 		case err != nil:
 			return "", fmt.Errorf("finding abilities: %w", err)

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Codes of what agents refuse.
@@ -76,7 +76,7 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 		Source: Registered, CreatedAt: clock.Micros(s.Now)(),
 	}
 	if !validID(p.AgentID) {
-		return RegisterOut{}, tools.Errorf(InvalidID, "agentId %q %s", tools.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
+		return RegisterOut{}, toolfold.Errorf(InvalidID, "agentId %q %s", toolfold.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
 	}
 	warnings, err := s.check("agent.register", p)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 		return RegisterOut{}, fmt.Errorf("adding agent: %w", err)
 	}
 	if !added {
-		return RegisterOut{}, tools.Errorf(AlreadyExists, "there is an agent %q", p.AgentID).
+		return RegisterOut{}, toolfold.Errorf(AlreadyExists, "there is an agent %q", p.AgentID).
 			WithHint("take another agentId, or agent.update that one")
 	}
 	out := RegisterOut{Registered: true, AgentID: p.AgentID, Message: fmt.Sprintf("agent %q is registered", p.AgentID), CreatedAt: p.CreatedAt}
@@ -122,7 +122,7 @@ func (s *Service) check(action string, p Profile) (warnings string, err error) {
 // Update changes the given fields of a registered agent.
 func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	if in == (UpdateIn{AgentID: in.AgentID}) {
-		return UpdateOut{}, tools.Errorf(tools.InvalidInput, "agent.update: nothing is to be changed").
+		return UpdateOut{}, toolfold.Errorf(toolfold.InvalidInput, "agent.update: nothing is to be changed").
 			WithHint("send what changes, such as enabled or workflow; agent.get has what there is")
 	}
 	var steps []engine.Step
@@ -172,7 +172,7 @@ func (s *Service) notRegistered(ctx context.Context, id string) error {
 	}
 	for _, p := range files {
 		if p.AgentID == id {
-			return tools.Errorf(UpdateFailed, "agent %q is the file %s, which agent.update does not change", id, p.File).
+			return toolfold.Errorf(UpdateFailed, "agent %q is the file %s, which agent.update does not change", id, p.File).
 				WithHint("change the file, or agent.register an agent of this id, which goes before it")
 		}
 	}
@@ -197,9 +197,9 @@ func parseSteps(action string, raw []json.RawMessage) ([]engine.Step, error) {
 	}
 	text := ordered.MustJSON(raw)
 	if len(text) > maxWorkflow {
-		return nil, &tools.Error{
-			Code: tools.InvalidInput, Message: fmt.Sprintf("%s: workflow has %d bytes, more than %d", action, len(text), maxWorkflow),
-			Problems: []tools.Problem{{Path: "/workflow", Kind: tools.ProblemLength, Max: new(float64(maxWorkflow)), Got: len(text)}},
+		return nil, &toolfold.Error{
+			Code: toolfold.InvalidInput, Message: fmt.Sprintf("%s: workflow has %d bytes, more than %d", action, len(text), maxWorkflow),
+			Problems: []toolfold.Problem{{Path: "/workflow", Kind: toolfold.ProblemLength, Max: new(float64(maxWorkflow)), Got: len(text)}},
 		}
 	}
 	steps, faults := engine.ParseSteps(text, "/workflow")
@@ -211,7 +211,7 @@ func parseSteps(action string, raw []json.RawMessage) ([]engine.Step, error) {
 
 // List lists agents, a page at a time: registered ones and files together.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.CursorAfter(in.Cursor, "agent.list")
+	after, err := toolfold.CursorAfter(in.Cursor, "agent.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -244,11 +244,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	slices.SortFunc(all, func(a, b Profile) int { return strings.Compare(a.AgentID, b.AgentID) })
 	if len(all) > in.Limit {
 		all, out.HasMore = all[:in.Limit], true
-		out.NextCursor = tools.CursorOf(all[in.Limit-1].AgentID)
+		out.NextCursor = toolfold.CursorOf(all[in.Limit-1].AgentID)
 	}
 	for _, p := range all {
 		out.Agents = append(out.Agents, Item{
-			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: tools.Brief(ctx, "agents.description", p.Description),
+			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: toolfold.Brief(ctx, "agents.description", p.Description),
 			Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities, Trusted: s.Folder.Mark(p.Source),
 		})
 	}
@@ -294,10 +294,10 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 		return out, nil
 	}
 	if file != "" {
-		return RemoveOut{}, tools.Errorf(RemoveFailed, "agent %q is the file %s, which is not removed", in.AgentID, file).
+		return RemoveOut{}, toolfold.Errorf(RemoveFailed, "agent %q is the file %s, which is not removed", in.AgentID, file).
 			WithHint("delete the file")
 	}
-	return RemoveOut{AgentID: in.AgentID, Message: fmt.Sprintf("there is no agent %q", tools.Shorten(in.AgentID))}, nil
+	return RemoveOut{AgentID: in.AgentID, Message: fmt.Sprintf("there is no agent %q", toolfold.Shorten(in.AgentID))}, nil
 }
 
 // nearby bounds the registered agents among which an error looks for a near name.
@@ -312,7 +312,7 @@ func (s *Service) unknown(ctx context.Context, id string, files []Profile) error
 	for _, p := range append(page.Profiles, files...) {
 		ids = append(ids, p.AgentID)
 	}
-	e := tools.Errorf(NotFound, "there is no agent %q", tools.Shorten(id)).WithHint("agent.list shows those there are")
+	e := toolfold.Errorf(NotFound, "there is no agent %q", toolfold.Shorten(id)).WithHint("agent.list shows those there are")
 	if near := suggest.Nearest(id, ids); near != "" {
 		return e.WithHint("did you mean %q? agent.list shows those there are", near)
 	}

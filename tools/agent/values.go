@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // RegisterIn are the arguments of agent.register.
@@ -54,14 +54,14 @@ type UpdateOut struct {
 type ListIn struct {
 	Team    string `json:"team"`
 	Enabled *bool  `json:"enabled"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of agent.list.
 type ListOut struct {
 	Agents []Item `json:"agents" doc:"By ID."`
 	Total  int    `json:"total" doc:"Agents that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 	Broken []workspace.Broken `json:"broken,omitempty" doc:"Agent files that cannot be used."`
 }
 

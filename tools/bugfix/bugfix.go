@@ -4,75 +4,75 @@
 package bugfix
 
 import (
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // The parameters.
 var (
-	paths       = tools.List{Name: "paths", Doc: "Files and folders in the workspace.", MinItems: 1, MaxItems: 100, Of: tools.String{MinLen: 1, MaxLen: 1000}}
-	categories  = tools.List{Name: "categories", Doc: "Only these.", Of: tools.String{Enum: scan.Kinds[scan.Bugs]}}
-	minSeverity = tools.String{Name: "minSeverity", Doc: "Least severity.", Enum: scan.Levels[scan.Bugs]}
-	exclude     = tools.List{Name: "excludePatterns", Doc: "Globs such as **/gen/** or *.min.js. .gitignore holds too.", Of: tools.String{MinLen: 1, MaxLen: 500}, MaxItems: 50}
-	maxFiles    = tools.Int{Name: "maxFiles", Doc: "Most files to scan.", Min: 1, Max: 10_000}
-	useAST      = tools.Bool{Name: "useAst", Doc: "False runs only the fast rules over tokens."}
-	bugID       = tools.UUID("bugId", "The finding.")
-	dryRun      = tools.Bool{Name: "dryRun", Doc: "Only show the diff."}
-	autoApply   = tools.Bool{Name: "autoApply", Doc: "Write the fix, with dryRun false."}
-	backup      = tools.Bool{Name: "createBackup", Doc: "Keep a copy of the file."}
-	scanID      = tools.UUID("scanId", "The scan; absent = the newest.")
-	severity    = tools.String{Name: "severity", Doc: "Only this.", Enum: scan.Levels[scan.Bugs]}
-	category    = tools.String{Name: "category", Doc: "Only this.", Enum: scan.Kinds[scan.Bugs]}
-	limit       = tools.Int{Name: "limit", Doc: "Most findings to return.", Min: 1, Max: 500}
+	paths       = toolfold.List{Name: "paths", Doc: "Files and folders in the workspace.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MinLen: 1, MaxLen: 1000}}
+	categories  = toolfold.List{Name: "categories", Doc: "Only these.", Of: toolfold.String{Enum: scan.Kinds[scan.Bugs]}}
+	minSeverity = toolfold.String{Name: "minSeverity", Doc: "Least severity.", Enum: scan.Levels[scan.Bugs]}
+	exclude     = toolfold.List{Name: "excludePatterns", Doc: "Globs such as **/gen/** or *.min.js. .gitignore holds too.", Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 50}
+	maxFiles    = toolfold.Int{Name: "maxFiles", Doc: "Most files to scan.", Min: 1, Max: 10_000}
+	useAST      = toolfold.Bool{Name: "useAst", Doc: "False runs only the fast rules over tokens."}
+	bugID       = toolfold.UUID("bugId", "The finding.")
+	dryRun      = toolfold.Bool{Name: "dryRun", Doc: "Only show the diff."}
+	autoApply   = toolfold.Bool{Name: "autoApply", Doc: "Write the fix, with dryRun false."}
+	backup      = toolfold.Bool{Name: "createBackup", Doc: "Keep a copy of the file."}
+	scanID      = toolfold.UUID("scanId", "The scan; absent = the newest.")
+	severity    = toolfold.String{Name: "severity", Doc: "Only this.", Enum: scan.Levels[scan.Bugs]}
+	category    = toolfold.String{Name: "category", Doc: "Only this.", Enum: scan.Kinds[scan.Bugs]}
+	limit       = toolfold.Int{Name: "limit", Doc: "Most findings to return.", Min: 1, Max: 500}
 )
 
 // Family declares the bugfix tool.
-var Family = tools.Family{
-	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: tools.Extended,
+var Family = toolfold.Family{
+	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: toolfold.Extended,
 	Words: "bug, lint, linter, static analysis, vulnerability, defect, error, issue, problem, leak, crash, weakness",
 	Doc: "Go with go vet and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted workspaces with eslint and ruff " +
 		"where they are installed. A finding keeps its bugId while its line stays the same.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:    "scan",
-		Legacy:  tools.Was("bugfix_scan"),
+		Legacy:  toolfold.Was("bugfix_scan"),
 		Summary: "Look for faults in files: leaks, races, nil, types, logic, security.",
 		Words:   "lint, check, analyse, analyze, inspect, audit, review, vet, detect, vulnerabilities, sniff out, is it safe",
 		Doc:     "Shows the five worst; bugfix.list has all. skipped says what could not be analysed.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be analysed is in skipped. " +
 			"maxFiles may be up to 10,000. The rest of the findings is in bugfix.list instead of an artifact.",
-		Required: tools.Fields{paths},
-		Optional: tools.Fields{categories, minSeverity, exclude, maxFiles.With(tools.Default(100)), useAST.With(tools.Default(true))},
-		Effect:   tools.Adds,
+		Required: toolfold.Fields{paths},
+		Optional: toolfold.Fields{categories, minSeverity, exclude, maxFiles.With(toolfold.Default(100)), useAST.With(toolfold.Default(true))},
+		Effect:   toolfold.Adds,
 		Example:  `{"paths": ["src"], "minSeverity": "low"}`,
 		Related:  []string{"bugfix.list", "bugfix.run"},
-		Run:      tools.Method((*Service).Scan),
+		Run:      toolfold.Method((*Service).Scan),
 	}, {
 		Name:    "run",
-		Legacy:  tools.Was("bugfix_run"),
+		Legacy:  toolfold.Was("bugfix_run"),
 		Summary: "Show the fix of a fault as a diff, or write it.",
 		Words:   "fix, repair, mend, patch, correct, apply, solve, heal, null dereference, write the fix",
 		Doc:     "Writes only if the file is as it was scanned: after a fix, scan the file again for the next one.",
 		Changed: "Fixes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup keeps a copy.",
-		Required: tools.Fields{
+		Required: toolfold.Fields{
 			bugID,
 		},
-		Optional: tools.Fields{dryRun.With(tools.Default(true)), autoApply.With(tools.Default(false)), backup.With(tools.Default(true))},
-		Effect:   tools.Sets,
+		Optional: toolfold.Fields{dryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), backup.With(toolfold.Default(true))},
+		Effect:   toolfold.Sets,
 		Example:  `{"bugId": "` + exampleID + `"}`,
 		Related:  []string{"bugfix.scan", "bugfix.list"},
-		Run:      tools.Method((*Service).Run),
-		Writes:   tools.Files((*Service).Writes),
+		Run:      toolfold.Method((*Service).Run),
+		Writes:   toolfold.Files((*Service).Writes),
 	}, {
 		Name:     "list",
-		Legacy:   tools.Was("bugfix_list"),
+		Legacy:   toolfold.Was("bugfix_list"),
 		Summary:  "List the faults that a scan found, the worst first.",
 		Words:    "findings, results, which bugs, show all, overview, most severe on top, report, open findings",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed.",
-		Optional: tools.Fields{scanID, severity, category, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added())},
-		Effect:   tools.Reads,
+		Optional: toolfold.Fields{scanID, severity, category, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
+		Effect:   toolfold.Reads,
 		Example:  `{"severity": "high", "limit": 5}`,
 		Related:  []string{"bugfix.run"},
-		Run:      tools.Method((*Service).List),
+		Run:      toolfold.Method((*Service).List),
 	}},
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // NotFound is the code of a finding that is not there.
@@ -91,7 +91,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, fmt.Errorf("reading finding: %w", err)
 	}
 	if !found {
-		return RunOut{}, tools.Errorf(NotFound, "there is no finding %s in this workspace", in.BugID).WithHint("bugfix.list shows those there are; bugfix.scan looks for more")
+		return RunOut{}, toolfold.Errorf(NotFound, "there is no finding %s in this workspace", in.BugID).WithHint("bugfix.list shows those there are; bugfix.scan looks for more")
 	}
 	if !f.Fixable() {
 		return RunOut{item(f), scan.NoFix}, nil
@@ -108,7 +108,7 @@ type ListIn struct {
 	ScanID   string `json:"scanId"`
 	Severity string `json:"severity"`
 	Category string `json:"category"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of bugfix.list.
@@ -116,7 +116,7 @@ type ListOut struct {
 	ScanID string `json:"scanId,omitempty" doc:"The scan; absent where there is none." format:"uuid"`
 	Items  []Item `json:"items" doc:"The worst first."`
 	Total  int    `json:"total" doc:"Findings that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Item is a finding.
@@ -139,7 +139,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: tools.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
+	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: toolfold.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
 	for _, f := range listed.Findings {
 		out.Items = append(out.Items, item(f))
 	}

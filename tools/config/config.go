@@ -9,84 +9,84 @@ package config
 import (
 	"encoding/json"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/tools"
 )
 
 var (
-	path  = tools.String{Name: "path", Doc: "Dotted path of a setting; numbers index lists.", MinLen: 1, Unclear: true}
-	value = tools.Any{Name: "value", Doc: "JSON or plain text."}
-	model = tools.String{Name: "provider", Doc: "Provider to ask; else the default one.", MinLen: 1}
-	scope = tools.String{Name: "scope", Doc: "User's file, the workspace's, or both.", Enum: []string{Global, Local, Merged}}
+	path  = toolfold.String{Name: "path", Doc: "Dotted path of a setting; numbers index lists.", MinLen: 1, Unclear: true}
+	value = toolfold.Any{Name: "value", Doc: "JSON or plain text."}
+	model = toolfold.String{Name: "provider", Doc: "Provider to ask; else the default one.", MinLen: 1}
+	scope = toolfold.String{Name: "scope", Doc: "User's file, the workspace's, or both.", Enum: []string{Global, Local, Merged}}
 )
 
 // Family declares the config tool.
-var Family = tools.Family{
-	Name: "config", Summary: "toolfold's own settings", Category: "settings", Tier: tools.Core,
+var Family = toolfold.Family{
+	Name: "config", Summary: "toolfold's own settings", Category: "settings", Tier: toolfold.Core,
 	Words: "configuration, options, preferences, knobs",
 	Doc: "Flags go before the environment, local settings before global ones, these before defaults. " +
 		"A running server keeps the settings it started with.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:     "get",
-		Legacy:   tools.Was("config_get"),
+		Legacy:   toolfold.Was("config_get"),
 		Summary:  "Read one setting by dotted path.",
 		Words:    "what is the current option, preference, configured, configuration value, look up, value of a knob, which value",
 		Changed:  "A path that is no setting is an error that names the nearest one, not found=false.",
-		Required: tools.Fields{path},
-		Optional: tools.Fields{scope.With(tools.Default(Merged))},
-		Effect:   tools.Reads,
+		Required: toolfold.Fields{path},
+		Optional: toolfold.Fields{scope.With(toolfold.Default(Merged))},
+		Effect:   toolfold.Reads,
 		Example:  `{"path": "toolMode"}`,
 		Related:  []string{"config.set", "config.show"},
-		Run:      tools.Method((*Service).Get),
+		Run:      toolfold.Method((*Service).Get),
 	}, {
 		Name:    "set",
-		Legacy:  tools.Was("config_set"),
+		Legacy:  toolfold.Was("config_set"),
 		Summary: "Write one setting to the user's or the workspace's file.",
 		Words:   "change, modify, switch, turn on, turn off, configure, update an option or preference, adjust, tweak, tune",
 		Doc:     "Takes effect when the server starts again. " + rights(),
 		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
 			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due. What decides " +
 			"what runs on a machine or who may use it is refused to all but its user.",
-		Required: tools.Fields{path, value},
-		Optional: tools.Fields{scope.With(tools.OneOf(Global, Local), tools.Default(Global))},
-		Effect:   tools.Sets,
+		Required: toolfold.Fields{path, value},
+		Optional: toolfold.Fields{scope.With(toolfold.OneOf(Global, Local), toolfold.Default(Global))},
+		Effect:   toolfold.Sets,
 		Example:  `{"path": "listing", "value": "signature", "scope": "local"}`,
 		Related:  []string{"config.get", "config.show"},
-		Run:      tools.Method((*Service).Set),
-		Writes:   tools.Files((*Service).Writes),
+		Run:      toolfold.Method((*Service).Set),
+		Writes:   toolfold.Files((*Service).Writes),
 	}, {
 		Name:     "show",
-		Legacy:   tools.Was("config_show"),
+		Legacy:   toolfold.Was("config_show"),
 		Summary:  "Read all settings of a scope.",
 		Words:    "print, display, dump, view, all options, whole configuration, preferences in effect, every knob with its value, sheet",
 		Changed:  "The settings are in the member config, which was the whole result. A missing file has no settings and is no error.",
-		Optional: tools.Fields{scope.With(tools.Default(Merged))},
-		Effect:   tools.Reads,
+		Optional: toolfold.Fields{scope.With(toolfold.Default(Merged))},
+		Effect:   toolfold.Reads,
 		Example:  `{"scope": "local"}`,
 		Related:  []string{"config.get", "config.set"},
-		Run:      tools.Method((*Service).Show),
+		Run:      toolfold.Method((*Service).Show),
 	}, {
 		Name:     "unset",
 		Summary:  "Take one setting out of a file.",
 		Words:    "remove, reset, back to default, clear, delete an option or preference",
 		Doc:      "Rights as for config.set.",
-		Required: tools.Fields{path},
-		Optional: tools.Fields{scope.With(tools.OneOf(Global, Local), tools.Default(Global))},
-		Effect:   tools.Deletes,
+		Required: toolfold.Fields{path},
+		Optional: toolfold.Fields{scope.With(toolfold.OneOf(Global, Local), toolfold.Default(Global))},
+		Effect:   toolfold.Deletes,
 		Example:  `{"path": "listing", "scope": "local"}`,
 		Related:  []string{"config.set", "config.get"},
-		Run:      tools.Method((*Service).Unset),
-		Writes:   tools.Files((*Service).Writes),
+		Run:      toolfold.Method((*Service).Unset),
+		Writes:   toolfold.Files((*Service).Writes),
 	}, {
 		Name:     "test",
 		Summary:  "Ask a model provider for one word.",
 		Words:    "does the model answer, check, try, ping, latency, connection, provider works",
 		Doc:      "Says how long it took, or what is wrong and what to do.",
-		Optional: tools.Fields{model},
-		Effect:   tools.Runs,
+		Optional: toolfold.Fields{model},
+		Effect:   toolfold.Runs,
 		Example:  `{"provider": "local"}`,
 		Related:  []string{"config.set", "agent.run"},
-		Run:      tools.Method((*Service).Test),
+		Run:      toolfold.Method((*Service).Test),
 	}},
 }
 

@@ -10,31 +10,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // nested is a list of settings with every kind of value and holder.
 var nested = []Setting{
-	{tools.String{Name: "name", Doc: "A text.", MinLen: 1}, Client},
-	{tools.String{Name: "level", Doc: "An enum.", Enum: []string{"low", "high"}}.With(tools.Default("low")), Client},
-	{tools.Int{Name: "count", Doc: "A number.", Max: 10}, Client},
-	{tools.Bool{Name: "on", Doc: "A switch."}, Client},
-	{tools.List{Name: "allow", Doc: "A list.", Of: tools.String{}, MaxItems: 3}, Client},
-	{tools.Object{Name: "policy", Doc: "A declared object.", Optional: tools.Fields{
-		tools.Int{Name: "maxRetries", Doc: "A number."},
-		tools.Bool{Name: "parallel", Doc: "A switch."},
-		tools.Object{Name: "deep", Doc: "An object.", Optional: tools.Fields{tools.String{Name: "leaf", Doc: "A text."}}},
+	{toolfold.String{Name: "name", Doc: "A text.", MinLen: 1}, Client},
+	{toolfold.String{Name: "level", Doc: "An enum.", Enum: []string{"low", "high"}}.With(toolfold.Default("low")), Client},
+	{toolfold.Int{Name: "count", Doc: "A number.", Max: 10}, Client},
+	{toolfold.Bool{Name: "on", Doc: "A switch."}, Client},
+	{toolfold.List{Name: "allow", Doc: "A list.", Of: toolfold.String{}, MaxItems: 3}, Client},
+	{toolfold.Object{Name: "policy", Doc: "A declared object.", Optional: toolfold.Fields{
+		toolfold.Int{Name: "maxRetries", Doc: "A number."},
+		toolfold.Bool{Name: "parallel", Doc: "A switch."},
+		toolfold.Object{Name: "deep", Doc: "An object.", Optional: toolfold.Fields{toolfold.String{Name: "leaf", Doc: "A text."}}},
 	}}, Client},
-	{tools.Map{Name: "engines", Doc: "A map.", Of: tools.Object{Optional: tools.Fields{
-		tools.String{Name: "url", Doc: "A text."}, tools.Int{Name: "n", Doc: "A number."},
+	{toolfold.Map{Name: "engines", Doc: "A map.", Of: toolfold.Object{Optional: toolfold.Fields{
+		toolfold.String{Name: "url", Doc: "A text."}, toolfold.Int{Name: "n", Doc: "A number."},
 	}}}, Client},
-	{tools.List{Name: "servers", Doc: "A list of objects.", Of: tools.Object{
-		Required: tools.Fields{tools.String{Name: "host", Doc: "A text."}},
-		Optional: tools.Fields{tools.Int{Name: "port", Doc: "A number."}},
+	{toolfold.List{Name: "servers", Doc: "A list of objects.", Of: toolfold.Object{
+		Required: toolfold.Fields{toolfold.String{Name: "host", Doc: "A text."}},
+		Optional: toolfold.Fields{toolfold.Int{Name: "port", Doc: "A number."}},
 	}}, Client},
-	{tools.String{Name: "narrow", Doc: "What a workspace may set."}, Workspace},
-	{tools.String{Name: "secret", Doc: "What only the user may set."}, User},
+	{toolfold.String{Name: "narrow", Doc: "What a workspace may set."}, Workspace},
+	{toolfold.String{Name: "secret", Doc: "What only the user may set."}, User},
 }
 
 func tempFiles(t *testing.T) Files {
@@ -86,14 +86,14 @@ func call(t *testing.T, files Files, action, args string) string {
 // callAs runs an action for the caller in the context.
 func callAs(t *testing.T, ctx context.Context, files Files, action, args string) string {
 	t.Helper()
-	return string(tooltest.Runner(tooltest.Mount(t, Family, New(files, nil))).Call(ctx, "config."+action, json.RawMessage(args)).Content)
+	return string(toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(files, nil))).Call(ctx, "config."+action, json.RawMessage(args)).Content)
 }
 
 // failure is the error in an answer, without the usage and example that the
 // registry adds.
-func failure(t *testing.T, answer string) tools.Error {
+func failure(t *testing.T, answer string) toolfold.Error {
 	t.Helper()
-	var failed struct{ Error *tools.Error }
+	var failed struct{ Error *toolfold.Error }
 	if err := json.Unmarshal([]byte(answer), &failed); err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +137,11 @@ func TestGet(t *testing.T) {
 func TestGetUnknown(t *testing.T) {
 	t.Parallel()
 	got := failure(t, call(t, tempFiles(t), "get", `{"path":"toolmod"}`))
-	want := tools.Error{
-		Code:    tools.InvalidInput,
+	want := toolfold.Error{
+		Code:    toolfold.InvalidInput,
 		Message: `config.get: path must be one of its allowed values, got "toolmod", did you mean "toolMode"?`,
-		Problems: []tools.Problem{{
-			Path: "/path", Kind: tools.ProblemEnum, Got: "toolmod", Suggest: "toolMode",
+		Problems: []toolfold.Problem{{
+			Path: "/path", Kind: toolfold.ProblemEnum, Got: "toolmod", Suggest: "toolMode",
 			Allowed: append(names(Settings, User)[:12:12], "…"), // an error has little room
 		}},
 	}

@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // The sources of a setting. The first three are also the scopes of the actions.
@@ -277,7 +277,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 			continue
 		}
 		delete(values, name)
-		entry := Ignored{Scope: scope, Path: tools.Shorten(name)}
+		entry := Ignored{Scope: scope, Path: toolfold.Shorten(name)}
 		switch {
 		case slices.Contains(names(f.declared(), Trusted), name):
 			entry.Reason = "only the user may set it, or the file of a workspace that the user trusts"
@@ -289,15 +289,15 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 		ignored = append(ignored, entry)
 	}
 	var invalid []string
-	for _, p := range tools.CheckFields(Params(f.declared()), values) {
+	for _, p := range toolfold.CheckFields(Params(f.declared()), values) {
 		path := dotted(p)
 		top, _, _ := strings.Cut(path, ".")
 		switch {
-		case p.Kind == tools.ProblemUnknown:
+		case p.Kind == toolfold.ProblemUnknown:
 			if i := strings.LastIndex(path, "."); p.Suggest != "" {
 				p.Suggest = path[:i+1] + p.Suggest
 			}
-			ignored = append(ignored, Ignored{Scope: scope, Path: tools.Shorten(path), Suggest: p.Suggest})
+			ignored = append(ignored, Ignored{Scope: scope, Path: toolfold.Shorten(path), Suggest: p.Suggest})
 		case scope == Local:
 			delete(values, top)
 			ignored = append(ignored, Ignored{Scope: scope, Path: top, Reason: explain(path, p)})
@@ -390,15 +390,15 @@ func unmarshal(text []byte, v any) error {
 }
 
 // dotted returns the path of a problem as a dotted one.
-func dotted(p tools.Problem) string {
+func dotted(p toolfold.Problem) string {
 	return strings.NewReplacer("/", ".", "~1", "/", "~0", "~").Replace(strings.TrimPrefix(p.Path, "/"))
 }
 
 // explain says what is wrong with the value called name, and what would be
 // allowed.
-func explain(name string, p tools.Problem) string {
-	if p.Kind == tools.ProblemEnum {
-		text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(p.Allowed, ", "), tools.Shorten(fmt.Sprint(p.Got)))
+func explain(name string, p toolfold.Problem) string {
+	if p.Kind == toolfold.ProblemEnum {
+		text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(p.Allowed, ", "), toolfold.Shorten(fmt.Sprint(p.Got)))
 		if p.Suggest != "" {
 			text += fmt.Sprintf(", did you mean %q?", p.Suggest)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 func TestLayers(t *testing.T) {
@@ -53,7 +53,7 @@ func TestOptions(t *testing.T) {
 	}
 	want := Options{
 		MaxBodyBytes: 4 << 20, MaxSessions: 1000, MaxConnections: 1024, MaxCalls: 256, TraceDays: 14, TraceMegabytes: 256, TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
-		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", ResultLimit: tools.DefaultResultLimit, Store: "memory:",
+		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", ResultLimit: toolfold.DefaultResultLimit, Store: "memory:",
 		Providers: map[string]json.RawMessage{"x": json.RawMessage(`{"command":["true"],"type":"command"}`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // samples are valid values that differ from the defaults. A new setting needs
@@ -48,7 +48,7 @@ func TestWhoMaySet(t *testing.T) {
 	if diff := cmp.Diff(byClient, names(Settings, Client)); diff != "" {
 		t.Errorf("a client may set: %s", diff)
 	}
-	if names(append(Settings, Setting{Field: tools.Bool{Name: "new"}}), Workspace)[len(byWorkspace)-1] == "new" {
+	if names(append(Settings, Setting{Field: toolfold.Bool{Name: "new"}}), Workspace)[len(byWorkspace)-1] == "new" {
 		t.Error("a setting that does not say who may set it is open to others than the user")
 	}
 }
@@ -93,8 +93,8 @@ func TestSources(t *testing.T) {
 				files := tempFiles(t)
 				err := test.set(&files, p.Name)
 				allowed := test.allowed == nil || strings.Contains(" "+strings.Join(test.allowed, " ")+" ", " "+p.Name+" ")
-				var refusal *tools.Error
-				if err != nil && (!errors.As(err, &refusal) || refusal.Code != tools.PermissionDenied || !strings.Contains(refusal.Hint, "ask the user")) {
+				var refusal *toolfold.Error
+				if err != nil && (!errors.As(err, &refusal) || refusal.Code != toolfold.PermissionDenied || !strings.Contains(refusal.Hint, "ask the user")) {
 					t.Errorf("refused with %v", err)
 				}
 				layers, err := files.Load()
@@ -152,7 +152,7 @@ func TestPartsAreProtected(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []string{Global, Local} {
 		got := failure(t, call(t, tempFiles(t), "set", fmt.Sprintf(`{"path":"providers.x.command.0","value":"sh","scope":%q}`, scope)))
-		if got.Code != tools.PermissionDenied {
+		if got.Code != toolfold.PermissionDenied {
 			t.Errorf("%s: %+v", scope, got)
 		}
 	}
@@ -163,19 +163,19 @@ func TestPartsAreProtected(t *testing.T) {
 func TestOptionsMatchSettings(t *testing.T) {
 	t.Parallel()
 	type service struct{}
-	var fields tools.Fields
+	var fields toolfold.Fields
 	for _, s := range Settings {
 		if p := s.Param(); p.Values != nil {
-			fields = append(fields, tools.Object{Name: p.Name, Doc: p.Doc}) // decoded by its reader
+			fields = append(fields, toolfold.Object{Name: p.Name, Doc: p.Doc}) // decoded by its reader
 		} else {
 			fields = append(fields, s)
 		}
 	}
-	family := tools.Family{
-		Name: "options", Summary: "Options", Category: "settings", Tier: tools.Core,
-		Actions: []*tools.Action{{
-			Name: "load", Summary: "Load.", Optional: fields, Effect: tools.Reads, Example: `{}`,
-			Run: tools.Method(func(service, context.Context, Options) (out struct {
+	family := toolfold.Family{
+		Name: "options", Summary: "Options", Category: "settings", Tier: toolfold.Core,
+		Actions: []*toolfold.Action{{
+			Name: "load", Summary: "Load.", Optional: fields, Effect: toolfold.Reads, Example: `{}`,
+			Run: toolfold.Method(func(service, context.Context, Options) (out struct {
 				OK bool `json:"ok" doc:"Always true."`
 			}, err error) {
 				return out, nil
@@ -272,8 +272,8 @@ func TestTrustedWorkspacesSetTheTestCommand(t *testing.T) {
 	trusted = true
 	for name, ctx := range map[string]context.Context{"client": t.Context(), "user": ByUser(t.Context())} {
 		_, err := New(files, nil).Set(ctx, SetIn{Path: "testCommand", Value: []byte(`["rm"]`), Scope: Local})
-		var refusal *tools.Error
-		if !errors.As(err, &refusal) || refusal.Code != tools.PermissionDenied {
+		var refusal *toolfold.Error
+		if !errors.As(err, &refusal) || refusal.Code != toolfold.PermissionDenied {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // FileProblem is the code of a settings file that cannot be read, written or
@@ -107,7 +107,7 @@ func (s *Service) values(scope string) (map[string]any, *Layers, []Ignored, erro
 func (s *Service) Test(ctx context.Context, in TestIn) (TestOut, error) {
 	trial := s.providers.Try(ctx, in.Provider)
 	return TestOut{
-		Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: tools.Shorten(trial.Answer),
+		Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: toolfold.Shorten(trial.Answer),
 		DurationMs: trial.Duration.Milliseconds(), Error: trial.Failure,
 	}, nil
 }
@@ -148,7 +148,7 @@ func (s *Service) Set(ctx context.Context, in SetIn) (out SetOut, err error) {
 }
 
 // open returns the declaration of a setting that an action may change in a scope.
-func (s *Service) open(ctx context.Context, action, path, scope string) (tools.Param, error) {
+func (s *Service) open(ctx context.Context, action, path, scope string) (toolfold.Param, error) {
 	steps := split(path)
 	setting, known := declared(object(s.files.declared()), steps)
 	if !known {
@@ -181,16 +181,16 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 		}
 		edited, err := s.put(text, steps, value)
 		if err != nil {
-			return nil, tools.Errorf(tools.InvalidInput, "%s: %s cannot be reached: %v", action, path, err).WithHint("set %s as a whole", steps[0])
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s cannot be reached: %v", action, path, err).WithHint("set %s as a whole", steps[0])
 		}
 		after, err := parse(edited)
 		if err != nil {
 			return nil, fail(scope, err)
 		}
 		list, _ := declared(object(s.files.declared()), steps[:len(steps)-1])
-		moved := value == nil && list.Kind == tools.KindArray // another item has its place
+		moved := value == nil && list.Kind == toolfold.KindArray // another item has its place
 		if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(value) && !moved {
-			return nil, tools.Errorf(tools.InvalidInput, "%s: the %s settings file has %s twice", action, scope, steps[0]).WithHint("ask the user to take one of them out")
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: the %s settings file has %s twice", action, scope, steps[0]).WithHint("ask the user to take one of them out")
 		}
 		return edited, s.compare(action, scope, steps[0], before, after)
 	})
@@ -223,7 +223,7 @@ func (s *Service) permit(ctx context.Context, action, name, scope string) error 
 	if slices.Contains(names(s.files.declared(), needed), name) {
 		return nil
 	}
-	refusal := tools.Errorf(tools.PermissionDenied, "%s: %s may only be set by the user of this machine", action, name)
+	refusal := toolfold.Errorf(toolfold.PermissionDenied, "%s: %s may only be set by the user of this machine", action, name)
 	command := fmt.Sprintf(`toolfold call %s '{"path":%q,"value":…}'`, action, name)
 	if action == "config.unset" {
 		command = fmt.Sprintf(`toolfold call %s '{"path":%q}'`, action, name)
@@ -239,9 +239,9 @@ func (s *Service) permit(ctx context.Context, action, name, scope string) error 
 // around it too long.
 func (s *Service) compare(action, scope, name string, before, after map[string]any) error {
 	if value, set := after[name]; set {
-		for _, p := range tools.CheckFields(Params(s.files.declared()), map[string]any{name: value}) {
-			if p.Kind != tools.ProblemUnknown {
-				return tools.Errorf(tools.InvalidInput, "%s: %s", action, explain(dotted(p), p)).WithHint("set %s as a whole", name)
+		for _, p := range toolfold.CheckFields(Params(s.files.declared()), map[string]any{name: value}) {
+			if p.Kind != toolfold.ProblemUnknown {
+				return toolfold.Errorf(toolfold.InvalidInput, "%s: %s", action, explain(dotted(p), p)).WithHint("set %s as a whole", name)
 			}
 		}
 	}
@@ -250,7 +250,7 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 	}
 	if wrong := s.providerFault(after); wrong != nil {
 		if had := s.providerFault(before); had == nil || had.Error() != wrong.Error() {
-			return tools.Errorf(tools.InvalidInput, "%s: %v", action, wrong).
+			return toolfold.Errorf(toolfold.InvalidInput, "%s: %v", action, wrong).
 				WithHint(`set a provider as a whole, such as {"type":"openai","baseURL":"http://127.0.0.1:11434/v1","model":"…"} or {"type":"command","command":["claude","-p"]}, and %s after it`, provider.DefaultSetting)
 		}
 	}
@@ -261,7 +261,7 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 	if had := s.startFault(before); fault == nil || had != nil && had.Error() == fault.Error() {
 		return nil
 	}
-	return tools.Errorf(tools.InvalidInput, "%s: toolfold could not start with that: %v", action, fault).
+	return toolfold.Errorf(toolfold.InvalidInput, "%s: toolfold could not start with that: %v", action, fault).
 		WithHint("set what it needs first, or another value")
 }
 
@@ -276,7 +276,7 @@ func (s *Service) providerFault(global map[string]any) error {
 		return err
 	}
 	if _, known := set.Providers[set.Default]; set.Default != "" && !known {
-		return fmt.Errorf("%s is %q, and no provider is called that; there are %s", provider.DefaultSetting, tools.Shorten(set.Default), cmp.Or(strings.Join(set.Names(), ", "), "none"))
+		return fmt.Errorf("%s is %q, and no provider is called that; there are %s", provider.DefaultSetting, toolfold.Shorten(set.Default), cmp.Or(strings.Join(set.Names(), ", "), "none"))
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ func (s *Service) put(text []byte, steps []string, value []byte) (edited []byte,
 func (s *Service) pathOf(steps []string) string {
 	var path []string
 	for i, step := range steps {
-		if at, _ := declared(object(s.files.declared()), steps[:i]); at.Kind == tools.KindArray {
+		if at, _ := declared(object(s.files.declared()), steps[:i]); at.Kind == toolfold.KindArray {
 			path = append(path, step)
 		} else {
 			path = append(path, ":"+gjson.Escape(step)) // the colon makes a name of a number
@@ -349,10 +349,10 @@ func query(steps []string) string {
 
 // declared follows steps through a declaration, and reports whether a value
 // can be there.
-func declared(at tools.Param, steps []string) (p tools.Param, ok bool) {
+func declared(at toolfold.Param, steps []string) (p toolfold.Param, ok bool) {
 	for _, step := range steps {
 		members := slices.Concat(at.Required, at.Optional)
-		i := slices.IndexFunc(members, func(p tools.Param) bool { return p.Name == step })
+		i := slices.IndexFunc(members, func(p toolfold.Param) bool { return p.Name == step })
 		index, err := strconv.Atoi(step)
 		switch {
 		case i >= 0:
@@ -362,7 +362,7 @@ func declared(at tools.Param, steps []string) (p tools.Param, ok bool) {
 		case at.Items != nil && err == nil && 0 <= index && index < maxIndex && strconv.Itoa(index) == step:
 			at = *at.Items
 		default:
-			return tools.Param{}, false
+			return toolfold.Param{}, false
 		}
 	}
 	return at, true
@@ -373,13 +373,13 @@ const maxIndex = 1000
 
 // Parse reads the text of a flag or an environment variable as the value of a
 // setting. An error says what is allowed, and calls the value by name.
-func Parse(setting tools.Param, name, text string) (any, error) {
+func Parse(setting toolfold.Param, name, text string) (any, error) {
 	sent := ordered.MustJSON(text)
-	if setting.Kind == tools.KindArray && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+	if setting.Kind == toolfold.KindArray && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 		sent = ordered.MustJSON(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }))
 	}
 	value, err := read(setting, sent)
-	var wrong *tools.Error
+	var wrong *toolfold.Error
 	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
 		return nil, errors.New(explain(name, wrong.Problems[0]))
 	}
@@ -389,21 +389,21 @@ func Parse(setting tools.Param, name, text string) (any, error) {
 // read decides what a sent value means for a setting. A text may be the JSON of
 // the value: it is taken so if that is valid there, else as it is. Where text
 // is due, only a quoted text is read as JSON: "true" stays a text.
-func read(setting tools.Param, sent json.RawMessage) (any, error) {
+func read(setting toolfold.Param, sent json.RawMessage) (any, error) {
 	var value, parsed any
 	if err := unmarshal(sent, &value); err != nil {
 		return nil, fmt.Errorf("reading the value: %w", err)
 	}
 	readings := []any{value}
 	if text, ok := value.(string); ok && unmarshal([]byte(text), &parsed) == nil {
-		if _, quoted := parsed.(string); quoted || setting.Kind != tools.KindString {
+		if _, quoted := parsed.(string); quoted || setting.Kind != toolfold.KindString {
 			readings = []any{parsed, text}
 		}
 	}
 	setting.Name = "value" // of the action, whose argument it is
-	var first []tools.Problem
+	var first []toolfold.Problem
 	for i, reading := range readings {
-		problems := tools.CheckFields([]tools.Param{setting}, map[string]any{"value": reading})
+		problems := toolfold.CheckFields([]toolfold.Param{setting}, map[string]any{"value": reading})
 		if len(problems) == 0 {
 			return reading, nil
 		}
@@ -411,18 +411,18 @@ func read(setting tools.Param, sent json.RawMessage) (any, error) {
 			first = problems
 		}
 	}
-	return nil, &tools.Error{Code: tools.InvalidInput, Problems: first}
+	return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: first}
 }
 
 func (s *Service) unknownPath(path string) error {
 	known := names(s.files.declared(), User)
-	return &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-		Path: "/path", Kind: tools.ProblemEnum, Got: tools.Shorten(path), Allowed: known, Suggest: suggest.Nearest(tools.Shorten(path), known),
+	return &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+		Path: "/path", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(path), Allowed: known, Suggest: suggest.Nearest(toolfold.Shorten(path), known),
 	}}}
 }
 
 func noFile(scope string) error {
-	return tools.Errorf(FileProblem, "this server has no %s settings file", scope).WithHint("use another scope")
+	return toolfold.Errorf(FileProblem, "this server has no %s settings file", scope).WithHint("use another scope")
 }
 
 // tell returns a fault of a settings file as an error for the caller. It returns
@@ -432,6 +432,6 @@ func tell(err error) error {
 	if !errors.As(err, &file) {
 		return err
 	}
-	return tools.Errorf(FileProblem, "%v", file).
+	return toolfold.Errorf(FileProblem, "%v", file).
 		WithHint("mend the file; config.set can replace an invalid value, but not read a broken file")
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 func TestSet(t *testing.T) {
@@ -77,33 +77,33 @@ func TestSet(t *testing.T) {
 
 func TestSetRefuses(t *testing.T) {
 	t.Parallel()
-	problem := func(p tools.Problem) []tools.Problem { return []tools.Problem{p} }
+	problem := func(p toolfold.Problem) []toolfold.Problem { return []toolfold.Problem{p} }
 	for _, test := range []struct {
 		name, args, message string
-		problems            []tools.Problem
+		problems            []toolfold.Problem
 	}{
 		{
 			"enum", `{"path":"level","value":"hihg"}`,
 			`config.set: value must be one of its allowed values, got "hihg", did you mean "high"?`,
-			problem(tools.Problem{Path: "/value", Kind: tools.ProblemEnum, Got: "hihg", Allowed: []string{"low", "high"}, Suggest: "high"}),
+			problem(toolfold.Problem{Path: "/value", Kind: toolfold.ProblemEnum, Got: "hihg", Allowed: []string{"low", "high"}, Suggest: "high"}),
 		}, {
 			"number as text of an enum", `{"path":"level","value":"5"}`, `config.set: value must be one of its allowed values, got "5"`,
-			problem(tools.Problem{Path: "/value", Kind: tools.ProblemEnum, Got: "5", Allowed: []string{"low", "high"}}),
+			problem(toolfold.Problem{Path: "/value", Kind: toolfold.ProblemEnum, Got: "5", Allowed: []string{"low", "high"}}),
 		}, {
 			"type", `{"path":"on","value":"maybe"}`, `config.set: value must be boolean, got string`,
-			problem(tools.Problem{Path: "/value", Kind: tools.ProblemType, Want: "boolean", Got: "string"}),
+			problem(toolfold.Problem{Path: "/value", Kind: toolfold.ProblemType, Want: "boolean", Got: "string"}),
 		}, {
 			"number for a text", `{"path":"name","value":5}`, `config.set: value must be string, got number`,
-			problem(tools.Problem{Path: "/value", Kind: tools.ProblemType, Want: "string", Got: "number"}),
+			problem(toolfold.Problem{Path: "/value", Kind: toolfold.ProblemType, Want: "string", Got: "number"}),
 		}, {
 			"range", `{"path":"count","value":"11"}`, `config.set: value must be at most 10, got 11`,
-			problem(tools.Problem{Path: "/value", Kind: tools.ProblemRange, Max: new(10.0), Got: 11.0}),
+			problem(toolfold.Problem{Path: "/value", Kind: toolfold.ProblemRange, Max: new(10.0), Got: 11.0}),
 		}, {
 			"unknown key inside", `{"path":"policy","value":{"maxRetry":1}}`, `config.set: "value/maxRetry" is unknown, did you mean "maxRetries"?`,
-			problem(tools.Problem{Path: "/value/maxRetry", Kind: tools.ProblemUnknown, Suggest: "maxRetries"}),
+			problem(toolfold.Problem{Path: "/value/maxRetry", Kind: toolfold.ProblemUnknown, Suggest: "maxRetries"}),
 		}, {
 			"missing in an item", `{"path":"servers.0","value":{"port":1}}`, `config.set: value/host is missing`,
-			problem(tools.Problem{Path: "/value/host", Kind: tools.ProblemMissing}),
+			problem(toolfold.Problem{Path: "/value/host", Kind: toolfold.ProblemMissing}),
 		}, {
 			"item leaves its object incomplete", `{"path":"servers.0.port","value":1}`, `config.set: servers.0.host is missing`, nil,
 		}, {
@@ -120,7 +120,7 @@ func TestSetRefuses(t *testing.T) {
 			before := `{"allow": ["a", "b", "c"], "policy": [1]}`
 			write(t, files, Global, before)
 			got := failure(t, call(t, files, "set", test.args))
-			want := tools.Error{Code: tools.InvalidInput, Message: test.message, Hint: got.Hint, Problems: test.problems}
+			want := toolfold.Error{Code: toolfold.InvalidInput, Message: test.message, Hint: got.Hint, Problems: test.problems}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}

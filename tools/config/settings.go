@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/provider"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Setter says who may make a setting besides the user, who may make all of them
@@ -34,7 +34,7 @@ const (
 
 // Setting is one row of [Settings]. Without a By, only the user makes it.
 type Setting struct {
-	tools.Field
+	toolfold.Field
 	By Setter
 }
 
@@ -42,78 +42,78 @@ type Setting struct {
 // tools: type, allowed values, default, text and who may set it are written
 // here and nowhere else. [Options] has the same settings as a Go struct.
 var Settings = append([]Setting{
-	{tools.String{
+	{toolfold.String{
 		Name: "toolMode", Doc: "Which names tools/list shows: one tool per family, or the old ones.",
 		Enum: []string{"consolidated", "legacy"},
-	}.With(tools.Default("consolidated")), Client},
-	{tools.String{
+	}.With(toolfold.Default("consolidated")), Client},
+	{toolfold.String{
 		Name: "listing", Doc: "How much of each tool tools/list shows: lazy unless set, full in legacy mode.",
 		Enum: []string{"search", "lazy", "signature", "full"},
 	}, Client},
-	{tools.String{
+	{toolfold.String{
 		Name: "params", Doc: "What listings below full declare for parameters: an object, JSON text (for strict hosts), or, at signature, each by itself.",
 		Enum: []string{"object", "text", "flat"},
-	}.With(tools.Default("object")), Client},
-	{tools.String{
+	}.With(toolfold.Default("object")), Client},
+	{toolfold.String{
 		Name: "tier", Doc: "How many tools tools/list shows; the others are found and called all the same.",
 		Enum: []string{"core", "standard", "extended"},
-	}.With(tools.Default("extended")), Client},
-	{tools.String{
+	}.With(toolfold.Default("extended")), Client},
+	{toolfold.String{
 		Name: "fold", Doc: "What one tool holds: a whole family, or of families that do both, what reads apart from what changes.",
 		Enum: []string{"family", "effect"},
-	}.With(tools.Default("family")), User},
-	{tools.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(tools.Default(false)), Workspace},
-	{tools.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(tools.Default(tools.DefaultResultLimit)), User},
-	{tools.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(tools.Default(false)), Workspace},
-	{tools.Bool{Name: "readOnly", Doc: "Offer only what merely reads."}.With(tools.Default(false)), Narrowing},
-	{tools.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").With(tools.MaxItems(200)), User},
-	{tools.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(tools.MaxItems(200)), Narrowing},
-	{tools.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
-	{tools.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
-	{tools.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
-	{tools.String{Name: "allowedHosts", Doc: "Host names, separated by commas, that HTTP clients may use besides the server's own address.", MinLen: 1}, User},
-	{tools.Int{Name: "maxBodyBytes", Doc: "Most bytes of one message.", Min: 1 << 10, Max: 1 << 30}.With(tools.Default(4 << 20)), User},
-	{tools.Int{Name: "maxSessions", Doc: "Most HTTP sessions at a time.", Min: 1, Max: 100_000}.With(tools.Default(1000)), User},
-	{tools.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(tools.Default(1024)), User},
-	{tools.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(tools.Default(256)), User},
-	{tools.String{
+	}.With(toolfold.Default("family")), User},
+	{toolfold.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(toolfold.Default(false)), Workspace},
+	{toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(toolfold.Default(toolfold.DefaultResultLimit)), User},
+	{toolfold.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(toolfold.Default(false)), Workspace},
+	{toolfold.Bool{Name: "readOnly", Doc: "Offer only what merely reads."}.With(toolfold.Default(false)), Narrowing},
+	{toolfold.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").With(toolfold.MaxItems(200)), User},
+	{toolfold.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(toolfold.MaxItems(200)), Narrowing},
+	{toolfold.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
+	{toolfold.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
+	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
+	{toolfold.String{Name: "allowedHosts", Doc: "Host names, separated by commas, that HTTP clients may use besides the server's own address.", MinLen: 1}, User},
+	{toolfold.Int{Name: "maxBodyBytes", Doc: "Most bytes of one message.", Min: 1 << 10, Max: 1 << 30}.With(toolfold.Default(4 << 20)), User},
+	{toolfold.Int{Name: "maxSessions", Doc: "Most HTTP sessions at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1000)), User},
+	{toolfold.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
+	{toolfold.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
+	{toolfold.String{
 		Name: "workspaceName", Doc: "Name of the workspace that tasks belong to; else the repository's origin, or machine and path.",
 		MinLen: 1, MaxLen: 200,
 	}, User},
-	{tools.String{
+	{toolfold.String{
 		Name: "memoryNamespace", Doc: "Namespace of memory for calls that name none; unset, default, and all where entries are looked for.",
 		MinLen: 1, MaxLen: 100,
 	}, Trusted},
-	{tools.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(tools.Default(false)), User},
-	{tools.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(tools.Default(14)), User},
-	{tools.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(tools.Default(256)), User},
-	{tools.Int{Name: "taskRetentionDays", Doc: "Days that ended tasks are kept.", Min: 1, Max: 3650}.With(tools.Default(30)), User},
-	{tools.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.With(tools.Default(5)), User},
-	{tools.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(tools.Default(90)), User},
-	{tools.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.With(tools.Default(1_000_000)), User},
-	{tools.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(tools.Default(true)), User},
-	{tools.List{
+	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(toolfold.Default(false)), User},
+	{toolfold.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(toolfold.Default(14)), User},
+	{toolfold.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(toolfold.Default(256)), User},
+	{toolfold.Int{Name: "taskRetentionDays", Doc: "Days that ended tasks are kept.", Min: 1, Max: 3650}.With(toolfold.Default(30)), User},
+	{toolfold.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.With(toolfold.Default(5)), User},
+	{toolfold.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(toolfold.Default(90)), User},
+	{toolfold.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.With(toolfold.Default(1_000_000)), User},
+	{toolfold.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(toolfold.Default(true)), User},
+	{toolfold.List{
 		Name: "testCommand", Doc: "Program and arguments that test the workspace, for refactor.apply; no shell.",
-		Of: tools.String{MaxLen: 1000}, MinItems: 1, MaxItems: 100,
+		Of: toolfold.String{MaxLen: 1000}, MinItems: 1, MaxItems: 100,
 	}, Trusted},
 }, madeByUser(providerSettings())...)
 
 // providerSettings declares the settings of package provider.
-func providerSettings() tools.Fields {
-	one := tools.Object{}
+func providerSettings() toolfold.Fields {
+	one := toolfold.Object{}
 	for _, o := range provider.Options {
-		var field tools.Field
+		var field toolfold.Field
 		switch o.Kind {
 		case provider.Text:
-			text := tools.String{Name: o.Name, Doc: o.Doc, Enum: o.Enum}
+			text := toolfold.String{Name: o.Name, Doc: o.Doc, Enum: o.Enum}
 			if o.Enum == nil {
 				text.MinLen = 1
 			}
 			field = text
 		case provider.Whole:
-			field = tools.Int{Name: o.Name, Doc: o.Doc, Min: 1, Max: o.Max}
+			field = toolfold.Int{Name: o.Name, Doc: o.Doc, Min: 1, Max: o.Max}
 		case provider.Texts:
-			field = tools.List{Name: o.Name, Doc: o.Doc, Of: tools.String{}, MinItems: 1, MaxItems: o.Max}
+			field = toolfold.List{Name: o.Name, Doc: o.Doc, Of: toolfold.String{}, MinItems: 1, MaxItems: o.Max}
 		}
 		if o.Name == "type" {
 			one.Required = append(one.Required, field)
@@ -121,9 +121,9 @@ func providerSettings() tools.Fields {
 			one.Optional = append(one.Optional, field)
 		}
 	}
-	return tools.Fields{
-		tools.Map{Name: provider.ProvidersSetting, Doc: provider.ProvidersDoc, Of: one},
-		tools.String{Name: provider.DefaultSetting, Doc: provider.DefaultDoc, MinLen: 1},
+	return toolfold.Fields{
+		toolfold.Map{Name: provider.ProvidersSetting, Doc: provider.ProvidersDoc, Of: one},
+		toolfold.String{Name: provider.DefaultSetting, Doc: provider.DefaultDoc, MinLen: 1},
 	}
 }
 
@@ -164,7 +164,7 @@ type Options struct {
 	DefaultProvider   string                     `json:"defaultProvider"`
 }
 
-func madeByUser(fields tools.Fields) []Setting {
+func madeByUser(fields toolfold.Fields) []Setting {
 	list := make([]Setting, len(fields))
 	for i, f := range fields {
 		list[i].Field = f
@@ -173,8 +173,8 @@ func madeByUser(fields tools.Fields) []Setting {
 }
 
 // Params returns settings as plain data, in order.
-func Params(settings []Setting) []tools.Param {
-	list := make([]tools.Param, len(settings))
+func Params(settings []Setting) []toolfold.Param {
+	list := make([]toolfold.Param, len(settings))
 	for i, s := range settings {
 		list[i] = s.Param()
 	}
@@ -182,8 +182,8 @@ func Params(settings []Setting) []tools.Param {
 }
 
 // object declares a whole settings file.
-func object(settings []Setting) tools.Param {
-	return tools.Param{Kind: tools.KindObject, Optional: Params(settings)}
+func object(settings []Setting) toolfold.Param {
+	return toolfold.Param{Kind: toolfold.KindObject, Optional: Params(settings)}
 }
 
 // rights says who may set what, with the types of what clients may.
@@ -191,7 +191,7 @@ func rights() string {
 	var clients, local, user []string
 	for _, s := range Settings {
 		p := s.Param()
-		typed := p.Name + " (" + tools.TypeWord(p) + ")"
+		typed := p.Name + " (" + toolfold.TypeWord(p) + ")"
 		switch {
 		case s.By >= Client:
 			clients = append(clients, typed)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 func TestUnset(t *testing.T) {
@@ -113,7 +113,7 @@ func TestProviderTest(t *testing.T) {
 	}, "defaultProvider": "good"}
 	service := New(tempFiles(t), engine.NewProviders(func() (map[string]any, error) { return settings, nil }, ""))
 	ask := func(args string) TestOut {
-		answer := tooltest.Runner(tooltest.Mount(t, Family, service)).Call(context.Background(), "config.test", json.RawMessage(args))
+		answer := toolfoldtest.Runner(toolfoldtest.Mount(t, Family, service)).Call(context.Background(), "config.test", json.RawMessage(args))
 		var out TestOut
 		if err := json.Unmarshal(answer.Content, &out); err != nil {
 			t.Fatal(err)

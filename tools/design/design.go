@@ -7,107 +7,107 @@
 // design.
 package design
 
-import "github.com/toolfold/toolfold/tools"
+import "github.com/toolfold/toolfold"
 
 // Family declares the design tool.
-var Family = tools.Family{
-	Name: "design", Summary: "Specs and code skeletons", Category: "designs", Tier: tools.Extended,
+var Family = toolfold.Family{
+	Name: "design", Summary: "Specs and code skeletons", Category: "designs", Tier: toolfold.Extended,
 	Words: "scaffold, boilerplate, blueprint, generate, specification, template, draft, document",
 	Doc:   "outputPath writes the text to a file; one that toolfold did not write stays, unless overwrite is true.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:    "api",
-		Legacy:  tools.Was("design_api"),
+		Legacy:  toolfold.Was("design_api"),
 		Summary: "Write an OpenAPI 3.1 or AsyncAPI 3.0 document of endpoints.",
 		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels, draft, web service, broker, topics",
 		Doc:     "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas without $ref. In asyncapi GET is what is sent, others what is received.",
 		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. outputPath is written. Parameters, bodies and tags of endpoints are used. " +
 			"Without baseUrl there is no server. " + sameDesign,
-		Required: tools.Fields{name, endpoints},
-		Optional: tools.Fields{
-			description.With(tools.MaxLen(2000)), baseURL, version.With(tools.Default("1.0.0")),
-			format.With(tools.OneOf("openapi", "asyncapi"), tools.Default("openapi")), outputPath, overwrite.With(tools.Default(false), tools.Added()),
+		Required: toolfold.Fields{name, endpoints},
+		Optional: toolfold.Fields{
+			description.With(toolfold.MaxLen(2000)), baseURL, version.With(toolfold.Default("1.0.0")),
+			format.With(toolfold.OneOf("openapi", "asyncapi"), toolfold.Default("openapi")), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
-		Effect:  tools.Sets,
+		Effect:  toolfold.Sets,
 		Example: `{"name": "Orders", "endpoints": [{"path": "/orders/{id}", "method": "GET", "summary": "Get an order", "responseBody": {"type": "object"}}]}`,
 		Related: []string{"design.schema", "design.get"},
-		Run:     tools.Method((*Service).API),
-		Writes:  tools.Files((*Service).Writes),
+		Run:     toolfold.Method((*Service).API),
+		Writes:  toolfold.Files((*Service).Writes),
 	}, {
 		Name:    "component",
-		Legacy:  tools.Was("design_component"),
+		Legacy:  toolfold.Was("design_component"),
 		Summary: "Write an interface and the skeleton of its implementation.",
 		Words:   "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript, starting point, widget",
 		Doc: "Types: string, int, number, boolean, date, bytes, any, User, list<T>, map<string, T>, T?. Other names become placeholders. " +
 			"The patterns singleton, factory and decorator change the code; others are named in it.",
 		Changed: "Every language but other is written, which is refused. type, dependencies and patterns shape the code. outputPath is written. Adds language. " + sameDesign,
-		Required: tools.Fields{
-			name, kind.With(tools.OneOf(componentTypes...)), description.With(tools.MaxLen(2000)),
+		Required: toolfold.Fields{
+			name, kind.With(toolfold.OneOf(componentTypes...)), description.With(toolfold.MaxLen(2000)),
 		},
-		Optional: tools.Fields{
-			inputs, outputs, dependencies, patterns, language.With(tools.Default("typescript")), outputPath, overwrite.With(tools.Default(false), tools.Added()),
+		Optional: toolfold.Fields{
+			inputs, outputs, dependencies, patterns, language.With(toolfold.Default("typescript")), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
-		Effect:  tools.Sets,
+		Effect:  toolfold.Sets,
 		Example: `{"name": "OrderService", "type": "service", "description": "Places orders.", "inputs": [{"name": "id", "type": "string"}], "language": "go"}`,
 		Related: []string{"design.schema", "design.get"},
-		Run:     tools.Method((*Service).Component),
-		Writes:  tools.Files((*Service).Writes),
+		Run:     toolfold.Method((*Service).Component),
+		Writes:  toolfold.Files((*Service).Writes),
 	}, {
 		Name:     "schema",
-		Legacy:   tools.Was("design_schema"),
+		Legacy:   toolfold.Was("design_schema"),
 		Summary:  "Write a record as Zod, JSON Schema, TypeScript, Prisma or Drizzle.",
 		Words:    "data model, entity, table, type, validation, fields, database, orm, record",
 		Doc:      "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. Prisma and Drizzle add a missing id.",
 		Changed:  "Every format is written. outputPath is written. Fields are optional unless required is true. Adds refSchema. " + sameDesign,
-		Required: tools.Fields{name, fields},
-		Optional: tools.Fields{
-			description.With(tools.MaxLen(2000)), format.With(tools.OneOf("zod", "json-schema", "typescript", "prisma", "drizzle"), tools.Default("zod")),
-			outputPath, overwrite.With(tools.Default(false), tools.Added()),
+		Required: toolfold.Fields{name, fields},
+		Optional: toolfold.Fields{
+			description.With(toolfold.MaxLen(2000)), format.With(toolfold.OneOf("zod", "json-schema", "typescript", "prisma", "drizzle"), toolfold.Default("zod")),
+			outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
-		Effect:  tools.Sets,
+		Effect:  toolfold.Sets,
 		Example: `{"name": "User", "fields": [{"name": "email", "type": "email", "required": true}], "format": "prisma"}`,
 		Related: []string{"design.api", "design.get"},
-		Run:     tools.Method((*Service).Schema),
-		Writes:  tools.Files((*Service).Writes),
+		Run:     toolfold.Method((*Service).Schema),
+		Writes:  toolfold.Files((*Service).Writes),
 	}, {
 		Name:     "architecture",
-		Legacy:   tools.Was("design_architecture"),
+		Legacy:   toolfold.Was("design_architecture"),
 		Summary:  "Draw components and what they depend on, and document them.",
 		Words:    "diagram, mermaid, plantuml, c4, chart, graph, system overview, boxes and arrows, layers, blueprint of a platform, map",
 		Doc:      "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram.",
 		Changed:  "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. Adds format. " + sameDesign,
-		Required: tools.Fields{name, description.With(tools.MaxLen(5000)), pattern, components},
-		Optional: tools.Fields{
-			format.With(tools.OneOf("mermaid", "plantuml", "markdown", "c4"), tools.Default("mermaid")), outputPath, overwrite.With(tools.Default(false), tools.Added()),
+		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern, components},
+		Optional: toolfold.Fields{
+			format.With(toolfold.OneOf("mermaid", "plantuml", "markdown", "c4"), toolfold.Default("mermaid")), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
-		Effect:  tools.Sets,
+		Effect:  toolfold.Sets,
 		Example: `{"name": "Shop", "description": "Sells books.", "pattern": "layered", "components": [{"id": "web", "name": "Web", "type": "presentation", "dependencies": ["db"]}, {"id": "db", "name": "DB", "type": "database"}]}`,
 		Related: []string{"design.component", "design.get"},
-		Run:     tools.Method((*Service).Architecture),
-		Writes:  tools.Files((*Service).Writes),
+		Run:     toolfold.Method((*Service).Architecture),
+		Writes:  toolfold.Files((*Service).Writes),
 	}, {
 		Name:    "list",
-		Legacy:  tools.Was("design_list"),
+		Legacy:  toolfold.Was("design_list"),
 		Summary: "List designs, newest first.",
 		Words:   "which designs, history, past, overview of specs, drafted",
 		Changed: "Pages: hasMore, and nextCursor for the next one. Types that nothing makes, and statuses that no design has, are refused.",
-		Optional: tools.Fields{
-			kind.With(tools.OneOf("api", "component", "schema", "architecture", "flow", "data-model", "interface", "other")),
-			status, limit.With(tools.Default(50)), tools.Cursor.With(tools.Added()),
+		Optional: toolfold.Fields{
+			kind.With(toolfold.OneOf("api", "component", "schema", "architecture", "flow", "data-model", "interface", "other")),
+			status, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added()),
 		},
-		Effect:  tools.Reads,
+		Effect:  toolfold.Reads,
 		Example: `{"type": "schema", "limit": 5}`,
 		Related: []string{"design.get"},
-		Run:     tools.Method((*Service).List),
+		Run:     toolfold.Method((*Service).List),
 	}, {
 		Name:     "get",
 		Summary:  "Read the text of a stored design.",
 		Words:    "show, open, read back, content, retrieve, fetch, reprint, pull out",
-		Required: tools.Fields{designID},
-		Optional: tools.Fields{offset.With(tools.Min(0))},
-		Effect:   tools.Reads,
+		Required: toolfold.Fields{designID},
+		Optional: toolfold.Fields{offset.With(toolfold.Min(0))},
+		Effect:   toolfold.Reads,
 		Example:  `{"designId": "` + exampleID + `"}`,
 		Related:  []string{"design.list"},
-		Run:      tools.Method((*Service).Get),
+		Run:      toolfold.Method((*Service).Get),
 	}},
 }
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // maxPath limits an outputPath, in bytes.
@@ -69,7 +69,7 @@ func (t *target) close() {
 // inside returns a path as a name below the workspace.
 func (s *Service) inside(path string) (string, error) {
 	if s.workspace == "" {
-		return "", tools.Errorf(NotUsable, "there is no workspace to write to").WithHint("leave outputPath out; design.get has the text")
+		return "", toolfold.Errorf(NotUsable, "there is no workspace to write to").WithHint("leave outputPath out; design.get has the text")
 	}
 	name := filepath.FromSlash(path)
 	if filepath.IsAbs(name) {
@@ -91,8 +91,8 @@ func (s *Service) inside(path string) (string, error) {
 	return name, nil
 }
 
-func unusable(reason string) *tools.Error {
-	return tools.Errorf(NotUsable, "outputPath %s; nothing was written", reason).WithHint("name a file such as docs/api.yaml")
+func unusable(reason string) *toolfold.Error {
+	return toolfold.Errorf(NotUsable, "outputPath %s; nothing was written", reason).WithHint("name a file such as docs/api.yaml")
 }
 
 // look decides whether what is at the target may be replaced.
@@ -111,7 +111,7 @@ func (s *Service) look(ctx context.Context, t *target, overwrite bool) error {
 	if overwrite {
 		return nil
 	}
-	exists := tools.Errorf(Exists, "%s exists, and toolfold did not write what is in it; nothing was written", tools.Shorten(t.name)).
+	exists := toolfold.Errorf(Exists, "%s exists, and toolfold did not write what is in it; nothing was written", toolfold.Shorten(t.name)).
 		WithHint("choose another outputPath, or pass overwrite: true to replace it")
 	if info.Size() > MaxBytes { // no design is larger
 		return exists
@@ -175,7 +175,7 @@ func (t *target) write(text string) error {
 		err = t.writeSynced(name, text) // a file system whose files have one name
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return tools.Errorf(Exists, "%s came to be meanwhile; nothing was written", tools.Shorten(t.name)).WithHint("call again, or choose another outputPath")
+		return toolfold.Errorf(Exists, "%s came to be meanwhile; nothing was written", toolfold.Shorten(t.name)).WithHint("call again, or choose another outputPath")
 	}
 	if err != nil {
 		return fmt.Errorf("putting the file at outputPath in place: %w", err)

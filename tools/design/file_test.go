@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 func TestFilesAreWritten(t *testing.T) {
@@ -119,7 +119,7 @@ func TestPathsStayInside(t *testing.T) {
 func TestWithoutWorkspaceNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.runner = tooltest.Runner(tooltest.Mount(t, Family, New(b.store, "", b.now)))
+	b.runner = toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(b.store, "", b.now)))
 	b.Refuse("schema", user(`,"outputPath":"a.ts"`), NotUsable, "there is no workspace", "design.get")
 }
 
@@ -158,7 +158,7 @@ func TestNewFilesOfOthersStay(t *testing.T) {
 	b.write("a/b.ts", "mine")
 	err = target.write("ours")
 	target.close()
-	var refused *tools.Error
+	var refused *toolfold.Error
 	if !errors.As(err, &refused) || refused.Code != Exists {
 		t.Errorf("writing answered %v", err)
 	}

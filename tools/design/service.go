@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/design/api"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 	"github.com/toolfold/toolfold/tools/design/component"
@@ -60,7 +60,7 @@ func (s *Service) Schema(ctx context.Context, in SchemaIn) (TextOut, error) {
 }
 
 // text keeps a design whose content is all that there is to it.
-func (s *Service) text(ctx context.Context, d Design, problems []tools.Problem, out Output) (TextOut, error) {
+func (s *Service) text(ctx context.Context, d Design, problems []toolfold.Problem, out Output) (TextOut, error) {
 	d, file, err := s.keep(ctx, d, problems, out)
 	if err != nil {
 		return TextOut{}, err
@@ -108,12 +108,12 @@ func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (Architec
 // that a refusal stores nothing, and written last, so that what toolfold wrote
 // is known when it is there. The id follows from the design: designing the
 // same again gives the one that is stored.
-func (s *Service) keep(ctx context.Context, d Design, problems []tools.Problem, out Output) (Design, *File, error) {
+func (s *Service) keep(ctx context.Context, d Design, problems []toolfold.Problem, out Output) (Design, *File, error) {
 	if len(problems) > 0 {
-		return Design{}, nil, &tools.Error{Code: tools.InvalidInput, Problems: problems}
+		return Design{}, nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
 	}
 	if n := len(d.Content) + len(d.Documentation); n > MaxBytes {
-		return Design{}, nil, tools.Errorf(tools.InvalidInput, "the design has %d bytes, more than %d", n, MaxBytes).
+		return Design{}, nil, toolfold.Errorf(toolfold.InvalidInput, "the design has %d bytes, more than %d", n, MaxBytes).
 			WithHint("split it into several designs")
 	}
 	d.ID = uuid.NewHash(sha256.New(), namespace, ordered.MustJSON([]string{d.Type, d.Format, d.Name, d.Content, d.Documentation}), 8).String()
@@ -153,14 +153,14 @@ var made = []string{"api", "component", "schema", "architecture"}
 // List lists designs, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if in.Type != "" && !slices.Contains(made, in.Type) {
-		return ListOut{}, tools.Errorf(tools.InvalidInput, "no action makes designs of type %s", in.Type).
+		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no action makes designs of type %s", in.Type).
 			WithHint("list %s, or leave type out", strings.Join(made, ", "))
 	}
 	if in.Status != "" && in.Status != Draft {
-		return ListOut{}, tools.Errorf(tools.InvalidInput, "no design is %s: all are drafts, as nothing changes the status", in.Status).
+		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no design is %s: all are drafts, as nothing changes the status", in.Status).
 			WithHint("leave status out")
 	}
-	after, err := tools.ParseCursor(in.Cursor, "design.list")
+	after, err := toolfold.ParseCursor(in.Cursor, "design.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -172,7 +172,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	for i, l := range page.Designs {
 		if i == in.Limit {
 			last := page.Designs[i-1]
-			out.HasMore, out.NextCursor = true, tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
+			out.HasMore, out.NextCursor = true, toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 			break
 		}
 		out.Designs = append(out.Designs, Item{DesignID: l.ID, Type: l.Type, Format: l.Format, Name: l.Name, Status: Draft, CreatedAt: l.CreatedAt})
@@ -204,7 +204,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		return GetOut{}, fmt.Errorf("reading design: %w", err)
 	}
 	if !found {
-		return GetOut{}, tools.Errorf(NotFound, "there is no design %s", in.DesignID).WithHint("design.list shows those there are")
+		return GetOut{}, toolfold.Errorf(NotFound, "there is no design %s", in.DesignID).WithHint("design.list shows those there are")
 	}
 	out := GetOut{Item: Item{DesignID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
 	// One offset goes through both texts.

@@ -11,15 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // bench calls the actions the way a client does, in a workspace of its own.
 // Its clock goes on by a second with each call.
 type bench struct {
-	tooltest.Talk
+	toolfoldtest.Talk
 	t         *testing.T
 	workspace string
 	store     *fakeStore
@@ -31,10 +31,10 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, workspace: t.TempDir(), store: &fakeStore{designs: map[string]Design{}}}
-	b.Talk = tooltest.Talk{T: t, Call: b.call}
+	b.Talk = toolfoldtest.Talk{T: t, Call: b.call}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	b.now = func() time.Time { return start.Add(time.Duration(b.calls) * time.Second) }
-	b.runner = tooltest.Runner(tooltest.Mount(t, Family, New(b.store, b.workspace, b.now)))
+	b.runner = toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(b.store, b.workspace, b.now)))
 	return b
 }
 
@@ -176,12 +176,12 @@ func TestListPages(t *testing.T) {
 		t.Errorf("of components: %v", only)
 	}
 	for _, kind := range []string{"flow", "data-model", "interface", "other"} {
-		b.Refuse("list", `{"type":"`+kind+`"}`, tools.InvalidInput, "no action makes designs of type "+kind, "api, component")
+		b.Refuse("list", `{"type":"`+kind+`"}`, toolfold.InvalidInput, "no action makes designs of type "+kind, "api, component")
 	}
 	for _, status := range []string{"review", "approved", "implemented", "deprecated"} {
-		b.Refuse("list", `{"status":"`+status+`"}`, tools.InvalidInput, "all are drafts", "leave status out")
+		b.Refuse("list", `{"status":"`+status+`"}`, toolfold.InvalidInput, "all are drafts", "leave status out")
 	}
-	b.Refuse("list", `{"cursor":"zzz"}`, tools.InvalidInput, "cursor", "")
+	b.Refuse("list", `{"cursor":"zzz"}`, toolfold.InvalidInput, "cursor", "")
 }
 
 // Long designs are cut where lines end, and read on with the offset.
@@ -228,7 +228,7 @@ func TestTooLongDesignsAreRefused(t *testing.T) {
 	for i := range 100 {
 		endpoints = append(endpoints, fmt.Sprintf(`{"path":"/%d","method":"POST","summary":"s","requestBody":{"description":"%s"}}`, i, strings.Repeat("x", 3000)))
 	}
-	b.Refuse("api", `{"name":"Big","endpoints":[`+strings.Join(endpoints, ",")+`]}`, tools.InvalidInput, "more than 262144", "split it")
+	b.Refuse("api", `{"name":"Big","endpoints":[`+strings.Join(endpoints, ",")+`]}`, toolfold.InvalidInput, "more than 262144", "split it")
 	if len(b.store.designs) != 0 {
 		t.Error("it was stored")
 	}

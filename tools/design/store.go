@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Design is a design as it is stored. CreatedAt is UTC in whole microseconds.
@@ -37,7 +37,7 @@ type Store interface {
 type Query struct {
 	Type  string
 	Limit int
-	After *tools.Position // nil = from the newest
+	After *toolfold.Position // nil = from the newest
 }
 
 // Page is a part of a list.

@@ -3,7 +3,7 @@ package design
 import (
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/api"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 	"github.com/toolfold/toolfold/tools/design/component"
@@ -92,14 +92,14 @@ type ArchitectureOut struct {
 type ListIn struct {
 	Type   string `json:"type"`
 	Status string `json:"status"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of design.list.
 type ListOut struct {
 	Designs []Item `json:"designs" doc:"Newest first."`
 	Total   int    `json:"total" doc:"Designs that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Item is a design as design.list shows it.

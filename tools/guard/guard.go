@@ -4,64 +4,64 @@
 package guard
 
 import (
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/policy"
-	"github.com/toolfold/toolfold/tools"
 )
 
 var (
 	policyID     = policy.ID
-	changedPaths = tools.List{Name: "changedPaths", Doc: "Files, or git for all uncommitted changes.", Unclear: true, MinItems: 1, MaxItems: 1000, Of: tools.String{MaxLen: 500}}
-	target       = tools.String{Name: "target", Doc: "Put in place of {{target}}.", MaxLen: 100}
-	sessionID    = tools.UUID("sessionId", "Active session.")
-	limit        = tools.Int{Name: "limit", Doc: "Most policies to return.", Min: 1, Max: policy.MaxPolicies}
+	changedPaths = toolfold.List{Name: "changedPaths", Doc: "Files, or git for all uncommitted changes.", Unclear: true, MinItems: 1, MaxItems: 1000, Of: toolfold.String{MaxLen: 500}}
+	target       = toolfold.String{Name: "target", Doc: "Put in place of {{target}}.", MaxLen: 100}
+	sessionID    = toolfold.UUID("sessionId", "Active session.")
+	limit        = toolfold.Int{Name: "limit", Doc: "Most policies to return.", Min: 1, Max: policy.MaxPolicies}
 )
 
 // Family declares the guard tool.
-var Family = tools.Family{
-	Name: "guard", Summary: "Rules for file changes", Category: "code", Tier: tools.Standard,
+var Family = toolfold.Family{
+	Name: "guard", Summary: "Rules for file changes", Category: "code", Tier: toolfold.Standard,
 	Words: "rules, gates, governance, compliance, restrictions, limits, what may be edited",
 	Doc: "Policies are built in, or files in .toolfold/policies. Gates: path_violation, change_radius, dependency, contract_tests, " +
 		"config_validation, sensitive_change.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:    "check",
-		Legacy:  tools.Was("guard_check"),
+		Legacy:  toolfold.Was("guard_check"),
 		Summary: "Check changed files against a policy; PASS, WARN or FAIL per gate.",
 		Words:   "validate, verify, review a diff, uncommitted, secrets, allowed, may I commit, before merge",
 		Doc: "Files are read as they are now. contract_tests runs the policy's command, in a trusted workspace. WARN is also what could not be checked. " +
 			"A file called git is ./git.",
 		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown policy is POLICY_NOT_FOUND. " +
 			"Each gate has paths and a suggestion in place of details and of a list of suggestions.",
-		Required: tools.Fields{policyID, changedPaths},
-		Optional: tools.Fields{target},
-		Effect:   tools.Runs,
+		Required: toolfold.Fields{policyID, changedPaths},
+		Optional: toolfold.Fields{target},
+		Effect:   toolfold.Runs,
 		Example:  `{"policyId": "bugfix", "changedPaths": ["src/cart.ts"]}`,
 		Related:  []string{"guard.list", "guard.apply"},
-		Run:      tools.Method((*Service).Check),
+		Run:      toolfold.Method((*Service).Check),
 	}, {
 		Name:     "list",
-		Legacy:   tools.Was("guard_list"),
+		Legacy:   toolfold.Was("guard_list"),
 		Summary:  "List policies, and files that cannot be used.",
 		Words:    "which policies, rules, gates are there, show, broken",
 		Changed:  "Lists those in files too.",
-		Optional: tools.Fields{limit.With(tools.Default(20))},
-		Effect:   tools.Reads,
+		Optional: toolfold.Fields{limit.With(toolfold.Default(20))},
+		Effect:   toolfold.Reads,
 		Example:  `{"limit": 5}`,
 		Related:  []string{"guard.check"},
-		Run:      tools.Method((*Service).List),
+		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:    "apply",
-		Legacy:  tools.Was("guard_apply"),
+		Legacy:  toolfold.Was("guard_apply"),
 		Summary: "Hold a session to a policy: its calls write no other files.",
 		Words:   "enforce, restrict, bind, lock down, attach, limit what an agent may edit",
 		Doc: "Holds for agents that run with the sessionId and for calls of connections that opened, joined or guarded the session, until it ends. " +
 			"Path gates only. The policy is kept as it is now; apply it again after a change.",
 		Changed:  "Calls of the session are held to the policy. Adds target.",
-		Required: tools.Fields{sessionID, policyID},
-		Optional: tools.Fields{target.With(tools.Added())},
-		Effect:   tools.Sets,
+		Required: toolfold.Fields{sessionID, policyID},
+		Optional: toolfold.Fields{target.With(toolfold.Added())},
+		Effect:   toolfold.Sets,
 		Example:  `{"sessionId": "11111111-1111-4111-8111-111111111111", "policyId": "bugfix"}`,
 		Related:  []string{"guard.check", "session.create", "agent.run"},
-		Run:      tools.Method((*Service).Apply),
+		Run:      toolfold.Method((*Service).Apply),
 		Enters:   true,
 	}},
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/policy"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/session"
 )
 
@@ -68,7 +68,7 @@ type CheckOut struct {
 // Check checks changes against a policy.
 func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	if s.checker.Dir == "" {
-		return CheckOut{}, tools.Errorf(CheckFailed, "this server has no workspace").WithHint("start it with --workspace")
+		return CheckOut{}, toolfold.Errorf(CheckFailed, "this server has no workspace").WithHint("start it with --workspace")
 	}
 	p, err := s.find(ctx, in.PolicyID, in.Target, CheckFailed)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 		uncommitted, err := policy.Uncommitted(ctx, s.checker.Dir)
 		var none *policy.NoRepository
 		if errors.As(err, &none) {
-			return CheckOut{}, tools.Errorf(CheckFailed, "changedPaths has git, but %s", none.Reason).WithHint("name the changed files instead")
+			return CheckOut{}, toolfold.Errorf(CheckFailed, "changedPaths has git, but %s", none.Reason).WithHint("name the changed files instead")
 		}
 		if err != nil {
 			return CheckOut{}, err
@@ -122,22 +122,22 @@ func (s *Service) find(ctx context.Context, id, target, code string) (policy.Pol
 		}
 		switch {
 		case p.NeedsTarget() && target == "":
-			return p, tools.Errorf(code, "policy %s has %s in its patterns, and target is missing", id, policy.Target).
+			return p, toolfold.Errorf(code, "policy %s has %s in its patterns, and target is missing", id, policy.Target).
 				WithHint("pass target, such as the name of a provider's folder")
 		case !p.NeedsTarget() && target != "":
-			return p, tools.Errorf(code, "policy %s has no %s for target to stand for", id, policy.Target).WithHint("leave target out")
+			return p, toolfold.Errorf(code, "policy %s has no %s for target to stand for", id, policy.Target).WithHint("leave target out")
 		case target != "" && !policy.ValidTarget(target):
-			return p, tools.Errorf(code, "target %q is not a plain name or path", tools.Shorten(target)).
+			return p, toolfold.Errorf(code, "target %q is not a plain name or path", toolfold.Shorten(target)).
 				WithHint("use letters, digits and any of _ @ . + - with slashes between them")
 		}
 		return p.For(target), nil
 	}
 	for _, b := range broken {
 		if b.Stem() == id {
-			return policy.Policy{}, tools.Errorf(Broken, "policy %q cannot be used: %s", tools.Shorten(id), tools.Cut(b.Text(), 300)).WithHint("mend the file")
+			return policy.Policy{}, toolfold.Errorf(Broken, "policy %q cannot be used: %s", toolfold.Shorten(id), toolfold.Cut(b.Text(), 300)).WithHint("mend the file")
 		}
 	}
-	e := tools.Errorf(NotFound, "there is no policy %q", tools.Shorten(id))
+	e := toolfold.Errorf(NotFound, "there is no policy %q", toolfold.Shorten(id))
 	if near := suggest.Nearest(id, ids); near != "" {
 		return policy.Policy{}, e.WithHint("did you mean %q?", near)
 	}
@@ -218,7 +218,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 		}
 	}
 	if len(b.Gates) == 0 {
-		return ApplyOut{}, tools.Errorf(ApplyFailed, "policy %s has neither of the gates %s and %s, which alone hold for a session", p.ID, policy.PathViolation, policy.ChangeRadius).
+		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "policy %s has neither of the gates %s and %s, which alone hold for a session", p.ID, policy.PathViolation, policy.ChangeRadius).
 			WithHint("guard.check checks changes against the others")
 	}
 	if p.Has(policy.PathViolation) {
@@ -232,11 +232,11 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	case err != nil:
 		return ApplyOut{}, fmt.Errorf("applying policy: %w", err)
 	case status == "":
-		return ApplyOut{}, tools.Errorf(session.NotFound, "there is no session %s", in.SessionID).WithHint("session.list shows those there are; session.create opens one")
+		return ApplyOut{}, toolfold.Errorf(session.NotFound, "there is no session %s", in.SessionID).WithHint("session.list shows those there are; session.create opens one")
 	case status != session.Active:
-		return ApplyOut{}, tools.Errorf(session.InvalidTransition, "the session is %s, which is final", status).WithHint("open another one with session.create")
+		return ApplyOut{}, toolfold.Errorf(session.InvalidTransition, "the session is %s, which is final", status).WithHint("open another one with session.create")
 	case !slices.Contains(ids, p.ID):
-		return ApplyOut{}, tools.Errorf(ApplyFailed, "the session has %d policies, which is the most", maxPolicies).WithHint("put rules together in one policy")
+		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "the session has %d policies, which is the most", maxPolicies).WithHint("put rules together in one policy")
 	}
 	return ApplyOut{
 		Applied: true, SessionID: b.SessionID, PolicyID: p.ID, AppliedPolicies: ids,

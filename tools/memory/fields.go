@@ -1,6 +1,6 @@
 package memory
 
-import "github.com/toolfold/toolfold/tools"
+import "github.com/toolfold/toolfold"
 
 // maxCursor is the length of a cursor with the longest namespace and key, whatever
 // characters are in them.
@@ -8,29 +8,29 @@ const maxCursor = 5000
 
 // The parameters.
 var (
-	key       = tools.String{Name: "key", Doc: "Name of the entry.", MinLen: 1, MaxLen: maxKey}
-	value     = tools.Any{Name: "value", Doc: "JSON, up to 256 KiB."}
-	object    = tools.Object{Name: "value", Doc: "JSON object, at most 256 KiB."}
-	namespace = tools.String{Name: "namespace", Doc: "Notebook; else default or all.", MaxLen: maxNamespace}
-	text      = tools.String{Name: "query", Doc: `Words or a question.`, MinLen: 1, MaxLen: 500}
-	limit     = tools.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
-	prefix    = tools.String{Name: "prefix", Doc: "Start of the keys.", MaxLen: 200}
-	cursor    = tools.Cursor.With(tools.MaxLen(maxCursor)).Param()
-	metadata  = tools.Bool{Name: "includeMetadata", Doc: "Include storedAt."}
-	overwrite = tools.Bool{Name: "overwrite", Doc: "Replace entries that exist; otherwise they are skipped."}
-	detailed  = tools.Bool{Name: "detailed", Doc: "Name the keys too."}
-	keys      = tools.List{Name: "keys", Doc: "Several keys.", Of: tools.String{MinLen: 1, MaxLen: maxKey}}
-	confirm   = tools.Bool{Name: "confirm", Doc: "Must be true."}
-	storedAt  = tools.Time("storedAt", "When the entry was stored.")
+	key       = toolfold.String{Name: "key", Doc: "Name of the entry.", MinLen: 1, MaxLen: maxKey}
+	value     = toolfold.Any{Name: "value", Doc: "JSON, up to 256 KiB."}
+	object    = toolfold.Object{Name: "value", Doc: "JSON object, at most 256 KiB."}
+	namespace = toolfold.String{Name: "namespace", Doc: "Notebook; else default or all.", MaxLen: maxNamespace}
+	text      = toolfold.String{Name: "query", Doc: `Words or a question.`, MinLen: 1, MaxLen: 500}
+	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
+	prefix    = toolfold.String{Name: "prefix", Doc: "Start of the keys.", MaxLen: 200}
+	cursor    = toolfold.Cursor.With(toolfold.MaxLen(maxCursor)).Param()
+	metadata  = toolfold.Bool{Name: "includeMetadata", Doc: "Include storedAt."}
+	overwrite = toolfold.Bool{Name: "overwrite", Doc: "Replace entries that exist; otherwise they are skipped."}
+	detailed  = toolfold.Bool{Name: "detailed", Doc: "Name the keys too."}
+	keys      = toolfold.List{Name: "keys", Doc: "Several keys.", Of: toolfold.String{MinLen: 1, MaxLen: maxKey}}
+	confirm   = toolfold.Bool{Name: "confirm", Doc: "Must be true."}
+	storedAt  = toolfold.Time("storedAt", "When the entry was stored.")
 	data      = entriesWith(value)
 )
 
 // entriesWith declares a list of entries to import. They are checked one by
 // one, so that a bad one does not refuse the others.
-func entriesWith(value tools.Field) tools.List {
-	return tools.List{Name: "data", Doc: "Entries, as export returns them.", Of: tools.Object{
-		Required: tools.Fields{key, value},
-		Optional: tools.Fields{namespace, storedAt.With(tools.Added())},
+func entriesWith(value toolfold.Field) toolfold.List {
+	return toolfold.List{Name: "data", Doc: "Entries, as export returns them.", Of: toolfold.Object{
+		Required: toolfold.Fields{key, value},
+		Optional: toolfold.Fields{namespace, storedAt.With(toolfold.Added())},
 		Loose:    true,
 	}}
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // List lists keys.
@@ -41,7 +41,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 // writeCursor returns the cursor of the page after a place.
 func writeCursor(after Place) string {
 	raw, _ := json.Marshal([2]string{after.Namespace, after.Key}) // strings always encode
-	return tools.EncodeCursor(string(raw))
+	return toolfold.EncodeCursor(string(raw))
 }
 
 // parseCursor parses a cursor of list or export. An empty one is the place
@@ -50,7 +50,7 @@ func parseCursor(scope Scope, cursor string) (Place, error) {
 	if cursor == "" {
 		return Place{}, nil
 	}
-	raw, err := tools.DecodeCursor(cursor, "list or export")
+	raw, err := toolfold.DecodeCursor(cursor, "list or export")
 	var place [2]string
 	if err != nil || json.Unmarshal([]byte(raw), &place) != nil {
 		return Place{}, badCursor("is not one that list or export returned")
@@ -62,7 +62,7 @@ func parseCursor(scope Scope, cursor string) (Place, error) {
 }
 
 func badCursor(reason string) error {
-	return tools.Errorf(tools.InvalidInput, "cursor %s", reason).
+	return toolfold.Errorf(toolfold.InvalidInput, "cursor %s", reason).
 		WithHint("pass nextCursor of the page before, with the same other parameters, or no cursor for the first page")
 }
 

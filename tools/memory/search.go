@@ -10,7 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Limits that keep a search fast in a large notebook.
@@ -91,7 +91,7 @@ const loadChunk = 8
 // A cursor of search is the number of results before the page, and a sum of
 // the question, so that it is not passed with another one.
 func writeOffset(in SearchIn, offset int) string {
-	return tools.EncodeCursor(fmt.Sprintf("%d %x", offset, questionSum(in)))
+	return toolfold.EncodeCursor(fmt.Sprintf("%d %x", offset, questionSum(in)))
 }
 
 func parseOffset(in SearchIn) (offset int, err error) {
@@ -99,7 +99,7 @@ func parseOffset(in SearchIn) (offset int, err error) {
 		return 0, nil
 	}
 	var sum uint32
-	raw, err := tools.DecodeCursor(in.Cursor, "memory.search")
+	raw, err := toolfold.DecodeCursor(in.Cursor, "memory.search")
 	if err == nil {
 		_, err = fmt.Sscanf(raw, "%d %x", &offset, &sum)
 	}

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Limits of an entry, of lists in calls and of answers.
@@ -91,10 +91,10 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 func compact(value json.RawMessage) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, value); err != nil {
-		return nil, tools.Errorf(tools.InvalidInput, "value must be JSON")
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "value must be JSON")
 	}
 	if buf.Len() > maxValue {
-		return nil, tools.Errorf(ValueTooLarge, "value has %d bytes of compact JSON, the limit is %d", buf.Len(), maxValue).
+		return nil, toolfold.Errorf(ValueTooLarge, "value has %d bytes of compact JSON, the limit is %d", buf.Len(), maxValue).
 			WithHint("split it over several keys, or store it in a file and its path here")
 	}
 	return buf.Bytes(), nil
@@ -105,10 +105,10 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	out := GetOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace)}
 	switch {
 	case in.Key == "" && len(in.Keys) == 0:
-		return out, (&tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{Path: "/key", Kind: tools.ProblemMissing}}}).
+		return out, (&toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{Path: "/key", Kind: toolfold.ProblemMissing}}}).
 			WithHint("give key, or keys to read several entries")
 	case in.Key != "" && len(in.Keys) > 0:
-		return out, tools.Errorf(tools.InvalidInput, "key and keys are both given").WithHint("give all of them in keys")
+		return out, toolfold.Errorf(toolfold.InvalidInput, "key and keys are both given").WithHint("give all of them in keys")
 	case in.Key != "":
 		e, found, err := s.store.Get(ctx, out.Namespace, in.Key)
 		if err != nil {
@@ -178,7 +178,7 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	var err error
 	switch {
 	case len(keys) > 0 && in.Prefix != "":
-		return out, tools.Errorf(tools.InvalidInput, "keys and prefix are both given, and one of them is meant").
+		return out, toolfold.Errorf(toolfold.InvalidInput, "keys and prefix are both given, and one of them is meant").
 			WithHint("give keys to delete just these, or prefix to delete all keys that start with it")
 	case len(keys) > 0:
 		out.DeletedKeys, err = s.store.Delete(ctx, out.Namespace, keys)
@@ -187,7 +187,7 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	case in.Prefix != "":
 		out.Deleted, out.DeletedKeys, err = s.store.DeleteAll(ctx, out.Namespace, in.Prefix, maxNamed)
 	default:
-		return out, tools.Errorf(tools.InvalidInput, "neither keys nor prefix is given").
+		return out, toolfold.Errorf(toolfold.InvalidInput, "neither keys nor prefix is given").
 			WithHint("give keys, or a prefix of at least one character; clear empties a namespace")
 	}
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 // Clear removes every entry of a namespace.
 func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
 	if !in.Confirm {
-		return ClearOut{}, tools.Errorf(ConfirmationRequired, "clearing a namespace cannot be undone").
+		return ClearOut{}, toolfold.Errorf(ConfirmationRequired, "clearing a namespace cannot be undone").
 			WithHint("set confirm to true")
 	}
 	deleted, _, err := s.store.DeleteAll(ctx, in.Namespace, "", 0)

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Bounds of a page of export without a limit.
@@ -67,10 +67,10 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 }
 
 // entryCheck returns what checks an entry to import.
-var entryCheck = sync.OnceValue(func() *tools.Checker {
-	schema := tools.ObjectSchema(tools.Fields{key, value}.Params(), tools.Fields{namespace, storedAt}.Params(), tools.Style{Strict: true})
+var entryCheck = sync.OnceValue(func() *toolfold.Checker {
+	schema := toolfold.ObjectSchema(toolfold.Fields{key, value}.Params(), toolfold.Fields{namespace, storedAt}.Params(), toolfold.Style{Strict: true})
 	schema.Set("additionalProperties", false)
-	check, err := tools.CompileSchema("entry", schema)
+	check, err := toolfold.CompileSchema("entry", schema)
 	if err != nil {
 		panic(err) // a broken declaration, which Validate refuses at start-up
 	}
@@ -107,14 +107,14 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 // readEntry reads an entry, which has to be as the declaration has it. Null
 // counts as absent, as it does for parameters. A missing storedAt is the zero
 // time.
-func readEntry(raw json.RawMessage) (Entry, *tools.Error) {
+func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 	var members map[string]any
 	if jsonx.Decode(raw, &members) != nil || members == nil {
-		return Entry{}, tools.Errorf(tools.InvalidInput, "an entry must be an object with key and value")
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "an entry must be an object with key and value")
 	}
 	maps.DeleteFunc(members, func(_ string, member any) bool { return member == nil })
 	if problems := entryCheck().Problems(members); len(problems) > 0 {
-		return Entry{}, tools.Errorf(tools.InvalidInput, "%s", problems[0].Text())
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "%s", problems[0].Text())
 	}
 	var e struct {
 		Key, Namespace string
@@ -122,11 +122,11 @@ func readEntry(raw json.RawMessage) (Entry, *tools.Error) {
 		StoredAt       time.Time
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return Entry{}, tools.Errorf(tools.InvalidInput, "storedAt must be a time such as 2026-01-31T12:00:00Z")
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "storedAt must be a time such as 2026-01-31T12:00:00Z")
 	}
 	value, err := compact(e.Value)
 	if err != nil {
-		return Entry{}, err.(*tools.Error)
+		return Entry{}, err.(*toolfold.Error)
 	}
 	return Entry{Namespace: e.Namespace, Key: e.Key, Value: value, StoredAt: e.StoredAt.UTC().Truncate(time.Microsecond)}, nil
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // StoreIn holds the arguments of store.
@@ -70,7 +70,7 @@ type SearchIn struct {
 	Query     string `json:"query"`
 	Namespace string `json:"namespace"`
 	Prefix    string `json:"prefix"`
-	tools.Page
+	toolfold.Page
 }
 
 // SearchOut is the result of search.
@@ -79,7 +79,7 @@ type SearchOut struct {
 	Namespace string `json:"namespace,omitempty" doc:"Notebook searched; absent if all were."`
 	Count     int    `json:"count" doc:"How many results follow."`
 	Results   []Hit  `json:"results" doc:"Best first; 400 on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Hit is an entry that a query found. It has Value if that is short, else
@@ -98,14 +98,14 @@ type Hit struct {
 type ListIn struct {
 	Namespace string `json:"namespace"`
 	Prefix    string `json:"prefix"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of list.
 type ListOut struct {
 	Keys  []Listed `json:"keys" doc:"Sorted by namespace and key."`
 	Total int      `json:"total" doc:"All that match, on whatever page."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Listed is an entry in a list of keys.
@@ -121,7 +121,7 @@ type ExportIn struct {
 	Namespace       string `json:"namespace"`
 	Prefix          string `json:"prefix"`
 	IncludeMetadata bool   `json:"includeMetadata"`
-	tools.Page
+	toolfold.Page
 }
 
 // ExportOut is the result of export.
@@ -129,7 +129,7 @@ type ExportOut struct {
 	Count      int        `json:"count" doc:"How many entries follow."`
 	ExportedAt time.Time  `json:"exportedAt" doc:"When."`
 	Data       []Exported `json:"data" doc:"Entries, as import takes them."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Exported is an entry for import. StoredAt is nil without metadata.

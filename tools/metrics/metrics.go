@@ -2,7 +2,7 @@
 // restart. A series is a metric with one set of labels.
 package metrics
 
-import "github.com/toolfold/toolfold/tools"
+import "github.com/toolfold/toolfold"
 
 // The types of metric.
 const (
@@ -26,84 +26,84 @@ func Categories() []string {
 
 // The vocabulary that the timer tool shares.
 var (
-	Name   = tools.String{Name: "metricName", Doc: "Name of the metric.", MaxLen: 200}
-	Labels = tools.Map{Name: "labels", Doc: "Names and values; each set is a series of its own.", Of: tools.String{}}
+	Name   = toolfold.String{Name: "metricName", Doc: "Name of the metric.", MaxLen: 200}
+	Labels = toolfold.Map{Name: "labels", Doc: "Names and values; each set is a series of its own.", Of: toolfold.String{}}
 )
 
 var (
-	value       = tools.Number{Name: "value", Doc: "Value of the point."}
-	delta       = tools.Number{Name: "delta", Doc: "How much to add."}
-	kind        = tools.String{Name: "type", Doc: "Type, declared by the first use; gauge unless given.", Enum: Types()}
-	category    = tools.String{Name: "category", Doc: "Category; the first part of the name, unless the first use declares one.", Enum: Categories()}
-	aggregation = tools.String{
+	value       = toolfold.Number{Name: "value", Doc: "Value of the point."}
+	delta       = toolfold.Number{Name: "delta", Doc: "How much to add."}
+	kind        = toolfold.String{Name: "type", Doc: "Type, declared by the first use; gauge unless given.", Enum: Types()}
+	category    = toolfold.String{Name: "category", Doc: "Category; the first part of the name, unless the first use declares one.", Enum: Categories()}
+	aggregation = toolfold.String{
 		Name: "aggregation", Doc: "Figure to compute from all points of the range.",
 		Enum: []string{"sum", "avg", "min", "max", "count", "rate", "percentile", "last"},
 	}
-	since  = tools.Time("since", "From this time on.")
-	until  = tools.Time("until", "Up to this time.")
-	limit  = tools.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 1000}
-	prefix = tools.String{Name: "prefix", Doc: "Beginning of the name."}
+	since  = toolfold.Time("since", "From this time on.")
+	until  = toolfold.Time("until", "Up to this time.")
+	limit  = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 1000}
+	prefix = toolfold.String{Name: "prefix", Doc: "Beginning of the name."}
 )
 
 // Family declares the metrics tool.
-var Family = tools.Family{
-	Name: "metrics", Summary: "Numbers over time", Category: "telemetry", Tier: tools.Extended,
+var Family = toolfold.Family{
+	Name: "metrics", Summary: "Numbers over time", Category: "telemetry", Tier: toolfold.Extended,
 	Words: "measurements, statistics, counters, gauges, telemetry, monitoring, time series, KPI, data points, readings",
 	Doc:   "Each set of labels is a series. The first use of a metric declares its type; what contradicts it is refused.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:     "record",
-		Legacy:   tools.Was("metrics_record"),
+		Legacy:   toolfold.Was("metrics_record"),
 		Summary:  "Record a point of a metric.",
 		Words:    "log a measurement, save a number, measure, track a value, gauge reading, data point, write down a reading, note a figure",
 		Doc:      "For a counter the value is its new total, and less than before means that it began again.",
 		Changed:  "Points survive a restart. Without type it is the metric's, and another type than the metric's is refused.",
-		Required: tools.Fields{Name, value},
-		Optional: tools.Fields{Labels, kind, category.With(tools.Added())},
-		Effect:   tools.Adds,
+		Required: toolfold.Fields{Name, value},
+		Optional: toolfold.Fields{Labels, kind, category.With(toolfold.Added())},
+		Effect:   toolfold.Adds,
 		Example:  `{"metricName": "agent_cost", "value": 0.25, "labels": {"model": "small"}}`,
 		Related:  []string{"metrics.query", "metrics.increment"},
-		Run:      tools.Method((*Service).Record),
+		Run:      toolfold.Method((*Service).Record),
 	}, {
 		Name:     "increment",
-		Legacy:   tools.Was("metrics_increment"),
+		Legacy:   toolfold.Was("metrics_increment"),
 		Summary:  "Add to a counter or gauge; a new one is a counter.",
 		Words:    "count up, count an event, one more, add one, tally, bump, plus one, hit",
 		Changed:  "Each set of labels has a total of its own. A counter is not lowered.",
-		Required: tools.Fields{Name},
-		Optional: tools.Fields{delta.With(tools.Default(1)), Labels, category.With(tools.Added())},
-		Effect:   tools.Adds,
+		Required: toolfold.Fields{Name},
+		Optional: toolfold.Fields{delta.With(toolfold.Default(1)), Labels, category.With(toolfold.Added())},
+		Effect:   toolfold.Adds,
 		Example:  `{"metricName": "tool_retries", "labels": {"tool": "build"}}`,
 		Related:  []string{"metrics.query", "metrics.record"},
-		Run:      tools.Method((*Service).Increment),
+		Run:      toolfold.Method((*Service).Increment),
 	}, {
 		Name:    "query",
-		Legacy:  tools.Was("metrics_query"),
+		Legacy:  toolfold.Was("metrics_query"),
 		Summary: "Show the points of a metric, or a figure computed from them.",
 		Words:   "average, sum, maximum, percentile p95, rate per second, statistics of a measurement, values over time, hourly, mean, p99, chart",
 		Doc: "Picks the series that have the labels, and perhaps others. limit cuts dataPoints only, not what is aggregated. " +
 			"For a counter, sum is how much it grew, and rate that per second, over its resets; for a gauge, rate is its change per second; else points per second. " +
 			"percentile answers p50, p90, p95 and p99, and p95 as aggregatedValue.",
 		Changed:  "rate and percentile are computed. limit no longer cuts what is aggregated. sum of a counter is how much it grew.",
-		Required: tools.Fields{Name},
-		Optional: tools.Fields{
-			Labels, aggregation, since.With(tools.Added()), until.With(tools.Added()), limit.With(tools.Default(100)),
+		Required: toolfold.Fields{Name},
+		Optional: toolfold.Fields{
+			Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()), limit.With(toolfold.Default(100)),
 		},
-		Effect:  tools.Reads,
+		Effect:  toolfold.Reads,
 		Example: `{"metricName": "agent_cost", "aggregation": "percentile"}`,
 		Related: []string{"metrics.list", "telemetry_summary"},
-		Run:     tools.Method((*Service).Query),
+		Run:     toolfold.Method((*Service).Query),
 	}, {
 		Name:    "list",
-		Legacy:  tools.Was("metrics_list"),
+		Legacy:  toolfold.Was("metrics_list"),
 		Summary: "List metrics with their newest values.",
 		Words:   "which metrics exist, names of measurements, available counters, catalogue, KPIs that are kept",
 		Changed: "Pages: hasMore, and nextCursor for the next one. A category is one of the ten, custom for all other names.",
-		Optional: tools.Fields{
-			category, kind, prefix, limit.With(tools.Default(100), tools.Added()), tools.Cursor.With(tools.Added()),
+		Optional: toolfold.Fields{
+			category, kind, prefix, limit.With(toolfold.Default(100), toolfold.Added()), toolfold.Cursor.With(toolfold.Added()),
 		},
-		Effect:  tools.Reads,
+		Effect:  toolfold.Reads,
 		Example: `{"prefix": "agent_"}`,
 		Related: []string{"metrics.query", "telemetry_summary"},
-		Run:     tools.Method((*Service).List),
+		Run:     toolfold.Method((*Service).List),
 	}},
 }

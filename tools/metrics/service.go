@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Codes of the metrics tool.
@@ -95,7 +95,7 @@ func (s *Service) write(ctx context.Context, w Write) (Written, error) {
 		return Written{}, err
 	}
 	if math.Abs(w.Value) > maxValue {
-		return Written{}, tools.Errorf(tools.InvalidInput, "%g is beyond what metrics keep, which is up to %g", w.Value, maxValue)
+		return Written{}, toolfold.Errorf(toolfold.InvalidInput, "%g is beyond what metrics keep, which is up to %g", w.Value, maxValue)
 	}
 	keep := s.retention.Keep(w.At)
 	if last := s.trimmed.Load(); w.At.UnixMicro()-last >= trimEach.Microseconds() && s.trimmed.CompareAndSwap(last, w.At.UnixMicro()) {
@@ -113,21 +113,21 @@ func (s *Service) write(ctx context.Context, w Write) (Written, error) {
 // Check refuses a name or labels that no series may have.
 func Check(name string, labels map[string]string) error {
 	if strings.TrimSpace(name) == "" {
-		return tools.Errorf(tools.InvalidInput, "metricName is empty").WithHint("use a name such as agent_cost")
+		return toolfold.Errorf(toolfold.InvalidInput, "metricName is empty").WithHint("use a name such as agent_cost")
 	}
 	if len(labels) > maxLabels {
-		return tools.Errorf(tools.InvalidInput, "there are %d labels, at most %d are allowed", len(labels), maxLabels)
+		return toolfold.Errorf(toolfold.InvalidInput, "there are %d labels, at most %d are allowed", len(labels), maxLabels)
 	}
 	size := 0
 	for label, value := range labels {
 		size += len(label) + len(value)
 		if label == "" || len([]rune(label)) > maxLabelName || len([]rune(value)) > maxLabelValue {
-			return tools.Errorf(tools.InvalidInput, "label %q is refused: names have 1 to %d characters, values at most %d",
-				tools.Shorten(label), maxLabelName, maxLabelValue)
+			return toolfold.Errorf(toolfold.InvalidInput, "label %q is refused: names have 1 to %d characters, values at most %d",
+				toolfold.Shorten(label), maxLabelName, maxLabelValue)
 		}
 	}
 	if size > maxLabelBytes {
-		return tools.Errorf(tools.InvalidInput, "the labels have %d bytes, at most %d are allowed", size, maxLabelBytes)
+		return toolfold.Errorf(toolfold.InvalidInput, "the labels have %d bytes, at most %d are allowed", size, maxLabelBytes)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 	m := w.Metric
 	if declared != nil {
 		if w.Category != "" && w.Category != declared.category() {
-			return m, tools.Errorf(TypeConflict, "metric %q has category %s", tools.Shorten(w.Name), declared.category()).
+			return m, toolfold.Errorf(TypeConflict, "metric %q has category %s", toolfold.Shorten(w.Name), declared.category()).
 				WithHint("leave out category, or use another name")
 		}
 		m = *declared
@@ -148,13 +148,13 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 	}
 	switch {
 	case w.Type != "" && w.Type != m.Type:
-		return m, tools.Errorf(TypeConflict, "metric %q is a %s, not a %s", tools.Shorten(w.Name), m.Type, w.Type).
+		return m, toolfold.Errorf(TypeConflict, "metric %q is a %s, not a %s", toolfold.Shorten(w.Name), m.Type, w.Type).
 			WithHint("leave out type, or use another name")
 	case w.Add && m.Type != Counter && m.Type != Gauge:
-		return m, tools.Errorf(TypeConflict, "metric %q is a %s: only counters and gauges are added to", tools.Shorten(w.Name), m.Type).
+		return m, toolfold.Errorf(TypeConflict, "metric %q is a %s: only counters and gauges are added to", toolfold.Shorten(w.Name), m.Type).
 			WithHint("use metrics.record")
 	case m.Type == Counter && w.Value < 0:
-		return m, tools.Errorf(tools.InvalidInput, "counter %q only grows, and %v is negative", tools.Shorten(w.Name), w.Value).
+		return m, toolfold.Errorf(toolfold.InvalidInput, "counter %q only grows, and %v is negative", toolfold.Shorten(w.Name), w.Value).
 			WithHint("a number that goes up and down is a gauge, under another name")
 	}
 	return m, nil
@@ -162,7 +162,7 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 
 // Full refuses one more metric or series than the store keeps.
 func Full(what string, most int) error {
-	return tools.Errorf(TooMany, "there are %d %s, which is the most", most, what).
+	return toolfold.Errorf(TooMany, "there are %d %s, which is the most", most, what).
 		WithHint("use those of metrics.list, with fewer different labels")
 }
 
@@ -184,7 +184,7 @@ func (m Metric) category() string {
 // Query shows points and a figure computed from them.
 func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	if !in.Since.IsZero() && !in.Until.IsZero() && in.Until.Before(in.Since) {
-		return QueryOut{}, tools.Errorf(tools.InvalidInput, "until is before since")
+		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "until is before since")
 	}
 	r := Range{Name: in.MetricName, Labels: in.Labels, Since: in.Since, Until: in.Until}
 	if keep := s.retention.Keep(s.now()); r.Since.Before(keep.Since) {
@@ -195,10 +195,10 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	case err != nil:
 		return QueryOut{}, fmt.Errorf("reading points: %w", err)
 	case !found:
-		return QueryOut{}, tools.Errorf(NotFound, "there is no metric %q", tools.Shorten(in.MetricName)).
+		return QueryOut{}, toolfold.Errorf(NotFound, "there is no metric %q", toolfold.Shorten(in.MetricName)).
 			WithHint("metrics.list shows those there are")
 	case more:
-		return QueryOut{}, tools.Errorf(tools.InvalidInput, "the range has more than %d points", MaxRead).
+		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "the range has more than %d points", MaxRead).
 			WithHint("narrow it with since, until or labels")
 	}
 	out := QueryOut{
@@ -261,7 +261,7 @@ func newest(series []Series, limit int) []DataPoint {
 
 // List lists metrics, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.CursorAfter(in.Cursor, "metrics.list")
+	after, err := toolfold.CursorAfter(in.Cursor, "metrics.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -278,7 +278,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			continue
 		}
 		if len(out.Metrics) == in.Limit {
-			out.HasMore, out.NextCursor = true, tools.CursorOf(out.Metrics[in.Limit-1].Name)
+			out.HasMore, out.NextCursor = true, toolfold.CursorOf(out.Metrics[in.Limit-1].Name)
 			break
 		}
 		out.Metrics = append(out.Metrics, l.Item())

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Bounds of what a store keeps.
@@ -124,5 +124,5 @@ type Store interface {
 	Stop(ctx context.Context, id string, now time.Time, keep Keep) (t Timer, found bool, err error)
 
 	// Timers lists the timers that run, the first started first.
-	Timers(ctx context.Context, limit int, after *tools.Position) (timers []Timer, total int, err error)
+	Timers(ctx context.Context, limit int, after *toolfold.Position) (timers []Timer, total int, err error)
 }

@@ -3,7 +3,7 @@ package metrics
 import (
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // RecordIn are the arguments of metrics.record.
@@ -89,14 +89,14 @@ type ListIn struct {
 	Category string `json:"category"`
 	Type     string `json:"type"`
 	Prefix   string `json:"prefix"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of metrics.list.
 type ListOut struct {
 	Metrics []Item `json:"metrics" doc:"By name."`
 	Total   int    `json:"total" doc:"Metrics that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Item is a metric as lists show it.

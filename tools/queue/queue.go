@@ -2,88 +2,88 @@
 package queue
 
 import (
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
 var (
-	queueID     = tools.String{Name: "queueId", Doc: "ID or name of the queue.", MinLen: 1, MaxLen: 100}
-	name        = tools.String{Name: "name", Doc: "Name of the queue.", MaxLen: 100}
-	description = tools.String{Name: "description", Doc: "What the queue is for.", MaxLen: 1000}
-	concurrency = tools.Int{Name: "maxConcurrency", Doc: "Tasks at once, in each workspace.", Min: 1, Max: 100}
-	priority    = tools.String{Name: "defaultPriority", Doc: "For tasks without priority.", Enum: task.Priorities()}
-	perProcess  = tools.Bool{Name: "perProcess", Doc: "Count maxConcurrency in each process, not over all."}
-	limit       = tools.Int{Name: "limit", Doc: "Most queues to return.", Min: 1, Max: 100}
+	queueID     = toolfold.String{Name: "queueId", Doc: "ID or name of the queue.", MinLen: 1, MaxLen: 100}
+	name        = toolfold.String{Name: "name", Doc: "Name of the queue.", MaxLen: 100}
+	description = toolfold.String{Name: "description", Doc: "What the queue is for.", MaxLen: 1000}
+	concurrency = toolfold.Int{Name: "maxConcurrency", Doc: "Tasks at once, in each workspace.", Min: 1, Max: 100}
+	priority    = toolfold.String{Name: "defaultPriority", Doc: "For tasks without priority.", Enum: task.Priorities()}
+	perProcess  = toolfold.Bool{Name: "perProcess", Doc: "Count maxConcurrency in each process, not over all."}
+	limit       = toolfold.Int{Name: "limit", Doc: "Most queues to return.", Min: 1, Max: 100}
 )
 
 // Family declares the queue tool.
-var Family = tools.Family{
-	Name: "queue", Summary: "Task queues", Category: "tasks", Tier: tools.Standard,
+var Family = toolfold.Family{
+	Name: "queue", Summary: "Task queues", Category: "tasks", Tier: toolfold.Standard,
 	Doc: "Every task is in a queue; without another it is in the one called default.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:     "create",
-		Legacy:   tools.Was("queue_create"),
+		Legacy:   toolfold.Was("queue_create"),
 		Summary:  "Make a queue with a limit of tasks at once.",
 		Words:    "new, limit how many jobs run, separate line, concurrency, open, lane",
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
-		Required: tools.Fields{name},
-		Optional: tools.Fields{
-			description, concurrency.With(tools.Default(task.DefaultConcurrency)), priority.With(tools.Default(task.Medium)), perProcess.With(tools.Added()),
+		Required: toolfold.Fields{name},
+		Optional: toolfold.Fields{
+			description, concurrency.With(toolfold.Default(task.DefaultConcurrency)), priority.With(toolfold.Default(task.Medium)), perProcess.With(toolfold.Added()),
 		},
-		Effect:  tools.Adds,
+		Effect:  toolfold.Adds,
 		Once:    true, // what is there is refused
 		Example: `{"name": "deploys", "maxConcurrency": 1}`,
 		Related: []string{"task.submit", "queue.list"},
-		Run:     tools.Method((*Service).Create),
+		Run:     toolfold.Method((*Service).Create),
 	}, {
 		Name:     "list",
-		Legacy:   tools.Was("queue_list"),
+		Legacy:   toolfold.Was("queue_list"),
 		Summary:  "List queues with their tasks counted by state.",
 		Words:    "which queues exist, how long, waiting jobs, lanes, congested, backlog, load",
 		Changed:  "Counts all states. Pages: hasMore, and nextCursor for the next one.",
-		Optional: tools.Fields{limit.With(tools.Default(20)), tools.Cursor.With(tools.Added())},
-		Effect:   tools.Reads,
+		Optional: toolfold.Fields{limit.With(toolfold.Default(20)), toolfold.Cursor.With(toolfold.Added())},
+		Effect:   toolfold.Reads,
 		Example:  `{"limit": 5}`,
-		Run:      tools.Method((*Service).List),
+		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:     "update",
 		Summary:  "Change a queue; what is not given stays.",
 		Words:    "modify, raise or lower the limit, edit concurrency, other default priority",
 		Doc:      "Tasks that run go on, also above a new limit.",
-		Required: tools.Fields{queueID},
-		Optional: tools.Fields{description, concurrency, priority, perProcess},
-		Effect:   tools.Sets,
+		Required: toolfold.Fields{queueID},
+		Optional: toolfold.Fields{description, concurrency, priority, perProcess},
+		Effect:   toolfold.Sets,
 		Example:  `{"queueId": "deploys", "maxConcurrency": 2}`,
 		Related:  []string{"queue.list"},
-		Run:      tools.Method((*Service).Update),
+		Run:      toolfold.Method((*Service).Update),
 	}, {
 		Name:     "pause",
 		Summary:  "Hold back the tasks of a queue.",
 		Words:    "suspend, stop taking new jobs, freeze, halt, lane",
 		Doc:      "Tasks that run go on; those that wait are shown as paused.",
-		Required: tools.Fields{queueID},
-		Effect:   tools.Sets,
+		Required: toolfold.Fields{queueID},
+		Effect:   toolfold.Sets,
 		Example:  `{"queueId": "deploys"}`,
 		Related:  []string{"queue.resume"},
-		Run:      tools.Method((*Service).Pause),
+		Run:      toolfold.Method((*Service).Pause),
 	}, {
 		Name:     "resume",
 		Summary:  "Let the tasks of a paused queue run again.",
 		Words:    "continue, unpause, held-back jobs, unfreeze, lane, go on",
-		Required: tools.Fields{queueID},
-		Effect:   tools.Sets,
+		Required: toolfold.Fields{queueID},
+		Effect:   toolfold.Sets,
 		Example:  `{"queueId": "deploys"}`,
 		Related:  []string{"queue.pause"},
-		Run:      tools.Method((*Service).Resume),
+		Run:      toolfold.Method((*Service).Resume),
 	}, {
 		Name:     "remove",
 		Summary:  "Remove a queue whose tasks have all ended.",
 		Words:    "delete, drop, get rid of a line, tear down, lane, unused",
 		Doc:      "Its ended tasks stay; retried, they run in the default queue.",
-		Required: tools.Fields{queueID},
-		Effect:   tools.Deletes,
+		Required: toolfold.Fields{queueID},
+		Effect:   toolfold.Deletes,
 		Example:  `{"queueId": "deploys"}`,
 		Related:  []string{"queue.list"},
-		Run:      tools.Method((*Service).Remove),
+		Run:      toolfold.Method((*Service).Remove),
 	}},
 }

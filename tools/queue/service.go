@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -38,7 +38,7 @@ func New(store Store, now func() time.Time, newID func() string) *Service {
 // Create makes a queue.
 func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 	if strings.TrimSpace(in.Name) == "" {
-		return Shown{}, tools.Errorf(tools.InvalidInput, "name is empty").WithHint("tasks are submitted to a queue by its name; give it one")
+		return Shown{}, toolfold.Errorf(toolfold.InvalidInput, "name is empty").WithHint("tasks are submitted to a queue by its name; give it one")
 	}
 	q := Queue{
 		ID: s.newID(), Name: in.Name, Description: in.Description, MaxConcurrency: in.MaxConcurrency,
@@ -49,10 +49,10 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 	case err != nil:
 		return Shown{}, fmt.Errorf("creating queue: %w", err)
 	case made.Taken != "":
-		return Shown{}, tools.Errorf(Exists, "there is a queue %q already, with queueId %s", tools.Shorten(in.Name), made.Taken).
+		return Shown{}, toolfold.Errorf(Exists, "there is a queue %q already, with queueId %s", toolfold.Shorten(in.Name), made.Taken).
 			WithHint("submit tasks to it, or choose another name")
 	case made.Full:
-		return Shown{}, tools.Errorf(TooMany, "there are %d queues, which is the most", MaxQueues).
+		return Shown{}, toolfold.Errorf(TooMany, "there are %d queues, which is the most", MaxQueues).
 			WithHint("use one of queue.list, or remove one with queue.remove")
 	}
 	return q.shown(), nil
@@ -60,7 +60,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 
 // List lists queues, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.ParseCursor(in.Cursor, "queue.list")
+	after, err := toolfold.ParseCursor(in.Cursor, "queue.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -73,12 +73,12 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		if i == in.Limit {
 			last := page.Queues[i-1]
 			out.HasMore = true
-			out.NextCursor = tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
+			out.NextCursor = toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 			break
 		}
 		n := q.Counts
 		shown := q.Queue.shown()
-		shown.Description = tools.Brief(ctx, "queues.description", shown.Description)
+		shown.Description = toolfold.Brief(ctx, "queues.description", shown.Description)
 		out.Queues = append(out.Queues, Item{Shown: shown, Stats: Stats{
 			Pending: n[task.Pending], Queued: n[task.Queued], Running: n[task.Running], Paused: n[task.Paused],
 			Completed: n[task.Completed], Failed: n[task.Failed], Cancelled: n[task.Cancelled], Timeout: n[task.TimedOut],
@@ -135,7 +135,7 @@ func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (
 // Remove removes a queue all of whose tasks have ended. They stay as they are.
 func (s *Service) Remove(ctx context.Context, in QueueIn) (RemoveOut, error) {
 	if in.QueueID == task.DefaultQueue {
-		return RemoveOut{}, tools.Errorf(InUse, "the default queue cannot be removed").
+		return RemoveOut{}, toolfold.Errorf(InUse, "the default queue cannot be removed").
 			WithHint("queue.pause holds back its tasks")
 	}
 	q, open, found, err := s.store.Remove(ctx, in.QueueID)
@@ -145,13 +145,13 @@ func (s *Service) Remove(ctx context.Context, in QueueIn) (RemoveOut, error) {
 	case !found:
 		return RemoveOut{}, notFound(in.QueueID)
 	case open > 0:
-		return RemoveOut{}, tools.Errorf(InUse, "%d tasks of queue %q have not ended", open, tools.Shorten(q.Name)).
+		return RemoveOut{}, toolfold.Errorf(InUse, "%d tasks of queue %q have not ended", open, toolfold.Shorten(q.Name)).
 			WithHint("wait for them, or task.cancel each one that task.list shows for this queueId")
 	}
 	return RemoveOut{QueueID: q.ID, Name: q.Name, Removed: true}, nil
 }
 
 func notFound(idOrName string) error {
-	return tools.Errorf(NotFound, "there is no queue %q", tools.Shorten(idOrName)).
+	return toolfold.Errorf(NotFound, "there is no queue %q", toolfold.Shorten(idOrName)).
 		WithHint("queue.list shows those there are")
 }

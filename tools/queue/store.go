@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Queue is a queue as it is stored.
@@ -49,7 +49,7 @@ type Creation struct {
 // Query picks a part of the list.
 type Query struct {
 	Limit int
-	After *tools.Position // nil = from the first
+	After *toolfold.Position // nil = from the first
 }
 
 // Page is a part of the list.

@@ -3,7 +3,7 @@ package queue
 import (
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // CreateIn are the arguments of queue.create.
@@ -61,14 +61,14 @@ type RemoveOut struct {
 
 // ListIn are the arguments of queue.list.
 type ListIn struct {
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of queue.list.
 type ListOut struct {
 	Queues []Item `json:"queues" doc:"Queues, oldest first."`
 	Total  int    `json:"total" doc:"Queues there are, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Item is a queue as queue.list shows it.

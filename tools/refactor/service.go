@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // NotFound is the code of a finding that is not there.
@@ -96,7 +96,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 		return ApplyOut{}, fmt.Errorf("reading finding: %w", err)
 	}
 	if !found {
-		return ApplyOut{}, tools.Errorf(NotFound, "there is no finding %s in this workspace", in.OpportunityID).WithHint("refactor.list shows those there are; refactor.scan looks for more")
+		return ApplyOut{}, toolfold.Errorf(NotFound, "there is no finding %s in this workspace", in.OpportunityID).WithHint("refactor.list shows those there are; refactor.scan looks for more")
 	}
 	if !f.Fixable() {
 		return ApplyOut{Item: item(f), Outcome: scan.NoFix}, nil
@@ -104,7 +104,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	change := scan.Change{Write: !in.DryRun && in.AutoApply, Backup: in.CreateBackup}
 	if in.RunTests {
 		if !change.Write {
-			return ApplyOut{}, tools.Errorf(tools.InvalidInput, "refactor.apply: runTests tests a change that is written, and this call writes none").
+			return ApplyOut{}, toolfold.Errorf(toolfold.InvalidInput, "refactor.apply: runTests tests a change that is written, and this call writes none").
 				WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
 		}
 		if change.Test, err = s.bench.Tests(); err != nil {
@@ -123,7 +123,7 @@ type ListIn struct {
 	ScanID string `json:"scanId"`
 	Type   string `json:"type"`
 	Impact string `json:"impact"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of refactor.list.
@@ -131,7 +131,7 @@ type ListOut struct {
 	ScanID string `json:"scanId,omitempty" doc:"The scan; absent where there is none." format:"uuid"`
 	Items  []Item `json:"items" doc:"The weightiest first."`
 	Total  int    `json:"total" doc:"Findings that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Item is a finding.
@@ -149,8 +149,8 @@ func item(f scan.Finding) Item {
 // List lists the findings of a scan, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if known := scan.Kinds[scan.Refactorings]; in.Type != "" && !slices.Contains(known, in.Type) {
-		return ListOut{}, &tools.Error{Code: tools.InvalidInput, Problems: []tools.Problem{{
-			Path: "/type", Kind: tools.ProblemEnum, Got: tools.Shorten(in.Type), Allowed: known, Suggest: suggest.Nearest(tools.Shorten(in.Type), known),
+		return ListOut{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+			Path: "/type", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(in.Type), Allowed: known, Suggest: suggest.Nearest(toolfold.Shorten(in.Type), known),
 		}}}
 	}
 	listed, err := s.bench.List(ctx, scan.Refactorings, scan.Listing{
@@ -159,7 +159,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: tools.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
+	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: toolfold.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
 	for _, f := range listed.Findings {
 		out.Items = append(out.Items, item(f))
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // fakeStore keeps sessions in memory. The first conflicts saves give way to
@@ -67,6 +67,6 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	return page, nil
 }
 
-func newerFirst(a, b tools.Position) int {
+func newerFirst(a, b toolfold.Position) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // attempts bounds the attempts at a change that others get ahead of. Each time
@@ -55,7 +55,7 @@ func checkSize(name string, size int) error {
 	if size <= maxJSON {
 		return nil
 	}
-	return tools.Errorf(tools.InvalidInput, "%s has %d bytes, the limit is %d", name, size, maxJSON).
+	return toolfold.Errorf(toolfold.InvalidInput, "%s has %d bytes, the limit is %d", name, size, maxJSON).
 		WithHint("keep large data elsewhere, such as with memory.store, and name its key here")
 }
 
@@ -140,7 +140,7 @@ func (s *Service) Leave(ctx context.Context, in LeaveIn) (LeaveOut, error) {
 
 // List lists sessions, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.ParseCursor(in.Cursor, "session.list")
+	after, err := toolfold.ParseCursor(in.Cursor, "session.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -157,7 +157,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			break
 		}
 		out.Sessions = append(out.Sessions, Item{
-			SessionID: l.ID, Initiator: l.Initiator, Task: tools.Brief(ctx, "sessions.task", l.Task), Status: l.Status,
+			SessionID: l.ID, Initiator: l.Initiator, Task: toolfold.Brief(ctx, "sessions.task", l.Task), Status: l.Status,
 			ParticipantCount: l.Present, CreatedAt: l.CreatedAt,
 		})
 	}
@@ -170,7 +170,7 @@ func (s *Service) find(ctx context.Context, id string) (Session, error) {
 		return Session{}, fmt.Errorf("reading session: %w", err)
 	}
 	if !found {
-		return Session{}, tools.Errorf(NotFound, "there is no session %s", id).WithHint("session.list shows those there are")
+		return Session{}, toolfold.Errorf(NotFound, "there is no session %s", id).WithHint("session.list shows those there are")
 	}
 	return session, nil
 }
@@ -204,10 +204,10 @@ func (s *Service) change(ctx context.Context, id, failed string, edit edit) (Ses
 		case <-time.After(time.Duration(1+rand.IntN(10)) * time.Millisecond):
 		}
 	}
-	return Session{}, tools.Errorf(failed, "others keep changing the session; this call changed nothing").
+	return Session{}, toolfold.Errorf(failed, "others keep changing the session; this call changed nothing").
 		WithHint("call again in a moment")
 }
 
-func positionOf(last Listed) tools.Position {
-	return tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}
+func positionOf(last Listed) toolfold.Position {
+	return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 }

@@ -12,15 +12,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/tools"
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // bench calls the actions the way a client does. Its clock goes on by a
 // second with each call, its ids by one with each session.
 type bench struct {
-	tooltest.Talk
+	toolfoldtest.Talk
 	t      *testing.T
 	store  *fakeStore
 	runner *call.Runner
@@ -31,11 +31,11 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, store: newFakeStore()}
-	b.Talk = tooltest.Talk{T: t, Call: b.call}
+	b.Talk = toolfoldtest.Talk{T: t, Call: b.call}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 	now := func() time.Time { return start.Add(time.Duration(b.calls) * time.Second) }
 	newID := func() string { b.ids++; return id(b.ids) }
-	b.runner = tooltest.Runner(tooltest.Mount(t, Family, New(b.store, now, newID)))
+	b.runner = toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(b.store, now, newID)))
 	return b
 }
 
@@ -82,7 +82,7 @@ func TestFail(t *testing.T) {
 	b.Expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","failedAt","error"]}`,
 		`{"status":"failed","failedAt":"2026-03-01T11:00:01.123456Z",`+
 			`"error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`)
-	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E"}}`, tools.InvalidInput, "error/message is missing", "")
+	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E"}}`, toolfold.InvalidInput, "error/message is missing", "")
 }
 
 func TestFinalStates(t *testing.T) {
@@ -183,8 +183,8 @@ func TestList(t *testing.T) {
 	b.Expect("list", `{"initiator":"ann","include_fields":["sessions.sessionId","sessions.participantCount","total"]}`,
 		`{"sessions":[{"sessionId":"$4","participantCount":1},{"sessionId":"$3","participantCount":2},{"sessionId":"$1","participantCount":1}],"total":3}`)
 	b.Expect("list", `{"initiator":"nobody"}`, `{"sessions":[],"total":0,"hasMore":false}`)
-	b.Refuse("list", `{"cursor":"nonsense"}`, tools.InvalidInput, "cursor must be a nextCursor of session.list", "")
-	b.Refuse("list", `{"limit":101}`, tools.InvalidInput, "limit must be 1 to 100", "")
+	b.Refuse("list", `{"cursor":"nonsense"}`, toolfold.InvalidInput, "cursor must be a nextCursor of session.list", "")
+	b.Refuse("list", `{"limit":101}`, toolfold.InvalidInput, "limit must be 1 to 100", "")
 }
 
 func TestListPages(t *testing.T) {
@@ -248,7 +248,7 @@ func TestConcurrentJoins(t *testing.T) {
 		group.Go(func() {
 			agent := fmt.Sprintf("b%d", i)
 			_, err := service.Join(t.Context(), JoinIn{SessionID: id(1), AgentID: agent, Role: Collaborator})
-			var known *tools.Error
+			var known *toolfold.Error
 			if errors.As(err, &known) && known.Code == MaxParticipants {
 				refused.Store(agent, true)
 			} else if err != nil {
@@ -286,9 +286,9 @@ func TestSizes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	large := strings.Repeat("x", maxJSON)
-	b.Refuse("create", `{"initiator":"ann","task":"ship","metadata":{"x":"`+large+`"}}`, tools.InvalidInput, "the limit is 65536", "memory.store")
+	b.Refuse("create", `{"initiator":"ann","task":"ship","metadata":{"x":"`+large+`"}}`, toolfold.InvalidInput, "the limit is 65536", "memory.store")
 	b.call("create", `{"initiator":"ann","task":"ship"}`)
-	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E","message":"`+large+`"}}`, tools.InvalidInput, "the limit is 65536", "memory.store")
+	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E","message":"`+large+`"}}`, toolfold.InvalidInput, "the limit is 65536", "memory.store")
 	for n := range MaxJoined - 1 {
 		b.call("join", fmt.Sprintf(`{"sessionId":"$1","agentId":"b%d"}`, n))
 		b.call("leave", fmt.Sprintf(`{"sessionId":"$1","agentId":"b%d"}`, n))

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Bounds of a session.
@@ -56,11 +56,11 @@ func join(agent, role string) edit {
 			return false, nil
 		}
 		if s.present() >= MaxPresent {
-			return false, tools.Errorf(MaxParticipants, "%d agents are in the session, which is the most", MaxPresent).
+			return false, toolfold.Errorf(MaxParticipants, "%d agents are in the session, which is the most", MaxPresent).
 				WithHint("one of them has to leave first: %s", strings.Join(s.agents(), ", "))
 		}
 		if member == nil && len(s.Participants) >= MaxJoined {
-			return false, tools.Errorf(MaxParticipants, "%d agents have been in the session, which is the most", MaxJoined).
+			return false, toolfold.Errorf(MaxParticipants, "%d agents have been in the session, which is the most", MaxJoined).
 				WithHint("one of them may come back, or open another session")
 		}
 		joined := Participant{AgentID: agent, Role: role, JoinedAt: now}
@@ -80,11 +80,11 @@ func leave(agent string) edit {
 		}
 		member := s.member(agent)
 		if member == nil || !member.LeftAt.IsZero() {
-			return false, tools.Errorf(AgentNotParticipant, "%q is not in the session", agent).
+			return false, toolfold.Errorf(AgentNotParticipant, "%q is not in the session", agent).
 				WithHint("in the session: %s", strings.Join(s.agents(), ", "))
 		}
 		if member.Role == Initiator {
-			return false, tools.Errorf(InitiatorCannotLeave, "%q opened the session and stays while it is active", agent).
+			return false, toolfold.Errorf(InitiatorCannotLeave, "%q opened the session and stays while it is active", agent).
 				WithHint("end it with session.complete or session.fail")
 		}
 		member.LeftAt = now
@@ -96,7 +96,7 @@ func (s *Session) mustBeActive() error {
 	if s.Status == Active {
 		return nil
 	}
-	return tools.Errorf(InvalidTransition, "the session is %s, which is final", s.Status).
+	return toolfold.Errorf(InvalidTransition, "the session is %s, which is final", s.Status).
 		WithHint("open another one with session.create")
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // The states of a session. All but Active are final.
@@ -78,7 +78,7 @@ type Store interface {
 type Query struct {
 	Status, Initiator string
 	Limit             int
-	After             *tools.Position // nil = from the newest
+	After             *toolfold.Position // nil = from the newest
 }
 
 // Page is a part of a list.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // CreateIn are the arguments of session.create.
@@ -73,14 +73,14 @@ type CompleteOut struct {
 type ListIn struct {
 	Status    string `json:"status"`
 	Initiator string `json:"initiator"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of session.list.
 type ListOut struct {
 	Sessions []Item `json:"sessions" doc:"Newest first."`
 	Total    int    `json:"total" doc:"Sessions that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Item is a session as session.list shows it.

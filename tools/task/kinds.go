@@ -1,7 +1,7 @@
 package task
 
 import (
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // The types of a task. The legacy tool had them as labels without effect.
@@ -31,7 +31,7 @@ const retryAttempts = 3
 // number of attempts.
 func applyKind(in SubmitIn, t *Task) error {
 	if hint, refused := refusals[in.Type]; refused {
-		return tools.Errorf(tools.InvalidInput, "a task cannot be of type %s", in.Type).WithHint("%s", hint)
+		return toolfold.Errorf(toolfold.InvalidInput, "a task cannot be of type %s", in.Type).WithHint("%s", hint)
 	}
 	t.MaxAttempts = max(1, in.MaxAttempts)
 	switch in.Type {
@@ -41,16 +41,16 @@ func applyKind(in SubmitIn, t *Task) error {
 		}
 	case Timeout:
 		if in.TimeoutMs == 0 {
-			return tools.Errorf(tools.InvalidInput, "type timeout needs timeoutMs").
+			return toolfold.Errorf(toolfold.InvalidInput, "type timeout needs timeoutMs").
 				WithHint("add timeoutMs, the longest one attempt may take; any type may have it")
 		}
 	case Wait:
 		if _, call := ParseCall(in.Input); call || in.AgentID != "" || in.WorkflowID != "" {
-			return tools.Errorf(tools.InvalidInput, "type wait runs nothing, so it takes no agentId, workflowId or input.tool").
+			return toolfold.Errorf(toolfold.InvalidInput, "type wait runs nothing, so it takes no agentId, workflowId or input.tool").
 				WithHint("leave the type out to run them")
 		}
 		if len(in.Dependencies) == 0 && in.ScheduledAt.IsZero() {
-			return tools.Errorf(tools.InvalidInput, "type wait has nothing to wait for").
+			return toolfold.Errorf(toolfold.InvalidInput, "type wait has nothing to wait for").
 				WithHint("add dependencies or scheduledAt")
 		}
 	}

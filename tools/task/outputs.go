@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // outputs is the variable of the placeholders in a task's input: an object with
@@ -61,7 +61,7 @@ func parseText(text string) (pieces []piece, err error) {
 			err = errors.New("it names no task")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("{{ %s }}: %w", tools.Shorten(source), err)
+			return nil, fmt.Errorf("{{ %s }}: %w", toolfold.Shorten(source), err)
 		}
 		pieces = append(pieces, piece{plain: text[:at]}, p)
 		text = after
@@ -118,18 +118,18 @@ func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]
 		open[pointer] = true
 		pieces, err := parseText(text)
 		if err != nil {
-			return nil, tools.Errorf(tools.InvalidInput, "%s: %v", tools.Cut(pointer, 80), err).
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %v", toolfold.Cut(pointer, 80), err).
 				WithHint(`{{ tasks.NAME.output }} or {{ tasks["ID"].output }} stands for the output of a dependency`)
 		}
 		for _, p := range pieces {
 			for _, name := range p.names {
 				switch known[name] {
 				case 0:
-					return nil, tools.Errorf(tools.InvalidInput, "%s refers to %q, which is the name or id of no dependency", tools.Cut(pointer, 80), tools.Shorten(name)).
+					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, which is the name or id of no dependency", toolfold.Cut(pointer, 80), toolfold.Shorten(name)).
 						WithHint("add its taskId to dependencies")
 				case 1:
 				default:
-					return nil, tools.Errorf(tools.InvalidInput, "%s refers to %q, the name of several dependencies", tools.Cut(pointer, 80), tools.Shorten(name)).
+					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, the name of several dependencies", toolfold.Cut(pointer, 80), toolfold.Shorten(name)).
 						WithHint(`refer to one by its id: {{ tasks["ID"].output }}`)
 				}
 			}
@@ -183,7 +183,7 @@ func (t Task) Fill(ctx context.Context, dependencies []Outcome) (json.RawMessage
 				err = expression.ErrTooMuch
 			}
 			if err != nil {
-				return nil, tools.Errorf(tools.InvalidInput, "%s: {{ %s }}: %v", pointer, tools.Shorten(p.source), err)
+				return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: {{ %s }}: %v", pointer, toolfold.Shorten(p.source), err)
 			}
 			if i == 1 && len(pieces) == 3 && pieces[0].plain == "" && pieces[2].plain == "" {
 				return value, nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/netresearch/go-cron"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // cronSyntax is that of five fields, so that a schedule is due once a minute at
@@ -37,11 +37,11 @@ func applySchedule(in SubmitIn, t *Task) error {
 	}
 	const example = "five fields, minute hour day month weekday, in UTC or a zone in front: CRON_TZ=Europe/Berlin 0 9 * * 1-5"
 	if in.Type == Wait || len(in.Dependencies) > 0 {
-		return tools.Errorf(tools.InvalidInput, "a task with a schedule takes no dependencies and not type wait").
+		return toolfold.Errorf(toolfold.InvalidInput, "a task with a schedule takes no dependencies and not type wait").
 			WithHint("for steps that follow each other, have it run a workflow")
 	}
 	if strings.Contains(in.Schedule, "@every") {
-		return tools.Errorf(tools.InvalidInput, "schedule does not take @every").WithHint("write it as %s; */15 * * * * is every 15 minutes", example)
+		return toolfold.Errorf(toolfold.InvalidInput, "schedule does not take @every").WithHint("write it as %s; */15 * * * * is every 15 minutes", example)
 	}
 	start := t.CreatedAt
 	if t.ScheduledAt.After(start) {
@@ -49,7 +49,7 @@ func applySchedule(in SubmitIn, t *Task) error {
 	}
 	next, err := Next(in.Schedule, start)
 	if err != nil {
-		return tools.Errorf(tools.InvalidInput, "schedule %q: %s", tools.Shorten(in.Schedule), tools.Cut(err.Error(), 120)).WithHint("%s", example)
+		return toolfold.Errorf(toolfold.InvalidInput, "schedule %q: %s", toolfold.Shorten(in.Schedule), toolfold.Cut(err.Error(), 120)).WithHint("%s", example)
 	}
 	t.Schedule, t.NextAt = in.Schedule, next
 	return nil

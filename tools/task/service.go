@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Codes of the task tool.
@@ -27,8 +27,8 @@ const (
 // Options configure a service.
 type Options struct {
 	Store  Store
-	Caller tools.Caller // that runs agent.get and workflow.describe
-	Names  Actions      // that tasks may call
+	Caller toolfold.Caller // that runs agent.get and workflow.describe
+	Names  Actions         // that tasks may call
 	Now    func() time.Time
 	NewID  func() string // UUIDs
 
@@ -140,24 +140,24 @@ func (s *Service) find(ctx context.Context, id string) (Task, error) {
 }
 
 func notFound(id string) error {
-	return tools.Errorf(NotFound, "there is no task %s", id).WithHint("task.list shows those there are")
+	return toolfold.Errorf(NotFound, "there is no task %s", id).WithHint("task.list shows those there are")
 }
 
 func queueNotFound(idOrName string) error {
-	return tools.Errorf(QueueNotFound, "there is no queue %q", tools.Shorten(idOrName)).
+	return toolfold.Errorf(QueueNotFound, "there is no queue %q", toolfold.Shorten(idOrName)).
 		WithHint("queue.list shows those there are, queue.create makes one")
 }
 
 // List lists tasks, a page at a time. Input and output are left out, but for
 // calls that name them in include_fields.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.ParseCursor(in.Cursor, "task.list")
+	after, err := toolfold.ParseCursor(in.Cursor, "task.list")
 	if err != nil {
 		return ListOut{}, err
 	}
 	query := Query{
 		AgentID: in.AgentID, Statuses: in.Status, Priorities: in.Priority, Tags: in.Tags,
-		Limit: in.Limit + 1, After: after, Input: tools.Wants(ctx, "tasks.input"), Output: tools.Wants(ctx, "tasks.output"),
+		Limit: in.Limit + 1, After: after, Input: toolfold.Wants(ctx, "tasks.input"), Output: toolfold.Wants(ctx, "tasks.output"),
 	}
 	if in.QueueID != "" {
 		id, found, err := s.Store.QueueID(ctx, in.QueueID)
@@ -178,12 +178,12 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		if i == in.Limit {
 			last := page.Tasks[i-1]
 			out.HasMore = true
-			out.NextCursor = tools.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
+			out.NextCursor = toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 			break
 		}
 		item := s.item(t)
-		item.Description = tools.Brief(ctx, "tasks.description", item.Description)
-		item.Error = tools.Brief(ctx, "tasks.error", item.Error)
+		item.Description = toolfold.Brief(ctx, "tasks.description", item.Description)
+		item.Error = toolfold.Brief(ctx, "tasks.error", item.Error)
 		out.Tasks = append(out.Tasks, item)
 	}
 	return out, nil
@@ -198,7 +198,7 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 		return RetryOut{}, err
 	}
 	if !Final(before.Status) || before.Status == Completed {
-		return RetryOut{}, tools.Errorf(InvalidState, "the task is %s; only failed, cancelled and timed-out tasks can be retried", before.Status)
+		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is %s; only failed, cancelled and timed-out tasks can be retried", before.Status)
 	}
 	retrial := Retrial{TaskID: before.ID, Reset: in.ResetAttempts, At: s.now()}
 	if before.Workspace == "" || before.Workspace == s.Workspace {
@@ -221,18 +221,18 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 func obstructed(blocked []Obstacle) error {
 	first := blocked[0]
 	if first.Schedule {
-		return tools.Errorf(tools.InvalidInput, "dependency %s has a schedule, so that it never completes", first.TaskID).
+		return toolfold.Errorf(toolfold.InvalidInput, "dependency %s has a schedule, so that it never completes", first.TaskID).
 			WithHint("have what the schedule runs submit what follows")
 	}
 	if first.Key {
-		return tools.Errorf(InvalidState, "task %s of the same key is %s", first.TaskID, first.Status).
+		return toolfold.Errorf(InvalidState, "task %s of the same key is %s", first.TaskID, first.Status).
 			WithHint("task.wait for it, or cancel it first")
 	}
 	if first.Status == "" {
-		return tools.Errorf(tools.InvalidInput, "dependency %q is no task", tools.Shorten(first.TaskID)).
+		return toolfold.Errorf(toolfold.InvalidInput, "dependency %q is no task", toolfold.Shorten(first.TaskID)).
 			WithHint("dependencies are the ids that task.submit returned")
 	}
-	return tools.Errorf(InvalidState, "dependency %s ended as %s", first.TaskID, first.Status).
+	return toolfold.Errorf(InvalidState, "dependency %s ended as %s", first.TaskID, first.Status).
 		WithHint("retry it first")
 }
 
@@ -248,7 +248,7 @@ func (s *Service) Cancel(ctx context.Context, in CancelIn) (CancelOut, error) {
 	case !found:
 		return CancelOut{}, notFound(in.TaskID)
 	case Final(before):
-		return CancelOut{}, tools.Errorf(InvalidState, "the task has ended already, as %s", before)
+		return CancelOut{}, toolfold.Errorf(InvalidState, "the task has ended already, as %s", before)
 	case before == Running && !in.Force:
 		return s.awaitEnd(ctx, c)
 	}
@@ -269,12 +269,12 @@ func (s *Service) awaitEnd(ctx context.Context, c Cancellation) (CancelOut, erro
 		case t.Status == Cancelled:
 			return CancelOut{TaskID: t.ID, Status: t.Status, Reason: c.Reason, CancelledAt: t.EndedAt}, nil
 		case Final(t.Status):
-			return CancelOut{}, tools.Errorf(InvalidState, "the task ended as %s before it could be stopped", t.Status)
+			return CancelOut{}, toolfold.Errorf(InvalidState, "the task ended as %s before it could be stopped", t.Status)
 		}
 		select {
 		case <-ticker.C:
 		case <-limited.Done():
-			return CancelOut{}, tools.Errorf(CancelFailed, "the task was told to stop and still runs").
+			return CancelOut{}, toolfold.Errorf(CancelFailed, "the task was told to stop and still runs").
 				WithHint("look at task.status later, or cancel with force to record it without waiting")
 		}
 	}

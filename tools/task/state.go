@@ -90,7 +90,7 @@ type Task struct {
 	// which runs them as they are then.
 	Definition string
 
-	// Rights are those of who submitted the task, see [tools.Rights.Text]: its
+	// Rights are those of who submitted the task, see [toolfold.Rights.Text]: its
 	// runs have no others. Empty = all that the server has which runs it.
 	Rights string
 

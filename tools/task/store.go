@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Store keeps tasks. All methods are safe for concurrent use, also between
@@ -93,7 +93,7 @@ type Query struct {
 	QueueID, AgentID           string
 	Statuses, Priorities, Tags []string // any of them
 	Limit                      int
-	After                      *tools.Position // nil = from the newest
+	After                      *toolfold.Position // nil = from the newest
 
 	// Input and Output load these members; otherwise only their sizes.
 	Input, Output bool

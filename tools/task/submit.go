@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // Bounds of a task that its recorded legacy declaration does not have.
@@ -25,24 +25,24 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID, WorkflowID: in.WorkflowID,
 		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
 		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
-		Workspace: s.Workspace, Key: in.Key, MaxInterruptions: s.MaxInterruptions, Sessions: tools.SessionsOf(ctx),
+		Workspace: s.Workspace, Key: in.Key, MaxInterruptions: s.MaxInterruptions, Sessions: toolfold.SessionsOf(ctx),
 	}
-	rights := tools.OriginOf(ctx).Rights
+	rights := toolfold.OriginOf(ctx).Rights
 	if rights != nil {
 		if t.Rights = rights.Text; t.Rights == "" {
-			return SubmitOut{}, tools.Errorf(tools.PermissionDenied, "your rights cannot be kept with a task").WithHint("call the action itself")
+			return SubmitOut{}, toolfold.Errorf(toolfold.PermissionDenied, "your rights cannot be kept with a task").WithHint("call the action itself")
 		}
 	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
 		t.Depth = depth + 1
 	}
 	if t.Depth > MaxDepth {
-		return SubmitOut{}, tools.Errorf(TooDeep, "tasks that submit tasks may lead to each other %d times at most", MaxDepth).
+		return SubmitOut{}, toolfold.Errorf(TooDeep, "tasks that submit tasks may lead to each other %d times at most", MaxDepth).
 			WithHint("do the work in the task that runs, or submit it from outside of a task")
 	}
 	for _, tag := range t.Tags {
 		if n := utf8.RuneCountInString(tag); n > maxTag {
-			return SubmitOut{}, tools.Errorf(tools.InvalidInput, "a tag has %d characters, the limit is %d", n, maxTag).
+			return SubmitOut{}, toolfold.Errorf(toolfold.InvalidInput, "a tag has %d characters, the limit is %d", n, maxTag).
 				WithHint("tags are labels; description takes longer texts")
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	case made.QueueID == "":
 		return SubmitOut{}, queueNotFound(in.QueueID)
 	case made.Full:
-		return SubmitOut{}, tools.Errorf(TooMany, "%d tasks of this workspace have not ended, which is the most there may be", s.MaxOpen).
+		return SubmitOut{}, toolfold.Errorf(TooMany, "%d tasks of this workspace have not ended, which is the most there may be", s.MaxOpen).
 			WithHint("wait for some to end, or task.cancel those that are not needed; task.list shows them")
 	case len(made.Blocked) > 0:
 		return SubmitOut{}, obstructed(made.Blocked)
@@ -103,10 +103,10 @@ func compact(input json.RawMessage) (json.RawMessage, error) {
 	}
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, input); err != nil {
-		return nil, tools.Errorf(tools.InvalidInput, "input is not JSON")
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "input is not JSON")
 	}
 	if buf.Len() > maxInput {
-		return nil, tools.Errorf(tools.InvalidInput, "input has %d bytes of compact JSON, the limit is %d", buf.Len(), maxInput).
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "input has %d bytes of compact JSON, the limit is %d", buf.Len(), maxInput).
 			WithHint("keep large data elsewhere, such as in a file or with memory.store, and pass its name")
 	}
 	return buf.Bytes(), nil

@@ -3,31 +3,31 @@
 package task
 
 import (
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 var (
-	taskID      = tools.UUID("taskId", "Task ID.")
-	name        = tools.String{Name: "name", Doc: "Title.", MaxLen: 200}
-	description = tools.String{Name: "description", Doc: "Details.", MaxLen: 2000}
-	agentID     = tools.String{Name: "agentId", Doc: "Agent that runs it."}
-	workflowID  = tools.String{Name: "workflowId", Doc: "Workflow that it runs."}
-	input       = tools.Object{Name: "input", Doc: "For the agent or workflow, or {tool, arguments} to run an action.", Unclear: true}
-	priority    = tools.String{Name: "priority", Doc: "How urgent.", Enum: Priorities()}
-	queueID     = tools.String{Name: "queueId", Doc: "ID or name of a queue."}
-	depends     = tools.Strings("dependencies", "Tasks to complete first.").With(tools.MaxItems(50))
-	tags        = tools.Strings("tags", "Labels.")
-	kind        = tools.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
-	key         = tools.String{Name: "key", Doc: "Answers the open task of this key.", MaxLen: 200}
-	schedule    = tools.String{Name: "schedule", Doc: "Cron: [CRON_TZ=Zone] minute hour day month weekday.", MaxLen: 200}
-	scheduledAt = tools.Time("scheduledAt", "Earliest start time.")
-	timeout     = tools.Int{Name: "timeoutMs", Doc: "Limit of one attempt, or of the wait.", Min: 1, Max: 86_400_000}
-	maxAttempts = tools.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
-	status      = tools.String{Name: "status", Doc: "State of the task.", Enum: States()}
-	limit       = tools.Int{Name: "limit", Doc: "Most tasks to return.", Min: 1, Max: 100}
-	force       = tools.Bool{Name: "force", Doc: "Do not wait for it to stop."}
-	reason      = tools.String{Name: "reason", Doc: "Why.", MaxLen: 500}
-	reset       = tools.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
+	taskID      = toolfold.UUID("taskId", "Task ID.")
+	name        = toolfold.String{Name: "name", Doc: "Title.", MaxLen: 200}
+	description = toolfold.String{Name: "description", Doc: "Details.", MaxLen: 2000}
+	agentID     = toolfold.String{Name: "agentId", Doc: "Agent that runs it."}
+	workflowID  = toolfold.String{Name: "workflowId", Doc: "Workflow that it runs."}
+	input       = toolfold.Object{Name: "input", Doc: "For the agent or workflow, or {tool, arguments} to run an action.", Unclear: true}
+	priority    = toolfold.String{Name: "priority", Doc: "How urgent.", Enum: Priorities()}
+	queueID     = toolfold.String{Name: "queueId", Doc: "ID or name of a queue."}
+	depends     = toolfold.Strings("dependencies", "Tasks to complete first.").With(toolfold.MaxItems(50))
+	tags        = toolfold.Strings("tags", "Labels.")
+	kind        = toolfold.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
+	key         = toolfold.String{Name: "key", Doc: "Answers the open task of this key.", MaxLen: 200}
+	schedule    = toolfold.String{Name: "schedule", Doc: "Cron: [CRON_TZ=Zone] minute hour day month weekday.", MaxLen: 200}
+	scheduledAt = toolfold.Time("scheduledAt", "Earliest start time.")
+	timeout     = toolfold.Int{Name: "timeoutMs", Doc: "Limit of one attempt, or of the wait.", Min: 1, Max: 86_400_000}
+	maxAttempts = toolfold.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
+	status      = toolfold.String{Name: "status", Doc: "State of the task.", Enum: States()}
+	limit       = toolfold.Int{Name: "limit", Doc: "Most tasks to return.", Min: 1, Max: 100}
+	force       = toolfold.Bool{Name: "force", Doc: "Do not wait for it to stop."}
+	reason      = toolfold.String{Name: "reason", Doc: "Why.", MaxLen: 500}
+	reset       = toolfold.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
 )
 
 // maxWait bounds the wait for a task, in milliseconds: many clients give a call
@@ -35,86 +35,86 @@ var (
 const maxWait = 50_000
 
 // Family declares the task tool.
-var Family = tools.Family{
-	Name: "task", Summary: "Durable work queue", Category: "tasks", Tier: tools.Core,
+var Family = toolfold.Family{
+	Name: "task", Summary: "Durable work queue", Category: "tasks", Tier: toolfold.Core,
 	Doc: "Tasks run in a process that serves the workspace they were submitted in. A task whose process dies is run again, so what it does should bear repeating.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:    "submit",
-		Legacy:  tools.Was("task_submit"),
+		Legacy:  toolfold.Was("task_submit"),
 		Summary: "Have an agent, workflow or action run later, durably.",
 		Words:   "queue up work, schedule a job, background, defer, hand over without waiting, kick off, overnight, put on the backlog, later, ticket, batch, once another is done",
 		Doc: "With schedule, a task is made of it at each time (UTC without zone), unless the last still runs; cancel ends that. " +
 			"{{ tasks.NAME.output }} in input: a dependency's. type retry tries 3 times; wait runs nothing.",
 		Changed: "Tasks are run. Needs agentId, workflowId, input.tool or type wait, and checks the input. Dependencies are checked and waited for. Without priority, the queue's counts. " +
 			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
-		Required: tools.Fields{name},
-		Optional: tools.Fields{
-			description, agentID, workflowID.With(tools.Added()), input, priority, queueID, depends, tags.With(tools.MaxItems(20)),
-			kind.With(tools.Default(Sequential)), scheduledAt, timeout.With(tools.Added()), maxAttempts.With(tools.Added()), key.With(tools.Added()), schedule.With(tools.Added()),
+		Required: toolfold.Fields{name},
+		Optional: toolfold.Fields{
+			description, agentID, workflowID.With(toolfold.Added()), input, priority, queueID, depends, tags.With(toolfold.MaxItems(20)),
+			kind.With(toolfold.Default(Sequential)), scheduledAt, timeout.With(toolfold.Added()), maxAttempts.With(toolfold.Added()), key.With(toolfold.Added()), schedule.With(toolfold.Added()),
 		},
-		Effect:  tools.Runs, // later, but whatever it is given
+		Effect:  toolfold.Runs, // later, but whatever it is given
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
 		Related: []string{"task.status"},
-		Run:     tools.Method((*Service).Submit),
+		Run:     toolfold.Method((*Service).Submit),
 	}, {
 		Name:     "status",
-		Legacy:   tools.Was("task_status"),
+		Legacy:   toolfold.Was("task_status"),
 		Summary:  "Show a task, with its output or error.",
 		Words:    "job, is it finished, progress, what came out, why did it fail, ticket, batch",
-		Required: tools.Fields{taskID},
-		Effect:   tools.Reads,
+		Required: toolfold.Fields{taskID},
+		Effect:   toolfold.Reads,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
-		Run:      tools.Method((*Service).Status),
+		Run:      toolfold.Method((*Service).Status),
 	}, {
 		Name:    "list",
-		Legacy:  tools.Was("task_list"),
+		Legacy:  toolfold.Was("task_list"),
 		Summary: "List tasks, newest first.",
 		Words:   "jobs, which are running, pending, waiting, failed, history, backlog, tickets, batches",
 		Doc:     "Filters combine; of several values any will do. input and output only come when include_fields names them; long texts are cut unless it does.",
 		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on. input and output are left out unless asked for.",
-		Optional: tools.Fields{
-			queueID, agentID, status.With(tools.Many()), priority.With(tools.Many()), tags,
-			limit.With(tools.Default(50)), tools.Cursor.With(tools.Added()),
+		Optional: toolfold.Fields{
+			queueID, agentID, status.With(toolfold.Many()), priority.With(toolfold.Many()), tags,
+			limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added()),
 		},
-		Effect:  tools.Reads,
+		Effect:  toolfold.Reads,
 		Example: `{"status": ["queued", "running"], "limit": 10}`,
 		Related: []string{"task.status"},
-		Run:     tools.Method((*Service).List),
+		Run:     toolfold.Method((*Service).List),
 	}, {
 		Name:     "cancel",
-		Legacy:   tools.Was("task_cancel"),
+		Legacy:   toolfold.Was("task_cancel"),
 		Summary:  "Stop a task that has not ended.",
 		Words:    "abort, kill, a running job, do not run it, never mind, call off, ticket, batch",
 		Doc:      "Waits up to 20 s for it to stop. Tasks that depend on it fail.",
 		Changed:  "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
-		Required: tools.Fields{taskID},
-		Optional: tools.Fields{force.With(tools.Default(false)), reason},
-		Effect:   tools.Sets,
+		Required: toolfold.Fields{taskID},
+		Optional: toolfold.Fields{force.With(toolfold.Default(false)), reason},
+		Effect:   toolfold.Sets,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
 		Related:  []string{"task.retry"},
-		Run:      tools.Method((*Service).Cancel),
+		Run:      toolfold.Method((*Service).Cancel),
 	}, {
 		Name:     "wait",
 		Summary:  "Wait for a task to end, then show it like status does.",
 		Words:    "block until the job is finished, await the result, do not poll",
 		Doc:      "When the time is up it shows the task as it is: wait again. A schedule is shown at once.",
-		Required: tools.Fields{taskID},
-		Optional: tools.Fields{timeout.With(tools.Default(30_000), tools.Max(maxWait))},
-		Effect:   tools.Reads,
+		Required: toolfold.Fields{taskID},
+		Optional: toolfold.Fields{timeout.With(toolfold.Default(30_000), toolfold.Max(maxWait))},
+		Effect:   toolfold.Reads,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "timeoutMs": 20000}`,
 		Related:  []string{"task.status"},
-		Run:      tools.Method((*Service).Wait),
+		Run:      toolfold.Method((*Service).Wait),
 	}, {
 		Name:     "retry",
-		Legacy:   tools.Was("task_retry"),
+		Legacy:   toolfold.Was("task_retry"),
 		Summary:  "Run a failed, cancelled or timed-out task again.",
 		Words:    "rerun, restart, try a job again, another go, redo, ticket, batch, crashed",
 		Doc:      "Ignores scheduledAt. Retry failed dependencies first.",
-		Required: tools.Fields{taskID},
-		Optional: tools.Fields{reset.With(tools.Default(false))},
-		Effect:   tools.Runs,
+		Required: toolfold.Fields{taskID},
+		Optional: toolfold.Fields{reset.With(toolfold.Default(false))},
+		Effect:   toolfold.Runs,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
 		Related:  []string{"task.status"},
-		Run:      tools.Method((*Service).Retry),
+		Run:      toolfold.Method((*Service).Retry),
 	}},
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // SubmitIn are the arguments of task.submit.
@@ -134,14 +134,14 @@ type ListIn struct {
 	Status   []string `json:"status"`
 	Priority []string `json:"priority"`
 	Tags     []string `json:"tags"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of task.list.
 type ListOut struct {
 	Tasks []Item `json:"tasks" doc:"Newest first."`
 	Total int    `json:"total" doc:"Tasks that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // CancelIn are the arguments of task.cancel.

@@ -9,20 +9,20 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Actions knows what tasks may call. *call.Runner implements it.
 type Actions interface {
-	tools.Names
+	toolfold.Names
 
 	// Refusal returns why a call would be refused before its action runs; nil
 	// where it would run. Paths of its problems begin with at; problems at
 	// paths for which open is true are left out.
-	Refusal(ctx context.Context, name string, args json.RawMessage, at string, open func(path string) bool) *tools.Error
+	Refusal(ctx context.Context, name string, args json.RawMessage, at string, open func(path string) bool) *toolfold.Error
 }
 
 // checkWork refuses what could only fail later: an agent, a workflow or an
@@ -38,7 +38,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		// An agent may have an input of its own that is called tool.
 		calls := named && (call.Arguments != nil || len(s.permitted(ctx, call.Tool)) > 0)
 		if calls || t.AgentID != "" && t.WorkflowID != "" {
-			return "", tools.Errorf(tools.InvalidInput, "a task runs one of agentId, workflowId and input.tool").
+			return "", toolfold.Errorf(toolfold.InvalidInput, "a task runs one of agentId, workflowId and input.tool").
 				WithHint("submit a task for each, with dependencies where one is to follow the other")
 		}
 		described, definition, err := t.Describe(ctx, s.Caller)
@@ -48,7 +48,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		return definition, checkInput(ctx, t, described["inputSchema"], open)
 	}
 	if !named {
-		return "", tools.Errorf(tools.InvalidInput, "the task has nothing to run").
+		return "", toolfold.Errorf(toolfold.InvalidInput, "the task has nothing to run").
 			WithHint(`give agentId or workflowId to run that with input, or input {"tool": NAME, "arguments": {…}} to run an action`)
 	}
 	var members map[string]json.RawMessage
@@ -59,18 +59,18 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 	if call.Arguments != nil {
 		meant = ""
 	}
-	var problems []tools.Problem
+	var problems []toolfold.Problem
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if name != "tool" && name != "arguments" {
-			problems = append(problems, tools.Problem{Path: jsonx.Pointer("/input", name), Kind: tools.ProblemUnknown, Suggest: meant})
+			problems = append(problems, toolfold.Problem{Path: jsonx.Pointer("/input", name), Kind: toolfold.ProblemUnknown, Suggest: meant})
 		}
 	}
 	if len(problems) > 0 {
-		e := &tools.Error{Code: tools.InvalidInput, Problems: problems}
+		e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
 		return "", e.WithHint("beside tool, input has arguments, an object")
 	}
 	if len(s.permitted(ctx, call.Tool)) == 0 {
-		err := tools.UnknownName(call.Tool)
+		err := toolfold.UnknownName(call.Tool)
 		if near := s.Names.Nearest(call.Tool); near != "" && len(s.permitted(ctx, near)) > 0 {
 			err.Message += fmt.Sprintf(", did you mean %q?", near)
 		}
@@ -88,9 +88,9 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 
 // permitted returns the entries that a name stands for of actions that the
 // caller may run.
-func (s *Service) permitted(ctx context.Context, name string) []*tools.Entry {
-	rights := tools.OriginOf(ctx).Rights
-	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *tools.Entry) bool { return !rights.Allow(e.Action) })
+func (s *Service) permitted(ctx context.Context, name string) []*toolfold.Entry {
+	rights := toolfold.OriginOf(ctx).Rights
+	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *toolfold.Entry) bool { return !rights.Allow(e.Action) })
 }
 
 // checkInput holds the input of a workflow against its schema.
@@ -100,18 +100,18 @@ func checkInput(ctx context.Context, t Task, schema json.RawMessage, open map[st
 		return fmt.Errorf("reading inputSchema of %s: %w", t.WorkflowID, err)
 	}
 	_, problems, err := engine.CheckInput(ctx, t.WorkflowID, bounded, t.Input)
-	problems = slices.DeleteFunc(problems, func(p tools.Problem) bool { return open[p.Path] })
+	problems = slices.DeleteFunc(problems, func(p toolfold.Problem) bool { return open[p.Path] })
 	if err != nil || len(problems) == 0 {
 		return err
 	}
-	e := &tools.Error{Code: tools.InvalidInput, Problems: problems}
+	e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
 	return e.WithHint("workflow.describe has the inputSchema of %s", t.WorkflowID)
 }
 
 // Describe returns the agent or the workflow of a task, and a digest of all that
 // decides what it does. It refuses one that does not exist, must not run or is
 // not trusted. A task of neither has nothing to describe.
-func (t Task) Describe(ctx context.Context, caller tools.Caller) (described map[string]json.RawMessage, digest string, err error) {
+func (t Task) Describe(ctx context.Context, caller toolfold.Caller) (described map[string]json.RawMessage, digest string, err error) {
 	action, param, id := "agent.get", "agentId", t.AgentID
 	decisive := []string{
 		"displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags",
@@ -124,17 +124,17 @@ func (t Task) Describe(ctx context.Context, caller tools.Caller) (described map[
 	if id == "" {
 		return nil, "", nil
 	}
-	described, err = tools.Do[map[string]json.RawMessage](ctx, caller, action, map[string]string{param: id})
-	short := tools.Shorten(id)
+	described, err = toolfold.Do[map[string]json.RawMessage](ctx, caller, action, map[string]string{param: id})
+	short := toolfold.Shorten(id)
 	switch {
 	case err != nil:
 		return nil, "", err
 	case string(described["enabled"]) == "false":
-		return nil, "", tools.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", short).WithHint("choose another of agent.list")
+		return nil, "", toolfold.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", short).WithHint("choose another of agent.list")
 	case t.WorkflowID != "" && string(described["status"]) != `"active"`:
-		return nil, "", tools.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).WithHint("set status: active in its file, or choose another of workflow.list")
+		return nil, "", toolfold.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).WithHint("set status: active in its file, or choose another of workflow.list")
 	case string(described["trusted"]) == "false":
-		return nil, "", tools.Errorf(workspace.Untrusted, "%s %q is a file of a workspace that is not trusted", param[:len(param)-2], short).
+		return nil, "", toolfold.Errorf(workspace.Untrusted, "%s %q is a file of a workspace that is not trusted", param[:len(param)-2], short).
 			WithHint("the user has to type, in the workspace: toolfold trust")
 	}
 	sum := sha256.New()

@@ -8,29 +8,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/metrics"
 )
 
 // Family declares the tool telemetry_summary.
-var Family = tools.Family{
-	Name: "telemetry_summary", Summary: "Summarise metrics by category", Category: "telemetry", Tier: tools.Extended,
+var Family = toolfold.Family{
+	Name: "telemetry_summary", Summary: "Summarise metrics by category", Category: "telemetry", Tier: toolfold.Extended,
 	Bare: true,
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:    "summary",
-		Legacy:  tools.Was("telemetry_summary"),
+		Legacy:  toolfold.Was("telemetry_summary"),
 		Summary: "Sum up the recorded metrics by category.",
 		Words:   "overview of all measurements, dashboard, report of what was measured, health overview, at a glance",
 		Changed: "A category is the one declared, else the first part of a name, if it is one of the ten, else custom. Details have statistics.",
-		Optional: tools.Fields{
-			tools.List{Name: "categories", Doc: "Categories to show; all unless given.", Of: tools.String{Enum: metrics.Categories()}},
-			tools.Bool{Name: "includeDetails", Doc: "Show each metric."}.With(tools.Default(false)),
+		Optional: toolfold.Fields{
+			toolfold.List{Name: "categories", Doc: "Categories to show; all unless given.", Of: toolfold.String{Enum: metrics.Categories()}},
+			toolfold.Bool{Name: "includeDetails", Doc: "Show each metric."}.With(toolfold.Default(false)),
 		},
-		Effect:  tools.Reads,
+		Effect:  toolfold.Reads,
 		Example: `{"includeDetails": true}`,
 		Related: []string{"metrics.query", "metrics.list"},
-		Run:     tools.Method((*Service).Summary),
+		Run:     toolfold.Method((*Service).Summary),
 	}},
 }
 

@@ -7,55 +7,55 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/metrics"
 )
 
 var (
-	timerID = tools.UUID("timerId", "Timer ID.")
-	limit   = tools.Int{Name: "limit", Doc: "Most timers to return.", Min: 1, Max: 100}
+	timerID = toolfold.UUID("timerId", "Timer ID.")
+	limit   = toolfold.Int{Name: "limit", Doc: "Most timers to return.", Min: 1, Max: 100}
 )
 
 // Family declares the timer tool.
-var Family = tools.Family{
-	Name: "timer", Summary: "Measure how long something takes", Category: "telemetry", Tier: tools.Extended,
+var Family = toolfold.Family{
+	Name: "timer", Summary: "Measure how long something takes", Category: "telemetry", Tier: toolfold.Extended,
 	Words: "stopwatch, duration, elapsed time, latency, clock, lap, chronometer",
 	Doc:   "A timer runs on when the server restarts. Its duration becomes a point of its metric, which has type timer.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:     "start",
-		Legacy:   tools.Was("timer_start"),
+		Legacy:   toolfold.Was("timer_start"),
 		Summary:  "Start a timer.",
 		Words:    "begin measuring time, stopwatch on, clock on, begin a lap",
 		Changed:  "Timers survive a restart; at most 1,000 run at a time.",
-		Required: tools.Fields{metrics.Name},
-		Optional: tools.Fields{metrics.Labels},
-		Effect:   tools.Adds,
+		Required: toolfold.Fields{metrics.Name},
+		Optional: toolfold.Fields{metrics.Labels},
+		Effect:   toolfold.Adds,
 		Example:  `{"metricName": "tool_build_time", "labels": {"target": "linux"}}`,
 		Related:  []string{"timer.stop", "timer.list"},
-		Run:      tools.Method((*Service).Start),
+		Run:      toolfold.Method((*Service).Start),
 	}, {
 		Name:    "list",
 		Summary: "List the timers that run.",
 		Words:   "which timers are still running, open stopwatches, which clocks run",
-		Optional: tools.Fields{
-			limit.With(tools.Default(20)), tools.Cursor,
+		Optional: toolfold.Fields{
+			limit.With(toolfold.Default(20)), toolfold.Cursor,
 		},
-		Effect:  tools.Reads,
+		Effect:  toolfold.Reads,
 		Example: `{}`,
 		Related: []string{"timer.stop"},
-		Run:     tools.Method((*Service).List),
+		Run:     toolfold.Method((*Service).List),
 	}, {
 		Name:     "stop",
-		Legacy:   tools.Was("timer_stop"),
+		Legacy:   toolfold.Was("timer_stop"),
 		Summary:  "Stop a timer and record its duration.",
 		Words:    "end measuring time, stopwatch off, how long did it take, clock off, halt",
 		Changed:  "The duration is recorded with the end of the timer, or neither is.",
-		Required: tools.Fields{timerID},
-		Effect:   tools.Sets,
+		Required: toolfold.Fields{timerID},
+		Effect:   toolfold.Sets,
 		Example:  `{"timerId": "00000000-0000-4000-8000-000000000001"}`,
 		Related:  []string{"metrics.query", "timer.start"},
-		Run:      tools.Method((*Service).Stop),
+		Run:      toolfold.Method((*Service).Stop),
 	}},
 }
 
@@ -93,7 +93,7 @@ func (s *Service) Start(ctx context.Context, in StartIn) (Shown, error) {
 		return Shown{}, fmt.Errorf("starting timer: %w", err)
 	}
 	if full {
-		return Shown{}, tools.Errorf(TooMany, "%d timers run, which is the most", MaxTimers).
+		return Shown{}, toolfold.Errorf(TooMany, "%d timers run, which is the most", MaxTimers).
 			WithHint("stop some that timer.list shows")
 	}
 	return shown(t), nil
@@ -101,7 +101,7 @@ func (s *Service) Start(ctx context.Context, in StartIn) (Shown, error) {
 
 // List lists the timers that run, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.ParseCursor(in.Cursor, "timer.list")
+	after, err := toolfold.ParseCursor(in.Cursor, "timer.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -113,7 +113,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	for i, t := range timers {
 		if i == in.Limit {
 			last := timers[i-1]
-			out.HasMore, out.NextCursor = true, tools.Position{CreatedAt: last.StartedAt, ID: last.ID}.Cursor()
+			out.HasMore, out.NextCursor = true, toolfold.Position{CreatedAt: last.StartedAt, ID: last.ID}.Cursor()
 			break
 		}
 		out.Timers = append(out.Timers, shown(t))
@@ -129,7 +129,7 @@ func (s *Service) Stop(ctx context.Context, in StopIn) (StopOut, error) {
 		return StopOut{}, fmt.Errorf("stopping timer: %w", err)
 	}
 	if !found {
-		return StopOut{}, tools.Errorf(NotFound, "no timer %s runs; it may have been stopped", tools.Shorten(in.TimerID)).
+		return StopOut{}, toolfold.Errorf(NotFound, "no timer %s runs; it may have been stopped", toolfold.Shorten(in.TimerID)).
 			WithHint("timer.list shows those that run")
 	}
 	return StopOut{

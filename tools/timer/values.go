@@ -3,7 +3,7 @@ package timer
 import (
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // StartIn are the arguments of timer.start.
@@ -22,14 +22,14 @@ type Shown struct {
 
 // ListIn are the arguments of timer.list.
 type ListIn struct {
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of timer.list.
 type ListOut struct {
 	Timers []Shown `json:"timers" doc:"The first started first."`
 	Total  int     `json:"total" doc:"Timers that run, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // StopIn are the arguments of timer.stop.

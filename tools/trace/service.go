@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // NotFound is the code for a trace that is not there.
@@ -31,7 +31,7 @@ func New(store Store, flush func(context.Context) error, now func() time.Time) *
 
 // List lists traces, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.ParseCursor(in.Cursor, "trace.list")
+	after, err := toolfold.ParseCursor(in.Cursor, "trace.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -47,7 +47,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	for i, t := range page.Traces {
 		if i == in.Limit {
 			last := page.Traces[i-1]
-			out.HasMore, out.NextCursor = true, tools.Position{CreatedAt: last.Start, ID: last.ID}.Cursor()
+			out.HasMore, out.NextCursor = true, toolfold.Position{CreatedAt: last.Start, ID: last.ID}.Cursor()
 			break
 		}
 		took := t.End.Sub(t.Start)
@@ -63,7 +63,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 
 // Get shows the spans of a trace, a page at a time.
 func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
-	after, err := tools.DecodeCursor(in.Cursor, "trace.get")
+	after, err := toolfold.DecodeCursor(in.Cursor, "trace.get")
 	if err != nil {
 		return GetOut{}, err
 	}
@@ -75,7 +75,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	if after != "" {
 		at := slices.IndexFunc(t.spans, func(n *node) bool { return n.ID == after })
 		if at < 0 {
-			return GetOut{}, tools.Errorf(tools.InvalidInput, "the cursor belongs to another trace").
+			return GetOut{}, toolfold.Errorf(toolfold.InvalidInput, "the cursor belongs to another trace").
 				WithHint("call trace.get without cursor")
 		}
 		start = at + 1
@@ -84,7 +84,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		TraceID: in.TraceID, Label: t.label, Status: t.status, StartedAt: t.start, DurationMs: millis(t.duration()),
 		Spans: []SpanItem{}, SpanCount: len(t.spans),
 	}
-	withAnswers := slices.Contains(tools.WantedFields(ctx), "spans.answer")
+	withAnswers := slices.Contains(toolfold.WantedFields(ctx), "spans.answer")
 	var answered []string
 	bytes := 0
 	for i, n := range t.spans[start:] {
@@ -93,7 +93,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			bytes += n.AnswerBytes
 		}
 		if i == in.Limit || i > 0 && bytes > maxPage {
-			out.HasMore, out.NextCursor = true, tools.EncodeCursor(t.spans[start+i-1].ID)
+			out.HasMore, out.NextCursor = true, toolfold.EncodeCursor(t.spans[start+i-1].ID)
 			break
 		}
 		if n.AnswerBytes > 0 {
@@ -160,7 +160,7 @@ func (s *Service) tree(ctx context.Context, id string) (*tree, error) {
 		return nil, fmt.Errorf("reading trace: %w", err)
 	}
 	if len(spans) == 0 {
-		return nil, tools.Errorf(NotFound, "there is no trace %q", tools.Shorten(id)).
+		return nil, toolfold.Errorf(NotFound, "there is no trace %q", toolfold.Shorten(id)).
 			WithHint("trace.list shows those that are kept")
 	}
 	return newTree(spans, heard, s.now()), nil

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // The states of a trace and of a span.
@@ -94,7 +94,7 @@ type Query struct {
 	Status    string    // empty = any
 	HeardFrom time.Time // processes that reported before have ended
 	Limit     int
-	After     *tools.Position // nil = from the newest
+	After     *toolfold.Position // nil = from the newest
 }
 
 // Page is a part of the list.

@@ -4,20 +4,20 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // ListIn are the arguments of trace.list.
 type ListIn struct {
 	Status string `json:"status"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of trace.list.
 type ListOut struct {
 	Traces []Item `json:"traces" doc:"Newest first."`
 	Total  int    `json:"total" doc:"Traces that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // Item is a trace as trace.list shows it.
@@ -33,7 +33,7 @@ type Item struct {
 // GetIn are the arguments of trace.get.
 type GetIn struct {
 	TraceID string `json:"traceId"`
-	tools.Page
+	toolfold.Page
 }
 
 // GetOut is the result of trace.get.
@@ -45,7 +45,7 @@ type GetOut struct {
 	DurationMs float64    `json:"durationMs" doc:"How long it took, so far if running."`
 	Spans      []SpanItem `json:"spans" doc:"In the order of the tree: each before those within it."`
 	SpanCount  int        `json:"spanCount" doc:"Spans on all pages."`
-	tools.Paged
+	toolfold.Paged
 }
 
 // SpanItem is a span as trace.get shows it.

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // Folder of the workspace holds workflow files.
@@ -89,7 +89,7 @@ func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 	if len(w.InputSchema) > 0 {
 		var err error
 		if w.schema, err = workspace.BoundSchema(w.InputSchema); err == nil {
-			_, err = tools.CheckSchema(w.InputSchema, map[string]any{}, "")
+			_, err = toolfold.CheckSchema(w.InputSchema, map[string]any{}, "")
 		}
 		if err != nil {
 			return workflow{}, doc.Broken("/inputSchema", "inputSchema: %v", err)
@@ -143,10 +143,10 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	}
 	for _, b := range broken {
 		if b.Stem() == id {
-			return workflow{}, tools.Errorf(Broken, "workflow %q cannot be used: %s", tools.Shorten(id), b.Text()).WithHint("mend the file")
+			return workflow{}, toolfold.Errorf(Broken, "workflow %q cannot be used: %s", toolfold.Shorten(id), b.Text()).WithHint("mend the file")
 		}
 	}
-	e := tools.Errorf(NotFound, "there is no workflow %q", tools.Shorten(id))
+	e := toolfold.Errorf(NotFound, "there is no workflow %q", toolfold.Shorten(id))
 	near := suggest.Nearest(id, ids)
 	switch {
 	case near != "":
@@ -167,7 +167,7 @@ const fewIDs = 5
 
 // List lists workflows, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := tools.CursorAfter(in.Cursor, "workflow.list")
+	after, err := toolfold.CursorAfter(in.Cursor, "workflow.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -196,7 +196,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 	}
 	if out.HasMore {
-		out.NextCursor = tools.CursorOf(out.Workflows[in.Limit-1].ID)
+		out.NextCursor = toolfold.CursorOf(out.Workflows[in.Limit-1].ID)
 	}
 	return out, nil
 }
@@ -231,11 +231,11 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, err
 	}
 	if !s.folder.IsTrusted() {
-		return RunOut{}, tools.Errorf(workspace.Untrusted, "workflow %q is the file %s of a workspace that is not trusted", w.WorkflowID, w.file).
+		return RunOut{}, toolfold.Errorf(workspace.Untrusted, "workflow %q is the file %s of a workspace that is not trusted", w.WorkflowID, w.file).
 			WithHint("%s", s.folder.HowToTrust())
 	}
 	if w.Status != Active {
-		return RunOut{}, tools.Errorf(NotActive, "workflow %q is %s, and only active ones run", w.WorkflowID, w.Status).
+		return RunOut{}, toolfold.Errorf(NotActive, "workflow %q is %s, and only active ones run", w.WorkflowID, w.Status).
 			WithHint("set status: active in %s", w.file)
 	}
 	values, err := w.input(ctx, in.Input)
@@ -247,7 +247,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		faults, _ = s.runner.Providers.Check(program)
 	}
 	if len(faults) > 0 {
-		return RunOut{}, tools.Errorf(Broken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
+		return RunOut{}, toolfold.Errorf(Broken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
 	}
 	ctx, refused := engine.Enter(ctx, engine.WorkflowJob, w.WorkflowID, -1)
 	if refused != nil {
@@ -275,7 +275,7 @@ func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]an
 		return nil, err
 	}
 	if len(problems) > 0 {
-		e := &tools.Error{Code: tools.InvalidInput, Problems: problems, Example: w.example()}
+		e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems, Example: w.example()}
 		return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
 	}
 	return engine.Input(ordered.MustJSON(args))

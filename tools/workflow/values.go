@@ -3,9 +3,9 @@ package workflow
 import (
 	"encoding/json"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools"
 )
 
 // RunIn are the arguments of workflow.run.
@@ -28,14 +28,14 @@ type RunOut struct {
 // ListIn are the arguments of workflow.list.
 type ListIn struct {
 	Status string `json:"status"`
-	tools.Page
+	toolfold.Page
 }
 
 // ListOut is the result of workflow.list.
 type ListOut struct {
 	Workflows []Item `json:"workflows" doc:"By ID."`
 	Total     int    `json:"total" doc:"Workflows that match, on all pages."`
-	tools.Paged
+	toolfold.Paged
 	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that cannot be used."`
 }
 

@@ -4,7 +4,7 @@
 package workflow
 
 import (
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 )
 
 // The states of a workflow. Only active ones run.
@@ -15,62 +15,62 @@ const (
 )
 
 var (
-	workflowID  = tools.String{Name: "workflowId", Doc: "Workflow ID.", MinLen: 1, MaxLen: 200}
-	input       = tools.Object{Name: "input", Doc: "As its inputSchema says; see describe."}
-	status      = tools.String{Name: "status", Doc: "State; only active ones run.", Enum: []string{Active, Inactive, Draft}}
-	limit       = tools.Int{Name: "limit", Doc: "Most workflows to return.", Min: 1, Max: 100}
-	name        = tools.String{Name: "name", Doc: "Title.", MinLen: 1, MaxLen: 200}
-	version     = tools.String{Name: "version", Doc: "Version.", MinLen: 1, MaxLen: 50}
-	description = tools.String{Name: "description", Doc: "What it does.", MaxLen: 2000}
-	inputSchema = tools.Object{Name: "inputSchema", Doc: "JSON Schema of input."}
+	workflowID  = toolfold.String{Name: "workflowId", Doc: "Workflow ID.", MinLen: 1, MaxLen: 200}
+	input       = toolfold.Object{Name: "input", Doc: "As its inputSchema says; see describe."}
+	status      = toolfold.String{Name: "status", Doc: "State; only active ones run.", Enum: []string{Active, Inactive, Draft}}
+	limit       = toolfold.Int{Name: "limit", Doc: "Most workflows to return.", Min: 1, Max: 100}
+	name        = toolfold.String{Name: "name", Doc: "Title.", MinLen: 1, MaxLen: 200}
+	version     = toolfold.String{Name: "version", Doc: "Version.", MinLen: 1, MaxLen: 50}
+	description = toolfold.String{Name: "description", Doc: "What it does.", MaxLen: 2000}
+	inputSchema = toolfold.Object{Name: "inputSchema", Doc: "JSON Schema of input."}
 )
 
 // Family declares the workflow tool.
-var Family = tools.Family{
-	Name: "workflow", Summary: "Workflows in files", Category: "tasks", Tier: tools.Standard,
+var Family = toolfold.Family{
+	Name: "workflow", Summary: "Workflows in files", Category: "tasks", Tier: toolfold.Standard,
 	Words: "pipelines, procedures, sequences of steps, runbook, checklist, routine",
 	Doc:   "Workflows are files in .toolfold/workflows; changes count at once.",
-	Actions: []*tools.Action{{
+	Actions: []*toolfold.Action{{
 		Name:     "run",
-		Legacy:   tools.Was("workflow_run"),
+		Legacy:   toolfold.Was("workflow_run"),
 		Summary:  "Run a workflow's steps; answers when they are done.",
 		Words:    "start, execute, procedure, predefined sequence, pipeline, carry out, perform",
 		Doc:      "A failing step is a result with success=false, error and the outputs so far. Only active workflows run.",
 		Changed:  "Runs the file of that id, where any id ran the same three steps. An unknown id and an input that does not fit are errors.",
-		Required: tools.Fields{workflowID},
-		Optional: tools.Fields{input},
-		Effect:   tools.Runs,
+		Required: toolfold.Fields{workflowID},
+		Optional: toolfold.Fields{input},
+		Effect:   toolfold.Runs,
 		Example:  `{"workflowId": "count-notes", "input": {"prefix": "team/"}}`,
 		Related:  []string{"workflow.describe", "workflow.list"},
-		Run:      tools.Method((*Service).Run),
+		Run:      toolfold.Method((*Service).Run),
 	}, {
 		Name:     "list",
-		Legacy:   tools.Was("workflow_list"),
+		Legacy:   toolfold.Was("workflow_list"),
 		Summary:  "List workflows, and files that cannot be used.",
 		Words:    "which workflows can I run, pipelines, files, broken, which runbooks",
 		Changed:  "Lists the files there are, where it had four samples. Pages: total, hasMore, and nextCursor for the next one.",
-		Optional: tools.Fields{status, limit.With(tools.Default(10)), tools.Cursor.With(tools.Added())},
-		Effect:   tools.Reads,
+		Optional: toolfold.Fields{status, limit.With(toolfold.Default(10)), toolfold.Cursor.With(toolfold.Added())},
+		Effect:   toolfold.Reads,
 		Example:  `{"status": "active"}`,
 		Related:  []string{"workflow.describe"},
-		Run:      tools.Method((*Service).List),
+		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:     "describe",
-		Legacy:   tools.Was("workflow_describe"),
+		Legacy:   toolfold.Was("workflow_describe"),
 		Summary:  "Read a workflow's steps and input schema.",
 		Words:    "details, what steps, what input does it need, what does it ask for",
 		Changed:  "Describes the file of that id. Steps have their config and dependsOn.",
-		Required: tools.Fields{workflowID},
-		Effect:   tools.Reads,
+		Required: toolfold.Fields{workflowID},
+		Effect:   toolfold.Reads,
 		Example:  `{"workflowId": "count-notes"}`,
 		Related:  []string{"workflow.run", "workflow.list"},
-		Run:      tools.Method((*Service).Describe),
+		Run:      toolfold.Method((*Service).Describe),
 	}},
 }
 
 // fileRequired and fileOptional are the members of a file. The id is the
 // file's name unless it says otherwise; a file without status is active.
 var (
-	fileRequired = tools.Fields{name, tools.Any{Name: "steps", Doc: "Steps."}}.Params()
-	fileOptional = tools.Fields{workflowID, version, description, status, inputSchema}.Params()
+	fileRequired = toolfold.Fields{name, toolfold.Any{Name: "steps", Doc: "Steps."}}.Params()
+	fileOptional = toolfold.Fields{workflowID, version, description, status, inputSchema}.Params()
 )

@@ -3,10 +3,10 @@ package workflow
 import (
 	"testing"
 
-	"github.com/toolfold/toolfold/tools/tooltest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 func TestDeclaration(t *testing.T) {
 	t.Parallel()
-	tooltest.Run(t, Family)
+	toolfoldtest.Run(t, Family)
 }

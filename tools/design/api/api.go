@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/tools"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -78,7 +78,7 @@ type Parameter struct {
 
 // Generate writes a model in a format, as YAML or else JSON. Problems have
 // paths into the model; there is no text then.
-func Generate(m Model, format string, asYAML bool) (string, []tools.Problem) {
+func Generate(m Model, format string, asYAML bool) (string, []toolfold.Problem) {
 	var document ordered.Map
 	r, problems := resolve(m, format)
 	if len(problems) == 0 {
@@ -88,7 +88,7 @@ func Generate(m Model, format string, asYAML bool) (string, []tools.Problem) {
 		case AsyncAPI:
 			document = r.asyncAPI()
 		default:
-			problems = []tools.Problem{{Path: "/format", Kind: tools.ProblemEnum, Got: format, Allowed: Formats()}}
+			problems = []toolfold.Problem{{Path: "/format", Kind: toolfold.ProblemEnum, Got: format, Allowed: Formats()}}
 		}
 	}
 	if len(problems) > 0 {
@@ -115,11 +115,11 @@ type operation struct {
 }
 
 // faults gathers what is wrong with a model.
-type faults []tools.Problem
+type faults []toolfold.Problem
 
 // refuse notes that what is at a path should be something else.
 func (f *faults) refuse(path, want string) {
-	*f = append(*f, tools.Problem{Path: path, Kind: tools.ProblemFormat, Want: want})
+	*f = append(*f, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want})
 }
 
 func resolve(m Model, format string) (resolved, faults) {
@@ -224,10 +224,10 @@ func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
 			found.refuse(name, "name that no other parameter in the same place has, not empty")
 		}
 		if !slices.Contains(places, p.In) {
-			*found = append(*found, tools.Problem{Path: fmt.Sprintf("%s/parameters/%d/in", at, i), Kind: tools.ProblemEnum, Got: p.In, Allowed: places})
+			*found = append(*found, toolfold.Problem{Path: fmt.Sprintf("%s/parameters/%d/in", at, i), Kind: toolfold.ProblemEnum, Got: p.In, Allowed: places})
 		}
 		if !slices.Contains(parameterTypes, p.Type) {
-			*found = append(*found, tools.Problem{Path: fmt.Sprintf("%s/parameters/%d/type", at, i), Kind: tools.ProblemEnum, Got: p.Type, Allowed: parameterTypes})
+			*found = append(*found, toolfold.Problem{Path: fmt.Sprintf("%s/parameters/%d/type", at, i), Kind: toolfold.ProblemEnum, Got: p.Type, Allowed: parameterTypes})
 		}
 		switch {
 		case p.In == InHeader && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name)):

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -49,7 +49,7 @@ type Drawing struct {
 
 // Generate draws a model. Problems have paths into it; there is no drawing
 // then.
-func Generate(m Model, format string) (Drawing, []tools.Problem) {
+func Generate(m Model, format string) (Drawing, []toolfold.Problem) {
 	s, problems := resolve(m)
 	if len(problems) > 0 {
 		return Drawing{}, problems
@@ -63,7 +63,7 @@ func Generate(m Model, format string) (Drawing, []tools.Problem) {
 	case C4:
 		d.Diagram = s.c4()
 	default:
-		return Drawing{}, []tools.Problem{{Path: "/format", Kind: tools.ProblemEnum, Got: format, Allowed: Formats()}}
+		return Drawing{}, []toolfold.Problem{{Path: "/format", Kind: toolfold.ProblemEnum, Got: format, Allowed: Formats()}}
 	}
 	return d, nil
 }
@@ -82,10 +82,10 @@ type group struct {
 	members []int
 }
 
-func resolve(m Model) (system, []tools.Problem) {
-	var problems []tools.Problem
+func resolve(m Model) (system, []toolfold.Problem) {
+	var problems []toolfold.Problem
 	refuse := func(want, path string, args ...any) {
-		problems = append(problems, tools.Problem{Path: fmt.Sprintf(path, args...), Kind: tools.ProblemFormat, Want: want})
+		problems = append(problems, toolfold.Problem{Path: fmt.Sprintf(path, args...), Kind: toolfold.ProblemFormat, Want: want})
 	}
 	if text.Line(m.Name) == "" {
 		refuse("name, not empty", "/name")

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -110,10 +110,10 @@ func Languages() []string {
 
 // Generate writes a component in a language. Problems say what the language
 // cannot hold, with paths into the model; there is no code then.
-func Generate(m Model, in string) (Code, []tools.Problem) {
+func Generate(m Model, in string) (Code, []toolfold.Problem) {
 	lang, known := languages[in]
 	if !known {
-		return Code{}, []tools.Problem{{Path: "/language", Kind: tools.ProblemFormat, Want: "language that there is a generator for: typescript, javascript, python, go, rust, java"}}
+		return Code{}, []toolfold.Problem{{Path: "/language", Kind: toolfold.ProblemFormat, Want: "language that there is a generator for: typescript, javascript, python, go, rust, java"}}
 	}
 	v, problems := lang.view(m)
 	if len(problems) > 0 {
@@ -220,14 +220,14 @@ type methodView struct {
 }
 
 // view checks a model and puts it into the words of the language.
-func (l language) view(m Model) (*view, []tools.Problem) {
+func (l language) view(m Model) (*view, []toolfold.Problem) {
 	words := text.Words(m.Name)
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == m.Type })
 	if at < 0 {
-		return nil, []tools.Problem{{Path: "/type", Kind: tools.ProblemEnum, Got: m.Type, Allowed: Types()}}
+		return nil, []toolfold.Problem{{Path: "/type", Kind: toolfold.ProblemEnum, Got: m.Type, Allowed: Types()}}
 	}
 	if words == nil {
-		return nil, []tools.Problem{{Path: "/name", Kind: tools.ProblemFormat, Want: noLetters}}
+		return nil, []toolfold.Problem{{Path: "/name", Kind: toolfold.ProblemFormat, Want: noLetters}}
 	}
 	w := &writer{
 		language: l, view: &view{uses: map[shape]bool{}}, kind: kinds[at], base: text.Pascal(words),
@@ -274,11 +274,11 @@ type writer struct {
 
 	types    text.Scope        // what is declared beside each other
 	opaques  map[string]string // types of the caller's, by how they were named
-	problems []tools.Problem
+	problems []toolfold.Problem
 }
 
 func (w *writer) refuse(path, want string) {
-	w.problems = append(w.problems, tools.Problem{Path: path, Kind: tools.ProblemFormat, Want: want})
+	w.problems = append(w.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want})
 }
 
 // nameIt claims the names of what is made.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -20,8 +20,8 @@ var drizzleColumns = map[string][2]string{
 // drizzle writes a PostgreSQL table for Drizzle. A field called id is its
 // primary key; a record without one gets it. A column is NOT NULL when its
 // field is required and not nullable.
-func (r record) drizzle() (string, []tools.Problem) {
-	var problems []tools.Problem
+func (r record) drizzle() (string, []toolfold.Problem) {
+	var problems []toolfold.Problem
 	imports := map[string]bool{"pgTable": true}
 	names := text.NewScope("pgTable", "pgEnum", "text", "integer", "doublePrecision", "boolean", "jsonb", "date", "timestamp", "uuid")
 	for _, word := range jsReserved {
@@ -36,12 +36,12 @@ func (r record) drizzle() (string, []tools.Problem) {
 	idType, hasID := String, false
 	for i, f := range r.fields {
 		if f.Type == Null {
-			problems = append(problems, tools.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: tools.ProblemFormat, Want: "type that columns have: there is no null; use nullable"})
+			problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat, Want: "type that columns have: there is no null; use nullable"})
 		}
 		if f.Name == "id" {
 			hasID, idType = true, f.Type
 			if !isPrismaID(f) {
-				problems = append(problems, tools.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: tools.ProblemFormat, Want: "required string, integer or uuid, to be the primary key"})
+				problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat, Want: "required string, integer or uuid, to be the primary key"})
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -32,13 +32,13 @@ type prismaWriter struct {
 	names    text.Scope              // of models and enums
 	given    []string                // what fields are called in the model
 	enums    strings.Builder
-	problems []tools.Problem
+	problems []toolfold.Problem
 }
 
 // prisma writes the models and enums of a Prisma schema; data source and
 // generator are the project's. A record without a field id gets one, as every
 // model needs it. A field that may be missing or null is optional.
-func (r record) prisma() (string, []tools.Problem) {
+func (r record) prisma() (string, []toolfold.Problem) {
 	w := &prismaWriter{record: r, names: text.NewScope(prismaReserved...), others: map[string]*prismaModel{}}
 	w.own = &prismaModel{name: w.names.Claim(r.typeName), fields: text.NewScope()}
 	for _, o := range r.others {
@@ -77,7 +77,7 @@ func (r record) prisma() (string, []tools.Problem) {
 }
 
 func (w *prismaWriter) refuse(field int, member, want string) {
-	w.problems = append(w.problems, tools.Problem{Path: fmt.Sprintf("/fields/%d/%s", field, member), Kind: tools.ProblemFormat, Want: want})
+	w.problems = append(w.problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/%s", field, member), Kind: toolfold.ProblemFormat, Want: want})
 }
 
 // giveNames decides what the fields are called, before any names that

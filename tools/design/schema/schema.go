@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/tools"
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -70,7 +70,7 @@ const MaxValues = 200
 
 // Generate writes a model in a format. Problems say what the format cannot
 // hold, with paths into the model; there is no text then.
-func Generate(m Model, format string) (string, []tools.Problem) {
+func Generate(m Model, format string) (string, []toolfold.Problem) {
 	r, problems := resolve(m)
 	if len(problems) > 0 {
 		return "", problems
@@ -87,7 +87,7 @@ func Generate(m Model, format string) (string, []tools.Problem) {
 	case Drizzle:
 		return r.drizzle()
 	}
-	return "", []tools.Problem{{Path: "/format", Kind: tools.ProblemEnum, Got: format, Allowed: Formats()}}
+	return "", []toolfold.Problem{{Path: "/format", Kind: toolfold.ProblemEnum, Got: format, Allowed: Formats()}}
 }
 
 // record is a model that makes sense: each field has what its type asks for.
@@ -115,10 +115,10 @@ type other struct {
 
 // resolve checks what holds for all formats. An enum is a text of some values,
 // so a text with values is one.
-func resolve(m Model) (record, []tools.Problem) {
-	var problems []tools.Problem
+func resolve(m Model) (record, []toolfold.Problem) {
+	var problems []toolfold.Problem
 	refuse := func(want, path string, args ...any) {
-		problems = append(problems, tools.Problem{Path: fmt.Sprintf(path, args...), Kind: tools.ProblemFormat, Want: want})
+		problems = append(problems, toolfold.Problem{Path: fmt.Sprintf(path, args...), Kind: toolfold.ProblemFormat, Want: want})
 	}
 	words := text.Words(m.Name)
 	if words == nil {

@@ -1,0 +1,178 @@
+package app_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/call"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// Every example gives the same result through the legacy surface and through
+// the consolidated one, each really served, and succeeds: examples are true.
+func TestSurfacesAreEquivalent(t *testing.T) {
+	t.Parallel()
+	for _, spec := range newBench(t).Families() {
+		for i, a := range spec.Actions {
+			if len(a.Legacy) == 0 {
+				continue
+			}
+			t.Run(a.FullName(), func(t *testing.T) {
+				t.Parallel()
+				world := worldOf(t, spec, i)
+				old := world.run(t, surface.Legacy)
+				now := world.run(t, surface.Consolidated)
+				if diff := cmp.Diff(string(now.content(t)), string(old.content(t))); diff != "" {
+					t.Errorf("legacy and consolidated differ (-consolidated +legacy):\n%s", diff)
+				}
+				kept := a.Apart || a.Legacy[0].Name == a.FullName() // the name is today's too
+				if (old.Meta["toolfold/deprecated"] == nil) != kept || now.Meta["toolfold/deprecated"] != nil {
+					t.Errorf("deprecation: legacy %s, consolidated %s", old.Meta["toolfold/deprecated"], now.Meta["toolfold/deprecated"])
+				}
+			})
+		}
+	}
+}
+
+// world is an action's example and what has to happen before it: the examples
+// that the family declares before it, or, where one of these ends what the
+// example needs, only those that add something.
+type world struct {
+	before []*toolfold.Action
+	action *toolfold.Action
+}
+
+func worldOf(t *testing.T, spec *toolfold.Family, i int) world {
+	t.Helper()
+	var adds []*toolfold.Action
+	for _, a := range spec.Actions[:i] {
+		if a.Effect == toolfold.Adds {
+			adds = append(adds, a)
+		}
+	}
+	for _, before := range [][]*toolfold.Action{spec.Actions[:i], adds} {
+		w := world{before, spec.Actions[i]}
+		if result := w.run(t, surface.Consolidated); !result.IsError {
+			return w
+		}
+	}
+	t.Fatalf("the example of %s is not a true call: it fails after the examples before it: %s",
+		spec.Actions[i].FullName(), world{adds, spec.Actions[i]}.run(t, surface.Consolidated).content(t))
+	return world{}
+}
+
+// run calls the examples on a fresh server and returns the last result.
+func (w world) run(t *testing.T, mode surface.Mode) toolResult {
+	t.Helper()
+	s := serveBench(t, w.mode(mode))
+	var last toolResult
+	for _, a := range append(w.before[:len(w.before):len(w.before)], w.action) {
+		e := toolfold.Select(a)
+		if mode == surface.Legacy && len(a.Legacy) > 0 {
+			e = toolfold.Spell(a, a.Legacy[0])
+		}
+		last = s.callTool(t, e.Tool, e.Example())
+		if last.content(t); last.StructuredContent != nil {
+			t.Errorf("%s is answered twice: %s", e.Title(), last.StructuredContent)
+		}
+	}
+	return last
+}
+
+// mode is the mode to serve in. What discovery answers is about the surface
+// itself, so for its names to be comparable the surface has to be one.
+func (w world) mode(m surface.Mode) surface.Mode {
+	if w.action.Family.Category == toolfold.Discovery {
+		return surface.Consolidated
+	}
+	return m
+}
+
+// Migration turns every legacy call into exactly the consolidated one.
+func TestMigrationRoundTrip(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rewriter := migration.NewRewriter(b.Families())
+	for _, e := range b.entries() {
+		want := toolfold.Select(e.Action)
+		got, _, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: e.Example()})
+		if err != nil {
+			t.Errorf("%s: %v", e.Title(), err)
+			continue
+		}
+		if got.Name != want.Tool || string(got.Arguments) != string(want.Example()) {
+			t.Errorf("%s became %s %s, want %s %s", e.Title(), got.Name, got.Arguments, want.Tool, want.Example())
+		}
+	}
+}
+
+// Every field that a result really has is declared, and each declared field
+// can be kept alone.
+func TestProjection(t *testing.T) {
+	t.Parallel()
+	for _, spec := range newBench(t).Families() {
+		for i, a := range spec.Actions {
+			if a.Forwards() {
+				continue // the result is another action's
+			}
+			t.Run(a.FullName(), func(t *testing.T) {
+				t.Parallel()
+				whole := worldOf(t, spec, i).run(t, surface.Consolidated).content(t)
+				checkDeclared(t, a, whole)
+				for _, path := range toolfold.FieldPaths(a.Results()) {
+					kept := paths("", decode(t, call.Project(whole, []string{path})))
+					for _, got := range kept {
+						if !isPrefix(got, path) && !isPrefix(path, got) {
+							t.Errorf("keeping %s kept %s", path, got)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func checkDeclared(t *testing.T, a *toolfold.Action, whole json.RawMessage) {
+	t.Helper()
+	declared := toolfold.FieldPaths(a.Results())
+	for _, path := range paths("", decode(t, whole)) {
+		if !toolfold.Declares(a.Results(), path) {
+			t.Errorf("the result has %s, which is not among the declared fields %v", path, declared)
+		}
+	}
+}
+
+func decode(t *testing.T, raw json.RawMessage) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%v in %s", err, raw)
+	}
+	return v
+}
+
+// paths lists the dotted paths of all members of a value.
+func paths(prefix string, v any) []string {
+	var list []string
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			list = append(list, prefix+name)
+			list = append(list, paths(prefix+name+".", inner)...)
+		}
+	case []any:
+		for _, inner := range v {
+			list = append(list, paths(prefix, inner)...)
+		}
+	}
+	return list
+}
+
+func isPrefix(short, long string) bool {
+	return long == short || len(long) > len(short) && long[:len(short)+1] == short+"."
+}

@@ -1,0 +1,70 @@
+package app_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// The hints are true: what only reads changes nothing that can be read, and
+// what is idempotent changes nothing when it is done again. Where a second call
+// changes nothing although the hint says it may, the hint is too weak.
+func TestHintsAreTrue(t *testing.T) {
+	t.Parallel()
+	for _, spec := range newBench(t).Families() {
+		for i, a := range spec.Actions {
+			if a.Forwards() {
+				continue // it does what another action does
+			}
+			t.Run(a.FullName(), func(t *testing.T) {
+				t.Parallel()
+				w := worldOf(t, spec, i)
+				b := benchOf(t, surface.Options{})
+				for _, before := range w.before {
+					b.call(toolfold.Select(before), toolfold.Select(before).Example())
+				}
+				fresh := readEverything(t, b)
+				b.call(toolfold.Select(a), toolfold.Select(a).Example())
+				once := readEverything(t, b)
+				b.call(toolfold.Select(a), toolfold.Select(a).Example())
+				twice := readEverything(t, b)
+				hints := a.Hints()
+				if hints.ReadOnly && fresh != once {
+					t.Errorf("it only reads, but before and after differ: %s", cmp.Diff(strings.Split(fresh, "\n"), strings.Split(once, "\n")))
+				}
+				if hints.Idempotent && once != twice {
+					t.Errorf("it is idempotent, but a second call changes something: %s", cmp.Diff(strings.Split(once, "\n"), strings.Split(twice, "\n")))
+				}
+				if !hints.Idempotent && once == twice && a.Effect != toolfold.Runs {
+					t.Errorf("a second call changes nothing, but the hints say it may: is it Once?")
+				}
+			})
+		}
+	}
+}
+
+// readEverything returns what all actions that only read answer to their
+// examples.
+func readEverything(t *testing.T, b *bench) string {
+	t.Helper()
+	var all strings.Builder
+	for _, f := range b.Families() {
+		for _, a := range f.Actions {
+			if a.Effect != toolfold.Reads || f.Category == toolfold.Discovery {
+				continue
+			}
+			calls := demanding(a)
+			for _, how := range slices.Sorted(maps.Keys(calls)) {
+				answer := b.Runner.Call(t.Context(), a.FullName(), calls[how])
+				all.WriteString(a.FullName() + string(answer.Content) + "\n")
+			}
+		}
+	}
+	return all.String()
+}

@@ -1,0 +1,90 @@
+package docs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// Readme returns a README with the parts that follow from the declarations
+// brought up to date. They stand between <!-- name: … --> and <!-- /name -->.
+func Readme(readme string, specs []*toolfold.Family) (string, error) {
+	costs, err := costTable(specs)
+	if err != nil {
+		return "", err
+	}
+	for name, part := range map[string]string{"costs": costs, "tools": toolTable(specs), "tiers": tierTable(specs)} {
+		before, rest, ok := strings.Cut(readme, "<!-- "+name+":")
+		head, rest, closed := strings.Cut(rest, "-->\n")
+		_, after, ended := strings.Cut(rest, "<!-- /"+name+" -->")
+		if !ok || !closed || !ended {
+			return "", fmt.Errorf("the README has no part %q", name)
+		}
+		readme = before + "<!-- " + name + ":" + head + "-->\n" + part + "<!-- /" + name + " -->" + after
+	}
+	return readme, nil
+}
+
+// costTable compares what the surfaces cost.
+func costTable(specs []*toolfold.Family) (string, error) {
+	var b strings.Builder
+	b.WriteString("| what a client is shown | tools | tokens |\n|---|---:|---:|\n")
+	for _, row := range []struct {
+		name  string
+		mode  surface.Mode
+		level lazy.Level
+	}{
+		{"consolidated, listing `lazy` (the default)", surface.Consolidated, lazy.Lazy},
+		{"consolidated, listing `search`", surface.Consolidated, lazy.Search},
+		{"consolidated, listing `signature`", surface.Consolidated, lazy.Signature},
+		{"consolidated, listing `full`", surface.Consolidated, lazy.Full},
+		{"the same actions as one tool each (`--tool-mode=legacy`)", surface.Legacy, lazy.Full},
+	} {
+		cost, err := doctor.Count(surface.List(specs, surface.Options{Mode: row.mode, Level: row.level}))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", row.name, cost.Tools, thousands(cost.Tokens))
+	}
+	return b.String(), nil
+}
+
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// toolTable lists the families with their actions.
+func toolTable(specs []*toolfold.Family) string {
+	var b strings.Builder
+	b.WriteString("| tool | what it is | actions |\n|---|---|---|\n")
+	for _, s := range specs {
+		actions := strings.Join(s.ActionNames(), ", ")
+		fmt.Fprintf(&b, "| [`%s`](docs/tools/%s.md) | %s | %s |\n", s.Name, s.Name, s.Summary, actions)
+	}
+	return b.String()
+}
+
+// tierTable lists the families that each tier adds.
+func tierTable(specs []*toolfold.Family) string {
+	var b strings.Builder
+	b.WriteString("| `--tier` | lists |\n|---|---|\n")
+	before := ""
+	for _, tier := range toolfold.Tiers() {
+		var names []string
+		for _, s := range specs {
+			if s.Tier == tier {
+				names = append(names, s.Name)
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s%s |\n", tier, before, strings.Join(names, ", "))
+		before = "also "
+	}
+	return b.String()
+}

@@ -1,0 +1,245 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/tools/memory"
+)
+
+// notebook is what the searches below look through.
+var notebook = [][2]string{
+	{"deploy-freeze", `{"when":"Friday"}`},
+	{"team/rules", `{"text":"No deploy on Friday: the freeze holds until Monday."}`},
+	{"ci", `{"text":"Deploys run from main.", "retries": 42}`},
+	{"gitHubToken", `{"owner":"JavaScript guild"}`},
+	{"caf\u00e9", `{"Stra\u00dfe":"\u00c4rger", "greek":"\u039f\u0394\u03a5\u03a3\u03a3\u0395\u03a5\u03a3"}`},
+	{"会議室の予約", `{"場所":"東京タワー"}`},
+	{"расписание", `{"текст":"Встреча в понедельник"}`},
+	{"회의", `{"text":"회의는 월요일에"}`},
+	{"🚀", `{"launch":true}`},
+	{`quote"and'OR(NOT)`, `{"op":"a*b AND c^2"}`},
+}
+
+func TestSearchFinds(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, e := range notebook {
+		store(t, s, "", e[0], e[1])
+	}
+	for query, want := range map[string]string{
+		"deploy":             "deploy-freeze, ci, team/rules",
+		"DEPLOY friday":      "deploy-freeze, team/rules, ci",
+		"deploy freeze":      "deploy-freeze, team/rules, ci",
+		"freeze nonsense":    "deploy-freeze, team/rules",
+		"deploys":            "deploy-freeze, ci, team/rules", // forms of a word,
+		"when":               "deploy-freeze",
+		"42":                 "ci",
+		"github":             "gitHubToken",
+		"GitHubToken":        "gitHubToken",
+		"token":              "gitHubToken",
+		"javascript":         "gitHubToken",
+		"CAFE\u0301":         "café",
+		"cafe":               "café", // accents folded
+		"arger":              "café",
+		"strasse":            "café",
+		"ärger":              "café",
+		"οδυσσευς":           "café",
+		"会議":                 "会議室の予約",
+		"京タ":                 "会議室の予約",
+		"予":                  "会議室の予約",
+		"понед":              "расписание",
+		"회의":                 "회의",
+		"🚀":                  "🚀",
+		"launch true":        "🚀",
+		`"quote" OR`:         `quote"and'OR(NOT)`,
+		`c^2 AND "`:          `quote"and'OR(NOT)`,
+		"NOT) *":             `quote"and'OR(NOT)`,
+		"ｆｒｉｄａｙ":             "deploy-freeze, team/rules",
+		"deploymint":         "deploy-freeze, ci, team/rules", // a slip
+		"frieday":            "deploy-freeze, team/rules",
+		"git hub token":      "gitHubToken", // no token is unknown
+		"what is the owner":  "gitHubToken", // grammar left out
+		`"freeze holds"`:     "team/rules",  // a phrase
+		`"holds freeze"`:     "",
+		`deploy "on Friday"`: "team/rules",
+		"?! \"':*&|()<->\\":  "",
+		"zzz":                "",
+	} {
+		t.Run(query, func(t *testing.T) {
+			equal(t, found(t, s, memory.SearchIn{Query: query, Page: toolfold.Page{Limit: 10}}), want)
+		})
+	}
+}
+
+func found(t *testing.T, s *memory.Service, in memory.SearchIn) string {
+	t.Helper()
+	out := call(t, s.Search, in)
+	keys := []string{}
+	for i, r := range out.Results {
+		if r.Score <= 0 || i > 0 && r.Score > out.Results[i-1].Score {
+			t.Fatalf("scores are not positive and falling: %+v", out.Results)
+		}
+		keys = append(keys, r.Key)
+	}
+	if out.Count != len(keys) || out.Query != in.Query {
+		t.Fatalf("got %+v", out)
+	}
+	return strings.Join(keys, ", ")
+}
+
+func TestSearchScope(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "a", "k", `{"text":"shared word"}`)
+	store(t, s, "b", "k", `{"text":"shared word"}`)
+	out := call(t, s.Search, memory.SearchIn{Query: "shared", Namespace: "b", Page: toolfold.Page{Limit: 10}})
+	if out.Count != 1 || out.Results[0].Namespace != "b" || out.Namespace != "b" {
+		t.Fatalf("got %+v", out)
+	}
+	if out := call(t, s.Search, memory.SearchIn{Query: "shared", Page: toolfold.Page{Limit: 10}}); out.Count != 2 {
+		t.Fatalf("got %+v", out)
+	}
+	if out := call(t, s.Search, memory.SearchIn{Query: "shared", Page: toolfold.Page{Limit: 1}}); out.Count != 1 {
+		t.Fatalf("got %+v", out)
+	}
+	if out := call(t, s.Search, memory.SearchIn{Query: "shared", Namespace: "none", Page: toolfold.Page{Limit: 1}}); out.Results == nil {
+		t.Fatal("results are null, want an empty list")
+	}
+}
+
+// TestSearchFollowsChanges finds what is there now and not what was.
+func TestSearchFollowsChanges(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "k", `{"text":"before"}`)
+	store(t, s, "", "k", `{"text":"after"}`)
+	store(t, s, "", "gone", `{"text":"after"}`)
+	call(t, s.Delete, memory.DeleteIn{Key: "gone"})
+	equal(t, found(t, s, memory.SearchIn{Query: "before", Page: toolfold.Page{Limit: 10}}), "")
+	equal(t, found(t, s, memory.SearchIn{Query: "after", Page: toolfold.Page{Limit: 10}}), "k")
+}
+
+// TestSearchRare holds that a rare word outweighs common ones, and that a key
+// outweighs a value, when there are many entries.
+func TestSearchRare(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "old", `{"text":"zebra"}`)
+	for range 3 {
+		for _, k := range strings.Fields("a b c d e f g h i j k l m n o p q r s t u v w x y z") {
+			store(t, s, "", k, `{"text":"the usual note"}`)
+		}
+	}
+	store(t, s, "", "usual", `{"text":"something else entirely"}`)
+	store(t, s, "", "last", `{"text":"the usual note"}`)
+	out := call(t, s.Search, memory.SearchIn{Query: "note zebra", Page: toolfold.Page{Limit: 3}})
+	if out.Results[0].Key != "old" || out.Count != 3 || out.Results[0].Score >= 1 {
+		t.Fatalf("got %+v", out.Results)
+	}
+	out = call(t, s.Search, memory.SearchIn{Query: "usual", Page: toolfold.Page{Limit: 2}})
+	if out.Results[0].Key != "usual" {
+		t.Fatalf("got %+v", out.Results)
+	}
+}
+
+// TestSearchKeepsOldEntries holds that the one entry with several words of the
+// question comes first, however many newer ones have one of them, and whatever
+// else the question says.
+func TestSearchKeepsOldEntries(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "wanted", `"invoice rounding: half up per line"`)
+	for i := range 700 {
+		store(t, s, "", fmt.Sprint("i", i), fmt.Sprintf(`"an invoice of customer %d"`, i))
+		store(t, s, "", fmt.Sprint("r", i), fmt.Sprintf(`"rounding of measurement %d"`, i))
+	}
+	for _, query := range []string{
+		"invoice rounding", "invoice rounding rules", "how is invoice rounding done",
+		"one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen invoice rounding half",
+	} {
+		out := call(t, s.Search, memory.SearchIn{Query: query, Page: toolfold.Page{Limit: 1}})
+		if out.Count != 1 || out.Results[0].Key != "wanted" {
+			t.Errorf("%s: got %+v", query, out.Results)
+		}
+	}
+}
+
+// TestSearchCommonWord holds that an old entry about a word comes before the
+// many newer ones that mention it.
+func TestSearchCommonWord(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "about", `"Incident: what an incident is, who leads an incident, when an incident ends."`)
+	for i := range 900 {
+		store(t, s, "", fmt.Sprint("k", i), fmt.Sprintf(`"A long note on many other things that people wrote down one day and then another, with an incident among them, number %d of the year"`, i))
+	}
+	if out := call(t, s.Search, memory.SearchIn{Query: "incident", Page: toolfold.Page{Limit: 1}}); out.Results[0].Key != "about" {
+		t.Fatalf("got %+v", out.Results)
+	}
+}
+
+func TestSearchPages(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for i := range 25 {
+		store(t, s, "", fmt.Sprintf("a/%02d", i), `"a shared word"`)
+		store(t, s, "", fmt.Sprintf("b/%02d", i), `"a shared word"`)
+	}
+	in := memory.SearchIn{Query: "shared word", Prefix: "a/", Page: toolfold.Page{Limit: 10}}
+	seen := map[string]bool{}
+	for pages := 1; ; pages++ {
+		out := call(t, s.Search, in)
+		for _, h := range out.Results {
+			seen[h.Key] = true
+		}
+		if out.HasMore != (out.NextCursor != "") || out.HasMore != (pages < 3) {
+			t.Fatalf("page %d: hasMore is %v", pages, out.HasMore)
+		}
+		if !out.HasMore {
+			break
+		}
+		in.Cursor = out.NextCursor
+	}
+	if len(seen) != 25 || seen["b/00"] {
+		t.Fatalf("got %d keys, want the 25 with the prefix", len(seen))
+	}
+	in.Query = "another"
+	refused(t, s.Search, in, toolfold.InvalidInput)
+	in.Cursor = "!"
+	refused(t, s.Search, in, toolfold.InvalidInput)
+}
+
+func TestSearchExcerpt(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	filler := strings.Repeat("Nothing of interest is said here. ", 60)
+	long, err := json.Marshal(map[string]any{"title": "Minutes", "text": filler + "The board froze all budgets until June. " + filler, "n": []int{1, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store(t, s, "", "long", string(long))
+	store(t, s, "", "short", `{"text":"a frozen budget"}`)
+	store(t, s, "", "cjk", `"`+strings.Repeat("無関係な文章。", 100)+"予算は凍結された。"+strings.Repeat("無関係な文章。", 100)+`"`)
+	out := call(t, s.Search, memory.SearchIn{Query: "freezing the budget", Page: toolfold.Page{Limit: 9}})
+	for _, h := range out.Results {
+		switch {
+		case h.Key == "short" && (string(h.Value) != `{"text":"a frozen budget"}` || h.Excerpt != ""):
+			t.Errorf("got %+v, want the whole value", h)
+		case h.Key == "long" && (h.Value != nil || h.Size != len(long) || !strings.Contains(h.Excerpt, "The board froze all budgets until June.")):
+			t.Errorf("got %+v", h)
+		case h.Key == "long" && (len([]rune(h.Excerpt)) > 250 || !strings.HasPrefix(h.Excerpt, "… ") || !strings.HasSuffix(h.Excerpt, " …")):
+			t.Errorf("got %q", h.Excerpt)
+		}
+	}
+	if out.Count != 2 {
+		t.Errorf("got %d results, want 2", out.Count)
+	}
+	out = call(t, s.Search, memory.SearchIn{Query: "凍結", Page: toolfold.Page{Limit: 1}})
+	if !strings.Contains(out.Results[0].Excerpt, "凍結") {
+		t.Errorf("got %q", out.Results[0].Excerpt)
+	}
+}

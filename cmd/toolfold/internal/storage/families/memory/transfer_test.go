@@ -1,0 +1,181 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/toolfoldtest"
+	"github.com/toolfold/toolfold/tools/memory"
+)
+
+// raw is entries as a caller sends them back.
+func raw(t *testing.T, data []memory.Exported) []json.RawMessage {
+	t.Helper()
+	text, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestExportAndImport(t *testing.T) {
+	t.Parallel()
+	from := setup(t)
+	store(t, from, "", "a:b\x00🙂", `{"big":123456789012345678901234567890,"n":1.50}`)
+	store(t, from, "other", "a:b", `{"text":"line\u2028break"}`)
+	exported := call(t, from.Export, memory.ExportIn{IncludeMetadata: true})
+	if exported.Count != 2 || exported.HasMore {
+		t.Fatalf("got %+v", exported)
+	}
+
+	to := memory.New(openStore(t), func() time.Time { return start.Add(time.Hour) })
+	out := call(t, to.Import, memory.ImportIn{Data: raw(t, exported.Data)})
+	if out.Imported != 2 || out.Skipped != 0 || out.Errors != nil {
+		t.Fatalf("got %+v", out)
+	}
+	again := call(t, to.Export, memory.ExportIn{IncludeMetadata: true})
+	equal(t, again.Data, exported.Data)
+}
+
+func TestExportPagesAndMetadata(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, k := range []string{"a", "b", "c"} {
+		store(t, s, "n", k, `{}`)
+	}
+	out := call(t, s.Export, memory.ExportIn{Page: toolfold.Page{Limit: 2}})
+	equal(t, out.Data, []memory.Exported{
+		{Key: "a", Namespace: "n", Value: json.RawMessage(`{}`)},
+		{Key: "b", Namespace: "n", Value: json.RawMessage(`{}`)},
+	})
+	out = call(t, s.Export, memory.ExportIn{Page: toolfold.Page{Limit: 2, Cursor: out.NextCursor}})
+	if out.Count != 1 || out.HasMore || out.Data[0].Key != "c" {
+		t.Fatalf("got %+v", out)
+	}
+}
+
+func TestImportJudgesEachEntry(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	data := []json.RawMessage{}
+	for _, text := range []string{
+		`{"key":"good","value":{}}`,
+		`{"value":{}}`,
+		`{"key":"list","value":[1]}`,
+		`{"key":7,"value":{}}`,
+		`"text"`,
+		`null`,
+		`{"key":"k","value":{},"storedAt":"yesterday"}`,
+		`{"key":"k","value":{},"tags":[]}`,
+		`{"key":"dated","value":{},"namespace":"n","storedAt":"2020-01-01T02:00:00.5+02:00"}`,
+		`{"key":"k"}`,
+		`{"key":"","value":1}`,
+		`{"key":"k","value":1,"namespace":null,"storedAt":null}`,
+		`{"key":"k","value":"` + strings.Repeat("x", 256<<10) + `"}`,
+		`{"key":"` + strings.Repeat("k", 501) + `","value":1}`,
+	} {
+		data = append(data, json.RawMessage(text))
+	}
+	out := call(t, s.Import, memory.ImportIn{Data: data})
+	if out.Imported != 4 || out.Skipped != 0 || out.Failed != 10 {
+		t.Fatalf("got %+v", out)
+	}
+	equal(t, out.Errors, []memory.Rejected{
+		{Index: 1, Message: "key is missing"},
+		{Index: 3, Message: "key must be string, got number"},
+		{Index: 4, Message: "an entry must be an object with key and value"},
+		{Index: 5, Message: "an entry must be an object with key and value"},
+		{Index: 6, Message: "storedAt must be a date-time"},
+		{Index: 7, Message: `"tags" is unknown`},
+		{Index: 9, Message: "value is missing"},
+		{Index: 10, Message: "key must be 1 to 500 long, got 0"},
+		{Index: 12, Message: "value has 262146 bytes of compact JSON, the limit is 262144"},
+		{Index: 13, Message: "key must be 1 to 500 long, got 501"},
+	})
+	dated := call(t, s.Get, memory.GetIn{Key: "dated", Namespace: "n"})
+	if want := time.Date(2020, 1, 1, 0, 0, 0, 5e8, time.UTC); !dated.StoredAt.Equal(want) {
+		t.Fatalf("stored at %v, want %v", dated.StoredAt, want)
+	}
+}
+
+func TestImportOverExisting(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "n", "a", `{"v":"old"}`)
+	data := []json.RawMessage{
+		json.RawMessage(`{"key":"a","value":{"v":"new"},"namespace":"m"}`),
+		json.RawMessage(`{"key":"b","value":{"v":"first"}}`),
+		json.RawMessage(`{"key":"b","value":{"v":"second"}}`),
+	}
+	out := call(t, s.Import, memory.ImportIn{Data: data, Namespace: "n"})
+	if out.Imported != 1 || out.Skipped != 2 {
+		t.Fatalf("got %+v", out)
+	}
+	wantValue(t, s, "n", "a", `{"v":"old"}`)
+	wantValue(t, s, "n", "b", `{"v":"first"}`)
+	out = call(t, s.Import, memory.ImportIn{Data: data, Namespace: "n", Overwrite: true})
+	if out.Imported != 3 || out.Skipped != 0 {
+		t.Fatalf("got %+v", out)
+	}
+	wantValue(t, s, "n", "a", `{"v":"new"}`)
+	wantValue(t, s, "n", "b", `{"v":"second"}`)
+}
+
+func wantValue(t *testing.T, s *memory.Service, namespace, key, want string) {
+	t.Helper()
+	got := call(t, s.Get, memory.GetIn{Key: key, Namespace: namespace})
+	if string(got.Value) != want {
+		t.Fatalf("%s has %s, want %s", key, got.Value, want)
+	}
+}
+
+// TestImportOfManyBadEntries holds that an entry is judged however many bad
+// ones come before it.
+func TestImportOfManyBadEntries(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var data []json.RawMessage
+	for range 150 {
+		data = append(data, json.RawMessage(`{"key":"k","value":1,"tags":[]}`))
+	}
+	out := call(t, s.Import, memory.ImportIn{Data: append(data, json.RawMessage(`{"key":"good","value":1}`))})
+	if out.Imported != 1 || out.Failed != 150 || len(out.Errors) != 100 {
+		t.Fatalf("got %d imported, %d failed, %d errors", out.Imported, out.Failed, len(out.Errors))
+	}
+}
+
+// TestCursorsOfTheLongestKeys holds that every cursor is taken back, however
+// the characters of a key are encoded.
+func TestCursorsOfTheLongestKeys(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	runner := toolfoldtest.Runner(toolfoldtest.Mount(t, memory.Family, s))
+	for _, c := range []string{"\x00", "<", "🙂"} {
+		namespace := strings.Repeat(c, 100)
+		for _, last := range []string{"a", "b"} {
+			store(t, s, namespace, strings.Repeat(c, 499)+last, `1`)
+		}
+		for _, action := range []string{"memory.list", "memory.export"} {
+			args := map[string]any{"namespace": namespace, "limit": 1}
+			for _, more := range []bool{true, false} {
+				raw, err := json.Marshal(args)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer := runner.Call(t.Context(), action, raw)
+				var page toolfold.Paged
+				if err := json.Unmarshal(answer.Content, &page); err != nil || answer.IsError() || page.HasMore != more {
+					t.Fatalf("%s of %q answered %.200s, want hasMore %v", action, c, answer.Content, more)
+				}
+				args["cursor"] = page.NextCursor
+			}
+		}
+	}
+}

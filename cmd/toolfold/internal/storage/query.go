@@ -1,0 +1,319 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolfold/toolfold"
+)
+
+// maxAttempts bounds how often a transaction or a query is tried that failed
+// because of another transaction or of a connection that was lost.
+const maxAttempts = 5
+
+// answerWithin bounds how long the database may take for a query or a
+// transaction.
+const answerWithin = time.Minute
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// executor runs statements: in a transaction, or on a pool, where each one is
+// a transaction of its own.
+type executor struct {
+	querier
+	dialect    dialect
+	statements *statements
+	repeats    bool // queries are tried again, as none of them changes anything
+}
+
+func newExecutor(q querier, d dialect) executor {
+	return executor{querier: q, dialect: d, statements: &statements{byText: map[string]*sql.Stmt{}}}
+}
+
+// statements caches prepared SQL statements for as long as their pool or
+// transaction lasts. There are as many as there are different texts in this
+// package, and those are few.
+type statements struct {
+	mu     sync.Mutex
+	byText map[string]*sql.Stmt
+}
+
+func (s *statements) get(ctx context.Context, q querier, text string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if statement, ok := s.byText[text]; ok {
+		return statement, nil
+	}
+	statement, err := q.PrepareContext(ctx, text)
+	if err == nil {
+		s.byText[text] = statement
+	}
+	return statement, err
+}
+
+// reader reads outside of a transaction.
+func (db *DB) reader() executor { return db.reads }
+
+// writer runs single statements, each of which is its own transaction.
+func (db *DB) writer() executor { return db.writes }
+
+// transact runs do in a transaction, again when it failed because of another
+// one or of a connection that was lost: do must have no other effects. A
+// commit whose answer was lost is not repeated.
+func (db *DB) transact(ctx context.Context, do func(executor) error) error {
+	return repeat(ctx, db.dialect, true, func(ctx context.Context) error {
+		t, err := db.write.BeginTx(ctx, nil)
+		if err != nil {
+			return fmt.Errorf("beginning transaction: %w", err)
+		}
+		if err := do(newExecutor(t, db.dialect)); err != nil {
+			return errors.Join(err, t.Rollback())
+		}
+		if err := t.Commit(); err != nil {
+			return commitError{err}
+		}
+		return nil
+	})
+}
+
+// commitError is the error of a commit: whether it took effect is unknown
+// when the connection was lost.
+type commitError struct{ error }
+
+func (e commitError) Unwrap() error { return e.error }
+
+// repeat calls do within the time that the database has to answer, and again
+// where that may help. It returns errors that a user can mend in words that a
+// caller may see.
+func repeat(ctx context.Context, d dialect, again bool, do func(context.Context) error) error {
+	limited, done := ctx, func() {}
+	if !d.inProcess || ctx.Done() != nil {
+		limited, done = context.WithTimeout(ctx, answerWithin)
+	}
+	defer done()
+	var err error
+	for attempt := range maxAttempts {
+		if err = do(limited); err == nil || !again || !d.repeatable(err) || limited.Err() != nil {
+			break
+		}
+		select { // a server that restarts needs a moment
+		case <-limited.Done():
+		case <-time.After(time.Duration(attempt) * 100 * time.Millisecond):
+		}
+	}
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return &fault{unavailable("the store did not answer within a minute").WithHint("look whether the change was made, then call again"), err}
+	}
+	return d.explain(err)
+}
+
+// exec runs a statement and returns the number of rows that it changed.
+func (e executor) exec(ctx context.Context, text string, args ...any) (changed int, err error) {
+	if err := checkTexts(args); err != nil {
+		return 0, err
+	}
+	err = repeat(ctx, e.dialect, false, func(ctx context.Context) (err error) {
+		var result sql.Result
+		if e.dialect.cachesStatements {
+			result, err = e.ExecContext(ctx, e.dialect.rebind(text), args...)
+		} else {
+			var s *sql.Stmt
+			if s, err = e.statements.get(ctx, e.querier, text); err == nil {
+				result, err = s.ExecContext(ctx, args...)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		changed = int(n)
+		return err
+	})
+	return changed, err
+}
+
+func (e executor) query(ctx context.Context, q query) (*sql.Rows, error) {
+	if e.dialect.cachesStatements {
+		return e.QueryContext(ctx, e.dialect.rebind(q.text), q.args...)
+	}
+	s, err := e.statements.get(ctx, e.querier, q.text)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, q.args...)
+}
+
+// checkTexts refuses texts that PostgreSQL cannot keep, on both databases.
+// Only ids and positions in lists are texts; what callers choose freely is
+// passed as bytes.
+func checkTexts(args []any) error {
+	for _, arg := range args {
+		if text, ok := arg.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
+			return toolfold.Errorf(toolfold.InvalidInput, "an id or a cursor has characters that none has").
+				WithHint("pass ids and cursors as they were returned")
+		}
+	}
+	return nil
+}
+
+// all runs a query and reads every row with scan. No rows are an empty list,
+// never nil. It always reads to the end: SQLite reports that a statement with
+// RETURNING could not be committed only there.
+func all[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows) (T, error)) (list []T, err error) {
+	if err := checkTexts(q.args); err != nil {
+		return nil, err
+	}
+	err = repeat(ctx, e.dialect, e.repeats, func(ctx context.Context) error {
+		rows, err := e.query(ctx, q)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		list = []T{}
+		for rows.Next() {
+			item, err := scan(rows)
+			if err != nil {
+				return err
+			}
+			list = append(list, item)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// first runs a query and reads its first row; found is false where there is
+// none.
+func first[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows) (T, error)) (item T, found bool, err error) {
+	list, err := all(ctx, e, q, scan)
+	if err != nil || len(list) == 0 {
+		return item, false, err
+	}
+	return list[0], true, nil
+}
+
+// byKey reads the row of a whole key, outside of a transaction; found is false
+// where there is none. In this process it is read to the end, whatever becomes
+// of ctx meanwhile.
+func byKey[T any](ctx context.Context, db *DB, q query, scan func(*sql.Rows) (T, error)) (item T, found bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return item, false, err
+	}
+	if db.dialect.inProcess {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return first(ctx, db.reader(), q, scan)
+}
+
+// one runs a query for a single value. No row is the error sql.ErrNoRows.
+func one[T any](ctx context.Context, e executor, q query) (value T, err error) {
+	value, found, err := first(ctx, e, q, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) })
+	if err == nil && !found {
+		err = sql.ErrNoRows
+	}
+	return value, err
+}
+
+func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
+
+// query is a statement that is put together of fixed pieces, with the
+// arguments of each.
+type query struct {
+	text string
+	args []any
+}
+
+func sqlf(text string, args ...any) query { return query{text, args} }
+
+// and adds a piece.
+func (q query) and(text string, args ...any) query {
+	return query{q.text + " " + text, append(q.args[:len(q.args):len(q.args)], args...)}
+}
+
+// with adds another query.
+func (q query) with(other query) query { return q.and(other.text, other.args...) }
+
+// among is a condition that a column has one of the values, of which there is
+// at least one.
+func among[V any](column string, values []V) query {
+	q := query{text: column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")"}
+	for _, v := range values {
+		q.args = append(q.args, v)
+	}
+	return q
+}
+
+// Values as both databases keep them.
+
+func bytesOf(texts []string) [][]byte {
+	list := make([][]byte, len(texts))
+	for i, text := range texts {
+		list[i] = []byte(text)
+	}
+	return list
+}
+
+// number returns 1 for true and 0 for false.
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func fromMicros(t int64) time.Time { return time.UnixMicro(t).UTC() }
+
+// maybeText returns nil, which is NULL, for nil: drivers differ in how they
+// take a nil slice.
+func maybeText(text []byte) any {
+	if text == nil {
+		return nil
+	}
+	return text
+}
+
+// maybeBytes returns nil, which is NULL, for no text.
+func maybeBytes(text string) any {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
+}
+
+// maybeID returns nil, which is NULL, for no id.
+func maybeID(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
+
+// maybeMicros returns nil for the zero time.
+func maybeMicros(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// maybeTime returns the zero time for NULL.
+func maybeTime(micros sql.Null[int64]) time.Time {
+	if !micros.Valid {
+		return time.Time{}
+	}
+	return fromMicros(micros.V)
+}

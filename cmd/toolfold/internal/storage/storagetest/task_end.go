@@ -1,0 +1,268 @@
+package storagetest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/tools/session"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+func (b bench) cancel(n int, force bool) (before string) {
+	b.Helper()
+	before, found, err := b.tasks.Cancel(b.Context(), task.Cancellation{TaskID: taskID(n), Reason: "enough", Force: force, At: noon})
+	noError(b.T, err)
+	if !found {
+		b.Fatalf("there is no task %d", n)
+	}
+	return before
+}
+
+func cancelTasks(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1), newTask(2, taskID(1)))
+	equal(t, b.cancel(1, false), task.Queued)
+	b.states(task.Cancelled, task.Failed)
+	equal(t, b.get(1).Error, "enough")
+	equal(t, b.get(1).EndedAt, noon)
+	equal(t, b.get(2).Error, "its dependency "+taskID(1)+" was cancelled")
+	equal(t, b.cancel(1, false), task.Cancelled)
+	if run, found := b.claim(); found {
+		t.Fatalf("claimed %v, which has ended", run)
+	}
+	_, found, err := b.tasks.Cancel(t.Context(), task.Cancellation{TaskID: taskID(9), At: noon})
+	if found || err != nil {
+		t.Fatalf("a task that is not there: %v, %v", found, err)
+	}
+}
+
+func cancelRunning(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1), newTask(2), newTask(3), newTask(4))
+	asked, forced, fast, retried := b.start(1), b.start(2), b.start(3), b.start(4)
+	for n := range 4 {
+		equal(t, b.cancel(n+1, n == 1), task.Running)
+	}
+	b.states(task.Running, task.Cancelled, task.Running, task.Running)
+	held, err := b.ledger.Held(t.Context(), worker)
+	noError(t, err)
+	equal(t, len(held), 3)
+	for _, h := range held {
+		equal(t, h.Cancelled, true)
+	}
+	if b.finish(queue.Ending{Run: forced, Status: task.Completed}) {
+		t.Fatal("a task ended after it was cancelled by force")
+	}
+	b.finish(queue.Ending{Run: asked, Status: task.Failed, Error: "stopped"})
+	b.finish(queue.Ending{Run: fast, Status: task.Completed})
+	b.finish(queue.Ending{Run: retried, Status: task.Failed, RetryAt: noon})
+	b.states(task.Cancelled, task.Cancelled, task.Completed, task.Cancelled)
+	equal(t, b.get(1).Error, "enough")
+}
+
+func retryTask(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	retry := func(n int, reset bool) (task.Task, []task.Obstacle) {
+		got, blocked, err := b.tasks.Retry(t.Context(), task.Retrial{TaskID: taskID(n), Reset: reset, At: noon})
+		noError(t, err)
+		return got, blocked
+	}
+	b.submit(newTask(1), newTask(2, taskID(1)))
+	old := b.start(1)
+	b.cancel(1, true)
+	_, blocked := retry(2, false)
+	equal(t, blocked, []task.Obstacle{{TaskID: taskID(1), Status: task.Cancelled}})
+	b.states(task.Cancelled, task.Failed)
+
+	got, _ := retry(1, false)
+	equal(t, got.Status, task.Queued)
+	equal(t, b.get(1).Attempt, 2)
+	if b.finish(queue.Ending{Run: old, Status: task.Completed}) {
+		t.Fatal("the run that was cancelled ended the new attempt")
+	}
+	retry(2, false)
+	b.states(task.Queued, task.Pending)
+	equal(t, b.get(2).Error, "")
+	b.complete(1)
+	b.states(task.Completed, task.Queued)
+
+	retry(1, false)
+	b.cancel(2, false)
+	retry(2, true)
+	equal(t, b.get(2).Attempt, 1)
+	b.states(task.Completed, task.Queued)
+}
+
+// rescued waits until a lease has run out by the database's clock, and returns
+// the number of tasks that were taken over.
+func (b bench) rescued() int {
+	b.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		n, err := b.ledger.Rescue(b.Context(), noon)
+		noError(b.T, err)
+		if n > 0 {
+			return n
+		}
+	}
+	b.Fatal("no task was rescued")
+	return 0
+}
+
+func loseLease(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1), newTask(2), newTask(3))
+	lost := b.start(1)
+	b.start(2)
+	b.cancel(2, false)
+	n, err := b.ledger.Rescue(t.Context(), noon)
+	noError(t, err)
+	equal(t, n, 0)
+	noError(t, b.ledger.Enter(t.Context(), worker, place, 0))
+	equal(t, b.rescued(), 2)
+	b.states(task.Queued, task.Cancelled, task.Queued)
+
+	alive, err := b.ledger.Renew(t.Context(), worker, long)
+	noError(t, err)
+	equal(t, alive, false)
+	if b.finish(queue.Ending{Run: lost, Status: task.Completed}) {
+		t.Fatal("a worker without lease ended a task that was given to another")
+	}
+	if run, found := b.claim(); found {
+		t.Fatalf("a worker without lease claimed %v", run)
+	}
+	noError(t, b.ledger.Enter(t.Context(), worker, place, long))
+	b.complete(1)
+	equal(t, b.get(1).Attempt, 1)
+	equal(t, b.get(1).Interruptions, 1)
+}
+
+func rescueTooOften(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1), newTask(2, taskID(1)))
+	for b.get(1).Status == task.Queued {
+		noError(t, b.ledger.Enter(t.Context(), worker, place, long))
+		b.start(1)
+		noError(t, b.ledger.Enter(t.Context(), worker, place, 0))
+		b.rescued()
+	}
+	b.states(task.Failed, task.Failed)
+	equal(t, strings.Contains(b.get(1).Error, "maxInterruptions"), true)
+	equal(t, b.get(1).Interruptions, 6)
+
+	// To be given back counts as well.
+	fragile := newTask(3)
+	fragile.MaxInterruptions = 0
+	b.submit(fragile)
+	noError(t, b.ledger.Enter(t.Context(), worker, place, long))
+	b.start(3)
+	noError(t, b.ledger.Leave(t.Context(), worker, noon))
+	b.states(task.Failed, task.Failed, task.Failed)
+}
+
+func leaveTasks(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	noError(t, b.ledger.Enter(t.Context(), "another", place, long))
+	b.submit(newTask(1), newTask(2), newTask(3))
+	b.start(1)
+	b.start(2)
+	b.cancel(2, false)
+	claimed, err := b.ledger.Claim(t.Context(), "another", place, 1, noon)
+	noError(t, err)
+	equal(t, len(claimed), 1)
+	noError(t, b.ledger.Leave(t.Context(), worker, noon))
+	b.states(task.Queued, task.Cancelled, task.Running)
+}
+
+func giveBack(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1), newTask(2), newTask(3))
+	runs := []queue.Run{b.start(1), b.start(2), {TaskID: taskID(3), Turn: 1}}
+	b.cancel(2, false)
+	n, err := b.ledger.GiveBack(t.Context(), "another", runs, noon)
+	noError(t, err)
+	equal(t, n, 0)
+	n, err = b.ledger.GiveBack(t.Context(), worker, runs, noon)
+	noError(t, err)
+	equal(t, n, 2)
+	b.states(task.Queued, task.Cancelled, task.Queued)
+	equal(t, []int{b.get(1).Interruptions, b.get(3).Interruptions}, []int{1, 0})
+	again := b.start(1)
+	equal(t, again.Turn, 2)
+}
+
+// wakeWorkspace counts the tasks that could start, up to the room of their
+// queue.
+func wakeWorkspace(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	wake := func(workspace string) int {
+		n, err := b.ledger.Wake(t.Context(), worker, workspace)
+		noError(t, err)
+		return n
+	}
+	equal(t, wake(place), 0)
+	for n := range 10 {
+		b.submit(newTask(n + 1))
+	}
+	equal(t, wake(place), task.DefaultConcurrency)
+	equal(t, wake("elsewhere"), 0)
+	b.start(1)
+	equal(t, wake(place), task.DefaultConcurrency-1)
+	_, _, err := db.Queue().SetPaused(t.Context(), task.DefaultQueue, true)
+	noError(t, err)
+	equal(t, wake(place), 0)
+}
+
+// workedWorkspace reports workspaces with a lease as worked, and no others.
+func workedWorkspace(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	for workspace, want := range map[string]bool{place: true, "elsewhere": false, "": false} {
+		worked, err := b.tasks.Worked(t.Context(), workspace)
+		noError(t, err)
+		equal(t, worked, want)
+	}
+	noError(t, b.ledger.Leave(t.Context(), worker, noon))
+	worked, err := b.tasks.Worked(t.Context(), place)
+	noError(t, err)
+	equal(t, worked, false)
+}
+
+// adoptTask has a retry name the workspace, and move a task whose queue is
+// gone.
+func adoptTask(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	_, err := db.Queue().Create(t.Context(), newQueue(7), 100)
+	noError(t, err)
+	lost := newTask(1)
+	lost.Workspace, lost.QueueID = "", taskID(7)
+	b.submit(lost)
+	b.cancel(1, false)
+	_, open, _, err := db.Queue().Remove(t.Context(), taskID(7))
+	noError(t, err)
+	equal(t, open, 0)
+	got, _, err := b.tasks.Retry(t.Context(), task.Retrial{TaskID: taskID(1), At: noon, Workspace: place, Definition: "new"})
+	noError(t, err)
+	equal(t, []string{got.Workspace, got.Definition, got.QueueID, got.Status}, []string{place, "new", task.DefaultQueue, task.Queued})
+	b.complete(1)
+}
+
+// refuseIDs holds that an id with characters that PostgreSQL refuses is the
+// caller's mistake on both databases.
+func refuseIDs(t *testing.T, db *storage.DB) {
+	for _, id := range []string{"a\x00b", "a\xffb"} {
+		_, _, got := db.Task().Get(t.Context(), id)
+		_, _, paused := db.Queue().SetPaused(t.Context(), id, true)
+		_, listed := db.Task().List(t.Context(), task.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
+		_, paged := db.Session().List(t.Context(), session.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
+		for _, err := range []error{got, paused, listed, paged} {
+			var told *toolfold.Error
+			if !errors.As(err, &told) || told.Code != toolfold.InvalidInput {
+				t.Errorf("%q: %v, want %s", id, err, toolfold.InvalidInput)
+			}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package telemetry
+
+import (
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+// Attributes of the span of a call.
+const (
+	actionKey          = attribute.Key("toolfold.action") // full name; absent when the name led to none
+	argumentsBytesKey  = attribute.Key("toolfold.arguments.bytes")
+	argumentsTokensKey = attribute.Key("toolfold.arguments.tokens") // estimated
+	resultBytesKey     = attribute.Key("toolfold.result.bytes")
+	resultTokensKey    = attribute.Key("toolfold.result.tokens") // estimated
+	errorKey           = attribute.Key("error.type")
+)
+
+const (
+	maxMessage    = 500     // characters
+	maxAttribute  = 8 << 10 // characters of an attribute that is stored
+	maxAttributes = 32
+)
+
+// convert returns a span as it is stored.
+func convert(s sdk.ReadOnlySpan) trace.Span {
+	parent := s.Parent()
+	span := trace.Span{
+		TraceID: s.SpanContext().TraceID().String(), ID: s.SpanContext().SpanID().String(),
+		Root: !parent.IsValid() || parent.IsRemote(), Label: s.Name(), Kind: trace.Other, Status: trace.Success,
+		Start: micros(s.StartTime()), End: micros(s.EndTime()),
+	}
+	if parent.IsValid() {
+		span.Parent = parent.SpanID().String()
+	}
+	run := ""
+	for _, kv := range s.Attributes() {
+		switch kv.Key {
+		case actionKey:
+			span.Kind, span.Label = trace.Call, kv.Value.AsString()
+		case engine.RunKey:
+			run = kv.Value.AsString()
+		case engine.StepKey:
+			span.Kind, span.Label = trace.Step, "step "+kv.Value.AsString()
+		case engine.TaskKey:
+			span.Kind = trace.Task
+			set(&span, kv)
+		case "gen_ai.operation.name":
+			switch kv.Value.AsString() {
+			case "invoke_agent":
+				span.Kind = trace.Agent
+			case "invoke_workflow":
+				span.Kind = trace.Workflow
+			case "chat":
+				span.Kind = trace.Model
+			}
+		case argumentsBytesKey:
+			span.Arguments.Bytes = int(kv.Value.AsInt64())
+		case argumentsTokensKey:
+			span.Arguments.Tokens = int(kv.Value.AsInt64())
+		case resultBytesKey:
+			span.Result.Bytes = int(kv.Value.AsInt64())
+		case resultTokensKey:
+			span.Result.Tokens = int(kv.Value.AsInt64())
+		case engine.AttemptsKey:
+			if n := int(kv.Value.AsInt64()); n > 1 {
+				span.Attempts = n
+			}
+		case errorKey:
+			span.Code = kv.Value.AsString()
+		case "gen_ai.agent.id", "gen_ai.workflow.name", "toolfold.step.type": // the label and the kind say it
+		default:
+			set(&span, kv)
+		}
+	}
+	if run != "" && span.Kind == trace.Call {
+		span.Label += " " + run
+	}
+	if s.Status().Code == codes.Error {
+		span.Status, span.Message = trace.Failure, redact.Text(toolfold.Cut(s.Status().Description, maxMessage))
+	}
+	return span
+}
+
+func set(span *trace.Span, kv attribute.KeyValue) {
+	if span.Attributes == nil {
+		span.Attributes = map[string]string{}
+	}
+	if len(span.Attributes) < maxAttributes {
+		span.Attributes[string(kv.Key)] = toolfold.Cut(kv.Value.String(), maxAttribute)
+	}
+}
+
+// skipped reports whether a span is not stored: whoever reads traces does not
+// want to find the reading of them.
+func skipped(s trace.Span) bool {
+	return s.Root && s.Kind == trace.Call && strings.HasPrefix(s.Label, trace.Family.Name+".")
+}
+
+func micros(t time.Time) time.Time {
+	return t.UTC().Truncate(time.Microsecond)
+}

@@ -1,0 +1,480 @@
+package telemetry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/telemetry"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+// bench is a whole workbench whose calls are traced.
+type bench struct {
+	*surface.Surface
+	tracing *telemetry.Tracing
+	store   *storage.LazyDB
+}
+
+func newBench(t testing.TB, files map[string]string, change func(*telemetry.Options)) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	b := &bench{store: storage.Lazy("sqlite://" + filepath.Join(dir, "test.db"))}
+	o := telemetry.Options{
+		Open: func(ctx context.Context) (trace.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Trace(), nil
+		},
+		Opened: b.store.Opened(), Days: 14, Megabytes: 100, Log: log, Now: time.Now,
+	}
+	if change != nil {
+		change(&o)
+	}
+	var err error
+	if b.tracing, err = telemetry.New(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.tracing.Close(); b.store.Close() })
+	b.Surface = surface.New(surface.Options{Log: log, Middleware: []call.Middleware{b.tracing.Calls}})
+	families, err := app.Mount(app.Host{
+		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
+		Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: b.Runner, Discovery: b.Discovery, Log: log,
+		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush, Now: time.Now, NewID: uuid.NewString,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put(families...); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// do calls an action that has to succeed.
+func do[Out any](t testing.TB, b *bench, name, args string) Out {
+	t.Helper()
+	out, err := toolfold.Do[Out](t.Context(), b.Runner, name, json.RawMessage(args))
+	if err != nil {
+		t.Fatalf("%s %s: %v", name, args, err)
+	}
+	return out
+}
+
+const slowWorkflow = `
+name: Release
+version: 1.0.0
+steps:
+  - {stepId: note, name: Note, type: tool, config: {tool: memory.store, arguments: {key: a, value: {secret: word}}}}
+  - {stepId: slow, name: Slow, type: tool, config: {tool: slow}}
+  - {stepId: read, name: Read, type: tool, config: {tool: memory.get, arguments: {key: a}}}
+`
+
+const failingAgent = `{"agentId": "reviewer", "description": "Reviews.", "workflow": [
+	{"stepId": "list", "type": "tool", "config": {"tool": "memory.list"}},
+	{"stepId": "look", "type": "tool", "retry": {"maxAttempts": 3, "backoffMs": 1}, "config": {"tool": "broken"}}]}`
+
+// addTools adds a tool that takes a while, and one that fails.
+func addTools(t testing.TB, b *bench) {
+	for name, run := range map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){
+		"slow": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			time.Sleep(300 * time.Millisecond)
+			return json.RawMessage(`{}`), nil
+		},
+		"broken": func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return nil, toolfold.Errorf("DISK_FULL", "there is no room")
+		},
+	} {
+		f, err := toolfold.External{Name: name, Description: "A tool that tests.", Category: "tests", InputSchema: json.RawMessage(`{"type":"object","properties":{}}`), Run: run}.Family()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Put(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func labels(spans []trace.SpanItem) (list []string) {
+	for _, s := range spans {
+		list = append(list, strings.Repeat("  ", s.Depth)+s.Label+" "+s.Status)
+	}
+	return list
+}
+
+// A workflow run reads back as the tree that it was, with its true slowest step
+// and the answer that its caller may have missed.
+func TestWorkflowRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{".toolfold/workflows/release.yaml": slowWorkflow}, nil)
+	addTools(t, b)
+	if _, err := b.store.Open(t.Context()); err != nil { // else the first step waits for that
+		t.Fatal(err)
+	}
+	ran := do[json.RawMessage](t, b, "workflow.run", `{"workflowId": "release"}`)
+	list := do[trace.ListOut](t, b, "trace.list", `{}`)
+	if len(list.Traces) != 1 || list.Traces[0].Label != "workflow.run release" || list.Traces[0].Status != trace.Success || list.Traces[0].SpanCount != 8 {
+		t.Fatalf("listed %+v", list.Traces)
+	}
+	id := list.Traces[0].TraceID
+	got := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+id+`", "include_fields": ["spans", "spans.answer", "durationMs"]}`)
+	want := []string{
+		"workflow.run release success", "  invoke_workflow release success",
+		"    step note success", "      memory.store success", "    step slow success", "      slow success",
+		"    step read success", "      memory.get success",
+	}
+	if diff := cmp.Diff(want, labels(got.Spans)); diff != "" {
+		t.Fatal(diff)
+	}
+	var paged []trace.SpanItem
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		page := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+id+`", "limit": 3, "cursor": "`+cursor+`"}`)
+		if paged = append(paged, page.Spans...); page.SpanCount != 8 || len(page.Spans) > 3 || page.HasMore != (page.NextCursor != "") {
+			t.Fatalf("a page of %d spans of %d: %v", len(page.Spans), page.SpanCount, page.Paged)
+		}
+		cursor = page.NextCursor
+	}
+	if diff := cmp.Diff(want, labels(paged)); diff != "" || paged[0].Answer != nil {
+		t.Errorf("in pages, with answer %s: %s", paged[0].Answer, diff)
+	}
+	if answer := b.Runner.Call(t.Context(), "trace.get", json.RawMessage(`{"traceId": "`+id+`", "cursor": "bm9uZQ"}`)); answer.Err == nil || answer.Err.Code != toolfold.InvalidInput {
+		t.Errorf("another trace's cursor: %s", answer.Content)
+	}
+	if string(got.Spans[0].Answer) != string(ran) || got.Spans[0].AnswerBytes != len(ran) {
+		t.Errorf("the run answered %s, %d bytes of %s are kept", ran, got.Spans[0].AnswerBytes, got.Spans[0].Answer)
+	}
+	steps := 0.0
+	for _, s := range got.Spans {
+		if s.Kind == trace.Step {
+			steps += s.DurationMs
+		}
+		if s.Kind == trace.Call && (s.Arguments.Bytes == 0 && s.Label != "slow" || s.Result.Bytes == 0 || s.Result.Tokens == 0) {
+			t.Errorf("%s has arguments %v and result %v", s.Label, s.Arguments, s.Result)
+		}
+		if text := fmt.Sprint(s.Attributes); strings.Contains(text, "word") {
+			t.Errorf("%s shows values: %s", s.Label, text)
+		}
+		if s.OffsetMs < 0 || s.OffsetMs+s.DurationMs > got.DurationMs+0.01 {
+			t.Errorf("%s is from %v for %v ms, outside of %v ms", s.Label, s.OffsetMs, s.DurationMs, got.DurationMs)
+		}
+	}
+	if steps > got.Spans[1].DurationMs {
+		t.Errorf("steps took %v of %v ms", steps, got.Spans[1].DurationMs)
+	}
+	a := do[trace.AnalyzeOut](t, b, "trace.analyze", `{"traceId": "`+id+`"}`)
+	if a.StepCount != 3 || a.SlowestSteps[0].Label != "step slow" || a.SlowestSteps[0].OwnMs < 300 || a.SlowestSteps[0].Share < 0.3 || a.ErrorCount != 0 {
+		t.Errorf("analysed as %+v", a)
+	}
+	sum, longest := 0.0, trace.PathPart{}
+	for _, p := range a.CriticalPath {
+		sum += p.Ms
+		if p.Ms > longest.Ms {
+			longest = p
+		}
+	}
+	if longest.Label != "slow" || sum < a.DurationMs-0.1 || sum > a.DurationMs+0.1 {
+		t.Errorf("the critical path of %v ms: %+v", a.DurationMs, a.CriticalPath)
+	}
+
+	do[json.RawMessage](t, b, "workflow.run", `{"workflowId": "release"}`)
+	list = do[trace.ListOut](t, b, "trace.list", `{"limit": 1}`)
+	if a = do[trace.AnalyzeOut](t, b, "trace.analyze", `{"traceId": "`+list.Traces[0].TraceID+`"}`); a.Usual == nil || a.Usual.Traces != 1 || a.Usual.Ratio <= 0 {
+		t.Errorf("compared with %+v", a.Usual)
+	}
+	if !list.HasMore || list.Total != 2 {
+		t.Errorf("one of two: %+v", list)
+	}
+}
+
+// A failing agent run shows the failure at its place, and is a failed trace
+// although the call has an answer.
+func TestFailingAgent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, nil)
+	addTools(t, b)
+	do[json.RawMessage](t, b, "agent.register", failingAgent)
+	do[json.RawMessage](t, b, "agent.run", `{"agentId": "reviewer"}`)
+	list := do[trace.ListOut](t, b, "trace.list", `{"status": "failure"}`)
+	if len(list.Traces) != 1 || list.Traces[0].Label != "agent.run reviewer" {
+		t.Fatalf("listed %+v", list.Traces)
+	}
+	a := do[trace.AnalyzeOut](t, b, "trace.analyze", `{"traceId": "`+list.Traces[0].TraceID+`"}`)
+	if a.ErrorCount != 3 || len(a.Errors) != 1 || a.Errors[0].Label != "broken" || a.Errors[0].Code != "DISK_FULL" || a.Errors[0].Count != 3 ||
+		a.Errors[0].Path != "agent.run reviewer > invoke_agent reviewer > step look > broken" {
+		t.Errorf("errors %+v", a.Errors)
+	}
+	if len(a.Retries) != 1 || a.Retries[0].Label != "step look" || a.Retries[0].Attempts != 3 || a.Retries[0].Status != trace.Failure {
+		t.Errorf("retries %+v", a.Retries)
+	}
+	want := []string{"mend broken first: it failed 3 times with DISK_FULL", "step look needed 3 attempts: look why the first ones failed"}
+	if diff := cmp.Diff(want, a.Recommendations); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What runs is listed and shown as running, and as interrupted once its process
+// is gone.
+func TestRunning(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, nil)
+	_, span := b.tracing.Provider().Tracer("a run").Start(t.Context(), "task nightly")
+	_, child := b.tracing.Provider().Tracer("a run").Start(oteltrace.ContextWithSpan(t.Context(), span), "part")
+	child.End()
+	id := span.SpanContext().TraceID().String()
+	list := do[trace.ListOut](t, b, "trace.list", `{"status": "running"}`)
+	if len(list.Traces) != 1 || list.Traces[0].TraceID != id || list.Traces[0].SpanCount != 2 {
+		t.Fatalf("running are %+v", list)
+	}
+	db, err := b.store.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := trace.New(db.Trace(), nil, func() time.Time { return time.Now().Add(trace.Silence + time.Second) })
+	got, err := later.Get(t.Context(), trace.GetIn{TraceID: id, Page: toolfold.Page{Limit: 9}})
+	if err != nil || got.Status != trace.Failure || got.Spans[0].Error == nil || got.Spans[0].Error.Code != trace.Interrupted || got.Spans[1].Status != trace.Success {
+		t.Errorf("later it is %+v, %v", got, err)
+	}
+	if list, err := later.List(t.Context(), trace.ListIn{Status: trace.Failure, Page: toolfold.Page{Limit: 9}}); err != nil || list.Total != 1 {
+		t.Errorf("later %d have failed, %v", list.Total, err)
+	}
+	span.End()
+	list = do[trace.ListOut](t, b, "trace.list", `{"status": "success"}`)
+	if len(list.Traces) != 1 || list.Traces[0].SpanCount != 2 {
+		t.Errorf("at the end: %+v", list)
+	}
+}
+
+// Calls alone do not open the store; their spans wait for it.
+func TestStoreStaysClosed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, nil)
+	for range 3 {
+		do[json.RawMessage](t, b, "config.show", `{}`)
+		if err := b.tracing.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-b.store.Opened():
+		t.Fatal("a call that needs no store has opened it")
+	default:
+	}
+	if list := do[trace.ListOut](t, b, "trace.list", `{}`); list.Total != 3 {
+		t.Errorf("of 3 calls %d are kept", list.Total)
+	}
+}
+
+// More than the bound is dropped and counted, and a store that fails loses no
+// more than spans.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, func(o *telemetry.Options) {
+		o.Open = func(context.Context) (trace.Store, error) { return nil, errors.New("the store is away") }
+	})
+	for range 20_000 {
+		_, span := b.tracing.Provider().Tracer("a run").Start(t.Context(), "x")
+		span.End()
+	}
+	_ = b.tracing.Flush(t.Context()) // of what a flush in the background has left
+	if n := b.tracing.Dropped(); n != 20_000 {
+		t.Errorf("%d were dropped", n)
+	}
+}
+
+// Captured arguments are shortened and hide secrets.
+func TestCapture(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, func(o *telemetry.Options) { o.Arguments = true })
+	do[json.RawMessage](t, b, "memory.store", `{"key": "k", "value": {"password": "hunter2", "text": "`+strings.Repeat("x", 20_000)+`"}}`)
+	list := do[trace.ListOut](t, b, "trace.list", `{}`)
+	got := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+list.Traces[0].TraceID+`"}`)
+	kept := got.Spans[0].Attributes["toolfold.arguments"]
+	if !strings.Contains(kept, `{"key":`) || strings.Contains(kept, "hunter2") || len(kept) > 9000 {
+		t.Errorf("kept %d bytes: %.200s", len(kept), kept)
+	}
+}
+
+// The same spans arrive at a collector, within the trace of the caller.
+func TestOTLP(t *testing.T) {
+	var mu sync.Mutex
+	arrived := map[string][]string{} // names by trace
+	parents := map[string]bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var request collector.ExportTraceServiceRequest
+		if err == nil {
+			err = proto.Unmarshal(body, &request)
+		}
+		if err != nil || r.URL.Path != "/v1/traces" {
+			t.Errorf("%s: %v", r.URL, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, resource := range request.ResourceSpans {
+			for _, scope := range resource.ScopeSpans {
+				for _, s := range scope.Spans {
+					id := fmt.Sprintf("%x", s.TraceId)
+					arrived[id] = append(arrived[id], s.Name)
+					parents[fmt.Sprintf("%x", s.ParentSpanId)] = true
+					if strings.Contains(s.String(), "word") {
+						t.Errorf("%s carries values: %s", s.Name, s)
+					}
+				}
+			}
+		}
+	}))
+	defer server.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	b := newBench(t, map[string]string{".toolfold/workflows/release.yaml": slowWorkflow}, nil)
+	addTools(t, b)
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+	served := httptest.NewServer(serve.New(serve.Options{Surface: b.Surface}).Handler(""))
+	defer served.Close()
+	for _, by := range []string{"header", "meta"} {
+		header, meta := parent, ""
+		if by == "meta" { // which goes before the header
+			header, meta = "00-11111111111111111111111111111111-2222222222222222-01", `"traceparent":"`+parent+`",`
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"workflow","arguments":{"action":"run","workflowId":"release"},"_meta":{` + meta +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+		request, err := http.NewRequest("POST", served.URL+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
+			"Mcp-Method": "tools/call", "Mcp-Name": "workflow", "Traceparent": header,
+		} {
+			request.Header.Set(name, value)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(text), `\"success\":true`) {
+			t.Fatalf("%s: %s %v", by, text, err)
+		}
+		response.Body.Close()
+	}
+	got := do[trace.GetOut](t, b, "trace.get", `{"traceId": "0af7651916cd43dd8448eb211c80319c"}`)
+	b.tracing.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	if len(got.Spans) != 16 || got.Spans[0].Parent != "b7ad6b7169203331" || !parents["b7ad6b7169203331"] {
+		t.Errorf("%d spans are kept, the first within %s", len(got.Spans), got.Spans[0].Parent)
+	}
+	names := arrived["0af7651916cd43dd8448eb211c80319c"]
+	slices.Sort(names)
+	want := []string{"call memory.get", "call memory.store", "call slow", "call workflow.run", "execute_tool memory.get", "execute_tool memory.store", "execute_tool slow", "invoke_workflow release"}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(want, want))), names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An endpoint that cannot be used is said at the start.
+func TestOTLPProtocol(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4317")
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	if _, err := telemetry.New(telemetry.Options{Now: time.Now}); err == nil || !strings.Contains(err.Error(), "http/protobuf") {
+		t.Errorf("told %v", err)
+	}
+	t.Setenv("OTEL_SDK_DISABLED", "true")
+	if _, err := telemetry.New(telemetry.Options{Now: time.Now}); err != nil {
+		t.Errorf("turned off, told %v", err)
+	}
+}
+
+// What is recorded stays within its bound, however much it is.
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	var passed atomic.Int64 // the exporter looks at the clock in the background
+	start := time.Now()
+	b := newBench(t, nil, func(o *telemetry.Options) {
+		o.Megabytes = 1
+		o.Now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	})
+	if _, err := b.store.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for range 5 {
+		for range 2000 {
+			_, span := b.tracing.Provider().Tracer("a run").Start(t.Context(), "x")
+			span.End()
+		}
+		passed.Add(int64(2 * time.Minute))
+		if err := b.tracing.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		total = do[trace.ListOut](t, b, "trace.list", `{"limit": 1}`).Total
+	}
+	if total < 2000 || total > 8000 {
+		t.Errorf("of 10,000 traces %d are kept in a megabyte", total)
+	}
+}
+
+// A span that could not be stored as running counts once all the same.
+func TestStoreComesBack(t *testing.T) {
+	t.Parallel()
+	var away atomic.Bool
+	b := newBench(t, nil, func(o *telemetry.Options) {
+		open := o.Open
+		o.Open = func(ctx context.Context) (trace.Store, error) {
+			if away.Load() {
+				return nil, errors.New("the store is away")
+			}
+			return open(ctx)
+		}
+	})
+	ctx, span := b.tracing.Provider().Tracer("a run").Start(t.Context(), "task nightly")
+	for _, is := range []bool{true, false} {
+		away.Store(is)
+		_, child := b.tracing.Provider().Tracer("a run").Start(ctx, "part")
+		child.End()
+		_ = b.tracing.Flush(t.Context()) // or a flush in the background was first
+	}
+	span.End()
+	list := do[trace.ListOut](t, b, "trace.list", `{"status": "success"}`)
+	if len(list.Traces) != 1 || list.Traces[0].SpanCount != 2 || b.tracing.Dropped() == 0 {
+		t.Errorf("kept %+v, %d dropped", list.Traces, b.tracing.Dropped())
+	}
+}

@@ -1,0 +1,273 @@
+package toolfold
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// ActionParam is the argument that picks the action of a consolidated tool.
+const ActionParam = "action"
+
+// IncludeFields is the argument, taken by every action, that names the result
+// fields to keep.
+const IncludeFields = "include_fields"
+
+// ParamsParam is the argument that may hold the parameters of a call, as an
+// object or as JSON text, beside or instead of parameters of their own.
+const ParamsParam = "params"
+
+// Form says where a call carries the parameters that a brief listing does not
+// declare. Every form is understood everywhere: it decides what listings
+// declare, and how usage and examples are written. Empty counts as [FormFlat].
+type Form string
+
+// The forms.
+const (
+	FormObject Form = "object" // in the object params
+	FormText   Form = "text"   // in params, as JSON text
+	FormFlat   Form = "flat"   // beside the others
+)
+
+// Forms lists the forms, the default of surfaces first.
+func Forms() []Form { return []Form{FormObject, FormText, FormFlat} }
+
+// Entry is one way to call an action: the name that is called, and the
+// parameters as they are spelt there. Entries are shared and not changed.
+type Entry struct {
+	Action *Action
+	Tool   string // the name that is called
+	Form   Form   // in which calls of it are shown
+
+	// Selector is the value of the action argument that leads here. Empty
+	// when the tool's name alone does.
+	Selector string
+
+	// Legacy says that Tool is a legacy name: unknown parameters are dropped
+	// with a warning, as old callers expect.
+	Legacy bool
+
+	// Required and Optional are the parameters as they are spelt here.
+	Required, Optional []Param
+
+	spelling map[string]string // of parameters spelt otherwise, by today's name
+
+	through string // the tool by way of which it is called; empty = its own
+}
+
+// NewEntry returns the entry of an action under a name of its own, such as its
+// full name.
+func NewEntry(a *Action, tool string) *Entry {
+	return &Entry{Action: a, Tool: tool, Required: a.Required.Params(), Optional: a.Optional.Params()}
+}
+
+// Select returns the entry of an action as a value of the action argument of
+// its family's tool. A bare family's tool takes no such argument.
+func Select(a *Action) *Entry {
+	e := NewEntry(a, a.Family.Name)
+	if !a.Family.Bare {
+		e.Selector = a.Name
+	}
+	return e
+}
+
+// Spell returns the entry under one of the action's legacy names, with the
+// parameters as they were spelt.
+func Spell(a *Action, old OldName) *Entry {
+	e := NewEntry(a, old.Name)
+	e.Legacy = true
+	for _, p := range old.Required.Params() {
+		same := func(q Param) bool { return q.Name == p.Name }
+		e.Optional = slices.DeleteFunc(e.Optional, same)
+		if i := slices.IndexFunc(e.Required, same); i >= 0 {
+			e.Required[i] = p
+		} else {
+			e.Required = append(e.Required, p)
+		}
+	}
+	e.spelling = map[string]string{}
+	for _, r := range old.Renames {
+		e.spelling[r.Field.Param().Name] = r.Was
+	}
+	for _, params := range [][]Param{e.Required, e.Optional} {
+		for i := range params {
+			params[i].Name = e.Spelling(params[i].Name)
+		}
+	}
+	return e
+}
+
+// Params lists the parameters as they are spelt here, required ones first.
+func (e *Entry) Params() []Param { return slices.Concat(e.Required, e.Optional) }
+
+// Listed lists the parameters that a listing of this entry shows: under a
+// legacy name only the parameters of the legacy tool.
+func (e *Entry) Listed() []Param {
+	params := e.Params()
+	if e.Legacy {
+		params = slices.DeleteFunc(params, func(p Param) bool { return p.Added })
+	}
+	return params
+}
+
+// Title names the action: by its full name, or by the name that the caller used
+// for just this action, such as memory_store.
+func (e *Entry) Title() string {
+	if e.Selector == "" {
+		return e.Tool
+	}
+	return e.Action.FullName()
+}
+
+// Verb is the word for the action in usage lines and signatures.
+func (e *Entry) Verb() string {
+	if e.Selector == "" {
+		return e.Tool
+	}
+	return e.Selector
+}
+
+// Spelling returns today's parameter name as this entry spells it.
+func (e *Entry) Spelling(name string) string {
+	if was, ok := e.spelling[name]; ok {
+		return was
+	}
+	return name
+}
+
+// Canonical returns today's name of a parameter as this entry spells it.
+func (e *Entry) Canonical(name string) string {
+	for now, was := range e.spelling {
+		if was == name {
+			return now
+		}
+	}
+	return name
+}
+
+// bounded shows a parameter with its type, bounds and default, unless that is
+// false: limit?: 1..100 = 10. A plain string has none of them.
+func bounded(name string, p Param) string {
+	text := name
+	if word := boundedWord(p); word != string(KindString) {
+		text += ": " + word
+	}
+	if p.Default != nil && p.Default != false {
+		text += " = " + strings.ReplaceAll(string(ordered.MustJSON(p.Default)), `"`, "'")
+	}
+	return text
+}
+
+// boundedWord returns the type of a parameter as TypeWord does, with the bounds
+// of numbers and lists and the members of objects: {name: string, age?: ≥0}[≤20].
+// Texts have bounds that few reach, and errors that say so.
+func boundedWord(p Param) string {
+	switch {
+	case p.Kind == KindArray:
+		item := boundedWord(*p.Items)
+		if strings.Contains(item, "|") {
+			item = "(" + item + ")"
+		}
+		if p.MaxItems > 0 {
+			return fmt.Sprintf("%s[≤%d]", item, p.MaxItems)
+		}
+		return item + "[]"
+	case p.Kind == KindObject && len(Inside(p)) > 0:
+		return "{" + signature(p.Required, p.Optional, bounded) + "}"
+	case p.Min != nil && p.Max != nil:
+		return number(*p.Min) + ".." + number(*p.Max)
+	case p.Min != nil:
+		return "≥" + number(*p.Min)
+	case p.Max != nil:
+		return "≤" + number(*p.Max)
+	}
+	return TypeWord(p)
+}
+
+// Signature returns the verb and its required parameters by name,
+// store(key,value). An action without any is its bare verb.
+func (e *Entry) Signature() string { return e.signature(signature(e.Required, nil, bare)) }
+
+// NamedSignature returns the verb and all its parameters by name,
+// store(key,value,namespace?). How a list is read on is left out: the schema
+// beside it has limit and cursor, and so many lists take them.
+func (e *Entry) NamedSignature() string {
+	optional := slices.DeleteFunc(slices.Clone(e.Optional), func(p Param) bool { return p.Name == Limit || p.Name == Cursor.Name })
+	return e.signature(signature(e.Required, optional, bare))
+}
+
+// TypedSignature returns the verb and all its parameters with the types of
+// all but plain strings, list(limit?:integer,status?:active|failed).
+// It prints a type with values once, and adds it to printed.
+func (e *Entry) TypedSignature(printed map[string]bool) string {
+	show := func(name string, p Param) string {
+		word := TypeWord(p)
+		if p.Kind == KindString && word == string(KindString) || printed[p.Name+word] {
+			return name
+		}
+		printed[p.Name+word] = strings.Contains(word, "|")
+		return name + ":" + word
+	}
+	return e.signature(signature(e.Required, e.Optional, show))
+}
+
+func (e *Entry) signature(params string) string {
+	if params == "" {
+		return e.Verb()
+	}
+	return e.Verb() + "(" + strings.ReplaceAll(params, ", ", ",") + ")"
+}
+
+func signature(required, optional []Param, show func(name string, p Param) string) string {
+	var parts []string
+	for _, p := range required {
+		parts = append(parts, show(p.Name, p))
+	}
+	for _, p := range optional {
+		parts = append(parts, show(p.Name+"?", p))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func bare(name string, _ Param) string { return name }
+
+func typed(name string, p Param) string { return name + ": " + TypeWord(p) }
+
+// TypeWord returns the type of a parameter as usage lines spell it: string,
+// string[], uuid, a|b|c.
+func TypeWord(p Param) string {
+	switch {
+	case p.Kind == KindArray:
+		item := TypeWord(*p.Items)
+		if strings.Contains(item, "|") {
+			item = "(" + item + ")"
+		}
+		return item + "[]"
+	case len(p.Enum) > 0:
+		return strings.Join(p.Enum, "|")
+	case p.Format != "":
+		return p.Format
+	}
+	return string(p.Kind)
+}
+
+// ToCanonical is the reverse of FromCanonical: flat arguments of this entry as the
+// action itself spells them. Nothing and null are no arguments.
+func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
+	var members ordered.Map
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &members); err != nil {
+			return nil, err
+		}
+	}
+	canonical := ordered.Map{}
+	for _, m := range members {
+		if e.Selector == "" || m.Key != ActionParam {
+			canonical.Set(e.Canonical(m.Key), m.Value)
+		}
+	}
+	return ordered.MustJSON(canonical), nil
+}

@@ -1,0 +1,76 @@
+package toolfold
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Codes that any action may answer. Families add their own, where the legacy
+// tools had one, such as SESSION_NOT_FOUND.
+const (
+	InvalidInput  = "INVALID_INPUT"  // the arguments; see Problems
+	InvalidAction = "INVALID_ACTION" // the action argument is missing or unknown
+	UnknownTool   = "UNKNOWN_TOOL"   // no tool of that name
+	Internal      = "INTERNAL_ERROR" // ours; the log has the id in Message
+	Cancelled     = "CANCELLED"      // the caller gave up, or its time was over
+
+	PermissionDenied = "PERMISSION_DENIED" // the caller may not run the action
+)
+
+// Error is the answer to a failed call. Everything in it reaches the model, so
+// it holds no path, query or stack.
+type Error struct {
+	Code     string          `json:"code"`
+	Message  string          `json:"message"`
+	Hint     string          `json:"hint,omitempty"` // the next step
+	Problems []Problem       `json:"problems,omitempty"`
+	Usage    string          `json:"usage,omitempty"`
+	Example  json.RawMessage `json:"example,omitempty"`
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return e.Code + ": " + e.Message
+}
+
+// Errorf returns an error with a code for the model and a text for both.
+func Errorf(code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// UnknownName is the error for a name that leads to no tool.
+func UnknownName(name string) *Error {
+	return Errorf(UnknownTool, "there is no tool %q", Shorten(name))
+}
+
+// WithHint adds the next step.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// The kinds of problem.
+const (
+	ProblemMissing = "missing" // required, absent
+	ProblemUnknown = "unknown" // no action of the tool has it; Suggest, if one is near
+	ProblemStray   = "stray"   // other actions have it, see BelongsTo
+	ProblemType    = "type"    // Want, Got
+	ProblemEnum    = "enum"    // Allowed, Suggest
+	ProblemRange   = "range"   // Min, Max
+	ProblemLength  = "length"  // Min, Max and Got in characters, items or bytes
+	ProblemFormat  = "format"  // Want
+	ProblemTwice   = "twice"   // in params and beside it, with different values
+)
+
+// Problem is one thing wrong with the arguments.
+type Problem struct {
+	Path      string   `json:"path"` // JSON pointer into the arguments
+	Kind      string   `json:"kind"`
+	Want      string   `json:"want,omitempty"`
+	Got       any      `json:"got,omitempty"`
+	Min       *float64 `json:"min,omitempty"`
+	Max       *float64 `json:"max,omitempty"`
+	Allowed   []string `json:"allowed,omitempty"`
+	Suggest   string   `json:"suggest,omitempty"`
+	BelongsTo []string `json:"belongs_to,omitempty"`
+}

@@ -1,0 +1,185 @@
+package toolfold
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// Foreign makes a handler for a tool declared elsewhere. Run gets arguments
+// that satisfy the action's Input schema and returns a JSON value; one that is
+// not an object is answered as the member "result" of one.
+func Foreign(run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)) Handler {
+	return Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) {
+		raw, err := run(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		if raw = json.RawMessage(strings.TrimSpace(string(raw))); len(raw) == 0 || raw[0] != '{' {
+			return map[string]json.RawMessage{"result": raw}, nil
+		}
+		return raw, nil
+	}}
+}
+
+// External is a tool whose schema was written elsewhere, such as by another
+// MCP server.
+type External struct {
+	Name        string
+	Description string // its first sentence becomes the summary, where it is short enough
+	Server      string // name of the server that has it, by which it is found too; empty = none
+	InputSchema json.RawMessage
+	Category    Category
+	Effect      Effect // zero counts as Deletes: assume the worst
+
+	// Run gets arguments that satisfy InputSchema and returns a JSON value.
+	Run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
+}
+
+// Family returns the tool as a bare family, mounted: it is listed, found,
+// described and called like any other.
+func (x External) Family() (*Family, error) {
+	action, err := x.Action()
+	if err != nil {
+		return nil, err
+	}
+	return Mount(Family{
+		Name: x.Name, Summary: Cut(action.Summary, MaxFamilySummary-1), Category: x.Category,
+		Words: x.Server, Tier: Extended, OpenWorld: true, Bare: true, Actions: []*Action{action},
+	}, func(context.Context) (External, error) { return x, nil })
+}
+
+// Action returns the tool as an action, to be one of several in a family. It
+// fails when its schema is not one that arguments can be checked with.
+func (x External) Action() (*Action, error) {
+	input := x.InputSchema
+	if len(input) == 0 {
+		input = json.RawMessage(`{"type":"object"}`)
+	}
+	if _, err := CompileSchema(x.Name, input); err != nil {
+		return nil, err
+	}
+	var schema ordered.Map
+	if err := json.Unmarshal(input, &schema); err != nil {
+		return nil, fmt.Errorf("reading schema of %s: %w", x.Name, err)
+	}
+	summary, rest := firstSentence(x.Description)
+	brief := Cut(summary, MaxActionSummary-1)
+	if brief != summary {
+		rest = strings.TrimSpace(x.Description) // what is cut is still described, and found
+	}
+	object := readMembers(schema)
+	a := &Action{
+		Name: x.Name, Summary: brief, Doc: rest, Input: input,
+		Effect: x.Effect, Run: Foreign(x.Run),
+	}
+	if a.Effect == 0 {
+		a.Effect = Deletes
+	}
+	for _, p := range object.Required {
+		a.Required = append(a.Required, p)
+	}
+	for _, p := range object.Optional {
+		a.Optional = append(a.Optional, p)
+	}
+	return a, nil
+}
+
+// plain reads a foreign schema, unless its root is one that hosts refuse.
+func plain(input json.RawMessage) (schema ordered.Map, ok bool) {
+	if len(input) == 0 || json.Unmarshal(input, &schema) != nil {
+		return nil, false
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
+		if _, combined := schema.Get(keyword); combined {
+			return nil, false
+		}
+	}
+	var kind string
+	get(schema, "type", &kind)
+	_, ok = schema.Get("properties")
+	return schema, ok && kind == string(KindObject)
+}
+
+// firstSentence cuts a description after its first sentence or line.
+func firstSentence(text string) (first, rest string) {
+	text = strings.TrimSpace(text)
+	if line, below, ok := strings.Cut(text, "\n"); ok {
+		text, rest = strings.TrimSpace(line), strings.TrimSpace(below)
+	}
+	if sentence, more, ok := strings.Cut(text, ". "); ok {
+		return sentence + ".", strings.TrimSpace(more + " " + rest)
+	}
+	return text, rest
+}
+
+// readMembers reads the members of an object schema as parameters: what
+// listings, search and describe need of them.
+func readMembers(schema ordered.Map) Param {
+	object := Param{Kind: KindObject}
+	var required []string
+	get(schema, "required", &required)
+	var properties ordered.Map
+	get(schema, "properties", &properties)
+	for _, m := range properties {
+		p := readSchema(m.Key, m.Value)
+		if slices.Contains(required, m.Key) {
+			object.Required = append(object.Required, p)
+		} else {
+			object.Optional = append(object.Optional, p)
+		}
+	}
+	return object
+}
+
+func readSchema(name string, raw any) Param {
+	var schema ordered.Map
+	if text, ok := raw.(json.RawMessage); !ok || json.Unmarshal(text, &schema) != nil {
+		return Param{Name: name, Kind: KindAny} // a boolean schema
+	}
+	p := Param{Name: name, Kind: readKind(schema)}
+	get(schema, "description", &p.Doc)
+	get(schema, "format", &p.Format)
+	get(schema, "enum", &p.Enum)
+	switch p.Kind {
+	case KindObject:
+		members := readMembers(schema)
+		p.Required, p.Optional = members.Required, members.Optional
+	case KindArray:
+		items, _ := schema.Get("items")
+		p.Items = new(readSchema("", items))
+	}
+	return p
+}
+
+// readKind takes the first type of several, null left out.
+func readKind(schema ordered.Map) Kind {
+	var one string
+	var several []string
+	get(schema, "type", &one)
+	get(schema, "type", &several)
+	for _, word := range append(several, one) {
+		switch kind := Kind(word); kind {
+		case KindString, KindInteger, KindNumber, KindBoolean, KindObject, KindArray:
+			return kind
+		}
+	}
+	return KindAny
+}
+
+// get reads a keyword into v, and leaves v alone when it is of another shape.
+func get[T any](schema ordered.Map, keyword string, v *T) {
+	raw, _ := schema.Get(keyword)
+	text, ok := raw.(json.RawMessage)
+	if !ok {
+		return
+	}
+	var read T
+	if json.Unmarshal(text, &read) == nil {
+		*v = read
+	}
+}

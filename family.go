@@ -1,0 +1,401 @@
+package toolfold
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// Family declares one noun, which becomes one consolidated tool.
+type Family struct {
+	Name     string // lower case, snake case; the consolidated tool's name
+	Summary  string // at most 60 characters, for listings
+	Doc      string // more, for describe and the docs; may be empty
+	Words    string // other words for its subject, indexed by find, shown nowhere
+	Category Category
+	Tier     Tier
+
+	// OpenWorld says that actions reach beyond this machine's workbench.
+	OpenWorld bool
+
+	// Bare families have a single action, which their tool runs without an
+	// action argument.
+	Bare bool
+
+	Actions []*Action
+
+	// mixed says that the whole family both reads and does more, see
+	// [Action.ToolByEffect]. Copies with fewer actions keep it.
+	mixed bool
+
+	service *service // nil until mounted
+}
+
+// Action declares one verb of a family.
+type Action struct {
+	Name    string   // lower case, snake case
+	Legacy  OldNames // the names it had as a tool of its own
+	Summary string   // at most 80 characters, for listings
+	Doc     string   // more, for describe, the legacy surface and the docs
+
+	// Words are other words that people use for it, indexed by find, shown
+	// nowhere.
+	Words string
+
+	// Changed tells callers of the legacy tool what is different now. Empty
+	// means that only the name and the parameters changed.
+	Changed string
+
+	// Once says that doing it twice is doing it once, though the effect is one
+	// of which that is not so in general: what is there already is refused, or
+	// stays.
+	Once bool
+
+	// Apart actions are listed as a tool of their own, under their first legacy
+	// name, so that the hints of the family's tool do not have to cover them. The
+	// family's tool takes them as an action all the same.
+	Apart bool
+
+	Required, Optional Fields
+	Effect             Effect
+	Example            string   // arguments as a caller would send them, JSON
+	Related            []string // full names of actions that go well with it
+	Run                Handler  // made by [Method]; its result declares the result fields
+
+	// Writes finds the files of the workspace that a call would write, so that
+	// the policies of its session can refuse it before it begins. It is made by
+	// [Files]; the zero value says that the action writes none.
+	Writes Handler
+
+	// Enters says that the connection of a caller is part of the session
+	// sessionId, an argument or a result, once the action has succeeded.
+	Enters bool
+
+	// Input is the JSON Schema of a tool declared elsewhere, as it came, and
+	// Returns its result fields where they are known. Both are nil for
+	// actions that are declared here.
+	Input   json.RawMessage
+	Returns Fields
+
+	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
+	Family *Family
+}
+
+// Mount returns a copy of the family whose actions can be called. Open builds
+// the service that their methods belong to: it is called by the first call
+// that needs the service, and again after an error. Mount itself opens
+// nothing; it fails when an action runs a method of another service.
+func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, error) {
+	want := reflect.TypeFor[S]()
+	for _, a := range f.Actions {
+		for _, h := range []Handler{a.Run, a.Writes} {
+			if has := h.service; has != nil && has != want {
+				return nil, fmt.Errorf("%s.%s runs a method of %s, but the family is mounted on %s", f.Name, a.Name, has, want)
+			}
+		}
+	}
+	mounted := f.Declared()
+	mounted.service = &service{open: func(ctx context.Context) (any, error) { return open(ctx) }}
+	return mounted, nil
+}
+
+// Declared returns a copy of the family whose actions know their family. They
+// can be listed and described, but not called.
+func (f Family) Declared() *Family {
+	reads, more := false, false
+	for _, a := range f.Actions {
+		reads = reads || !a.Apart && a.Effect == Reads
+		more = more || !a.Apart && a.Effect != Reads
+	}
+	f.mixed = reads && more
+	return f.with(f.Actions)
+}
+
+// with returns a copy of the family that has copies of the given actions only.
+func (f Family) with(actions []*Action) *Family {
+	f.Actions = make([]*Action, len(actions))
+	for i, a := range actions {
+		copied := *a
+		copied.Family = &f
+		f.Actions[i] = &copied
+	}
+	return &f
+}
+
+// service opens a family's service once. An error is not kept: the next call
+// tries again.
+type service struct {
+	open  func(context.Context) (any, error)
+	mu    sync.Mutex
+	value any
+}
+
+func (s *service) get(ctx context.Context) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.value != nil {
+		return s.value, nil
+	}
+	value, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.value = value
+	return value, nil
+}
+
+// Invoke runs the action with its own arguments, which must be valid and
+// complete. Package call makes them so.
+func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) {
+	return a.handle(ctx, a.Run, args)
+}
+
+// Targets returns the files of the workspace that a call with these arguments
+// would write, as they are named there: below the workspace or absolute. It
+// changes nothing. Arguments are as for Invoke.
+func (a *Action) Targets(ctx context.Context, args json.RawMessage) ([]string, error) {
+	if a.Writes.run == nil {
+		return nil, nil
+	}
+	names, err := a.handle(ctx, a.Writes, args)
+	if err != nil {
+		return nil, err
+	}
+	return names.([]string), nil
+}
+
+func (a *Action) handle(ctx context.Context, h Handler, args json.RawMessage) (any, error) {
+	if a.Family == nil || a.Family.service == nil {
+		return nil, fmt.Errorf("%s is declared but not mounted", a.Name)
+	}
+	value, err := a.Family.service.get(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", a.Family.Name, err)
+	}
+	return h.run(ctx, value, args)
+}
+
+// WritesFiles reports whether calls may write files of the workspace.
+func (a *Action) WritesFiles() bool { return a.Writes.run != nil }
+
+// Action returns the action called name, nil when there is none.
+func (f *Family) Action(name string) *Action {
+	for _, a := range f.Actions {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// ActionNames lists the actions in order.
+func (f *Family) ActionNames() []string {
+	names := make([]string, len(f.Actions))
+	for i, a := range f.Actions {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// FullName is family.action, the name that permissions, describe and logs use;
+// that of a bare family's action is the family's.
+func (a *Action) FullName() string {
+	if a.Family.Bare {
+		return a.Family.Name
+	}
+	return a.Family.Name + "." + a.Name
+}
+
+// ToolByEffect returns the tool that takes the action where families are split
+// by effect: the family's, or for what does more than read, in a family that has
+// both, that name with _write. Rights do not change it, so that what a host
+// permits under a name is the same for all callers.
+func (a *Action) ToolByEffect() string {
+	if a.Family.mixed && a.Effect != Reads {
+		return a.Family.Name + "_write"
+	}
+	return a.Family.Name
+}
+
+// Forwards reports whether the action stands for another call, so that its
+// result is that call's.
+func (a *Action) Forwards() bool { return a.Run.out == forwardType }
+
+// OpenResult reports whether the result may have any fields: that of another
+// call, or of a tool declared elsewhere.
+func (a *Action) OpenResult() bool {
+	return a.Forwards() || a.Input != nil && len(a.Returns) == 0
+}
+
+// Params lists the parameters, required ones first.
+func (a *Action) Params() []Param {
+	return slices.Concat(a.Required.Params(), a.Optional.Params())
+}
+
+// Hints returns the MCP annotations of the action alone.
+func (a *Action) Hints() Hints {
+	h := a.Effect.Hints()
+	h.OpenWorld = h.OpenWorld || a.Family.OpenWorld
+	h.Idempotent = h.Idempotent || a.Once
+	return h
+}
+
+// Rights decide which actions a caller may see and call. Nil Rights allow
+// everything.
+type Rights struct {
+	Allows func(*Action) bool
+
+	// Text has the rights as they are kept with work that runs later, such as
+	// tasks, and as package permission reads them; the same text means the same
+	// rights. Without it a caller cannot leave such work.
+	Text string
+}
+
+// Allow reports whether the rights include an action.
+func (r *Rights) Allow(a *Action) bool { return r == nil || r.Allows(a) }
+
+// Filter returns the families without the actions that are not allowed, and
+// without mention of them; families of which nothing is left are gone. All
+// that a caller is shown and can call is computed from the filtered families,
+// so that what is not permitted is absent from it under every name.
+func (r *Rights) Filter(families []*Family) []*Family {
+	if r == nil {
+		return families
+	}
+	allowed := map[string]bool{}
+	kept := make([][]*Action, len(families))
+	for i, f := range families {
+		for _, a := range f.Actions {
+			if r.Allows(a) {
+				kept[i] = append(kept[i], a)
+				allowed[a.FullName()] = true
+			}
+		}
+	}
+	var list []*Family
+	for i, f := range families {
+		if len(kept[i]) == 0 {
+			continue
+		}
+		filtered := f.with(kept[i])
+		for _, a := range filtered.Actions {
+			a.Related = slices.DeleteFunc(slices.Clone(a.Related), func(name string) bool { return !allowed[name] })
+		}
+		list = append(list, filtered)
+	}
+	return list
+}
+
+// OldName is a legacy name of an action.
+type OldName struct {
+	Name    string
+	Renames []Rename
+
+	// Required are parameters that the legacy tool demanded, or demanded in
+	// another form. Each takes the place of the action's parameter of the same
+	// name, which is today's.
+	Required Fields
+}
+
+// OldNames lists the legacy names of an action. The legacy surface shows all
+// of them; the migration guide starts from the first.
+type OldNames []OldName
+
+// Rename is a parameter that was spelt otherwise under a legacy name.
+type Rename struct {
+	Field Field
+	Was   string
+}
+
+// Was names the legacy tool that an action used to be.
+func Was(name string, renames ...Rename) OldNames {
+	return OldNames{{Name: name, Renames: renames}}
+}
+
+// Or adds one more legacy name.
+func (o OldNames) Or(name string, renames ...Rename) OldNames {
+	return append(o, OldName{Name: name, Renames: renames})
+}
+
+// Effect classes actions by what they do to the world. MCP hints follow from it.
+type Effect int
+
+// The effects. Zero is refused by Validate.
+const (
+	Reads   Effect = iota + 1 // changes nothing
+	Adds                      // makes something new, touches nothing else
+	Sets                      // overwrites or ends something; doing it twice is doing it once
+	Deletes                   // removes something; doing it twice is doing it once
+	Runs                      // runs what it was given, which may do anything, each time
+)
+
+// String returns the word for the effect that describe and the docs use.
+func (e Effect) String() string {
+	switch e {
+	case Reads:
+		return "reads"
+	case Adds:
+		return "adds"
+	case Sets:
+		return "sets"
+	case Deletes:
+		return "deletes"
+	case Runs:
+		return "runs"
+	}
+	return ""
+}
+
+// Hints holds the MCP tool annotations.
+type Hints struct {
+	ReadOnly    bool `json:"readOnlyHint"`
+	Destructive bool `json:"destructiveHint"`
+	Idempotent  bool `json:"idempotentHint"`
+	OpenWorld   bool `json:"openWorldHint"`
+}
+
+// Hints returns the annotations of an action with this effect.
+func (e Effect) Hints() Hints {
+	return Hints{
+		ReadOnly:    e == Reads,
+		Destructive: e == Sets || e == Deletes || e == Runs,
+		Idempotent:  e != Adds && e != Runs,
+		OpenWorld:   e == Runs, // models and commands may be part of it
+	}
+}
+
+// Category groups families in listings.
+type Category string
+
+// Discovery is the category of the family that finds and describes the other
+// tools. It is listed where less than everything is shown.
+const Discovery Category = "discovery"
+
+// Tier ranks how central a family is. A later tier includes the earlier ones.
+type Tier int
+
+// The tiers. Zero is refused by Validate.
+const (
+	Core Tier = iota + 1
+	Standard
+	Extended
+)
+
+// Tiers lists the tiers, the narrowest first.
+func Tiers() []Tier { return []Tier{Core, Standard, Extended} }
+
+// String returns the name of the tier, as options spell it.
+func (t Tier) String() string {
+	switch t {
+	case Core:
+		return "core"
+	case Standard:
+		return "standard"
+	case Extended:
+		return "extended"
+	}
+	return ""
+}

@@ -1,0 +1,242 @@
+package toolfold
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// The parameters of an action that runs another by name.
+const (
+	CallName      = "name"
+	CallArguments = "arguments"
+)
+
+// layout is the way a call of an entry is written.
+type layout struct {
+	tool         string
+	fixed, value string // a member that always has the same value; empty = none
+	nest         string // the member that holds the parameters; empty = they stand beside
+	besides      bool   // required parameters stand beside the member nest
+	text         bool   // nest is JSON text
+}
+
+func (e *Entry) layout() layout {
+	l := layout{tool: e.Tool, text: e.Form == FormText}
+	switch {
+	case e.through != "":
+		l.tool, l.fixed, l.value, l.nest = e.through, CallName, e.Title(), CallArguments
+		return l
+	case e.Selector != "":
+		l.fixed, l.value = ActionParam, e.Selector
+	default:
+		l.besides = true
+	}
+	if e.Nests() {
+		l.nest = ParamsParam
+	}
+	return l
+}
+
+// Nests reports whether calls of the entry are shown with the member params.
+// They are not where the action has a parameter of that name.
+func (e *Entry) Nests() bool {
+	return e.Form != "" && e.Form != FormFlat && !e.Takes(ParamsParam)
+}
+
+// Nested reports whether calls of the entry are shown with the parameter in the
+// member params.
+func (e *Entry) Nested(name string) bool {
+	is := func(p Param) bool { return p.Name == name }
+	return e.layout().nest == ParamsParam && (e.Selector != "" || !slices.ContainsFunc(e.Required, is)) && name != ActionParam
+}
+
+// Takes reports whether the entry has a parameter, as it is spelt here.
+func (e *Entry) Takes(name string) bool {
+	is := func(p Param) bool { return p.Name == name }
+	return slices.ContainsFunc(e.Required, is) || slices.ContainsFunc(e.Optional, is)
+}
+
+// In returns the entry in another form.
+func (e *Entry) In(form Form) *Entry {
+	other := *e
+	other.Form = form
+	return &other
+}
+
+// Through returns the entry as it is called by way of a tool that runs others
+// by name, with [CallName] and [CallArguments].
+func (e *Entry) Through(tool string) *Entry {
+	other := *e
+	other.through = tool
+	return &other
+}
+
+// CalledBy returns the name that calls of the entry are sent to.
+func (e *Entry) CalledBy() string { return e.layout().tool }
+
+// Usage returns the shape of a call in one line, with types: where all
+// parameters stand beside the action the verb and these,
+// store(key: string, namespace?: string), else the whole call.
+func (e *Entry) Usage() string {
+	if e.layout().nest == "" {
+		return e.Verb() + "(" + signature(e.Required, e.Optional, typed) + ")"
+	}
+	return e.usage(typed, typed)
+}
+
+// ShortUsage returns Usage without the types of optional parameters.
+func (e *Entry) ShortUsage() string {
+	if e.layout().nest == "" {
+		return e.VerbUsage()
+	}
+	return e.usage(typed, bare)
+}
+
+// VerbUsage returns the verb with its parameters, the required ones with
+// their types, in whatever form they are sent.
+func (e *Entry) VerbUsage() string {
+	return e.Verb() + "(" + comma(signature(e.Required, nil, typed), signature(nil, e.Optional, bare)) + ")"
+}
+
+// CallUsage returns the shape of a whole call: the name to call, the action
+// argument with its value, the parameters with their types.
+func (e *Entry) CallUsage() string { return e.usage(typed, typed) }
+
+// FullUsage returns CallUsage with the members of objects, and with bounds and
+// defaults, without what costs tokens and says little, spaces and the type
+// string: name,limit?:1..100=10.
+func (e *Entry) FullUsage() string {
+	return strings.NewReplacer(": ", ":", ", ", ",", " = ", "=").Replace(e.usage(bounded, bounded))
+}
+
+func (e *Entry) usage(required, optional func(name string, p Param) string) string {
+	l := e.layout()
+	fixed := ""
+	if l.fixed != "" {
+		fixed = l.fixed + ": '" + l.value + "'" // JSON escapes double ones
+	}
+	beside, inside := e.Required, []Param(nil)
+	if l.nest != "" && !l.besides {
+		beside, inside = nil, e.Required
+	}
+	others := signature(nil, e.Listed()[len(e.Required):], optional)
+	if l.nest == "" {
+		return l.tool + "(" + comma(fixed, signature(beside, nil, required), others) + ")"
+	}
+	nested := comma(signature(inside, nil, required), others)
+	if nested != "" {
+		name := l.nest
+		if len(inside) == 0 {
+			name += "?"
+		}
+		if l.text {
+			nested = name + ": JSON text {" + nested + "}"
+		} else {
+			nested = name + ": {" + nested + "}"
+		}
+	}
+	return l.tool + "(" + comma(fixed, signature(beside, nil, required), nested) + ")"
+}
+
+// comma joins the parts that are not empty.
+func comma(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+// Pattern returns the shape of the calls of all actions of the entry's tool.
+func (e *Entry) Pattern() string {
+	switch l := e.layout(); {
+	case e.through != "":
+		return fmt.Sprintf("%s(%s: '%s', %s: {PARAMETERS})", l.tool, l.fixed, e.Action.Family.Name+".ACTION", l.nest)
+	case l.text:
+		return fmt.Sprintf("%s(%s: ACTION, %s: JSON text {PARAMETERS})", l.tool, l.fixed, l.nest)
+	case l.nest != "":
+		return fmt.Sprintf("%s(%s: ACTION, %s: {PARAMETERS})", l.tool, l.fixed, l.nest)
+	default:
+		return fmt.Sprintf("%s(%s: ACTION, PARAMETERS)", l.tool, l.fixed)
+	}
+}
+
+// Example returns the declared example as a call of this entry, with the
+// parameters as they are spelt, in its form.
+func (e *Entry) Example() json.RawMessage {
+	return e.FromCanonical(json.RawMessage(e.Action.Example))
+}
+
+// FromCanonical writes the action's own arguments as a call of this entry.
+// Arguments that are not a JSON object come back as they are.
+func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
+	var members ordered.Map
+	if err := json.Unmarshal(args, &members); err != nil {
+		return args
+	}
+	l := e.layout()
+	call, nested := ordered.Map{}, ordered.Map{}
+	if l.fixed != "" {
+		call.Set(l.fixed, l.value)
+	}
+	for _, m := range members {
+		name := e.Spelling(m.Key)
+		required := slices.ContainsFunc(e.Required, func(p Param) bool { return p.Name == name })
+		if l.nest == "" || l.besides && required {
+			call.Set(name, m.Value)
+		} else {
+			nested.Set(name, m.Value)
+		}
+	}
+	switch {
+	case len(nested) == 0:
+	case l.text:
+		call.Set(l.nest, string(ordered.MustJSON(nested)))
+	default:
+		call.Set(l.nest, nested)
+	}
+	return ordered.MustJSON(call)
+}
+
+// InputSchema returns the schema of the arguments of a call of this entry,
+// texts included. A foreign tool's own schema is returned where its root is
+// one that hosts take.
+func (e *Entry) InputSchema() ordered.Map {
+	l := e.layout()
+	foreign, ok := plain(e.Action.Input)
+	if ok && l.nest == "" {
+		return foreign
+	}
+	beside, inside := e.Required, []Param(nil)
+	if l.nest != "" && !l.besides {
+		beside, inside = nil, e.Required
+	}
+	style := Style{Describe: always}
+	if l.nest == "" {
+		return l.withFixed(ObjectSchema(beside, e.Optional, style))
+	}
+	nested := ObjectSchema(inside, e.Optional, style)
+	if ok && !l.besides {
+		nested = foreign
+	}
+	if l.text {
+		// The words of JSON Schema for a text that holds JSON.
+		nested = ordered.Map{
+			{Key: "type", Value: string(KindString)}, {Key: "contentMediaType", Value: "application/json"}, {Key: "contentSchema", Value: nested},
+		}
+	}
+	schema := ObjectSchema(beside, nil, style)
+	properties, _ := schema.Get("properties")
+	schema.Set("properties", append(properties.(ordered.Map), ordered.Member{Key: l.nest, Value: nested}))
+	if len(inside) > 0 {
+		schema.Set("required", append(names(beside), l.nest))
+	}
+	return l.withFixed(schema)
+}
+
+func (l layout) withFixed(schema ordered.Map) ordered.Map {
+	if l.fixed == "" {
+		return schema
+	}
+	return inFront(schema, l.fixed, ordered.Map{{Key: "const", Value: l.value}})
+}

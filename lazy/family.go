@@ -1,0 +1,178 @@
+package lazy
+
+import (
+	"encoding/json"
+
+	"github.com/toolfold/toolfold"
+)
+
+var (
+	query     = toolfold.String{Name: "query", Doc: "What you want to do, in words.", MaxLen: 20_000}
+	limit     = toolfold.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
+	name      = toolfold.String{Name: toolfold.CallName, Doc: "Tool, action or legacy name, such as memory.store."}
+	many      = toolfold.Strings("names", "Several such names.")
+	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call."}
+	schema    = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
+	category  = toolfold.String{Name: "category", Doc: "Only tools of this category."}
+	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also what may not be called, with the reason."}
+	id        = toolfold.UUID("id", "Id of the answer.")
+	arguments = toolfold.Object{Name: toolfold.CallArguments, Doc: "Action arguments, as in a direct call."}
+)
+
+// Family declares the discovery tools.
+var Family = toolfold.Family{
+	Name: "tools", Summary: "Find and describe tools", Category: toolfold.Discovery, Tier: toolfold.Core,
+	Doc: "Find says which action to call and how; describe gives the whole account of one.",
+	Actions: []*toolfold.Action{{
+		Name:     "find",
+		Legacy:   toolfold.Was("tool_find"),
+		Summary:  "Find actions by what they do, best first, with how to call them.",
+		Words:    "search, discover, which tool can do this, look for a suitable function, capability, is there some way to, command",
+		Required: toolfold.Fields{query},
+		Optional: toolfold.Fields{limit.With(toolfold.Default(5))},
+		Effect:   toolfold.Reads,
+		Example:  `{"query": "remember a decision for later", "limit": 3}`,
+		Related:  []string{"tools.describe", "tools.call"},
+		Run:      toolfold.Method((*Service).Find),
+	}, {
+		Name: "describe",
+		Legacy: toolfold.Was("tool_describe").
+			Or("get_tool_description", toolfold.Rename{Field: name, Was: "tool_name"}),
+		Summary:  "Full account of an action, or the actions of a tool.",
+		Words:    "documentation, help, explain, parameters, arguments, schema, how do I call it, manual page, man page",
+		Optional: toolfold.Fields{name, many, examples.With(toolfold.Default(true)), schema.With(toolfold.Default(false), toolfold.Added())},
+		Effect:   toolfold.Reads,
+		Example:  `{"name": "memory.store"}`,
+		Related:  []string{"tools.find", "tools.load"},
+		Run:      toolfold.Method((*Service).Describe),
+	}, {
+		Name:     "load",
+		Legacy:   toolfold.Was("tool_load"),
+		Summary:  "Get whole definitions, and list them for this session where it can.",
+		Words:    "activate, enable, make available, add to this session, bring into view, toolbox",
+		Required: toolfold.Fields{many},
+		Effect:   toolfold.Reads, // a list of this session is all that changes
+		Example:  `{"names": ["memory", "session.create"]}`,
+		Related:  []string{"tools.active"},
+		Run:      toolfold.Method((*Service).Load),
+	}, {
+		Name:    "active",
+		Legacy:  toolfold.Was("tool_active"),
+		Summary: "What this session is listed and has loaded.",
+		Words:   "loaded, current, what do I see, enabled now, opened so far",
+		Effect:  toolfold.Reads,
+		Example: `{}`,
+		Related: []string{"tools.load"},
+		Run:     toolfold.Method((*Service).Active),
+	}, {
+		Name:     "list",
+		Legacy:   toolfold.Was("list_available_tools"),
+		Summary:  "All tools, a line each, by category.",
+		Words:    "catalogue, overview, every, available, what can this server do, capabilities, inventory, by area",
+		Optional: toolfold.Fields{category, disabled.With(toolfold.Default(false))},
+		Effect:   toolfold.Reads,
+		Example:  `{"category": "memory"}`,
+		Related:  []string{"tools.find"},
+		Run:      toolfold.Method((*Service).List),
+	}, {
+		Name:     "rest",
+		Summary:  "Read on in an answer that was cut, by the id that it names.",
+		Words:    "remainder, truncated, continue reading, the whole result, more of the output, next page of an answer, clipped",
+		Doc:      "Name the part in include_fields: answer.output[2000:].",
+		Required: toolfold.Fields{id},
+		Effect:   toolfold.Reads,
+		Example:  `{"id": "00000000-0000-4000-8000-000000000001"}`,
+		Run:      toolfold.Method((*Service).Rest),
+	}, {
+		Name:     "call",
+		Legacy:   toolfold.Was("tool_call"),
+		Summary:  "Run any action by name; the result is that action's.",
+		Words:    "run, execute, invoke, dispatch, not listed, fire off by its name",
+		Apart:    true,
+		Required: toolfold.Fields{name},
+		Optional: toolfold.Fields{arguments},
+		Effect:   toolfold.Runs,
+		Example:  `{"name": "memory.get", "arguments": {"key": "team/rules"}}`,
+		Related:  []string{"tools.find"},
+		Run:      toolfold.Method((*Service).Call),
+	}},
+}
+
+// FindIn are the arguments of tools.find.
+type FindIn struct {
+	Query string `json:"query"`
+	Limit int    `json:"limit"`
+}
+
+// FindOut is the result of tools.find.
+type FindOut struct {
+	Results []Found `json:"results" doc:"Best first."`
+	Hint    string  `json:"hint,omitempty" doc:"What to do when nothing was found."`
+}
+
+// DescribeIn are the arguments of tools.describe.
+type DescribeIn struct {
+	Name            string   `json:"name"`
+	Names           []string `json:"names"`
+	IncludeExamples bool     `json:"include_examples"`
+	Schema          bool     `json:"schema"`
+}
+
+// DescribeOut is the result of tools.describe.
+type DescribeOut struct {
+	Tools  []json.RawMessage `json:"tools" doc:"The accounts, in the order asked for."`
+	Errors []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`
+}
+
+// NameError is a name that leads nowhere.
+type NameError struct {
+	Name    string `json:"name" doc:"Tool, action or legacy name, such as memory.store."`
+	Message string `json:"message" doc:"What is wrong with the name, and what is near."`
+}
+
+// LoadIn are the arguments of tools.load.
+type LoadIn struct {
+	Names []string `json:"names"`
+}
+
+// LoadOut is the result of tools.load.
+type LoadOut struct {
+	Loaded      []string          `json:"loaded" doc:"Tools that were meant."`
+	Definitions []json.RawMessage `json:"definitions" doc:"Name, description and inputSchema of each."`
+	Listed      bool              `json:"listed" doc:"Whether tools/list of this session has them."`
+	Note        string            `json:"note" doc:"How to call them."`
+	Errors      []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`
+}
+
+// ActiveIn are the arguments of tools.active: none.
+type ActiveIn struct{}
+
+// ListIn are the arguments of tools.list.
+type ListIn struct {
+	Category        string `json:"category"`
+	IncludeDisabled bool   `json:"include_disabled"`
+}
+
+// ListOut is the result of tools.list.
+type ListOut struct {
+	Tools []Row `json:"tools" doc:"In the order of the listing."`
+	Total int   `json:"total" doc:"How many tools follow."`
+}
+
+// RestIn are the arguments of tools.rest.
+type RestIn struct {
+	ID string `json:"id"`
+}
+
+// RestOut is the result of tools.rest.
+type RestOut struct {
+	Found  bool            `json:"found" doc:"Whether it is still kept."`
+	Answer json.RawMessage `json:"answer,omitempty" doc:"The whole answer, or what include_fields names of it."`
+	Hint   string          `json:"hint,omitempty" doc:"What to do when it is gone."`
+}
+
+// CallIn are the arguments of tools.call.
+type CallIn struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}

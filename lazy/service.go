@@ -1,0 +1,159 @@
+package lazy
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/suggest"
+)
+
+// maxNames bounds the names that one call may describe or load.
+const maxNames = 50
+
+// Service runs the discovery actions on a surface.
+type Service struct {
+	discovery *Discovery
+}
+
+// Mount returns the discovery family of a surface.
+func Mount(d *Discovery) *toolfold.Family {
+	mounted, err := toolfold.Mount(Family, func(context.Context) (*Service, error) { return &Service{d}, nil })
+	if err != nil {
+		panic(err) // an action of Family runs another service's method
+	}
+	return mounted
+}
+
+// Find returns ranked actions with how to call them.
+func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
+	out := FindOut{Results: s.discovery.View(ctx).Find(in.Query, in.Limit)}
+	if len(out.Results) == 0 {
+		out.Hint = "nothing matches; say in plain words what you want to do, or see the action list"
+	}
+	return out, nil
+}
+
+// Describe returns the accounts of one or several names.
+func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, error) {
+	view := s.discovery.View(ctx)
+	if in.Name != "" && len(in.Names) == 0 {
+		doc, err := view.Describe(in.Name, Account{Examples: in.IncludeExamples, Schema: in.Schema})
+		if err != nil {
+			return DescribeOut{}, err
+		}
+		return DescribeOut{Tools: []json.RawMessage{doc}}, nil
+	}
+	names, err := several(in.Name, in.Names)
+	if err != nil {
+		return DescribeOut{}, err
+	}
+	out := DescribeOut{Tools: []json.RawMessage{}}
+	for _, name := range names {
+		doc, err := view.Describe(name, Account{Examples: in.IncludeExamples, Schema: in.Schema})
+		if err != nil {
+			out.Errors = append(out.Errors, nameError(name, err))
+			continue
+		}
+		out.Tools = append(out.Tools, doc)
+	}
+	return out, nil
+}
+
+// several puts the names of a call together, each once.
+func several(name string, names []string) ([]string, error) {
+	if name != "" {
+		names = append([]string{name}, names...)
+	}
+	var list []string
+	for _, n := range names {
+		if !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{Path: "/name", Kind: toolfold.ProblemMissing}}}
+	case len(list) > maxNames:
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%d names are too many: at most %d a call", len(list), maxNames)
+	}
+	return list, nil
+}
+
+func nameError(name string, err *toolfold.Error) NameError {
+	message := err.Message
+	if err.Hint != "" {
+		message += "; " + err.Hint
+	}
+	return NameError{Name: toolfold.Shorten(name), Message: message}
+}
+
+// Load returns whole definitions and lists them where the session allows it.
+func (s *Service) Load(ctx context.Context, in LoadIn) (LoadOut, error) {
+	names, err := several("", in.Names)
+	if err != nil {
+		return LoadOut{}, err
+	}
+	out := LoadOut{Loaded: []string{}, Definitions: []json.RawMessage{}}
+	for _, name := range names {
+		loaded, err := s.discovery.Load(ctx, name)
+		if err != nil {
+			out.Errors = append(out.Errors, nameError(name, err))
+			continue
+		}
+		for _, definition := range loaded {
+			if !slices.Contains(out.Loaded, definition.Name) {
+				out.Loaded = append(out.Loaded, definition.Name)
+				out.Definitions = append(out.Definitions, ordered.MustJSON(definition))
+			}
+		}
+	}
+	listed := s.discovery.Active(ctx).Listed
+	out.Listed = !slices.ContainsFunc(out.Loaded, func(name string) bool { return !slices.Contains(listed, name) })
+	out.Note = s.discovery.Note(ctx, out.Loaded)
+	return out, nil
+}
+
+// Active describes what this session sees.
+func (s *Service) Active(ctx context.Context, _ ActiveIn) (Active, error) {
+	return s.discovery.Active(ctx), nil
+}
+
+// List accounts for all tools, a line each.
+func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
+	out := ListOut{Tools: []Row{}}
+	var categories []string
+	for _, r := range s.discovery.View(ctx).Rows() {
+		if !slices.Contains(categories, string(r.Category)) {
+			categories = append(categories, string(r.Category))
+		}
+		if in.Category != "" && in.Category != string(r.Category) || !r.Enabled && !in.IncludeDisabled {
+			continue
+		}
+		out.Tools = append(out.Tools, r)
+	}
+	if in.Category != "" && !slices.Contains(categories, in.Category) {
+		return ListOut{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+			Path: "/category", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(in.Category),
+			Allowed: categories, Suggest: suggest.Nearest(in.Category, categories),
+		}}}
+	}
+	out.Total = len(out.Tools)
+	return out, nil
+}
+
+// Rest returns an answer that was cut.
+func (s *Service) Rest(_ context.Context, in RestIn) (RestOut, error) {
+	answer, ok := s.discovery.Rest(in.ID)
+	if !ok {
+		return RestOut{Hint: "only the newest answers are kept; what ran has to run again, with include_fields for less"}, nil
+	}
+	return RestOut{Found: true, Answer: answer}, nil
+}
+
+// Call stands for another call.
+func (s *Service) Call(_ context.Context, in CallIn) (toolfold.Forward, error) {
+	return toolfold.Forward{Name: in.Name, Arguments: in.Arguments}, nil
+}

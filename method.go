@@ -1,0 +1,55 @@
+package toolfold
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Handler runs an action. Make one with [Method] or [Foreign].
+type Handler struct {
+	service, in, out reflect.Type // nil for foreign tools
+	run              func(ctx context.Context, service any, args json.RawMessage) (any, error)
+}
+
+// Method makes a handler of a method expression, so that a declaration needs
+// no service to exist: Method((*Service).Search). The members of Out are the
+// result fields of the action: the name comes from the tag json, the text from
+// the tag doc.
+func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Handler {
+	return Handler{
+		service: reflect.TypeFor[S](),
+		in:      reflect.TypeFor[In](),
+		out:     reflect.TypeFor[Out](),
+		run: func(ctx context.Context, service any, args json.RawMessage) (any, error) {
+			var in In
+			if err := json.Unmarshal(args, &in); err != nil {
+				return nil, decodeError(err)
+			}
+			return method(service.(S), ctx, in)
+		},
+	}
+}
+
+// Files makes the handler of [Action.Writes] of a method expression. In has
+// those members of the action's arguments that decide what is written.
+func Files[S, In any](method func(S, context.Context, In) ([]string, error)) Handler {
+	return Method(method)
+}
+
+// decodeError turns a value that fits its schema but not its Go type, such as
+// an integer above 64 bits, into a problem the caller can mend.
+func decodeError(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		return fmt.Errorf("decoding arguments: %w", err)
+	}
+	path := "/" + strings.ReplaceAll(mismatch.Field, ".", "/")
+	return &Error{
+		Code:     InvalidInput,
+		Problems: []Problem{{Path: path, Kind: ProblemRange, Got: mismatch.Value}},
+	}
+}

@@ -1,0 +1,77 @@
+package toolfold
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
+)
+
+// Text states the problem in words, for the message of an [Error].
+func (p Problem) Text() string {
+	name := p.Name()
+	switch p.Kind {
+	case ProblemMissing:
+		return name + " is missing"
+	case ProblemUnknown:
+		return strconv.Quote(name) + " is unknown" + didYouMean(p.Suggest)
+	case ProblemStray:
+		return fmt.Sprintf("%s belongs to %s", name, strings.Join(p.BelongsTo, ", "))
+	case ProblemType:
+		return fmt.Sprintf("%s must be %s, got %v", name, p.Want, p.Got)
+	case ProblemEnum:
+		return fmt.Sprintf("%s must be one of its allowed values, got %s%s", name, strconv.Quote(Shorten(fmt.Sprint(p.Got))), didYouMean(p.Suggest))
+	case ProblemRange:
+		return fmt.Sprintf("%s must be %s, got %v", name, p.bounds(), p.Got)
+	case ProblemLength:
+		return fmt.Sprintf("%s must be %s long, got %v", name, p.bounds(), p.Got)
+	case ProblemTwice:
+		return name + " is also given beside " + ParamsParam + ", with another value"
+	case ProblemFormat:
+		return fmt.Sprintf("%s must be a %s", name, p.Want)
+	}
+	return name + " is wrong"
+}
+
+// Name is the path without its slash; deeper levels keep theirs.
+func (p Problem) Name() string {
+	return jsonx.UnescapePointer(strings.TrimPrefix(p.Path, "/"))
+}
+
+func (p Problem) bounds() string {
+	switch {
+	case p.Min != nil && p.Max != nil:
+		return fmt.Sprintf("%s to %s", number(*p.Min), number(*p.Max))
+	case p.Min != nil:
+		return "at least " + number(*p.Min)
+	case p.Max != nil:
+		return "at most " + number(*p.Max)
+	}
+	return "within range"
+}
+
+func number(f float64) string {
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+func didYouMean(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", did you mean " + strconv.Quote(name) + "?"
+}
+
+// Shorten cuts a text of the caller's to the 40 characters that an error quotes.
+func Shorten(s string) string { return Cut(s, 40) }
+
+// Cut cuts s to at most n characters and marks the cut.
+func Cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i] + "…"
+		}
+		n--
+	}
+	return s
+}

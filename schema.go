@@ -1,0 +1,180 @@
+package toolfold
+
+import (
+	"slices"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// Style decides what a JSON Schema says beside types, enums and bounds. The
+// zero Style writes no texts.
+type Style struct {
+	// Describe reports whether a parameter's text is written; nil writes none.
+	Describe func(Param) bool
+
+	// Strict schemas are for validation: they are Untyped, members that are
+	// not declared are refused, Loose members are not checked, and there are
+	// no defaults. Other schemas are for hosts, which want a type on
+	// everything, and many of which check arguments by them.
+	Strict bool
+
+	// Untyped schemas have no type for a value of any type.
+	Untyped bool
+
+	// Brief schemas have types and nothing else.
+	Brief bool
+
+	// Listed schemas leave out members that are Loose: a host that checks
+	// arguments would refuse good items with a bad one.
+	Listed bool
+
+	// Recorded schemas are as the legacy tools had them: whole numbers were
+	// plain numbers, that a text is not empty was said, and what is Added now
+	// was not there.
+	Recorded bool
+}
+
+// ObjectSchema returns the schema of an object with the given members. It has
+// no combinators.
+func ObjectSchema(required, optional []Param, style Style) ordered.Map {
+	properties := ordered.Map{}
+	for _, p := range slices.Concat(required, optional) {
+		if !p.Added || !style.Recorded {
+			properties.Set(p.Name, Schema(p, style))
+		}
+	}
+	schema := ordered.Map{{Key: "type", Value: "object"}, {Key: "properties", Value: properties}}
+	if len(required) > 0 {
+		schema.Set("required", names(required))
+	}
+	return schema
+}
+
+// Schema returns the schema of one value.
+func Schema(p Param, style Style) ordered.Map {
+	schema := ordered.Map{}
+	switch {
+	case p.Kind == KindAny && (style.Strict || style.Untyped), style.Strict && p.Loose:
+	case p.Kind == KindAny:
+		schema.Set("anyOf", anyValue)
+	case p.Kind == KindInteger && style.Recorded:
+		schema.Set("type", string(KindNumber))
+	default:
+		schema.Set("type", string(p.Kind))
+	}
+	if style.Brief {
+		if p.Kind == KindArray {
+			schema.Set("items", Schema(*p.Items, style))
+		}
+		return schema
+	}
+	if style.Describe != nil && p.Doc != "" && style.Describe(p) {
+		schema.Set("description", p.Doc)
+	}
+	if len(p.Enum) > 0 {
+		schema.Set("enum", p.Enum)
+	}
+	if p.Format != "" {
+		schema.Set("format", p.Format)
+	}
+	if p.MinLen > 1 || p.MinLen == 1 && (style.Strict || style.Recorded) {
+		schema.Set("minLength", p.MinLen)
+	}
+	if p.MaxLen > 0 {
+		schema.Set("maxLength", p.MaxLen)
+	}
+	least, most := "minItems", "maxItems"
+	if p.Kind == KindObject {
+		least, most = "minProperties", "maxProperties"
+	}
+	if style.Recorded && p.Unlisted {
+		p.MinItems, p.MaxItems = 0, 0
+	}
+	if p.MinItems > 0 {
+		schema.Set(least, p.MinItems)
+	}
+	if p.MaxItems > 0 {
+		schema.Set(most, p.MaxItems)
+	}
+	if p.Min != nil {
+		schema.Set("minimum", *p.Min)
+	}
+	if p.Max != nil {
+		schema.Set("maximum", *p.Max)
+	}
+	switch {
+	case p.Kind == KindArray:
+		schema.Set("items", Schema(*p.Items, style))
+	case p.Values != nil:
+		schema.Set("additionalProperties", Schema(*p.Values, style))
+	case p.Kind == KindObject && len(Inside(p)) > 0 && !(p.Loose && (style.Strict || style.Listed)):
+		for _, m := range ObjectSchema(p.Required, p.Optional, style)[1:] {
+			schema.Set(m.Key, m.Value)
+		}
+		if style.Strict {
+			schema.Set("additionalProperties", false)
+		}
+	case p.Kind == KindObject && !style.Strict:
+		// Some hosts close an object that does not say so.
+		schema.Set("additionalProperties", true)
+	}
+	if p.Default != nil && !style.Strict {
+		schema.Set("default", p.Default)
+	}
+	return schema
+}
+
+// anyValue is the list of alternatives that stands for any JSON value: hosts
+// want a type on everything, also on what is in a list. Lists within lists can
+// be given as JSON text.
+var anyValue = func() []ordered.Map {
+	one := func(kind Kind, more ...ordered.Member) ordered.Map {
+		return append(ordered.Map{{Key: "type", Value: string(kind)}}, more...)
+	}
+	single := []ordered.Map{one(KindString), one(KindNumber), one(KindBoolean), one(KindObject)}
+	return []ordered.Map{
+		single[0], single[1], single[2], one(KindObject, ordered.Member{Key: "additionalProperties", Value: true}),
+		one(KindArray, ordered.Member{Key: "items", Value: ordered.Map{{Key: "anyOf", Value: single}}}),
+	}
+}()
+
+// OutputSchema returns the schema of the action's result. Nothing is required:
+// callers may ask for some of the fields only.
+func (a *Action) OutputSchema() ordered.Map {
+	return ObjectSchema(nil, a.Results(), Style{Describe: always, Untyped: true})
+}
+
+func always(Param) bool { return true }
+
+// WithAction returns an object schema with the action argument in front of its
+// properties, and required.
+func WithAction(schema, action ordered.Map) ordered.Map { return inFront(schema, ActionParam, action) }
+
+// inFront puts a required property in front of those of an object schema.
+func inFront(schema ordered.Map, name string, property ordered.Map) ordered.Map {
+	properties, _ := schema.Get("properties")
+	required, _ := schema.Get("required")
+	list, _ := required.([]string)
+	schema.Set("properties", append(ordered.Map{{Key: name, Value: property}}, properties.(ordered.Map)...))
+	schema.Set("required", append([]string{name}, list...))
+	return schema
+}
+
+// find returns the parameter called name.
+func find(params []Param, name string) (Param, bool) {
+	for _, p := range params {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Param{}, false
+}
+
+// names lists the names of params.
+func names(params []Param) []string {
+	list := make([]string, len(params))
+	for i, p := range params {
+		list[i] = p.Name
+	}
+	return list
+}

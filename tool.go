@@ -1,0 +1,41 @@
+package toolfold
+
+import "github.com/toolfold/toolfold/internal/ordered"
+
+// Tool describes what a surface offers under one name.
+type Tool struct {
+	Name, Summary string
+	Doc           string // more than the summary; may be empty
+	Category      Category
+	Tier          Tier
+	Entries       []*Entry // the ways to call it, one per action
+	Schema        ordered.Map
+	Hints         Hints
+
+	// Form is that of the entries: where a call carries what a brief listing
+	// does not declare.
+	Form Form
+
+	// Whole tools are listed with their whole schema at every level, and called
+	// flat.
+	Whole bool
+}
+
+// WithForm returns the tool with entries of a form.
+func (t Tool) WithForm(form Form) Tool {
+	t.Form = form
+	if t.Whole {
+		return t
+	}
+	entries := make([]*Entry, len(t.Entries))
+	for i, e := range t.Entries {
+		entries[i] = e.In(form)
+	}
+	t.Entries = entries
+	return t
+}
+
+// Dispatches reports whether the tool takes an action argument.
+func (t Tool) Dispatches() bool {
+	return len(t.Entries) > 0 && t.Entries[0].Selector != ""
+}

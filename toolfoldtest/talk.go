@@ -1,0 +1,42 @@
+package toolfoldtest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold"
+)
+
+// Talk compares what actions answer with what a test expects.
+type Talk struct {
+	T *testing.T
+
+	// Call runs an action and returns the content of its answer.
+	Call func(action, args string) string
+}
+
+// Expect fails the test when the answer is not want.
+func (k Talk) Expect(action, args, want string) {
+	k.T.Helper()
+	if diff := cmp.Diff(want, k.Call(action, args)); diff != "" {
+		k.T.Errorf("%s %s: %s", action, args, diff)
+	}
+}
+
+// Refuse fails the test when the answer is not an error with the code, a text
+// in its message and one in its hint.
+func (k Talk) Refuse(action, args, code, message, hint string) {
+	k.T.Helper()
+	answer := k.Call(action, args)
+	var failed struct{ Error toolfold.Error }
+	if err := json.Unmarshal([]byte(answer), &failed); err != nil {
+		k.T.Fatal(err)
+	}
+	e := failed.Error
+	if e.Code != code || !strings.Contains(e.Message, message) || !strings.Contains(e.Hint, hint) {
+		k.T.Errorf("%s %s answered %s, want %s, %q and %q", action, args, answer, code, message, hint)
+	}
+}

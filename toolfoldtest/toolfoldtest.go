@@ -1,0 +1,155 @@
+// Package toolfoldtest is the test that every family runs: its declaration is
+// valid, everything derived from it is legal, and all of it lies in one
+// golden file that a reviewer reads as a model would.
+package toolfoldtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/legacy"
+	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// Run tests the declaration of a family. It belongs in the family's own test.
+func Run(t *testing.T, family toolfold.Family) {
+	t.Helper()
+	if err := family.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	spec := family.Declared()
+	for _, mode := range surface.Modes() {
+		for _, level := range lazy.Levels() {
+			for _, form := range toolfold.Forms() {
+				for _, l := range surface.List([]*toolfold.Family{spec}, surface.Options{Mode: mode, Level: level, Params: form}) {
+					CheckSchema(t, l.Name, l.InputSchema)
+				}
+			}
+		}
+	}
+	golden.Compare(t, "testdata/"+spec.Name+".txtar", Derived(t, spec))
+}
+
+// Derived is everything that follows from a declaration, as a txtar archive.
+func Derived(t *testing.T, s *toolfold.Family) string {
+	t.Helper()
+	var b strings.Builder
+	section := func(name string, lines ...string) {
+		fmt.Fprintf(&b, "-- %s --\n%s\n", name, strings.Join(lines, "\n"))
+	}
+	for _, level := range lazy.Levels() {
+		section("consolidated "+string(level), lines(surface.List([]*toolfold.Family{s}, surface.Options{Level: level}))...)
+	}
+	section("legacy full", lines(lazy.List(legacy.Tools([]*toolfold.Family{s}), lazy.Full))...)
+	section("usage", usages(s)...)
+	section("hints", hints(s)...)
+	section("migration", rewrites(t, s)...)
+	return b.String()
+}
+
+func lines(list []lazy.Listed) []string {
+	var lines []string
+	for _, l := range list {
+		lines = append(lines, string(ordered.MustJSON(l)))
+	}
+	return lines
+}
+
+func usages(s *toolfold.Family) []string {
+	var lines []string
+	for _, a := range s.Actions {
+		lines = append(lines, toolfold.Select(a).In(toolfold.FormObject).CallUsage())
+	}
+	return lines
+}
+
+func hints(s *toolfold.Family) []string {
+	lines := []string{fmt.Sprintf("%s %s", s.Name, ordered.MustJSON(consolidate.FoldHints(s.Actions)))}
+	for _, a := range s.Actions {
+		lines = append(lines, fmt.Sprintf("%s %s", a.FullName(), a.Effect))
+	}
+	return lines
+}
+
+func rewrites(t *testing.T, s *toolfold.Family) []string {
+	t.Helper()
+	rewriter := migration.NewRewriter([]*toolfold.Family{s})
+	var lines []string
+	for _, a := range s.Actions {
+		for _, old := range a.Legacy {
+			call := migration.Call{Name: old.Name, Arguments: toolfold.Spell(a, old).Example()}
+			now, _, err := rewriter.Rewrite(call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, string(ordered.MustJSON(call)), string(ordered.MustJSON(now)))
+		}
+	}
+	return lines
+}
+
+// CheckSchema fails the test when an input schema is one that a known host
+// refuses or mangles: the root is an object with properties and without
+// combinators, no type is an array, no schema is a boolean, and every value has
+// a type and every list items.
+func CheckSchema(t *testing.T, name string, schema json.RawMessage) {
+	t.Helper()
+	var root map[string]any
+	if err := json.Unmarshal(schema, &root); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if root["type"] != "object" || root["properties"] == nil {
+		t.Errorf("%s: the root of the schema is not an object with properties: %s", name, schema)
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
+		if _, ok := root[keyword]; ok {
+			t.Errorf("%s: %s at the root of the schema", name, keyword)
+		}
+	}
+	checkPart(t, name, root)
+}
+
+func checkPart(t *testing.T, where string, schema map[string]any) {
+	t.Helper()
+	if word, ok := schema["type"]; ok {
+		if _, text := word.(string); !text {
+			t.Errorf("%s: the type is not one word: %v", where, word)
+		}
+	}
+	if properties, ok := schema["properties"].(map[string]any); ok {
+		for name, p := range properties {
+			checkMember(t, where+"."+name, p)
+		}
+	}
+	items, ok := schema["items"]
+	if ok {
+		checkMember(t, where+"[]", items)
+	} else if schema["type"] == "array" {
+		t.Errorf("%s: a list without items", where)
+	}
+}
+
+func checkMember(t *testing.T, where string, schema any) {
+	t.Helper()
+	object, ok := schema.(map[string]any)
+	if !ok {
+		t.Errorf("%s: the schema is not an object: %v", where, schema)
+		return
+	}
+	if alternatives, ok := object["anyOf"].([]any); ok {
+		for _, one := range alternatives {
+			checkMember(t, where, one)
+		}
+	} else if object["type"] == nil {
+		t.Errorf("%s: no type", where)
+	}
+	checkPart(t, where, object)
+}

@@ -1,0 +1,209 @@
+package toolfold
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/toolfold/toolfold/internal/jsonx"
+)
+
+// Limits of the texts that every listing shows.
+const (
+	MaxFamilySummary = 60
+	MaxActionSummary = 80
+)
+
+var (
+	toolName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	fieldName = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
+)
+
+// faults gathers what is wrong with a declaration, each under the name of
+// what it is about.
+type faults struct {
+	list []error
+}
+
+func (f *faults) add(where, format string, args ...any) {
+	f.list = append(f.list, fmt.Errorf(where+": "+format, args...))
+}
+
+func (f *faults) check(ok bool, where, format string, args ...any) {
+	if !ok {
+		f.add(where, format, args...)
+	}
+}
+
+// Validate reports everything that is wrong with the declaration of a family,
+// also where it differs from the Go types behind it. It runs in every family's
+// test and when families are put into a server.
+func (f *Family) Validate() error {
+	if len(f.Actions) > 0 && f.Actions[0].Family == nil {
+		f = f.Declared()
+	}
+	var found faults
+	validateFamily(&found, f)
+	for _, a := range f.Actions {
+		where := a.FullName()
+		validateAction(&found, a)
+		validateExample(&found, a)
+		switch {
+		case a.Run.run == nil:
+			found.add(where, "has nothing to run")
+		case a.Run.in != nil:
+			found.check(len(a.Returns) == 0, where, "declares result fields twice: those of its method count")
+			compareArguments(&found, where+" arguments", a.Run.in, a.Params())
+			found.check(a.Forwards() || a.Run.out.Kind() == reflect.Struct, where, "its result %s is not a struct", a.Run.out)
+		}
+		if a.WritesFiles() {
+			found.check(a.Effect != Reads, where, "only reads, but writes files")
+			compareSome(&found, where+" writes", a.Writes.in, a.Params())
+		}
+	}
+	return errors.Join(found.list...)
+}
+
+func validateFamily(found *faults, s *Family) {
+	found.check(toolName.MatchString(s.Name), s.Name, "the name is not lower snake case")
+	checkText(found, s.Name, "summary", s.Summary, MaxFamilySummary)
+	found.check(s.Category != "", s.Name, "has no category")
+	found.check(s.Tier.String() != "", s.Name, "has no tier")
+	found.check(len(s.Actions) > 0, s.Name, "has no actions")
+	found.check(!s.Bare || len(s.Actions) == 1, s.Name, "is bare but has %d actions", len(s.Actions))
+	seen := map[string]bool{}
+	meaning := map[string]Param{}
+	for _, a := range s.Actions {
+		found.check(!seen[a.Name], a.FullName(), "is declared twice")
+		seen[a.Name] = true
+		for _, p := range a.Params() {
+			validateMeaning(found, a, meaning, p)
+		}
+	}
+}
+
+// validateMeaning holds a family to one type and one text per parameter name.
+// Several values of a field mean the same as one.
+func validateMeaning(found *faults, a *Action, meaning map[string]Param, p Param) {
+	before, seen := meaning[p.Name]
+	if !seen {
+		meaning[p.Name] = p
+		return
+	}
+	same := before.Doc == p.Doc && single(before).Kind == single(p).Kind
+	found.check(same, a.FullName(), "parameter %q has another meaning than before in the family", p.Name)
+}
+
+func single(p Param) Param {
+	if p.Kind == KindArray {
+		return *p.Items
+	}
+	return p
+}
+
+func validateAction(found *faults, a *Action) {
+	where := a.FullName()
+	found.check(toolName.MatchString(a.Name), where, "the name is not lower snake case")
+	checkText(found, where, "summary", a.Summary, MaxActionSummary)
+	found.check(a.Effect.String() != "", where, "has no effect")
+	found.check(a.OpenResult() != (len(a.Results()) > 0), where, "returns nothing")
+	validateParams(found, where, a.Params(), a.Input == nil)
+	validateResults(found, where, a.Results())
+	for _, old := range a.Legacy {
+		found.check(toolName.MatchString(old.Name), where, "legacy name %q is not lower snake case", old.Name)
+		for _, r := range old.Renames {
+			_, ok := find(a.Params(), r.Field.Param().Name)
+			found.check(ok, where, "renames %q, which is not a parameter", r.Field.Param().Name)
+		}
+	}
+}
+
+func checkText(found *faults, where, what, text string, limit int) {
+	n := utf8.RuneCountInString(text)
+	found.check(n > 0, where, "has no %s", what)
+	found.check(n <= limit, where, "the %s has %d characters, more than %d", what, n, limit)
+	found.check(!strings.ContainsAny(text, "\n\t"), where, "the %s has more than one line", what)
+}
+
+// validateParams holds parameters to names that are plain identifiers and to
+// texts. Those of a tool from elsewhere keep the names they came with.
+func validateParams(found *faults, where string, params []Param, ours bool) {
+	seen := map[string]bool{}
+	for _, p := range params {
+		name := where + " " + p.Name
+		found.check(!seen[p.Name], name, "is declared twice")
+		seen[p.Name] = true
+		found.check(!ours || fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
+		found.check(p.Name != IncludeFields && (p.Name != ActionParam || !ours), name, "the name is reserved")
+		found.check(!ours || p.Doc != "", name, "has no text")
+		_, known := jsonschema.Formats[p.Format]
+		found.check(!ours || p.Format == "" || known, name, "the format %q is none that is checked", p.Format)
+		validateParams(found, name, Inside(p), ours)
+	}
+}
+
+// validateExample holds the example to the action's own schema: it is shown
+// to models, in errors and by describe. Tools from elsewhere have none.
+func validateExample(found *faults, a *Action) {
+	where := a.FullName()
+	if a.Example == "" {
+		found.check(a.Input != nil, where, "has no example")
+		return
+	}
+	var args map[string]any
+	if err := jsonx.Decode([]byte(a.Example), &args); err != nil {
+		found.add(where, "the example does not parse: %v", err)
+		return
+	}
+	check, err := NewEntry(a, where).Checker()
+	if err != nil {
+		found.add(where, "its schema does not compile: %v", err)
+		return
+	}
+	problems := check.Problems(args)
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if _, ok := find(a.Params(), name); !ok {
+			problems = append(problems, Problem{Path: jsonx.Pointer("", name), Kind: ProblemUnknown})
+		}
+	}
+	for _, p := range problems {
+		found.add(where, "the example does not validate: %s", p.Text())
+	}
+}
+
+// ValidateAll reports what is wrong between families: names that two of them
+// use, and related actions that do not exist.
+func ValidateAll(families []*Family) error {
+	var found faults
+	owner := map[string]string{}
+	claim := func(name, by string) {
+		found.check(owner[name] == "" || owner[name] == by, by, "the name %q belongs to %s", name, owner[name])
+		owner[name] = by
+	}
+	full := map[string]bool{}
+	for _, s := range families {
+		claim(s.Name, s.Name)
+		for _, a := range s.Actions {
+			claim(a.ToolByEffect(), s.Name)
+			full[a.FullName()] = true
+			for _, old := range a.Legacy {
+				claim(old.Name, a.FullName())
+			}
+		}
+	}
+	for _, s := range families {
+		for _, a := range s.Actions {
+			for _, name := range a.Related {
+				found.check(full[name] && name != a.FullName(), a.FullName(), "related action %q does not exist", name)
+			}
+		}
+	}
+	return errors.Join(found.list...)
+}
