@@ -42,5 +42,9 @@ func newLimited(t testing.TB, level lazy.Level, limits serve.Limits, log *slog.L
 	if err := s.Put(families...); err != nil {
 		t.Fatal(err)
 	}
-	return serve.New(serve.Options{Version: "test", Instructions: "Echo.", Surface: s, Metrics: metrics, Log: log, Limits: limits}), s
+	server, err := serve.New(serve.Options{Version: "test", Instructions: "Echo.", Surface: s, Metrics: metrics, Log: log, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, s
 }

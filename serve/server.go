@@ -13,14 +13,19 @@ package serve
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -33,15 +38,30 @@ const MaxInstructions = 400
 // without being listed and unknown ones get an answer a model can read.
 const dispatch = "toolfold"
 
-// Options say what a server serves.
+// Options say what a server serves. Either Families are set, which [New] puts
+// together with the actions that find and describe them, or Surface is.
 type Options struct {
 	Name         string // empty = toolfold
 	Version      string
 	Instructions string // at most [MaxInstructions] characters
-	Surface      *surface.Surface
-	Metrics      *Metrics     // nil keeps figures of its own
-	Log          *slog.Logger // nil = the default logger
-	Limits       Limits
+
+	// Families are what the server offers, as [toolfold.Mount] returns them, in
+	// the order of listings.
+	Families []*toolfold.Family
+
+	Mode     string   // consolidated, one tool per family, or legacy, one per action; empty = consolidated
+	Listing  string   // how much of each tool is listed: lazy, signature, full or search; empty = lazy, and full in mode legacy
+	ReadOnly bool     // offer only what merely reads
+	Allow    []string // offer only the actions that a pattern matches, such as note.*; empty = all
+	Deny     []string // offer no action that a pattern matches
+
+	// Surface is what the server offers where the caller has put it together.
+	// Nil = Families as the five options above say, which are not set otherwise.
+	Surface *surface.Surface
+
+	Metrics *Metrics     // nil keeps figures of its own
+	Log     *slog.Logger // nil = the default logger
+	Limits  Limits
 
 	// Structured sends every answer as structured content too, and describes
 	// it with an output schema.
@@ -93,8 +113,46 @@ type Server struct {
 	grown      sync.Map // ids of the sessions whose list has grown
 }
 
-// New returns a server. It opens nothing.
-func New(o Options) *Server {
+// surface returns what a server with these options offers.
+func (o Options) surface() (*surface.Surface, error) {
+	rules := permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
+	rights := rules.Rights()
+	if o.Surface != nil {
+		if len(o.Families) > 0 || o.Mode != "" || o.Listing != "" || rights != nil {
+			return nil, errors.New("serving: Surface is set, so Families, Mode, Listing, ReadOnly, Allow and Deny must not be")
+		}
+		return o.Surface, nil
+	}
+	mode, err := choice("Mode", o.Mode, surface.Modes())
+	if err != nil {
+		return nil, err
+	}
+	level, err := choice("Listing", o.Listing, lazy.Levels())
+	if err != nil {
+		return nil, err
+	}
+	if err := rules.Check(o.Families); err != nil {
+		return nil, err
+	}
+	s := surface.New(surface.Options{Mode: mode, Level: level, Rights: rights, Log: o.Log})
+	return s, s.Put(append(slices.Clone(o.Families), lazy.Mount(s.Discovery))...)
+}
+
+// choice returns the value of an option that is empty or one of several words.
+func choice[T ~string](option, value string, words []T) (T, error) {
+	if value != "" && !slices.Contains(words, T(value)) {
+		return "", fmt.Errorf("serving: %s is %q, not one of %q", option, value, words)
+	}
+	return T(value), nil
+}
+
+// New returns a server. It opens nothing. An error names what is wrong with the
+// options or the declaration of a family.
+func New(o Options) (*Server, error) {
+	offered, err := o.surface()
+	if err != nil {
+		return nil, err
+	}
 	if o.Name == "" {
 		o.Name = "toolfold"
 	}
@@ -106,10 +164,10 @@ func New(o Options) *Server {
 	}
 	limits := o.Limits.complete()
 	s := &Server{
-		surface: o.Surface, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, waits: usualPatience,
+		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)},
 	}
-	o.Metrics.caches(o.Surface.Discovery)
+	o.Metrics.caches(offered.Discovery)
 	hooks := &server.Hooks{}
 	hooks.AddBeforeCallTool(route)
 	hooks.AddAfterListTools(s.list)
@@ -123,10 +181,10 @@ func New(o Options) *Server {
 		server.WithRecovery(),
 	)
 	s.mcp.AddTool(mcp.NewTool(dispatch), s.call)
-	o.Surface.OnGrow(s.tellGrown)
-	o.Surface.OnChange(func() {
+	offered.OnGrow(s.tellGrown)
+	offered.OnChange(func() {
 		s.lists.forget()
 		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	})
-	return s
+	return s, nil
 }

@@ -25,7 +25,10 @@ func TestStructuredContent(t *testing.T) {
 		{true, ``, true},
 		{true, `,"_meta":{"toolfold/structured":false}`, false},
 	} {
-		s := serve.New(serve.Options{Version: "test", Surface: families, Log: quiet, Structured: test.server})
+		s, err := serve.New(serve.Options{Version: "test", Surface: families, Log: quiet, Structured: test.server})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, call := range []struct{ method, params, part string }{
 			{"tools/call", `"name":"echo","arguments":{"text":"hi"}`, `"structuredContent":{"text":"hi"}`},
 			{"tools/call", `"name":"echo","arguments":{"txet":"hi"}`, `"structuredContent":{"error"`},

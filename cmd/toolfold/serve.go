@@ -88,10 +88,13 @@ func serveAction(c *cli.Context) error {
 		work.Go(func() { b.workWhileServing(working, o.Store) })
 		defer func() { stop(); work.Wait() }()
 	}
-	server := serve.New(serve.Options{
+	server, err := serve.New(serve.Options{
 		Version: version(), Instructions: instructions(b.Surface), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	})
+	if err != nil {
+		return err
+	}
 	if o.HTTP != "" {
 		hosts := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
 		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: hosts, Ready: b.announce})

@@ -12,9 +12,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
-	"github.com/toolfold/toolfold/surface"
 )
 
 var text = toolfold.String{Name: "text", Doc: "What to remember.", MinLen: 1, MaxLen: 500}
@@ -61,20 +59,22 @@ func main() {
 	mode := flag.String("mode", "consolidated", "consolidated or legacy")
 	addr := flag.String("http", "", "serve on HTTP at this loopback address, not on standard input and output")
 	flag.Parse()
-	s := surface.New(surface.Options{Mode: surface.Mode(*mode)})
-	folded, err := toolfold.Mount(family, func(context.Context) (*service, error) { return &service{}, nil })
-	if err == nil {
-		err = s.Put(folded, lazy.Mount(s.Discovery))
-	}
-	if err == nil {
-		server := serve.New(serve.Options{Name: "notes", Version: "1.0.0", Surface: s})
-		if *addr != "" {
-			err = server.HTTP(context.Background(), serve.HTTP{Addr: *addr})
-		} else {
-			err = server.Stdio(context.Background(), os.Stdin, os.Stdout)
-		}
-	}
-	if err != nil {
+	if err := run(*mode, *addr); err != nil {
 		log.Fatal(err)
 	}
+}
+
+func run(mode, addr string) error {
+	notes, err := toolfold.Mount(family, func(context.Context) (*service, error) { return &service{}, nil })
+	if err != nil {
+		return err
+	}
+	server, err := serve.New(serve.Options{Name: "notes", Version: "1.0.0", Families: []*toolfold.Family{notes}, Mode: mode})
+	if err != nil {
+		return err
+	}
+	if addr != "" {
+		return server.HTTP(context.Background(), serve.HTTP{Addr: addr})
+	}
+	return server.Stdio(context.Background(), os.Stdin, os.Stdout)
 }

@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"upstream":     {"internal/"},
 	"serve":        {".", "internal/", "call", "lazy", "permission", "surface"},
 	"toolfoldtest": {".", "internal/", "call", "consolidate", "lazy", "legacy", "migration", "surface"},
-	"examples/":    {".", "serve", "surface", "lazy"},
+	"examples/":    {".", "serve"},
 	"cmd/":         {".", "internal/", "tools/", "call", "consolidate", "doctor", "lazy", "legacy", "migration", "permission", "serve", "surface", "upstream", "cmd/"},
 
 	// Families call each other's actions by name. These share what they store.

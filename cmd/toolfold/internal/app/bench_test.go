@@ -152,7 +152,10 @@ type served struct {
 func serveBench(t *testing.T, mode surface.Mode) *served {
 	t.Helper()
 	b := benchOf(t, surface.Options{Mode: mode})
-	s := serve.New(serve.Options{Version: "test", Surface: b.Surface, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s, err := serve.New(serve.Options{Version: "test", Surface: b.Surface, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := httptest.NewServer(s.Handler(""))
 	t.Cleanup(server.Close)
 	return &served{b, server}

@@ -43,7 +43,11 @@ func BenchmarkEcho(b *testing.B) {
 		if err := s.Put(echo); err != nil {
 			b.Fatal(err)
 		}
-		posts[i] = poster(b, serve.New(serve.Options{Surface: s, Log: slog.New(slog.DiscardHandler)}))
+		server, err := serve.New(serve.Options{Surface: s, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		posts[i] = poster(b, server)
 	}
 	// Of many short rounds a noisy neighbour spoils some: medians are what it
 	// reports, of the time and of the time on a processor. Storing is part of

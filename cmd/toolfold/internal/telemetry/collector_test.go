@@ -63,7 +63,10 @@ func TestScrape(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	server := serve.New(serve.Options{Surface: b.Surface, Metrics: figures})
+	server, err := serve.New(serve.Options{Surface: b.Surface, Metrics: figures})
+	if err != nil {
+		t.Fatal(err)
+	}
 	before := scrape(t, server)
 	if before["toolfold_store_up"] != nil || before["toolfold_spans_dropped_total"] == nil {
 		t.Errorf("without a store there is %v", before)
@@ -114,7 +117,10 @@ func TestServerFigures(t *testing.T) {
 	if err := s.Put(b.Families()...); err != nil {
 		t.Fatal(err)
 	}
-	server := serve.New(serve.Options{Surface: s, Metrics: figures})
+	server, err := serve.New(serve.Options{Surface: s, Metrics: figures})
+	if err != nil {
+		t.Fatal(err)
+	}
 	post := func(method, params string) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`

@@ -367,7 +367,11 @@ func TestOTLP(t *testing.T) {
 	b := newBench(t, map[string]string{".toolfold/workflows/release.yaml": slowWorkflow}, nil)
 	addTools(t, b)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
-	served := httptest.NewServer(serve.New(serve.Options{Surface: b.Surface}).Handler(""))
+	traced, err := serve.New(serve.Options{Surface: b.Surface})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := httptest.NewServer(traced.Handler(""))
 	defer served.Close()
 	for _, by := range []string{"header", "meta"} {
 		header, meta := parent, ""

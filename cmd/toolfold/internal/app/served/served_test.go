@@ -40,7 +40,11 @@ func newWorkbench(t testing.TB, mode surface.Mode, limits serve.Limits) (*serve.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serve.New(serve.Options{Version: "test", Surface: s, Log: quiet, Limits: limits}), s
+	server, err := serve.New(serve.Options{Version: "test", Surface: s, Log: quiet, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, s
 }
 
 // The model of a client up to 2025-11-25 is asked on its own line, and answers
