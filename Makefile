@@ -6,8 +6,8 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 14
 
 .PHONY: build
-build: ## build the binary into ./toolfold
-	go build ./cmd/toolfold
+build: ## build the binary of a release into ./toolfold
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" ./cmd/toolfold
 
 .PHONY: run
 run: ## serve on HTTP at 127.0.0.1:8137

@@ -8,7 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
-	tokencount "github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/estimate"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -39,7 +39,7 @@ func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest,
 	result.Tools = make([]mcp.Tool, len(list))
 	size := 0
 	for i, l := range list {
-		size += tokencount.Estimate([]byte(l.Name+l.Description)) + tokencount.Estimate(l.InputSchema)
+		size += estimate.Tokens([]byte(l.Name+l.Description)) + estimate.Tokens(l.InputSchema)
 		result.Tools[i] = mcp.Tool{
 			Name: l.Name, Description: l.Description, RawInputSchema: l.InputSchema,
 			Annotations: mcp.ToolAnnotation{

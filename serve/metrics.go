@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	tokencount "github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/estimate"
 	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -71,7 +71,7 @@ func (m *Metrics) listed(tokens int, kept bool) {
 // described counts a description.
 func (m *Metrics) described(text []byte) {
 	m.describes.Inc()
-	m.describeTokens.Add(float64(tokencount.Estimate(text)))
+	m.describeTokens.Add(float64(estimate.Tokens(text)))
 }
 
 // caches adds the hits and misses of the descriptions of a server's surface.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/estimate"
 	"github.com/toolfold/toolfold/internal/redact"
-	"github.com/toolfold/toolfold/internal/tokens"
 )
 
 // Calls is middleware that records every call as a span. A call that stands for
@@ -19,7 +19,7 @@ import (
 func (t *Tracing) Calls(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		name := "call unknown"
-		attributes := []attribute.KeyValue{argumentsBytesKey.Int(len(c.Raw)), argumentsTokensKey.Int(tokens.Estimate(c.Raw))}
+		attributes := []attribute.KeyValue{argumentsBytesKey.Int(len(c.Raw)), argumentsTokensKey.Int(estimate.Tokens(c.Raw))}
 		if c.Entry != nil {
 			full := c.Entry.Action.FullName()
 			name = "call " + full
@@ -50,7 +50,7 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 }
 
 func (t *Tracing) end(span oteltrace.Span, c *call.Call, answer toolfold.Answer) {
-	span.SetAttributes(resultBytesKey.Int(len(answer.Content)), resultTokensKey.Int(tokens.Estimate(answer.Content)))
+	span.SetAttributes(resultBytesKey.Int(len(answer.Content)), resultTokensKey.Int(estimate.Tokens(answer.Content)))
 	if answer.Err != nil {
 		span.SetAttributes(errorKey.String(answer.Err.Code))
 		span.SetStatus(codes.Error, answer.Err.Message)

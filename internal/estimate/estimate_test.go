@@ -1,8 +1,10 @@
-package tokens
+package estimate
 
 import (
 	"bytes"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/tokens"
 )
 
 var estimateTexts = map[string]string{
@@ -14,32 +16,32 @@ var estimateTexts = map[string]string{
 	"numbers":  `[1,22,333,4444,55555,666666,7777777,0.5,12.25,1e9]`,
 }
 
-func TestEstimate(t *testing.T) {
+func TestTokens(t *testing.T) {
 	t.Parallel()
 	for name, text := range estimateTexts {
-		want, err := Count(text)
+		want, err := tokens.Count(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := Estimate([]byte(text))
+		got := Tokens([]byte(text))
 		t.Logf("%s: %d, estimated %d", name, want, got)
 		if ratio := float64(got) / float64(want); ratio < 0.7 || ratio > 1.3 {
 			t.Errorf("%s has %d tokens, %d were estimated", name, want, got)
 		}
 	}
-	if Estimate(nil) != 0 {
+	if Tokens(nil) != 0 {
 		t.Error("nothing has tokens")
 	}
-	one := Estimate([]byte(estimateTexts["json"]))
-	if got := Estimate(bytes.Repeat([]byte(estimateTexts["json"]), 10_000)); got < one*9_000 || got > one*11_000 {
+	one := Tokens([]byte(estimateTexts["json"]))
+	if got := Tokens(bytes.Repeat([]byte(estimateTexts["json"]), 10_000)); got < one*9_000 || got > one*11_000 {
 		t.Errorf("10,000 times %d tokens are estimated as %d", one, got)
 	}
 }
 
-func BenchmarkEstimate(b *testing.B) {
+func BenchmarkTokens(b *testing.B) {
 	text := bytes.Repeat([]byte(estimateTexts["json"]), 10)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		Estimate(text)
+		Tokens(text)
 	}
 }
