@@ -29,6 +29,16 @@ type Paged struct {
 	NextCursor string `json:"nextCursor,omitempty" doc:"Cursor of the next page; absent on the last."`
 }
 
+// CutPage cuts a list that was read with a limit of one more than the page has:
+// it returns the entries of the page, and how the list is read on. cursor
+// returns the cursor of the page after an entry.
+func CutPage[T any](list []T, limit int, cursor func(last T) string) ([]T, Paged) {
+	if len(list) <= limit {
+		return list, Paged{}
+	}
+	return list[:limit], Paged{HasMore: true, NextCursor: cursor(list[limit-1])}
+}
+
 // Position is a place in a list that is ordered by time, then by ID.
 type Position struct {
 	CreatedAt time.Time // whole microseconds

@@ -3,7 +3,6 @@ package ability
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,26 +25,20 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if after == nil { // once, not on every page
 		out.Broken = workspace.Brief(Folder, l.broken)
 	}
-	for _, a := range l.sorted() {
+	list := slices.DeleteFunc(l.sorted(), func(a Ability) bool {
 		tagged := len(in.Tags) == 0 || slices.ContainsFunc(in.Tags, func(tag string) bool { return slices.Contains(a.Tags, tag) })
-		if !tagged || in.Category != "" && in.Category != a.Category || in.Enabled != nil && *in.Enabled != a.Enabled {
-			continue
-		}
-		out.Total++
-		switch {
-		case after != nil && byPriority(a, *after) <= 0: // on a page before
-		case len(out.Abilities) == in.Limit:
-			out.HasMore = true
-		default:
-			out.Abilities = append(out.Abilities, Item{
-				AbilityID: a.ID, DisplayName: a.DisplayName, Description: toolfold.Brief(ctx, "abilities.description", a.Description), Category: a.Category,
-				Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled, Trusted: s.workspace.Mark(a.Source),
-			})
-		}
-	}
-	if out.HasMore {
-		last := out.Abilities[in.Limit-1]
-		out.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(last.Priority) + " " + last.AbilityID))
+		return !tagged || in.Category != "" && in.Category != a.Category || in.Enabled != nil && *in.Enabled != a.Enabled
+	})
+	out.Total = len(list)
+	list = slices.DeleteFunc(list, func(a Ability) bool { return after != nil && byPriority(a, *after) <= 0 })
+	list, out.Paged = toolfold.CutPage(list, in.Limit, func(last Ability) string {
+		return toolfold.EncodeCursor(strconv.Itoa(last.Priority) + " " + last.ID)
+	})
+	for _, a := range list {
+		out.Abilities = append(out.Abilities, Item{
+			AbilityID: a.ID, DisplayName: a.DisplayName, Description: toolfold.Brief(ctx, "abilities.description", a.Description),
+			Category: a.Category, Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled, Trusted: s.workspace.Mark(a.Source),
+		})
 	}
 	return out, nil
 }
@@ -70,8 +63,8 @@ func parseCursor(text string) (*Ability, error) {
 	if text == "" {
 		return nil, nil
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	number, id, _ := strings.Cut(string(raw), " ")
+	key, err := toolfold.DecodeCursor(text, "ability.list")
+	number, id, _ := strings.Cut(key, " ")
 	n, notNumber := strconv.Atoi(number)
 	if err != nil || notNumber != nil || misnamed(id) != "" {
 		return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{

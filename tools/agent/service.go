@@ -242,10 +242,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Profile) int { return strings.Compare(a.AgentID, b.AgentID) })
-	if len(all) > in.Limit {
-		all, out.HasMore = all[:in.Limit], true
-		out.NextCursor = toolfold.CursorOf(all[in.Limit-1].AgentID)
-	}
+	all, out.Paged = toolfold.CutPage(all, in.Limit, func(last Profile) string { return toolfold.CursorOf(last.AgentID) })
 	for _, p := range all {
 		out.Agents = append(out.Agents, Item{
 			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: toolfold.Brief(ctx, "agents.description", p.Description),

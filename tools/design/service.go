@@ -168,13 +168,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing designs: %w", err)
 	}
-	out := ListOut{Designs: []Item{}, Total: page.Total}
-	for i, l := range page.Designs {
-		if i == in.Limit {
-			last := page.Designs[i-1]
-			out.HasMore, out.NextCursor = true, toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
-			break
-		}
+	designs, paged := toolfold.CutPage(page.Designs, in.Limit, func(last Listed) string {
+		return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
+	})
+	out := ListOut{Designs: []Item{}, Total: page.Total, Paged: paged}
+	for _, l := range designs {
 		out.Designs = append(out.Designs, Item{DesignID: l.ID, Type: l.Type, Format: l.Format, Name: l.Name, Status: Draft, CreatedAt: l.CreatedAt})
 	}
 	return out, nil

@@ -273,14 +273,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		return in.Category != "" && l.category() != in.Category || in.Type != "" && l.Type != in.Type || !strings.HasPrefix(l.Name, in.Prefix)
 	})
 	out := ListOut{Metrics: []Item{}, Total: len(all)}
+	all = slices.DeleteFunc(all, func(l Listed) bool { return l.Name <= after })
+	all, out.Paged = toolfold.CutPage(all, in.Limit, func(last Listed) string { return toolfold.CursorOf(last.Name) })
 	for _, l := range all {
-		if l.Name <= after && after != "" {
-			continue
-		}
-		if len(out.Metrics) == in.Limit {
-			out.HasMore, out.NextCursor = true, toolfold.CursorOf(out.Metrics[in.Limit-1].Name)
-			break
-		}
 		out.Metrics = append(out.Metrics, l.Item())
 	}
 	return out, nil

@@ -68,14 +68,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing queues: %w", err)
 	}
-	out := ListOut{Queues: []Item{}, Total: page.Total}
-	for i, q := range page.Queues {
-		if i == in.Limit {
-			last := page.Queues[i-1]
-			out.HasMore = true
-			out.NextCursor = toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
-			break
-		}
+	queues, paged := toolfold.CutPage(page.Queues, in.Limit, func(last Counted) string {
+		return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
+	})
+	out := ListOut{Queues: []Item{}, Total: page.Total, Paged: paged}
+	for _, q := range queues {
 		n := q.Counts
 		shown := q.Queue.shown()
 		shown.Description = toolfold.Brief(ctx, "queues.description", shown.Description)

@@ -149,13 +149,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing sessions: %w", err)
 	}
-	out := ListOut{Sessions: []Item{}, Total: page.Total}
-	for i, l := range page.Sessions {
-		if i == in.Limit {
-			out.HasMore = true
-			out.NextCursor = positionOf(page.Sessions[i-1]).Cursor()
-			break
-		}
+	sessions, paged := toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string { return positionOf(last).Cursor() })
+	out := ListOut{Sessions: []Item{}, Total: page.Total, Paged: paged}
+	for _, l := range sessions {
 		out.Sessions = append(out.Sessions, Item{
 			SessionID: l.ID, Initiator: l.Initiator, Task: toolfold.Brief(ctx, "sessions.task", l.Task), Status: l.Status,
 			ParticipantCount: l.Present, CreatedAt: l.CreatedAt,

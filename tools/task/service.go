@@ -173,14 +173,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing tasks: %w", err)
 	}
-	out := ListOut{Tasks: []Item{}, Total: page.Total}
-	for i, t := range page.Tasks {
-		if i == in.Limit {
-			last := page.Tasks[i-1]
-			out.HasMore = true
-			out.NextCursor = toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
-			break
-		}
+	tasks, paged := toolfold.CutPage(page.Tasks, in.Limit, func(last Task) string {
+		return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
+	})
+	out := ListOut{Tasks: []Item{}, Total: page.Total, Paged: paged}
+	for _, t := range tasks {
 		item := s.item(t)
 		item.Description = toolfold.Brief(ctx, "tasks.description", item.Description)
 		item.Error = toolfold.Brief(ctx, "tasks.error", item.Error)

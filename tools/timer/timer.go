@@ -109,13 +109,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing timers: %w", err)
 	}
-	out := ListOut{Timers: []Shown{}, Total: total}
-	for i, t := range timers {
-		if i == in.Limit {
-			last := timers[i-1]
-			out.HasMore, out.NextCursor = true, toolfold.Position{CreatedAt: last.StartedAt, ID: last.ID}.Cursor()
-			break
-		}
+	timers, paged := toolfold.CutPage(timers, in.Limit, func(last metrics.Timer) string {
+		return toolfold.Position{CreatedAt: last.StartedAt, ID: last.ID}.Cursor()
+	})
+	out := ListOut{Timers: []Shown{}, Total: total, Paged: paged}
+	for _, t := range timers {
 		out.Timers = append(out.Timers, shown(t))
 	}
 	return out, nil

@@ -43,13 +43,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing traces: %w", err)
 	}
-	out := ListOut{Traces: []Item{}, Total: page.Total}
-	for i, t := range page.Traces {
-		if i == in.Limit {
-			last := page.Traces[i-1]
-			out.HasMore, out.NextCursor = true, toolfold.Position{CreatedAt: last.Start, ID: last.ID}.Cursor()
-			break
-		}
+	traces, paged := toolfold.CutPage(page.Traces, in.Limit, func(last Trace) string {
+		return toolfold.Position{CreatedAt: last.Start, ID: last.ID}.Cursor()
+	})
+	out := ListOut{Traces: []Item{}, Total: page.Total, Paged: paged}
+	for _, t := range traces {
 		took := t.End.Sub(t.Start)
 		if t.Status == Running || t.End.IsZero() {
 			took = max(0, now.Sub(t.Start))

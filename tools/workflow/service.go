@@ -179,24 +179,15 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if after == "" { // once, not on every page
 		out.Broken = workspace.Brief(Folder, broken)
 	}
+	list = slices.DeleteFunc(list, func(w workflow) bool { return in.Status != "" && in.Status != w.Status })
+	out.Total = len(list)
+	list = slices.DeleteFunc(list, func(w workflow) bool { return w.WorkflowID <= after })
+	list, out.Paged = toolfold.CutPage(list, in.Limit, func(last workflow) string { return toolfold.CursorOf(last.WorkflowID) })
 	for _, w := range list {
-		if in.Status != "" && in.Status != w.Status {
-			continue
-		}
-		out.Total++
-		switch {
-		case w.WorkflowID <= after:
-		case len(out.Workflows) == in.Limit:
-			out.HasMore = true
-		default:
-			out.Workflows = append(out.Workflows, Item{
-				ID: w.WorkflowID, Name: w.Name, Version: w.Version, Status: w.Status, StepCount: len(w.steps),
-				Trusted: s.folder.Mark(workspace.InFile),
-			})
-		}
-	}
-	if out.HasMore {
-		out.NextCursor = toolfold.CursorOf(out.Workflows[in.Limit-1].ID)
+		out.Workflows = append(out.Workflows, Item{
+			ID: w.WorkflowID, Name: w.Name, Version: w.Version, Status: w.Status, StepCount: len(w.steps),
+			Trusted: s.folder.Mark(workspace.InFile),
+		})
 	}
 	return out, nil
 }
