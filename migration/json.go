@@ -93,8 +93,8 @@ func readNode(dec *jsontext.Decoder, base int) node {
 	return n
 }
 
-// value handles a value that stands under a key; items of lists under the key
-// of the list.
+// value handles a value that stands under a key; items of lists stand under the
+// key of the list.
 func (d *document) value(n node, key string) {
 	switch {
 	case n.isString:
@@ -107,7 +107,9 @@ func (d *document) value(n node, key string) {
 			d.value(m.value, m.key.text)
 		}
 	default:
-		d.list(n, key)
+		for _, item := range n.items {
+			d.value(item, key)
+		}
 	}
 }
 
@@ -118,12 +120,12 @@ func (d *document) call(n node) bool {
 		return false
 	}
 	found := d.nameIn(*called)
-	if found == nil || found.prefix != "" {
+	arguments := n.get("arguments")
+	if found == nil || found.prefix != "" || arguments == nil {
 		return false
 	}
 	selected := toolfold.Select(found.action)
-	arguments := n.get("arguments")
-	if arguments != nil && !arguments.isObject && !arguments.isNull {
+	if !arguments.isObject && !arguments.isNull {
 		d.note(*found, selected.Tool, "its arguments are no object: change the call by hand", true)
 		return true
 	}
@@ -134,8 +136,6 @@ func (d *document) call(n node) bool {
 	}
 	action := `"` + toolfold.ActionParam + `": "` + selected.Selector + `"`
 	switch {
-	case arguments == nil:
-		d.edits = append(d.edits, edit{called.end, called.end, `, "arguments": {` + action + "}"})
 	case arguments.isNull:
 		d.edits = append(d.edits, edit{arguments.start, arguments.end, "{" + action + "}"})
 	default:
@@ -169,7 +169,7 @@ func (d *document) nameIn(n node) *name {
 	return &found[0]
 }
 
-// entry handles a string under a key.
+// entry handles a string under a key. Rules are left to the user.
 func (d *document) entry(n node, key string) {
 	found := d.nameIn(n)
 	switch {
@@ -177,40 +177,15 @@ func (d *document) entry(n node, key string) {
 	case denies(key):
 		d.denied(*found)
 	case found.prefix != "" || key == "tools" || strings.Contains(strings.ToLower(key), "allow"):
-		d.edits = append(d.edits, edit{found.start, found.end, d.listed(*found)})
-	case key == "tool" || key == "name":
+		d.listed(*found)
+	case key == "tool":
 		d.called(*found)
+	case key == "name":
+		d.note(*found, found.tool(), "where it is a call, change it by hand: it has no arguments", true)
 	}
 }
 
 func denies(key string) bool {
 	key = strings.ToLower(key)
 	return strings.Contains(key, "deny") || strings.Contains(key, "disallow") || strings.Contains(key, "exclude")
-}
-
-// list handles the items of a list, and takes out items that are there already
-// once they are rewritten.
-func (d *document) list(n node, key string) {
-	seen := map[string]bool{}
-	for _, item := range n.items {
-		if item.isString && d.nameIn(item) == nil {
-			seen[item.text] = true
-		}
-	}
-	for i, item := range n.items {
-		before := len(d.edits)
-		d.value(item, key)
-		if !item.isString || len(d.edits) != before+1 {
-			continue
-		}
-		now := d.edits[before].text
-		if seen[now] {
-			if i > 0 {
-				d.edits[before] = edit{n.items[i-1].end, item.end, ""}
-			} else if len(n.items) > 1 {
-				d.edits[before] = edit{item.start, n.items[1].start, ""}
-			}
-		}
-		seen[now] = true
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goccy/go-yaml/parser"
+
 	"github.com/toolfold/toolfold"
 )
 
@@ -139,15 +141,13 @@ func (d *document) called(n name) {
 	d.edits = append(d.edits, edit{n.start, n.end, n.action.FullName()})
 }
 
-// listed rewrites the name in a list of tools that are permitted or offered.
-func (d *document) listed(n name) (now string) {
-	now = n.prefix + n.tool()
-	note := ""
+// listed leaves a name as hosts have it, which may be a rule, to the user.
+func (d *document) listed(n name) {
+	note := "change rules by hand"
 	if len(n.action.Family.Actions) > 1 {
-		note = "also permits the other actions of " + n.tool() + ": serve with --deny or --read-only to keep them out"
+		note += ": hosts know " + n.tool() + " as one tool with all its actions; serve --fold=effect, --deny and --read-only narrow it"
 	}
-	d.note(n, now, note, false)
-	return now
+	d.note(n, n.prefix+n.tool(), note, true)
 }
 
 // denied leaves a rule that forbids a tool to the user.
@@ -156,20 +156,21 @@ func (d *document) denied(n name) {
 		"this rule no longer protects: hosts know "+n.tool()+" as one tool", true)
 }
 
-// quoted handles what stands in quotes alone, as in code. Text that looks like
-// JSON has calls that cannot be read: they are left to the user.
+// quoted leaves what stands in quotes alone to the user: in code it may be a
+// call, a rule, a key or a comparison, and in what looks like JSON nothing can be
+// read.
 func (d *document) quoted(start, end int, likeJSON bool) {
 	for _, n := range d.names(start, end) {
 		if n.start == start || n.end == end || !strings.ContainsRune("\"'`", rune(d.text[n.start-1])) || d.text[n.end] != d.text[n.start-1] {
 			continue
 		}
-		switch {
+		switch selected := toolfold.Select(n.action); {
 		case likeJSON:
-			d.note(n, n.tool(), "the file is not JSON that can be read: change it by hand", true)
+			d.note(n, n.tool(), "it is not JSON that can be read: change it by hand", true)
 		case n.prefix != "":
-			d.edits = append(d.edits, edit{n.start, n.end, d.listed(n)})
+			d.listed(n)
 		default:
-			d.called(n)
+			d.note(n, selected.Tool+" {\"action\": \""+selected.Selector+"\"}", "code is changed by hand", true)
 		}
 	}
 }
@@ -181,8 +182,10 @@ var (
 	listValue = regexp.MustCompile(`[:,\[-]\s*["']?$`)
 )
 
-// yaml handles values of YAML: the tools of steps, and lists of tools.
+// yaml handles values of YAML: the tools of steps, and lists of tools. Where it
+// cannot be parsed all is left to the user.
 func (d *document) yaml(start, end int) {
+	_, err := parser.ParseBytes([]byte(d.text[start:end]), 0)
 	for at := start; at < end; {
 		stop := at + strings.IndexByte(d.text[at:end]+"\n", '\n')
 		line := d.text[at:stop]
@@ -194,7 +197,9 @@ func (d *document) yaml(start, end int) {
 			}
 			switch {
 			case n.prefix != "" && listValue.MatchString(before):
-				d.edits = append(d.edits, edit{n.start, n.end, d.listed(n)})
+				d.listed(n)
+			case n.prefix == "" && toolValue.MatchString(before) && err != nil:
+				d.note(n, n.action.FullName(), "it is not YAML that can be read: change it by hand", true)
 			case n.prefix == "" && toolValue.MatchString(before):
 				d.called(n)
 			}
@@ -206,16 +211,20 @@ func (d *document) yaml(start, end int) {
 // frontLists match the keys of front matter that list tools.
 var frontLists = regexp.MustCompile(`(?i)^(disallowed-?tools|allowed-?tools|tools):(.*)$`)
 
+// frontMatter matches what stands between lines of dashes at the start of a
+// file, and fence the line that begins a code block.
+var (
+	frontMatter = regexp.MustCompile(`(?s)\A\x{feff}?---\r?\n(.*?)(\n---|\z)`)
+	fence       = regexp.MustCompile("(?m)^[ \t]*(```+|~~~+)[ \t]*(\\w*)[^\n]*\n")
+)
+
 // markdown handles front matter, code blocks and prose.
 func (d *document) markdown() {
 	at := 0
-	if strings.HasPrefix(d.text, "---\n") {
-		if length := strings.Index(d.text[4:], "\n---"); length >= 0 {
-			at = 4 + length
-			d.frontMatter(4, at)
-		}
+	if front := frontMatter.FindStringSubmatchIndex(d.text); front != nil {
+		d.frontMatter(front[2], front[3])
+		at = front[3]
 	}
-	fence := regexp.MustCompile("(?ms)^[ \t]*```[ \t]*(\\w*)[^\n]*\n(.*?)^[ \t]*```")
 	for at < len(d.text) {
 		block := fence.FindStringSubmatchIndex(d.text[at:])
 		if block == nil {
@@ -223,17 +232,24 @@ func (d *document) markdown() {
 			return
 		}
 		d.prose(at, at+block[0])
-		language, from, to := d.text[at+block[2]:at+block[3]], at+block[4], at+block[5]
+		mark, language := d.text[at+block[2]:at+block[3]], d.text[at+block[4]:at+block[5]]
+		from, to, next := at+block[1], len(d.text), len(d.text)
+		closing := regexp.MustCompile("(?m)^[ \t]*" + mark + mark[:1] + "*[ \t\r]*$")
+		if end := closing.FindStringIndex(d.text[from:]); end != nil {
+			to, next = from+end[0], from+end[1]
+		}
 		switch {
 		case d.json(from, to):
 		case language == "yaml" || language == "yml":
 			d.yaml(from, to)
 		case language == "" || language == "sh" || language == "bash" || language == "text":
-			d.prose(from, to)
+			for _, n := range d.names(from, to) {
+				d.note(n, n.action.FullName(), "code is changed by hand", true)
+			}
 		default:
 			d.quoted(from, to, language == "json")
 		}
-		at += block[1]
+		at = next
 	}
 }
 
@@ -241,42 +257,33 @@ func (d *document) markdown() {
 // several.
 func (d *document) frontMatter(start, end int) {
 	list, denies := false, false
-	seen := map[string]bool{}
 	for at := start; at < end; {
 		stop := at + strings.IndexByte(d.text[at:end]+"\n", '\n')
 		line := d.text[at:stop]
 		if key := frontLists.FindStringSubmatch(line); key != nil {
 			list, denies = true, strings.HasPrefix(strings.ToLower(key[1]), "dis")
-			clear(seen)
 		} else if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "-") {
 			list = false
 		}
 		if list {
-			for _, found := range word.FindAllString(line, -1) {
-				seen[found] = seen[found] || d.legacy[found] == nil
-			}
 			for _, n := range d.names(at, stop) {
 				if denies {
 					d.denied(n)
-					continue
+				} else {
+					d.listed(n)
 				}
-				now := d.listed(n)
-				from, to := n.start, n.end
-				if seen[now] { // once is enough
-					switch before := strings.LastIndex(d.text[at:n.start], ","); {
-					case before >= 0:
-						from, now = at+before, ""
-					case strings.TrimSpace(line) == "- "+d.text[n.start:n.end]:
-						from, to, now = at, min(stop+1, end), ""
-					}
-				}
-				seen[now] = true
-				d.edits = append(d.edits, edit{from, to, now})
 			}
 		}
 		at = stop + 1
 	}
 }
+
+// alone match what may stand before and after a name in prose that is neither
+// part of a path, a call, an address or quoted code.
+var (
+	aloneBefore = regexp.MustCompile("(^|[\\s(*\"“])`?$")
+	aloneAfter  = regexp.MustCompile("^`?([\\s,;:)*!?\"”]|\\.(\\s|$)|$)")
+)
 
 // prose handles text for models and people.
 func (d *document) prose(start, end int) {
@@ -285,8 +292,12 @@ func (d *document) prose(start, end int) {
 			d.called(n)
 			continue
 		}
+		if !aloneBefore.MatchString(d.text[max(start, n.start-4):n.start]) || !aloneAfter.MatchString(d.text[n.end:min(end, n.end+5)]) || n.prefix != "" {
+			d.note(n, n.prefix+n.tool(), "what it is part of is changed by hand", true)
+			continue
+		}
 		from, to := n.start, n.end
-		tool, action := n.prefix+n.tool(), toolfold.Select(n.action).Selector
+		tool, action := n.tool(), toolfold.Select(n.action).Selector
 		if from > start && to < end && d.text[from-1] == '`' && d.text[to] == '`' {
 			from, to = from-1, to+1
 			tool, action = "`"+tool+"`", "`"+action+"`"

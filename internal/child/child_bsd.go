@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-func executable() (string, error) { return os.Executable() }
+// Executable is the program that this process runs.
+func Executable() (string, error) { return os.Executable() }
 
 func adoptOrphans() {}
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// executable is the program that this process runs, also where its file was
+// Executable is the program that this process runs, also where its file was
 // replaced or removed since.
-func executable() (string, error) {
+func Executable() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {
 		return self, nil

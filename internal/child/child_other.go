@@ -5,8 +5,12 @@ package child
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 )
+
+// Executable is the program that this process runs.
+func Executable() (string, error) { return os.Executable() }
 
 // run runs a program. Only the program itself ends with the context: there
 // are no process groups here.

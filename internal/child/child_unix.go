@@ -44,7 +44,7 @@ func run(ctx context.Context, c Command) error {
 	if program.Err != nil {
 		return startError(program.Err)
 	}
-	self, err := executable()
+	self, err := Executable()
 	if err != nil {
 		return startError(err)
 	}

@@ -25,10 +25,6 @@ import (
 // memory grows with them.
 const batchFiles = 300
 
-// goBusy lets one analysis run at a time in this process: each takes much
-// memory.
-var goBusy = make(chan struct{}, 1)
-
 // goScan analyses Go packages in the workspace.
 type goScan struct {
 	dir       string // absolute, of the workspace
@@ -36,69 +32,41 @@ type goScan struct {
 	wanted    map[string]bool // files to report on, below the workspace
 	report    func(Finding)
 	skip      func(name, why string)
-	advance   func(files int)
 	fileHolds func(name string) (string, bool)
 }
 
-// run analyses the packages of the wanted files. It returns when the context
-// ends, although what runs at the moment runs on for a while.
-func (g *goScan) run(ctx context.Context) error {
+// goPackages analyses the packages of the wanted files, in batches.
+func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error {
 	if _, err := exec.LookPath("go"); err != nil {
-		g.skip(".", "Go is not installed: of Go files only the fast rules ran")
+		c.skip(".", "Go is not installed: of Go files only the fast rules ran")
 		return nil
 	}
-	modules, err := g.modules()
+	modules, err := goModules(dir, c)
 	if err != nil {
 		return err
 	}
 	for _, module := range modules {
 		for len(module.folders) > 0 {
 			n, files := 0, 0
-			for n < len(module.folders) && (n == 0 || files+module.folders[n].files <= batchFiles) {
-				files += module.folders[n].files
+			for n < len(module.folders) && (n == 0 || files+module.folders[n].Files <= batchFiles) {
+				files += module.folders[n].Files
 				n++
 			}
-			batch := module.folders[:n]
+			batch := job{Dir: dir, Request: c.request, Module: module.dir, Folders: module.folders[:n], Wanted: c.goFiles}
 			module.folders = module.folders[n:]
-			if err := g.detached(ctx, func(emit func(func())) { g.batch(ctx, module.dir, batch, emit) }); err != nil {
-				return err
+			err := s.apart(ctx, batch, c.merge)
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
-			g.advance(files)
+			if err != nil {
+				for _, folder := range batch.Folders {
+					c.skip(folder.Name, fmt.Sprintf("analysing its Go packages was given up, only the fast rules ran for sure: %v", err))
+				}
+			}
+			c.advance(files, "analysing Go packages")
 		}
 	}
 	return nil
-}
-
-// detached runs work in a goroutine of its own and returns when it is done or
-// the context ends. What work emits runs in the caller's goroutine, and not any
-// more after that.
-func (g *goScan) detached(ctx context.Context, work func(emit func(func()))) error {
-	select {
-	case goBusy <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	emitted := make(chan func())
-	go func() {
-		defer func() { close(emitted); <-goBusy }()
-		work(func(f func()) {
-			select {
-			case emitted <- f:
-			case <-ctx.Done():
-			}
-		})
-	}()
-	for {
-		select {
-		case f, more := <-emitted:
-			if !more {
-				return ctx.Err()
-			}
-			f()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // module is a Go module and the folders to analyse in it.
@@ -108,19 +76,19 @@ type module struct {
 }
 
 type goFolder struct {
-	name  string // below the workspace
-	files int
+	Name  string // below the workspace
+	Files int
 }
 
-// modules sorts the folders of the wanted files by their module.
-func (g *goScan) modules() ([]module, error) {
-	root, err := os.OpenRoot(g.dir)
+// goModules sorts the folders of the Go files by their module.
+func goModules(workspace string, c *collector) ([]module, error) {
+	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
 	defer root.Close()
 	files := map[string]int{}
-	for name := range g.wanted {
+	for name := range c.goFiles {
 		files[path.Dir(name)]++
 	}
 	byModule := map[string]*module{}
@@ -133,7 +101,7 @@ func (g *goScan) modules() ([]module, error) {
 			dir = path.Dir(dir)
 		}
 		if _, err := root.Stat(filepath.FromSlash(path.Join(dir, "go.mod"))); err != nil {
-			g.skip(folder, "no go.mod in the workspace is above it: only the fast rules ran")
+			c.skip(folder, "no go.mod in the workspace is above it: only the fast rules ran")
 			continue
 		}
 		if byModule[dir] == nil {
@@ -143,7 +111,7 @@ func (g *goScan) modules() ([]module, error) {
 	}
 	var list []module
 	for _, m := range byModule {
-		slices.SortFunc(m.folders, func(a, b goFolder) int { return cmp.Compare(a.name, b.name) })
+		slices.SortFunc(m.folders, func(a, b goFolder) int { return cmp.Compare(a.Name, b.Name) })
 		list = append(list, *m)
 	}
 	slices.SortFunc(list, func(a, b module) int { return cmp.Compare(a.dir, b.dir) })
@@ -163,11 +131,11 @@ func environment(dir string) []string {
 }
 
 // batch loads packages and runs the analysers over them.
-func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder, emit func(func())) {
+func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder) {
 	abs := filepath.Join(g.dir, filepath.FromSlash(dir))
 	var patterns []string
 	for _, f := range folders {
-		below, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(f.name))
+		below, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(f.Name))
 		if err != nil {
 			continue // it is below: modules() looked
 		}
@@ -180,7 +148,7 @@ func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder, emit
 	}, patterns...)
 	if err != nil {
 		if ctx.Err() == nil {
-			emit(func() { g.skip(dir, "the go command failed, only the fast rules ran: "+g.cleanError(err.Error())) })
+			g.skip(dir, "the go command failed, only the fast rules ran: "+g.cleanError(err.Error()))
 		}
 		return
 	}
@@ -190,8 +158,7 @@ func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder, emit
 			return
 		}
 		if why := g.faults(p); why != "" {
-			name := g.below(p)
-			emit(func() { g.skip(name, "it does not type-check, so only what needs no types was analysed: "+why) })
+			g.skip(g.below(p), "it does not type-check, so only what needs no types was analysed: "+why)
 		}
 		pass := &goPass{goScan: g, ctx: ctx, p: p, facts: facts, results: map[*analysis.Analyzer]any{}, failed: map[*analysis.Analyzer]bool{}}
 		for _, c := range goChecks[g.request.Purpose] {
@@ -202,14 +169,12 @@ func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder, emit
 			pass.run(c.analyzer)
 		}
 		p.Syntax, p.TypesInfo = nil, nil // the memory of what is done
-		emit(func() {
-			for _, f := range pass.found {
-				g.report(f)
-			}
-			for _, broken := range pass.broken {
-				g.skip(g.below(p), broken)
-			}
-		})
+		for _, f := range pass.found {
+			g.report(f)
+		}
+		for _, broken := range pass.broken {
+			g.skip(g.below(p), broken)
+		}
 	}
 }
 

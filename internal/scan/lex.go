@@ -59,12 +59,16 @@ func (s *source) rawEnd(start int, literal string) int {
 	return len(s.text)
 }
 
+// maxUnread bounds the places of a file that the JavaScript lexer cannot read.
+const maxUnread = 200
+
 // lexJavaScript splits a JavaScript or TypeScript file. What the lexer cannot
-// read, such as an apostrophe in the text of JSX, is left out.
+// read, such as an apostrophe in the text of JSX, is left out; after maxUnread of
+// that the rest is, since the lexer looks for the line of each from the start.
 func (s *source) lexJavaScript() {
 	input := parse.NewInputString(s.text)
 	lexer := js.NewLexer(input)
-	start := 0
+	start, unread := 0, 0
 	for {
 		kind, _ := lexer.Next()
 		if (kind == js.DivToken || kind == js.DivEqToken) && s.regexpMayFollow() {
@@ -75,6 +79,10 @@ func (s *source) lexJavaScript() {
 		case kind == js.ErrorToken && (lexer.Err() == nil || end >= len(s.text) || end <= start && input.Err() != nil):
 			return
 		case kind == js.ErrorToken:
+			if unread++; unread > maxUnread {
+				s.fail(start, "too much of it is no %s", s.lang)
+				return
+			}
 			if end <= start { // nothing was consumed
 				input.Move(1)
 				input.Skip()

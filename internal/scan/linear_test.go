@@ -28,3 +28,18 @@ func TestReadingGrowsLinearly(t *testing.T) {
 		}
 	}
 }
+
+// The JavaScript lexer is asked no more than maxUnread times what it cannot
+// read: each time it looks for the line from the start. No fix is offered then.
+func TestUnreadableScriptIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"'\n", "\u202e\u2066 var a = 1\n"} {
+		s := newSource("a.js", strings.Repeat(line, 40_000))
+		if !strings.Contains(s.fault, "too much of it is no javascript") || len(s.tokens) > 5*maxUnread {
+			t.Errorf("%q: %q after %d tokens", line, s.fault, len(s.tokens))
+		}
+	}
+	if s := newSource("a.jsx", "const a = <p>"+strings.Repeat("don't\n", 20)+"</p>; b == c\n"); s.fault != "" {
+		t.Errorf("apostrophes in the text of JSX: %q", s.fault)
+	}
+}

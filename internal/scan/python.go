@@ -102,12 +102,7 @@ var pythonBugRules = []rule{{
 }, {
 	name: "bare-except", kind: "logic-error", level: "medium", confidence: 0.9, languages: onlyPython, tests: true,
 	message: "the clause catches the end of the program too", advice: "Name the exceptions, at least Exception.",
-	find: each(func(s *source, i int) *hit {
-		if !s.is(i, "except", ":") {
-			return nil
-		}
-		return &hit{edits: []Edit{s.replace(i, i, "except Exception")}}
-	}),
+	find: where(func(s *source, i int) bool { return s.is(i, "except", ":") }),
 }, {
 	name: "empty-except", kind: "logic-error", level: "medium", confidence: 0.8, languages: onlyPython,
 	message: "exceptions are dropped", advice: "Handle the exception, or say in a comment why it may be dropped.",
@@ -283,7 +278,7 @@ func unusedPythonImport(s *source) []hit {
 		if name == "" || !isWord(rune(name[0])) || len(s.places[name]) > 1 || mentioned(s, name) || s.is(at+1, "as", s.at(at).text) {
 			continue
 		}
-		hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + name, edits: []Edit{s.removeLine(s.at(i).start, s.at(end-1).end())}})
+		hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + name})
 	}
 	return hits
 }

@@ -461,13 +461,9 @@ func unusedImport(s *source) []hit {
 		if !s.is(i, "import") || !s.begins(i) || s.oneOf(i+1, "(", ".") || from < 0 || s.at(from+1).kind != text {
 			continue
 		}
-		end := from + 1
-		if s.is(end+1, ";") {
-			end++
-		}
 		open := s.find(i, from, "{")
 		if s.is(i+1, "type") && open > 0 || open == i+1 {
-			hits = append(hits, unusedNames(s, i, open, end)...)
+			hits = append(hits, unusedNames(s, i, open)...)
 			continue
 		}
 		name := i + 1
@@ -475,14 +471,14 @@ func unusedImport(s *source) []hit {
 			name += 2
 		}
 		if open < 0 && name+1 == from && s.isName(name) && len(s.places[s.at(name).text]) == 1 && s.at(name).text != "React" {
-			hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + s.at(name).text, edits: []Edit{s.removeLine(s.at(i).start, s.at(end).end())}})
+			hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + s.at(name).text})
 		}
 	}
 	return hits
 }
 
 // unusedNames looks at the names in the braces of an import.
-func unusedNames(s *source, start, open, end int) []hit {
+func unusedNames(s *source, start, open int) []hit {
 	names := s.arguments(open)
 	var unused [][2]int
 	for _, n := range names {
@@ -491,17 +487,11 @@ func unusedNames(s *source, start, open, end int) []hit {
 		}
 	}
 	if len(unused) == len(names) && len(names) > 0 {
-		return []hit{{at: s.at(start).start, message: "nothing uses " + s.between(names[0][0], names[len(names)-1][1]), edits: []Edit{s.removeLine(s.at(start).start, s.at(end).end())}}}
+		return []hit{{at: s.at(start).start, message: "nothing uses " + s.between(names[0][0], names[len(names)-1][1])}}
 	}
 	var hits []hit
 	for _, n := range unused {
-		e := Edit{s.at(n[0]).start, s.at(n[1] + 1).start, ""}
-		if s.is(n[1]+1, ",") {
-			e.End = s.at(n[1] + 2).start
-		} else { // the last one: the comma before it goes
-			e = Edit{s.at(n[0] - 1).start, s.at(n[1]).end(), ""}
-		}
-		hits = append(hits, hit{at: s.at(n[0]).start, message: "nothing uses " + s.at(n[1]).text, edits: []Edit{e}})
+		hits = append(hits, hit{at: s.at(n[0]).start, message: "nothing uses " + s.at(n[1]).text})
 	}
 	return hits
 }

@@ -29,7 +29,7 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &collector{request: r, texts: map[string]string{}, byFile: map[string][]Finding{}, sums: map[string][sha256.Size]byte{}}
+	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{}, read: map[string][sha256.Size]byte{}}
 	for _, skipped := range w.skipped {
 		c.skip(skipped.Path, skipped.Reason)
 	}
@@ -43,22 +43,19 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	if !r.Fast {
 		c.total += goFiles
 	}
-	if err := c.fastRules(ctx, root, w.files); err != nil {
+	dir, err := filepath.Abs(s.Dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding workspace: %w", err)
+	}
+	if err := s.fastRules(ctx, dir, w.files, c); err != nil {
 		return nil, err
 	}
 	analysers := []string{"toolfold"}
 	if !r.Fast && len(c.goFiles) > 0 {
-		dir, err := filepath.Abs(s.Dir)
-		if err == nil {
-			dir, err = filepath.EvalSymlinks(dir)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("finding workspace: %w", err)
-		}
-		g := &goScan{dir: dir, request: r, wanted: c.goFiles, report: c.take, skip: c.skip,
-			advance:   func(n int) { c.advance(n, "analysing Go packages") },
-			fileHolds: func(name string) (string, bool) { text, err := read(root, name); return text, err == nil }}
-		if err := g.run(ctx); err != nil {
+		if err := s.goPackages(ctx, dir, c); err != nil {
 			return nil, err
 		}
 		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck"}, Refactorings: {"modernize", "staticcheck"}}[r.Purpose]...)
@@ -90,7 +87,7 @@ type collector struct {
 
 	mu      sync.Mutex
 	byFile  map[string][]Finding
-	sums    map[string][sha256.Size]byte // of the files as they were read first
+	read    map[string][sha256.Size]byte // hashes of the files as they were read first
 	count   int
 	full    bool
 	texts   map[string]string // why a file was skipped, by path
@@ -150,40 +147,78 @@ func (c *collector) advance(files int, message string) {
 // progressEvery is the number of files between two reports of progress.
 const progressEvery = 50
 
-// fastRules runs the fast rules over all files, several at a time.
-func (c *collector) fastRules(ctx context.Context, root *os.Root, names []string) error {
-	c.goFiles = map[string]bool{}
-	next := make(chan string)
+// fastRules runs the fast rules over files, in batches.
+func (s Scanner) fastRules(ctx context.Context, dir string, names []string, c *collector) error {
+	for batch := range slices.Chunk(names, apartFiles) {
+		reported := 0
+		err := s.apart(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
+			c.merge(p)
+			if reported++; reported%progressEvery == 0 {
+				c.advance(progressEvery, "scanning files")
+			}
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for _, name := range batch {
+			if _, done := c.read[name]; !done {
+				c.skip(name, fmt.Sprintf("its scan was given up: %v", err))
+				c.unread++
+			}
+		}
+		c.advance(len(batch)-reported/progressEvery*progressEvery, "scanning files")
+	}
+	return nil
+}
+
+// merge takes what a process found.
+func (c *collector) merge(p part) {
+	for _, f := range p.Findings {
+		c.take(f)
+	}
+	for _, s := range p.Skipped {
+		c.skip(s.Path, s.Reason)
+	}
+	if p.Read == nil {
+		return
+	}
+	c.read[p.Read.Name] = p.Read.Sum
+	if p.Read.Go {
+		c.goFiles[p.Read.Name] = true
+	}
+	if p.Read.Unread {
+		c.unread++
+	}
+}
+
+// fastRules runs the fast rules over files, several at a time.
+func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) {
+	next, parts := make(chan string), make(chan part)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			done := 0
 			for name := range next {
-				if ctx.Err() == nil {
-					c.fastRulesOf(root, name)
-				}
-				if done++; done == progressEvery {
-					c.advance(done, "scanning files")
-					done = 0
-				}
-			}
-			if done > 0 {
-				c.advance(done, "scanning files")
+				parts <- fastRulesOf(root, name, purpose)
 			}
 		})
 	}
-	for _, name := range names {
-		if ctx.Err() != nil {
-			break
+	go func() {
+		for _, name := range names {
+			next <- name
 		}
-		next <- name
+		close(next)
+		wg.Wait()
+		close(parts)
+	}()
+	for p := range parts {
+		emit(p)
 	}
-	close(next)
-	wg.Wait()
-	return ctx.Err()
 }
 
-func (c *collector) fastRulesOf(root *os.Root, name string) {
+// fastRulesOf runs the fast rules over a file.
+func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
+	p := part{Read: &readFile{Name: name}}
+	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }
 	content, err := read(root, name)
 	why := ""
 	if err != nil {
@@ -192,32 +227,24 @@ func (c *collector) fastRulesOf(root *os.Root, name string) {
 		why = unusable(content)
 	}
 	if why != "" {
-		c.skip(name, why)
-		c.mu.Lock()
-		c.unread++
-		c.mu.Unlock()
-		return
+		skip(why)
+		p.Read.Unread = true
+		return p
 	}
-	sum := sha256.Sum256([]byte(content))
-	c.mu.Lock()
-	c.sums[name] = sum
-	c.mu.Unlock()
+	p.Read.Sum = sha256.Sum256([]byte(content))
 	source := newSource(name, content)
 	if source.lang == golang {
 		source.fault = goFault(name, content)
-		c.mu.Lock()
-		c.goFiles[name] = true
-		c.mu.Unlock()
+		p.Read.Go = true
 	}
 	if source.fault != "" {
-		c.skip(name, "it does not parse, so only its tokens were looked at: "+source.fault)
+		skip("it does not parse, so only its tokens were looked at: " + source.fault)
 	}
 	if source.lang == golang && isGenerated(content) {
-		return
+		return p
 	}
-	for _, f := range fast(source, c.request.Purpose) {
-		c.take(f)
-	}
+	p.Findings = fast(source, purpose)
+	return p
 }
 
 // isGenerated reports whether a Go file says that a program wrote it.
@@ -244,7 +271,7 @@ func (c *collector) finish(root *os.Root) *Report {
 	report := &Report{}
 	for name, findings := range c.byFile {
 		content, err := read(root, name)
-		if err != nil || sha256.Sum256([]byte(content)) != c.sums[name] {
+		if err != nil || sha256.Sum256([]byte(content)) != c.read[name] {
 			c.skip(name, "it changed during the scan: scan it again")
 			continue
 		}

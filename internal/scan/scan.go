@@ -3,11 +3,14 @@
 //
 // Two kinds of rules run over a file. The fast ones look at its tokens, so that
 // comments and strings do not count: Go, JavaScript, TypeScript and Python. For
-// Go the analysers of go vet, staticcheck and modernize run besides, in this
-// process, over the type-checked packages; where the user trusts the workspace,
+// Go the analysers of go vet, staticcheck and modernize run besides, over the
+// type-checked packages; where the user trusts the workspace,
 // eslint and ruff run too, if they are installed: they run code that it names.
 // The go command runs in any workspace, with cgo, downloads, other toolchains and
 // version control switched off, so that it runs nothing of the workspace's.
+//
+// All of that runs in processes of their own, with limits of time and memory,
+// which end with the scan.
 //
 // What a package imports is compiled, not read, in batches: memory does not grow
 // with a repository. Which functions of the standard library do not return, as
@@ -102,7 +105,7 @@ type Request struct {
 
 	// Progress is called as files are done, one call at a time; nil reports
 	// nothing.
-	Progress func(done, total int, message string)
+	Progress func(done, total int, message string) `json:"-"`
 }
 
 // Report is the result of a scan.
@@ -128,6 +131,8 @@ type Scanner struct {
 	// Trusted reports whether analysers that run code of the workspace may
 	// run: eslint and its plugins. Nil is false.
 	Trusted func() bool
+
+	limit time.Duration // of each process that looks into files; 0 = apartTime
 }
 
 // wants reports whether a finding is asked for.

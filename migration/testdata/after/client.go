@@ -1,3 +1,3 @@
 package client
 
-var list = call("ability.list", `memory.store`, "memory_store_x")
+var list = call("ability_list", `memory_store`, "memory_store_x")

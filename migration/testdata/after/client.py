@@ -1,2 +1,2 @@
 def memory_store():
-    return call("memory.get", key="a")
+    return call("memory_retrieve", key="a")
