@@ -39,10 +39,17 @@ type Change struct {
 
 // Applied is the result of a change.
 type Applied struct {
-	Diff   string // unified
-	Wrote  bool
-	Backup string // path below the workspace; empty = there is none
-	Tests  *Tests // nil = none ran
+	Outcome
+	Tests *Tests // nil = none ran
+}
+
+// Outcome holds the result fields of a change. Embed it in the result of an
+// action.
+type Outcome struct {
+	Written bool   `json:"applied" doc:"Whether the fix was written."`
+	Note    string `json:"note,omitempty" doc:"Why it was not; absent if it was."`
+	Diff    string `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
+	Backup  string `json:"backup,omitempty" doc:"Copy of the file as it was."`
 }
 
 // Tests is the result of the test command.
@@ -73,8 +80,9 @@ func (s Scanner) Apply(ctx context.Context, f Finding, c Change) (*Applied, erro
 	if err != nil {
 		return nil, toolfold.Errorf(FixFailed, "%s: %v; nothing was written", f.File, err).WithHint("change the file by hand: %s", f.Advice)
 	}
-	applied := &Applied{Diff: unified(f.File, before, after)}
+	applied := &Applied{Outcome: Outcome{Diff: unified(f.File, before, after)}}
 	if !c.Write {
+		applied.Note = "nothing was written: pass autoApply: true and dryRun: false to write it"
 		return applied, nil
 	}
 	if err := writable(root, f.File); err != nil {
@@ -91,7 +99,7 @@ func (s Scanner) Apply(ctx context.Context, f Finding, c Change) (*Applied, erro
 	if err := safefile.Replace(root, filepath.FromSlash(f.File), []byte(after)); err != nil {
 		return nil, notWritable(f.File, reason(err))
 	}
-	applied.Wrote = true
+	applied.Written = true
 	if c.Test == nil {
 		return applied, nil
 	}
@@ -99,7 +107,7 @@ func (s Scanner) Apply(ctx context.Context, f Finding, c Change) (*Applied, erro
 	if err == nil && applied.Tests.Passed {
 		return applied, nil
 	}
-	applied.Wrote = false
+	applied.Written, applied.Note = false, "the tests failed: the file is as it was before"
 	return applied, errors.Join(err, restore(root, f.File, before, after))
 }
 

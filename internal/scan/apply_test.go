@@ -60,7 +60,7 @@ func TestDiffWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "diff a/src/a.ts b/src/a.ts\n--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n export const n = 1;\n-if (typeof n == \"number\") n;\n+if (typeof n === \"number\") n;\n"
-	if applied.Diff != want || applied.Wrote || applied.Backup != "" {
+	if applied.Diff != want || applied.Written || applied.Backup != "" {
 		t.Errorf("applied %+v", applied)
 	}
 	if s.read(t, "src/a.ts") != faulty || s.files(t) != "src/a.ts" {
@@ -75,7 +75,7 @@ func TestWriteKeepsBackupAndMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	applied, err := s.Apply(t.Context(), f, Change{Write: true, Backup: true})
-	if err != nil || !applied.Wrote {
+	if err != nil || !applied.Written {
 		t.Fatal(applied, err)
 	}
 	if s.read(t, "src/a.ts") != mended || s.read(t, applied.Backup) != faulty || s.files(t) != applied.Backup+" src/a.ts" {
@@ -169,7 +169,7 @@ func TestTests(t *testing.T) {
 			if test.passes {
 				want = mended
 			}
-			if *applied.Tests != (Tests{test.passes, test.output}) || applied.Wrote != test.passes || s.read(t, "src/a.ts") != want {
+			if *applied.Tests != (Tests{test.passes, test.output}) || applied.Written != test.passes || s.read(t, "src/a.ts") != want {
 				t.Errorf("answered %+v, %+v; the file holds %s", applied, applied.Tests, s.read(t, "src/a.ts"))
 			}
 		})

@@ -17,10 +17,13 @@ const ScanMissing = "SCAN_NOT_FOUND"
 // NoWorkspace is the code of a server that has no files.
 const NoWorkspace = "NO_WORKSPACE"
 
-// Bench serves the families that scan: it scans one workspace and keeps
-// what is found. It is safe for concurrent use.
+// Bench serves the families that scan: it scans one workspace and stores the
+// findings. It is safe for concurrent use.
 type Bench struct {
 	Scanner
+	Purpose   Purpose
+	Family    string // names the family in errors
+	NotFound  string // the code of a finding that does not exist
 	Store     Store
 	Workspace string // its name
 	Now       func() time.Time
@@ -37,26 +40,25 @@ func (b *Bench) Keep(ctx context.Context, r Request) (id string, report *Report,
 	if b.Dir == "" {
 		return "", nil, toolfold.Errorf(NoWorkspace, "this server has no workspace").WithHint("start it with --workspace")
 	}
+	r.Purpose = b.Purpose
 	r.Progress = func(done, total int, message string) {
 		engine.Report(ctx, engine.Progress{Done: float64(done), Total: float64(total), Message: message})
 	}
 	if report, err = b.Scan(ctx, r); err != nil {
 		return "", nil, err
 	}
-	record := Record{ID: b.NewID(), Workspace: b.Workspace, Purpose: r.Purpose, CreatedAt: b.Now().UTC().Truncate(time.Microsecond)}
+	record := Record{ID: b.NewID(), Workspace: b.Workspace, Purpose: b.Purpose, CreatedAt: b.Now().UTC().Truncate(time.Microsecond)}
 	if err := b.Store.Put(ctx, record, report.Findings); err != nil {
 		return "", nil, fmt.Errorf("storing scan: %w", err)
 	}
 	return record.ID, report, nil
 }
 
-// Listing picks findings of a stored scan.
+// Listing selects findings of a stored scan.
 type Listing struct {
 	ScanID      string // empty = that of the cursor, else the newest
 	Kind, Level string // empty = all
-	Limit       int
-	Cursor      string // of a Listed before
-	Action      string // full name, for errors
+	toolfold.Page
 }
 
 // Listed is a page of findings.
@@ -64,27 +66,28 @@ type Listed struct {
 	ScanID   string // empty = there is no scan
 	Findings []Finding
 	Total    int
-	Cursor   string // empty = no more follow
+	toolfold.Paged
 }
 
 // List returns a page of a scan's findings. A cursor stays with its scan.
-func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, error) {
-	key, err := toolfold.DecodeCursor(l.Cursor, l.Action)
+func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
+	action := b.Family + ".list"
+	key, err := toolfold.DecodeCursor(l.Cursor, action)
 	if err != nil {
 		return Listed{}, err
 	}
-	q := Query{Workspace: b.Workspace, Purpose: purpose, Scan: l.ScanID, Kind: l.Kind, Level: l.Level, Limit: l.Limit}
+	q := Query{Workspace: b.Workspace, Purpose: b.Purpose, Scan: strings.ToLower(l.ScanID), Kind: l.Kind, Level: l.Level, Limit: l.Limit}
 	if key != "" {
 		var scanID string
 		if _, err := fmt.Sscanf(key, "%d %s", &q.After, &scanID); err != nil || q.Scan != "" && q.Scan != scanID {
 			return Listed{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
-				Path: "/cursor", Kind: toolfold.ProblemFormat, Want: "nextCursor of " + l.Action + " for the same scan",
+				Path: "/cursor", Kind: toolfold.ProblemFormat, Want: "nextCursor of " + action + " for the same scan",
 			}}}
 		}
 		q.Scan = scanID
 	}
 	if q.Scan == "" {
-		if q.Scan, err = b.Store.Newest(ctx, b.Workspace, purpose); err != nil {
+		if q.Scan, err = b.Store.Newest(ctx, b.Workspace, b.Purpose); err != nil {
 			return Listed{}, fmt.Errorf("finding the newest scan: %w", err)
 		}
 		if q.Scan == "" {
@@ -107,25 +110,54 @@ func (b *Bench) List(ctx context.Context, purpose Purpose, l Listing) (Listed, e
 	}
 	listed := Listed{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}
 	if page.More {
-		listed.Cursor = toolfold.EncodeCursor(fmt.Sprint(page.Last, " ", q.Scan))
+		listed.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.EncodeCursor(fmt.Sprint(page.Last, " ", q.Scan))}
 	}
 	return listed, nil
 }
 
-// Writes returns the file that the fix of a finding is for; none where it is
-// not written or there is no such finding.
-func (b *Bench) Writes(ctx context.Context, purpose Purpose, id string, write bool) ([]string, error) {
-	if !write {
+// Writes returns the file that the fix of a finding would change, its backup
+// aside; none where it is not written or there is no such finding.
+func (b *Bench) Writes(ctx context.Context, id string, in FixIn) ([]string, error) {
+	if !in.writes() {
 		return nil, nil
 	}
-	f, found, err := b.Store.Get(ctx, b.Workspace, purpose, strings.ToLower(id))
-	if err != nil {
-		return nil, fmt.Errorf("reading finding: %w", err)
-	}
-	if !found {
-		return nil, nil
+	f, found, err := b.find(ctx, id)
+	if err != nil || !found {
+		return nil, err
 	}
 	return []string{f.File}, nil
+}
+
+func (b *Bench) find(ctx context.Context, id string) (Finding, bool, error) {
+	f, found, err := b.Store.Get(ctx, b.Workspace, b.Purpose, strings.ToLower(id))
+	if err != nil {
+		return f, found, fmt.Errorf("reading finding: %w", err)
+	}
+	return f, found, nil
+}
+
+// Fix shows or writes the fix of a finding. test returns the command that tests
+// what is written; nil tests nothing.
+func (b *Bench) Fix(ctx context.Context, id string, in FixIn, test func(write bool) ([]string, error)) (Finding, *Applied, error) {
+	f, found, err := b.find(ctx, id)
+	if err != nil {
+		return f, nil, err
+	}
+	if !found {
+		return f, nil, toolfold.Errorf(b.NotFound, "there is no finding %s in this workspace", id).
+			WithHint("%[1]s.list shows those there are; %[1]s.scan looks for more", b.Family)
+	}
+	if !f.Fixable() {
+		return f, &Applied{Outcome: Outcome{Note: "there is no safe fix; do as the advice says"}}, nil
+	}
+	change := Change{Write: in.writes(), Backup: in.CreateBackup}
+	if test != nil {
+		if change.Test, err = test(change.Write); err != nil {
+			return f, nil, err
+		}
+	}
+	applied, err := b.Apply(ctx, f, change)
+	return f, applied, err
 }
 
 // maxPage bounds what the findings of a page take in an answer, in bytes.

@@ -57,7 +57,7 @@ func TestFixes(t *testing.T) {
 				}
 				fixed = append(fixed, f.ID)
 				applied, err := s.Apply(t.Context(), f, Change{Write: true})
-				if err != nil || !applied.Wrote {
+				if err != nil || !applied.Written {
 					t.Fatalf("%s at line %d: %v", f.Rule, f.Line, err)
 				}
 			}

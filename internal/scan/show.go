@@ -50,26 +50,3 @@ func (f Finding) Place() Place {
 		Snippet: f.Snippet, Confidence: f.Confidence, Fixable: f.Fixable(),
 	}
 }
-
-// Outcome has the result fields of what became of a fix.
-type Outcome struct {
-	Applied bool   `json:"applied" doc:"Whether the fix was written."`
-	Note    string `json:"note,omitempty" doc:"Why it was not; absent if it was."`
-	Diff    string `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
-	Backup  string `json:"backup,omitempty" doc:"Copy of the file as it was."`
-}
-
-// NoFix is the outcome of a finding without a safe fix.
-var NoFix = Outcome{Note: "there is no safe fix; do as the advice says"}
-
-// Outcome returns the result fields of an applied change.
-func (a *Applied) Outcome() Outcome {
-	out := Outcome{Applied: a.Wrote, Diff: a.Diff, Backup: a.Backup}
-	switch {
-	case a.Tests != nil && !a.Tests.Passed:
-		out.Note = "the tests failed: the file is as it was before"
-	case !a.Wrote:
-		out.Note = "nothing was written: pass autoApply: true and dryRun: false to write it"
-	}
-	return out
-}

@@ -10,20 +10,13 @@ import (
 
 // The parameters.
 var (
-	paths       = toolfold.List{Name: "paths", Doc: "Files and folders in the workspace.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MinLen: 1, MaxLen: 1000}}
 	categories  = toolfold.List{Name: "categories", Doc: "Only these.", Of: toolfold.String{Enum: scan.Kinds[scan.Bugs]}}
 	minSeverity = toolfold.String{Name: "minSeverity", Doc: "Least severity.", Enum: scan.Levels[scan.Bugs]}
-	exclude     = toolfold.List{Name: "excludePatterns", Doc: "Globs such as **/gen/** or *.min.js. .gitignore holds too.", Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 50}
-	maxFiles    = toolfold.Int{Name: "maxFiles", Doc: "Most files to scan.", Min: 1, Max: 10_000}
 	useAST      = toolfold.Bool{Name: "useAst", Doc: "False runs only the fast rules over tokens."}
 	bugID       = toolfold.UUID("bugId", "The finding.")
-	dryRun      = toolfold.Bool{Name: "dryRun", Doc: "Only show the diff."}
 	autoApply   = toolfold.Bool{Name: "autoApply", Doc: "Write the fix, with dryRun false."}
-	backup      = toolfold.Bool{Name: "createBackup", Doc: "Keep a copy of the file."}
-	scanID      = toolfold.UUID("scanId", "The scan; absent = the newest.")
 	severity    = toolfold.String{Name: "severity", Doc: "Only this.", Enum: scan.Levels[scan.Bugs]}
 	category    = toolfold.String{Name: "category", Doc: "Only this.", Enum: scan.Kinds[scan.Bugs]}
-	limit       = toolfold.Int{Name: "limit", Doc: "Most findings to return.", Min: 1, Max: 500}
 )
 
 // Family declares the bugfix tool.
@@ -40,8 +33,8 @@ var Family = toolfold.Family{
 		Doc:     "Shows the five worst; bugfix.list has all. skipped says what could not be analysed.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be analysed is in skipped. " +
 			"maxFiles may be up to 10,000. The rest of the findings is in bugfix.list instead of an artifact.",
-		Required: toolfold.Fields{paths},
-		Optional: toolfold.Fields{categories, minSeverity, exclude, maxFiles.With(toolfold.Default(100)), useAST.With(toolfold.Default(true))},
+		Required: toolfold.Fields{scan.Paths},
+		Optional: toolfold.Fields{categories, minSeverity, scan.Exclude, scan.MaxFiles.With(toolfold.Default(100)), useAST.With(toolfold.Default(true))},
 		Effect:   toolfold.Adds,
 		Example:  `{"paths": ["src"], "minSeverity": "low"}`,
 		Related:  []string{"bugfix.list", "bugfix.run"},
@@ -56,7 +49,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{
 			bugID,
 		},
-		Optional: toolfold.Fields{dryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), backup.With(toolfold.Default(true))},
+		Optional: toolfold.Fields{scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true))},
 		Effect:   toolfold.Sets,
 		Example:  `{"bugId": "` + exampleID + `"}`,
 		Related:  []string{"bugfix.scan", "bugfix.list"},
@@ -68,7 +61,7 @@ var Family = toolfold.Family{
 		Summary:  "List the faults that a scan found, the worst first.",
 		Words:    "findings, results, which bugs, show all, overview, most severe on top, report, open findings",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed.",
-		Optional: toolfold.Fields{scanID, severity, category, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
+		Optional: toolfold.Fields{scan.ScanID, severity, category, scan.Limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"severity": "high", "limit": 5}`,
 		Related:  []string{"bugfix.run"},

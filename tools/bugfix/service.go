@@ -2,8 +2,6 @@ package bugfix
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan"
@@ -15,17 +13,18 @@ const NotFound = "BUG_NOT_FOUND"
 // Service runs the bugfix actions. It is safe for concurrent use.
 type Service struct{ bench *scan.Bench }
 
-// New returns a service on a bench.
-func New(bench *scan.Bench) *Service { return &Service{bench} }
+// New returns a service that scans as the bench does.
+func New(bench scan.Bench) *Service {
+	bench.Purpose, bench.Family, bench.NotFound = scan.Bugs, "bugfix", NotFound
+	return &Service{&bench}
+}
 
 // ScanIn are the arguments of bugfix.scan.
 type ScanIn struct {
-	Paths           []string `json:"paths"`
-	Categories      []string `json:"categories"`
-	MinSeverity     string   `json:"minSeverity"`
-	ExcludePatterns []string `json:"excludePatterns"`
-	MaxFiles        int      `json:"maxFiles"`
-	UseAST          bool     `json:"useAst"`
+	scan.ScanIn
+	Categories  []string `json:"categories"`
+	MinSeverity string   `json:"minSeverity"`
+	UseAST      bool     `json:"useAst"`
 }
 
 // ScanOut is the result of bugfix.scan.
@@ -52,7 +51,7 @@ const shown = 5
 // Scan scans files and keeps what it finds.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	id, report, err := s.bench.Keep(ctx, scan.Request{
-		Purpose: scan.Bugs, Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Categories, Level: in.MinSeverity,
+		Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Categories, Level: in.MinSeverity,
 		MaxFiles: in.MaxFiles, Fast: !in.UseAST,
 	})
 	if err != nil {
@@ -67,10 +66,8 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 
 // RunIn are the arguments of bugfix.run.
 type RunIn struct {
-	BugID        string `json:"bugId"`
-	DryRun       bool   `json:"dryRun"`
-	AutoApply    bool   `json:"autoApply"`
-	CreateBackup bool   `json:"createBackup"`
+	BugID string `json:"bugId"`
+	scan.FixIn
 }
 
 // RunOut is the result of bugfix.run.
@@ -81,26 +78,16 @@ type RunOut struct {
 
 // Writes returns the file that a run would write, its backup aside.
 func (s *Service) Writes(ctx context.Context, in RunIn) ([]string, error) {
-	return s.bench.Writes(ctx, scan.Bugs, in.BugID, !in.DryRun && in.AutoApply)
+	return s.bench.Writes(ctx, in.BugID, in.FixIn)
 }
 
 // Run shows or writes the fix of a finding.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
-	f, found, err := s.bench.Store.Get(ctx, s.bench.Workspace, scan.Bugs, strings.ToLower(in.BugID))
-	if err != nil {
-		return RunOut{}, fmt.Errorf("reading finding: %w", err)
-	}
-	if !found {
-		return RunOut{}, toolfold.Errorf(NotFound, "there is no finding %s in this workspace", in.BugID).WithHint("bugfix.list shows those there are; bugfix.scan looks for more")
-	}
-	if !f.Fixable() {
-		return RunOut{item(f), scan.NoFix}, nil
-	}
-	applied, err := s.bench.Apply(ctx, f, scan.Change{Write: !in.DryRun && in.AutoApply, Backup: in.CreateBackup})
+	f, applied, err := s.bench.Fix(ctx, in.BugID, in.FixIn, nil)
 	if err != nil {
 		return RunOut{}, err
 	}
-	return RunOut{item(f), applied.Outcome()}, nil
+	return RunOut{item(f), applied.Outcome}, nil
 }
 
 // ListIn are the arguments of bugfix.list.
@@ -133,13 +120,11 @@ func item(f scan.Finding) Item {
 
 // List lists the findings of a scan, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	listed, err := s.bench.List(ctx, scan.Bugs, scan.Listing{
-		ScanID: strings.ToLower(in.ScanID), Kind: in.Category, Level: in.Severity, Limit: in.Limit, Cursor: in.Cursor, Action: "bugfix.list",
-	})
+	listed, err := s.bench.List(ctx, scan.Listing{ScanID: in.ScanID, Kind: in.Category, Level: in.Severity, Page: in.Page})
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: toolfold.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
+	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: listed.Paged}
 	for _, f := range listed.Findings {
 		out.Items = append(out.Items, item(f))
 	}

@@ -10,21 +10,14 @@ import (
 
 // The parameters.
 var (
-	paths         = toolfold.List{Name: "paths", Doc: "Files and folders in the workspace.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MinLen: 1, MaxLen: 1000}}
 	types         = toolfold.List{Name: "types", Doc: "Only these.", Of: toolfold.String{Enum: scan.Kinds[scan.Refactorings]}}
 	minConfidence = toolfold.Number{Name: "minConfidence", Doc: "Least confidence, 0 to 1."}
 	maxImpact     = toolfold.String{Name: "maxImpact", Doc: "Most impact.", Enum: scan.Levels[scan.Refactorings]}
-	exclude       = toolfold.List{Name: "excludePatterns", Doc: "Globs such as **/gen/** or *.min.js. .gitignore holds too.", Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 50}
-	maxFiles      = toolfold.Int{Name: "maxFiles", Doc: "Most files to scan.", Min: 1, Max: 10_000}
 	opportunityID = toolfold.UUID("opportunityId", "The finding.")
-	dryRun        = toolfold.Bool{Name: "dryRun", Doc: "Only show the diff."}
 	autoApply     = toolfold.Bool{Name: "autoApply", Doc: "Write the change, with dryRun false."}
-	backup        = toolfold.Bool{Name: "createBackup", Doc: "Keep a copy of the file."}
 	runTests      = toolfold.Bool{Name: "runTests", Doc: "Run the setting testCommand, and take the change back if it fails."}
-	scanID        = toolfold.UUID("scanId", "The scan; absent = the newest.")
 	kind          = toolfold.String{Name: "type", Doc: "Only this."}
 	impact        = toolfold.String{Name: "impact", Doc: "Only this.", Enum: scan.Levels[scan.Refactorings]}
-	limit         = toolfold.Int{Name: "limit", Doc: "Most findings to return.", Min: 1, Max: 500}
 )
 
 // Family declares the refactor tool.
@@ -41,9 +34,9 @@ var Family = toolfold.Family{
 		Doc:     "Shows the five weightiest; refactor.list has all. skipped says what could not be analysed.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
 			"maxFiles may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list instead of an artifact.",
-		Required: toolfold.Fields{paths},
+		Required: toolfold.Fields{scan.Paths},
 		Optional: toolfold.Fields{
-			types, minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact, exclude, maxFiles.With(toolfold.Default(100)),
+			types, minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact, scan.Exclude, scan.MaxFiles.With(toolfold.Default(100)),
 		},
 		Effect:  toolfold.Adds,
 		Example: `{"paths": ["src"], "types": ["modernize-syntax"]}`,
@@ -58,7 +51,7 @@ var Family = toolfold.Family{
 		Changed:  "Changes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup and runTests act.",
 		Required: toolfold.Fields{opportunityID},
 		Optional: toolfold.Fields{
-			dryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), backup.With(toolfold.Default(true)), runTests.With(toolfold.Default(false)),
+			scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true)), runTests.With(toolfold.Default(false)),
 		},
 		Effect:  toolfold.Runs,
 		Example: `{"opportunityId": "` + exampleID + `"}`,
@@ -71,7 +64,7 @@ var Family = toolfold.Family{
 		Summary:  "List the improvements that a scan found, the weightiest first.",
 		Words:    "findings, results, opportunities, suggestions, show all, overview, proposals, biggest gain on top, came out",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed. A type that there is not is refused.",
-		Optional: toolfold.Fields{scanID, kind, impact, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
+		Optional: toolfold.Fields{scan.ScanID, kind, impact, scan.Limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"impact": "trivial", "limit": 5}`,
 		Related:  []string{"refactor.apply"},

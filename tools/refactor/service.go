@@ -2,9 +2,7 @@ package refactor
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan"
@@ -17,17 +15,18 @@ const NotFound = "OPPORTUNITY_NOT_FOUND"
 // Service runs the refactor actions. It is safe for concurrent use.
 type Service struct{ bench *scan.Bench }
 
-// New returns a service on a bench.
-func New(bench *scan.Bench) *Service { return &Service{bench} }
+// New returns a service that scans as the bench does.
+func New(bench scan.Bench) *Service {
+	bench.Purpose, bench.Family, bench.NotFound = scan.Refactorings, "refactor", NotFound
+	return &Service{&bench}
+}
 
 // ScanIn are the arguments of refactor.scan.
 type ScanIn struct {
-	Paths           []string `json:"paths"`
-	Types           []string `json:"types"`
-	MinConfidence   float64  `json:"minConfidence"`
-	MaxImpact       string   `json:"maxImpact"`
-	ExcludePatterns []string `json:"excludePatterns"`
-	MaxFiles        int      `json:"maxFiles"`
+	scan.ScanIn
+	Types         []string `json:"types"`
+	MinConfidence float64  `json:"minConfidence"`
+	MaxImpact     string   `json:"maxImpact"`
 }
 
 // ScanOut is the result of refactor.scan.
@@ -54,7 +53,7 @@ const shown = 5
 // Scan scans files and keeps what it finds.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	id, report, err := s.bench.Keep(ctx, scan.Request{
-		Purpose: scan.Refactorings, Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Types, Level: in.MaxImpact,
+		Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Types, Level: in.MaxImpact,
 		MinConfidence: in.MinConfidence, MaxFiles: in.MaxFiles,
 	})
 	if err != nil {
@@ -70,10 +69,8 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 // ApplyIn are the arguments of refactor.apply.
 type ApplyIn struct {
 	OpportunityID string `json:"opportunityId"`
-	DryRun        bool   `json:"dryRun"`
-	AutoApply     bool   `json:"autoApply"`
-	CreateBackup  bool   `json:"createBackup"`
-	RunTests      bool   `json:"runTests"`
+	scan.FixIn
+	RunTests bool `json:"runTests"`
 }
 
 // ApplyOut is the result of refactor.apply.
@@ -86,36 +83,29 @@ type ApplyOut struct {
 // Writes returns the file that an improvement would be written to, its backup
 // aside.
 func (s *Service) Writes(ctx context.Context, in ApplyIn) ([]string, error) {
-	return s.bench.Writes(ctx, scan.Refactorings, in.OpportunityID, !in.DryRun && in.AutoApply)
+	return s.bench.Writes(ctx, in.OpportunityID, in.FixIn)
 }
 
 // Apply shows or writes the fix of a finding.
 func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
-	f, found, err := s.bench.Store.Get(ctx, s.bench.Workspace, scan.Refactorings, strings.ToLower(in.OpportunityID))
-	if err != nil {
-		return ApplyOut{}, fmt.Errorf("reading finding: %w", err)
-	}
-	if !found {
-		return ApplyOut{}, toolfold.Errorf(NotFound, "there is no finding %s in this workspace", in.OpportunityID).WithHint("refactor.list shows those there are; refactor.scan looks for more")
-	}
-	if !f.Fixable() {
-		return ApplyOut{Item: item(f), Outcome: scan.NoFix}, nil
-	}
-	change := scan.Change{Write: !in.DryRun && in.AutoApply, Backup: in.CreateBackup}
+	var test func(bool) ([]string, error)
 	if in.RunTests {
-		if !change.Write {
-			return ApplyOut{}, toolfold.Errorf(toolfold.InvalidInput, "refactor.apply: runTests tests a change that is written, and this call writes none").
-				WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
-		}
-		if change.Test, err = s.bench.Tests(); err != nil {
-			return ApplyOut{}, err
-		}
+		test = s.testCommand
 	}
-	applied, err := s.bench.Apply(ctx, f, change)
+	f, applied, err := s.bench.Fix(ctx, in.OpportunityID, in.FixIn, test)
 	if err != nil {
 		return ApplyOut{}, err
 	}
-	return ApplyOut{item(f), applied.Outcome(), applied.Tests}, nil
+	return ApplyOut{item(f), applied.Outcome, applied.Tests}, nil
+}
+
+// testCommand returns the command that tests a change that is written.
+func (s *Service) testCommand(write bool) ([]string, error) {
+	if !write {
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "refactor.apply: runTests tests a change that is written, and this call writes none").
+			WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
+	}
+	return s.bench.Tests()
 }
 
 // ListIn are the arguments of refactor.list.
@@ -153,13 +143,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			Path: "/type", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(in.Type), Allowed: known, Suggest: suggest.Nearest(toolfold.Shorten(in.Type), known),
 		}}}
 	}
-	listed, err := s.bench.List(ctx, scan.Refactorings, scan.Listing{
-		ScanID: strings.ToLower(in.ScanID), Kind: in.Type, Level: in.Impact, Limit: in.Limit, Cursor: in.Cursor, Action: "refactor.list",
-	})
+	listed, err := s.bench.List(ctx, scan.Listing{ScanID: in.ScanID, Kind: in.Type, Level: in.Impact, Page: in.Page})
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: toolfold.Paged{HasMore: listed.Cursor != "", NextCursor: listed.Cursor}}
+	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: listed.Paged}
 	for _, f := range listed.Findings {
 		out.Items = append(out.Items, item(f))
 	}

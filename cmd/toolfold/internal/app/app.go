@@ -165,8 +165,8 @@ func (h Host) runner() *engine.Runner {
 }
 
 // bench scans the workspace and keeps what it finds in a store.
-func (h Host) bench(store scan.Store) *scan.Bench {
-	return &scan.Bench{
+func (h Host) bench(store scan.Store) scan.Bench {
+	return scan.Bench{
 		Scanner: scan.Scanner{Dir: h.Files.Workspace, Trusted: h.folder().IsTrusted},
 		Store:   store, Workspace: h.WorkspaceName, Now: h.Now, NewID: h.NewID,
 		TestCommand: h.testCommand,

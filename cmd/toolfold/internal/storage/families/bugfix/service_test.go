@@ -40,7 +40,7 @@ func newBench(t *testing.T) *bench {
 	b.write("src/cart.ts", cart)
 	ids := 0
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	runner := toolfoldtest.Runner(toolfoldtest.Mount(t, bugfix.Family, bugfix.New(&scan.Bench{
+	runner := toolfoldtest.Runner(toolfoldtest.Mount(t, bugfix.Family, bugfix.New(scan.Bench{
 		Scanner: scan.Scanner{Dir: b.dir}, Store: db.Scan(), Workspace: "w",
 		Now:   func() time.Time { return start.Add(time.Duration(ids) * time.Second) },
 		NewID: func() string { ids++; return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids) },
@@ -102,20 +102,20 @@ func TestScanListRun(t *testing.T) {
 	unsafe := slices.IndexFunc(listed.Items, func(i bugfix.Item) bool { return !i.Fixable })
 	var ran bugfix.RunOut
 	b.get("run", fmt.Sprintf(`{"bugId":%q,"dryRun":false,"autoApply":true}`, listed.Items[unsafe].BugID), &ran)
-	if ran.Applied || ran.Diff != "" || ran.Advice == "" || !strings.Contains(ran.Note, "no safe fix") || b.read("src/cart.ts") != cart {
+	if ran.Written || ran.Diff != "" || ran.Advice == "" || !strings.Contains(ran.Note, "no safe fix") || b.read("src/cart.ts") != cart {
 		t.Errorf("without a fix: %+v", ran)
 	}
 	safe := listed.Items[slices.IndexFunc(listed.Items, func(i bugfix.Item) bool { return i.Rule == "js/nan-comparison" })]
 	for _, args := range []string{"", `,"autoApply":true`, `,"dryRun":false`, `,"dryRun":true,"autoApply":true`} {
 		ran = bugfix.RunOut{}
 		b.get("run", fmt.Sprintf(`{"bugId":%q%s}`, strings.ToUpper(safe.BugID), args), &ran)
-		if ran.Applied || !strings.Contains(ran.Diff, "\n+  if (Number.isNaN(a)) return 2;\n") || !strings.Contains(ran.Note, "nothing was written") || b.read("src/cart.ts") != cart {
+		if ran.Written || !strings.Contains(ran.Diff, "\n+  if (Number.isNaN(a)) return 2;\n") || !strings.Contains(ran.Note, "nothing was written") || b.read("src/cart.ts") != cart {
 			t.Errorf("%s: %+v", args, ran)
 		}
 	}
 	ran = bugfix.RunOut{}
 	b.get("run", fmt.Sprintf(`{"bugId":%q,"dryRun":false,"autoApply":true}`, safe.BugID), &ran)
-	if !ran.Applied || ran.Note != "" || ran.Backup == "" || b.read(ran.Backup) != cart || b.read("src/cart.ts") != strings.Replace(cart, "a === NaN", "Number.isNaN(a)", 1) {
+	if !ran.Written || ran.Note != "" || ran.Backup == "" || b.read(ran.Backup) != cart || b.read("src/cart.ts") != strings.Replace(cart, "a === NaN", "Number.isNaN(a)", 1) {
 		t.Errorf("applied %+v; the file holds %s", ran, b.read("src/cart.ts"))
 	}
 	b.Refuse("run", fmt.Sprintf(`{"bugId":%q}`, listed.Items[unsafe+1].BugID), scan.FileChanged, "has changed since", "scan it again")
@@ -126,7 +126,7 @@ func TestScanListRun(t *testing.T) {
 	}
 	ran = bugfix.RunOut{}
 	b.get("run", fmt.Sprintf(`{"bugId":%q,"dryRun":false,"autoApply":true,"createBackup":false}`, again.TopItems[1].BugID), &ran)
-	if !ran.Applied || ran.Backup != "" {
+	if !ran.Written || ran.Backup != "" {
 		t.Errorf("applied %+v", ran)
 	}
 	b.Refuse("run", `{"bugId":"00000000-0000-4000-8000-000000000009"}`, bugfix.NotFound, "no finding", "bugfix.list")

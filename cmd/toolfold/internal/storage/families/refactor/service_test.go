@@ -39,7 +39,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	ids := 0
-	runner := toolfoldtest.Runner(toolfoldtest.Mount(t, refactor.Family, refactor.New(&scan.Bench{
+	runner := toolfoldtest.Runner(toolfoldtest.Mount(t, refactor.Family, refactor.New(scan.Bench{
 		Scanner: scan.Scanner{Dir: dir}, Store: db.Scan(), Workspace: "w", Now: time.Now,
 		NewID:       func() string { ids++; return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids) },
 		TestCommand: func() ([]string, error) { return b.command, nil },
@@ -121,7 +121,7 @@ func TestApply(t *testing.T) {
 	}
 	const write = `,"dryRun":false,"autoApply":true`
 	changed := strings.Replace(page, `n.indexOf("b") !== -1`, `n.includes("b")`, 1)
-	if out := apply(""); out.Applied || !strings.Contains(out.Diff, `+  if (n.includes("b")) return x;`) || out.Note == "" || out.Tests != nil {
+	if out := apply(""); out.Written || !strings.Contains(out.Diff, `+  if (n.includes("b")) return x;`) || out.Note == "" || out.Tests != nil {
 		t.Errorf("a dry run: %+v", out)
 	}
 	b.Refuse("apply", fmt.Sprintf(`{"opportunityId":%q,"runTests":true}`, id), "INVALID_INPUT", "writes none", "autoApply: true")
@@ -129,14 +129,14 @@ func TestApply(t *testing.T) {
 	b.holds(page)
 
 	b.command = []string{"grep", "indexOf", "page.ts"} // which the change takes away
-	if out := apply(write + `,"runTests":true`); out.Applied || out.Tests == nil || out.Tests.Passed || !strings.Contains(out.Note, "as it was before") || !strings.Contains(out.Tests.Output, "exit status 1") {
+	if out := apply(write + `,"runTests":true`); out.Written || out.Tests == nil || out.Tests.Passed || !strings.Contains(out.Note, "as it was before") || !strings.Contains(out.Tests.Output, "exit status 1") {
 		t.Errorf("tests that fail: %+v, %+v", out, out.Tests)
 	}
 	b.holds(page)
 
 	b.command = []string{"grep", "includes", "page.ts"}
 	out := apply(write + `,"runTests":true`)
-	if !out.Applied || out.Tests == nil || !out.Tests.Passed || out.Note != "" {
+	if !out.Written || out.Tests == nil || !out.Tests.Passed || out.Note != "" {
 		t.Errorf("tests that pass: %+v, %+v", out, out.Tests)
 	}
 	b.holds(changed)

@@ -1,0 +1,36 @@
+package scan
+
+import "github.com/toolfold/toolfold"
+
+// The parameters that both families take.
+var (
+	Paths = toolfold.List{
+		Name: "paths", Doc: "Files and folders in the workspace.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MinLen: 1, MaxLen: 1000},
+	}
+	Exclude = toolfold.List{
+		Name: "excludePatterns", Doc: "Globs such as **/gen/** or *.min.js. .gitignore holds too.", MaxItems: 50,
+		Of: toolfold.String{MinLen: 1, MaxLen: 500},
+	}
+	MaxFiles = toolfold.Int{Name: "maxFiles", Doc: "Most files to scan.", Min: 1, Max: 10_000}
+	DryRun   = toolfold.Bool{Name: "dryRun", Doc: "Only show the diff."}
+	Backup   = toolfold.Bool{Name: "createBackup", Doc: "Keep a copy of the file."}
+	ScanID   = toolfold.UUID("scanId", "The scan; absent = the newest.")
+	Limit    = toolfold.Int{Name: "limit", Doc: "Most findings to return.", Min: 1, Max: 500}
+)
+
+// ScanIn holds the arguments that scans of both families take. Embed it in the
+// arguments of an action.
+type ScanIn struct {
+	Paths           []string `json:"paths"`
+	ExcludePatterns []string `json:"excludePatterns"`
+	MaxFiles        int      `json:"maxFiles"`
+}
+
+// FixIn holds the arguments that fixes of both families take, as ScanIn does.
+type FixIn struct {
+	DryRun       bool `json:"dryRun"`
+	AutoApply    bool `json:"autoApply"`
+	CreateBackup bool `json:"createBackup"`
+}
+
+func (in FixIn) writes() bool { return !in.DryRun && in.AutoApply }
