@@ -20,6 +20,7 @@ const (
 	maxPaired    = 4       // common words of which pairs are tried
 	maxRanked    = 400     // entries whose words are read, and so the most results
 	maxRankBytes = 8 << 20 // of words read, after which no more entries are ranked
+	maxCounted   = 10_000  // entries that match, of which a total is taken
 	rankChunk    = 64      // entries read at once
 	maxForms     = 8       // words that a guess may be
 	maxGuesses   = 3       // unknown words that are guessed at
@@ -51,8 +52,17 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	if err != nil {
 		return SearchOut{}, fmt.Errorf("searching: %w", err)
 	}
-	results = results[min(offset, len(results)):]
 	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []Hit{}}
+	if out.Total, err = find.total(ctx, len(results)); err != nil {
+		return SearchOut{}, fmt.Errorf("counting matches: %w", err)
+	}
+	switch {
+	case len(results) == 0:
+		out.Message = "nothing matches; try other words, or memory.list to see the keys"
+	case out.Total > len(results):
+		out.Message = fmt.Sprintf("the best %d of %d that match can be read: narrow it with more words, namespace or prefix", len(results), out.Total)
+	}
+	results = results[min(offset, len(results)):]
 	if len(results) > in.Limit {
 		results = results[:in.Limit]
 		out.HasMore, out.NextCursor = true, writeOffset(in, offset+in.Limit)
@@ -125,6 +135,9 @@ type search struct {
 	query query
 	last  int64            // LastID
 	has   map[int64]uint64 // which of the first 64 terms an entry is known to have
+
+	// partial says that there are entries which match and are not ranked.
+	partial bool
 }
 
 // result is an entry and how well it matches.
@@ -154,13 +167,33 @@ func (s *search) run(ctx context.Context) (results []result, err error) {
 	return results, nil
 }
 
+// total returns the number of entries that match, of which ranked are results.
+// It counts up to maxCounted, and takes an entry with all words of a phrase for
+// one with the phrase.
+func (s *search) total(ctx context.Context, ranked int) (int, error) {
+	if !s.partial {
+		return ranked, nil
+	}
+	var any Group
+	for _, t := range s.query.terms {
+		any = append(any, t.forms...)
+	}
+	n, err := s.index.CountMatching(ctx, s.scope, s.within(Match{any}), maxCounted)
+	return max(n, ranked), err
+}
+
 // matching returns the ids of the entries that match in the scope.
 func (s *search) matching(ctx context.Context, m Match, limit int) ([]int64, error) {
+	return s.index.Matching(ctx, s.scope, s.within(m), limit)
+}
+
+// within adds the words that every result has.
+func (s *search) within(m Match) Match {
 	all := slices.Concat(m, s.query.required)
 	if s.scope.Namespace != "" {
 		all = append(Match{{{Text: namespaceToken(s.scope.Namespace)}}}, all...)
 	}
-	return s.index.Matching(ctx, s.scope, all, limit)
+	return all
 }
 
 // lookUp finds the entries of each word. For a word that no entry has, others
@@ -256,6 +289,7 @@ func (s *search) gather(ctx context.Context) error {
 	if len(common) == 0 {
 		return nil
 	}
+	s.partial = true
 	slices.SortStableFunc(common, func(a, b *term) int { return cmp.Compare(b.rarity, a.rarity) })
 
 	if len(s.has) > maxRanked { // not all of them are ranked: those with common words too come first
@@ -358,6 +392,7 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 	ids := slices.SortedFunc(maps.Keys(worth), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(b, a))
 	})
+	s.partial = s.partial || len(ids) > maxRanked
 	ids = ids[:min(len(ids), maxRanked)]
 
 	r := newRanker(s.query)
@@ -378,6 +413,7 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 			}
 		}
 		if size > maxRankBytes {
+			s.partial = true
 			break
 		}
 	}

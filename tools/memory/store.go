@@ -101,6 +101,9 @@ type Index interface {
 	// out later ones rather than visit them all.
 	Matching(ctx context.Context, scope Scope, m Match, limit int) ([]int64, error)
 
+	// CountMatching counts the entries of a scope that match, up to limit.
+	CountMatching(ctx context.Context, scope Scope, m Match, limit int) (int, error)
+
 	// Known returns those of the words that an entry has, in any order.
 	Known(ctx context.Context, words []string) ([]string, error)
 

@@ -78,7 +78,9 @@ type SearchOut struct {
 	Query     string `json:"query" doc:"As asked."`
 	Namespace string `json:"namespace,omitempty" doc:"Notebook searched; absent if all were."`
 	Count     int    `json:"count" doc:"How many results follow."`
-	Results   []Hit  `json:"results" doc:"Best first; 400 on all pages."`
+	Total     int    `json:"total" doc:"All that match, counted up to 10,000."`
+	Results   []Hit  `json:"results" doc:"Best first; at most 400 on all pages."`
+	Message   string `json:"message,omitempty" doc:"What to do next, where nothing matches or not all can be read."`
 	toolfold.Paged
 }
 

@@ -240,12 +240,22 @@ func pageOf(selection string, scope memory.Scope, page memory.Page) query {
 }
 
 func (s memoryStore) Matching(ctx context.Context, scope memory.Scope, m memory.Match, limit int) ([]int64, error) {
-	q := sqlf(s.search.latest[0]+s.search.matches, s.search.text(m))
+	q := sqlf(s.search.latest[0]).with(s.matches(scope, m)).and(s.search.latest[1]+` LIMIT ?`, limit)
+	return all(ctx, s.db.reader(), q, scanID)
+}
+
+func (s memoryStore) CountMatching(ctx context.Context, scope memory.Scope, m memory.Match, limit int) (int, error) {
+	return one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM (`).with(s.matches(scope, m)).and(`LIMIT ?) AS matches`, limit))
+}
+
+// matches selects the ids of the entries of a scope that match.
+func (s memoryStore) matches(scope memory.Scope, m memory.Match) query {
+	q := sqlf(s.search.matches, s.search.text(m))
 	if scope.Prefix != "" {
 		keys := within(sqlf(`AND `+s.search.id+` IN (SELECT id FROM memory`), scope)
 		q = q.and(keys.text+`)`, keys.args...)
 	}
-	return all(ctx, s.db.reader(), q.and(s.search.latest[1]+` LIMIT ?`, limit), scanID)
+	return q
 }
 
 func (s memoryStore) Known(ctx context.Context, words []string) ([]string, error) {

@@ -92,8 +92,10 @@ func searchScope(t *testing.T, db *storage.DB) {
 	} {
 		ids, err := s.Matching(t.Context(), scope, match("word"), 100)
 		noError(t, err)
-		if len(ids) != want {
-			t.Fatalf("%d entries of %+v match, want %d", len(ids), scope, want)
+		n, err := s.CountMatching(t.Context(), scope, match("word"), 5)
+		noError(t, err)
+		if len(ids) != want || n != min(want, 5) {
+			t.Fatalf("%d entries of %+v match and %d are counted, want %d, counted up to 5", len(ids), scope, n, want)
 		}
 	}
 }

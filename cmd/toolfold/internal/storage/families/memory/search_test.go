@@ -213,6 +213,45 @@ func TestSearchPages(t *testing.T) {
 	refused(t, s.Search, in, toolfold.InvalidInput)
 }
 
+// TestSearchTotal holds that a search tells how many entries match, and says so
+// where not all of them can be read.
+func TestSearchTotal(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for i := range 701 {
+		store(t, s, "", fmt.Sprintf("in/%d", i), fmt.Sprintf(`"invoice of customer %d"`, i))
+	}
+	for i := range 30 {
+		store(t, s, "", fmt.Sprintf("out/%d", i), fmt.Sprintf(`"invoice and receipt %d"`, i))
+	}
+	for in, want := range map[memory.SearchIn]int{
+		{Query: "invoice"}:                           731,
+		{Query: "invoice customer"}:                  731,
+		{Query: "invoice", Prefix: "in/"}:            701,
+		{Query: "invoice", Prefix: "out/"}:           30,
+		{Query: "receipt"}:                           30,
+		{Query: `invoice "receipt 7"`}:               1,
+		{Query: "invoice", Namespace: "none"}:        0,
+		{Query: "nothing of the kind", Prefix: "in"}: 0,
+	} {
+		in.Limit = 100
+		read, message := 0, ""
+		for {
+			out := call(t, s.Search, in)
+			read, message = read+out.Count, out.Message
+			if out.Total != want {
+				t.Fatalf("%+v: total is %d, want %d", in, out.Total, want)
+			}
+			if in.Cursor = out.NextCursor; !out.HasMore {
+				break
+			}
+		}
+		if short := read < want || want == 0; short != (message != "") {
+			t.Errorf("%+v: %d of %d were read, and the message is %q", in, read, want, message)
+		}
+	}
+}
+
 func TestSearchExcerpt(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
