@@ -187,34 +187,42 @@ func boundedWord(p Param) string {
 	return TypeWord(p)
 }
 
-// Signature returns the verb and its required parameters by name,
-// store(key,value). An action without any is its bare verb.
-func (e *Entry) Signature() string { return e.signature(signature(e.Required, nil, bare)) }
+// Detail is how much [Entry.Signature] and [Entry.Usage] show of parameters.
+type Detail int
 
-// NamedSignature returns the verb and all its parameters by name,
-// store(key,value,namespace?). How a list is read on is left out: the schema
-// beside it has limit and cursor, and so many lists take them.
-func (e *Entry) NamedSignature() string {
-	optional := slices.DeleteFunc(slices.Clone(e.Optional), func(p Param) bool { return p.Name == Limit || p.Name == Cursor.Name })
-	return e.signature(signature(e.Required, optional, bare))
-}
+// The levels of detail.
+const (
+	DetailRequired Detail = iota // a signature: the required parameters by name
+	DetailNames                  // all by name; of a usage, the required ones with types
+	DetailTypes                  // all with types
+	DetailCall                   // a usage: as DetailTypes, of the whole call with tool and action
+	DetailBounds                 // a usage: as DetailCall, with bounds, defaults and members of objects
+)
 
-// TypedSignature returns the verb and all its parameters with the types of
-// all but plain strings, list(limit?:integer,status?:active|failed).
-// It prints a type with values once, and adds it to printed.
-func (e *Entry) TypedSignature(printed map[string]bool) string {
-	show := func(name string, p Param) string {
-		word := TypeWord(p)
-		if p.Kind == KindString && word == string(KindString) || printed[p.Name+word] {
-			return name
+// Signature returns the verb and its parameters in the shape of a function:
+// store(key,value), store(key,value,namespace?) or list(limit?:integer). A verb
+// without parameters stands alone. By name, limit and cursor are left out: the
+// schema beside it has them, and so many lists take them. With types, plain
+// strings have none, and a type with values is printed once: printed holds those
+// printed before, and may be nil below DetailTypes.
+func (e *Entry) Signature(d Detail, printed map[string]bool) string {
+	optional, show := e.Optional, bare
+	switch d {
+	case DetailRequired:
+		optional = nil
+	case DetailNames:
+		optional = slices.DeleteFunc(slices.Clone(optional), func(p Param) bool { return p.Name == Limit || p.Name == Cursor.Name })
+	default:
+		show = func(name string, p Param) string {
+			word := TypeWord(p)
+			if p.Kind == KindString && word == string(KindString) || printed[p.Name+word] {
+				return name
+			}
+			printed[p.Name+word] = strings.Contains(word, "|")
+			return name + ":" + word
 		}
-		printed[p.Name+word] = strings.Contains(word, "|")
-		return name + ":" + word
 	}
-	return e.signature(signature(e.Required, e.Optional, show))
-}
-
-func (e *Entry) signature(params string) string {
+	params := signature(e.Required, optional, show)
 	if params == "" {
 		return e.Verb()
 	}

@@ -78,39 +78,22 @@ func (e *Entry) Through(tool string) *Entry {
 // CalledBy returns the name that calls of the entry are sent to.
 func (e *Entry) CalledBy() string { return e.layout().tool }
 
-// Usage returns the shape of a call in one line, with types: where all
-// parameters stand beside the action the verb and these,
-// store(key: string, namespace?: string), else the whole call.
-func (e *Entry) Usage() string {
-	if e.layout().nest == "" {
-		return e.Verb() + "(" + signature(e.Required, e.Optional, typed) + ")"
+// Usage returns the shape of a call in one line: where all parameters stand
+// beside the action the verb and these, store(key: string, namespace?: string),
+// else the whole call. Bounds are printed without what costs tokens and says
+// little, spaces and the type string: name,limit?:1..100=10.
+func (e *Entry) Usage(d Detail) string {
+	required, optional := typed, typed
+	switch d {
+	case DetailNames:
+		optional = bare
+	case DetailBounds:
+		return strings.NewReplacer(": ", ":", ", ", ",", " = ", "=").Replace(e.usage(bounded, bounded))
 	}
-	return e.usage(typed, typed)
-}
-
-// ShortUsage returns Usage without the types of optional parameters.
-func (e *Entry) ShortUsage() string {
-	if e.layout().nest == "" {
-		return e.VerbUsage()
+	if e.layout().nest == "" && d < DetailCall {
+		return e.Verb() + "(" + comma(signature(e.Required, nil, required), signature(nil, e.Optional, optional)) + ")"
 	}
-	return e.usage(typed, bare)
-}
-
-// VerbUsage returns the verb with its parameters, the required ones with
-// their types, in whatever form they are sent.
-func (e *Entry) VerbUsage() string {
-	return e.Verb() + "(" + comma(signature(e.Required, nil, typed), signature(nil, e.Optional, bare)) + ")"
-}
-
-// CallUsage returns the shape of a whole call: the name to call, the action
-// argument with its value, the parameters with their types.
-func (e *Entry) CallUsage() string { return e.usage(typed, typed) }
-
-// FullUsage returns CallUsage with the members of objects, and with bounds and
-// defaults, without what costs tokens and says little, spaces and the type
-// string: name,limit?:1..100=10.
-func (e *Entry) FullUsage() string {
-	return strings.NewReplacer(": ", ":", ", ", ",", " = ", "=").Replace(e.usage(bounded, bounded))
+	return e.usage(required, optional)
 }
 
 func (e *Entry) usage(required, optional func(name string, p Param) string) string {

@@ -32,7 +32,7 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 		err.Problems[i].Path = toolfold.Cut(err.Problems[i].Path, maxPath)
 		texts[i] = err.Problems[i].Text()
 	}
-	err.Usage = e.Usage()
+	err.Usage = e.Usage(toolfold.DetailTypes)
 	if err.Example = e.FromCanonical(err.Example); err.Example == nil { // an action may know a truer one
 		err.Example = e.Example()
 	}
@@ -58,7 +58,7 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 				}
 			}
 		},
-		func() { err.Usage = e.ShortUsage() },
+		func() { err.Usage = e.Usage(toolfold.DetailNames) },
 		func() { count(3) },
 		func() { err.Usage = "" },
 		func() {

@@ -85,7 +85,7 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 	}
 	err.Message += fmt.Sprintf(", did you mean %q?", near)
 	if e := r.Lookup(near); len(e) == 1 {
-		err.Usage, err.Example = e[0].Usage(), e[0].Example()
+		err.Usage, err.Example = e[0].Usage(toolfold.DetailTypes), e[0].Example()
 	}
 	return nil, err
 }

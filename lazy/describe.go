@@ -62,7 +62,7 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.E
 				Usage: v.callable(v.entry(entries[0])).Pattern(),
 			}
 			for _, e := range entries {
-				doc.Actions = append(doc.Actions, ActionRow{e.VerbUsage(), e.Action.Summary, e.Action.Effect.String()})
+				doc.Actions = append(doc.Actions, ActionRow{e.In(toolfold.FormFlat).Usage(toolfold.DetailNames), e.Action.Summary, e.Action.Effect.String()})
 			}
 			return doc
 		}
@@ -81,7 +81,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 				actions[i] = e.Action
 			}
 			definition := Definition{
-				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, (*toolfold.Entry).NamedSignature),
+				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, toolfold.DetailNames),
 				InputSchema: consolidate.Schema(actions),
 			}
 			if structured {
@@ -109,7 +109,7 @@ func inputSchema(e *toolfold.Entry) ordered.Map {
 
 func actionDoc(e *toolfold.Entry, with Account) ActionDoc {
 	doc := ActionDoc{
-		Description: join(e.Action.Summary, e.Action.Doc), Usage: e.FullUsage(),
+		Description: join(e.Action.Summary, e.Action.Doc), Usage: e.Usage(toolfold.DetailBounds),
 		Returns: fieldNames(e.Action.Results()),
 	}
 	if e.Action.Effect != toolfold.Reads {

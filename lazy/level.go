@@ -83,14 +83,14 @@ func show(t toolfold.Tool, level Level) Listed {
 	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == toolfold.Discovery}
 	switch {
 	case t.Dispatches():
-		signature, printed := (*toolfold.Entry).Signature, map[string]bool{}
+		detail := toolfold.DetailRequired
 		switch {
 		case level == Full || level == Signature && !t.Entries[0].Nests():
-			signature = (*toolfold.Entry).NamedSignature
+			detail = toolfold.DetailNames
 		case level == Signature:
-			signature = func(e *toolfold.Entry) string { return e.TypedSignature(printed) }
+			detail = toolfold.DetailTypes
 		}
-		l.Description += ": " + signatures(t.Entries, signature)
+		l.Description += ": " + signatures(t.Entries, detail)
 	case level == Full && t.Doc != "":
 		l.Description += " " + t.Doc
 	}
@@ -149,10 +149,10 @@ func isObject(schema ordered.Map) bool {
 	return kind == string(toolfold.KindObject)
 }
 
-func signatures(entries []*toolfold.Entry, signature func(*toolfold.Entry) string) string {
-	parts := make([]string, len(entries))
+func signatures(entries []*toolfold.Entry, detail toolfold.Detail) string {
+	parts, printed := make([]string, len(entries)), map[string]bool{}
 	for i, e := range entries {
-		parts[i] = signature(e)
+		parts[i] = e.Signature(detail, printed)
 	}
 	return strings.Join(parts, " ")
 }

@@ -66,7 +66,7 @@ func lines(list []lazy.Listed) []string {
 func usages(s *toolfold.Family) []string {
 	var lines []string
 	for _, a := range s.Actions {
-		lines = append(lines, toolfold.Select(a).In(toolfold.FormObject).CallUsage())
+		lines = append(lines, toolfold.Select(a).In(toolfold.FormObject).Usage(toolfold.DetailCall))
 	}
 	return lines
 }

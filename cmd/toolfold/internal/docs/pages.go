@@ -35,7 +35,7 @@ var familyTemplate = template.Must(template.New("family").Funcs(template.FuncMap
 		}
 		return strings.Join(list, ", ")
 	},
-	"usage":   func(a *toolfold.Action) string { return toolfold.Select(a).Usage() },
+	"usage":   func(a *toolfold.Action) string { return toolfold.Select(a).Usage(toolfold.DetailTypes) },
 	"example": func(a *toolfold.Action) string { return string(toolfold.Select(a).Example()) },
 	"params":  func(a *toolfold.Action) []toolfold.Param { return a.Params() },
 	"results": func(a *toolfold.Action) []result { return results("", a.Results()) },
