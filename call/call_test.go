@@ -39,8 +39,6 @@ func TestNormalise(t *testing.T) {
 		{"null is absent", "note", `{"action":"save","text":"hi","tags":null,"limit":null,"include_fields":null}`,
 			`{"meta":null,"text":"hi","tags":null,"owner":null}`},
 		{"no arguments", "list_notes", ``, `{"notes":[{"id":"1","text":"one","meta":{"a":{"b":1},"c":2}},{"id":"2","text":"two","meta":{}}],"count":10}`},
-		{"sibling's parameter, empty", "note", `{"action":"save","text":"hi","id":""}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
-		{"sibling's parameter, its default", "note", `{"action":"save","text":"hi","limit":10}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
 		{"one for many", "note", `{"action":"save","text":"hi","tags":"ops"}`, `{"meta":null,"text":"hi","tags":["ops"],"owner":null}`},
 		{"list as text", "note", `{"action":"save","text":"hi","tags":"[\"a\",\"b\"]"}`, `{"meta":null,"text":"hi","tags":["a","b"],"owner":null}`},
 		{"numeral", "note", `{"action":"list","limit":"7","include_fields":["count"]}`, `{"count":7}`},
@@ -81,7 +79,14 @@ func TestNormalise(t *testing.T) {
 		{"fields as JSON text in params", "note", `{"action":"save","params":{"text":"hi","include_fields":"[\"text\"]"}}`, `{"text":"hi"}`},
 		{"what hosts add", "note", `{"action":"save","text":"hi","wait_for_previous":true,"toolCallId":"x","include_fields":["text"]}`, `{"text":"hi"}`},
 		{"what hosts add in params", "note", `{"action":"save","params":{"text":"hi","wait_for_previous":false},"include_fields":["text"]}`, `{"text":"hi"}`},
-		{"sibling's parameter, 0", "note", `{"action":"save","text":"hi","limit":0,"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"sibling's parameter, null", "note", `{"action":"save","text":"hi","limit":null,"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"every parameter, the strange ones say nothing", "note",
+			`{"action":"save","text":"hi","tags":null,"priority":null,"pinned":null,"owner":null,"meta":null,"limit":10,"id":"","include_fields":["text"]}`,
+			`{"text":"hi"}`},
+		{"sibling's parameter in a read, empty", "note", `{"action":"list","text":"","include_fields":["count"]}`,
+			`{"count":10,"warnings":["note.list has no parameter \"text\": ignored (it belongs to save)"]}`},
+		{"misspelt under a legacy name", "list_notes", `{"limmit":1,"include_fields":["count"]}`,
+			`{"count":10,"warnings":["list_notes has no parameter \"limmit\": ignored, did you mean \"limit\"?"]}`},
 		{"unknown in a read", "note", `{"action":"list","zzz":1,"include_fields":["count"]}`,
 			`{"count":10,"warnings":["note.list has no parameter \"zzz\": ignored"]}`},
 		{"no fields are all", "note", `{"action":"save","text":"hi","include_fields":[]}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
@@ -128,6 +133,18 @@ func TestErrors(t *testing.T) {
 		{"stray in a write", "note", `{"action":"save","text":"hi","limit":3}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: limit belongs to list",` +
 				`"problems":[{"path":"/limit","kind":"stray","belongs_to":["list"]}],` + usage + `,` + example + `}}`},
+		{"a stray that says nothing, in a write", "note", `{"action":"save","text":"hi","limit":0}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: limit belongs to list",` +
+				`"problems":[{"path":"/limit","kind":"stray","belongs_to":["list"]}],` + usage + `,` + example + `}}`},
+		{"every parameter, a strange one says something", "note",
+			`{"action":"save","text":"hi","tags":null,"priority":null,"pinned":null,"owner":null,"meta":null,"limit":3,"id":""}`,
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: limit belongs to list",` +
+				`"problems":[{"path":"/limit","kind":"stray","belongs_to":["list"]}],` + usage + `,` + example + `}}`},
+		{"misspelt under a legacy name, refused", "save_note", `{"bodey":"hi"}`,
+			`{"error":{"code":"INVALID_INPUT","message":"save_note: body is missing; \"bodey\" is unknown, did you mean \"body\"?",` +
+				`"problems":[{"path":"/body","kind":"missing"},{"path":"/bodey","kind":"unknown","suggest":"body"}],` +
+				`"usage":"save_note(body: string, tags?: string[], priority?: high|medium|low, pinned?: boolean, owner?: object, meta?: object)",` +
+				`"example":{"body":"Freeze on Friday","tags":["ops"],"priority":"high","owner":{"name":"Ada"}}}}`},
 		{"given twice", "note", `{"action":"save","text":"hi","params":{"text":"ho"}}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: params/text is also given beside params, with another value",` +
 				`"problems":[{"path":"/params/text","kind":"twice"}],` + usage + `,` + example + `}}`},

@@ -20,6 +20,7 @@ import (
 // of them.
 type target struct {
 	*toolfold.Entry
+	tool *folded // that the entry is called by; nil where its name leads to one action
 
 	compile  sync.Once
 	params   []toolfold.Param // as spelt
@@ -51,9 +52,9 @@ type normalised struct {
 	fields   []string // of the result to keep; none keeps all
 	warnings []string
 	problems []toolfold.Problem
-	unknown  []string          // dropped, and said so if the call runs
-	lost     bool              // nothing but the action came, though more is required
-	forward  *toolfold.Forward // the call that stands in for this one, once it ran
+	dropped  []toolfold.Problem // names that no action has: warnings if the call runs
+	lost     bool               // nothing but the action came, though more is required
+	forward  *toolfold.Forward  // the call that stands in for this one, once it ran
 }
 
 // normalise normalises and validates the arguments of a call of t. Afterwards
@@ -63,13 +64,14 @@ func (t *target) normalise(args *arguments) normalised {
 	t.compiled()
 	p := normalised{problems: args.problems}
 	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required) > 0 && (t.Selector != "" || t.Nests())
+	filled := t.filled(args)
 	for _, name := range args.names { // strict hosts send null for every unused parameter
 		if value, ok := args.values[name]; ok && value == nil {
 			args.drop(name)
 		}
 	}
 	p.takeFields(t.Action, args)
-	p.judgeNames(t, args)
+	p.judgeNames(t, args, filled)
 	for _, param := range t.params {
 		if value, ok := args.values[param.Name]; ok {
 			args.values[param.Name] = p.shorten(jsonx.Pointer("", param.Name), value, param)
@@ -85,10 +87,10 @@ func (t *target) normalise(args *arguments) normalised {
 	}
 	p.problems = append(p.problems, found...)
 	if len(p.problems) > 0 {
-		p.tellUnknown()
+		p.problems = append(p.problems, p.dropped...) // one may be what another problem misses
 	} else {
-		for _, name := range p.unknown {
-			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(name))
+		for _, dropped := range p.dropped {
+			p.warn("%s has no parameter %q: ignored%s", t.Title(), toolfold.Shorten(dropped.Name()), didYouMean(dropped.Suggest))
 		}
 		args.complete(t)
 	}
@@ -96,12 +98,11 @@ func (t *target) normalise(args *arguments) normalised {
 	return p
 }
 
-// tellUnknown adds the unknown names of a call that is refused anyway to what
-// is wrong with it: one may be what another problem misses.
-func (p *normalised) tellUnknown() {
-	for _, name := range p.unknown {
-		p.problems = append(p.problems, toolfold.Problem{Path: jsonx.Pointer("", name), Kind: toolfold.ProblemUnknown})
+func didYouMean(name string) string {
+	if name == "" {
+		return ""
 	}
+	return fmt.Sprintf(", did you mean %q?", name)
 }
 
 // maxFields bounds how many result fields a call may name.
@@ -156,11 +157,25 @@ func declares(a *toolfold.Action, results []toolfold.Param, field string) bool {
 	return ok && (a.OpenResult() || toolfold.Declares(results, path))
 }
 
+// filled reports whether a call holds every parameter that its tool declares: a
+// host has filled in what the model left out.
+func (t *target) filled(args *arguments) bool {
+	if t.tool == nil {
+		return false
+	}
+	for name := range t.tool.params() {
+		if _, given := args.values[name]; !given {
+			return false
+		}
+	}
+	return true
+}
+
 // judgeNames takes out parameters that the action does not have: silently
-// where a host added them or they are a sibling's and say nothing, with a
-// warning where the action only reads and no parameter has a name like it, else
-// as a problem.
-func (p *normalised) judgeNames(t *target, args *arguments) {
+// where a host added them to a call, or filled in all parameters and they say
+// nothing; with a warning where the action only reads or is called by its legacy
+// name; else as a problem.
+func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 	var absent []string // parameters that a misspelt name could have meant
 	for _, param := range t.params {
 		if _, given := args.values[param.Name]; !given {
@@ -180,9 +195,9 @@ func (p *normalised) judgeNames(t *target, args *arguments) {
 		owners, isDefault := siblings(t.Action, name, value)
 		problem := toolfold.Problem{Path: jsonx.Pointer("", name)}
 		switch {
-		case len(owners) > 0 && (saysNothing(value) || isDefault):
+		case filled && (saysNothing(value) || isDefault) && t.tool.params()[name]:
 			continue
-		case t.Legacy:
+		case len(owners) > 0 && t.Legacy:
 			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(name))
 			continue
 		case len(owners) > 0 && t.Action.Effect == toolfold.Reads:
@@ -190,15 +205,15 @@ func (p *normalised) judgeNames(t *target, args *arguments) {
 			continue
 		case len(p.problems) >= toolfold.MaxProblems:
 			return
-		case len(p.unknown) > maxWarnings:
+		case len(p.dropped) > maxWarnings:
 			continue // the call holds something else, and says so
 		case len(owners) > 0:
 			problem.Kind, problem.BelongsTo = toolfold.ProblemStray, owners
 		default:
 			problem.Kind, problem.Suggest = toolfold.ProblemUnknown, suggest.Nearest(name, absent)
 		}
-		if t.Action.Effect == toolfold.Reads && problem.Kind == toolfold.ProblemUnknown && problem.Suggest == "" {
-			p.unknown = append(p.unknown, name)
+		if problem.Kind == toolfold.ProblemUnknown && (t.Legacy || t.Action.Effect == toolfold.Reads && problem.Suggest == "") {
+			p.dropped = append(p.dropped, problem)
 			continue
 		}
 		p.problems = append(p.problems, problem)

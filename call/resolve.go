@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/suggest"
@@ -24,6 +25,19 @@ type folded struct {
 	family  *toolfold.Family
 	actions []string           // that it takes, in order
 	targets map[string]*target // by action
+
+	// params returns the names of the parameters that the actions have together.
+	params func() map[string]bool
+}
+
+func (f *folded) union() map[string]bool {
+	names := map[string]bool{}
+	for _, t := range f.targets {
+		for _, p := range t.Params() {
+			names[p.Name] = true
+		}
+	}
+	return names
 }
 
 // NewResolver accepts the names of the entries. Where two entries have the
@@ -36,11 +50,12 @@ func NewResolver(entries []*toolfold.Entry) *Resolver {
 			f, known := r.folded[e.Tool]
 			if !known {
 				f = &folded{tool: e.Tool, family: e.Action.Family, targets: map[string]*target{}}
+				f.params = sync.OnceValue(f.union)
 				r.folded[e.Tool] = f
 				r.names = append(r.names, e.Tool)
 			}
 			if f.targets[e.Selector] == nil {
-				f.targets[e.Selector] = &target{Entry: e}
+				f.targets[e.Selector] = &target{Entry: e, tool: f}
 				f.actions = append(f.actions, e.Selector)
 			}
 			if r.home[e.Action] == "" {
