@@ -3,13 +3,16 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // deprecatedMeta is the member of a result's _meta that tells a caller of a
@@ -20,62 +23,115 @@ const deprecatedMeta = "toolfold/deprecated"
 // asks for structured content, or not for it, whatever the server's default.
 const structuredMeta = "toolfold/structured"
 
-// routed is a call on its way through mcp-go to the dispatch tool.
-type routed struct {
-	name string
-	args json.RawMessage
-}
-
-// route sends every call to the dispatch tool, under which the name that was
-// called and the arguments as they were written travel along.
-func route(ctx context.Context, _ any, request *mcp.CallToolRequest) {
-	request.Params.Arguments = routed{name: request.Params.Name, args: exchangeOf(ctx).args}
-	request.Params.Name = dispatch
-}
-
-func (s *Server) call(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	call := request.Params.Arguments.(routed)
-	defer exchangeOf(ctx).notices.wait(ctx)
-	x := exchangeOf(ctx)
-	x.structured = s.structured
-	if meta := request.Params.Meta; meta != nil {
-		if asked, given := meta.AdditionalFields[structuredMeta]; given {
-			var ok bool
-			if x.structured, ok = asked.(bool); !ok {
-				return result(ctx, toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "_meta %s must be true or false", structuredMeta))), nil
-			}
+// answer answers a request for tools that is in order.
+func (s *Server) answer(ctx context.Context, r *request) {
+	ctx = toolfold.WithOrigin(ctx, r.origin())
+	handle := s.describe
+	switch r.method {
+	case mcp.MethodToolsList:
+		handle = s.list
+	case mcp.MethodToolsCall:
+		handle = s.call
+	}
+	out := append(append(make([]byte, 0, 1024), answerStart...), r.id...)
+	out, failed := handle(ctx, r, append(out, `,"result":{`...))
+	status := http.StatusOK
+	if failed != nil {
+		out = failed.answer(r.id)
+		if r.modern() {
+			status = failed.status()
 		}
 	}
-	ctx = withCaller(toolfold.WithOrigin(s.withProgress(ctx, request), origin(ctx)), request)
+	r.end(out, status)
+}
+
+// answerStart begins every answer, before its id.
+const answerStart = `{"jsonrpc":"2.0","id":`
+
+// wantsStructured reports whether the answer to a request is sent as structured
+// content too.
+func (s *Server) wantsStructured(r *request) (bool, *toolfold.Error) {
+	switch asked := r.meta.structured; {
+	case asked == nil:
+		return s.structured, nil
+	case string(asked) == "true" || string(asked) == "false":
+		return string(asked) == "true", nil
+	}
+	return false, toolfold.Errorf(toolfold.InvalidInput, "_meta %s must be true or false", structuredMeta)
+}
+
+// call appends the result of a call.
+func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
+	structured, refused := s.wantsStructured(r)
+	if refused != nil {
+		return r.appendResult(out, toolfold.Fail(refused), structured), nil
+	}
+	ctx = r.withProgress(r.withCaller(ctx))
+	name := textOfJSON(r.params.name)
 	run := func(ctx context.Context) toolfold.Answer {
 		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)
 		if refusal != nil {
 			return toolfold.Fail(refusal)
 		}
 		defer leave()
-		return s.surface.Client.Call(ctx, call.name, call.args)
+		return s.surface.Client.Call(ctx, name, r.params.arguments)
 	}
-	if sampling(ctx) == nil {
-		return result(ctx, run(ctx)), nil
+	switch {
+	case r.sampling() == nil:
+		return r.appendResult(out, run(ctx), structured), nil
+	case !r.modern():
+		return r.appendResult(out, run(engine.WithSampler(ctx, asking{s, r})), structured), nil
 	}
-	if server.IsModernRequest(ctx) { // its client is asked between requests
-		return s.callModern(ctx, request, run), nil
+	answer, asks := s.callModern(ctx, r, name, run) // its client is asked between requests
+	if asks != nil {
+		return r.appendAsks(out, asks)
 	}
-	return result(ctx, run(engine.WithSampler(ctx, asking{s, ctx}))), nil
+	return r.appendResult(out, answer, structured), nil
+}
+
+// appendResult appends an answer as JSON in one text block, and as structured
+// content if that is wanted. Many hosts give a model both.
+func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bool) []byte {
+	out, _ = jsontext.AppendQuote(append(out, `"content":[{"type":"text","text":`...), answer.Content) // invalid UTF-8 is replaced, as in any JSON
+	out = append(out, `}]`...)
+	if structured {
+		out = append(append(out, `,"structuredContent":`...), answer.Content...)
+	}
+	if answer.IsError() {
+		out = append(out, `,"isError":true`...)
+	}
+	var meta []byte
+	if answer.Deprecated != nil {
+		meta = append([]byte(`"`+deprecatedMeta+`":`), ordered.MustJSON(answer.Deprecated)...)
+	}
+	return r.terms.append(out, meta)
+}
+
+// appendAsks appends what a call asks its client.
+func (r *request) appendAsks(out []byte, asks *mcp.CallToolResult) ([]byte, *protocolError) {
+	var members ordered.Map
+	text, err := json.Marshal(asks)
+	if err == nil {
+		err = json.Unmarshal(text, &members)
+	}
+	if err != nil {
+		return nil, &protocolError{code: mcp.INTERNAL_ERROR, message: fmt.Sprintf("encoding the prompt: %s", err)}
+	}
+	t := terms{meta: r.terms.meta} // it has a result type of its own
+	text = ordered.MustJSON(members)
+	return t.append(append(out, text[1:len(text)-1]...), nil), nil
 }
 
 // withCaller returns a context for spans within the caller's trace, where its
-// message or else the HTTP request says which that is.
-func withCaller(ctx context.Context, request mcp.CallToolRequest) context.Context {
+// message or else the HTTP request names one.
+func (r *request) withCaller(ctx context.Context) context.Context {
 	carrier := propagation.MapCarrier{}
-	for _, name := range []string{"traceparent", "tracestate"} {
-		carrier[name] = request.Header.Get(name)
-	}
-	if meta := request.Params.Meta; meta != nil {
-		if parent, ok := meta.AdditionalFields["traceparent"].(string); ok {
-			state, _ := meta.AdditionalFields["tracestate"].(string)
-			carrier = propagation.MapCarrier{"traceparent": parent, "tracestate": state}
-		}
+	if parent := textOfJSON(r.meta.traceparent); parent != "" {
+		carrier["traceparent"], carrier["tracestate"] = parent, textOfJSON(r.meta.tracestate)
+	} else if parent := r.header.Get("traceparent"); parent != "" {
+		carrier["traceparent"], carrier["tracestate"] = parent, r.header.Get("tracestate")
+	} else {
+		return ctx
 	}
 	return propagation.TraceContext{}.Extract(ctx, carrier)
 }

@@ -141,7 +141,7 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.post(w, r, modern)
 		return
 	}
-	ctx, x := r.Context(), &exchange{notices: &notices{}, caller: callerOf(r.Context())}
+	ctx := r.Context()
 	if !modern && (r.Method == http.MethodGet || r.Method == http.MethodDelete) {
 		one := s.sessions.enter(r.Header.Get(server.HeaderKeySessionID), callerOf(ctx))
 		if one == nil {
@@ -149,7 +149,6 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer s.sessions.leave(one)
-		x.notices = one.notices
 		if r.Method == http.MethodGet { // a stream ends with its session
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
@@ -157,119 +156,97 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer context.AfterFunc(one.ctx, cancel)()
 		}
 	}
-	s.streamable.Handle(&response{ResponseWriter: w, exchange: x}, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: ctx})
+	s.streamable.Handle(&response{w}, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: ctx})
 }
 
 const noSession = "there is no such session: begin one with initialize"
 
-func (s *web) post(w http.ResponseWriter, r *http.Request, modern bool) {
-	if r.ContentLength > s.limits.Body {
-		s.refuseBody(w, r, &http.MaxBytesError{Limit: s.limits.Body})
-		return
-	}
-	counted := &countedBody{from: http.MaxBytesReader(w, r.Body, s.limits.Body), all: &s.bodies, most: maxBodies * s.limits.Body}
-	defer counted.release()
-	body, err := io.ReadAll(counted)
+func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
+	body, err := s.body(w, from)
 	if err != nil {
-		s.refuseBody(w, r, err)
+		s.refuseBody(w, from, err)
 		return
 	}
-	// From here on the connection is read to notice when the client leaves.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-
-	m, isObject := readMessage(body)
-	method, x := m.name(), &exchange{notices: &notices{}, caller: callerOf(r.Context())}
-	id := r.Header.Get(server.HeaderKeySessionID)
-	if id != "" && !modern && method != mcp.MethodInitialize {
-		one := s.sessions.enter(id, x.caller)
+	defer s.bodies.Add(-int64(len(body)))
+	r := &request{message: readMessage(body), caller: callerOf(from.Context()), header: from.Header, out: &posted{w: w}}
+	t := &posting{web: s, w: w, from: from, request: r}
+	if r.message == nil { // no JSON object, which mcp-go refuses
+		t.pass(from.Context(), body)
+		return
+	}
+	r.remote, _, _ = net.SplitHostPort(from.RemoteAddr)
+	ctx, cancel := context.WithCancel(from.Context())
+	defer cancel()
+	r.cancel = cancel
+	if id := from.Header.Get(server.HeaderKeySessionID); id != "" && !modern && r.method != mcp.MethodInitialize {
+		one := s.sessions.enter(id, r.caller)
 		if one == nil {
 			http.Error(w, noSession, http.StatusNotFound)
 			return
 		}
 		defer s.sessions.leave(one)
-		x.notices = one.notices
-		if isObject {
-			one.requests.cancel(m)
-			defer one.requests.enter(m, x)()
-		}
-	}
-	x.remote, _, _ = net.SplitHostPort(r.RemoteAddr)
-	request := &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Body: body, Context: x.in(r.Context())}
-	out := &response{ResponseWriter: w, exchange: x}
-	if !isObject {
-		s.streamable.Handle(out, request)
-		return
-	}
-	if method == mcp.MethodToolsList && !s.hasGrown(id) {
-		key := listKey(m, r.Header, modern, x.caller)
-		answer, tokens, generation := s.lists.answer(m, key)
-		if answer != nil {
-			s.metrics.listed(tokens, true)
-			w.Header().Set("Content-Type", "application/json")
-			w.Write(answer)
+		r.session, r.questions = one.client, &one.questions
+		one.requests.cancel(r)
+		defer one.requests.enter(r)()
+		if one.questions.take(r.message) {
+			w.WriteHeader(http.StatusAccepted)
 			return
 		}
-		out.keep = func(answer []byte) { s.lists.keep(m, key, answer, x.listTokens, generation) }
 	}
-	probed := &capture{header: http.Header{}, status: http.StatusOK}
-	reply, next := s.front(m, x, func(method mcp.MCPMethod, message []byte) []byte {
-		s.streamable.Handle(probed, probing(request, m.name(), method, message))
-		return probed.body
+	s.exchange(ctx, r, t)
+}
+
+// posting is the transport of a POST.
+type posting struct {
+	*web
+	w       http.ResponseWriter
+	from    *http.Request
+	request *request
+}
+
+func (t *posting) check(ctx context.Context, message []byte) refusal {
+	captured := &capture{refusal{header: http.Header{}, status: http.StatusOK}}
+	t.streamable.Handle(captured, &server.HTTPRequest{
+		Method: t.from.Method, URL: t.from.URL, Header: t.request.checkedHeader(), Body: message, Context: ctx,
 	})
-	if reply != nil {
-		w.Header().Set("Content-Type", "application/json")
-		if probed.status >= http.StatusBadRequest {
-			w.Header().Set("Content-Type", probed.header.Get("Content-Type"))
-			w.WriteHeader(probed.status)
-		}
-		w.Write(reply)
-		return
-	}
-	request.Body = next
-	s.streamable.Handle(out, request)
-	if method == mcp.MethodInitialize {
-		if id := out.Header().Get(server.HeaderKeySessionID); id != "" {
-			s.sessions.own(id, x.caller)
-			// It may have ended before mcp-go had registered it.
-			if gone, err := s.sessions.Validate(id); gone || err != nil {
-				s.endSession(id)
-			}
+	return captured.refusal
+}
+
+func (t *posting) refuse(refused refusal) {
+	t.w.Header().Set("Content-Type", refused.header.Get("Content-Type"))
+	t.w.WriteHeader(refused.status)
+	t.w.Write(refused.body)
+}
+
+func (t *posting) pass(ctx context.Context, message []byte) {
+	r, s := t.request, t.sessions
+	r.began = func(session server.SessionWithClientInfo) { s.own(session, r.caller) }
+	t.streamable.Handle(&response{t.w}, &server.HTTPRequest{
+		Method: t.from.Method, URL: t.from.URL, Header: t.from.Header, Body: message, Context: ctx,
+	})
+	if id := t.w.Header().Get(server.HeaderKeySessionID); id != "" {
+		// It may have ended before mcp-go had registered it.
+		if gone, err := s.Validate(id); gone || err != nil {
+			t.endSession(id)
 		}
 	}
 }
 
-// listKey returns the key of an answer to tools/list: the caller's rights, the
-// headers and the message that it follows from. It returns nil when other headers
-// might matter.
-func listKey(m message, h http.Header, modern bool, from *caller) []byte {
-	names := [...]string{"Content-Type", "Accept", "Last-Event-Id", mcp.HeaderProtocolVersion, mcp.HeaderMethod, mcp.HeaderName}
-	known, values := 0, make([]string, 0, len(names)+2)
-	rights := ""
-	if from.rights != nil {
-		rights = from.rights.Text
+// body reads the body of a request. Its bytes count among those of all open
+// requests until the caller takes them off.
+func (s *web) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > s.limits.Body {
+		return nil, &http.MaxBytesError{Limit: s.limits.Body}
 	}
-	values = append(values, rights)
-	for _, name := range names {
-		values = append(values, strings.Join(h.Values(name), "\x01"))
-		if len(h.Values(name)) > 0 && strings.HasPrefix(name, "Mcp-") {
-			known++
-		}
+	counted := &countedBody{from: http.MaxBytesReader(w, r.Body, s.limits.Body), all: &s.bodies, limit: maxBodies * s.limits.Body}
+	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), 16<<10)+bytes.MinRead))
+	if _, err := body.ReadFrom(counted); err != nil {
+		s.bodies.Add(-counted.mine)
+		return nil, err
 	}
-	if h.Get(server.HeaderKeySessionID) != "" {
-		known++
-		if !modern {
-			values = append(values, "in a session")
-		}
-	}
-	for name := range h {
-		if strings.HasPrefix(name, "Mcp-") {
-			known--
-		}
-	}
-	if known != 0 {
-		return nil
-	}
-	return m.key(values...)
+	// From here on the connection is read to notice when the client leaves.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return body.Bytes(), nil
 }
 
 // refuseBody answers a request whose body could not be read.
@@ -292,73 +269,82 @@ var errBusy = errors.New("the requests that are open are too large together: sen
 
 // countedBody is a body whose bytes count among those of all open requests.
 type countedBody struct {
-	from io.Reader
-	all  *atomic.Int64
-	most int64
-	mine int64
+	from  io.Reader
+	all   *atomic.Int64
+	limit int64
+	mine  int64
 }
 
 // Read implements [io.Reader].
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.mine += int64(n)
-	if b.all.Add(int64(n)) > b.most {
+	if b.all.Add(int64(n)) > b.limit {
 		return n, errBusy
 	}
 	return n, err
 }
 
-func (b *countedBody) release() { b.all.Add(-b.mine) }
-
 // endSession has mcp-go forget a session.
 func (s *web) endSession(id string) {
-	s.streamable.Handle(&capture{header: http.Header{}}, &server.HTTPRequest{
+	s.streamable.Handle(&capture{refusal{header: http.Header{}}}, &server.HTTPRequest{
 		Method: http.MethodDelete, Header: http.Header{server.HeaderKeySessionID: {id}}, Context: context.Background(),
 	})
 }
 
-// probing is a request with another message in it. The header that repeats the
-// method follows, if it was right for the message that came.
-func probing(r *server.HTTPRequest, was, method mcp.MCPMethod, message []byte) *server.HTTPRequest {
-	probe := *r
-	probe.Body, probe.Header = message, r.Header.Clone()
-	if probe.Header.Get(mcp.HeaderMethod) == string(was) {
-		probe.Header.Set(mcp.HeaderMethod, string(method))
-		probe.Header.Del(mcp.HeaderName)
+// checkedHeader returns the headers under which mcp-go checks a request: where one
+// repeats the method, it follows what checkMessage puts in its place.
+func (r *request) checkedHeader() http.Header {
+	if r.method == r.checkedMethod() || r.header.Get(mcp.HeaderMethod) != string(r.method) {
+		return r.header
 	}
-	return &probe
+	header := r.header.Clone()
+	header.Set(mcp.HeaderMethod, string(r.checkedMethod()))
+	header.Del(mcp.HeaderName)
+	return header
 }
+
+// posted writes the answer to a POST: as JSON, or where something goes before it
+// as the last of several events.
+type posted struct {
+	w      http.ResponseWriter
+	events bool
+}
+
+func (p *posted) event(message []byte) {
+	if !p.events {
+		p.events = true
+		p.w.Header().Set("Content-Type", "text/event-stream")
+		p.w.Header().Set("Cache-Control", "no-cache")
+		p.w.WriteHeader(http.StatusOK)
+	}
+	p.w.Write(append(append([]byte("event: message\ndata: "), message...), "\n\n"...))
+	_ = http.NewResponseController(p.w).Flush()
+}
+
+func (p *posted) answer(message []byte, status int) {
+	switch {
+	case message == nil && !p.events:
+		p.w.WriteHeader(http.StatusAccepted)
+	case message == nil:
+	case p.events:
+		p.event(message)
+	default:
+		p.w.Header()["Content-Type"] = jsonContent
+		p.w.WriteHeader(status)
+		p.w.Write(message)
+	}
+}
+
+var jsonContent = []string{"application/json"}
 
 // response carries what mcp-go answers. It writes each message whole.
-type response struct {
-	http.ResponseWriter
-	exchange *exchange
-	keep     func(answer []byte) // nil for what is not kept
-}
-
-// WriteHeader implements [http.ResponseWriter]. A request that the client has
-// cancelled is acknowledged, not answered.
-func (r *response) WriteHeader(status int) {
-	if r.exchange.cancelled.Load() {
-		r.Header().Del("Content-Type")
-		status = http.StatusAccepted
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
+type response struct{ http.ResponseWriter }
 
 // Write implements [io.Writer].
 func (r *response) Write(p []byte) (int, error) {
-	if r.exchange.cancelled.Load() {
-		return len(p), nil
-	}
-	if r.keep != nil {
-		r.keep(p)
-	}
-	if _, err := r.ResponseWriter.Write(r.exchange.complete(plainError(unmask(p)))); err != nil {
+	if _, err := r.ResponseWriter.Write(inOurWords(p)); err != nil {
 		return 0, err
-	}
-	if bytes.HasPrefix(p, []byte("event:")) && bytes.Contains(p, []byte(`"method":"notifications/`)) {
-		r.exchange.notices.written()
 	}
 	return len(p), nil
 }
@@ -370,11 +356,7 @@ func (r *response) Flush() { _ = http.NewResponseController(r.ResponseWriter).Fl
 func (r *response) CanStream() bool { return true }
 
 // capture keeps a response.
-type capture struct {
-	header http.Header
-	status int
-	body   []byte
-}
+type capture struct{ refusal }
 
 // Header implements [server.HTTPResponseWriter].
 func (c *capture) Header() http.Header { return c.header }

@@ -140,7 +140,8 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	}
 	defer conn.Close()
 	conn.(*net.TCPConn).SetReadBuffer(4096)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", 4_000_000) + `"}}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"toolfold/structured":true},"arguments":{"text":"` +
+		strings.Repeat("x", 4_000_000) + `"}}}` // the answer has it twice, which is more than any socket holds
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
 		server.Listener.Addr(), h.Session, len(body), body)
 	late := time.After(20 * time.Second)

@@ -2,13 +2,13 @@ package serve
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/estimate"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -16,76 +16,86 @@ import (
 // (true) or all (false) than the server's level shows.
 const lazyMeta = "toolfold/lazy"
 
-// alwaysLoad is the _meta of a tool that Claude Code always shows: such a tool is
-// shown to the model where the others are left to its own search.
-var alwaysLoad = mcp.NewMetaFromMap(map[string]any{"anthropic/alwaysLoad": true})
-
-// list replaces mcp-go's answer to tools/list by ours.
-func (s *Server) list(ctx context.Context, _ any, request *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	ctx = toolfold.WithOrigin(ctx, origin(ctx))
-	var asked any
-	if meta := request.Params.Meta; meta != nil {
-		asked = meta.AdditionalFields[lazyMeta]
-	}
-	var list []lazy.Listed
-	switch asked {
-	case true:
-		list = s.surface.Discovery.View(ctx).Stubs()
-	case false:
-		list = s.surface.Discovery.View(ctx).ListAt(lazy.Full)
-	default:
-		list = s.surface.Discovery.List(ctx)
-	}
-	result.Tools = make([]mcp.Tool, len(list))
-	size := 0
-	for i, l := range list {
-		size += estimate.Tokens([]byte(l.Name+l.Description)) + estimate.Tokens(l.InputSchema)
-		result.Tools[i] = mcp.Tool{
-			Name: l.Name, Description: l.Description, RawInputSchema: l.InputSchema,
-			Annotations: mcp.ToolAnnotation{
-				ReadOnlyHint:    new(l.Hints.ReadOnly),
-				DestructiveHint: new(l.Hints.Destructive),
-				IdempotentHint:  new(l.Hints.Idempotent),
-				OpenWorldHint:   new(l.Hints.OpenWorld),
-			},
-		}
-		if l.Discovery {
-			result.Tools[i].Meta = alwaysLoad
-		}
-	}
-	exchangeOf(ctx).listTokens = size
-	s.metrics.listed(size, false)
+// toolList is a list of tools, encoded, with an estimate of its tokens.
+type toolList struct {
+	tools  []byte
+	tokens int
 }
 
-// origin returns where a request comes from.
-func origin(ctx context.Context) toolfold.Origin {
-	x := exchangeOf(ctx)
-	from := toolfold.Origin{Rights: x.rights()}
-	session := server.ClientSessionFromContext(ctx)
-	if session != nil {
-		from.Session, from.ListGrows = session.SessionID(), !server.IsModernRequest(ctx)
+// listedTool is a tool as tools/list has it.
+type listedTool struct {
+	lazy.Listed
+	Annotations annotations    `json:"annotations"`
+	Meta        map[string]any `json:"_meta,omitempty"`
+}
+
+type annotations struct {
+	ReadOnly    bool `json:"readOnlyHint"`
+	Destructive bool `json:"destructiveHint"`
+	Idempotent  bool `json:"idempotentHint"`
+	OpenWorld   bool `json:"openWorldHint"`
+}
+
+// alwaysLoad is the _meta of a tool that Claude Code always shows: such a tool is
+// shown to the model where the others are left to its own search.
+var alwaysLoad = map[string]any{"anthropic/alwaysLoad": true}
+
+// list appends the result of tools/list. Every client that is listed the same is
+// sent the same bytes.
+func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
+	if cursor := string(r.params.cursor); cursor != "" && cursor != "null" && cursor != `""` {
+		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "tools/list has one page and gives out no cursor: ask again without cursor"}
 	}
-	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
-		if info.ClientInfo != nil {
-			from.Client = info.ClientInfo.Name
+	asked := string(r.params.lazy)
+	if asked != "" && asked != "true" && asked != "false" {
+		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "lazy must be true or false"}
+	}
+	if byMeta := string(r.meta.lazy); asked == "" && (byMeta == "true" || byMeta == "false") {
+		asked = byMeta
+	}
+	key := asked
+	if rights := r.caller.rights; rights != nil {
+		key += " " + rights.Text
+	}
+	own := asked == "" && r.session != nil && s.hasGrown(r.session.SessionID())
+	lists := s.lists.Load() // those of the catalogue as it is now
+	list, cached := lists.get(key)
+	if cached = cached && !own; !cached {
+		list = s.listed(ctx, asked)
+		if !own {
+			lists.put(key, list)
 		}
-	} else if client, ok := session.(server.SessionWithClientInfo); ok {
-		from.Client = client.GetClientInfo().Name
 	}
-	if x.caller != nil && x.caller.name != "" {
-		from.Client = strings.TrimSpace(x.caller.name + " " + from.Client)
+	s.metrics.listed(list.tokens, cached)
+	return r.terms.append(append(append(slices.Grow(out, len(list.tools)+512), `"tools":`...), list.tools...), nil), nil
+}
+
+func (s *Server) listed(ctx context.Context, asked string) toolList {
+	var tools []lazy.Listed
+	switch asked {
+	case "true":
+		tools = s.surface.Discovery.View(ctx).Stubs()
+	case "false":
+		tools = s.surface.Discovery.View(ctx).ListAt(lazy.Full)
+	default:
+		tools = s.surface.Discovery.List(ctx)
 	}
-	return from
+	list, tokens := make([]listedTool, len(tools)), 0
+	for i, l := range tools {
+		tokens += estimate.Tokens([]byte(l.Name+l.Description)) + estimate.Tokens(l.InputSchema)
+		list[i] = listedTool{Listed: l, Annotations: annotations{l.Hints.ReadOnly, l.Hints.Destructive, l.Hints.Idempotent, l.Hints.OpenWorld}}
+		if l.Discovery {
+			list[i].Meta = alwaysLoad
+		}
+	}
+	return toolList{ordered.MustJSON(list), tokens}
 }
 
 // tellGrown notifies the session of a call that its list has grown.
 func (s *Server) tellGrown(ctx context.Context) {
-	s.grown.Store(origin(ctx).Session, true)
-	err := exchangeOf(ctx).notices.send(func() error {
-		return s.mcp.SendNotificationToClient(ctx, mcp.MethodNotificationToolsListChanged, nil)
-	})
-	if err != nil {
-		s.log.Warn("sending list_changed", "err", err)
+	if r := requestOf(ctx); r != nil && r.session != nil {
+		s.grown.Store(r.session.SessionID(), true)
+		r.notify(mcp.MethodNotificationToolsListChanged, ordered.Map{})
 	}
 }
 

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"net/http"
 	"regexp"
+	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -15,116 +18,173 @@ import (
 // maxID bounds the id of a request in bytes: ids are kept while it runs.
 const maxID = 1 << 10
 
-// message is a JSON-RPC message, read once for everything in front of mcp-go.
+// message is a JSON-RPC message, read once. Its parts are as they were written, nil
+// where they are absent.
 type message struct {
-	raw    []byte // as it was written
-	id     span   // empty when absent
-	method span
-	params span
-	answer bool // it has a result or an error
-}
-
-// span is a part of a message. The zero span is empty.
-type span struct{ start, end int }
-
-func (m message) text(s span) json.RawMessage { return m.raw[s.start:s.end] }
-
-func (m message) hasID() bool { return m.id != span{} }
-
-// param finds a parameter.
-func (m message) param(name string) (at span, ok bool) {
-	ordered.Scan(m.text(m.params), func(found []byte, start, end int) {
-		if string(found) == name {
-			at, ok = span{m.params.start + start, m.params.start + end}, true
-		}
-	})
-	return at, ok
-}
-
-// name returns the method; empty when there is none, or no text.
-func (m message) name() mcp.MCPMethod {
-	method := m.text(m.method)
-	if len(method) > 2 && method[0] == '"' && bytes.IndexByte(method, '\\') < 0 {
-		return mcp.MCPMethod(method[1 : len(method)-1])
+	raw             json.RawMessage
+	version, id     json.RawMessage
+	result, failure json.RawMessage
+	methodText      json.RawMessage
+	method          mcp.MCPMethod
+	rawParams       json.RawMessage
+	params          struct {
+		name, arguments     json.RawMessage // of a call
+		state, responses    json.RawMessage // of one that goes on
+		lazy, cursor        json.RawMessage // of a list
+		toolName, toolNames json.RawMessage // of the extension
+		requestID           json.RawMessage // of a cancellation
+		rawMeta             json.RawMessage
 	}
-	var name mcp.MCPMethod
-	_ = json.Unmarshal(method, &name)
-	return name
-}
-
-// readMessage finds the members of a message. It reports false for what is no
-// JSON object, which mcp-go refuses.
-func readMessage(raw []byte) (m message, ok bool) {
-	m.raw = raw
-	if !json.Valid(raw) {
-		return m, false
+	meta struct {
+		progressToken, traceparent, tracestate, structured, lazy json.RawMessage
+		protocol                                                 json.RawMessage // an object of the members that are the protocol's own
 	}
-	return m, ordered.Scan(raw, func(name []byte, start, end int) {
-		switch string(name) {
-		case "id":
-			m.id = span{start, end}
-		case "method":
-			m.method = span{start, end}
-		case "params":
-			m.params = span{start, end}
-		case "result", "error":
-			m.answer = true
-		}
-	})
 }
 
-// malformed answers an object that is no JSON-RPC message; it returns nil for
-// one. mcp-go lets some of these go unanswered, and names Go types to others.
-func malformed(m message) []byte {
-	id, params := m.text(m.id), m.text(m.params)
-	switch {
-	case len(id) > maxID:
-		return failure(nil, mcp.INVALID_REQUEST, "id is longer than 1,024 bytes")
-	case len(id) > 0 && id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
-		return failure(nil, mcp.INVALID_REQUEST, "id must be a string or a number")
-	case m.answer && m.method == span{}:
+// isAnswer reports whether the message answers a request of ours.
+func (m *message) isAnswer() bool {
+	return m.methodText == nil && (m.result != nil || m.failure != nil)
+}
+
+// protocolMeta begins the names in _meta that the protocol reserves.
+const protocolMeta = "io.modelcontextprotocol/"
+
+// readMessage reads a message. It returns nil for what is no JSON object.
+func readMessage(raw []byte) *message {
+	m := &message{raw: raw}
+	if !json.Valid(raw) || !scan(raw, []named{
+		{"jsonrpc", &m.version}, {"id", &m.id}, {"method", &m.methodText}, {"params", &m.rawParams},
+		{"result", &m.result}, {"error", &m.failure},
+	}) {
 		return nil
-	case m.name() == "":
-		return failure(id, mcp.INVALID_REQUEST, "a request needs a method")
+	}
+	m.method = mcp.MCPMethod(textOfJSON(m.methodText))
+	p, meta := &m.params, &m.meta
+	scan(m.rawParams, []named{
+		{"name", &p.name}, {"arguments", &p.arguments}, {"_meta", &p.rawMeta}, {"requestState", &p.state}, {"inputResponses", &p.responses},
+		{"lazy", &p.lazy}, {"cursor", &p.cursor}, {"tool_name", &p.toolName}, {"tool_names", &p.toolNames}, {"requestId", &p.requestID},
+	})
+	meta.protocol = p.rawMeta
+	if scan(p.rawMeta, []named{
+		{"progressToken", &meta.progressToken}, {"traceparent", &meta.traceparent}, {"tracestate", &meta.tracestate},
+		{structuredMeta, &meta.structured}, {lazyMeta, &meta.lazy},
+	}) {
+		meta.protocol = []byte("{")
+		ordered.Scan(p.rawMeta, func(name []byte, start, end int) {
+			if bytes.HasPrefix(name, []byte(protocolMeta)) {
+				meta.protocol = appendMember(meta.protocol, string(name), p.rawMeta[start:end])
+			}
+		})
+		meta.protocol = append(meta.protocol, '}')
+	}
+	return m
+}
+
+// named says where the member of an object goes.
+type named struct {
+	name string
+	to   *json.RawMessage
+}
+
+// scan finds members of a JSON object; it reports false for any other value.
+func scan(raw json.RawMessage, members []named) bool {
+	return ordered.Scan(raw, func(name []byte, start, end int) {
+		for _, member := range members {
+			if string(name) == member.name {
+				*member.to = raw[start:end:end]
+			}
+		}
+	})
+}
+
+// appendMember appends a member to an object that is not closed yet; a nil value
+// is left out.
+func appendMember(out []byte, name string, value json.RawMessage) []byte {
+	if value == nil {
+		return out
+	}
+	if out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	out, _ = jsontext.AppendQuote(out, name)
+	return append(append(out, ':'), value...)
+}
+
+// encode returns the message that has these parts, where they are not nil.
+func encode(version, id, method, params json.RawMessage) []byte {
+	out := appendMember([]byte("{"), "jsonrpc", version)
+	out = appendMember(out, "id", id)
+	out = appendMember(out, "method", method)
+	return append(appendMember(out, "params", params), '}')
+}
+
+// textOfJSON returns a JSON string decoded; empty for any other value.
+func textOfJSON(raw json.RawMessage) (text string) {
+	if len(raw) > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : len(raw)-1])
+	}
+	_ = json.Unmarshal(raw, &text)
+	return text
+}
+
+// malformed returns why a message is no JSON-RPC; nil if it is. mcp-go lets some
+// of these go unanswered, and names Go types to others.
+func (m *message) malformed() *protocolError {
+	switch id, params := m.id, m.rawParams; {
+	case len(id) > maxID:
+		m.id = nil
+		return &protocolError{code: mcp.INVALID_REQUEST, message: "id is longer than 1,024 bytes"}
+	case len(id) > 0 && id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
+		m.id = nil
+		return &protocolError{code: mcp.INVALID_REQUEST, message: "id must be a string or a number"}
+	case m.isAnswer():
+		return nil
+	case m.method == "":
+		return &protocolError{code: mcp.INVALID_REQUEST, message: "a request needs a method"}
 	case len(params) > 0 && params[0] != '{' && string(params) != "null":
-		return failure(id, mcp.INVALID_PARAMS, "params must be an object")
+		return &protocolError{code: mcp.INVALID_PARAMS, message: "params must be an object"}
 	}
 	return nil
 }
 
-// edit is a text in place of a part of a message.
-type edit struct {
-	span
-	text []byte
+// protocolError is a failure that JSON-RPC reports, not a result of a tool.
+type protocolError struct {
+	code    int
+	message string
+	data    any // nil for none
 }
 
-// edited returns the message with up to two parts replaced.
-func (m message) edited(edits ...edit) []byte {
-	if len(edits) == 2 && edits[0].start > edits[1].start {
-		edits[0], edits[1] = edits[1], edits[0]
-	}
-	var out []byte
-	rest := 0
-	for _, e := range edits {
-		out = append(append(out, m.raw[rest:e.start]...), e.text...)
-		rest = e.end
-	}
-	if rest == 0 {
-		return m.raw
-	}
-	return append(out, m.raw[rest:]...)
-}
+// Error implements [error].
+func (e *protocolError) Error() string { return e.message }
 
-// failure is a JSON-RPC error. The id comes back byte by byte; a nil one as
-// null.
-func failure(id json.RawMessage, code int, text string) []byte {
+// answer returns the error as the answer to a request. The id comes back byte by
+// byte, an empty one as null.
+func (e *protocolError) answer(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = nil
 	}
-	return ordered.MustJSON(ordered.Map{
-		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: id},
-		{Key: "error", Value: ordered.Map{{Key: "code", Value: code}, {Key: "message", Value: text}}},
-	})
+	body := ordered.Map{{Key: "code", Value: e.code}, {Key: "message", Value: e.message}}
+	if e.data != nil {
+		body.Set("data", e.data)
+	}
+	return ordered.MustJSON(ordered.Map{{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: id}, {Key: "error", Value: body}})
+}
+
+// status returns the HTTP status that 2026-07-28 prescribes for the error.
+func (e *protocolError) status() int {
+	switch e.code {
+	case mcp.METHOD_NOT_FOUND:
+		return http.StatusNotFound
+	case mcp.HEADER_MISMATCH, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, mcp.UNSUPPORTED_PROTOCOL_VERSION,
+		mcp.INVALID_REQUEST, mcp.INVALID_PARAMS, mcp.PARSE_ERROR:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// failure is an error without data as an answer.
+func failure(id json.RawMessage, code int, text string) []byte {
+	return (&protocolError{code: code, message: text}).answer(id)
 }
 
 // mcp-go reads ids as floating point or text, and writes them anew. An id that
@@ -133,33 +193,31 @@ func failure(id json.RawMessage, code int, text string) []byte {
 var (
 	idMark = "id-" + uuid.NewString() + "-"
 	masked = regexp.MustCompile(`"` + idMark + `([0-9a-f]*)"`)
+	plain  = regexp.MustCompile(`^(-?[0-9]{1,15}|"[ !#-%'-;=?-\[\]-~]*")$`) // no encoder changes it
 )
 
-// mask returns what stands for an id; false when the id may go as it is: whole
-// numbers of up to 15 digits, and texts that no encoder escapes.
-func mask(id json.RawMessage) (text []byte, ok bool) {
-	digits := bytes.TrimPrefix(id, []byte("-"))
-	plain := len(digits) > 0 && len(digits) <= 15
-	for _, c := range digits {
-		plain = plain && c >= '0' && c <= '9'
+// masked returns the message for mcp-go, with its id and that of the request that
+// it cancels in a form that it carries.
+func (m *message) masked() []byte {
+	params := m.rawParams
+	if m.isAnswer() {
+		return m.raw
 	}
-	if len(id) > 1 && id[0] == '"' {
-		plain = true
-		for _, c := range id[1 : len(id)-1] {
-			plain = plain && c >= ' ' && c <= '~' && bytes.IndexByte([]byte(`\<>&`), c) < 0
-		}
+	if id := m.params.requestID; id != nil {
+		params = append(appendMember([]byte("{"), "requestId", mask(id)), '}')
 	}
-	if plain {
-		return nil, false
+	return encode(m.version, mask(m.id), m.methodText, params)
+}
+
+func mask(id json.RawMessage) json.RawMessage {
+	if id == nil || plain.Match(id) {
+		return id
 	}
-	return []byte(`"` + idMark + hex.EncodeToString(id) + `"`), true
+	return json.RawMessage(`"` + idMark + hex.EncodeToString(id) + `"`)
 }
 
 // unmask puts masked ids back as they were written.
 func unmask(text []byte) []byte {
-	if !bytes.Contains(text, []byte(idMark)) {
-		return text
-	}
 	return masked.ReplaceAllFunc(text, func(found []byte) []byte {
 		id, _ := hex.DecodeString(string(masked.FindSubmatch(found)[1]))
 		return id
@@ -180,21 +238,32 @@ func inPlainWords(text string) string {
 	})
 }
 
-// plainError rewrites the message of a JSON-RPC error that names Go types; it
-// returns every other answer as it is.
-func plainError(answer []byte) []byte {
+// inOurWords returns an answer of mcp-go with the ids as they were written, and an
+// error without the names of Go types.
+func inOurWords(answer []byte) []byte {
+	answer = unmask(answer)
 	if !bytes.Contains(answer, []byte(" into Go ")) {
 		return answer
 	}
+	return rewritten(answer, nil)
+}
+
+// rewritten returns an error of mcp-go in plain words, under another id where that
+// is not nil; it returns what is no error as it is.
+func rewritten(answer []byte, id json.RawMessage) []byte {
 	var m struct {
-		ID    json.RawMessage `json:"id"`
-		Error struct {
-			Code    int    `json:"code"`
-			Message string `json:"message"`
-		} `json:"error"`
+		ID    json.RawMessage
+		Error *struct {
+			Code    int
+			Message string
+			Data    any
+		}
 	}
-	if json.Unmarshal(answer, &m) != nil || m.Error.Code == 0 {
+	if json.Unmarshal(answer, &m) != nil || m.Error == nil {
 		return answer
 	}
-	return failure(m.ID, m.Error.Code, inPlainWords(m.Error.Message))
+	if id == nil {
+		id = m.ID
+	}
+	return (&protocolError{m.Error.Code, inPlainWords(m.Error.Message), m.Error.Data}).answer(id)
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -81,19 +82,6 @@ func (p *prompts) remove(client string, one *waiting) {
 	}
 }
 
-// clientOf returns a key of the client of a call: its session, or from
-// 2026-07-28 on its host and what it says of itself.
-func clientOf(ctx context.Context) string {
-	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
-		client := info.ClientInfo
-		if client == nil {
-			client = &mcp.Implementation{}
-		}
-		return fmt.Sprintf("%s %.100s %.100s", exchangeOf(ctx).remote, client.Name, client.Version)
-	}
-	return server.ClientSessionFromContext(ctx).SessionID()
-}
-
 // From 2026-07-28 on a server does not send requests: a call that needs the
 // client's model is answered with what it wants to ask, and the client sends
 // the call again with the answers. Meanwhile the call stays parked here,
@@ -129,28 +117,34 @@ type question struct {
 	answer chan mcp.InputResponse
 }
 
-// callModern runs a call of a client of 2026-07-28 that offers its model.
-func (s *Server) callModern(ctx context.Context, request mcp.CallToolRequest, run func(context.Context) toolfold.Answer) *mcp.CallToolResult {
-	// What one caller parked no other goes on with.
-	tool, state := request.Params.Arguments.(routed).name+" "+callerOf(ctx).id, request.Params.RequestState
+// callModern runs a call of a client of 2026-07-28 that offers its model. It
+// returns the answer, or else what the client is to answer first.
+func (s *Server) callModern(
+	ctx context.Context, r *request, name string, run func(context.Context) toolfold.Answer,
+) (answer toolfold.Answer, asks *mcp.CallToolResult) {
+	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // what one caller parked no other goes on with
 	if state == "" {
-		return s.parking.start(ctx, tool, run).wait(ctx)
+		return s.parking.start(ctx, r, tool, run).wait(ctx)
+	}
+	var responses mcp.InputResponses
+	if raw := r.params.responses; raw != nil && json.Unmarshal(raw, &responses) != nil {
+		return toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "inputResponses must be an object, with an answer under each key of inputRequests")), nil
 	}
 	p := s.parking.leave(state, tool)
 	if p == nil {
-		return result(ctx, toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "the call of this requestState has ended, or was continued already").
-			WithHint("call again without requestState")))
+		return toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "the call of this requestState has ended, or was continued already").
+			WithHint("call again without requestState")), nil
 	}
-	p.take(request.Params.InputResponses)
+	p.take(responses)
 	return p.wait(ctx)
 }
 
 // start starts a call. It lives on when the request that started it ends with
 // a question, and ends with a request that is cancelled.
-func (l *parking) start(ctx context.Context, tool string, run func(context.Context) toolfold.Answer) *parked {
+func (l *parking) start(ctx context.Context, r *request, tool string, run func(context.Context) toolfold.Answer) *parked {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{
-		tool: tool, client: clientOf(ctx), offers: sampling(ctx), parking: l, cancel: cancel,
+		tool: tool, client: r.clientKey(), offers: r.sampling(), parking: l, cancel: cancel,
 		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
@@ -175,19 +169,19 @@ func (l *parking) leave(state, tool string) *parked {
 }
 
 // wait returns the answer of a call, or what it asks.
-func (p *parked) wait(ctx context.Context) *mcp.CallToolResult {
+func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *mcp.CallToolResult) {
 	for {
 		select {
 		case answer := <-p.done:
 			p.cancel()
-			return result(ctx, answer)
+			return answer, nil
 		case <-p.changed:
 			if asks := p.park(); asks != nil {
-				return asks
+				return answer, asks
 			}
 		case <-ctx.Done():
 			p.cancel()
-			return result(ctx, toolfold.Fail(toolfold.Errorf(codeCancelled, "the call was cancelled")))
+			return toolfold.Fail(toolfold.Errorf(codeCancelled, "the call was cancelled")), nil
 		}
 	}
 }

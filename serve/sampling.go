@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -16,22 +15,6 @@ import (
 // defaultSampleTokens is the most tokens of an answer when a prompt does not
 // say: the protocol asks for a figure.
 const defaultSampleTokens = 4096
-
-// sampling returns what the client of a request says of its model; nil where
-// it offers none.
-func sampling(ctx context.Context) *mcp.SamplingCapability {
-	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
-		if info.ClientCapabilities == nil {
-			return nil
-		}
-		return info.ClientCapabilities.Sampling
-	}
-	client, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo)
-	if !ok {
-		return nil
-	}
-	return client.GetClientCapabilities().Sampling
-}
 
 // checkTools refuses a prompt with tools to a client that takes none: it would
 // have to answer with an error.
@@ -42,37 +25,27 @@ func checkTools(client *mcp.SamplingCapability, p engine.Prompt) error {
 	return engine.NoTools("the connected client's model cannot call tools: it does not declare sampling.tools")
 }
 
-// asking sends sampling/createMessage to the client, as protocols up to
-// 2025-11-25 have it.
+// asking sends sampling/createMessage to the client in the course of its call, as
+// protocols up to 2025-11-25 have it.
 type asking struct {
 	server  *Server
-	request context.Context // of the call: it knows the client
+	request *request
 }
 
 // Sample implements [engine.Sampler].
 func (a asking) Sample(ctx context.Context, p engine.Prompt) (engine.Completion, error) {
-	if err := checkTools(sampling(a.request), p); err != nil {
+	if err := checkTools(a.request.sampling(), p); err != nil {
 		return engine.Completion{}, err
 	}
-	ctx, done, err := a.server.parking.prompts.wait(ctx, clientOf(a.request))
+	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
 	if err != nil {
 		return engine.Completion{}, err
 	}
 	defer done()
 	defer pause(ctx)()
-	// The request's context knows the client.
-	asking, cancel := context.WithCancelCause(a.request)
-	defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-	defer cancel(nil)
-	//lint:ignore SA1019 the clients that this is for know no other way
-	result, err := a.server.mcp.RequestSampling(asking, mcp.CreateMessageRequest{
-		Request: mcp.Request{Method: string(mcp.MethodSamplingCreateMessage)}, CreateMessageParams: sampleParams(p),
-	})
-	if cause := context.Cause(asking); cause != nil {
-		return engine.Completion{}, cause
-	}
+	result, err := a.request.questions.sample(ctx, a.request, sampleParams(p))
 	if err != nil {
-		return engine.Completion{}, fmt.Errorf("asking the client's model: %w", err)
+		return engine.Completion{}, err
 	}
 	return completion(result)
 }

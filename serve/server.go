@@ -2,22 +2,23 @@
 // the protocol in both eras; what a client is listed and what a call answers
 // comes from the other packages.
 //
-// mcp-go knows one tool: calls are routed to it and its list is replaced, so
-// that an unknown name gets an answer that a model can read and mend. Arguments
-// and answers pass mcp-go by (exchange.go), which would decode and encode them
-// several times and round numbers: it sees a call without arguments and a
-// placeholder as the result. What mcp-go does not do stands in front of it, the
-// same for stdio and HTTP; whether a request is in order for its era is asked of
-// mcp-go itself.
+// tools/list, tools/call and the methods of the extension are answered here, once
+// mcp-go has found the request in order for its era (admit.go): its session,
+// headers, version and metadata. What it decided holds for all requests that look
+// the same to it. Names and arguments are never its business, so that an unknown
+// name gets an answer that a model can read and mend, and numbers stay as they
+// were written. Everything else is answered by mcp-go.
 package serve
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -33,10 +34,8 @@ import (
 // billed on every turn of every client.
 const MaxInstructions = 400
 
-// dispatch is the only tool that mcp-go knows. Every call is routed to it and
-// the list it answers is replaced by ours, so that names can be callable
-// without being listed and unknown ones get an answer a model can read.
-const dispatch = "toolfold"
+// anyTool is the only tool that mcp-go knows, under which it checks every call.
+const anyTool = "toolfold"
 
 // Options say what a server serves. Either Families are set, which [New] puts
 // together with the actions that find and describe them, or Surface is.
@@ -109,8 +108,9 @@ type Server struct {
 	waits      patience
 	calls      calls
 	parking    parking
-	lists      lists
-	grown      sync.Map // ids of the sessions whose list has grown
+	admissions cache[*terms]
+	lists      atomic.Pointer[cache[toolList]] // by rights and what was asked for; without those of sessions that loaded tools
+	grown      sync.Map                        // ids of the sessions whose list has grown
 }
 
 // surface returns what a server with these options offers.
@@ -167,10 +167,12 @@ func New(o Options) (*Server, error) {
 		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)},
 	}
+	s.lists.Store(&cache[toolList]{})
 	o.Metrics.caches(offered.Discovery)
 	hooks := &server.Hooks{}
-	hooks.AddBeforeCallTool(route)
-	hooks.AddAfterListTools(s.list)
+	hooks.AddBeforeAny(inOrder)
+	hooks.AddBeforeCallTool(func(_ context.Context, _ any, call *mcp.CallToolRequest) { call.Params.Name = anyTool })
+	hooks.AddAfterInitialize(began)
 	hooks.AddOnUnregisterSession(s.forget)
 	s.mcp = server.NewMCPServer(o.Name, o.Version,
 		server.WithInstructions(o.Instructions),
@@ -180,10 +182,12 @@ func New(o Options) (*Server, error) {
 		server.WithHooks(hooks),
 		server.WithRecovery(),
 	)
-	s.mcp.AddTool(mcp.NewTool(dispatch), s.call)
+	s.mcp.AddTool(mcp.NewTool(anyTool), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{}, nil
+	})
 	offered.OnGrow(s.tellGrown)
 	offered.OnChange(func() {
-		s.lists.forget()
+		s.lists.Store(&cache[toolList]{})
 		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	})
 	return s, nil

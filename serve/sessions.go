@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/mark3labs/mcp-go/server"
 )
 
 // sessionIdle is the lifetime of a session without a request or a stream.
@@ -27,14 +28,15 @@ type sessions struct {
 }
 
 type httpSession struct {
-	id       string
-	caller   string // id of who began it; empty until that is known
-	last     time.Time
-	open     int // requests and streams
-	notices  *notices
-	requests requests
-	ctx      context.Context // done when the session ends
-	cancel   context.CancelFunc
+	id        string
+	caller    string                       // id of who began it; empty for who gives no token
+	client    server.SessionWithClientInfo // nil until mcp-go has answered initialize
+	last      time.Time
+	open      int // requests and streams
+	requests  requests
+	questions questions
+	ctx       context.Context // done when the session ends
+	cancel    context.CancelFunc
 }
 
 func newSessions(most int, now func() time.Time) *sessions {
@@ -55,7 +57,7 @@ func (s *sessions) Generate() string {
 	for len(s.byID) >= s.most {
 		ended = append(ended, s.remove(s.longestIdle()))
 	}
-	one := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now(), notices: &notices{}}
+	one := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now()}
 	one.ctx, one.cancel = context.WithCancel(context.Background())
 	s.byID[one.id] = s.used.PushBack(one)
 	s.mu.Unlock()
@@ -108,18 +110,18 @@ func (s *sessions) Terminate(id string) (isNotAllowed bool, err error) {
 	return false, nil
 }
 
-// own says who began a session.
-func (s *sessions) own(id string, from *caller) {
+// own sets who began a session.
+func (s *sessions) own(client server.SessionWithClientInfo, from *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.byID[id]; ok {
-		e.Value.(*httpSession).caller = from.id
+	if e, ok := s.byID[client.SessionID()]; ok {
+		one := e.Value.(*httpSession)
+		one.caller, one.client = from.id, client
 	}
 }
 
 // enter begins a request of a session; it returns nil where there is none of
-// the caller's. One that is entered before its first answer was out belongs to
-// who enters it: they alone can know it.
+// the caller's.
 func (s *sessions) enter(id string, from *caller) *httpSession {
 	s.mu.Lock()
 	e, ok := s.byID[id]
@@ -128,9 +130,6 @@ func (s *sessions) enter(id string, from *caller) *httpSession {
 		return nil
 	}
 	one := e.Value.(*httpSession)
-	if one.caller == "" {
-		one.caller = from.id
-	}
 	if one.caller != from.id {
 		s.mu.Unlock()
 		return nil

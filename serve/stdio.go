@@ -8,9 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
-	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -98,8 +95,7 @@ type stdio struct {
 
 	requests requests // of the client
 
-	lastID atomic.Int64
-	asked  sync.Map // our requests that the client has not answered: id → chan []byte
+	questions questions // to the client
 }
 
 // waitForCalls waits until no call runs, for at most the given time.
@@ -158,108 +154,84 @@ func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
 // take takes one message. Calls and subscriptions run beside what follows;
 // everything else is answered before the next message is read.
 func (c *stdio) take(ctx context.Context, line []byte) {
-	m, ok := readMessage(line)
-	if ok && m.answer && m.name() == "" && m.hasID() {
-		// It is for the call that asked. Answers to nothing that was asked are
-		// dropped.
-		id, _ := strconv.ParseInt(string(m.text(m.id)), 10, 64)
-		if asked, ok := c.asked.LoadAndDelete(id); ok {
-			asked.(chan []byte) <- m.raw
-		}
+	m := readMessage(line)
+	switch {
+	case m == nil: // no JSON object, which mcp-go refuses
+		c.write(c.handle(ctx, line))
+		return
+	case m.isAnswer() && m.id != nil:
+		c.questions.take(m) // answers to nothing that was asked are dropped
 		return
 	}
-	x := &exchange{}
-	switch m.name() {
+	r := &request{message: m, caller: &caller{}, session: c, questions: &c.questions, out: c}
+	ctx, r.cancel = context.WithCancel(ctx)
+	switch m.method {
 	case mcp.MethodToolsCall:
 		if c.calls.Acquire(ctx, 1) != nil {
 			return
 		}
-		leave := c.requests.enter(m, x)
-		go func() {
-			defer c.calls.Release(1)
-			defer leave()
-			c.exchange(ctx, m, ok, x)
-		}()
+		c.open(ctx, r, func() { c.calls.Release(1) })
 	case mcp.MethodSubscriptionsListen:
 		if !c.subscriptions.TryAcquire(1) {
-			c.write(failure(m.text(m.id), mcp.INVALID_REQUEST, fmt.Sprintf("%d subscriptions are open: cancel one first", stdioSubscriptions)))
+			c.write(failure(m.id, mcp.INVALID_REQUEST, fmt.Sprintf("%d subscriptions are open: cancel one first", stdioSubscriptions)))
 			return
 		}
-		leave := c.requests.enter(m, x)
-		go func() {
-			defer c.subscriptions.Release(1)
-			defer leave()
-			c.exchange(ctx, m, ok, x)
-		}()
+		c.open(ctx, r, func() { c.subscriptions.Release(1) })
 	default:
-		c.exchange(ctx, m, ok, x)
+		defer r.cancel()
+		c.exchange(ctx, r)
 	}
+}
+
+// open answers a request beside others, which may cancel it, and then calls done.
+func (c *stdio) open(ctx context.Context, r *request, done func()) {
+	leave := c.requests.enter(r)
+	go func() {
+		defer done()
+		defer leave()
+		defer r.cancel()
+		c.exchange(ctx, r)
+	}()
 }
 
 // exchange answers one message.
-func (c *stdio) exchange(ctx context.Context, m message, isObject bool, x *exchange) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.server.log.Error("answering a message", "panic", p, "stack", string(debug.Stack()))
-			c.write(failure(m.text(m.id), mcp.INTERNAL_ERROR, "the server failed; its log has more"))
-		}
-	}()
-	next, key, generation := m.raw, []byte(nil), 0
-	if isObject {
-		c.requests.cancel(m)
-		if m.name() == mcp.MethodToolsList && !c.server.hasGrown(c.SessionID()) {
-			var answer []byte
-			var tokens int
-			key = m.key("stdio")
-			if answer, tokens, generation = c.server.lists.answer(m, key); answer != nil {
-				c.server.metrics.listed(tokens, true)
-				c.write(answer)
-				return
-			}
-		}
-		var reply []byte
-		if reply, next = c.server.front(m, x, c.probe(ctx)); reply != nil {
-			c.write(reply)
-			return
-		}
-	}
-	answer := x.complete(encoded(c.server.mcp.HandleMessage(x.in(ctx), next), m))
-	if key != nil {
-		c.server.lists.keep(m, key, answer, x.listTokens, generation)
-	}
-	if answer != nil && !x.cancelled.Load() {
-		c.write(answer)
-	}
+func (c *stdio) exchange(ctx context.Context, r *request) {
+	c.requests.cancel(r)
+	c.server.exchange(ctx, r, line{c, r})
 }
 
-// encoded is an answer of mcp-go with the id as the client wrote it; nil when
-// there is none.
-func encoded(answer mcp.JSONRPCMessage, m message) []byte {
-	switch a := answer.(type) {
-	case nil:
+// line is the transport of one message.
+type line struct {
+	*stdio
+	request *request
+}
+
+func (l line) check(ctx context.Context, message []byte) refusal {
+	return refusal{body: l.handle(ctx, message)}
+}
+
+func (l line) refuse(refused refusal) { l.request.end(refused.body, 0) }
+
+func (l line) pass(ctx context.Context, message []byte) { l.request.end(l.handle(ctx, message), 0) }
+
+// handle returns mcp-go's answer to a message, nil for none.
+func (c *stdio) handle(ctx context.Context, message []byte) []byte {
+	answer := c.server.mcp.HandleMessage(ctx, message)
+	if answer == nil {
 		return nil
-	case mcp.JSONRPCResponse:
-		a.ID = mcp.NewRequestId(m.text(m.id))
-		answer = a
-	case mcp.JSONRPCError:
-		if m.hasID() {
-			a.ID = mcp.NewRequestId(m.text(m.id))
-		}
-		a.Error.Message = inPlainWords(a.Error.Message)
-		answer = a
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
-		return failure(m.text(m.id), mcp.INTERNAL_ERROR, "encoding the answer failed")
+		return failure(nil, mcp.INTERNAL_ERROR, "encoding the answer failed")
 	}
-	return text
+	return inOurWords(text)
 }
 
-// probe returns the probe of a transport without sessions and headers.
-func (c *stdio) probe(ctx context.Context) probe {
-	return func(_ mcp.MCPMethod, message []byte) []byte {
-		reply, _ := json.Marshal(c.server.mcp.HandleMessage(ctx, message))
-		return reply
+func (c *stdio) event(message []byte) { c.write(message) }
+
+func (c *stdio) answer(message []byte, _ int) {
+	if message != nil {
+		c.write(message)
 	}
 }
 
@@ -317,37 +289,6 @@ func notification(n mcp.JSONRPCNotification) []byte {
 	return unmask(text)
 }
 
-// RequestSampling implements [server.SessionWithSampling].
-func (c *stdio) RequestSampling(ctx context.Context, request mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	id, answer := c.lastID.Add(1), make(chan []byte, 1)
-	c.asked.Store(id, answer)
-	defer c.asked.Delete(id)
-	text, err := json.Marshal(mcp.JSONRPCRequest{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(id),
-		Request: mcp.Request{Method: string(mcp.MethodSamplingCreateMessage)}, Params: request.CreateMessageParams,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encoding the prompt: %w", err)
-	}
-	c.write(text)
-	var reply struct {
-		Result *mcp.CreateMessageResult  `json:"result"`
-		Error  *struct{ Message string } `json:"error"`
-	}
-	select {
-	case text := <-answer:
-		if err := json.Unmarshal(text, &reply); err != nil {
-			return nil, fmt.Errorf("reading the answer: %w", err)
-		}
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	if reply.Error != nil {
-		return nil, errors.New(reply.Error.Message)
-	}
-	return reply.Result, nil
-}
-
 // SessionID implements [server.ClientSession].
 func (c *stdio) SessionID() string { return "stdio" }
 
@@ -380,7 +321,4 @@ func (c *stdio) SetClientCapabilities(capabilities mcp.ClientCapabilities) {
 	c.capabilities.Store(capabilities)
 }
 
-var (
-	_ server.SessionWithSampling   = (*stdio)(nil)
-	_ server.SessionWithClientInfo = (*stdio)(nil)
-)
+var _ server.SessionWithClientInfo = (*stdio)(nil)

@@ -1,0 +1,192 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// terms are what mcp-go made of a request that it found in order for its era.
+type terms struct {
+	info *server.RequestProtocolInfo
+
+	// What it marks every result with, such as the resultType of 2026-07-28:
+	// the members of _meta, and the others, each behind a comma.
+	meta, rest []byte
+}
+
+// append appends the marks and the end of an answer, with more members of _meta.
+func (t *terms) append(out []byte, meta []byte) []byte {
+	if len(meta) > 0 && len(t.meta) > 0 {
+		meta = append(meta, ',')
+	}
+	if meta = append(meta, t.meta...); len(meta) > 0 {
+		out = append(append(append(out, `,"_meta":{`...), meta...), '}')
+	}
+	return append(append(out, t.rest...), `}}`...)
+}
+
+// read takes the marks out of mcp-go's answer; it reports false when that has no
+// result.
+func (t *terms) read(answer []byte) bool {
+	var message struct{ Result ordered.Map }
+	if json.Unmarshal(answer, &message) != nil || message.Result == nil {
+		return false
+	}
+	for _, member := range message.Result {
+		text := member.Value.(json.RawMessage)
+		switch member.Key {
+		case "tools", "content":
+		case "_meta":
+			t.meta = []byte(strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}"))
+		default:
+			t.rest = append(append(append(append(t.rest, ',', '"'), member.Key...), '"', ':'), text...)
+		}
+	}
+	return true
+}
+
+// maxAdmissionKey bounds the keys of terms that are kept, in bytes.
+const maxAdmissionKey = 4 << 10
+
+// refusal is mcp-go's answer to a request that is not in order.
+type refusal struct {
+	header http.Header
+	status int
+	body   []byte
+}
+
+// forTools reports whether we answer the request, once mcp-go has found it in
+// order.
+func (r *request) forTools() bool {
+	switch r.method {
+	case mcp.MethodToolsList, mcp.MethodToolsCall, methodDescribe, methodDescribeBatch:
+		return r.id != nil
+	}
+	return false
+}
+
+// transport takes messages of one request to mcp-go.
+type transport interface {
+	// check returns mcp-go's answer to a message that stands for the request.
+	check(ctx context.Context, message []byte) refusal
+	// refuse answers the request with what check returned.
+	refuse(refusal)
+	// pass has mcp-go answer a message in place of the request.
+	pass(ctx context.Context, message []byte)
+}
+
+// exchange answers a message: requests for tools that are in order here, the
+// others by mcp-go.
+func (s *Server) exchange(ctx context.Context, r *request, t transport) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("answering a message", "panic", p, "stack", string(debug.Stack()))
+			r.end(failure(r.id, mcp.INTERNAL_ERROR, "the server failed; its log has more"), http.StatusOK)
+		}
+	}()
+	ctx = r.in(ctx)
+	if failed := r.malformed(); failed != nil {
+		r.end(failed.answer(r.id), http.StatusOK)
+		return
+	}
+	if !r.forTools() {
+		t.pass(ctx, r.masked())
+		return
+	}
+	if refused := s.admit(ctx, r, t); refused != nil {
+		t.refuse(*refused)
+		return
+	}
+	s.answer(ctx, r)
+}
+
+// admit checks with mcp-go that a request for tools is in order: its session,
+// headers, version and metadata. What it found of a request holds for all that
+// look the same to it.
+func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
+	key, message := r.admissionKey(), r.checkMessage(r.params.name)
+	if terms, ok := s.admissions.get(key); ok {
+		r.terms = terms
+		return nil
+	}
+	answer := t.check(ctx, message)
+	if r.terms == nil || !r.terms.read(answer.body) {
+		answer.body = rewritten(answer.body, r.id)
+		return &answer
+	}
+	if len(key) <= maxAdmissionKey {
+		s.admissions.put(key, r.terms)
+	}
+	return nil
+}
+
+// inOrder is called by mcp-go for every request that it is about to handle.
+func inOrder(ctx context.Context, _ any, _ mcp.MCPMethod, _ any) {
+	if r := requestOf(ctx); r != nil && r.forTools() {
+		r.terms = &terms{info: server.RequestProtocolInfoFromContext(ctx)}
+	}
+}
+
+// began is called by mcp-go when it has answered initialize.
+func began(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+	if r := requestOf(ctx); r != nil && r.began != nil {
+		r.began(server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo))
+	}
+}
+
+// checkedMethod returns the method under which mcp-go checks the request: it does
+// not know those of the extension.
+func (r *request) checkedMethod() mcp.MCPMethod {
+	if r.method == mcp.MethodToolsCall {
+		return r.method
+	}
+	return mcp.MethodToolsList
+}
+
+// checkMessage returns what mcp-go checks of the request, with the given name of a
+// tool.
+func (r *request) checkMessage(name json.RawMessage) []byte {
+	params := []byte("{")
+	if r.method == mcp.MethodToolsCall {
+		params = appendMember(params, "name", name)
+	}
+	params = append(appendMember(params, "_meta", r.meta.protocol), '}')
+	return encode(r.version, json.RawMessage("1"), json.RawMessage(`"`+r.checkedMethod()+`"`), params)
+}
+
+// checkedHeaders are the headers that mcp-go looks at, but for the tool's name.
+var checkedHeaders = [...]string{
+	"Content-Type", "Accept", mcp.HeaderLastEventID, mcp.HeaderProtocolVersion, mcp.HeaderMethod, server.HeaderKeySessionID,
+}
+
+// admissionKey returns all that mcp-go checks of a request. Every name of a tool
+// is as good as the next where the header has the same or there is none.
+func (r *request) admissionKey() string {
+	name, key := r.params.name, make([]byte, 0, 512)
+	for _, header := range checkedHeaders {
+		values := r.header.Values(header)
+		if header == server.HeaderKeySessionID && r.session != nil {
+			values = []string{"in a session"}
+		}
+		for _, value := range values {
+			key = append(append(key, value...), 1)
+		}
+		key = append(key, 0)
+	}
+	called, header := textOfJSON(name), r.header.Values(mcp.HeaderName)
+	if called != "" && (len(header) == 0 || len(header) == 1 && header[0] == called && !strings.HasPrefix(called, "=?")) {
+		name = json.RawMessage(`"` + strconv.Itoa(len(header)) + `"`)
+	} else {
+		key = append(append(key, strings.Join(header, "\x01")...), 0)
+	}
+	return string(append(append(key, r.method...), r.checkMessage(name)...))
+}

@@ -1,0 +1,91 @@
+package serve_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/mcptest"
+	"github.com/toolfold/toolfold/lazy"
+)
+
+// What mcp-go found of one request holds only for those that look the same to it:
+// beside requests that are in order, those that are not are still refused.
+func TestOrderIsCheckedForEveryKindOfRequest(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, lazy.Lazy)
+	old, now := mcptest.Connect(t, s), mcptest.Connect(t, s)
+	old.Post(mcptest.Initialize)
+	call := func(name, meta string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"text":"x"}` + meta + `}}`
+	}
+	modern := func(name, header string) (*mcptest.HTTP, string, []string) {
+		return now, call(name, ","+mcptest.ModernMeta), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", header}
+	}
+	good := func() {
+		t.Helper()
+		for _, name := range []string{"echo", "nope"} {
+			if answer, status := old.Post(call(name, "")); status != http.StatusOK || !strings.Contains(answer, `"content"`) {
+				t.Errorf("in a session %s is answered %d %s", name, status, answer)
+			}
+			h, body, headers := modern(name, name)
+			if answer, status := h.Post(body, headers...); status != http.StatusOK || !strings.Contains(answer, `"resultType":"complete"`) {
+				t.Errorf("2026-07-28: %s is answered %d %s", name, status, answer)
+			}
+		}
+	}
+	for range 2 {
+		good()
+		h, body, headers := modern("echo", "nope")
+		if answer, status := h.Post(body, headers...); status != http.StatusBadRequest || !strings.Contains(answer, `"id":1,"error":{"code":-32020`) {
+			t.Errorf("the header of another tool is answered %d %s", status, answer)
+		}
+		if answer, status := now.Post(body, headers[:4]...); status != http.StatusBadRequest {
+			t.Errorf("no header of the tool is answered %d %s", status, answer)
+		}
+		if answer, status := now.Post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list", "Mcp-Name", "echo"); status != http.StatusBadRequest {
+			t.Errorf("the header of another method is answered %d %s", status, answer)
+		}
+		if answer, status := now.Post(body, "Mcp-Protocol-Version", "2025-11-25"); status != http.StatusBadRequest && status != http.StatusNotFound {
+			t.Errorf("two versions are answered %d %s", status, answer)
+		}
+		if answer, status := now.Post(strings.Replace(body, `"clientCapabilities":{}`, `"clientCapabilities":[]`, 1), headers...); status == http.StatusOK && strings.Contains(answer, "content") {
+			t.Errorf("capabilities that are a list are answered %d %s", status, answer)
+		}
+		if answer, status := now.Post(call("echo", "")); status != http.StatusNotFound {
+			t.Errorf("no session is answered %d %s", status, answer)
+		}
+		if answer, _ := old.Post(strings.Replace(call("echo", ""), `"2.0"`, `"1.0"`, 1)); !strings.Contains(answer, "-32600") {
+			t.Errorf("another JSON-RPC is answered %s", answer)
+		}
+		if answer, status := old.Post(call("echo", ""), "Mcp-Protocol-Version", "1999-01-01"); status != http.StatusBadRequest {
+			t.Errorf("an unknown version is answered %d %s", status, answer)
+		}
+		if answer, status := old.Post(call("echo", ""), "Content-Type", "text/plain"); status != http.StatusBadRequest {
+			t.Errorf("plain text is answered %d %s", status, answer)
+		}
+	}
+}
+
+// Errors of the protocol have the HTTP status that 2026-07-28 prescribes; before,
+// every answer to a message is 200.
+func TestStatusOfErrors(t *testing.T) {
+	t.Parallel()
+	s, _ := newServer(t, lazy.Lazy)
+	old, now := mcptest.Connect(t, s), mcptest.Connect(t, s)
+	old.Post(mcptest.Initialize)
+	for method, params := range map[string]string{
+		"tools/list": `"lazy":1`, "tools/describe": `"tool_name":"nope"`, "tools/describe_batch": `"tool_names":7`,
+	} {
+		if answer, status := now.Modern("3", method, params+","); status != http.StatusBadRequest || !strings.Contains(answer, `"id":3,"error":{"code":-32602`) {
+			t.Errorf("%s is answered %d %s", method, status, answer)
+		}
+		body := `{"jsonrpc":"2.0","id":3,"method":"` + method + `","params":{` + params + `}}`
+		if answer, status := old.Post(body); status != http.StatusOK || !strings.Contains(answer, `"id":3,"error":{"code":-32602`) {
+			t.Errorf("in a session %s is answered %d %s", method, status, answer)
+		}
+	}
+	if answer, status := now.Modern("4", "tools/nope", ""); status != http.StatusNotFound || !strings.Contains(answer, `-32601`) {
+		t.Errorf("an unknown method is answered %d %s", status, answer)
+	}
+}

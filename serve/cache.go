@@ -1,0 +1,28 @@
+package serve
+
+import "sync"
+
+// cache keeps a bounded number of values by key. The zero cache keeps 256.
+type cache[V any] struct {
+	mu    sync.RWMutex
+	byKey map[string]V
+}
+
+const maxCached = 256
+
+func (c *cache[V]) get(key string) (value V, ok bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	value, ok = c.byKey[key]
+	return value, ok
+}
+
+// put adds a value. A full cache begins anew.
+func (c *cache[V]) put(key string, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byKey == nil || len(c.byKey) >= maxCached {
+		c.byKey = map[string]V{}
+	}
+	c.byKey[key] = value
+}

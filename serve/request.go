@@ -1,0 +1,249 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// request is a message of a client on its way to an answer. The context of what
+// runs for it carries it.
+type request struct {
+	*message
+	caller *caller
+	header http.Header // nil on stdio
+	remote string      // host of the client; empty on stdio
+
+	// session is the client's session, nil over HTTP where there is none, as
+	// from 2026-07-28 on.
+	session   server.SessionWithClientInfo
+	questions *questions // to the client of the session; nil without one
+
+	// began is called with the session that initialize begins; nil on stdio.
+	began func(server.SessionWithClientInfo)
+
+	terms *terms // set once mcp-go has found the request in order
+
+	cancel context.CancelFunc // of what runs for the request
+
+	mu        sync.Mutex // guards the rest, and orders what out writes
+	out       outlet
+	ended     bool // answered or cancelled
+	cancelled bool
+}
+
+// An outlet writes to the client of one request.
+type outlet interface {
+	// event writes a notification or a request before the answer.
+	event(message []byte)
+	// answer writes the answer, nil for none. Status is that of HTTP.
+	answer(message []byte, status int)
+}
+
+type requestKey struct{}
+
+func (r *request) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+// requestOf returns the request that ctx runs for, nil where it runs for none.
+func requestOf(ctx context.Context) *request {
+	r, _ := ctx.Value(requestKey{}).(*request)
+	return r
+}
+
+// send writes a message before the answer of the request, and reports false when
+// that is out.
+func (r *request) send(message []byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.out.event(message)
+	}
+	return !r.ended
+}
+
+// end answers the request, or ends it without an answer when the client has
+// cancelled it.
+func (r *request) end(answer []byte, status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	if r.cancelled {
+		answer = nil
+	}
+	r.out.answer(answer, status)
+}
+
+// notify sends a notification to the client of the request. One that comes too
+// late is dropped.
+func (r *request) notify(method string, params any) {
+	r.send(ordered.MustJSON(ordered.Map{
+		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "method", Value: method}, {Key: "params", Value: params},
+	}))
+}
+
+// withProgress returns a context whose runs report their progress to the client
+// if it asked for that.
+func (r *request) withProgress(ctx context.Context) context.Context {
+	token := r.meta.progressToken
+	if token == nil || string(token) == "null" {
+		return ctx
+	}
+	return engine.WithProgress(ctx, func(p engine.Progress) {
+		params := ordered.Map{{Key: "progressToken", Value: token}, {Key: "progress", Value: p.Done}, {Key: "total", Value: p.Total}}
+		if p.Message != "" {
+			params.Set("message", p.Message)
+		}
+		r.notify("notifications/progress", params)
+	})
+}
+
+// modern reports whether the request is of 2026-07-28 or later.
+func (r *request) modern() bool { return r.terms.info.Modern }
+
+// client returns what the client says of itself.
+func (r *request) client() mcp.Implementation {
+	switch info := r.terms.info; {
+	case info.Modern && info.ClientInfo != nil:
+		return *info.ClientInfo
+	case info.Modern || r.session == nil:
+		return mcp.Implementation{}
+	}
+	return r.session.GetClientInfo()
+}
+
+// sampling returns what the client says of its model; nil where it offers none.
+func (r *request) sampling() *mcp.SamplingCapability {
+	switch {
+	case r.modern():
+		return r.terms.info.ClientCapabilities.Sampling
+	case r.session == nil:
+		return nil
+	}
+	return r.session.GetClientCapabilities().Sampling
+}
+
+// clientKey tells clients apart: by session, or from 2026-07-28 on by host and by
+// what they say of themselves.
+func (r *request) clientKey() string {
+	if r.modern() {
+		client := r.client()
+		return fmt.Sprintf("%s %.100s %.100s", r.remote, client.Name, client.Version)
+	}
+	return r.session.SessionID()
+}
+
+// origin returns where the request comes from.
+func (r *request) origin() toolfold.Origin {
+	from := toolfold.Origin{Rights: r.caller.rights, Client: r.client().Name}
+	if r.session != nil {
+		from.Session, from.ListGrows = r.session.SessionID(), !r.modern()
+	}
+	if r.caller.name != "" {
+		from.Client = strings.TrimSpace(r.caller.name + " " + from.Client)
+	}
+	return from
+}
+
+// requests are the open requests of one client, by id as it was written, so that
+// a notification of it can cancel them.
+type requests struct{ byID sync.Map }
+
+// enter adds a request; leave takes it out.
+func (all *requests) enter(r *request) (leave func()) {
+	id := string(r.id)
+	all.byID.Store(id, r)
+	return func() { all.byID.CompareAndDelete(id, r) }
+}
+
+// cancel cancels the request that a notification names: it expects no answer
+// then.
+func (all *requests) cancel(notification *request) {
+	if notification.method != mcp.MethodNotificationCancelled || notification.params.requestID == nil {
+		return
+	}
+	if open, ok := all.byID.Load(string(notification.params.requestID)); ok {
+		r := open.(*request)
+		r.mu.Lock()
+		r.cancelled = true
+		r.mu.Unlock()
+		r.cancel()
+	}
+}
+
+// questions are the requests to one client that it has not answered yet.
+type questions struct {
+	mu   sync.Mutex
+	last int64
+	open map[string]chan *message
+}
+
+// sample asks the client's model, in the course of a request.
+func (q *questions) sample(ctx context.Context, r *request, prompt mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	answer := make(chan *message, 1)
+	q.mu.Lock()
+	if q.open == nil {
+		q.open = map[string]chan *message{}
+	}
+	q.last++
+	id := fmt.Sprint(q.last)
+	q.open[id] = answer
+	q.mu.Unlock()
+	defer q.forget(id)
+	text, err := json.Marshal(mcp.JSONRPCRequest{
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(json.RawMessage(id)),
+		Request: mcp.Request{Method: string(mcp.MethodSamplingCreateMessage)}, Params: prompt,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the prompt: %w", err)
+	}
+	if !r.send(text) {
+		return nil, fmt.Errorf("the call that asks the client's model has ended")
+	}
+	select {
+	case m := <-answer:
+		var reply struct {
+			Result *mcp.CreateMessageResult  `json:"result"`
+			Error  *struct{ Message string } `json:"error"`
+		}
+		if err := json.Unmarshal(m.raw, &reply); err != nil {
+			return nil, fmt.Errorf("reading the answer: %w", err)
+		}
+		if reply.Error != nil {
+			return nil, fmt.Errorf("asking the client's model: %s", reply.Error.Message)
+		}
+		return reply.Result, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (q *questions) forget(id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.open, id)
+}
+
+// take passes on the answer to an open question; it reports false for any other
+// message.
+func (q *questions) take(m *message) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	answer, ok := q.open[string(m.id)]
+	if ok = ok && m.isAnswer(); ok {
+		answer <- m
+		delete(q.open, string(m.id))
+	}
+	return ok
+}
