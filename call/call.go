@@ -148,6 +148,24 @@ func (c *Call) Arguments() (args map[string]any, ok bool) {
 	return c.args.values, len(c.input.problems) == 0
 }
 
+// Targets returns the files that the call would write, as its action declares
+// them. A call that will be refused for its arguments writes none.
+func (c *Call) Targets(ctx context.Context) ([]string, error) {
+	if c.Entry == nil || !c.Entry.Action.WritesFiles() {
+		return nil, nil
+	}
+	if _, valid := c.Arguments(); !valid {
+		return nil, nil
+	}
+	return c.Entry.Action.Targets(ctx, c.args.encode(c.Entry))
+}
+
+// Fail answers the call, whose Entry is not nil, with an error of middleware: a
+// [*toolfold.Error] as it is, any other with an id under which the log has it.
+func (c *Call) Fail(ctx context.Context, err error) toolfold.Answer {
+	return c.runner.fail(ctx, c, err)
+}
+
 // normalise normalises and validates once.
 func (c *Call) normalise() {
 	if !c.ready {

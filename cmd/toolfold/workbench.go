@@ -18,7 +18,6 @@ import (
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
 )
@@ -89,16 +88,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	}
 	offered := o.shown()
 	offered.ResultLimit, offered.Strict, offered.Rights, offered.Log = o.ResultLimit, o.StrictNames, rules(o.Options).Rights(), b.log
-	offered.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls, call.NewGuard(guard.Rules{
-		Open: func(ctx context.Context) (guard.Store, error) {
-			db, err := b.store.Open(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return db.Guard(), nil
-		},
-		Workspace: o.files.Workspace,
-	}).Calls}
+	offered.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open)}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
 			db, err := b.store.Open(ctx)
@@ -111,8 +101,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	})
 	b.Surface = surface.New(offered)
 	families, err := app.Mount(app.Host{
-		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
-		Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, Trusted: o.trusted,
+		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, Trusted: o.trusted,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metrics.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})

@@ -1,9 +1,9 @@
-// Package app lists the families of the application.
+// Package app puts the families, the store and the engine of the application
+// together.
 package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -33,20 +34,11 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// Caller runs actions by name, and knows which there are. A
-// *call.Runner implements it.
-type Caller interface {
-	toolfold.Caller
-	engine.Names
-	task.Actions
-}
-
 // Host has the services that families run on.
 type Host struct {
 	// Open opens the store, or returns the one that is open. It is called by
-	// the first call of each family that keeps something. What it returns has
-	// a method for each such family, as a *storage.DB does.
-	Open func(context.Context) (any, error)
+	// the first call of each family that keeps something.
+	Open func(context.Context) (*storage.DB, error)
 
 	// WorkspaceName names the workspace that submitted tasks belong to.
 	WorkspaceName string
@@ -71,7 +63,7 @@ type Host struct {
 
 	Metrics metrics.Retention // zero keeps all points
 
-	Caller    Caller
+	Caller    *call.Runner // runs the steps of tasks, agents and workflows
 	Discovery *lazy.Discovery
 	Log       *slog.Logger // of steps that break down
 	Now       func() time.Time
@@ -83,45 +75,45 @@ type Host struct {
 func Mount(h Host) ([]*toolfold.Family, error) {
 	runner := h.runner()
 	var m mounting
-	mount(&m, memory.Family, stored(h, func(s interface{ Memory() memory.Store }) *memory.Service {
-		service := memory.New(s.Memory(), h.Now)
+	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {
+		service := memory.New(db.Memory(), h.Now)
 		service.Namespace = h.MemoryNamespace
 		return service
 	}))
-	mount(&m, session.Family, stored(h, func(s interface{ Session() session.Store }) *session.Service {
-		return session.New(s.Session(), h.Now, h.NewID)
+	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {
+		return session.New(db.Session(), h.Now, h.NewID)
 	}))
-	mount(&m, task.Family, stored(h, func(s interface{ Task() task.Store }) *task.Service {
-		return task.New(task.Options{Store: s.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
+	mount(&m, task.Family, stored(h, func(db *storage.DB) *task.Service {
+		return task.New(task.Options{Store: db.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
 			Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
 	}))
-	mount(&m, queue.Family, stored(h, func(s interface{ Queue() queue.Store }) *queue.Service { return queue.New(s.Queue(), h.Now, h.NewID) }))
-	mount(&m, agent.Family, stored(h, func(s interface{ Agent() agent.Store }) *agent.Service {
-		return agent.New(s.Agent(), agent.Options{Folder: h.folder(), Runner: runner, Tools: h.Caller, Now: h.Now})
+	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
+	mount(&m, agent.Family, stored(h, func(db *storage.DB) *agent.Service {
+		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, Tools: h.Caller, Now: h.Now})
 	}))
-	mount(&m, ability.Family, stored(h, func(s interface{ Ability() ability.Store }) *ability.Service {
-		return ability.New(s.Ability(), h.folder())
+	mount(&m, ability.Family, stored(h, func(db *storage.DB) *ability.Service {
+		return ability.New(db.Ability(), h.folder())
 	}))
 	mount(&m, workflow.Family, opened(workflow.New(h.folder(), runner, h.Caller)))
-	mount(&m, design.Family, stored(h, func(s interface{ Design() design.Store }) *design.Service {
-		return design.New(s.Design(), h.Files.Workspace, h.Now)
+	mount(&m, design.Family, stored(h, func(db *storage.DB) *design.Service {
+		return design.New(db.Design(), h.Files.Workspace, h.Now)
 	}))
-	mount(&m, bugfix.Family, stored(h, func(s interface{ Scan() scan.Store }) *bugfix.Service { return bugfix.New(h.bench(s.Scan())) }))
-	mount(&m, refactor.Family, stored(h, func(s interface{ Scan() scan.Store }) *refactor.Service { return refactor.New(h.bench(s.Scan())) }))
-	mount(&m, guard.Family, stored(h, func(s interface{ Guard() guard.Store }) *guard.Service {
-		return guard.New(s.Guard(), h.folder(), h.testCommand, h.Now)
+	mount(&m, bugfix.Family, stored(h, func(db *storage.DB) *bugfix.Service { return bugfix.New(h.bench(db.Scan())) }))
+	mount(&m, refactor.Family, stored(h, func(db *storage.DB) *refactor.Service { return refactor.New(h.bench(db.Scan())) }))
+	mount(&m, guard.Family, stored(h, func(db *storage.DB) *guard.Service {
+		return guard.New(db.Guard(), h.folder(), h.testCommand, h.Now)
 	}))
-	mount(&m, trace.Family, stored(h, func(s interface{ Trace() trace.Store }) *trace.Service {
-		return trace.New(s.Trace(), h.Recorded, h.Now)
+	mount(&m, trace.Family, stored(h, func(db *storage.DB) *trace.Service {
+		return trace.New(db.Trace(), h.Recorded, h.Now)
 	}))
-	mount(&m, metrics.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *metrics.Service {
-		return metrics.New(s.Metrics(), h.Metrics, h.Now)
+	mount(&m, metrics.Family, stored(h, func(db *storage.DB) *metrics.Service {
+		return metrics.New(db.Metrics(), h.Metrics, h.Now)
 	}))
-	mount(&m, timer.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *timer.Service {
-		return timer.New(s.Metrics(), h.Metrics, h.Now, h.NewID)
+	mount(&m, timer.Family, stored(h, func(db *storage.DB) *timer.Service {
+		return timer.New(db.Metrics(), h.Metrics, h.Now, h.NewID)
 	}))
-	mount(&m, telemetry.Family, stored(h, func(s interface{ Metrics() metrics.Store }) *telemetry.Service {
-		return telemetry.New(s.Metrics(), h.Now)
+	mount(&m, telemetry.Family, stored(h, func(db *storage.DB) *telemetry.Service {
+		return telemetry.New(db.Metrics(), h.Now)
 	}))
 	mount(&m, config.Family, opened(config.New(h.Files, runner.Providers)))
 	return append(m.families, lazy.Mount(h.Discovery)), m.err
@@ -155,12 +147,9 @@ func (h Host) runner() *engine.Runner {
 		}
 		return layers.Merged(), nil
 	}
-	var bounded toolfold.Caller // nil, not a nil pointer, where there is no runner
-	if r, ok := h.Caller.(interface{ Bounded(call.Bound) *call.Runner }); ok {
-		bounded = r.Bounded(call.Bound{Bytes: toolfold.DefaultResultLimit})
-	}
 	return &engine.Runner{
-		Caller: h.Caller, Names: h.Caller, Bounded: bounded, Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
+		Caller: h.Caller, Names: h.Caller, Bounded: h.Caller.Bounded(call.Bound{Bytes: toolfold.DefaultResultLimit}),
+		Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }
 
@@ -184,19 +173,14 @@ func (h Host) testCommand() ([]string, error) {
 	return o.TestCommand, err
 }
 
-// stored opens the service of a family that keeps something. K has the method
-// of the store that returns where the family keeps it.
-func stored[K, S any](h Host, build func(K) S) func(context.Context) (S, error) {
+// stored opens the service of a family that keeps something.
+func stored[S any](h Host, build func(*storage.DB) S) func(context.Context) (S, error) {
 	return func(ctx context.Context) (service S, err error) {
-		store, err := h.Open(ctx)
+		db, err := h.Open(ctx)
 		if err != nil {
 			return service, err
 		}
-		keeper, ok := store.(K)
-		if !ok {
-			return service, fmt.Errorf("%T keeps nothing for %T", store, service)
-		}
-		return build(keeper), nil
+		return build(db), nil
 	}
 }
 
@@ -208,7 +192,8 @@ func opened[S any](service S) func(context.Context) (S, error) {
 // Families returns the declarations of all families, in the order of listings.
 // Their actions cannot be run.
 func Families() []*toolfold.Family {
-	families, err := Mount(Host{})
+	nobody := call.New(func(*toolfold.Rights) *call.Resolver { return call.NewResolver(nil) }, nil)
+	families, err := Mount(Host{Caller: nobody})
 	if err != nil {
 		panic(err) // a family is mounted on another's service
 	}

@@ -15,14 +15,12 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
-	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/trace"
 )
@@ -51,17 +49,11 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		}
 		return store.Open(ctx)
 	}
-	o.Middleware = append(o.Middleware, call.NewGuard(guard.Rules{Workspace: dir, Open: func(ctx context.Context) (guard.Store, error) {
-		db, err := open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return db.Guard(), nil
-	}}).Calls)
+	o.Middleware = append(o.Middleware, app.Policies(dir, open))
 	b := &bench{surface.New(o), dir, store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := app.Mount(app.Host{
-		Open:      func(ctx context.Context) (any, error) { return open(ctx) },
+		Open:      open,
 		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: b.workspace},
 		Recorded:  func(context.Context) error { return recorded() },
 		Caller:    b.Runner,

@@ -77,7 +77,7 @@ func newBench(t testing.TB, files map[string]string, change func(*telemetry.Opti
 	t.Cleanup(func() { b.tracing.Close(); b.store.Close() })
 	b.Surface = surface.New(surface.Options{Log: log, Middleware: []call.Middleware{b.tracing.Calls}})
 	families, err := app.Mount(app.Host{
-		Open:  func(ctx context.Context) (any, error) { return b.store.Open(ctx) },
+		Open:  b.store.Open,
 		Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: b.Runner, Discovery: b.Discovery, Log: log,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush, Now: time.Now, NewID: uuid.NewString,
 	})

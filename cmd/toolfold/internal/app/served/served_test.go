@@ -2,7 +2,6 @@ package served_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,7 +29,7 @@ func newWorkbench(t testing.TB, mode surface.Mode, limits serve.Limits) (*serve.
 	store := storage.Lazy("memory:")
 	t.Cleanup(func() { store.Close() })
 	families, err := app.Mount(app.Host{
-		Open:  func(ctx context.Context) (any, error) { return store.Open(ctx) },
+		Open:  store.Open,
 		Files: config.Files{Global: t.TempDir() + "/config.json", Workspace: t.TempDir()}, Caller: s.Runner,
 		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString,
 	})
