@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -80,7 +79,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	case r.sampling() == nil:
 		return r.appendResult(out, run(ctx), structured), nil
 	case !r.modern():
-		return r.appendResult(out, run(engine.WithSampler(ctx, asking{s, r})), structured), nil
+		return r.appendResult(out, run(toolfold.WithSampler(ctx, asking{s, r})), structured), nil
 	}
 	answer, asks := s.callModern(ctx, r, name, run) // its client is asked between requests
 	if asks != nil {

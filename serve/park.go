@@ -15,7 +15,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
 )
 
 const (
@@ -113,7 +112,7 @@ type parked struct {
 
 // question is a prompt on its way to the client and back.
 type question struct {
-	prompt engine.Prompt
+	prompt toolfold.Prompt
 	answer chan mcp.InputResponse
 }
 
@@ -148,7 +147,7 @@ func (l *parking) start(ctx context.Context, r *request, tool string, run func(c
 		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
-		p.done <- run(engine.WithSampler(running, p))
+		p.done <- run(toolfold.WithSampler(running, p))
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		l.leave(p.state, tool) // no client came back in time
@@ -186,14 +185,14 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *mcp.Ca
 	}
 }
 
-// Sample implements [engine.Sampler].
-func (p *parked) Sample(ctx context.Context, prompt engine.Prompt) (engine.Completion, error) {
+// Sample implements [toolfold.Sampler].
+func (p *parked) Sample(ctx context.Context, prompt toolfold.Prompt) (toolfold.Completion, error) {
 	if err := checkTools(p.offers, prompt); err != nil {
-		return engine.Completion{}, err
+		return toolfold.Completion{}, err
 	}
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
 	if err != nil {
-		return engine.Completion{}, err
+		return toolfold.Completion{}, err
 	}
 	defer done()
 	defer pause(ctx)()
@@ -205,7 +204,7 @@ func (p *parked) Sample(ctx context.Context, prompt engine.Prompt) (engine.Compl
 	select {
 	case response := <-q.answer:
 		if err := response.DecodeFor(mcp.MethodSamplingCreateMessage); err != nil {
-			return engine.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
+			return toolfold.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
 		}
 		return completion(response.Sampling)
 	case <-ctx.Done():
@@ -215,7 +214,7 @@ func (p *parked) Sample(ctx context.Context, prompt engine.Prompt) (engine.Compl
 		if p.parking.leave(p.state, p.tool) != nil {
 			p.cancel() // the client did not come back, so the rest would reach no client
 		}
-		return engine.Completion{}, context.Cause(ctx)
+		return toolfold.Completion{}, context.Cause(ctx)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -100,7 +99,7 @@ func (r *request) withProgress(ctx context.Context) context.Context {
 	if token == nil || string(token) == "null" {
 		return ctx
 	}
-	return engine.WithProgress(ctx, func(p engine.Progress) {
+	return toolfold.WithProgress(ctx, func(p toolfold.Progress) {
 		params := ordered.Map{{Key: "progressToken", Value: token}, {Key: "progress", Value: p.Done}, {Key: "total", Value: p.Total}}
 		if p.Message != "" {
 			params.Set("message", p.Message)

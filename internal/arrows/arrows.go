@@ -49,6 +49,17 @@ var onlyIn = map[string]string{
 	"go.opentelemetry.io/otel/exporters": "cmd/toolfold/internal/telemetry",
 }
 
+// keptOut lists, for packages that others build on, what these must not depend
+// on, be it by way of others: it would be part of every program that uses them.
+var keptOut = map[string][]string{
+	"serve":        {engine, "github.com/expr-lang/expr", "github.com/goccy/go-yaml", "go.yaml.in/yaml", "github.com/sashabaranov/go-openai"},
+	"tools/config": {engine},
+	"tools/queue":  {engine},
+	"tools/task":   {engine},
+}
+
+const engine = module + "/internal/engine"
+
 // allowed reports whether a package may import another; both are paths in the
 // module. known is false for a package without a rule.
 func allowed(from, to string) (ok, known bool) {

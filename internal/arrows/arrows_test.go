@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,6 +74,25 @@ func checkImport(t *testing.T, from, imported string) {
 		t.Errorf("%s has no rule: say in arrows.go what it may import", from)
 	} else if !ok {
 		t.Errorf("%s imports %s, against the arrows in arrows.go", from, to)
+	}
+}
+
+func TestKeptOut(t *testing.T) {
+	t.Parallel()
+	for from, libraries := range keptOut {
+		out, err := exec.Command("go", "list", "-deps", module+"/"+from).Output()
+		if err != nil {
+			t.Fatalf("listing what %s depends on: %v", from, err)
+		}
+		deps := strings.Fields(string(out))
+		if !slices.Contains(deps, module) {
+			t.Errorf("%s does not depend on the language: %s", from, out)
+		}
+		for _, library := range libraries {
+			if i := slices.IndexFunc(deps, func(dep string) bool { return dep == library || strings.HasPrefix(dep, library+"/") }); i >= 0 {
+				t.Errorf("%s depends on %s", from, deps[i])
+			}
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func askFor(schema json.RawMessage) string {
 
 // inWords returns a prompt that says in its system prompt what the answer has to
 // be, for models that can be told no other way.
-func (p Prompt) inWords() Prompt {
+func inWords(p toolfold.Prompt) toolfold.Prompt {
 	if p.Schema != nil {
 		p.System = strings.TrimSpace(p.System + "\n\n" + askFor(p.Schema))
 	}
@@ -81,7 +81,7 @@ func (p Prompt) inWords() Prompt {
 }
 
 // said is a prompt as one text, for what takes no messages.
-func (p Prompt) said() string {
+func said(p toolfold.Prompt) string {
 	texts := []string{p.Text}
 	for _, turn := range p.Turns {
 		texts = append(texts, "You answered:\n"+turn.Text, turn.Reply)

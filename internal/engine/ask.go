@@ -59,7 +59,7 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 				return nil, failf(StepFailed, "provider %q: the model called tools where it had to answer, after %d turns", p.name, len(prompt.Turns)).
 					hint("raise maxTurns of the step, or ask for less")
 			}
-			turn := Turn{Text: done.Text}
+			turn := toolfold.Turn{Text: done.Text}
 			for _, c := range done.Calls {
 				calls++
 				used, err := f.call(ctx, offered, c, calls)
@@ -85,28 +85,28 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 				hint("make outputSchema simpler, say in the prompt what is meant, or take another model")
 		}
 		mended = true
-		prompt.Turns = append(prompt.Turns, Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
+		prompt.Turns = append(prompt.Turns, toolfold.Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
 	}
 }
 
 // ask sends a prompt and charges for the answer.
-func (r *run) ask(ctx context.Context, p picked, prompt Prompt) (Completion, error) {
+func (r *run) ask(ctx context.Context, p picked, prompt toolfold.Prompt) (toolfold.Completion, error) {
 	ctx, end := r.startChat(ctx, p, prompt)
 	done, err := p.complete(ctx, prompt)
 	end(done, err)
 	if err != nil {
-		return Completion{}, err
+		return toolfold.Completion{}, err
 	}
 	if tooMuch := r.chargeOutput(len(done.Text)); tooMuch != nil {
-		return Completion{}, tooMuch
+		return toolfold.Completion{}, tooMuch
 	}
 	return done, nil
 }
 
-func (a promptAction) render(ctx context.Context, f *frame) (Prompt, error) {
+func (a promptAction) render(ctx context.Context, f *frame) (toolfold.Prompt, error) {
 	filled, err := a.prompt.fill(ctx, f)
 	if err != nil {
-		return Prompt{}, expressionFailure("prompt", err)
+		return toolfold.Prompt{}, expressionFailure("prompt", err)
 	}
 	own := f.run.system
 	if a.system != nil {
@@ -114,16 +114,16 @@ func (a promptAction) render(ctx context.Context, f *frame) (Prompt, error) {
 	}
 	system, err := own.fill(ctx, f)
 	if err != nil {
-		return Prompt{}, expressionFailure("system prompt", err)
+		return toolfold.Prompt{}, expressionFailure("system prompt", err)
 	}
 	if f.run.job.Inject != nil {
 		more, err := f.run.job.Inject(ctx, filled)
 		if err != nil {
-			return Prompt{}, err
+			return toolfold.Prompt{}, err
 		}
 		system = strings.TrimSpace(system + "\n\n" + more)
 	}
-	prompt := Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}
+	prompt := toolfold.Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}
 	if a.answer != nil {
 		prompt.Schema = a.answer.schema.Text
 	}
@@ -132,7 +132,7 @@ func (a promptAction) render(ctx context.Context, f *frame) (Prompt, error) {
 
 // offered is an action that a prompt offers, under the name that it has there.
 type offered struct {
-	Offer
+	toolfold.Offer
 	action *toolfold.Action
 }
 
@@ -155,7 +155,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 		if slices.ContainsFunc(list, func(o offered) bool { return o.Name == name }) {
 			return nil, fatal(ToolConfigError, "two of the tools are called %s", name).hint("name one of them only in tools")
 		}
-		list = append(list, offered{Offer{
+		list = append(list, offered{toolfold.Offer{
 			Name: name, Description: strings.TrimSpace(a.Summary + " " + a.Doc),
 			Schema: ordered.MustJSON(toolfold.NewEntry(a, a.FullName()).InputSchema()),
 		}, a})
@@ -182,7 +182,7 @@ func offerable(names Names) []*toolfold.Action {
 
 // call runs the nth call of a prompt's model as a step of the run. What the
 // action refuses is for the model to mend; an error ends the prompt.
-func (f *frame) call(ctx context.Context, list []offered, c UsedOffer, nth int) (UsedOffer, error) {
+func (f *frame) call(ctx context.Context, list []offered, c toolfold.UsedOffer, nth int) (toolfold.UsedOffer, error) {
 	if f.run.steps.Add(1) > maxExecutions {
 		return c, over("the run took %d steps, which is the most", maxExecutions)
 	}
@@ -241,8 +241,8 @@ func (ps *Providers) Try(ctx context.Context, name string) Trial {
 		limited, cancel := context.WithTimeoutCause(ctx, defaultTimeout, errTimeout)
 		defer cancel()
 		start := time.Now()
-		var done Completion
-		done, err = p.complete(limited, Prompt{Text: "Answer with the one word: ready"})
+		var done toolfold.Completion
+		done, err = p.complete(limited, toolfold.Prompt{Text: "Answer with the one word: ready"})
 		trial.Duration, trial.Model, trial.Answer = time.Since(start), done.Model, strings.TrimSpace(done.Text)
 		ctx = limited
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/provider"
 )
@@ -31,12 +32,12 @@ type command struct {
 }
 
 // Complete implements [Provider].
-func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
-	p = p.inWords()
-	p.Text = p.said()
+func (c command) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+	p = inWords(p)
+	p.Text = said(p)
 	argv, input, err := c.arguments(p)
 	if err != nil {
-		return Completion{}, err
+		return toolfold.Completion{}, err
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -54,9 +55,9 @@ func (c command) Complete(ctx context.Context, p Prompt) (Completion, error) {
 	err = child.Run(running, run)
 	if err != nil {
 		said := errs.Quote(tailOfErrors, func(s string) string { return scrub(s, secrets) })
-		return Completion{}, c.failure(context.Cause(running), err, said)
+		return toolfold.Completion{}, c.failure(context.Cause(running), err, said)
 	}
-	return Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
+	return toolfold.Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
 }
 
 var errTooLong = errors.New("the answer is too long")
@@ -92,7 +93,7 @@ func (c command) failure(cause, err error, said string) error {
 
 // arguments fills in the argument vector and says what goes to standard
 // input. A prompt that asks for what the command has no place for is refused.
-func (c command) arguments(p Prompt) (argv []string, input string, err error) {
+func (c command) arguments(p toolfold.Prompt) (argv []string, input string, err error) {
 	input = p.Text
 	given := []struct{ name, value string }{{"{system}", p.System}, {"{model}", p.Model}, {"{maxTokens}", ""}}
 	if p.MaxTokens > 0 {

@@ -75,8 +75,8 @@ func TestChain(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var seen []Progress
-	ctx := WithProgress(t.Context(), func(p Progress) {
+	var seen []toolfold.Progress
+	ctx := toolfold.WithProgress(t.Context(), func(p toolfold.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, p)
@@ -92,7 +92,7 @@ func TestProgress(t *testing.T) {
 - {stepId: b, type: loop, config: {items: [1, 2], steps: [{stepId: s, type: tool, config: {tool: echo}}]}}
 - {stepId: c, type: parallel, config: {steps: [{stepId: p, type: tool, config: {tool: echo}}, {stepId: q, type: tool, config: {tool: echo}}]}}
 `)}))
-	last := Progress{}
+	last := toolfold.Progress{}
 	messages := map[string]int{}
 	for _, p := range seen {
 		if p.Done <= last.Done || p.Total != 3 {

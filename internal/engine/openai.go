@@ -15,6 +15,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/provider"
 )
 
@@ -36,14 +37,14 @@ type openAI struct {
 }
 
 // Complete implements [Provider].
-func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
+func (o openAI) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
 	if p.Model == "" {
-		return Completion{}, fatal(ProviderUnavailable, "provider %q has no model", o.name).hint("set providers.%s.model", o.name)
+		return toolfold.Completion{}, fatal(ProviderUnavailable, "provider %q has no model", o.name).hint("set providers.%s.model", o.name)
 	}
 	key := ""
 	if o.config.APIKeyEnv != "" {
 		if key = os.Getenv(o.config.APIKeyEnv); key == "" {
-			return Completion{}, fatal(ProviderUnavailable, "provider %q: the environment variable %s is not set", o.name, o.config.APIKeyEnv).
+			return toolfold.Completion{}, fatal(ProviderUnavailable, "provider %q: the environment variable %s is not set", o.name, o.config.APIKeyEnv).
 				hint("start the server with it")
 		}
 	}
@@ -57,13 +58,13 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 		select {
 		case <-time.After(line.wait):
 		case <-ctx.Done():
-			return Completion{}, o.failure(ctx, err, key)
+			return toolfold.Completion{}, o.failure(ctx, err, key)
 		}
 		reply, err = client.CreateChatCompletion(ctx, o.request(p))
 	}
 	var refused *openai.APIError
 	if p.Schema != nil && errors.As(err, &refused) && refused.HTTPStatusCode == http.StatusBadRequest && strings.Contains(err.Error(), "response_format") {
-		p = p.inWords() // the endpoint does not know it
+		p = inWords(p) // the endpoint does not know it
 		p.Schema = nil
 		reply, err = client.CreateChatCompletion(ctx, o.request(p))
 	}
@@ -73,30 +74,30 @@ func (o openAI) Complete(ctx context.Context, p Prompt) (Completion, error) {
 		if line.wait > 0 && errors.As(failed, &f) {
 			f.hint("it asks for a pause of %s; try again later", line.wait.Round(time.Second))
 		}
-		return Completion{}, failed
+		return toolfold.Completion{}, failed
 	}
 	if len(reply.Choices) == 0 {
-		return Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
+		return toolfold.Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
 	}
 	message, reason := reply.Choices[0].Message, reply.Choices[0].FinishReason
 	switch {
 	case message.Refusal != "":
-		return Completion{}, failf(StepFailed, "provider %q refused: %s", o.name, short(withoutKey(message.Refusal, key)))
+		return toolfold.Completion{}, failf(StepFailed, "provider %q refused: %s", o.name, short(withoutKey(message.Refusal, key)))
 	case reason == openai.FinishReasonContentFilter:
-		return Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
+		return toolfold.Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
 	}
-	var calls []UsedOffer
+	var calls []toolfold.UsedOffer
 	for _, c := range message.ToolCalls {
-		calls = append(calls, UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+		calls = append(calls, toolfold.UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
 	}
-	return Completion{
+	return toolfold.Completion{
 		Text: message.Content, Calls: calls, Model: reply.Model,
 		InputTokens: reply.Usage.PromptTokens, OutputTokens: reply.Usage.CompletionTokens,
 		Truncated: reason == openai.FinishReasonLength,
 	}, nil
 }
 
-func (o openAI) request(p Prompt) openai.ChatCompletionRequest {
+func (o openAI) request(p toolfold.Prompt) openai.ChatCompletionRequest {
 	r := openai.ChatCompletionRequest{Model: p.Model}
 	if p.System != "" {
 		r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: p.System})

@@ -5,23 +5,9 @@ import (
 	"context"
 	"strings"
 	"sync"
+
+	"github.com/toolfold/toolfold"
 )
-
-// Progress is the state of a run in steps. Done grows with every report of a run
-// and reaches Total with the last step.
-type Progress struct {
-	Done    float64 // outermost steps; a running one counts in part
-	Total   float64
-	Message string // "draft: started"
-}
-
-type progressKey struct{}
-
-// WithProgress has runs under the context report to f as steps start and
-// finish. Calls of f come one at a time; f must not block for long.
-func WithProgress(ctx context.Context, f func(Progress)) context.Context {
-	return context.WithValue(ctx, progressKey{}, f)
-}
 
 // startShare is the part of a step that counts as done when it starts.
 const startShare = 0.05
@@ -39,7 +25,7 @@ type meter struct {
 type root struct {
 	mu     sync.Mutex
 	total  float64
-	report func(Progress) // nil = progress is not reported
+	report func(toolfold.Progress)
 	shown  float64
 }
 
@@ -67,33 +53,22 @@ func (m *meter) advance(to float64, message string) {
 		m.parent.advance(min(m.parent.done+grown*m.share, 1), message)
 		return
 	}
-	if done := m.done * m.total; m.report != nil && done > m.shown {
+	if done := m.done * m.total; done > m.shown {
 		m.shown = done
-		m.report(Progress{Done: done, Total: m.total, Message: message})
+		m.report(toolfold.Progress{Done: done, Total: m.total, Message: message})
 	}
 }
 
 // forCall returns the context of a call that the step makes: the progress of a
 // run that the call starts counts as the step's.
 func (m *meter) forCall(ctx context.Context) context.Context {
-	if m.report == nil {
-		return ctx
-	}
-	return WithProgress(ctx, func(p Progress) {
+	return toolfold.WithProgress(ctx, func(p toolfold.Progress) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if p.Total > 0 {
 			m.advance(max(m.done, startShare+(1-2*startShare)*p.Done/p.Total), p.Message)
 		}
 	})
-}
-
-// Report tells the listener of the context, if there is one, how far work is
-// that has no steps. Done must not fall, and total must stay.
-func Report(ctx context.Context, p Progress) {
-	if report, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
-		report(p)
-	}
 }
 
 type linesKey struct{}

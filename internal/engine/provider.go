@@ -2,87 +2,20 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
-
-// Prompt is one request to a model.
-type Prompt struct {
-	Text      string
-	System    string // may be empty
-	Model     string // empty = the provider's
-	MaxTokens int    // zero = the provider's
-
-	// Tools may be called by the model before it answers, but not where Final
-	// says that it has to answer now. Turns follow Text.
-	Tools []Offer
-	Turns []Turn
-	Final bool
-
-	// Schema is the JSON Schema of an object that the answer is to be, nil for
-	// plain text.
-	Schema json.RawMessage
-}
-
-// Offer is an action as a model may call it.
-type Offer struct {
-	Name        string // that every provider takes, such as memory_store
-	Description string
-	Schema      json.RawMessage // of the arguments
-}
-
-// Turn is an answer of a model and what was said to it.
-type Turn struct {
-	Text  string      // may be empty where there are calls
-	Calls []UsedOffer // with their results
-	Reply string      // the next message to the model; empty after calls
-}
-
-// UsedOffer is a call that a model makes.
-type UsedOffer struct {
-	ID, Name  string
-	Arguments json.RawMessage // as the model wrote them, which may not be JSON
-
-	Result json.RawMessage // nil until it was run
-	Failed bool            // Result is an error
-}
-
-// Completion is a model's answer.
-type Completion struct {
-	Text                      string
-	Calls                     []UsedOffer // that the model wants run before it answers
-	Model                     string      // empty where the provider does not report it
-	InputTokens, OutputTokens int         // zero where the provider does not report them
-	Truncated                 bool        // the model came to the longest answer it may give
-}
 
 // Provider answers prompts. Implementations are safe for concurrent use, end
 // with the context, and leave nothing running. Their errors reach the caller:
 // they hold no key.
 type Provider interface {
-	Complete(ctx context.Context, p Prompt) (Completion, error)
-}
-
-// Sampler asks the model of the client that is connected.
-type Sampler interface {
-	Sample(ctx context.Context, p Prompt) (Completion, error)
-}
-
-type samplerKey struct{}
-
-// WithSampler offers the model of a connected client to runs under the
-// context.
-func WithSampler(ctx context.Context, s Sampler) context.Context {
-	return context.WithValue(ctx, samplerKey{}, s)
-}
-
-func samplerOf(ctx context.Context) Sampler {
-	s, _ := ctx.Value(samplerKey{}).(Sampler)
-	return s
+	Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error)
 }
 
 // Providers finds the provider of a prompt step by the present settings.
@@ -151,7 +84,7 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	case len(names) > 0:
 		return picked{}, fatal(ProviderUnavailable, "several providers are configured and none is the default").
 			hint(`name one in the step's config, or ask the user to run: toolfold call config.set '{"path":"defaultProvider","value":%q}'`, names[0])
-	case samplerOf(ctx) == nil:
+	case toolfold.SamplerOf(ctx) == nil:
 		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and the client offers none").hint("%s", howToConfigure)
 	default:
 		name, config = "client", provider.Config{Type: provider.Sampling}
@@ -163,7 +96,7 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	case provider.OpenAI:
 		p.Provider = openAI{name: name, config: config}
 	default:
-		sampler := samplerOf(ctx)
+		sampler := toolfold.SamplerOf(ctx)
 		if sampler == nil {
 			return picked{}, fatal(ProviderUnavailable, "provider %q is the client's own model, and no client that offers it is connected", name).
 				hint("%s", howToConfigure)
@@ -175,7 +108,7 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 
 // complete asks the provider, within its timeoutMs. An answer that is empty
 // or cut off is a failure: what follows would go on with less than was asked.
-func (p picked) complete(ctx context.Context, prompt Prompt) (Completion, error) {
+func (p picked) complete(ctx context.Context, prompt toolfold.Prompt) (toolfold.Completion, error) {
 	if p.config.TimeoutMs > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(p.config.TimeoutMs)*time.Millisecond, errTimeout)
 		defer cancel()
@@ -183,7 +116,7 @@ func (p picked) complete(ctx context.Context, prompt Prompt) (Completion, error)
 	}
 	prompt = p.fill(prompt)
 	if err := p.calls(prompt); err != nil {
-		return Completion{}, err
+		return toolfold.Completion{}, err
 	}
 	done, err := p.Complete(ctx, prompt)
 	switch {
@@ -199,7 +132,7 @@ func (p picked) complete(ctx context.Context, prompt Prompt) (Completion, error)
 }
 
 // calls refuses a prompt with tools for a provider whose model cannot call any.
-func (p picked) calls(prompt Prompt) error {
+func (p picked) calls(prompt toolfold.Prompt) error {
 	if len(prompt.Tools) == 0 || p.config.Type != provider.Command {
 		return nil
 	}
@@ -207,17 +140,11 @@ func (p picked) calls(prompt Prompt) error {
 		hint("name a provider of type %s or %s in the step, or leave tools out", provider.OpenAI, provider.Sampling)
 }
 
-// NoTools is the failure of a prompt with tools whose model can call none.
-func NoTools(why string) *Failure {
-	return fatal(ProviderUnavailable, "%s", why).
-		hint("name a provider of type %s in the step, or leave tools out", provider.OpenAI)
-}
-
 // noCalls says why a command gets no tools.
 const noCalls = "a command has no way to call tools"
 
 // fill puts the provider's model and limit into a prompt that has none.
-func (p picked) fill(prompt Prompt) Prompt {
+func (p picked) fill(prompt toolfold.Prompt) toolfold.Prompt {
 	if prompt.Model == "" {
 		prompt.Model = p.config.Model
 	}
@@ -231,10 +158,15 @@ func (p picked) fill(prompt Prompt) Prompt {
 type sampling struct {
 	name    string
 	config  provider.Config
-	sampler Sampler
+	sampler toolfold.Sampler
 }
 
 // Complete implements [Provider].
-func (s sampling) Complete(ctx context.Context, p Prompt) (Completion, error) {
-	return s.sampler.Sample(ctx, p.inWords())
+func (s sampling) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+	done, err := s.sampler.Sample(ctx, inWords(p))
+	if errors.Is(err, toolfold.ErrNoTools) {
+		return toolfold.Completion{}, fatal(ProviderUnavailable, "%v", err).
+			hint("name a provider of type %s in the step, or leave tools out", provider.OpenAI)
+	}
+	return done, err
 }

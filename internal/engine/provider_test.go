@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold"
 )
 
 // endpoint is a server that speaks the OpenAI chat API.
@@ -66,10 +68,10 @@ func fixedSettings(settings map[string]any) func() (map[string]any, error) {
 	return func() (map[string]any, error) { return settings, nil }
 }
 
-func askProvider(ctx context.Context, ps *Providers, name string, p Prompt) (Completion, error) {
+func askProvider(ctx context.Context, ps *Providers, name string, p toolfold.Prompt) (toolfold.Completion, error) {
 	provider, err := ps.pick(ctx, name)
 	if err != nil {
-		return Completion{}, err
+		return toolfold.Completion{}, err
 	}
 	return provider.complete(ctx, p)
 }
@@ -78,12 +80,12 @@ func TestOpenAI(t *testing.T) {
 	t.Setenv("TOOLFOLD_TEST_KEY", "sk-secret")
 	t.Setenv("OPENAI_API_KEY", "sk-of-somebody-else")
 	e := newEndpoint(t)
-	done, err := askProvider(t.Context(), e.providers(nil), "", Prompt{Text: "two and two?"})
-	if diff := cmp.Diff(Completion{Text: "four", Model: "m-2026", InputTokens: 7, OutputTokens: 1}, done); diff != "" || err != nil {
+	done, err := askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "two and two?"})
+	if diff := cmp.Diff(toolfold.Completion{Text: "four", Model: "m-2026", InputTokens: 7, OutputTokens: 1}, done); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY", "maxTokens": json.Number("9")}), "api",
-		Prompt{Text: "again?", System: "be short", Model: "n"})
+		toolfold.Prompt{Text: "again?", System: "be short", Model: "n"})
 	if err != nil {
 		t.Error(err)
 	}
@@ -131,7 +133,7 @@ func TestOpenAIThatFails(t *testing.T) {
 				w.WriteHeader(test.status)
 				io.WriteString(w, test.body)
 			}
-			_, err := askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY"}), "", Prompt{Text: "x"})
+			_, err := askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY"}), "", toolfold.Prompt{Text: "x"})
 			var f *Failure
 			if !errors.As(err, &f) || f.Code != test.code || !strings.Contains(f.Message, test.want) || f.final != test.final {
 				t.Fatalf("%+v, want %s %q", f, test.code, test.want)
@@ -157,7 +159,7 @@ func TestRetryAfter(t *testing.T) {
 		io.WriteString(w, answered)
 	}
 	start := time.Now()
-	done, err := askProvider(t.Context(), e.providers(nil), "", Prompt{Text: "x"})
+	done, err := askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "x"})
 	if err != nil || done.Text != "four" || len(e.requests) != 2 || time.Since(start) < time.Second {
 		t.Errorf("%+v, %v after %s and %d requests", done, err, time.Since(start), len(e.requests))
 	}
@@ -165,7 +167,7 @@ func TestRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "3600")
 		http.Error(w, `{"error":{"message":"slow down","type":"t"}}`, http.StatusTooManyRequests)
 	}
-	_, err = askProvider(t.Context(), e.providers(nil), "", Prompt{Text: "x"})
+	_, err = askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "x"})
 	var f *Failure
 	if !errors.As(err, &f) || f.Hint != "it asks for a pause of 1h0m0s; try again later" || f.final || len(e.requests) != 3 {
 		t.Errorf("%+v after %d requests", f, len(e.requests))
@@ -184,11 +186,11 @@ func TestOpenAIGone(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
 	e.Close()
-	_, err := askProvider(t.Context(), e.providers(nil), "", Prompt{Text: "x"})
+	_, err := askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Error(err)
 	}
-	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET"}), "", Prompt{Text: "x"})
+	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET"}), "", toolfold.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET is not set") {
 		t.Error(err)
 	}
@@ -220,7 +222,7 @@ func TestOpenAIHangsUp(t *testing.T) {
 		t.Error("the endpoint still works")
 	}
 	if _, err := askProvider(t.Context(), NewProviders(fixedSettings(map[string]any{"providers": map[string]any{
-		"slow": map[string]any{"type": "openai", "baseURL": slowEndpoint(t), "model": "m", "timeoutMs": 30}}}), ""), "", Prompt{Text: "x"}); err == nil || !strings.Contains(err.Error(), TimedOut) {
+		"slow": map[string]any{"type": "openai", "baseURL": slowEndpoint(t), "model": "m", "timeoutMs": 30}}}), ""), "", toolfold.Prompt{Text: "x"}); err == nil || !strings.Contains(err.Error(), TimedOut) {
 		t.Error(err)
 	}
 }
@@ -232,17 +234,17 @@ func slowEndpoint(t *testing.T) string {
 }
 
 // fakeSampler is the model of a client.
-type fakeSampler struct{ asked []Prompt }
+type fakeSampler struct{ asked []toolfold.Prompt }
 
-func (f *fakeSampler) Sample(_ context.Context, p Prompt) (Completion, error) {
+func (f *fakeSampler) Sample(_ context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
 	f.asked = append(f.asked, p)
-	return Completion{Text: "sampled"}, nil
+	return toolfold.Completion{Text: "sampled"}, nil
 }
 
 func TestWhichProvider(t *testing.T) {
 	t.Parallel()
 	sampler := &fakeSampler{}
-	offering := WithSampler(t.Context(), sampler)
+	offering := toolfold.WithSampler(t.Context(), sampler)
 	one := map[string]any{"a": map[string]any{"type": "sampling", "model": "big"}}
 	two := map[string]any{"a": map[string]any{"type": "sampling"}, "b": map[string]any{"type": "sampling", "maxTokens": 5}}
 	for name, test := range map[string]struct {
@@ -288,12 +290,12 @@ func TestSampling(t *testing.T) {
 	t.Parallel()
 	sampler := &fakeSampler{}
 	r := &Runner{Providers: NewProviders(fixedSettings(map[string]any{"providers": map[string]any{"a": map[string]any{"type": "sampling", "model": "big", "maxTokens": 5}}}), "")}
-	result := r.Run(WithSampler(t.Context(), sampler), Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
+	result := r.Run(toolfold.WithSampler(t.Context(), sampler), Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
 - {stepId: a, type: prompt, config: {prompt: "say {{ input.x ?? 1 }}"}}
 - {stepId: b, type: prompt, config: {prompt: "{{ steps.a }}?", system: s, model: small, maxTokens: 2}}
 `)})
 	expect(t, result, `{"a":"sampled","b":"sampled"}`)
-	want := []Prompt{{Text: "say 1", Model: "big", MaxTokens: 5}, {Text: "sampled?", System: "s", Model: "small", MaxTokens: 2}}
+	want := []toolfold.Prompt{{Text: "say 1", Model: "big", MaxTokens: 5}, {Text: "sampled?", System: "s", Model: "small", MaxTokens: 2}}
 	if diff := cmp.Diff(want, sampler.asked); diff != "" {
 		t.Error(diff)
 	}
@@ -310,7 +312,7 @@ func TestSystemPrompts(t *testing.T) {
 	if faults != nil {
 		t.Fatal(faults)
 	}
-	r := (&Runner{}).Run(WithSampler(t.Context(), sampler), Job{
+	r := (&Runner{}).Run(toolfold.WithSampler(t.Context(), sampler), Job{
 		Kind: AgentJob, ID: "x", Program: program, Agent: map[string]any{"name": "X"},
 		Inject: func(_ context.Context, prompt string) (string, error) {
 			if prompt == "broken" {
@@ -320,7 +322,7 @@ func TestSystemPrompts(t *testing.T) {
 		},
 	})
 	expectFailure(t, r, "c", StepFailed, "no luck")
-	want := []Prompt{{Text: "one", System: "I am X.\n\nknow one"}, {Text: "two", System: "other\n\nknow two"}}
+	want := []toolfold.Prompt{{Text: "one", System: "I am X.\n\nknow one"}, {Text: "two", System: "other\n\nknow two"}}
 	if diff := cmp.Diff(want, sampler.asked); diff != "" {
 		t.Error(diff)
 	}

@@ -96,7 +96,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Result {
 	start := r.now()
 	ctx, end := r.startRun(ctx, job)
 	state := &run{Runner: r, job: job, system: job.Program.system}
-	report, _ := ctx.Value(progressKey{}).(func(Progress))
+	report := func(p toolfold.Progress) { toolfold.Report(ctx, p) }
 	progress := &meter{root: &root{total: float64(len(job.Program.steps.nodes)), report: report}}
 	f := &frame{run: state, vars: job.vars(), steps: map[string]any{}, progress: progress}
 	out := job.Program.steps.run(ctx, f)

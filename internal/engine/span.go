@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold"
 )
 
 // scopeName is the instrumentation scope of the engine's spans.
@@ -78,7 +80,7 @@ func (r *Runner) startCall(ctx context.Context, c StepResult) (context.Context, 
 }
 
 // startChat opens the span of one request to a model.
-func (r *Runner) startChat(ctx context.Context, p picked, prompt Prompt) (context.Context, func(Completion, error)) {
+func (r *Runner) startChat(ctx context.Context, p picked, prompt toolfold.Prompt) (context.Context, func(toolfold.Completion, error)) {
 	name := "chat"
 	attributes := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", p.config.Type),
@@ -89,8 +91,8 @@ func (r *Runner) startChat(ctx context.Context, p picked, prompt Prompt) (contex
 		attributes = append(attributes, attribute.String("gen_ai.request.model", model))
 	}
 	ctx, span := r.tracer().Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
-	return ctx, func(done Completion, err error) {
-		span.SetAttributes(done.attributes()...)
+	return ctx, func(done toolfold.Completion, err error) {
+		span.SetAttributes(answerAttributes(done)...)
 		var f *Failure
 		if err != nil && !errors.As(err, &f) {
 			f = &Failure{Code: StepFailed, Message: err.Error()}
@@ -99,7 +101,7 @@ func (r *Runner) startChat(ctx context.Context, p picked, prompt Prompt) (contex
 	}
 }
 
-func (c Completion) attributes() []attribute.KeyValue {
+func answerAttributes(c toolfold.Completion) []attribute.KeyValue {
 	var list []attribute.KeyValue
 	if c.Model != "" {
 		list = append(list, attribute.String("gen_ai.response.model", c.Model))

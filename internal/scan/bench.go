@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -42,7 +41,7 @@ func (b *Bench) Keep(ctx context.Context, r Request) (id string, report *Report,
 	}
 	r.Purpose = b.Purpose
 	r.Progress = func(done, total int, message string) {
-		engine.Report(ctx, engine.Progress{Done: float64(done), Total: float64(total), Message: message})
+		toolfold.Report(ctx, toolfold.Progress{Done: float64(done), Total: float64(total), Message: message})
 	}
 	if report, err = b.Scan(ctx, r); err != nil {
 		return "", nil, err

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
 )
 
 var (
@@ -159,10 +158,17 @@ type TestIn struct {
 
 // TestOut is the result of config.test.
 type TestOut struct {
-	Success    bool            `json:"success" doc:"Whether it answered."`
-	Provider   string          `json:"provider" doc:"Provider that was asked."`
-	Model      string          `json:"model,omitempty" doc:"Model that answered, where it says."`
-	Answer     string          `json:"answer,omitempty" doc:"What it said, shortened."`
-	DurationMs int64           `json:"durationMs" doc:"How long it took."`
-	Error      *engine.Failure `json:"error,omitempty" doc:"What is wrong."`
+	Success    bool           `json:"success" doc:"Whether it answered."`
+	Provider   string         `json:"provider" doc:"Provider that was asked."`
+	Model      string         `json:"model,omitempty" doc:"Model that answered, where it says."`
+	Answer     string         `json:"answer,omitempty" doc:"What it said, shortened."`
+	DurationMs int64          `json:"durationMs" doc:"How long it took."`
+	Error      *ProviderError `json:"error,omitempty" doc:"What is wrong."`
+}
+
+// ProviderError is why a provider gave no answer.
+type ProviderError struct {
+	Code    string `json:"code" doc:"Kind of failure."`
+	Message string `json:"message" doc:"What went wrong."`
+	Hint    string `json:"hint,omitempty" doc:"What to do."`
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/tidwall/sjson"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/redact"
@@ -29,13 +28,15 @@ const FileProblem = "CONFIG_FILE_ERROR"
 
 // Service runs the config actions. It is safe for concurrent use.
 type Service struct {
-	files     Files
-	providers *engine.Providers
+	files Files
+	try   func(ctx context.Context, provider string) TestOut
 }
 
-// New returns the service for the settings in files, and for the model
-// providers that are set there.
-func New(files Files, providers *engine.Providers) *Service { return &Service{files, providers} }
+// New returns the service for the settings in files. Try asks a model provider
+// that is set there, or the usual one where the name is empty, for one word.
+func New(files Files, try func(ctx context.Context, provider string) TestOut) *Service {
+	return &Service{files, try}
+}
 
 // Get reads one setting.
 func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
@@ -105,11 +106,7 @@ func (s *Service) values(scope string) (map[string]any, *Layers, []Ignored, erro
 
 // Test asks a provider for one word.
 func (s *Service) Test(ctx context.Context, in TestIn) (TestOut, error) {
-	trial := s.providers.Try(ctx, in.Provider)
-	return TestOut{
-		Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: toolfold.Shorten(trial.Answer),
-		DurationMs: trial.Duration.Milliseconds(), Error: trial.Failure,
-	}, nil
+	return s.try(ctx, in.Provider), nil
 }
 
 // Unset takes one setting out of a file. What is not there is no error.

@@ -1,18 +1,11 @@
 package config
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 func TestUnset(t *testing.T) {
@@ -94,39 +87,5 @@ func TestProvidersThatCannotBeAsked(t *testing.T) {
 		if len(answer) > 640+50 {
 			t.Errorf("%d bytes: %s", len(answer), answer)
 		}
-	}
-}
-
-func TestProviderTest(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "" {
-			http.Error(w, `{"error":{"message":"wrong key","type":"t"}}`, http.StatusUnauthorized)
-			return
-		}
-		fmt.Fprint(w, `{"model":"tiny-1","choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"ready\n"}}]}`)
-	}))
-	defer server.Close()
-	settings := map[string]any{"providers": map[string]any{
-		"good":   map[string]any{"type": "openai", "baseURL": server.URL + "/v1", "model": "tiny"},
-		"locked": map[string]any{"type": "openai", "baseURL": server.URL + "/v1", "model": "tiny", "apiKeyEnv": "PATH"},
-	}, "defaultProvider": "good"}
-	service := New(tempFiles(t), engine.NewProviders(func() (map[string]any, error) { return settings, nil }, ""))
-	ask := func(args string) TestOut {
-		answer := toolfoldtest.Runner(toolfoldtest.Mount(t, Family, service)).Call(context.Background(), "config.test", json.RawMessage(args))
-		var out TestOut
-		if err := json.Unmarshal(answer.Content, &out); err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
-	if out := ask(`{}`); !out.Success || out.Provider != "good" || out.Model != "tiny-1" || out.Answer != "ready" || out.Error != nil {
-		t.Errorf("%+v", out)
-	}
-	if out := ask(`{"provider":"locked"}`); out.Success || out.Error == nil || !strings.Contains(out.Error.Message, `provider "locked" answered 401 Unauthorized: wrong key`) {
-		t.Errorf("%+v", out)
-	}
-	if out := ask(`{"provider":"god"}`); out.Success || out.Error == nil || !strings.Contains(out.Error.Message, `no provider is called "god", did you mean good?`) {
-		t.Errorf("%+v", out)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
@@ -99,7 +98,7 @@ func checkInput(ctx context.Context, t Task, schema json.RawMessage, open map[st
 	if err != nil {
 		return fmt.Errorf("reading inputSchema of %s: %w", t.WorkflowID, err)
 	}
-	_, problems, err := engine.CheckInput(ctx, t.WorkflowID, bounded, t.Input)
+	_, problems, err := workspace.CheckInput(ctx, t.WorkflowID, bounded, t.Input)
 	problems = slices.DeleteFunc(problems, func(p toolfold.Problem) bool { return open[p.Path] })
 	if err != nil || len(problems) == 0 {
 		return err

@@ -261,7 +261,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 // input checks an input against the schema, with the defaults that the schema
 // gives its outermost properties.
 func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]any, error) {
-	args, problems, err := engine.CheckInput(ctx, w.WorkflowID, w.schema, raw)
+	args, problems, err := workspace.CheckInput(ctx, w.WorkflowID, w.schema, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	mount(&m, telemetry.Family, stored(h, func(db *storage.DB) *telemetry.Service {
 		return telemetry.New(db.Metrics(), h.Now)
 	}))
-	mount(&m, config.Family, opened(config.New(h.Files, runner.Providers)))
+	mount(&m, config.Family, opened(config.New(h.Files, tryProvider(runner.Providers))))
 	return append(m.families, lazy.Mount(h.Discovery)), m.err
 }
 
@@ -181,6 +181,21 @@ func stored[S any](h Host, build func(*storage.DB) S) func(context.Context) (S, 
 			return service, err
 		}
 		return build(db), nil
+	}
+}
+
+// tryProvider returns what asks a provider for one word.
+func tryProvider(providers *engine.Providers) func(context.Context, string) config.TestOut {
+	return func(ctx context.Context, name string) config.TestOut {
+		trial := providers.Try(ctx, name)
+		out := config.TestOut{
+			Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: toolfold.Shorten(trial.Answer),
+			DurationMs: trial.Duration.Milliseconds(),
+		}
+		if f := trial.Failure; f != nil {
+			out.Error = &config.ProviderError{Code: f.Code, Message: f.Message, Hint: f.Hint}
+		}
+		return out
 	}
 }
 

@@ -30,6 +30,7 @@ import (
 type bench struct {
 	*surface.Surface
 	workspace string
+	settings  string // the user's file
 	store     *storage.LazyDB
 }
 
@@ -50,11 +51,11 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		return store.Open(ctx)
 	}
 	o.Middleware = append(o.Middleware, app.Policies(dir, open))
-	b := &bench{surface.New(o), dir, store}
+	b := &bench{surface.New(o), dir, t.TempDir() + "/config.json", store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := app.Mount(app.Host{
 		Open:      open,
-		Files:     config.Files{Global: t.TempDir() + "/config.json", Workspace: b.workspace},
+		Files:     config.Files{Global: b.settings, Workspace: b.workspace},
 		Recorded:  func(context.Context) error { return recorded() },
 		Caller:    b.Runner,
 		Discovery: b.Discovery,

@@ -48,7 +48,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		}
 	})
 	run := Run{t.ID, t.Turn}
-	told := engine.WithProgress(within, func(p engine.Progress) {
+	told := toolfold.WithProgress(within, func(p toolfold.Progress) {
 		s.runs.note(run, func(kept *task.Progress) {
 			kept.Done, kept.Total = p.Done, p.Total
 			if p.Message != "" {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
-	"github.com/toolfold/toolfold/internal/engine"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -360,7 +359,7 @@ func TestRetention(t *testing.T) {
 func TestProgress(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("steps", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {
-			engine.Report(ctx, engine.Progress{Done: 1, Total: 3, Message: "draft: started"})
+			toolfold.Report(ctx, toolfold.Progress{Done: 1, Total: 3, Message: "draft: started"})
 			<-ctx.Done()
 			return toolfold.Fail(toolfold.Errorf("STOPPED", "stopped"))
 		})

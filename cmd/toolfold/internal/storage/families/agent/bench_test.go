@@ -64,14 +64,14 @@ func newBench(t *testing.T) *bench {
 // model answers prompts with what it was asked.
 type model struct {
 	mu    sync.Mutex
-	asked []engine.Prompt
+	asked []toolfold.Prompt
 }
 
-func (m *model) Sample(_ context.Context, p engine.Prompt) (engine.Completion, error) {
+func (m *model) Sample(_ context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, p)
-	return engine.Completion{Text: "re: " + p.Text}, nil
+	return toolfold.Completion{Text: "re: " + p.Text}, nil
 }
 
 // abilities stands for the service of that family.
@@ -127,7 +127,7 @@ func (b *bench) withAbilities() {
 // call answers with the content of the answer.
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
-	ctx := engine.WithSampler(b.t.Context(), b.model)
+	ctx := toolfold.WithSampler(b.t.Context(), b.model)
 	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/bugfix"
@@ -178,14 +178,14 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var heard []engine.Progress
-	b.ctx = engine.WithProgress(ctx, func(p engine.Progress) { heard = append(heard, p) })
+	var heard []toolfold.Progress
+	b.ctx = toolfold.WithProgress(ctx, func(p toolfold.Progress) { heard = append(heard, p) })
 	b.get("scan", `{"paths":["src"],"maxFiles":200}`, &bugfix.ScanOut{})
 	if len(heard) < 2 || heard[len(heard)-1].Done != 200 || heard[0].Total != 200 || heard[0].Message == "" {
 		t.Errorf("heard %v", heard)
 	}
 	before := b.Call("list", `{"limit":1}`)
-	b.ctx = engine.WithProgress(ctx, func(engine.Progress) { cancel() })
+	b.ctx = toolfold.WithProgress(ctx, func(toolfold.Progress) { cancel() })
 	if got := b.Call("scan", `{"paths":["src"],"maxFiles":200}`); !strings.Contains(got, `"CANCELLED"`) {
 		t.Errorf("a cancelled scan answered %.200s", got)
 	}

@@ -60,16 +60,16 @@ type model struct {
 	wait  chan struct{} // nil = at once
 }
 
-func (m *model) Sample(ctx context.Context, p engine.Prompt) (engine.Completion, error) {
+func (m *model) Sample(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
 	m.asked.Add(1)
 	if m.wait != nil {
 		select {
 		case <-m.wait:
 		case <-ctx.Done():
-			return engine.Completion{}, ctx.Err()
+			return toolfold.Completion{}, ctx.Err()
 		}
 	}
-	return engine.Completion{Text: "later"}, nil
+	return toolfold.Completion{Text: "later"}, nil
 }
 
 func (b *bench) file(name, text string) {
@@ -85,7 +85,7 @@ func (b *bench) file(name, text string) {
 
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
-	ctx := engine.WithSampler(b.t.Context(), b.model)
+	ctx := toolfold.WithSampler(b.t.Context(), b.model)
 	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 
@@ -130,7 +130,7 @@ func TestCancelledHalfWay(t *testing.T) {
 	b.model.wait = make(chan struct{})
 	b.file("triage.yaml", documented(t))
 	b.call("memory.store", `{"key":"team/a","value":{"n":1}}`)
-	ctx, cancel := context.WithCancel(engine.WithSampler(t.Context(), b.model))
+	ctx, cancel := context.WithCancel(toolfold.WithSampler(t.Context(), b.model))
 	done := make(chan toolfold.Answer)
 	go func() {
 		done <- b.Runner.Call(ctx, "workflow_run", json.RawMessage(`{"workflowId":"triage","input":{"prefix":"team/"}}`))

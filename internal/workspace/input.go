@@ -1,4 +1,4 @@
-package engine
+package workspace
 
 import (
 	"context"
@@ -10,14 +10,13 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // CheckInput checks the argument input of a call against the inputSchema of a
 // workflow, and returns it with the defaults that the schema gives its outermost
 // properties, and with texts read as other values where only these are right. The
 // zero schema takes any object.
-func CheckInput(ctx context.Context, workflowID string, schema workspace.Schema, raw json.RawMessage) (input map[string]any, problems []toolfold.Problem, err error) {
+func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage) (input map[string]any, problems []toolfold.Problem, err error) {
 	input = map[string]any{}
 	if len(raw) > 0 {
 		if err := jsonx.Decode(raw, &input); err != nil {
@@ -47,9 +46,9 @@ func CheckInput(ctx context.Context, workflowID string, schema workspace.Schema,
 			WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
 	}
 	check := func() ([]toolfold.Problem, error) { return toolfold.CheckSchema(schema.Text, input, "/input") }
-	problems, err = workspace.Await(ctx, check)
+	problems, err = Await(ctx, check)
 	if err == nil && mend(input, problems) {
-		problems, err = workspace.Await(ctx, check)
+		problems, err = Await(ctx, check)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("checking input: %w", err)
