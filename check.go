@@ -1,82 +1,60 @@
 package toolfold
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
-// MaxProblems is the greatest number of problems that validation reports.
-const MaxProblems = 20
-
-// Checker validates values of one shape and says what is wrong in terms of the
-// schema, never in the validator's own words. It is safe for concurrent use.
-type Checker struct {
+// foreign is a compiled schema that was written elsewhere.
+type foreign struct {
 	schema *jsonschema.Schema
 	doc    any // the schema as JSON, to look up what a keyword demanded
 }
 
+// noLoader refuses references to other documents: following them would read
+// files.
+type noLoader struct{}
+
+// Load implements [jsonschema.URLLoader].
+func (noLoader) Load(address string) (any, error) {
+	return nil, fmt.Errorf("references to other documents are not followed: %s", address)
+}
+
 // CompileSchema compiles a schema under a name that errors mention. References
-// to other documents are refused: following them would read files.
+// to other documents are refused.
 func CompileSchema(name string, schema any) (*Checker, error) {
 	raw, err := ordered.JSON(schema)
 	if err != nil {
 		return nil, fmt.Errorf("encoding schema of %s: %w", name, err)
 	}
-	address := "mem://toolfold/" + url.PathEscape(name)
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat = true
-	compiler.LoadURL = func(address string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("references to other documents are not followed: %s", address)
-	}
-	if err := compiler.AddResource(address, bytes.NewReader(raw)); err != nil {
+	var f foreign
+	if err := jsonx.Decode(raw, &f.doc); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
 	}
-	compiled, err := compiler.Compile(address)
-	if err != nil {
+	address := "mem://toolfold/" + url.PathEscape(name)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	compiler.UseLoader(noLoader{})
+	if err := compiler.AddResource(address, f.doc); err != nil {
+		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
+	}
+	if f.schema, err = compiler.Compile(address); err != nil {
 		return nil, fmt.Errorf("compiling schema of %s: %w", name, err)
 	}
-	c := &Checker{schema: compiled}
-	return c, jsonx.Decode(raw, &c.doc)
-}
-
-// Checker compiles what the arguments of a call of this entry must satisfy,
-// the action argument left out. Which names a call may have is judged before;
-// the schema itself takes others.
-func (e *Entry) Checker() (*Checker, error) {
-	if e.Action.Input != nil {
-		return CompileSchema(e.Title(), e.Action.Input)
-	}
-	return CompileSchema(e.Title(), ObjectSchema(e.Required, e.Optional, Style{Strict: true}))
-}
-
-// CheckFields lists what is wrong with an object that should have the given
-// members and no others. All of them are optional; what is inside them is
-// checked as declared. Paths are JSON pointers into the object, whose numbers
-// may be [json.Number]. It compiles a schema each time it is called.
-func CheckFields(params []Param, object map[string]any) []Problem {
-	schema := ObjectSchema(nil, params, Style{Strict: true})
-	schema.Set("additionalProperties", false)
-	check, err := CompileSchema("fields", schema)
-	if err != nil {
-		panic(err) // a broken declaration, which Validate refuses at start-up
-	}
-	return check.Problems(object)
+	return &Checker{f.problems}, nil
 }
 
 // CheckSchema lists what is wrong with a value that should satisfy a JSON
@@ -130,19 +108,17 @@ func closedSchema(part any) error {
 	return nil
 }
 
-// Problems lists what is wrong with an object, in the order of paths, at most
-// [MaxProblems].
-func (c *Checker) Problems(object map[string]any) []Problem {
-	err := c.schema.Validate(object)
+// problems lists what is wrong with an object, in terms of the schema.
+func (f *foreign) problems(object map[string]any) []Problem {
 	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
+	if !errors.As(f.schema.Validate(object), &invalid) {
 		return nil
 	}
 	var found []Problem
 	var collect func(*jsonschema.ValidationError)
 	collect = func(err *jsonschema.ValidationError) {
 		if len(err.Causes) == 0 {
-			found = append(found, c.explain(err, object)...)
+			found = append(found, f.explain(err, object)...)
 		}
 		for _, cause := range err.Causes {
 			if len(found) >= MaxProblems {
@@ -152,34 +128,35 @@ func (c *Checker) Problems(object map[string]any) []Problem {
 		}
 	}
 	collect(invalid)
-	found = found[:min(len(found), MaxProblems)]
-	sort.SliceStable(found, func(i, j int) bool { return found[i].Path < found[j].Path })
 	return found
 }
 
-// explain turns one failed keyword into problems: the keyword's place gives
-// the part of the schema, the instance's place the value.
-func (c *Checker) explain(cause *jsonschema.ValidationError, args any) []Problem {
-	_, fragment, _ := strings.Cut(cause.AbsoluteKeywordLocation, "#")
+// explain turns one failed keyword into problems.
+func (f *foreign) explain(cause *jsonschema.ValidationError, object map[string]any) []Problem {
+	_, fragment, _ := strings.Cut(cause.SchemaURL, "#")
 	fragment, _ = url.PathUnescape(fragment)
-	cut := strings.LastIndex(fragment, "/")
-	keyword := fragment[cut+1:]
-	part, _ := Lookup(c.doc, fragment[:cut])
+	part, _ := Lookup(f.doc, fragment)
 	demand, _ := part.(map[string]any)
-	path, _ := url.PathUnescape(cause.InstanceLocation)
-	value, _ := Lookup(args, path)
-	switch keyword {
-	case "required":
-		object, _ := value.(map[string]any)
+	path := ""
+	for _, step := range cause.InstanceLocation {
+		path = jsonx.Pointer(path, step)
+	}
+	value, _ := Lookup(object, path)
+	switch failed := cause.ErrorKind.(type) {
+	case *kind.Required:
 		var list []Problem
-		for _, name := range texts(demand["required"]) {
-			if _, ok := object[name]; !ok {
-				list = append(list, Problem{Path: jsonx.Pointer(path, name), Kind: ProblemMissing})
-			}
+		for _, name := range failed.Missing {
+			list = append(list, Problem{Path: jsonx.Pointer(path, name), Kind: ProblemMissing})
 		}
 		return list
-	case "additionalProperties":
-		return unknown(path, demand, value)
+	case *kind.AdditionalProperties:
+		members, _ := value.(map[string]any)
+		known, _ := demand["properties"].(map[string]any)
+		return unknown(path, slices.Collect(maps.Keys(known)), members)
+	}
+	keyword := ""
+	if words := cause.ErrorKind.KeywordPath(); len(words) > 0 {
+		keyword = words[0]
 	}
 	return []Problem{explainValue(path, keyword, demand, value)}
 }
@@ -198,19 +175,16 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 		p.Kind, p.Allowed = ProblemEnum, texts(demand["enum"])
 		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		p.Kind, p.Min, p.Max = ProblemRange, float(demand["minimum"]), float(demand["maximum"])
+		p.Kind, p.Min, p.Max = ProblemRange, demanded(demand["minimum"]), demanded(demand["maximum"])
 	case "minLength", "maxLength":
-		p.Kind, p.Min, p.Max, p.Got = ProblemLength, float(demand["minLength"]), float(demand["maxLength"]), length(value)
+		p.Kind, p.Min, p.Max, p.Got = ProblemLength, demanded(demand["minLength"]), demanded(demand["maxLength"]), length(value)
 	case "minItems", "maxItems":
-		p.Kind, p.Min, p.Max, p.Got = ProblemLength, float(demand["minItems"]), float(demand["maxItems"]), length(value)
+		p.Kind, p.Min, p.Max, p.Got = ProblemLength, demanded(demand["minItems"]), demanded(demand["maxItems"]), length(value)
 	case "minProperties", "maxProperties":
-		p.Kind, p.Min, p.Max, p.Got = ProblemLength, float(demand["minProperties"]), float(demand["maxProperties"]), length(value)
+		p.Kind, p.Min, p.Max, p.Got = ProblemLength, demanded(demand["minProperties"]), demanded(demand["maxProperties"]), length(value)
 	case "format", "pattern":
-		p.Kind, p.Want = ProblemFormat, fmt.Sprint(demand[keyword])
 		text, _ := value.(string)
-		if t, err := time.Parse("2006-01-02T15:04:05.999999999", text); err == nil && p.Want == "date-time" {
-			p.Want = "date-time with its zone, such as " + t.Format(time.RFC3339)
-		}
+		p.Kind, p.Want = ProblemFormat, wantedFormat(fmt.Sprint(demand[keyword]), text)
 	default:
 		p.Kind, p.Want = ProblemFormat, "value that satisfies "+keyword
 	}
@@ -219,25 +193,6 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 
 // TypeOr joins the types of a [Problem] where a schema allows several.
 const TypeOr = " or "
-
-func unknown(path string, demand map[string]any, value any) []Problem {
-	object, _ := value.(map[string]any)
-	known, _ := demand["properties"].(map[string]any)
-	var free []string // members that could have been meant
-	for name := range known {
-		if _, taken := object[name]; !taken {
-			free = append(free, name)
-		}
-	}
-	sort.Strings(free)
-	var list []Problem
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if _, ok := known[name]; !ok && len(list) < MaxProblems {
-			list = append(list, Problem{Path: jsonx.Pointer(path, name), Kind: ProblemUnknown, Suggest: suggest.Nearest(name, free)})
-		}
-	}
-	return list
-}
 
 // got quotes a value in an error: scalars shortened, the rest by type.
 func got(v any) any {
@@ -271,16 +226,12 @@ func texts(v any) []string {
 	return list
 }
 
-func float(v any) *float64 {
-	n, ok := v.(json.Number)
-	if !ok {
-		return nil
+// demanded returns a number that a keyword demands; nil where it has none.
+func demanded(v any) *float64 {
+	if n, ok := float(v); ok {
+		return &n
 	}
-	f, err := n.Float64()
-	if err != nil {
-		return nil
-	}
-	return &f
+	return nil
 }
 
 // Lookup follows a JSON pointer into a decoded value.
@@ -315,7 +266,7 @@ func TypeName(v any) string {
 		return "null"
 	case bool:
 		return "boolean"
-	case json.Number:
+	case json.Number, float64, int, int64, uint64:
 		return "number"
 	case string:
 		return "string"

@@ -22,7 +22,7 @@ type Param struct {
 	Doc  string // one sentence for people and models
 	Kind Kind
 
-	Format             string // a JSON Schema format, such as uuid or date-time
+	Format             string // of a text: date, date-time, email, ipv4, ipv6, uri or uuid; empty = any
 	Enum               []string
 	MinLen, MaxLen     int // characters
 	Min, Max           *float64
@@ -82,7 +82,7 @@ type String struct {
 	Name, Doc      string
 	MinLen, MaxLen int // characters; zero = no bound
 	Enum           []string
-	Format         string // a JSON Schema format, checked
+	Format         string // date, date-time, email, ipv4, ipv6, uri or uuid, checked; empty = any
 	Unclear        bool
 }
 

@@ -26,7 +26,7 @@ require (
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.31.0
 	github.com/riverqueue/river/riverdriver/riversqlite v0.31.0
 	github.com/rogpeppe/go-internal v1.16.0 // file locks, diffs, script tests
-	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // validation
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // schemas that others wrote; mcp-go links it
 	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
 	github.com/tdewolff/parse/v2 v2.8.20 // tokens of JavaScript
 	github.com/tidwall/gjson v1.20.0 // settings, read in place
@@ -76,7 +76,6 @@ require (
 	github.com/riverqueue/river/rivershared v0.31.0 // indirect
 	github.com/riverqueue/river/rivertype v0.31.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect

@@ -12,12 +12,6 @@ type Style struct {
 	// Describe reports whether a parameter's text is written; nil writes none.
 	Describe func(Param) bool
 
-	// Strict schemas are for validation: they are Untyped, members that are
-	// not declared are refused, Loose members are not checked, and there are
-	// no defaults. Other schemas are for hosts, which want a type on
-	// everything, and many of which check arguments by them.
-	Strict bool
-
 	// Untyped schemas have no type for a value of any type.
 	Untyped bool
 
@@ -54,7 +48,7 @@ func ObjectSchema(required, optional []Param, style Style) ordered.Map {
 func Schema(p Param, style Style) ordered.Map {
 	schema := ordered.Map{}
 	switch {
-	case p.Kind == KindAny && (style.Strict || style.Untyped), style.Strict && p.Loose:
+	case p.Kind == KindAny && style.Untyped:
 	case p.Kind == KindAny:
 		schema.Set("anyOf", anyValue)
 	case p.Kind == KindInteger && style.Recorded:
@@ -77,7 +71,7 @@ func Schema(p Param, style Style) ordered.Map {
 	if p.Format != "" {
 		schema.Set("format", p.Format)
 	}
-	if p.MinLen > 1 || p.MinLen == 1 && (style.Strict || style.Recorded) {
+	if p.MinLen > 1 || p.MinLen == 1 && style.Recorded {
 		schema.Set("minLength", p.MinLen)
 	}
 	if p.MaxLen > 0 {
@@ -107,18 +101,15 @@ func Schema(p Param, style Style) ordered.Map {
 		schema.Set("items", Schema(*p.Items, style))
 	case p.Values != nil:
 		schema.Set("additionalProperties", Schema(*p.Values, style))
-	case p.Kind == KindObject && len(Inside(p)) > 0 && !(p.Loose && (style.Strict || style.Listed)):
+	case p.Kind == KindObject && len(Inside(p)) > 0 && !(p.Loose && style.Listed):
 		for _, m := range ObjectSchema(p.Required, p.Optional, style)[1:] {
 			schema.Set(m.Key, m.Value)
 		}
-		if style.Strict {
-			schema.Set("additionalProperties", false)
-		}
-	case p.Kind == KindObject && !style.Strict:
+	case p.Kind == KindObject:
 		// Some hosts close an object that does not say so.
 		schema.Set("additionalProperties", true)
 	}
-	if p.Default != nil && !style.Strict {
+	if p.Default != nil {
 		schema.Set("default", p.Default)
 	}
 	return schema

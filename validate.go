@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
-
 	"github.com/toolfold/toolfold/internal/jsonx"
 )
 
@@ -143,8 +141,7 @@ func validateParams(found *faults, where string, params []Param, ours bool) {
 		found.check(!ours || fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
 		found.check(p.Name != IncludeFields && (p.Name != ActionParam || !ours), name, "the name is reserved")
 		found.check(!ours || p.Doc != "", name, "has no text")
-		_, known := jsonschema.Formats[p.Format]
-		found.check(!ours || p.Format == "" || known, name, "the format %q is none that is checked", p.Format)
+		found.check(!ours || p.Format == "" || formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)
 		validateParams(found, name, Inside(p), ours)
 	}
 }

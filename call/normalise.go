@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
-// target is an entry with what its calls are checked by, compiled by the first
+// target is an entry with what its calls are checked by, made by the first
 // of them.
 type target struct {
 	*toolfold.Entry

@@ -39,7 +39,7 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &stdio{
 		server: s, out: out, cancel: cancel,
 		calls: semaphore.NewWeighted(stdioOpen), subscriptions: semaphore.NewWeighted(stdioSubscriptions),
-		notifications: make(chan mcp.JSONRPCNotification, 100), lines: make(chan []byte), gone: make(chan struct{}),
+		notifications: make(chan mcp.JSONRPCNotification, 100), lines: make(chan stdioLine), gone: make(chan struct{}),
 	}
 	defer close(c.gone)
 	if err := s.mcp.RegisterSession(ctx, c); err != nil {
@@ -85,8 +85,9 @@ type stdio struct {
 
 	out           io.Writer
 	failure       atomic.Pointer[error]        // of writing to out
-	lines         chan []byte                  // to write
-	notifications chan mcp.JSONRPCNotification // to write first
+	lines         chan stdioLine               // to write
+	notifications chan mcp.JSONRPCNotification // to write
+	notified      atomic.Int64                 // notifications that writeAll has taken
 	gone          chan struct{}                // closed when nothing is written any more
 
 	ready        atomic.Bool
@@ -96,6 +97,17 @@ type stdio struct {
 	requests requests // of the client
 
 	questions questions // to the client
+}
+
+// stdioLine is a line to write after the notifications that were sent before it.
+type stdioLine struct {
+	text  []byte // nil = none, but for the notifications
+	after int64  // their number, since the connection began
+}
+
+func (c *stdio) line(text []byte) stdioLine {
+	taken := c.notified.Load() // first: what is taken meanwhile is written before the line anyway
+	return stdioLine{text, taken + int64(len(c.notifications))}
 }
 
 // waitForCalls waits until no call runs, for at most the given time.
@@ -239,7 +251,7 @@ func (c *stdio) answer(message []byte, _ int) {
 // it does nothing.
 func (c *stdio) write(line []byte) {
 	select {
-	case c.lines <- line:
+	case c.lines <- c.line(line):
 	case <-c.gone:
 	}
 }
@@ -247,29 +259,33 @@ func (c *stdio) write(line []byte) {
 // flush waits until everything is written, but for most no longer.
 func (c *stdio) flush(most time.Duration) {
 	select {
-	case c.lines <- nil:
+	case c.lines <- c.line(nil):
 	case <-time.After(most):
 	}
 }
 
-// writeAll writes to the client: before each message the notifications that
-// were sent before it.
+// writeAll writes to the client.
 func (c *stdio) writeAll() {
 	for {
 		select {
 		case n := <-c.notifications:
-			c.writeLine(notification(n))
+			c.notify(n)
 		case line := <-c.lines:
-			for len(c.notifications) > 0 {
-				c.writeLine(notification(<-c.notifications))
+			for c.notified.Load() < line.after {
+				c.notify(<-c.notifications)
 			}
-			if line != nil {
-				c.writeLine(line)
+			if line.text != nil {
+				c.writeLine(line.text)
 			}
 		case <-c.gone:
 			return
 		}
 	}
+}
+
+func (c *stdio) notify(n mcp.JSONRPCNotification) {
+	c.notified.Add(1)
+	c.writeLine(notification(n))
 }
 
 // writeLine writes a line. When it cannot, everything ends.

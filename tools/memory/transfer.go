@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -66,16 +65,8 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	return out, nil
 }
 
-// entryCheck returns what checks an entry to import.
-var entryCheck = sync.OnceValue(func() *toolfold.Checker {
-	schema := toolfold.ObjectSchema(toolfold.Fields{key, value}.Params(), toolfold.Fields{namespace, storedAt}.Params(), toolfold.Style{Strict: true})
-	schema.Set("additionalProperties", false)
-	check, err := toolfold.CompileSchema("entry", schema)
-	if err != nil {
-		panic(err) // a broken declaration, which Validate refuses at start-up
-	}
-	return check
-})
+// entry declares an entry to import.
+var entry = toolfold.Object{Required: toolfold.Fields{key, value}, Optional: toolfold.Fields{namespace, storedAt}}
 
 // Import stores the good ones of many entries.
 func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
@@ -113,7 +104,7 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "an entry must be an object with key and value")
 	}
 	maps.DeleteFunc(members, func(_ string, member any) bool { return member == nil })
-	if problems := entryCheck().Problems(members); len(problems) > 0 {
+	if problems := toolfold.CheckObject(entry.Param(), members); len(problems) > 0 {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "%s", problems[0].Text())
 	}
 	var e struct {

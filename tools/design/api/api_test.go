@@ -11,7 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	yaml3 "go.yaml.in/yaml/v3"
 
 	"github.com/toolfold/toolfold/internal/golden"
@@ -107,9 +107,9 @@ func TestAsyncAPIIsValid(t *testing.T) {
 
 // checkDocuments holds what is made of every model to the official schema of
 // its format.
-func checkDocuments(t *testing.T, format, official string) {
+func checkDocuments(t *testing.T, format, path string) {
 	t.Helper()
-	raw, err := os.ReadFile(official)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +117,13 @@ func checkDocuments(t *testing.T, format, official string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	official, err := jsonschema.UnmarshalJSON(unzip)
+	if err != nil {
+		t.Fatal(err)
+	}
 	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat = true
-	if err := compiler.AddResource("mem://official", unzip); err != nil {
+	compiler.AssertFormat()
+	if err := compiler.AddResource("mem://official", official); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := compiler.Compile("mem://official")

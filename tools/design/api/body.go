@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 )
@@ -28,15 +27,18 @@ func parseSchema(found *faults, raw json.RawMessage, at, format string) any {
 		return nil
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.Draft = jsonschema.Draft2020
+	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // of no scheme: reads nothing
+	compiler.DefaultDraft(jsonschema.Draft2020)
 	draft := "2020-12"
 	if format == AsyncAPI {
-		compiler.Draft, draft = jsonschema.Draft7, "7"
+		compiler.DefaultDraft(jsonschema.Draft7)
+		draft = "7"
 	}
-	compiler.LoadURL = func(address string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("references are not followed: %s", address)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err == nil {
+		err = compiler.AddResource("mem://body", doc)
 	}
-	if err := compiler.AddResource("mem://body", bytes.NewReader(raw)); err != nil {
+	if err != nil {
 		found.refuse(at, "JSON Schema")
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/toolfold/toolfold/internal/golden"
 	"github.com/toolfold/toolfold/tools/design/schema"
@@ -83,15 +83,24 @@ func TestEverythingShapesTheText(t *testing.T) {
 	}
 }
 
+// compile compiles a JSON Schema that asserts its formats.
+func compile(text string) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("mem://x", doc); err != nil {
+		return nil, err
+	}
+	return compiler.Compile("mem://x")
+}
+
 // What is made as JSON Schema is a schema, and judges as the fields say.
 func TestJSONSchemaJudges(t *testing.T) {
 	t.Parallel()
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat = true
-	if err := compiler.AddResource("mem://user", strings.NewReader(generate(t, user(), schema.JSONSchema))); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := compiler.Compile("mem://user")
+	compiled, err := compile(generate(t, user(), schema.JSONSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +140,7 @@ func FuzzJSONSchema(f *testing.F) {
 		if len(problems) > 0 {
 			t.Skip()
 		}
-		compiled, err := jsonschema.CompileString("mem://x", text)
+		compiled, err := compile(text)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
