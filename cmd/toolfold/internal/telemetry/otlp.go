@@ -1,38 +1,277 @@
 package telemetry
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 var serviceName = attribute.String("service.name", "toolfold")
 
+const (
+	otlpTimeout  = 10 * time.Second // of a request, unless the environment says otherwise
+	otlpPause    = 5 * time.Second  // before the first retry; then twice as long each time
+	otlpMaxPause = 30 * time.Second
+	otlpReply    = 64 << 10 // bytes that are read of an answer
+)
+
 // otlp returns the exporter to the endpoint that the environment names, nil
-// where it names none or turns it off. The exporter reads its other settings
-// (headers, certificates, timeout) from the environment itself.
+// where it names none or turns it off. The context of a batch bounds its
+// retries.
 func otlp() (*otlptrace.Exporter, error) {
-	either := func(name string) string {
-		if own := os.Getenv("OTEL_EXPORTER_OTLP_TRACES_" + name); own != "" {
-			return own
-		}
-		return os.Getenv("OTEL_EXPORTER_OTLP_" + name)
-	}
 	off := strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none"
-	if either("ENDPOINT") == "" || off {
+	if _, endpoint := otlpSetting("ENDPOINT"); endpoint == "" || off {
 		return nil, nil
 	}
-	if protocol := either("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: only http/protobuf is spoken, usually on port 4318", protocol)
+	if name, protocol := otlpSetting("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		return nil, fmt.Errorf("%s is %q: only http/protobuf is spoken, usually on port 4318", name, protocol)
 	}
-	exporter, err := otlptracehttp.New(context.Background()) // connects with the first batch
+	receiver, err := newReceiver()
 	if err != nil {
 		return nil, fmt.Errorf("preparing OTLP export: %w", err)
 	}
-	return exporter, nil
+	return otlptrace.New(context.Background(), receiver) // connects with the first batch
+}
+
+// otlpSetting returns a variable of the environment, for traces or else for all
+// signals.
+func otlpSetting(setting string) (name, value string) {
+	name = "OTEL_EXPORTER_OTLP_TRACES_" + setting
+	if value = os.Getenv(name); value == "" {
+		name = "OTEL_EXPORTER_OTLP_" + setting
+		value = os.Getenv(name)
+	}
+	return name, strings.TrimSpace(value)
+}
+
+// receiver sends spans by OTLP over HTTP. It stands in for the client of
+// OpenTelemetry, which links gRPC for the types of its requests.
+type receiver struct {
+	url    string
+	header http.Header
+	zip    bool
+	client *http.Client
+}
+
+// newReceiver reads the settings from the environment.
+func newReceiver() (*receiver, error) {
+	name, endpoint := otlpSetting("ENDPOINT")
+	address, err := url.Parse(endpoint)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return nil, fmt.Errorf("%s is no URL such as http://127.0.0.1:4318", name)
+	}
+	if !strings.Contains(name, "TRACES") {
+		address = address.JoinPath("v1", "traces")
+	}
+	r := &receiver{url: address.String(), header: http.Header{"Content-Type": {"application/x-protobuf"}}}
+	if err := r.readHeaders(); err != nil {
+		return nil, err
+	}
+	switch name, compression := otlpSetting("COMPRESSION"); compression {
+	case "", "none":
+	case "gzip":
+		r.zip = true
+		r.header.Set("Content-Encoding", "gzip")
+	default:
+		return nil, fmt.Errorf("%s is %q: use gzip or none", name, compression)
+	}
+	timeout := otlpTimeout
+	if name, text := otlpSetting("TIMEOUT"); text != "" {
+		ms, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return nil, fmt.Errorf("%s is %q: it is a number of milliseconds", name, text)
+		}
+		timeout = time.Duration(ms) * time.Millisecond
+	}
+	certificates, err := otlpTLS()
+	if err != nil {
+		return nil, err
+	}
+	r.client = &http.Client{Timeout: timeout, Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: certificates, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute,
+	}}
+	return r, nil
+}
+
+// readHeaders reads key=value pairs that commas separate, percent-encoded.
+func (r *receiver) readHeaders() error {
+	for _, prefix := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_TRACES_"} { // the latter wins
+		for pair := range strings.SplitSeq(os.Getenv(prefix+"HEADERS"), ",") {
+			if strings.TrimSpace(pair) == "" {
+				continue
+			}
+			key, encoded, ok := strings.Cut(pair, "=")
+			value, err := url.PathUnescape(strings.TrimSpace(encoded))
+			if !ok || err != nil {
+				return fmt.Errorf("%sHEADERS is no list such as key=value,other=value", prefix)
+			}
+			r.header.Set(strings.TrimSpace(key), value)
+		}
+	}
+	return nil
+}
+
+// otlpTLS returns the certificates that the environment names.
+func otlpTLS() (*tls.Config, error) {
+	config := &tls.Config{}
+	if name, path := otlpSetting("CERTIFICATE"); path != "" {
+		pem, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s names a file without a certificate", name)
+		}
+	}
+	if name, path := otlpSetting("CLIENT_CERTIFICATE"); path != "" {
+		_, key := otlpSetting("CLIENT_KEY")
+		pair, err := tls.LoadX509KeyPair(path, key)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", name, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// Start implements [otlptrace.Client].
+func (r *receiver) Start(context.Context) error { return nil }
+
+// Stop implements [otlptrace.Client].
+func (r *receiver) Stop(context.Context) error {
+	r.client.CloseIdleConnections()
+	return nil
+}
+
+// UploadTraces implements [otlptrace.Client]. It sends the spans again while the
+// receiver is busy or away, as long as ctx lasts.
+func (r *receiver) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans}) // the same bytes as a request of the service
+	if err != nil {
+		return fmt.Errorf("encoding spans: %w", err)
+	}
+	if r.zip {
+		var zipped bytes.Buffer
+		w := gzip.NewWriter(&zipped)
+		_, writeErr := w.Write(body)
+		if err := errors.Join(writeErr, w.Close()); err != nil {
+			return fmt.Errorf("compressing spans: %w", err)
+		}
+		body = zipped.Bytes()
+	}
+	for pause := otlpPause; ; pause = min(2*pause, otlpMaxPause) {
+		err := r.send(ctx, body)
+		var later *laterError
+		if !errors.As(err, &later) {
+			return err
+		}
+		wait := max(later.after, pause/2+rand.N(pause))
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// laterError is the error of a request that may be sent again.
+type laterError struct {
+	error
+	after time.Duration // that the receiver asks to wait
+}
+
+// busy are the statuses after which a request may be sent again.
+var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
+// send sends one request.
+func (r *receiver) send(ctx context.Context, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header = r.header.Clone()
+	response, err := r.client.Do(request)
+	if err != nil {
+		return &laterError{error: err}
+	}
+	defer response.Body.Close()
+	reply, _ := io.ReadAll(io.LimitReader(response.Body, otlpReply))
+	if response.StatusCode/100 == 2 {
+		return rejected(reply)
+	}
+	err = fmt.Errorf("the receiver answered %s: %s", response.Status, cmp.Or(strings.TrimSpace(string(reply)), "(empty)"))
+	if slices.Contains(busy, response.StatusCode) {
+		return &laterError{err, retryAfter(response.Header.Get("Retry-After"))}
+	}
+	return err
+}
+
+// retryAfter reads a Retry-After header, in seconds or as a date.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return time.Until(at)
+	}
+	return 0
+}
+
+// rejected returns an error where an answer says that spans were not taken: the
+// field partial_success, of rejected_spans and error_message.
+func rejected(reply []byte) error {
+	partial := protoField(reply, 1)
+	count, _ := protowire.ConsumeVarint(protoField(partial, 1))
+	if message := protoField(partial, 2); count > 0 || len(message) > 0 {
+		return fmt.Errorf("the receiver refused %d spans: %s", count, message)
+	}
+	return nil
+}
+
+// protoField returns the bytes of a field of a protobuf message, nil where it
+// has none.
+func protoField(message []byte, number protowire.Number) []byte {
+	for len(message) > 0 {
+		found, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil
+		}
+		size := protowire.ConsumeFieldValue(found, kind, message[n:])
+		if size < 0 {
+			return nil
+		}
+		value := message[n : n+size]
+		if found == number {
+			if kind == protowire.BytesType {
+				value, _ = protowire.ConsumeBytes(value)
+			}
+			return value
+		}
+		message = message[n+size:]
+	}
+	return nil
 }

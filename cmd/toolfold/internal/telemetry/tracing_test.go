@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/google/go-cmp/cmp"
@@ -340,7 +340,7 @@ func TestOTLP(t *testing.T) {
 	parents := map[string]bool{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		var request collector.ExportTraceServiceRequest
+		var request tracepb.TracesData
 		if err == nil {
 			err = proto.Unmarshal(body, &request)
 		}
