@@ -144,9 +144,9 @@ func listEnumsOnce(params []toolfold.Param, listed map[string]bool) {
 		}
 		for _, inner := range []*toolfold.Param{p.Items, p.Values} {
 			if inner != nil {
-				one := []toolfold.Param{*inner}
-				listEnumsOnce(one, listed)
-				*inner = one[0]
+				element := []toolfold.Param{*inner}
+				listEnumsOnce(element, listed)
+				*inner = element[0]
 			}
 		}
 		listEnumsOnce(p.Required, listed)

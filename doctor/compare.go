@@ -73,7 +73,7 @@ func Compare(before, after List) (Comparison, error) {
 }
 
 func (t Tool) cost() (Cost, error) {
-	text, err := t.shown()
+	text, err := t.definition()
 	if err != nil {
 		return Cost{}, err
 	}
@@ -132,9 +132,9 @@ func parameters(t Tool) parameterList {
 }
 
 // Check returns an error when a list grew by more than a share, in percent.
-func (c Comparison) Check(most float64) error {
-	if c.Growth <= most {
+func (c Comparison) Check(limit float64) error {
+	if c.Growth <= limit {
 		return nil
 	}
-	return fmt.Errorf("the list grew from %d to %d tokens, by %.1f %%, more than %g %%", c.Before.Tokens, c.After.Tokens, c.Growth, most)
+	return fmt.Errorf("the list grew from %d to %d tokens, by %.1f %%, more than %g %%", c.Before.Tokens, c.After.Tokens, c.Growth, limit)
 }

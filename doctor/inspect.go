@@ -142,7 +142,7 @@ func inspect(l List, window int) (Server, error) {
 		return s, nil
 	}
 	for _, t := range l.Tools {
-		text, err := t.shown()
+		text, err := t.definition()
 		if err != nil {
 			return Server{}, err
 		}
@@ -184,7 +184,7 @@ func sent(l List) ([]Sent, error) {
 		if h.Sends == nil || l.Host != "" && l.Host != h.Name {
 			continue
 		}
-		one := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
+		definitions := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
 		lines := 0
 		for _, t := range l.Tools {
 			definition, err := h.Sends.Definition(l.Server, t.Name, t.Description, t.InputSchema)
@@ -195,7 +195,7 @@ func sent(l List) ([]Sent, error) {
 			if err != nil {
 				return nil, err
 			}
-			one.Tokens += n
+			definitions.Tokens += n
 			if h.Sends.Defers() {
 				if n, err = tokens.Count(h.Sends.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
 					return nil, err
@@ -204,16 +204,16 @@ func sent(l List) ([]Sent, error) {
 			}
 		}
 		if h.Sends.Defers() {
-			one.Deferred = &lines
+			definitions.Deferred = &lines
 		}
 		if h.Sends.Instructions {
 			n, err := tokens.Count(h.Sends.Cut(l.Instructions))
 			if err != nil {
 				return nil, err
 			}
-			one.Instructions = n
+			definitions.Instructions = n
 		}
-		all = append(all, one)
+		all = append(all, definitions)
 	}
 	return all, nil
 }
@@ -250,18 +250,18 @@ func shownFor(l List, s Server) ([]Shown, error) {
 		}
 		sum += n
 	}
-	var shown []Shown
+	var problems []Shown
 	if l.Host == "" || l.Host == "claude-code" {
-		shown = append(shown, Shown{
+		problems = append(problems, Shown{
 			Host: "a host that counts each tool alone", Tokens: s.Tools*Claude.Fixed + s.Claude,
 			How: "what is fixed is counted once a tool, as Claude Code's /context did",
 		})
 	}
 	if l.Host == "" || l.Host == "vscode" {
-		shown = append(shown, Shown{
+		problems = append(problems, Shown{
 			Host: "VS Code", Tokens: int(math.Round(1.1 * float64(perList+s.Tools*perTool+sum))),
 			How: "texts of the definitions only, without the names of parameters, and a tenth more",
 		})
 	}
-	return shown, nil
+	return problems, nil
 }

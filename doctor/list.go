@@ -84,8 +84,8 @@ func ReadList(raw []byte) (List, error) {
 	return l, nil
 }
 
-// shown returns the part of a tool that a model sees, as compact JSON.
-func (t Tool) shown() (string, error) {
+// definition returns the part of a tool that a model sees, as compact JSON.
+func (t Tool) definition() (string, error) {
 	t.Annotations = nil
 	raw, err := ordered.JSON(t)
 	if err != nil {

@@ -54,44 +54,44 @@ func (page) Colours() []template.CSS {
 func (page) Colour(i int) int { return i % colours }
 
 // Width returns a share in percent.
-func (page) Width(n, most int) float64 {
-	return float64(int(10_000*float64(n)/float64(max(most, 1)))) / 100
+func (page) Width(n, largest int) float64 {
+	return float64(int(10_000*float64(n)/float64(max(largest, 1)))) / 100
 }
 
 // MostSurface returns the tokens of the largest surface.
 func (p page) MostSurface() int {
-	most := 0
+	largest := 0
 	for _, s := range p.Surfaces {
-		most = max(most, s.Total.Tokens)
+		largest = max(largest, s.Total.Tokens)
 	}
-	return most
+	return largest
 }
 
 // MostServer returns the tokens of the largest list.
 func (p page) MostServer() int {
-	most := 0
+	largest := 0
 	for _, s := range p.Servers {
-		most = max(most, s.Tokens)
+		largest = max(largest, s.Tokens)
 	}
-	return most
+	return largest
 }
 
 // MostTool returns the tokens of the parts of the largest tool of a server.
 func (page) MostTool(s Server) int {
-	most := 0
+	largest := 0
 	for _, t := range s.List {
-		most = max(most, t.Parts.Name+t.Parts.Description+t.Parts.Schema)
+		largest = max(largest, t.Parts.Name+t.Parts.Description+t.Parts.Schema)
 	}
-	return most
+	return largest
 }
 
 // MostSent returns the most tokens that a host makes of a list.
 func (page) MostSent(s Server) int {
-	most := 0
+	largest := 0
 	for _, sent := range s.Sent {
-		most = max(most, sent.Tokens)
+		largest = max(largest, sent.Tokens)
 	}
-	return most
+	return largest
 }
 
 // ByCost lists the tools, the dearest first.

@@ -104,7 +104,7 @@ func (v *View) Find(query string, limit int) []Found {
 		slices.SortStableFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	}
 	for _, hit := range hits[:min(limit, len(hits))] {
-		e := v.shown[v.byID[hit.ID]]
+		e := v.entries[v.byID[hit.ID]]
 		list = append(list, Found{
 			Name: e.Title(), Usage: v.callable(e).Usage(toolfold.DetailCall), Summary: e.Action.Summary,
 			Score: math.Round(hit.Score*100) / 100,

@@ -38,14 +38,14 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (usage str
 		id := uuid.NewString()
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.kept = append(d.kept, keptAnswer{id, answer})
+		d.answers = append(d.answers, keptAnswer{id, answer})
 		size := 0
-		for _, k := range d.kept {
+		for _, k := range d.answers {
 			size += len(k.answer)
 		}
-		for len(d.kept) > maxKept || size > maxKeptBytes {
-			size -= len(d.kept[0].answer)
-			d.kept = d.kept[1:]
+		for len(d.answers) > maxKept || size > maxKeptBytes {
+			size -= len(d.answers[0].answer)
+			d.answers = d.answers[1:]
 		}
 		e := view.callable(view.entry(toolfold.NewEntry(a, a.FullName())))
 		return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(map[string]string{"id": id})))
@@ -57,7 +57,7 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (usage str
 func (d *Discovery) Rest(id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, k := range d.kept {
+	for _, k := range d.answers {
 		if k.id == id {
 			return k.answer, true
 		}

@@ -104,8 +104,8 @@ func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 	case t.Whole || level == Full:
 		all, _ := t.Schema.Get("properties")
 		properties = slices.Clone(all.(ordered.Map))
-		kept, _ := t.Schema.Get("required")
-		required, _ = kept.([]string)
+		listed, _ := t.Schema.Get("required")
+		required, _ = listed.([]string)
 	default:
 		params := t.Entries[0].Listed()
 		if t.Dispatches() {

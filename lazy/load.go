@@ -15,9 +15,9 @@ type Discovery struct {
 	view   func(*toolfold.Rights) *View
 	onGrow func(context.Context)
 
-	mu     sync.Mutex
-	loaded map[string][]string // names of tools, by session
-	kept   []keptAnswer        // the newest last
+	mu      sync.Mutex
+	loaded  map[string][]string // names of tools, by session
+	answers []keptAnswer        // the newest last
 }
 
 // NewDiscovery returns the discovery of a surface. View returns the surface as

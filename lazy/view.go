@@ -20,10 +20,10 @@ type View struct {
 	disabled []toolfold.Tool
 	names    toolfold.Names
 
-	listed []Listed                             // what tools/list shows
-	byName map[string]toolfold.Tool             // of tools
-	shown  map[*toolfold.Action]*toolfold.Entry // how the surface calls an action
-	caller string                               // the listed tool that runs any other; empty = none
+	listed  []Listed                             // what tools/list shows
+	byName  map[string]toolfold.Tool             // of tools
+	entries map[*toolfold.Action]*toolfold.Entry // how the surface calls an action
+	caller  string                               // the listed tool that runs any other; empty = none
 
 	index func() *rank.Index // of the actions, by full name
 	byID  map[string]*toolfold.Action
@@ -46,14 +46,14 @@ type ViewOptions struct {
 func NewView(o ViewOptions) *View {
 	v := &View{
 		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, names: o.Names, listed: List(Within(o.Tools, o.Tier), o.Level),
-		byName: map[string]toolfold.Tool{}, shown: map[*toolfold.Action]*toolfold.Entry{}, byID: map[string]*toolfold.Action{},
+		byName: map[string]toolfold.Tool{}, entries: map[*toolfold.Action]*toolfold.Entry{}, byID: map[string]*toolfold.Action{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
 	for _, t := range o.Tools {
 		v.byName[t.Name] = t
 		for _, e := range t.Entries {
-			if v.shown[e.Action] == nil {
-				v.shown[e.Action] = e
+			if v.entries[e.Action] == nil {
+				v.entries[e.Action] = e
 			}
 			if t.Whole && e.Action.Forwards() {
 				v.caller = t.Name
@@ -63,8 +63,8 @@ func NewView(o ViewOptions) *View {
 	for _, f := range o.Families {
 		for _, a := range f.Actions {
 			v.byID[a.FullName()] = a
-			if v.shown[a] == nil {
-				v.shown[a] = toolfold.NewEntry(a, a.FullName())
+			if v.entries[a] == nil {
+				v.entries[a] = toolfold.NewEntry(a, a.FullName())
 			}
 		}
 	}
@@ -132,10 +132,10 @@ func (v *View) lookup(name string) ([]*toolfold.Entry, *toolfold.Error) {
 // entry returns how the surface calls the action of an entry: a legacy name is
 // described as it is, any other the way it is listed.
 func (v *View) entry(e *toolfold.Entry) *toolfold.Entry {
-	if e.Legacy || v.shown[e.Action] == nil {
+	if e.Legacy || v.entries[e.Action] == nil {
 		return e
 	}
-	return v.shown[e.Action]
+	return v.entries[e.Action]
 }
 
 // callable returns an entry as most hosts can call it: they refuse the name of a
@@ -161,7 +161,7 @@ func (v *View) toolsOf(name string) ([]toolfold.Tool, *toolfold.Error) {
 	}
 	var list []toolfold.Tool
 	for _, e := range entries {
-		home, ok := v.byName[v.shown[e.Action].Tool]
+		home, ok := v.byName[v.entries[e.Action].Tool]
 		if ok && !slices.ContainsFunc(list, func(t toolfold.Tool) bool { return t.Name == home.Name }) {
 			list = append(list, home)
 		}

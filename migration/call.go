@@ -81,7 +81,7 @@ func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 // prune takes out of an object, or of the objects in a list, the members that
 // params does not have, and returns their paths: legacy names ignore them,
 // present ones refuse them. Other values stay as they are.
-func prune(path string, raw json.RawMessage, params []toolfold.Param) (kept json.RawMessage, dropped []string) {
+func prune(path string, raw json.RawMessage, params []toolfold.Param) (pruned json.RawMessage, dropped []string) {
 	inside := func(path string, raw json.RawMessage, params []toolfold.Param) json.RawMessage {
 		raw, more := prune(path, raw, params)
 		dropped = append(dropped, more...)

@@ -145,8 +145,8 @@ func checkMember(t *testing.T, where string, schema any) {
 		return
 	}
 	if alternatives, ok := object["anyOf"].([]any); ok {
-		for _, one := range alternatives {
-			checkMember(t, where, one)
+		for _, alternative := range alternatives {
+			checkMember(t, where, alternative)
 		}
 	} else if object["type"] == nil {
 		t.Errorf("%s: no type", where)

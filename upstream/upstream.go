@@ -59,11 +59,11 @@ const (
 func List(ctx context.Context, s Server, version string) (Answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tap := &tap{waiting: map[jsonrpc.ID]string{}, said: &child.Tail{Keep: maxSaid}}
+	tap := &tap{waiting: map[jsonrpc.ID]string{}, stderr: &child.Tail{Keep: maxSaid}}
 	var ended func() error
 	switch {
 	case s.Argv != nil:
-		transport, wait, err := start(ctx, cancel, s, tap.said)
+		transport, wait, err := start(ctx, cancel, s, tap.stderr)
 		if err != nil {
 			return Answer{}, s.reason(err, "")
 		}
@@ -80,7 +80,7 @@ func List(ctx context.Context, s Server, version string) (Answer, error) {
 		err = end // a program that failed says more than a connection that was closed
 	}
 	if err != nil {
-		return Answer{}, s.reason(err, lastLine(tap.said.String()))
+		return Answer{}, s.reason(err, lastLine(tap.stderr.String()))
 	}
 	return answer, nil
 }
@@ -129,7 +129,7 @@ func ask(ctx context.Context, tap *tap, version string) (Answer, error) {
 
 // start starts a program. The returned function ends it and says how it ended,
 // nil for a program that ended well or because it was told to.
-func start(ctx context.Context, cancel func(), s Server, said io.Writer) (mcp.Transport, func() error, error) {
+func start(ctx context.Context, cancel func(), s Server, stderr io.Writer) (mcp.Transport, func() error, error) {
 	stdinR, stdinW, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
@@ -143,7 +143,7 @@ func start(ctx context.Context, cancel func(), s Server, said io.Writer) (mcp.Tr
 	done := make(chan error, 1)
 	go func() {
 		err := child.Run(ctx, child.Command{
-			Argv: s.Argv, Dir: s.Dir, Env: append(os.Environ(), s.Env...), Stdin: stdinR, Stdout: stdoutW, Stderr: said,
+			Argv: s.Argv, Dir: s.Dir, Env: append(os.Environ(), s.Env...), Stdin: stdinR, Stdout: stdoutW, Stderr: stderr,
 		})
 		stdinR.Close()
 		stdoutW.Close()
@@ -163,7 +163,7 @@ func start(ctx context.Context, cancel func(), s Server, said io.Writer) (mcp.Tr
 	}
 	lines := bufio.NewScanner(stdoutR)
 	lines.Buffer(nil, maxBytes)
-	return &mcp.IOTransport{Reader: &messages{lines, stdoutR, said, nil}, Writer: stdinW, MaxLineLength: maxBytes}, wait, nil
+	return &mcp.IOTransport{Reader: &messages{lines, stdoutR, stderr, nil}, Writer: stdinW, MaxLineLength: maxBytes}, wait, nil
 }
 
 // messages reads the lines of a program that are objects. Other lines count as
@@ -171,8 +171,8 @@ func start(ctx context.Context, cancel func(), s Server, said io.Writer) (mcp.Tr
 type messages struct {
 	lines *bufio.Scanner
 	io.Closer
-	said io.Writer
-	rest []byte // of the line that is being read
+	stderr io.Writer
+	rest   []byte // of the line that is being read
 }
 
 // Read implements [io.Reader].
@@ -184,7 +184,7 @@ func (m *messages) Read(p []byte) (int, error) {
 		if line := bytes.TrimSpace(m.lines.Bytes()); bytes.HasPrefix(line, []byte("{")) {
 			m.rest = append(line, '\n')
 		} else if len(line) > 0 {
-			_, _ = m.said.Write(append(line, '\n'))
+			_, _ = m.stderr.Write(append(line, '\n'))
 		}
 	}
 	n := copy(p, m.rest)
@@ -244,7 +244,7 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 // ones lose the order of members, on which their tokens depend.
 type tap struct {
 	mcp.Transport
-	said *child.Tail // on standard error
+	stderr *child.Tail // on standard error
 
 	mu      sync.Mutex
 	waiting map[jsonrpc.ID]string // methods of requests without a response
@@ -321,7 +321,7 @@ func lastLine(text string) string {
 
 // reason returns an error in words for a user, without secrets: neither the
 // values of the environment and of headers, nor more of the URL than its host.
-func (s Server) reason(err error, said string) error {
+func (s Server) reason(err error, stderr string) error {
 	var exit *child.ExitError
 	var unstarted *child.StartError
 	text := err.Error()
@@ -333,8 +333,8 @@ func (s Server) reason(err error, said string) error {
 	case errors.As(err, &exit):
 		text = "it ended: " + text
 	}
-	if said != "" {
-		text += "; it said: " + said
+	if stderr != "" {
+		text += "; it said: " + stderr
 	}
 	var secrets []string
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {

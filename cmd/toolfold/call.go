@@ -97,17 +97,17 @@ const maxArguments = 16 << 20
 
 // readArguments returns the arguments that a call was given: one object, or
 // members one by one.
-func readArguments(given []string) (json.RawMessage, error) {
-	if len(given) == 0 {
+func readArguments(values []string) (json.RawMessage, error) {
+	if len(values) == 0 {
 		return nil, nil
 	}
-	if assignment.MatchString(given[0]) {
-		return readAssignments(given)
+	if assignment.MatchString(values[0]) {
+		return readAssignments(values)
 	}
-	if len(given) > 1 {
-		return nil, usageError("call takes one argument object, or arguments such as key=team/rules; %q is too much", given[1])
+	if len(values) > 1 {
+		return nil, usageError("call takes one argument object, or arguments such as key=team/rules; %q is too much", values[1])
 	}
-	in, arg := os.Stdin, given[0]
+	in, arg := os.Stdin, values[0]
 	switch {
 	case strings.HasPrefix(arg, "@"):
 		file, err := os.Open(arg[1:])
@@ -135,9 +135,9 @@ func readArguments(given []string) (json.RawMessage, error) {
 var assignment = regexp.MustCompile(`^([A-Za-z_][\w-]*)(:?=)((?s:.*))$`)
 
 // readAssignments puts arguments together that are given one by one.
-func readAssignments(given []string) (json.RawMessage, error) {
+func readAssignments(values []string) (json.RawMessage, error) {
 	args := ordered.Map{}
-	for _, arg := range given {
+	for _, arg := range values {
 		parts := assignment.FindStringSubmatch(arg)
 		if parts == nil {
 			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", toolfold.Shorten(arg))

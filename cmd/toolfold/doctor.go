@@ -281,7 +281,7 @@ func askUpstream(c *cli.Context, s upstream.Server) (doctor.List, error) {
 
 // ownList returns the list of the surface that the options choose.
 func ownList(o *options) doctor.List {
-	so := o.shown()
+	so := o.surfaceOptions()
 	l := doctor.ListOf(hosts.Server, instructions(surface.New(so)), surface.List(app.Families(), so), len(surface.Tools(app.Families(), so)))
 	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
 	return l

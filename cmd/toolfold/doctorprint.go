@@ -83,11 +83,11 @@ func (p doctorPrinter) table(b *bytes.Buffer, rows [][]any) {
 }
 
 // bar returns a bar to the right of a row; empty unless on a terminal.
-func (p doctorPrinter) bar(n, most int) string {
-	if !p.bars || most == 0 {
+func (p doctorPrinter) bar(n, largest int) string {
+	if !p.bars || largest == 0 {
 		return ""
 	}
-	eighths := n * barWidth * 8 / most
+	eighths := n * barWidth * 8 / largest
 	bar := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
 		bar += string([]rune("▏▎▍▌▋▊▉")[rest-1])
@@ -129,9 +129,9 @@ func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
 	if len(r.Servers) == 0 {
 		fmt.Fprintln(b, "no client has a server")
 	}
-	most := 0
+	largest := 0
 	for _, s := range r.Servers {
-		most = max(most, s.Tokens)
+		largest = max(largest, s.Tokens)
 	}
 	for i, session := range r.Sessions {
 		if i > 0 {
@@ -148,7 +148,7 @@ func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
 			case s.Problem != "":
 				problems = append(problems, fmt.Sprintf("%s (%s): no list: %s\n", s.Name, s.Source, s.Problem))
 			default:
-				rows = append(rows, []any{s.Name, s.Tools, s.Bytes, s.Tokens, s.Claude, s.Share, s.Instructions, p.bar(s.Tokens, most)})
+				rows = append(rows, []any{s.Name, s.Tools, s.Bytes, s.Tokens, s.Claude, s.Share, s.Instructions, p.bar(s.Tokens, largest)})
 			}
 		}
 		rows = append(rows, []any{"total", session.Tools, session.Bytes, session.Tokens, session.Claude, session.Share, session.Instructions, ""})
@@ -182,8 +182,8 @@ func (p doctorPrinter) sent(b *bytes.Buffer, s doctor.Server) {
 		}
 		rows = append(rows, []any{sent.Title + " " + sent.Version, sent.Tokens, sent.Instructions, deferred})
 	}
-	for _, shown := range s.Shown {
-		rows = append(rows, []any{"shown by " + shown.Host, shown.Tokens, "-", "-"})
+	for _, description := range s.Shown {
+		rows = append(rows, []any{"shown by " + description.Host, description.Tokens, "-", "-"})
 	}
 	b.WriteByte('\n')
 	p.table(b, rows)

@@ -24,10 +24,10 @@ var notMigrated = []string{".git", "node_modules", "vendor", "dist", "build", "t
 
 func checkAction(c *cli.Context) error {
 	found := 0
-	err := eachFile(c, func(root *os.Root, name, shown string, uses []migration.Use, _, _ []byte) error {
+	err := eachFile(c, func(root *os.Root, name, display string, uses []migration.Use, _, _ []byte) error {
 		for _, u := range uses {
 			found++
-			fmt.Fprintf(c.App.Writer, "%s:%d: %s → %s", shown, u.Line, u.Name, u.Now)
+			fmt.Fprintf(c.App.Writer, "%s:%d: %s → %s", display, u.Line, u.Name, u.Now)
 			if u.Note != "" {
 				fmt.Fprintf(c.App.Writer, " (%s)", u.Note)
 			}
@@ -46,13 +46,13 @@ func checkAction(c *cli.Context) error {
 
 func rewriteFilesAction(c *cli.Context) error {
 	left, changed := 0, 0
-	err := eachFile(c, func(root *os.Root, name, shown string, uses []migration.Use, before, after []byte) error {
+	err := eachFile(c, func(root *os.Root, name, display string, uses []migration.Use, before, after []byte) error {
 		for _, u := range uses {
 			if u.ByHand {
 				left++
-				fmt.Fprintf(os.Stderr, "%s:%d: %s: by hand: %s (%s)\n", shown, u.Line, u.Name, u.Now, u.Note)
+				fmt.Fprintf(os.Stderr, "%s:%d: %s: by hand: %s (%s)\n", display, u.Line, u.Name, u.Now, u.Note)
 			} else if u.Note != "" {
-				fmt.Fprintf(os.Stderr, "%s:%d: %s: %s\n", shown, u.Line, u.Name, u.Note)
+				fmt.Fprintf(os.Stderr, "%s:%d: %s: %s\n", display, u.Line, u.Name, u.Note)
 			}
 		}
 		if string(before) == string(after) {
@@ -60,13 +60,13 @@ func rewriteFilesAction(c *cli.Context) error {
 		}
 		changed++
 		if !c.Bool("write") {
-			_, err := c.App.Writer.Write(diff.Diff("a/"+filepath.ToSlash(shown), before, "b/"+filepath.ToSlash(shown), after))
+			_, err := c.App.Writer.Write(diff.Diff("a/"+filepath.ToSlash(display), before, "b/"+filepath.ToSlash(display), after))
 			return err
 		}
 		if err := safefile.Replace(root, name, after); err != nil {
-			return fmt.Errorf("writing %s: %w", shown, err)
+			return fmt.Errorf("writing %s: %w", display, err)
 		}
-		_, err := fmt.Fprintf(c.App.Writer, "rewritten %s\n", shown)
+		_, err := fmt.Fprintf(c.App.Writer, "rewritten %s\n", display)
 		return err
 	})
 	switch {
@@ -83,7 +83,7 @@ func rewriteFilesAction(c *cli.Context) error {
 // eachFile calls do for every file below the paths of a command that names
 // legacy tools, with its name below root, the path to show, and its text before
 // and after. Files that cannot be read are reported.
-func eachFile(c *cli.Context, do func(root *os.Root, name, shown string, uses []migration.Use, before, after []byte) error) error {
+func eachFile(c *cli.Context, do func(root *os.Root, name, display string, uses []migration.Use, before, after []byte) error) error {
 	if c.NArg() == 0 {
 		return usageError("migrate %s takes files or folders", c.Command.Name)
 	}
@@ -100,10 +100,10 @@ func eachFile(c *cli.Context, do func(root *os.Root, name, shown string, uses []
 			return err
 		}
 		err = fs.WalkDir(root.FS(), first, func(name string, entry fs.DirEntry, err error) error {
-			shown := filepath.Join(dir, filepath.FromSlash(name))
+			display := filepath.Join(dir, filepath.FromSlash(name))
 			switch {
 			case err != nil:
-				fmt.Fprintf(os.Stderr, "toolfold: %s: %v\n", shown, err)
+				fmt.Fprintf(os.Stderr, "toolfold: %s: %v\n", display, err)
 				return nil
 			case entry.IsDir() && slices.Contains(notMigrated, entry.Name()):
 				return fs.SkipDir
@@ -112,14 +112,14 @@ func eachFile(c *cli.Context, do func(root *os.Root, name, shown string, uses []
 			}
 			before, err := safefile.Read(root, name, maxMigrated)
 			if err != nil {
-				fmt.Fprintf(os.Stderr, "toolfold: %s is left out: %v\n", shown, err)
+				fmt.Fprintf(os.Stderr, "toolfold: %s is left out: %v\n", display, err)
 				return nil
 			}
 			uses, after := rewriter.Uses(name, before)
 			if len(uses) == 0 {
 				return nil
 			}
-			return do(root, name, shown, uses, before, after)
+			return do(root, name, display, uses, before, after)
 		})
 		if err := errors.Join(err, root.Close()); err != nil {
 			return err

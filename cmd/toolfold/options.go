@@ -136,12 +136,12 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 		for _, source := range []struct {
 			values     map[string]any
 			name, text string
-			given      bool
+			isSet      bool
 		}{
 			{files.Flags, "--" + flag, fmt.Sprint(c.Value(flag)), c.IsSet(flag)},
 			{files.Env, env, os.Getenv(env), true},
 		} {
-			if !source.given || source.text == "" {
+			if !source.isSet || source.text == "" {
 				continue
 			}
 			value, err := config.Parse(p, source.name, source.text)
@@ -163,16 +163,16 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 	return mode, lazy.Level(o.Listing)
 }
 
-// shown returns what the options have tools/list show.
-func (o *options) shown() surface.Options {
+// surfaceOptions returns what tools/list offers under the options.
+func (o *options) surfaceOptions() surface.Options {
 	mode, level := o.surface()
-	shown := surface.Options{Mode: mode, Level: level, Params: toolfold.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
+	offer := surface.Options{Mode: mode, Level: level, Params: toolfold.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
 	for _, tier := range toolfold.Tiers() {
 		if tier.String() == o.Tier {
-			shown.Tier = tier
+			offer.Tier = tier
 		}
 	}
-	return shown
+	return offer
 }
 
 // permissionSettings are the settings that say what callers may see and call.

@@ -127,8 +127,8 @@ func addToken(c *cli.Context) error {
 		return strings.FieldsFunc(c.String(flag), func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	rules := permission.Rules{ReadOnly: c.Bool("read-only"), Allow: patterns("allow"), Deny: patterns("deny")}
-	for flag, given := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny} {
-		if c.IsSet(flag) && len(given) == 0 { // an empty allow would permit all
+	for flag, names := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny} {
+		if c.IsSet(flag) && len(names) == 0 { // an empty allow would permit all
 			return usageError("--%s names nothing", flag)
 		}
 	}
@@ -204,7 +204,7 @@ func removeToken(c *cli.Context) error {
 		for _, t := range list {
 			names = append(names, t.Name)
 		}
-		var kept []string
+		var remaining []string
 		found := false
 		for line := range strings.Lines(text) {
 			words := strings.Fields(line)
@@ -212,7 +212,7 @@ func removeToken(c *cli.Context) error {
 				found = true
 				continue
 			}
-			kept = append(kept, line)
+			remaining = append(remaining, line)
 		}
 		if !found {
 			meant := ""
@@ -221,6 +221,6 @@ func removeToken(c *cli.Context) error {
 			}
 			return "", fmt.Errorf("%s has no token called %q%s", path, name, meant)
 		}
-		return strings.Join(kept, ""), nil
+		return strings.Join(remaining, ""), nil
 	})
 }

@@ -30,13 +30,13 @@ func toolsCommand() *cli.Command {
 			if err := rules.Check(families); err != nil {
 				return usageError("%v", err)
 			}
-			shown := o.shown()
-			l := listing{Mode: shown.Mode, Level: shown.Level}
+			offer := o.surfaceOptions()
+			l := listing{Mode: offer.Mode, Level: offer.Level}
 			permitted := rules.Rights().Filter(families)
 			if c.Bool("explain") {
 				l.explain(o, families, permitted)
 			}
-			for _, t := range surface.List(permitted, shown) {
+			for _, t := range surface.List(permitted, offer) {
 				cost, err := doctor.Count([]lazy.Listed{t})
 				if err != nil {
 					return err
@@ -85,15 +85,15 @@ func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
 	for _, name := range append([]string{"toolMode", "listing", "tier", "fold"}, permissionSettings...) {
 		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})
 	}
-	shown := o.shown()
-	listed := surface.List(permitted, shown)
-	for _, t := range surface.Tools(permitted, shown) {
+	offer := o.surfaceOptions()
+	listed := surface.List(permitted, offer)
+	for _, t := range surface.Tools(permitted, offer) {
 		switch {
 		case slices.ContainsFunc(listed, func(l lazy.Listed) bool { return l.Name == t.Name }):
-		case t.Tier > shown.Tier:
-			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", shown.Tier, t.Tier), o.layers.From("tier")})
+		case t.Tier > offer.Tier:
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", offer.Tier, t.Tier), o.layers.From("tier")})
 		default:
-			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", shown.Level), o.layers.From("listing")})
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", offer.Level), o.layers.From("listing")})
 		}
 	}
 	for _, f := range families {

@@ -130,8 +130,8 @@ func definitions(workspace string) string {
 	yaml := []string{".yaml", ".yml", ".json"}
 	var parts []string
 	for _, kind := range []struct {
-		folder, one, many string
-		endings           []string
+		folder, singular, many string
+		endings                []string
 	}{
 		{agent.Folder, "agent", "agents", yaml},
 		{ability.Folder, "ability", "abilities", []string{".md"}},
@@ -155,7 +155,7 @@ func definitions(workspace string) string {
 		}
 		switch {
 		case n == 1:
-			parts = append(parts, "1 "+kind.one)
+			parts = append(parts, "1 "+kind.singular)
 		case n > 1:
 			parts = append(parts, fmt.Sprintf("%d %s", n, kind.many))
 		}

@@ -86,9 +86,9 @@ func newWorkbench(o *options) (*workbench, error) {
 	})); err != nil {
 		return nil, err
 	}
-	offered := o.shown()
-	offered.ResultLimit, offered.Strict, offered.Rights, offered.Log = o.ResultLimit, o.StrictNames, rules(o.Options).Rights(), b.log
-	offered.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open)}
+	offer := o.surfaceOptions()
+	offer.ResultLimit, offer.Strict, offer.Rights, offer.Log = o.ResultLimit, o.StrictNames, rules(o.Options).Rights(), b.log
+	offer.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open)}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
 			db, err := b.store.Open(ctx)
@@ -99,7 +99,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		},
 		Opened: b.store.Opened(), Opens: storage.MayHold(o.Store), Log: b.log, Now: time.Now,
 	})
-	b.Surface = surface.New(offered)
+	b.Surface = surface.New(offer)
 	families, err := app.Mount(app.Host{
 		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, Trusted: o.trusted,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,

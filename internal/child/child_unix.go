@@ -73,12 +73,12 @@ func run(ctx context.Context, c Command) error {
 	}
 	lifelineR.Close()
 	reportW.Close()
-	told, _ := io.ReadAll(io.LimitReader(reportR, 1000))
+	reported, _ := io.ReadAll(io.LimitReader(reportR, 1000))
 	err = keeper.Wait()
-	if reason, ok := strings.CutPrefix(string(told), notStarted); ok {
+	if reason, ok := strings.CutPrefix(string(reported), notStarted); ok {
 		return &StartError{Reason: reason}
 	}
-	if state, ok := strings.CutPrefix(string(told), ended); ok {
+	if state, ok := strings.CutPrefix(string(reported), ended); ok {
 		if state == "" {
 			return nil
 		}
@@ -108,7 +108,7 @@ func startError(err error) error {
 func keep(path string, argv []string) {
 	syscall.CloseOnExec(lifeline)
 	syscall.CloseOnExec(report)
-	told := os.NewFile(report, "report")
+	reportFile := os.NewFile(report, "report")
 	// Signals to this process are for the one that started it, which ends the
 	// run by the lifeline. They are caught, not ignored: what is ignored stays
 	// so in the program.
@@ -119,7 +119,7 @@ func keep(path string, argv []string) {
 	program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithKeeper(program.SysProcAttr)
 	if err := program.Start(); err != nil {
-		fmt.Fprintf(told, "%s%v", notStarted, startError(err))
+		fmt.Fprintf(reportFile, "%s%v", notStarted, startError(err))
 		os.Exit(1)
 	}
 	group := program.Process.Pid
@@ -134,6 +134,6 @@ func keep(path string, argv []string) {
 	if err != nil {
 		state = err.Error()
 	}
-	fmt.Fprint(told, ended, state)
+	fmt.Fprint(reportFile, ended, state)
 	os.Exit(0)
 }

@@ -134,7 +134,7 @@ func (w *work) do(args ...any) any {
 	case doMatches:
 		return w.matches(args[0], args[1])
 	case doUniq:
-		return w.uniq(one("uniq", args))
+		return w.uniq(onlyArgument("uniq", args))
 	case doSort:
 		return w.sort(args)
 	case doSplit, doSplitAfter:
@@ -146,19 +146,19 @@ func (w *work) do(args ...any) any {
 	case doRepeat:
 		return w.repeat(args)
 	case doToJSON:
-		value := one("toJSON", args)
+		value := onlyArgument("toJSON", args)
 		w.indented(value, 2)
 		raw, err := json.MarshalIndent(plain(value), "", "  ")
 		must(err)
 		return bounded(string(raw))
 	case doFromJSON:
-		text := textOf("fromJSON", one("fromJSON", args))
+		text := textOf("fromJSON", onlyArgument("fromJSON", args))
 		w.charge(1 + len(text)/2)
 		var value any
 		must(jsonx.Decode([]byte(text), &value))
 		return Value(value)
 	case doInt:
-		value := one("int", args)
+		value := onlyArgument("int", args)
 		w.text(value)
 		switch v := value.(type) {
 		case float64:
@@ -178,7 +178,7 @@ func (w *work) do(args ...any) any {
 		}
 		return runtime.ToInt(value)
 	case doFloat:
-		value := one("float", args)
+		value := onlyArgument("float", args)
 		w.text(value)
 		exact("float", value)
 		if text, ok := value.(string); ok {
@@ -201,8 +201,8 @@ func must(err error) {
 
 func fail(format string, args ...any) { panic(fmt.Errorf(format, args...)) }
 
-// one returns the only argument of a function.
-func one(function string, args []any) any {
+// onlyArgument returns the only argument of a function.
+func onlyArgument(function string, args []any) any {
 	if len(args) != 1 {
 		fail("%s takes 1 argument, got %d", function, len(args))
 	}
@@ -344,7 +344,7 @@ func (w *work) matches(text, pattern any) any {
 // uniq leaves out items that equal an earlier one.
 func (w *work) uniq(value any) any {
 	w.deep(value)
-	kept := []any{}
+	distinct := []any{}
 	alike := map[any][]any{} // kept items by what equal ones have in common
 	for _, item := range listOf("uniq", value) {
 		var key any
@@ -363,9 +363,9 @@ func (w *work) uniq(value any) any {
 			continue
 		}
 		alike[key] = append(alike[key], item)
-		kept = append(kept, item)
+		distinct = append(distinct, item)
 	}
-	return kept
+	return distinct
 }
 
 // sort sorts numbers, texts or times.
@@ -408,18 +408,18 @@ func (w *work) split(op int, args []any) any {
 	text, separator := textOf("split", args[0]), textOf("split", args[1])
 	w.text(text)
 	parts := strings.Count(text, separator) + 1
-	most := -1
+	limit := -1
 	if len(args) == 3 {
-		if most = number("split", args[2]); most >= 0 {
-			parts = min(parts, most)
+		if limit = number("split", args[2]); limit >= 0 {
+			parts = min(parts, limit)
 		}
 	}
 	w.charge(parts)
 	var texts []string
 	if op == doSplitAfter {
-		texts = strings.SplitAfterN(text, separator, most)
+		texts = strings.SplitAfterN(text, separator, limit)
 	} else {
-		texts = strings.SplitN(text, separator, most)
+		texts = strings.SplitN(text, separator, limit)
 	}
 	list := make([]any, len(texts))
 	for i, text := range texts {

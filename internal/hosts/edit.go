@@ -128,14 +128,14 @@ func (h *Host) server(all map[string]any) any {
 func (h *Host) removeTable(text []byte) ([]byte, error) {
 	header := regexp.MustCompile(`^\s*\[`)
 	ours := regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + Server + `["']?\s*[.\]]`)
-	var kept strings.Builder
+	var result strings.Builder
 	inside := false
 	for line := range strings.Lines(string(text)) {
 		if header.MatchString(line) {
 			inside = ours.MatchString(line)
 		}
 		if !inside {
-			kept.WriteString(line)
+			result.WriteString(line)
 		}
 	}
 	var before, after map[string]any
@@ -146,10 +146,10 @@ func (h *Host) removeTable(text []byte) ([]byte, error) {
 	if delete(list, Server); len(list) == 0 {
 		delete(before, h.key)
 	}
-	if toml.Unmarshal([]byte(kept.String()), &after) != nil || !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {
+	if toml.Unmarshal([]byte(result.String()), &after) != nil || !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {
 		return nil, errByHand
 	}
-	return []byte(kept.String()), nil
+	return []byte(result.String()), nil
 }
 
 // same reports whether two JSON texts have the same value.

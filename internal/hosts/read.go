@@ -33,8 +33,8 @@ type Entry struct {
 
 // Shows reports whether the settings let a tool of the server through.
 func (e Entry) Shows(tool string) bool {
-	shown := len(e.only) == 0 || slices.Contains(e.only, "*") || slices.Contains(e.only, tool)
-	return shown && !slices.Contains(e.except, tool)
+	listed := len(e.only) == 0 || slices.Contains(e.only, "*") || slices.Contains(e.only, tool)
+	return listed && !slices.Contains(e.except, tool)
 }
 
 // Servers lists the servers in the text of one of the host's files, by name,

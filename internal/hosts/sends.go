@@ -117,27 +117,27 @@ func waiting(schema *ordered.Map) {
 
 // bare is Codex's: schemas without formats and bounds, objects with properties.
 func bare(schema *ordered.Map) {
-	kept := ordered.Map{}
+	members := ordered.Map{}
 	for _, m := range *schema {
 		switch m.Key {
 		case "type", "description", "enum", "const", "required", "anyOf", "oneOf", "allOf", "$ref":
-			kept = append(kept, m)
+			members = append(members, m)
 		case "items", "additionalProperties":
-			kept = append(kept, ordered.Member{Key: m.Key, Value: bareOf(m.Value)})
+			members = append(members, ordered.Member{Key: m.Key, Value: bareOf(m.Value)})
 		case "properties", "$defs", "definitions":
 			all := member(*schema, m.Key)
 			for i := range all {
 				all[i].Value = bareOf(all[i].Value)
 			}
-			kept = append(kept, ordered.Member{Key: m.Key, Value: all})
+			members = append(members, ordered.Member{Key: m.Key, Value: all})
 		}
 	}
-	kind, _ := kept.Get("type")
+	kind, _ := members.Get("type")
 	raw, _ := kind.(json.RawMessage)
-	if _, has := kept.Get("properties"); !has && string(raw) == `"object"` {
-		kept = append(kept, ordered.Member{Key: "properties", Value: ordered.Map{}})
+	if _, has := members.Get("properties"); !has && string(raw) == `"object"` {
+		members = append(members, ordered.Member{Key: "properties", Value: ordered.Map{}})
 	}
-	*schema = kept
+	*schema = members
 }
 
 func bareOf(value any) any {

@@ -197,8 +197,8 @@ func count(n int, what string) string {
 }
 
 // inside returns a path as a name below the workspace, with slashes.
-func (k *check) inside(given string) (string, bool) {
-	name := filepath.FromSlash(given)
+func (k *check) inside(target string) (string, bool) {
+	name := filepath.FromSlash(target)
 	if filepath.IsAbs(name) {
 		dir, err := filepath.Abs(k.Dir)
 		if err != nil {
@@ -214,14 +214,14 @@ func (k *check) inside(given string) (string, bool) {
 		name = below
 	}
 	name = filepath.Clean(name)
-	return filepath.ToSlash(name), filepath.IsLocal(name) && !strings.ContainsRune(given, 0)
+	return filepath.ToSlash(name), filepath.IsLocal(name) && !strings.ContainsRune(target, 0)
 }
 
 // names are the names that a file has below the workspace: the given one and,
 // where the folders on the way are links, the one that they lead to. It is
 // false for a file outside.
-func (k *check) names(given string) ([]string, bool) {
-	name, ok := k.inside(given)
+func (k *check) names(target string) ([]string, bool) {
+	name, ok := k.inside(target)
 	if !ok {
 		return nil, false
 	}
@@ -250,8 +250,8 @@ func (k *check) names(given string) ([]string, bool) {
 
 // path returns why the policy does not let a file change; empty for one that
 // may.
-func (k *check) path(given string) string {
-	names, ok := k.names(given)
+func (k *check) path(target string) string {
+	names, ok := k.names(target)
 	if !ok {
 		return "it is outside of the workspace"
 	}
@@ -370,7 +370,7 @@ func (k *check) text(c Change) read {
 }
 
 // read returns the text of a plain file, or why it cannot be read.
-func (k *check) read(name string, most int64) (text, why string) {
+func (k *check) read(name string, limit int64) (text, why string) {
 	info, err := k.root.Lstat(filepath.FromSlash(name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -380,7 +380,7 @@ func (k *check) read(name string, most int64) (text, why string) {
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
 		return "", "it was not read: it is a link"
 	}
-	raw, err := safefile.Read(k.root, filepath.FromSlash(name), most)
+	raw, err := safefile.Read(k.root, filepath.FromSlash(name), limit)
 	if err != nil {
 		var at *fs.PathError
 		if errors.As(err, &at) {

@@ -81,21 +81,21 @@ func (k *check) dependencies(v *verdict) {
 // imported returns why something of these names may not be imported; empty
 // where it may.
 func (k *check) imported(names []string) string {
-	shown := toolfold.Cut(names[0], 80)
+	cited := toolfold.Cut(names[0], 80)
 	for _, name := range names {
 		if name == ".." || strings.HasPrefix(name, "../") {
-			return shown + " is outside of the workspace"
+			return cited + " is outside of the workspace"
 		}
 		for _, pattern := range k.policy.ForbiddenImports {
 			if doublestar.MatchUnvalidated(pattern, name) {
-				return fmt.Sprintf("forbiddenImports has %s over %s", pattern, shown)
+				return fmt.Sprintf("forbiddenImports has %s over %s", pattern, cited)
 			}
 		}
 	}
 	if len(k.policy.AllowedImports) > 0 && !slices.ContainsFunc(names, func(name string) bool {
 		return slices.ContainsFunc(k.policy.AllowedImports, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, name) })
 	}) {
-		return "allowedImports does not have " + shown
+		return "allowedImports does not have " + cited
 	}
 	return ""
 }

@@ -103,8 +103,8 @@ func git(ctx context.Context, dir string, overrides []string, args ...string) (s
 	for i := 0; i < len(overrides); i += 2 {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, overrides[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, overrides[i+1]))
 	}
-	out, said := &limited{}, &limited{}
-	err := child.Run(ctx, child.Command{Argv: append([]string{"git", "--no-pager", "--literal-pathspecs"}, args...), Dir: dir, Env: env, Stdout: out, Stderr: said})
+	out, stderr := &limited{}, &limited{}
+	err := child.Run(ctx, child.Command{Argv: append([]string{"git", "--no-pager", "--literal-pathspecs"}, args...), Dir: dir, Env: env, Stdout: out, Stderr: stderr})
 	var start *child.StartError
 	var exit *child.ExitError
 	switch {
@@ -116,9 +116,9 @@ func git(ctx context.Context, dir string, overrides []string, args ...string) (s
 		return "", &NoRepository{fmt.Sprintf("git took longer than %v", gitTime)}
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case strings.Contains(said.String(), "not a git repository"):
+	case strings.Contains(stderr.String(), "not a git repository"):
 		return "", &NoRepository{"the workspace is no git repository"}
-	case strings.Contains(said.String(), "dubious ownership"):
+	case strings.Contains(stderr.String(), "dubious ownership"):
 		return "", &NoRepository{"the repository belongs to another user, and git's setting safe.directory does not name it"}
 	case errors.As(err, &exit):
 		return "", &NoRepository{"git did not read the repository: " + exit.State}

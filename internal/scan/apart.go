@@ -91,7 +91,7 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 	}
 	if len(j.Folders) > 0 {
-		g := &goScan{dir: j.Dir, request: j.Request, wanted: j.Wanted,
+		g := &goScan{dir: j.Dir, request: j.Request, selected: j.Wanted,
 			report:    func(f Finding) { emit(part{Findings: []Finding{f}}) },
 			skip:      func(name, why string) { emit(part{Skipped: []Skipped{{name, why}}}) },
 			fileHolds: func(name string) (string, bool) { text, err := read(root, name); return text, err == nil }}

@@ -29,7 +29,7 @@ const batchFiles = 300
 type goScan struct {
 	dir       string // absolute, of the workspace
 	request   Request
-	wanted    map[string]bool // files to report on, below the workspace
+	selected  map[string]bool // files to report on, below the workspace
 	report    func(Finding)
 	skip      func(name, why string)
 	fileHolds func(name string) (string, bool)
@@ -214,7 +214,7 @@ func (g *goScan) name(file string) (name string, ok bool) {
 		return "", false
 	}
 	name = filepath.ToSlash(below)
-	return name, g.wanted[name]
+	return name, g.selected[name]
 }
 
 // faults returns the first fault of a package in a wanted file, in words;
@@ -382,8 +382,8 @@ func (g *goPass) importObjectFact(o types.Object, f analysis.Fact) bool {
 // take makes a finding of a diagnostic. Generated files are left alone.
 func (g *goPass) take(d analysis.Diagnostic) {
 	at := g.p.Fset.PositionFor(d.Pos, false)
-	name, wanted := g.name(at.Filename)
-	if !wanted || at.Line < 1 || g.generated(d.Pos) || g.request.Purpose == Refactorings && strings.HasSuffix(name, "_test.go") && g.check.notInTests {
+	name, isSelected := g.name(at.Filename)
+	if !isSelected || at.Line < 1 || g.generated(d.Pos) || g.request.Purpose == Refactorings && strings.HasSuffix(name, "_test.go") && g.check.notInTests {
 		return
 	}
 	c := g.check

@@ -117,7 +117,7 @@ var pythonBugRules = []rule{{
 		if !s.is(colon, "pass") {
 			return false
 		}
-		_, said := slices.BinarySearchFunc(s.comments, s.at(i).start, func(c token, at int) int {
+		_, commented := slices.BinarySearchFunc(s.comments, s.at(i).start, func(c token, at int) int {
 			switch {
 			case c.start < at:
 				return -1
@@ -126,7 +126,7 @@ var pythonBugRules = []rule{{
 			}
 			return 1
 		})
-		return !said
+		return !commented
 	}),
 }, {
 	name: "none-comparison", kind: "logic-error", level: "low", confidence: 0.95, languages: onlyPython, tests: true,

@@ -14,9 +14,9 @@ type Summary struct {
 
 // Summary returns the result fields of a report of which so many findings are
 // shown.
-func (r *Report) Summary(shown int) Summary {
+func (r *Report) Summary(limit int) Summary {
 	return Summary{
-		Files: r.Files, Count: len(r.Findings), HasMore: len(r.Findings) > shown, Analysers: r.Analysers,
+		Files: r.Files, Count: len(r.Findings), HasMore: len(r.Findings) > limit, Analysers: r.Analysers,
 		Skipped: r.Skipped, Unnamed: r.Unnamed, Truncated: r.Truncated,
 	}
 }

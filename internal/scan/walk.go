@@ -37,10 +37,10 @@ const (
 
 // walker gathers the files of a scan.
 type walker struct {
-	ctx     context.Context
-	root    *os.Root
-	exclude []string
-	most    int
+	ctx      context.Context
+	root     *os.Root
+	exclude  []string
+	maxFiles int
 
 	files     []string // below the workspace, with slashes; no doubles
 	skipped   []Skipped
@@ -52,7 +52,7 @@ type walker struct {
 // walk returns the files below the paths of a request that a language is known
 // for, in order, each once.
 func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, error) {
-	w := &walker{ctx: ctx, root: root, most: r.MaxFiles, seen: map[string]bool{}}
+	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, seen: map[string]bool{}}
 	for i, pattern := range r.Exclude {
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
 		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
@@ -63,10 +63,10 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 		w.exclude = append(w.exclude, pattern)
 	}
 	var names []string
-	for _, given := range r.Paths {
-		name, ok := s.inside(given)
+	for _, start := range r.Paths {
+		name, ok := s.inside(start)
 		if !ok {
-			return nil, toolfold.Errorf(PathOutside, "%s is outside of the workspace; nothing was scanned", toolfold.Shorten(given)).
+			return nil, toolfold.Errorf(PathOutside, "%s is outside of the workspace; nothing was scanned", toolfold.Shorten(start)).
 				WithHint("name files and folders by their paths in the workspace")
 		}
 		names = append(names, name)
@@ -93,8 +93,8 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 }
 
 // inside returns a path as a name below the workspace, with slashes.
-func (s Scanner) inside(given string) (string, bool) {
-	name := filepath.FromSlash(given)
+func (s Scanner) inside(start string) (string, bool) {
+	name := filepath.FromSlash(start)
 	if filepath.IsAbs(name) {
 		dir, err := filepath.Abs(s.Dir)
 		if err != nil {
@@ -105,7 +105,7 @@ func (s Scanner) inside(given string) (string, bool) {
 		}
 	}
 	name = filepath.Clean(name)
-	if len(given) > maxPath || !filepath.IsLocal(name) || strings.ContainsFunc(given, func(r rune) bool { return r < ' ' }) {
+	if len(start) > maxPath || !filepath.IsLocal(name) || strings.ContainsFunc(start, func(r rune) bool { return r < ' ' }) {
 		return "", false
 	}
 	return filepath.ToSlash(name), true
@@ -205,8 +205,8 @@ func (w *walker) add(name string) {
 	if w.seen[name] || w.excluded(name) {
 		return
 	}
-	if len(w.files) == w.most {
-		w.truncated = fmt.Sprintf("only the first %d files were scanned, as maxFiles says", w.most)
+	if len(w.files) == w.maxFiles {
+		w.truncated = fmt.Sprintf("only the first %d files were scanned, as maxFiles says", w.maxFiles)
 		return
 	}
 	w.seen[name] = true

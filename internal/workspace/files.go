@@ -35,7 +35,7 @@ func (f File[T]) Stem() string { return Stem(f.Path) }
 type Files[T any] struct {
 	folder  string
 	endings []string
-	most    int64
+	maxSize int64
 	parse   func(file string, text []byte) (T, *Broken)
 
 	workspace string
@@ -55,12 +55,12 @@ type known[T any] struct {
 }
 
 // NewFiles returns the files of a folder, a path below the workspace, that
-// have one of the endings, such as ".yaml". A file has at most most bytes.
+// have one of the endings, such as ".yaml". A file has at most maxSize bytes.
 // Parse makes a value of the text of a file; it may keep neither. An empty
 // workspace has no files.
-func NewFiles[T any](workspace, folder string, endings []string, most int64, parse func(file string, text []byte) (T, *Broken)) *Files[T] {
+func NewFiles[T any](workspace, folder string, endings []string, maxSize int64, parse func(file string, text []byte) (T, *Broken)) *Files[T] {
 	return &Files[T]{
-		workspace: workspace, folder: folder, endings: endings, most: most, parse: parse,
+		workspace: workspace, folder: folder, endings: endings, maxSize: maxSize, parse: parse,
 		lock: make(chan struct{}, 1), known: map[string]known[T]{},
 	}
 }
@@ -185,9 +185,9 @@ func (f *Files[T]) read(root *os.Root, name string, left int64) (known[T], error
 	if err != nil {
 		return known[T]{}, err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, f.most+1))
-	if err == nil && int64(len(text)) > f.most {
-		err = fmt.Errorf("it has more than %d bytes", f.most)
+	text, err := io.ReadAll(io.LimitReader(file, f.maxSize+1))
+	if err == nil && int64(len(text)) > f.maxSize {
+		err = fmt.Errorf("it has more than %d bytes", f.maxSize)
 	}
 	if err != nil {
 		return known[T]{}, err
@@ -209,8 +209,8 @@ func (f *Files[T]) check(info fs.FileInfo, left int64) error {
 	switch {
 	case !info.Mode().IsRegular():
 		return errors.New("it is not a plain file")
-	case info.Size() > f.most:
-		return fmt.Errorf("it has more than %d bytes", f.most)
+	case info.Size() > f.maxSize:
+		return fmt.Errorf("it has more than %d bytes", f.maxSize)
 	case info.Size() > left:
 		return fmt.Errorf("it and the files before it have more than %d bytes together", maxFolder)
 	}

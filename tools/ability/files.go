@@ -85,7 +85,7 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 	}
 	d := definition{AbilityID: name}
 	for _, p := range matter {
-		if _, given := values[p.Name]; !given && p.Default != nil {
+		if _, isSet := values[p.Name]; !isSet && p.Default != nil {
 			values[p.Name] = p.Default
 		}
 	}

@@ -101,7 +101,7 @@ func relevant(l library, agent string, hits []hit) (fitting, near []hit) {
 // obstacle says why an agent cannot have an ability, empty when it can.
 func (l library) obstacle(id, agent string) string {
 	a, there := l.abilities[id]
-	if _, kept := l.untrusted[id]; kept {
+	if _, untrusted := l.untrusted[id]; untrusted {
 		return "the user has not trusted the workspace that it is a file of"
 	}
 	if _, spoilt := l.faultOf(id); !there && spoilt {

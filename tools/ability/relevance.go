@@ -96,9 +96,9 @@ func (h hit) score() float64 {
 
 // match finds the abilities that share words with a task, best first.
 func match(documents map[string]document, task string) []hit {
-	asked := split(task)
-	slices.Sort(asked)
-	asked = slices.Compact(asked)
+	terms := split(task)
+	slices.Sort(terms)
+	terms = slices.Compact(terms)
 	mean := 0.0
 	for _, d := range documents {
 		mean += d.length / float64(len(documents))
@@ -109,7 +109,7 @@ func match(documents map[string]document, task string) []hit {
 	}
 	found := map[string]evidence{}
 	total := 0.0
-	for _, word := range asked {
+	for _, word := range terms {
 		stem := words.Stem(word)
 		having := 0.0
 		for _, d := range documents {

@@ -45,8 +45,8 @@ type Brief struct {
 	Fixable  bool   `json:"fixable" doc:"Whether bugfix.run can fix it."`
 }
 
-// shown is the number of findings in the answer of a scan.
-const shown = 5
+// maxBrief is the number of findings in the answer of a scan.
+const maxBrief = 5
 
 // Scan scans files and keeps what it finds.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
@@ -57,8 +57,8 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	if err != nil {
 		return ScanOut{}, err
 	}
-	out := ScanOut{ScanID: id, Summary: report.Summary(shown), BySeverity: report.ByLevel(), TopItems: []Brief{}}
-	for _, f := range report.Findings[:min(shown, len(report.Findings))] {
+	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), BySeverity: report.ByLevel(), TopItems: []Brief{}}
+	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
 		out.TopItems = append(out.TopItems, Brief{BugID: f.ID, Severity: f.Level, Message: f.Message, File: f.File, Line: f.Line, Fixable: f.Fixable()})
 	}
 	return out, nil

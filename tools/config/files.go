@@ -139,7 +139,7 @@ func (f Files) Load() (*Layers, error) {
 		more = []Ignored{{Scope: Local, Reason: broken.Err.Error()}}
 	}
 	for _, name := range narrowing(f.declared()) {
-		if value, given := local[name]; given {
+		if value, isSet := local[name]; isSet {
 			local[name] = narrowed(global[name], value)
 		}
 	}

@@ -100,7 +100,7 @@ var Settings = append([]Setting{
 
 // providerSettings declares the settings of package provider.
 func providerSettings() toolfold.Fields {
-	one := toolfold.Object{}
+	settings := toolfold.Object{}
 	for _, o := range provider.Options {
 		var field toolfold.Field
 		switch o.Kind {
@@ -116,13 +116,13 @@ func providerSettings() toolfold.Fields {
 			field = toolfold.List{Name: o.Name, Doc: o.Doc, Of: toolfold.String{}, MinItems: 1, MaxItems: o.Max}
 		}
 		if o.Name == "type" {
-			one.Required = append(one.Required, field)
+			settings.Required = append(settings.Required, field)
 		} else {
-			one.Optional = append(one.Optional, field)
+			settings.Optional = append(settings.Optional, field)
 		}
 	}
 	return toolfold.Fields{
-		toolfold.Map{Name: provider.ProvidersSetting, Doc: provider.ProvidersDoc, Of: one},
+		toolfold.Map{Name: provider.ProvidersSetting, Doc: provider.ProvidersDoc, Of: settings},
 		toolfold.String{Name: provider.DefaultSetting, Doc: provider.DefaultDoc, MinLen: 1},
 	}
 }

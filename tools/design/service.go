@@ -148,13 +148,13 @@ func (s *Service) keep(ctx context.Context, d Design, problems []toolfold.Proble
 var namespace = uuid.MustParse("7b0d6c52-8d0e-4d52-9f0a-64f1d1f3a7c1")
 
 // made are the types of designs that there are.
-var made = []string{"api", "component", "schema", "architecture"}
+var designTypes = []string{"api", "component", "schema", "architecture"}
 
 // List lists designs, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	if in.Type != "" && !slices.Contains(made, in.Type) {
+	if in.Type != "" && !slices.Contains(designTypes, in.Type) {
 		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no action makes designs of type %s", in.Type).
-			WithHint("list %s, or leave type out", strings.Join(made, ", "))
+			WithHint("list %s, or leave type out", strings.Join(designTypes, ", "))
 	}
 	if in.Status != "" && in.Status != Draft {
 		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no design is %s: all are drafts, as nothing changes the status", in.Status).
@@ -183,7 +183,7 @@ const maxShown = 24_000
 
 // part returns the at most limit bytes of a text from an offset on, and
 // whether more follow. It cuts at the end of a line where there is one.
-func part(text string, offset, limit int) (shown string, more bool) {
+func part(text string, offset, limit int) (excerpt string, more bool) {
 	text = text[min(offset, len(text)):]
 	if len(text) <= limit {
 		return text, false
@@ -207,11 +207,11 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	out := GetOut{Item: Item{DesignID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
 	// One offset goes through both texts.
 	offset := min(in.Offset, len(d.Content)+len(d.Documentation))
-	shown, more := part(d.Content+d.Documentation, offset, maxShown)
+	excerpt, more := part(d.Content+d.Documentation, offset, maxShown)
 	if more {
-		out.NextOffset = offset + len(shown)
+		out.NextOffset = offset + len(excerpt)
 	}
-	split := min(max(len(d.Content)-offset, 0), len(shown))
-	out.Content, out.Documentation = shown[:split], shown[split:]
+	split := min(max(len(d.Content)-offset, 0), len(excerpt))
+	out.Content, out.Documentation = excerpt[:split], excerpt[split:]
 	return out, nil
 }

@@ -28,7 +28,7 @@ type Store interface {
 	// whose areas stay. It returns the ids of the session's policies in their
 	// order, and the session's status, empty where there is none; it changes
 	// nothing unless that is active, or where there are most policies already.
-	Bind(ctx context.Context, b Binding, most int) (ids []string, status string, err error)
+	Bind(ctx context.Context, b Binding, limit int) (ids []string, status string, err error)
 
 	// Active returns those of the sessions that are active.
 	Active(ctx context.Context, sessions []string) ([]string, error)

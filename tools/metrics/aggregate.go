@@ -24,13 +24,13 @@ func aggregate(kind, figure string, series []Series) (float64, *Percentiles) {
 	case figure == "percentile":
 		return percentiles(series)
 	}
-	count, sum, least, most := 0, 0.0, math.Inf(1), math.Inf(-1)
+	count, sum, least, highest := 0, 0.0, math.Inf(1), math.Inf(-1)
 	var last Point
 	for _, s := range series {
 		for _, p := range s.Points {
 			count++
 			sum += p.Value
-			least, most = min(least, p.Value), max(most, p.Value)
+			least, highest = min(least, p.Value), max(highest, p.Value)
 		}
 		if n := len(s.Points); n > 0 && s.Points[n-1].Micros >= last.Micros {
 			last = s.Points[n-1]
@@ -48,7 +48,7 @@ func aggregate(kind, figure string, series []Series) (float64, *Percentiles) {
 	case figure == "min":
 		return least, nil
 	case figure == "max":
-		return most, nil
+		return highest, nil
 	}
 	return last.Value, nil
 }
@@ -121,7 +121,7 @@ func percentiles(series []Series) (float64, *Percentiles) {
 	shares := [4]float64{0.50, 0.90, 0.95, 0.99}
 	var keys, within [4]int // of each place: its key, and the place among the values of that key
 	near := map[int][]float64{}
-	var wanted [1 << keyBits / 64]uint64 // the keys of near, as bits
+	var selected [1 << keyBits / 64]uint64 // the keys of near, as bits
 	before, next := 0, 0
 	for k, n := range counts {
 		for next < len(shares) {
@@ -131,7 +131,7 @@ func percentiles(series []Series) (float64, *Percentiles) {
 			}
 			within[next] = place - before
 			near[k] = make([]float64, 0, n)
-			wanted[k/64] |= 1 << (k % 64)
+			selected[k/64] |= 1 << (k % 64)
 			keys[next] = k
 			next++
 		}
@@ -139,7 +139,7 @@ func percentiles(series []Series) (float64, *Percentiles) {
 	}
 	for _, s := range series {
 		for _, p := range s.Points {
-			if k := key(p.Value); wanted[k/64]&(1<<(k%64)) != 0 {
+			if k := key(p.Value); selected[k/64]&(1<<(k%64)) != 0 {
 				near[k] = append(near[k], p.Value)
 			}
 		}

@@ -161,8 +161,8 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 }
 
 // Full refuses one more metric or series than the store keeps.
-func Full(what string, most int) error {
-	return toolfold.Errorf(TooMany, "there are %d %s, which is the most", most, what).
+func Full(what string, maximum int) error {
+	return toolfold.Errorf(TooMany, "there are %d %s, which is the most", maximum, what).
 		WithHint("use those of metrics.list, with fewer different labels")
 }
 
@@ -205,8 +205,8 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 		MetricName: m.Name, Type: m.Type, Category: m.category(), CurrentValue: current(m, series), SeriesCount: len(series),
 		DataPoints: newest(series, in.Limit), Aggregation: in.Aggregation,
 	}
-	for _, one := range series {
-		out.Total += len(one.Points)
+	for _, picked := range series {
+		out.Total += len(picked.Points)
 	}
 	if in.Aggregation == "" {
 		return out, nil

@@ -44,18 +44,18 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 		ID: s.newID(), Name: in.Name, Description: in.Description, MaxConcurrency: in.MaxConcurrency,
 		PerProcess: in.PerProcess, DefaultPriority: in.DefaultPriority, CreatedAt: s.now(),
 	}
-	made, err := s.store.Create(ctx, q, MaxQueues)
+	created, err := s.store.Create(ctx, q, MaxQueues)
 	switch {
 	case err != nil:
 		return Shown{}, fmt.Errorf("creating queue: %w", err)
-	case made.Taken != "":
-		return Shown{}, toolfold.Errorf(Exists, "there is a queue %q already, with queueId %s", toolfold.Shorten(in.Name), made.Taken).
+	case created.Taken != "":
+		return Shown{}, toolfold.Errorf(Exists, "there is a queue %q already, with queueId %s", toolfold.Shorten(in.Name), created.Taken).
 			WithHint("submit tasks to it, or choose another name")
-	case made.Full:
+	case created.Full:
 		return Shown{}, toolfold.Errorf(TooMany, "there are %d queues, which is the most", MaxQueues).
 			WithHint("use one of queue.list, or remove one with queue.remove")
 	}
-	return q.shown(), nil
+	return q.view(), nil
 }
 
 // List lists queues, a page at a time.
@@ -74,9 +74,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Queues: []Item{}, Total: page.Total, Paged: paged}
 	for _, q := range queues {
 		n := q.Counts
-		shown := q.Queue.shown()
-		shown.Description = toolfold.Brief(ctx, "queues.description", shown.Description)
-		out.Queues = append(out.Queues, Item{Shown: shown, Stats: Stats{
+		view := q.Queue.view()
+		view.Description = toolfold.Brief(ctx, "queues.description", view.Description)
+		out.Queues = append(out.Queues, Item{Shown: view, Stats: Stats{
 			Pending: n[task.Pending], Queued: n[task.Queued], Running: n[task.Running], Paused: n[task.Paused],
 			Completed: n[task.Completed], Failed: n[task.Failed], Cancelled: n[task.Cancelled], Timeout: n[task.TimedOut],
 		}})
@@ -98,13 +98,13 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (Shown, error) {
 	if !found {
 		return Shown{}, notFound(in.QueueID)
 	}
-	return q.shown(), nil
+	return q.view(), nil
 }
 
 // set sets a value where one is given.
-func set[V any](value, given *V) {
-	if given != nil {
-		*value = *given
+func set[V any](value, update *V) {
+	if update != nil {
+		*value = *update
 	}
 }
 
@@ -126,7 +126,7 @@ func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (
 	if !found {
 		return Shown{}, notFound(idOrName)
 	}
-	return q.shown(), nil
+	return q.view(), nil
 }
 
 // Remove removes a queue all of whose tasks have ended. They stay as they are.

@@ -41,7 +41,7 @@ type Shown struct {
 	CreatedAt       *time.Time `json:"createdAt,omitempty" doc:"When it was made; absent for the default queue."` // nil for the default queue
 }
 
-func (q Queue) shown() Shown {
+func (q Queue) view() Shown {
 	s := Shown{
 		QueueID: q.ID, Name: q.Name, Description: q.Description, MaxConcurrency: q.MaxConcurrency,
 		PerProcess: q.PerProcess, DefaultPriority: q.DefaultPriority, IsPaused: q.Paused,

@@ -47,8 +47,8 @@ type Brief struct {
 	Fixable       bool   `json:"fixable" doc:"Whether refactor.apply can do it."`
 }
 
-// shown is the number of findings in the answer of a scan.
-const shown = 5
+// maxBrief is the number of findings in the answer of a scan.
+const maxBrief = 5
 
 // Scan scans files and keeps what it finds.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
@@ -59,8 +59,8 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	if err != nil {
 		return ScanOut{}, err
 	}
-	out := ScanOut{ScanID: id, Summary: report.Summary(shown), ByImpact: report.ByLevel(), TopItems: []Brief{}}
-	for _, f := range report.Findings[:min(shown, len(report.Findings))] {
+	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), ByImpact: report.ByLevel(), TopItems: []Brief{}}
+	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
 		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.Message, File: f.File, Line: f.Line, Fixable: f.Fixable()})
 	}
 	return out, nil

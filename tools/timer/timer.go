@@ -96,7 +96,7 @@ func (s *Service) Start(ctx context.Context, in StartIn) (Shown, error) {
 		return Shown{}, toolfold.Errorf(TooMany, "%d timers run, which is the most", MaxTimers).
 			WithHint("stop some that timer.list shows")
 	}
-	return shown(t), nil
+	return view(t), nil
 }
 
 // List lists the timers that run, a page at a time.
@@ -114,7 +114,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	})
 	out := ListOut{Timers: []Shown{}, Total: total, Paged: paged}
 	for _, t := range timers {
-		out.Timers = append(out.Timers, shown(t))
+		out.Timers = append(out.Timers, view(t))
 	}
 	return out, nil
 }
@@ -136,6 +136,6 @@ func (s *Service) Stop(ctx context.Context, in StopIn) (StopOut, error) {
 	}, nil
 }
 
-func shown(t metrics.Timer) Shown {
+func view(t metrics.Timer) Shown {
 	return Shown{TimerID: t.ID, MetricName: t.Name, Labels: t.Labels, StartedAt: t.StartedAt}
 }

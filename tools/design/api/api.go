@@ -322,11 +322,11 @@ func pointerKey(key string) string {
 
 // unique drops what was there before.
 func unique(list []string) []string {
-	var kept []string
+	var distinct []string
 	for _, s := range list {
-		if !slices.Contains(kept, s) {
-			kept = append(kept, s)
+		if !slices.Contains(distinct, s) {
+			distinct = append(distinct, s)
 		}
 	}
-	return kept
+	return distinct
 }

@@ -371,19 +371,19 @@ func standIn(declared, name string, dep bool) opaque {
 func (w *writer) addMembers(dependencies []string) {
 	members := text.NewScope(w.takenMembers...)
 	for _, method := range w.kind.methods {
-		shown := methodView{Name: members.Claim(w.function(method.words)), Waits: method.waits}
+		signature := methodView{Name: members.Claim(w.function(method.words)), Waits: method.waits}
 		switch {
 		case method.takes && w.Input != nil:
-			shown.Arg, shown.ArgType = "input", w.Input.Name
+			signature.Arg, signature.ArgType = "input", w.Input.Name
 		case method.takesOutput && w.Output != nil:
-			shown.Arg, shown.ArgType = "output", w.Output.Name
+			signature.Arg, signature.ArgType = "output", w.Output.Name
 		}
 		if method.gives && w.Output != nil {
-			shown.Result, shown.Optional = w.Output.Name, method.orNothing
+			signature.Result, signature.Optional = w.Output.Name, method.orNothing
 			w.uses[maybe] = w.uses[maybe] || method.orNothing
 		}
-		shown.Message = w.Impl + "." + shown.Name + " is not implemented"
-		w.Methods = append(w.Methods, shown)
+		signature.Message = w.Impl + "." + signature.Name + " is not implemented"
+		w.Methods = append(w.Methods, signature)
 	}
 	if w.Inner {
 		w.Deps = append(w.Deps, depView{w.claim(members, w.member([]string{"inner"})), w.reference(w.Name)})

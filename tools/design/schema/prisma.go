@@ -27,12 +27,12 @@ type prismaModel struct {
 // prismaWriter writes a record as a model, with what it refers to.
 type prismaWriter struct {
 	record
-	own      *prismaModel
-	others   map[string]*prismaModel // by type name
-	names    text.Scope              // of models and enums
-	given    []string                // what fields are called in the model
-	enums    strings.Builder
-	problems []toolfold.Problem
+	own        *prismaModel
+	others     map[string]*prismaModel // by type name
+	names      text.Scope              // of models and enums
+	fieldNames []string                // what fields are called in the model
+	enums      strings.Builder
+	problems   []toolfold.Problem
 }
 
 // prisma writes the models and enums of a Prisma schema; data source and
@@ -57,7 +57,7 @@ func (r record) prisma() (string, []toolfold.Problem) {
 			w.refuse(i, "nullable", "false: Prisma's lists are empty, never null")
 		}
 		if len(w.problems) == 0 {
-			w.add(f, w.given[i], list)
+			w.add(f, w.fieldNames[i], list)
 		}
 	}
 	if len(w.problems) > 0 {
@@ -91,7 +91,7 @@ func (w *prismaWriter) giveNames() {
 		} else if !isPrismaName(name) {
 			name = text.Camel(words)
 		}
-		w.given = append(w.given, name)
+		w.fieldNames = append(w.fieldNames, name)
 		if w.own.fields[name] {
 			w.refuse(i, "name", fmt.Sprintf("name other than %s, which another field becomes in Prisma", name))
 		}

@@ -26,7 +26,7 @@ func memoryBound(begin int) int {
 
 // initialize opens sessions that are never ended.
 func initialize(ctx context.Context, a *attack, r *report) error {
-	const most = 1000 // sessions at a time, the server's default
+	const maxSessions = 1000 // sessions at a time, the server's default
 	r.zero(append(faults, "sessions over the limit", "new sessions that are gone", "memory over the bound")...)
 	p, remove, err := a.newPlace(ctx, r)
 	if err != nil {
@@ -44,12 +44,12 @@ func initialize(ctx context.Context, a *attack, r *report) error {
 	var next atomic.Int64 // so that ids are in the order of their making
 	each(workers, func(int) {
 		for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-			one, err := c.initialized(ctx)
+			session, err := c.initialized(ctx)
 			if err != nil {
 				r.bad("broken connections", "initialize %d: %v", i, err)
 				return
 			}
-			ids[i] = one.session
+			ids[i] = session.session
 		}
 	})
 	end := s.rss()
@@ -58,9 +58,9 @@ func initialize(ctx context.Context, a *attack, r *report) error {
 	}
 	// The last ones are there, and no more than allowed of those before.
 	alive := 0
-	for i := len(ids) - 1; i >= max(0, len(ids)-2*most) && ctx.Err() == nil; i-- {
-		one := &client{server: s, session: ids[i], web: c.web, ids: c.ids}
-		got, err := one.send(ctx, "ping", "", map[string]any{})
+	for i := len(ids) - 1; i >= max(0, len(ids)-2*maxSessions) && ctx.Err() == nil; i-- {
+		session := &client{server: s, session: ids[i], web: c.web, ids: c.ids}
+		got, err := session.send(ctx, "ping", "", map[string]any{})
 		switch {
 		case err != nil:
 			r.bad("broken connections", "ping: %v", err)
@@ -68,14 +68,14 @@ func initialize(ctx context.Context, a *attack, r *report) error {
 			alive++
 		case got.status != http.StatusNotFound:
 			r.bad("not 200", "%d %s", got.status, got.raw)
-		case i >= len(ids)-most/2:
+		case i >= len(ids)-maxSessions/2:
 			r.bad("new sessions that are gone", "%d of %d", i, len(ids))
 		}
 	}
-	if alive > most {
+	if alive > maxSessions {
 		r.bad("sessions over the limit", "%d", alive)
 	}
-	r.note("%d initializes, RSS from %d to %d MiB, %d of the last %d sessions alive", len(ids), begin, end, alive, min(len(ids), 2*most))
+	r.note("%d initializes, RSS from %d to %d MiB, %d of the last %d sessions alive", len(ids), begin, end, alive, min(len(ids), 2*maxSessions))
 	return nil
 }
 
@@ -200,7 +200,7 @@ func soak(ctx context.Context, a *attack, r *report) error {
 		random := rand.New(rand.NewPCG(a.seed, uint64(worker)))
 		call := func(c *client) {
 			key := fmt.Sprint("soak/", random.IntN(1000))
-			one := []struct {
+			variants := []struct {
 				tool      string
 				arguments map[string]any
 			}{
@@ -211,28 +211,28 @@ func soak(ctx context.Context, a *attack, r *report) error {
 				{"tools", map[string]any{"action": "find", "query": "remember this"}},
 				{"memory", map[string]any{"action": "stor"}},
 			}[random.IntN(6)]
-			got, err := c.call(ctx, one.tool, one.arguments)
-			r.judge(c, one.arguments, got, err)
+			got, err := c.call(ctx, variants.tool, variants.arguments)
+			r.judge(c, variants.arguments, got, err)
 			calls.Add(1)
 		}
 		for soaking.Err() == nil {
 			switch worker % 4 {
 			case 0, 1: // sessions with a stream
-				one, err := c.initialized(ctx)
+				session, err := c.initialized(ctx)
 				if err != nil {
 					r.bad("broken connections", "initialize: %v", err)
 					continue
 				}
-				ended, err := one.stream(ctx)
+				ended, err := session.stream(ctx)
 				if err != nil {
 					r.bad("broken connections", "stream: %v", err)
 				} else {
 					streams.Add(1)
 				}
 				for range random.IntN(20) {
-					call(one)
+					call(session)
 				}
-				if err := one.end(ctx); err != nil {
+				if err := session.end(ctx); err != nil {
 					r.bad("broken connections", "ending a session: %v", err)
 				}
 				sessions.Add(1)

@@ -214,12 +214,12 @@ func (p *place) integrity(ctx context.Context) error {
 		return err
 	}
 	defer pool.Close()
-	var said string
-	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&said); err != nil {
+	var message string
+	if err := pool.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&message); err != nil {
 		return fmt.Errorf("checking the file: %w", err)
 	}
-	if said != "ok" {
-		return fmt.Errorf("the file is broken: %s", said)
+	if message != "ok" {
+		return fmt.Errorf("the file is broken: %s", message)
 	}
 	p.report.note("integrity_check ok")
 	return nil
@@ -298,7 +298,7 @@ func full(ctx context.Context, a *attack, r *report) error {
 			return fmt.Errorf("neither mount nor prlimit works: %w", err)
 		}
 	}
-	padding, kept := strings.Repeat("x", 8<<10), 0
+	padding, stored := strings.Repeat("x", 8<<10), 0
 	store := func(n int) (code string) {
 		arguments := map[string]any{"action": "store", "key": fmt.Sprint("full/", n), "value": map[string]any{"is": fmt.Sprint(n, padding)}}
 		got, err := c.call(ctx, "memory", arguments)
@@ -313,7 +313,7 @@ func full(ctx context.Context, a *attack, r *report) error {
 		switch code := store(n); code {
 		case "":
 			acknowledged = append(acknowledged, n)
-			kept++
+			stored++
 		case unavailable:
 			refused[code]++
 		default:
@@ -322,7 +322,7 @@ func full(ctx context.Context, a *attack, r *report) error {
 		}
 	}
 	if len(refused) == 0 {
-		return fmt.Errorf("%d stores did not fill %s", kept, way)
+		return fmt.Errorf("%d stores did not fill %s", stored, way)
 	}
 	check := func() {
 		for _, n := range acknowledged {
@@ -357,6 +357,6 @@ func full(ctx context.Context, a *attack, r *report) error {
 	}
 	c = s.client()
 	check()
-	r.note("%s: %d stores, then refused %v; with space %d more", way, kept, refused, len(acknowledged)-kept)
+	r.note("%s: %d stores, then refused %v; with space %d more", way, stored, refused, len(acknowledged)-stored)
 	return p.integrity(ctx)
 }

@@ -49,17 +49,17 @@ type size struct {
 	connections int  // slow ones
 	patient     bool // wait for the limits of bodies and idle connections, too
 	terminate   time.Duration
-	most        time.Duration // of one measure, else it has failed
+	limit       time.Duration // of one measure, else it has failed
 }
 
 var (
 	usual = size{
 		fuzzCalls: 10_000, fuzz: 8 * time.Second, kills: 10, soak: 5 * time.Second, initializes: 5_000,
-		connections: 1_000, terminate: 6 * time.Second, most: 2 * time.Minute,
+		connections: 1_000, terminate: 6 * time.Second, limit: 2 * time.Minute,
 	}
 	large = size{
 		fuzzCalls: 100_000, fuzz: 10 * time.Minute, kills: 200, soak: 10 * time.Minute, initializes: 30_000,
-		connections: 1_000, patient: true, terminate: time.Minute, most: 20 * time.Minute,
+		connections: 1_000, patient: true, terminate: time.Minute, limit: 20 * time.Minute,
 	}
 )
 
@@ -95,7 +95,7 @@ func run(ctx context.Context, args []string, out io.Writer) (exit int) {
 	}
 	if *lasting > 0 {
 		a.size.fuzz, a.size.soak, a.size.terminate = *lasting, *lasting, *lasting
-		a.most = max(a.most, 2**lasting)
+		a.limit = max(a.limit, 2**lasting)
 	}
 	chosen, err := choose(*only)
 	if err == nil && (a.store != "sqlite" && a.store != "postgres" || a.store == "postgres" && a.postgres == "") {
@@ -161,7 +161,7 @@ func hasRaceDetector() bool {
 
 // measure runs one measure and adds how long it took.
 func (a *attack) measure(ctx context.Context, m measure) *report {
-	ctx, cancel := context.WithTimeout(ctx, a.most)
+	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()
 	r := &report{name: m.name + " " + a.store, samples: map[string][]string{}, counts: map[string]int{}}
 	r.zero("panics and races", "unexpected ends")
@@ -245,9 +245,9 @@ func (r *report) print(out io.Writer) (ok bool) {
 }
 
 // shorten keeps both ends of a text.
-func shorten(text string, most int) string {
-	if len(text) <= most {
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return text[:most/2] + " … " + text[len(text)-most/2:]
+	return text[:limit/2] + " … " + text[len(text)-limit/2:]
 }

@@ -41,7 +41,7 @@ func (s abilityStore) Put(ctx context.Context, a ability.Ability) (replaced bool
 	if err != nil {
 		return false, fmt.Errorf("encoding ability: %w", err)
 	}
-	revision, err := one[int64](ctx, s.db.writer(), sqlf(`INSERT INTO abilities (id, details, content) VALUES (?, ?, ?)
+	revision, err := scalar[int64](ctx, s.db.writer(), sqlf(`INSERT INTO abilities (id, details, content) VALUES (?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET details = excluded.details, content = excluded.content, revision = abilities.revision + 1
 		RETURNING revision`, a.ID, details, []byte(a.Content)))
 	return revision > 1, err

@@ -153,7 +153,7 @@ func (s agentStore) List(ctx context.Context, q agent.Query) (page agent.Page, e
 	if q.Enabled != nil {
 		picked = picked.and(`AND enabled = ?`, number(*q.Enabled))
 	}
-	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM agents`).with(picked))
+	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM agents`).with(picked))
 	if err != nil {
 		return agent.Page{}, err
 	}

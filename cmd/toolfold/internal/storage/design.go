@@ -32,7 +32,7 @@ func (s designStore) Put(ctx context.Context, d design.Design) (createdAt time.T
 	if err != nil {
 		return time.Time{}, err
 	}
-	micros, err := one[int64](ctx, s.db.reader(), sqlf(`SELECT created_at FROM designs WHERE id = ?`, d.ID))
+	micros, err := scalar[int64](ctx, s.db.reader(), sqlf(`SELECT created_at FROM designs WHERE id = ?`, d.ID))
 	return fromMicros(micros), err
 }
 
@@ -52,7 +52,7 @@ func (s designStore) Get(ctx context.Context, id string) (d design.Design, found
 
 func (s designStore) Wrote(ctx context.Context, text string) (bool, error) {
 	sum := hash(text)
-	return one[bool](ctx, s.db.reader(), sqlf(selectWrote, sum, sum))
+	return scalar[bool](ctx, s.db.reader(), sqlf(selectWrote, sum, sum))
 }
 
 func (s designStore) List(ctx context.Context, q design.Query) (page design.Page, err error) {
@@ -61,7 +61,7 @@ func (s designStore) List(ctx context.Context, q design.Query) (page design.Page
 	if q.Type != "" {
 		picked, args = ` WHERE type = ?`, []any{q.Type}
 	}
-	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM designs`+picked, args...))
+	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM designs`+picked, args...))
 	if err != nil {
 		return design.Page{}, err
 	}

@@ -13,20 +13,20 @@ const Unavailable = "STORE_UNAVAILABLE"
 // fault is an error of the database with what a caller may be told of it:
 // no path, host, user or statement.
 type fault struct {
-	told  *toolfold.Error
-	cause error
+	answer *toolfold.Error
+	cause  error
 }
 
 // Error implements error. It is for logs.
 func (f *fault) Error() string {
 	if f.cause == nil {
-		return f.told.Message
+		return f.answer.Message
 	}
-	return f.told.Message + ": " + f.cause.Error()
+	return f.answer.Message + ": " + f.cause.Error()
 }
 
 // Unwrap makes both errors known to [errors.As], first the one for callers.
-func (f *fault) Unwrap() []error { return []error{f.told, f.cause} }
+func (f *fault) Unwrap() []error { return []error{f.answer, f.cause} }
 
 func unavailable(format string, args ...any) *toolfold.Error {
 	return toolfold.Errorf(Unavailable, format, args...)

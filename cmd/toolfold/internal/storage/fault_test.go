@@ -219,7 +219,7 @@ func TestOurs(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			id, err := one[int](t.Context(), db.reader(), sqlf(`PRAGMA application_id`))
+			id, err := scalar[int](t.Context(), db.reader(), sqlf(`PRAGMA application_id`))
 			if id != applicationID || err != nil {
 				t.Errorf("the mark is %x, %v", id, err)
 			}

@@ -34,7 +34,7 @@ const (
 	updateAreas = `UPDATE session_policies SET areas = ? WHERE session_id = ? AND policy_id = ?`
 )
 
-func (s guardStore) Bind(ctx context.Context, b guard.Binding, most int) (ids []string, status string, err error) {
+func (s guardStore) Bind(ctx context.Context, b guard.Binding, limit int) (ids []string, status string, err error) {
 	row, err := json.Marshal(policyRow{b.Gates, b.Allowed, b.Forbidden, b.Radius, b.By})
 	if err != nil {
 		return nil, "", fmt.Errorf("encoding policy: %w", err)
@@ -54,7 +54,7 @@ func (s guardStore) Bind(ctx context.Context, b guard.Binding, most int) (ids []
 			ids = append(ids, other.PolicyID)
 		}
 		if !slices.Contains(ids, b.PolicyID) {
-			if len(ids) >= most {
+			if len(ids) >= limit {
 				return nil
 			}
 			ids = append(ids, b.PolicyID)

@@ -94,7 +94,7 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 			})
 			return claimed, err
 		}
-		alive, err := one[int](ctx, l.db.reader(), sqlf(`SELECT count(*) FROM task_workers WHERE id = ?`, worker))
+		alive, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT count(*) FROM task_workers WHERE id = ?`, worker))
 		if err != nil || alive == 0 {
 			return nil, err
 		}
@@ -174,7 +174,7 @@ const releasedAtOnce = 500
 
 func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
 	const due = `FROM tasks WHERE status = 'pending' AND waiting = 0 AND due_at <= ?`
-	some, err := one[int](ctx, l.db.reader(), sqlf(`SELECT count(*) FROM (SELECT 1 `+due+` LIMIT 1) d`, now.UnixMicro()))
+	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT count(*) FROM (SELECT 1 `+due+` LIMIT 1) d`, now.UnixMicro()))
 	if err != nil || some == 0 {
 		return 0, err
 	}
@@ -213,7 +213,7 @@ func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) err
 	if _, err := t.exec(ctx, `UPDATE tasks SET due_at = ? WHERE id = ?`, next.UnixMicro(), s.ID); err != nil {
 		return err
 	}
-	open, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM tasks WHERE schedule_id = ? AND `+openTasks, s.ID))
+	open, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM tasks WHERE schedule_id = ? AND `+openTasks, s.ID))
 	if err != nil || open > 0 {
 		return err
 	}
@@ -228,7 +228,7 @@ func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) err
 func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
 	// These are running tasks whose worker has no lease any more.
 	const orphaned = `status = 'running' AND NOT EXISTS (SELECT 1 FROM task_workers WHERE task_workers.id = tasks.worker_id)`
-	some, err := one[int](ctx, l.db.reader(), sqlf(`SELECT
+	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT
 		(SELECT count(*) FROM task_workers WHERE expires_at < `+l.db.dialect.clock+`) +
 		(SELECT count(*) FROM tasks WHERE `+orphaned+`)`))
 	if err != nil || some == 0 {

@@ -95,7 +95,7 @@ func insert(e memory.Entry) query {
 }
 
 func (s memoryStore) Put(ctx context.Context, e memory.Entry) (replaced bool, err error) {
-	revision, err := one[int64](ctx, s.db.writer(), insert(e).and(replaceOld+" RETURNING revision"))
+	revision, err := scalar[int64](ctx, s.db.writer(), insert(e).and(replaceOld+" RETURNING revision"))
 	return revision > 1, err
 }
 
@@ -148,7 +148,7 @@ func (s memoryStore) Entries(ctx context.Context, scope memory.Scope, page memor
 }
 
 func (s memoryStore) Count(ctx context.Context, scope memory.Scope) (int, error) {
-	return one[int](ctx, s.db.reader(), within(sqlf(`SELECT count(*) FROM memory`), scope))
+	return scalar[int](ctx, s.db.reader(), within(sqlf(`SELECT count(*) FROM memory`), scope))
 }
 
 func (s memoryStore) Totals(ctx context.Context, scope memory.Scope) ([]memory.Totals, error) {
@@ -245,7 +245,7 @@ func (s memoryStore) Matching(ctx context.Context, scope memory.Scope, m memory.
 }
 
 func (s memoryStore) CountMatching(ctx context.Context, scope memory.Scope, m memory.Match, limit int) (int, error) {
-	return one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM (`).with(s.matches(scope, m)).and(`LIMIT ?) AS matches`, limit))
+	return scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM (`).with(s.matches(scope, m)).and(`LIMIT ?) AS matches`, limit))
 }
 
 // matches selects the ids of the entries of a scope that match.
@@ -280,7 +280,7 @@ func (s memoryStore) Known(ctx context.Context, words []string) ([]string, error
 }
 
 func (s memoryStore) LastID(ctx context.Context) (int64, error) {
-	return one[int64](ctx, s.db.reader(), sqlf(`SELECT coalesce(max(id), 0) FROM memory`))
+	return scalar[int64](ctx, s.db.reader(), sqlf(`SELECT coalesce(max(id), 0) FROM memory`))
 }
 
 func (s memoryStore) Candidates(ctx context.Context, ids []int64) ([]memory.Candidate, error) {

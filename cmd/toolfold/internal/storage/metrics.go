@@ -79,7 +79,7 @@ func (s metricsStore) write(ctx context.Context, e executor, w metrics.Write, ke
 		return metrics.Written{}, err
 	}
 	if !found {
-		n, err := one[int](ctx, e, sqlf(`SELECT count(*) FROM metric_series`))
+		n, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM metric_series`))
 		if err != nil {
 			return metrics.Written{}, err
 		}
@@ -131,7 +131,7 @@ func (s metricsStore) declare(ctx context.Context, e executor, w metrics.Write) 
 		if m, err = metrics.Admit(nil, w); err != nil {
 			return 0, m, err
 		}
-		n, err := one[int](ctx, e, sqlf(`SELECT count(*) FROM metrics`))
+		n, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM metrics`))
 		if err != nil {
 			return 0, m, err
 		}
@@ -191,15 +191,15 @@ const insertBlock = `INSERT INTO metric_blocks (series_id, n, points, first_at, 
 // at least; n is the number of the first.
 func blockArgs(series, n int64, points []metrics.Point) []any {
 	data := make([]byte, 0, len(points)*pointBytes)
-	firstAt, lastAt, sum, least, most := points[0].Micros, points[0].Micros, 0.0, points[0].Value, points[0].Value
+	firstAt, lastAt, sum, least, highest := points[0].Micros, points[0].Micros, 0.0, points[0].Value, points[0].Value
 	for _, p := range points {
 		data = binary.LittleEndian.AppendUint64(data, uint64(p.Micros))
 		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(p.Value))
 		firstAt, lastAt = min(firstAt, p.Micros), max(lastAt, p.Micros)
-		least, most = min(least, p.Value), max(most, p.Value)
+		least, highest = min(least, p.Value), max(highest, p.Value)
 		sum += p.Value
 	}
-	return []any{series, n, len(points), firstAt, lastAt, sum, least, most, data}
+	return []any{series, n, len(points), firstAt, lastAt, sum, least, highest, data}
 }
 
 // unpack appends those points of a block that lie within a range.
@@ -249,28 +249,28 @@ func (s metricsStore) Read(ctx context.Context, r metrics.Range) (m metrics.Metr
 		return m, nil, false, true, err
 	}
 	read := 0
-	for _, one := range rows {
-		if !hasAll(one.Labels, r.Labels) {
+	for _, series := range rows {
+		if !hasAll(series.Labels, r.Labels) {
 			continue
 		}
-		n, err := s.count(ctx, one.id, since, until)
+		n, err := s.count(ctx, series.id, since, until)
 		if err != nil {
 			return m, nil, false, true, err
 		}
 		if read += n; read > metrics.MaxRead {
 			return m, nil, true, true, nil
 		}
-		one.Points = make([]metrics.Point, 0, n)
-		if err := s.points(ctx, &one.Series, one.id, since, until); err != nil {
+		series.Points = make([]metrics.Point, 0, n)
+		if err := s.points(ctx, &series.Series, series.id, since, until); err != nil {
 			return m, nil, false, true, err
 		}
-		list = append(list, one.Series)
+		list = append(list, series.Series)
 	}
 	return m, list, false, true, nil
 }
 
-func hasAll(labels, wanted map[string]string) bool {
-	for name, value := range wanted {
+func hasAll(labels, required map[string]string) bool {
+	for name, value := range required {
 		if has, ok := labels[name]; !ok || has != value {
 			return false
 		}
@@ -280,7 +280,7 @@ func hasAll(labels, wanted map[string]string) bool {
 
 // count returns about how many points of a series a range has, never too few.
 func (s metricsStore) count(ctx context.Context, series, since, until int64) (int, error) {
-	return one[int](ctx, s.db.reader(), sqlf(`SELECT CAST(COALESCE((SELECT sum(points) FROM metric_blocks WHERE series_id = ? AND last_at >= ? AND first_at <= ?), 0)
+	return scalar[int](ctx, s.db.reader(), sqlf(`SELECT CAST(COALESCE((SELECT sum(points) FROM metric_blocks WHERE series_id = ? AND last_at >= ? AND first_at <= ?), 0)
 		+ (SELECT count(*) FROM metric_points WHERE series_id = ?) AS bigint)`, series, since, until, series))
 }
 
@@ -428,7 +428,7 @@ func (s metricsStore) Trim(ctx context.Context, keep metrics.Keep) error {
 
 func (s metricsStore) Start(ctx context.Context, t metrics.Timer, limit int) (full bool, err error) {
 	err = s.db.transact(ctx, func(e executor) error {
-		n, err := one[int](ctx, e, sqlf(`SELECT count(*) FROM timers`))
+		n, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM timers`))
 		if full = n >= limit; err != nil || full {
 			return err
 		}
@@ -468,7 +468,7 @@ func scanTimer(rows *sql.Rows) (t metrics.Timer, err error) {
 }
 
 func (s metricsStore) Timers(ctx context.Context, limit int, after *toolfold.Position) (timers []metrics.Timer, total int, err error) {
-	total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM timers`))
+	total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM timers`))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -55,7 +55,7 @@ func fillSeries(b *testing.B, db *DB, labels map[string]string, n int, start, en
 		if _, err := s.write(b.Context(), e, w, metrics.Keep{}); err != nil {
 			return err
 		}
-		id, err := one[int64](b.Context(), e, sqlf(`SELECT max(id) FROM metric_series`))
+		id, err := scalar[int64](b.Context(), e, sqlf(`SELECT max(id) FROM metric_series`))
 		if err != nil {
 			return err
 		}

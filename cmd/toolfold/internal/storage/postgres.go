@@ -29,12 +29,12 @@ var postgresDialect = dialect{
 	cachesStatements: true,
 
 	repeatable: func(err error) bool {
-		told, _ := errors.AsType[*pgconn.PgError](err)
-		if told != nil && (told.Code == deadlock || told.Code == serialization) {
+		failure, _ := errors.AsType[*pgconn.PgError](err)
+		if failure != nil && (failure.Code == deadlock || failure.Code == serialization) {
 			return true
 		}
 		_, committing := errors.AsType[commitError](err)
-		return !committing && (lost(err) || told != nil && told.Code == startingUp || refused(err))
+		return !committing && (lost(err) || failure != nil && failure.Code == startingUp || refused(err))
 	},
 	fault: postgresFault,
 
@@ -55,8 +55,8 @@ const (
 
 // lost reports whether a connection broke off.
 func lost(err error) bool {
-	if told, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return told.Code == "57P01" || told.Code == "57P02" || strings.HasPrefix(told.Code, "08")
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return failure.Code == "57P01" || failure.Code == "57P02" || strings.HasPrefix(failure.Code, "08")
 	}
 	_, network := errors.AsType[*net.OpError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
@@ -74,22 +74,22 @@ func refused(err error) bool {
 
 // postgresFault knows the errors that a user can mend.
 func postgresFault(err error) *fault {
-	told, isTold := errors.AsType[*pgconn.PgError](err)
+	failure, isTold := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
-	case isTold && (strings.HasPrefix(told.Code, "28")):
+	case isTold && (strings.HasPrefix(failure.Code, "28")):
 		return &fault{unavailable("PostgreSQL refused the user or the password").WithHint("mend the user and the password of the store's URL"), err}
-	case isTold && told.Code == "3D000":
+	case isTold && failure.Code == "3D000":
 		return &fault{unavailable("PostgreSQL has no such database").WithHint("create it, or mend the store's URL"), err}
-	case isTold && told.Code == "53300":
+	case isTold && failure.Code == "53300":
 		return &fault{unavailable("PostgreSQL takes no more connections").WithHint("call again in a moment, or raise max_connections"), err}
-	case isTold && told.Code == "53100":
+	case isTold && failure.Code == "53100":
 		return &fault{unavailable("the disk of PostgreSQL is full; nothing was changed").WithHint("free some space on it, then call again"), err}
-	case isTold && told.Code == "25006":
+	case isTold && failure.Code == "25006":
 		return &fault{unavailable("PostgreSQL only lets this database be read").WithHint("use the primary server in the store's URL"), err}
-	case isTold && told.Code == "42501":
+	case isTold && failure.Code == "42501":
 		return &fault{unavailable("the user of the store's URL may not use its tables").WithHint("grant the user its rights in PostgreSQL, or use another user"), err}
-	case isTold && told.Code == startingUp:
+	case isTold && failure.Code == startingUp:
 		return &fault{unavailable("PostgreSQL is starting or stopping").WithHint("call again in a moment"), err}
 	case connecting && !isTold:
 		return &fault{unavailable("PostgreSQL cannot be reached").WithHint("look whether it runs and whether the store's URL is right, then call again"), err}

@@ -219,8 +219,8 @@ func byKey[T any](ctx context.Context, db *DB, q query, scan func(*sql.Rows) (T,
 	return first(ctx, db.reader(), q, scan)
 }
 
-// one runs a query for a single value. No row is the error sql.ErrNoRows.
-func one[T any](ctx context.Context, e executor, q query) (value T, err error) {
+// scalar runs a query for a single value. No row is the error sql.ErrNoRows.
+func scalar[T any](ctx context.Context, e executor, q query) (value T, err error) {
 	value, found, err := first(ctx, e, q, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) })
 	if err == nil && !found {
 		err = sql.ErrNoRows

@@ -51,7 +51,7 @@ func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (made 
 }
 
 func (s queueStore) List(ctx context.Context, q queue.Query) (page queue.Page, err error) {
-	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM queues`))
+	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM queues`))
 	if err != nil {
 		return queue.Page{}, err
 	}
@@ -126,7 +126,7 @@ func (s queueStore) Remove(ctx context.Context, idOrName string) (q queue.Queue,
 		if err != nil || !found {
 			return err
 		}
-		open, err = one[int](ctx, e, sqlf(`SELECT count(*) FROM tasks WHERE queue_id = ? AND `+openTasks, q.ID))
+		open, err = scalar[int](ctx, e, sqlf(`SELECT count(*) FROM tasks WHERE queue_id = ? AND `+openTasks, q.ID))
 		if err != nil || open > 0 || q.ID == task.DefaultQueue {
 			return err
 		}

@@ -120,7 +120,7 @@ func (s scanStore) Newest(ctx context.Context, workspace string, purpose scan.Pu
 }
 
 func (s scanStore) List(ctx context.Context, q scan.Query) (page scan.Page, found bool, err error) {
-	found, err = one[bool](ctx, s.db.reader(), sqlf(`SELECT EXISTS (SELECT 1 FROM scans WHERE id = ? AND workspace = ? AND purpose = ?)`,
+	found, err = scalar[bool](ctx, s.db.reader(), sqlf(`SELECT EXISTS (SELECT 1 FROM scans WHERE id = ? AND workspace = ? AND purpose = ?)`,
 		q.Scan, []byte(q.Workspace), string(q.Purpose)))
 	if err != nil || !found {
 		return scan.Page{}, false, err
@@ -132,7 +132,7 @@ func (s scanStore) List(ctx context.Context, q scan.Query) (page scan.Page, foun
 	if q.Level != "" {
 		count, list = count.and(`AND f.level = ?`, q.Level), list.and(`AND f.level = ?`, q.Level)
 	}
-	if page.Total, err = one[int](ctx, s.db.reader(), count); err != nil {
+	if page.Total, err = scalar[int](ctx, s.db.reader(), count); err != nil {
 		return scan.Page{}, false, err
 	}
 	rows, err := all(ctx, s.db.reader(), list.and(`AND f.position > ? ORDER BY f.position LIMIT ?`, q.After, q.Limit+1), scanFinding)

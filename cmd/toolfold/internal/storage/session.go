@@ -146,7 +146,7 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 	if q.Initiator != "" {
 		picked = picked.and(`AND initiator = ?`, []byte(q.Initiator))
 	}
-	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM sessions`).with(picked))
+	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM sessions`).with(picked))
 	if err != nil {
 		return session.Page{}, err
 	}

@@ -44,7 +44,7 @@ func sqliteFault(err error) *fault {
 	if !ok {
 		return nil
 	}
-	told := map[int]*toolfold.Error{
+	faults := map[int]*toolfold.Error{
 		sqlite3.SQLITE_BUSY:     unavailable("another program has the store locked").WithHint("call again; if that stays, close programs that work on the store's file"),
 		sqlite3.SQLITE_LOCKED:   unavailable("another program has the store locked").WithHint("call again; if that stays, close programs that work on the store's file"),
 		sqlite3.SQLITE_FULL:     unavailable("the disk of the store is full; nothing was changed").WithHint("free some space on it, then call again"),
@@ -55,10 +55,10 @@ func sqliteFault(err error) *fault {
 		sqlite3.SQLITE_CORRUPT:  unavailable("the store's file is damaged").WithHint("restore a copy of it, or use another store"),
 		sqlite3.SQLITE_NOTADB:   unavailable("the store's file is damaged").WithHint("restore a copy of it, or use another store"),
 	}[failed.Code()&0xff]
-	if told == nil {
+	if faults == nil {
 		return nil
 	}
-	return &fault{told, err}
+	return &fault{faults, err}
 }
 
 // Settings of every connection. Waiting for a lock ends after ten seconds,
@@ -150,7 +150,7 @@ func checkOurs(ctx context.Context, path string) error {
 	if err != nil {
 		return unwritable(err)
 	}
-	refusal := &fault{told: unavailable("the file that is to be the store belongs to something else; it was not changed").
+	refusal := &fault{answer: unavailable("the file that is to be the store belongs to something else; it was not changed").
 		WithHint("name a file that does not exist yet, or a store of toolfold")}
 	if !info.Mode().IsRegular() {
 		return refusal
@@ -241,7 +241,7 @@ func sqlitePool(path string, settings url.Values, size int) (*sql.DB, error) {
 // prepareSQLite marks the file before it chooses the write-ahead log, so that
 // the mark is never in the log alone.
 func prepareSQLite(ctx context.Context, db *DB) error {
-	id, err := one[int](ctx, db.writer(), sqlf(`PRAGMA application_id`))
+	id, err := scalar[int](ctx, db.writer(), sqlf(`PRAGMA application_id`))
 	if err != nil {
 		return fmt.Errorf("reading the database file: %w", err)
 	}

@@ -81,7 +81,7 @@ func (s taskStore) QueueID(ctx context.Context, idOrName string) (id string, fou
 }
 
 func (s taskStore) Worked(ctx context.Context, workspace string) (bool, error) {
-	n, err := one[int](ctx, s.db.reader(),
+	n, err := scalar[int](ctx, s.db.reader(),
 		sqlf(`SELECT count(*) FROM task_workers WHERE workspace = ? AND expires_at >= `+s.db.dialect.clock, []byte(workspace)))
 	return n > 0, err
 }
@@ -95,7 +95,7 @@ func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Tim
 	if err != nil || made.Status != task.Queued || made.Existing != "" {
 		return made, err
 	}
-	made.Position, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks
+	made.Position, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks
 		WHERE queue_id = ? AND workspace = ? AND status = 'queued' AND (priority < ? OR priority = ? AND (created_at, id) <= (?, ?))`,
 		made.QueueID, []byte(submitted.Workspace), rank, rank, submitted.CreatedAt.UnixMicro(), submitted.ID))
 	return made, err
@@ -123,7 +123,7 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 			return existing, rank, err
 		}
 	}
-	open, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workspace = ? AND `+openTasks+` LIMIT ?) o`,
+	open, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workspace = ? AND `+openTasks+` LIMIT ?) o`,
 		[]byte(s.Workspace), limit))
 	if made.Full = open >= limit; err != nil || made.Full {
 		return made, rank, err
@@ -299,7 +299,7 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	if len(q.Tags) > 0 {
 		picked = picked.and(`AND id IN (SELECT task_id FROM task_tags WHERE`).with(among("tag", bytesOf(q.Tags))).and(`)`)
 	}
-	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks`).with(picked))
+	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks`).with(picked))
 	if err != nil {
 		return task.Page{}, err
 	}

@@ -168,7 +168,7 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	case trace.Success:
 		picked = picked.and(`AND failed = 0 AND open <= 0`)
 	}
-	page.Total, err = one[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM traces`).with(picked))
+	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM traces`).with(picked))
 	if err != nil {
 		return trace.Page{}, err
 	}
@@ -260,7 +260,7 @@ func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (deleted int, err
 	}
 	excess := int64(0)
 	if keep.Bytes > 0 {
-		sum, err := one[int64](ctx, s.db.reader(), sqlf(`SELECT CAST(COALESCE(sum(bytes), 0) AS bigint) FROM traces`))
+		sum, err := scalar[int64](ctx, s.db.reader(), sqlf(`SELECT CAST(COALESCE(sum(bytes), 0) AS bigint) FROM traces`))
 		if err != nil {
 			return 0, err
 		}

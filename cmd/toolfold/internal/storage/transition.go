@@ -95,7 +95,7 @@ func (t *transition) end(ctx context.Context, status string, set, which query, n
 			failed = append(failed, ended{id, status})
 			continue
 		}
-		some, err := one[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM task_dependencies WHERE depends_on = ? LIMIT 1) d`, id))
+		some, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM task_dependencies WHERE depends_on = ? LIMIT 1) d`, id))
 		if err != nil {
 			return 0, err
 		}

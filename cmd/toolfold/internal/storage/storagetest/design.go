@@ -87,9 +87,9 @@ func keepDesignAtOnce(t *testing.T, db *storage.DB) {
 		created[i], err = s.Put(t.Context(), d)
 		return err
 	}))
-	kept := getDesign(t, s, sessionID(1)).CreatedAt
+	createdAt := getDesign(t, s, sessionID(1)).CreatedAt
 	for _, at := range created {
-		equal(t, at, kept)
+		equal(t, at, createdAt)
 	}
 }
 

@@ -265,12 +265,12 @@ func storeAtOnce(t *testing.T, db *storage.DB) {
 		}
 		return nil
 	}))
-	made := 0
+	stored := 0
 	for _, n := range fresh {
-		made += n
+		stored += n
 	}
-	if made != 1 {
-		t.Fatalf("%d callers were told that the key is new, want one", made)
+	if stored != 1 {
+		t.Fatalf("%d callers were told that the key is new, want one", stored)
 	}
 	if list := everything(t, s); len(list) != 1 || !strings.HasSuffix(list[0], fmt.Sprintf(`-%d"}`, times-1)) {
 		t.Fatalf("got %v, want the last value of one caller", list)

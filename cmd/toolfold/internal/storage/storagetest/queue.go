@@ -36,21 +36,21 @@ func Queue() Suite {
 }
 
 func createQueues(t *testing.T, db *storage.DB) {
-	made := newQueue(7)
+	created := newQueue(7)
 	create := func(q queue.Queue, limit int) queue.Creation {
 		c, err := db.Queue().Create(t.Context(), q, limit)
 		noError(t, err)
 		return c
 	}
-	equal(t, create(made, 2), queue.Creation{})
+	equal(t, create(created, 2), queue.Creation{})
 	again := newQueue(8)
-	again.Name = made.Name
-	equal(t, create(again, 2), queue.Creation{Taken: made.ID})
+	again.Name = created.Name
+	equal(t, create(again, 2), queue.Creation{Taken: created.ID})
 	equal(t, create(newQueue(9), 2), queue.Creation{Full: true})
-	for _, idOrName := range []string{made.ID, made.Name} {
+	for _, idOrName := range []string{created.ID, created.Name} {
 		id, found, err := db.Task().QueueID(t.Context(), idOrName)
 		noError(t, err)
-		if !found || id != made.ID {
+		if !found || id != created.ID {
 			t.Fatalf("looking for %q: %v, %v", idOrName, id, found)
 		}
 	}
@@ -59,8 +59,8 @@ func createQueues(t *testing.T, db *storage.DB) {
 	}
 	b := newBench(t, db)
 	submitted := newTask(1)
-	submitted.QueueID, submitted.Priority = made.Name, ""
-	equal(t, b.submit(submitted).QueueID, made.ID)
+	submitted.QueueID, submitted.Priority = created.Name, ""
+	equal(t, b.submit(submitted).QueueID, created.ID)
 	equal(t, b.get(1).Priority, task.Low)
 }
 
@@ -124,32 +124,32 @@ func pauseQueue(t *testing.T, db *storage.DB) {
 
 func removeQueue(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
-	made := newQueue(7)
-	_, err := db.Queue().Create(t.Context(), made, 100)
+	created := newQueue(7)
+	_, err := db.Queue().Create(t.Context(), created, 100)
 	noError(t, err)
 	in, later := newTask(1), newTask(2, taskID(1))
-	in.QueueID, later.QueueID = made.ID, made.ID
+	in.QueueID, later.QueueID = created.ID, created.ID
 	b.submit(in, later)
 	remove := func(idOrName string) (open int, found bool) {
 		q, open, found, err := db.Queue().Remove(t.Context(), idOrName)
 		noError(t, err)
 		if found {
-			equal(t, q.ID, made.ID)
+			equal(t, q.ID, created.ID)
 		}
 		return open, found
 	}
-	if open, found := remove(made.Name); open != 2 || !found {
+	if open, found := remove(created.Name); open != 2 || !found {
 		t.Fatalf("%d open tasks, %v", open, found)
 	}
 	b.complete(1)
 	b.complete(2)
-	if open, found := remove(made.Name); open != 0 || !found {
+	if open, found := remove(created.Name); open != 0 || !found {
 		t.Fatalf("%d open tasks, %v", open, found)
 	}
-	if _, found := remove(made.ID); found {
+	if _, found := remove(created.ID); found {
 		t.Fatal("a queue was removed twice")
 	}
-	equal(t, b.get(1).QueueID, made.ID)
+	equal(t, b.get(1).QueueID, created.ID)
 	made2, err := b.tasks.Submit(t.Context(), in, noon, most)
 	noError(t, err)
 	equal(t, made2, task.Submission{})

@@ -134,9 +134,9 @@ func saveAtOnce(t *testing.T, db *storage.DB) {
 		}
 		return err
 	}))
-	kept := getSession(t, s, sessionID(1))
-	if saved.Load() != 1 || kept.Version != 1 || len(kept.Participants) != 2 {
-		t.Fatalf("%d changes were saved; the session is %+v", saved.Load(), kept)
+	stored := getSession(t, s, sessionID(1))
+	if saved.Load() != 1 || stored.Version != 1 || len(stored.Participants) != 2 {
+		t.Fatalf("%d changes were saved; the session is %+v", saved.Load(), stored)
 	}
 }
 
@@ -175,9 +175,9 @@ func listSessions(t *testing.T, db *storage.DB) {
 func pageSessions(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	for n := 1; n <= 5; n++ {
-		one := newSession(n)
-		one.CreatedAt = noon
-		create(t, s, one)
+		added := newSession(n)
+		added.CreatedAt = noon
+		create(t, s, added)
 	}
 	var got []string
 	query := session.Query{Limit: 2}
@@ -215,9 +215,9 @@ func joinAtOnce(t *testing.T, a, b *storage.DB) {
 		}
 		return err
 	}))
-	kept := getSession(t, b.Session(), sessionID(1))
-	if len(kept.Participants) != session.MaxPresent || full.Load() != 3 || kept.Version != session.MaxPresent-1 {
-		t.Fatalf("%d participants at version %d and %d refusals, want 10 at 9 and 3", len(kept.Participants), kept.Version, full.Load())
+	stored := getSession(t, b.Session(), sessionID(1))
+	if len(stored.Participants) != session.MaxPresent || full.Load() != 3 || stored.Version != session.MaxPresent-1 {
+		t.Fatalf("%d participants at version %d and %d refusals, want 10 at 9 and 3", len(stored.Participants), stored.Version, full.Load())
 	}
 }
 

@@ -54,9 +54,9 @@ func putSpans(t *testing.T, db *storage.DB) {
 	got, heard, err = s.Spans(t.Context(), "t")
 	noError(t, err)
 	equal(t, heard, noon.Add(time.Hour))
-	shown := ended
-	shown.Begun, shown.Answer, shown.AnswerBytes = false, nil, 7
-	equal(t, got, []trace.Span{shown, child})
+	want := ended
+	want.Begun, want.Answer, want.AnswerBytes = false, nil, 7
+	equal(t, got, []trace.Span{want, child})
 	answers, err := s.Answers(t.Context(), "t", []string{ended.ID, child.ID, "nowhere"})
 	noError(t, err)
 	equal(t, answers, map[string]json.RawMessage{ended.ID: ended.Answer})
@@ -77,13 +77,13 @@ func putSpans(t *testing.T, db *storage.DB) {
 func listTraces(t *testing.T, db *storage.DB) {
 	s := db.Trace()
 	put := func(id string, minute int, change func(*trace.Span)) {
-		one := span(id, 0)
-		one.Start = noon.Add(time.Duration(minute) * time.Minute)
-		one.End = one.Start.Add(time.Duration(minute) * time.Second)
+		added := span(id, 0)
+		added.Start = noon.Add(time.Duration(minute) * time.Minute)
+		added.End = added.Start.Add(time.Duration(minute) * time.Second)
 		if change != nil {
-			change(&one)
+			change(&added)
 		}
-		noError(t, s.Put(t.Context(), []trace.Span{one}, one.Start))
+		noError(t, s.Put(t.Context(), []trace.Span{added}, added.Start))
 	}
 	put("a", 1, nil)
 	put("b", 2, func(s *trace.Span) { s.Status = trace.Failure })
@@ -132,10 +132,10 @@ func listTraces(t *testing.T, db *storage.DB) {
 func trimTraces(t *testing.T, db *storage.DB) {
 	s := db.Trace()
 	for n := range 10 {
-		one := span(fmt.Sprint(n), 0)
-		one.Start = noon.Add(time.Duration(n) * time.Minute)
-		one.Answer = json.RawMessage(fmt.Sprintf(`"%01000d"`, n))
-		noError(t, s.Put(t.Context(), []trace.Span{one}, noon))
+		added := span(fmt.Sprint(n), 0)
+		added.Start = noon.Add(time.Duration(n) * time.Minute)
+		added.Answer = json.RawMessage(fmt.Sprintf(`"%01000d"`, n))
+		noError(t, s.Put(t.Context(), []trace.Span{added}, noon))
 	}
 	trim := func(keep trace.Keep) (deleted, left int) {
 		deleted, err := s.Trim(t.Context(), keep)
