@@ -33,6 +33,10 @@ generate: ## write the golden files and the generated docs; read the difference
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . ./...
 
+.PHONY: nightly
+nightly: ## what takes too long for every change: full attacks, loads, fuzzing, all targets
+	.ci/nightly
+
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm
 	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold npm test
