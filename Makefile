@@ -30,12 +30,12 @@ generate: ## write the golden files and the generated docs; read the difference
 	UPDATE_SCRIPTS=1 go test ./cmd/toolfold -run Scripts
 
 .PHONY: bench
-bench: ## run the benchmarks
-	go test -run '^$$' -bench . ./...
+bench: ## compare a server with plain ones and write docs/performance.md
+	go run ./cmd/toolfold/internal/bench -write docs/performance.md
 
-.PHONY: nightly
-nightly: ## what takes too long for every change: full attacks, loads, fuzzing, all targets
-	.ci/nightly
+.PHONY: benchmarks
+benchmarks: ## run the benchmarks of the packages
+	go test -run '^$$' -bench . ./...
 
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm

@@ -88,13 +88,15 @@ func (e *Entry) Usage(d Detail) string {
 	case DetailNames:
 		optional = bare
 	case DetailBounds:
-		return strings.NewReplacer(": ", ":", ", ", ",", " = ", "=").Replace(e.usage(bounded, bounded))
+		return tight.Replace(e.usage(bounded, bounded))
 	}
 	if e.layout().nest == "" && d < DetailCall {
 		return e.Verb() + "(" + comma(signature(e.Required, nil, required), signature(nil, e.Optional, optional)) + ")"
 	}
 	return e.usage(required, optional)
 }
+
+var tight = strings.NewReplacer(": ", ":", ", ", ",", " = ", "=")
 
 func (e *Entry) usage(required, optional func(name string, p Param) string) string {
 	l := e.layout()

@@ -188,38 +188,19 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 	if len(c.input.problems) > 0 {
 		return r.fail(ctx, c, &toolfold.Error{Code: toolfold.InvalidInput, Problems: c.input.problems})
 	}
-	raw, forward, err := c.invoke(ctx)
+	result, err := c.Entry.Action.Invoke(toolfold.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
 	if err != nil {
 		return r.fail(ctx, c, err)
 	}
-	if forward != nil {
-		c.input.forward = keeping(*forward, c.input.fields)
-		return toolfold.Answer{}
-	}
-	return r.bounded(ctx, c, raw)
-}
-
-// invoke runs the action and returns its result, or the call that stands for it.
-func (c *Call) invoke(ctx context.Context) (json.RawMessage, *toolfold.Forward, error) {
-	ctx = toolfold.WithFields(ctx, c.input.fields)
-	if c.target.pages {
-		ctx = toolfold.WithRoom(ctx, max(0, c.bound.Bytes-forWarnings))
-	}
-	result, err := c.Entry.Action.Invoke(ctx, c.args.encode(c.Entry))
-	if err != nil {
-		return nil, nil, err
-	}
 	if forward, ok := result.(toolfold.Forward); ok {
-		return nil, &forward, nil
+		c.input.forward = keeping(forward, c.input.fields)
+		return toolfold.Answer{}
 	}
 	raw, err := ordered.JSON(result)
 	if err != nil {
-		return nil, nil, fmt.Errorf("encoding result: %w", err)
+		return r.fail(ctx, c, fmt.Errorf("encoding result: %w", err))
 	}
-	if c.target.pages {
-		raw = bindCursor(raw, listOf(c.Entry.Action, c.args))
-	}
-	return raw, nil, nil
+	return r.bounded(ctx, c, raw)
 }
 
 // fail turns any failure into what the model may see. Failures that are not

@@ -106,7 +106,7 @@ func (v *View) Find(query string, limit int) []Found {
 	for _, hit := range hits[:min(limit, len(hits))] {
 		e := v.entries[v.byID[hit.ID]]
 		list = append(list, Found{
-			Name: e.Title(), Usage: v.callable(e).Usage(toolfold.DetailCall), Summary: e.Action.Summary,
+			Name: e.Title(), Usage: v.usage(e), Summary: e.Action.Summary,
 			Score: math.Round(hit.Score*100) / 100,
 		})
 	}

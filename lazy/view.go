@@ -28,6 +28,7 @@ type View struct {
 	index func() *rank.Index // of the actions, by full name
 	byID  map[string]*toolfold.Action
 
+	usages       sync.Map // of texts by *toolfold.Entry: how to call what find leads to
 	rendered     sync.Map // of json.RawMessage by what was asked for
 	hits, misses *atomic.Int64
 }
@@ -145,6 +146,16 @@ func (v *View) callable(e *toolfold.Entry) *toolfold.Entry {
 		return e
 	}
 	return e.Through(v.caller)
+}
+
+// usage returns how the caller calls an entry.
+func (v *View) usage(e *toolfold.Entry) string {
+	if text, ok := v.usages.Load(e); ok {
+		return text.(string)
+	}
+	text := v.callable(e).Usage(toolfold.DetailCall)
+	v.usages.Store(e, text)
+	return text
 }
 
 // lists reports whether tools/list shows a tool to every session.

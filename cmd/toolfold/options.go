@@ -179,7 +179,7 @@ func (o *options) surfaceOptions() surface.Options {
 var permissionSettings = []string{"readOnly", "allow", "deny"}
 
 // runSettings are those of every command that runs calls.
-var runSettings = append([]string{"memoryNamespace", "traceArguments", "traceDays", "traceMegabytes", "taskRetentionDays", "maxInterruptions", "metricDays", "metricPoints"}, permissionSettings...)
+var runSettings = append([]string{"memoryNamespace", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays", "maxInterruptions", "metricDays", "metricPoints"}, permissionSettings...)
 
 // rules returns what the options permit.
 func rules(o config.Options) permission.Rules {

@@ -65,7 +65,7 @@ func newWorkbench(o *options) (*workbench, error) {
 			}
 			return db.Trace(), nil
 		},
-		Opened: b.store.Opened(), Arguments: o.TraceArguments, Days: o.TraceDays, Megabytes: o.TraceMegabytes,
+		Opened: b.store.Opened(), Arguments: o.TraceArguments, RunsOnly: !o.TraceCalls, Days: o.TraceDays, Megabytes: o.TraceMegabytes,
 		Version: version(), Log: b.log, Now: time.Now,
 	})
 	if err != nil {

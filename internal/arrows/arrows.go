@@ -41,7 +41,10 @@ var mayImport = map[string][]string{
 	"tools/design/":   {".", "internal/", "tools/design/text"},
 }
 
-// onlyIn names the one package that may import a library.
+// plain is what servers are compared with; no server links it.
+const plain = "cmd/toolfold/internal/bench/plain"
+
+// onlyIn names the one package that may import a library, beside [plain].
 var onlyIn = map[string]string{
 	"github.com/mark3labs/mcp-go":        "serve",    // the protocol stays in one place
 	"github.com/modelcontextprotocol":    "upstream", // a client, which no server needs

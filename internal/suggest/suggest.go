@@ -12,8 +12,9 @@ const prefixCost = 2
 // and underscores only decide between equals; then the earlier one wins.
 func Nearest(word string, candidates []string) string {
 	best, bestCost, bestSpelling := "", 0, 0
+	folded := fold(word)
 	for _, candidate := range candidates {
-		cost, ok := cost(fold(word), fold(candidate))
+		cost, ok := cost(folded, fold(candidate))
 		if !ok || best != "" && cost > bestCost {
 			continue
 		}
@@ -41,16 +42,16 @@ func cost(a, b string) (cost int, ok bool) {
 	return d, d <= max(1, long/3)
 }
 
-func fold(s string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(s))
-}
+func fold(s string) string { return separators.Replace(strings.ToLower(s)) }
+
+var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
 // distance is the number of letters to insert, delete, replace or swap with a
 // neighbour (optimal string alignment).
 func distance(a, b []rune) int {
-	rows := make([][]int, len(a)+1)
+	rows, cells := make([][]int, len(a)+1), make([]int, (len(a)+1)*(len(b)+1))
 	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
+		rows[i] = cells[i*(len(b)+1) : (i+1)*(len(b)+1)]
 		rows[i][0] = i
 	}
 	for j := range rows[0] {

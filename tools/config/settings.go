@@ -85,6 +85,7 @@ var Settings = append([]Setting{
 		MinLen: 1, MaxLen: 100,
 	}, Trusted},
 	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(toolfold.Default(false)), User},
+	{toolfold.Bool{Name: "traceCalls", Doc: "Record calls in traces; runs and tasks always are."}.With(toolfold.Default(true)), User},
 	{toolfold.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(toolfold.Default(14)), User},
 	{toolfold.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(toolfold.Default(256)), User},
 	{toolfold.Int{Name: "taskRetentionDays", Doc: "Days that ended tasks are kept.", Min: 1, Max: 3650}.With(toolfold.Default(30)), User},
@@ -152,6 +153,7 @@ type Options struct {
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
 	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's own defaults
 	TraceArguments    bool                       `json:"traceArguments"`
+	TraceCalls        bool                       `json:"traceCalls"`
 	TraceDays         int                        `json:"traceDays"`
 	TraceMegabytes    int                        `json:"traceMegabytes"`
 	TaskRetentionDays int                        `json:"taskRetentionDays"`

@@ -18,6 +18,12 @@ import (
 // another one is recorded only where it fails: the other one is recorded itself.
 func (t *Tracing) Calls(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
+		around := oteltrace.SpanContextFromContext(ctx)
+		outermost := !around.IsValid() || around.IsRemote()
+		runs := c.Entry != nil && c.Entry.Action.Effect == toolfold.Runs
+		if t.o.RunsOnly && outermost && !runs {
+			return next(ctx, c)
+		}
 		name := "call unknown"
 		attributes := []attribute.KeyValue{argumentsBytesKey.Int(len(c.Raw)), argumentsTokensKey.Int(estimate.Tokens(c.Raw))}
 		if c.Entry != nil {
@@ -37,11 +43,9 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 			}
 			return answer
 		}
-		around := oteltrace.SpanContextFromContext(ctx)
 		ctx, span := t.tracer.Start(ctx, name, oteltrace.WithAttributes(attributes...))
 		answer := next(ctx, c)
-		ran := c.Entry != nil && c.Entry.Action.Effect == toolfold.Runs && answer.Err == nil
-		if ran && (!around.IsValid() || around.IsRemote()) {
+		if runs && outermost && answer.Err == nil {
 			t.keep(span.SpanContext(), answer.Content)
 		}
 		t.end(span, c, answer)

@@ -56,6 +56,9 @@ type Options struct {
 	// Arguments keeps arguments and results of calls, shortened, as attributes.
 	Arguments bool
 
+	// RunsOnly records of the calls only runs and what these call.
+	RunsOnly bool
+
 	Days      int // traces are kept; zero = for ever
 	Megabytes int // of traces are kept; zero = any
 

@@ -284,6 +284,30 @@ func TestRunning(t *testing.T) {
 }
 
 // Calls alone do not open the store; their spans wait for it.
+// Where calls are not traced, runs and what they call still are.
+func TestRunsOnly(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, func(o *telemetry.Options) { o.RunsOnly = true })
+	do[any](t, b, "memory.store", `{"key":"a","value":{"n":1}}`)
+	do[any](t, b, "agent.register", `{"agentId":"a","description":"Reads.","workflow":[{"stepId":"get","type":"tool","config":{"tool":"memory.get","arguments":{"key":"a"}}}]}`)
+	do[any](t, b, "agent.run", `{"agentId":"a"}`)
+	b.Runner.Call(t.Context(), "nope", nil)
+	if err := b.tracing.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := b.store.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := db.Trace().List(t.Context(), trace.Query{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Traces) != 1 || page.Traces[0].Label != "agent.run a" || page.Traces[0].Spans < 3 {
+		t.Errorf("recorded %+v, want one run with its step and what that called", page.Traces)
+	}
+}
+
 func TestStoreStaysClosed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)
