@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 )
@@ -104,27 +103,4 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 func OriginOf(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
 	return o
-}
-
-type sessionsKey struct{}
-
-// InSessions returns a context for calls that are part of sessions, besides
-// the sessions that ctx is part of. The policies of all of them hold for the calls.
-func InSessions(ctx context.Context, ids ...string) context.Context {
-	if len(ids) == 0 {
-		return ctx
-	}
-	all := slices.Clone(SessionsOf(ctx))
-	for _, id := range ids {
-		if !slices.Contains(all, id) {
-			all = append(all, id)
-		}
-	}
-	return context.WithValue(ctx, sessionsKey{}, all)
-}
-
-// SessionsOf returns the sessions that calls with the context are part of.
-func SessionsOf(ctx context.Context) []string {
-	ids, _ := ctx.Value(sessionsKey{}).([]string)
-	return ids
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/telemetry"
+	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -103,7 +103,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	families, err := app.Mount(app.Host{
 		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, Trusted: o.trusted,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
-		Metrics: metrics.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
+		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	})
 	if err != nil {
 		return nil, err

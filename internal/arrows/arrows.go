@@ -32,13 +32,9 @@ var mayImport = map[string][]string{
 	"examples/":    {".", "serve"},
 	"cmd/":         {".", "internal/", "tools/", "call", "consolidate", "doctor", "lazy", "legacy", "migration", "permission", "serve", "surface", "upstream", "cmd/"},
 
-	// Families call each other's actions by name. These share what they store.
-	"tools/queue":     {".", "internal/", "tools/task"},
-	"tools/timer":     {".", "internal/", "tools/metrics"},
-	"tools/telemetry": {".", "internal/", "tools/metrics"},
-	"tools/guard":     {".", "internal/", "tools/session"},
-	"tools/design":    {".", "internal/", "tools/design/"},
-	"tools/design/":   {".", "internal/", "tools/design/text"},
+	// Families call each other's actions by name.
+	"tools/design":  {".", "internal/", "tools/design/"},
+	"tools/design/": {".", "internal/", "tools/design/text"},
 }
 
 // plain is what servers are compared with; no server links it.

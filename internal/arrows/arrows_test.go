@@ -111,7 +111,7 @@ func TestAllowed(t *testing.T) {
 		{"tools/memory", "tools/session", false, true},
 		{"tools/memory", "serve", false, true},
 		{"tools/memory", "cmd/toolfold/internal/storage", false, true},
-		{"tools/queue", "tools/task", true, true},
+		{"tools/queue", "tools/task", false, true},
 		{"tools/design/api", "tools/design/text", true, true},
 		{"tools/design/api", "tools/design/schema", false, true},
 		{"internal/engine", ".", true, true},

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -81,7 +82,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		if _, err := toolfold.Do[json.RawMessage](ctx, s.Runner.Caller, "session.join", joins); err != nil {
 			return RunOut{}, err
 		}
-		ctx = toolfold.InSessions(ctx, strings.ToLower(in.SessionID))
+		ctx = sessions.In(ctx, strings.ToLower(in.SessionID))
 	}
 	r := s.Runner.Run(ctx, job)
 	out := RunOut{

@@ -11,9 +11,9 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/policy"
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
-	"github.com/toolfold/toolfold/tools/session"
 )
 
 // Codes of what guard refuses.
@@ -232,9 +232,9 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	case err != nil:
 		return ApplyOut{}, fmt.Errorf("applying policy: %w", err)
 	case status == "":
-		return ApplyOut{}, toolfold.Errorf(session.NotFound, "there is no session %s", in.SessionID).WithHint("session.list shows those there are; session.create opens one")
-	case status != session.Active:
-		return ApplyOut{}, toolfold.Errorf(session.InvalidTransition, "the session is %s, which is final", status).WithHint("open another one with session.create")
+		return ApplyOut{}, sessions.Missing(in.SessionID)
+	case status != sessions.Active:
+		return ApplyOut{}, sessions.Ended(status)
 	case !slices.Contains(ids, p.ID):
 		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "the session has %d policies, which is the most", maxPolicies).WithHint("put rules together in one policy")
 	}

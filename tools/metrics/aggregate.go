@@ -3,18 +3,20 @@ package metrics
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 // aggregate computes a figure from the points of all series. It is NaN where
 // there are too few. The points may be reordered.
-func aggregate(kind, figure string, series []Series) (float64, *Percentiles) {
+func aggregate(kind, figure string, series []metric.Series) (float64, *Percentiles) {
 	switch {
 	case figure == "rate":
 		return rate(kind, series), nil
-	case figure == "sum" && kind == Counter:
+	case figure == "sum" && kind == metric.Counter:
 		sum, any := 0.0, false
 		for _, s := range series {
-			sum += s.growth()
+			sum += s.Growth()
 			any = any || len(s.Points) > 0
 		}
 		if !any {
@@ -25,7 +27,7 @@ func aggregate(kind, figure string, series []Series) (float64, *Percentiles) {
 		return percentiles(series)
 	}
 	count, sum, least, highest := 0, 0.0, math.Inf(1), math.Inf(-1)
-	var last Point
+	var last metric.Point
 	for _, s := range series {
 		for _, p := range s.Points {
 			count++
@@ -53,33 +55,9 @@ func aggregate(kind, figure string, series []Series) (float64, *Percentiles) {
 	return last.Value, nil
 }
 
-// growth returns how much a counter grew by its points. A value below the one
-// before is a new beginning at zero. Of a first point whose predecessor is no
-// longer kept nothing is known.
-func (s Series) growth() float64 {
-	if len(s.Points) == 0 {
-		return 0
-	}
-	before, sum := 0.0, 0.0
-	switch {
-	case s.Before != nil:
-		before = s.Before.Value
-	case s.Cut:
-		before = s.Points[0].Value
-	}
-	for _, p := range s.Points {
-		if p.Value < before {
-			before = 0
-		}
-		sum += p.Value - before
-		before = p.Value
-	}
-	return sum
-}
-
 // rate returns the sum of the rates of the series that have two points at
 // different times: growth, change or points, per second.
-func rate(kind string, series []Series) float64 {
+func rate(kind string, series []metric.Series) float64 {
 	sum, any := 0.0, false
 	for _, s := range series {
 		n := len(s.Points)
@@ -87,12 +65,12 @@ func rate(kind string, series []Series) float64 {
 			continue
 		}
 		any = true
-		between := Series{Points: s.Points[1:], Before: &s.Points[0]}
+		between := metric.Series{Points: s.Points[1:], Before: &s.Points[0]}
 		change := float64(n - 1)
 		switch kind {
-		case Counter:
-			change = between.growth()
-		case Gauge:
+		case metric.Counter:
+			change = between.Growth()
+		case metric.Gauge:
 			change = s.Points[n-1].Value - s.Points[0].Value
 		}
 		sum += change / (float64(s.Points[n-1].Micros-s.Points[0].Micros) / 1e6)
@@ -106,7 +84,7 @@ func rate(kind string, series []Series) float64 {
 // percentiles returns nearest-rank percentiles, and the 95th. Of a million values
 // it copies and orders only values that are near one of them: one pass counts by
 // the first bits of their keys, a second gathers where the places fall.
-func percentiles(series []Series) (float64, *Percentiles) {
+func percentiles(series []metric.Series) (float64, *Percentiles) {
 	counts := make([]int, 1<<keyBits)
 	total := 0
 	for _, s := range series {

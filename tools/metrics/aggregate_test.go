@@ -5,13 +5,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 // line is a series with a point each second.
-func line(values ...float64) Series {
-	s := Series{}
+func line(values ...float64) metric.Series {
+	s := metric.Series{}
 	for i, v := range values {
-		s.Points = append(s.Points, Point{Micros: int64(i+1) * 1e6, Value: v})
+		s.Points = append(s.Points, metric.Point{Micros: int64(i+1) * 1e6, Value: v})
 	}
 	return s
 }
@@ -19,39 +21,39 @@ func line(values ...float64) Series {
 func TestAggregate(t *testing.T) {
 	t.Parallel()
 	none := math.NaN()
-	before := Point{Value: 4}
+	before := metric.Point{Value: 4}
 	after := line(5, 8)
 	after.Before = &before
 	cut := line(5, 8)
 	cut.Cut = true
 	for _, test := range []struct {
 		kind, figure string
-		series       []Series
+		series       []metric.Series
 		want         float64
 	}{
-		{Gauge, "sum", []Series{line(1, 2), line(3)}, 6},
-		{Gauge, "avg", []Series{line(1, 2), line(3)}, 2},
-		{Gauge, "min", []Series{line(1, -2), line(3)}, -2},
-		{Gauge, "max", []Series{line(-1, -2), line(-3)}, -1},
-		{Gauge, "count", []Series{line(1, 2), line(3)}, 3},
-		{Gauge, "last", []Series{line(1, 2), line(3)}, 2},
-		{Gauge, "count", nil, 0},
-		{Gauge, "sum", nil, none},
-		{Gauge, "last", []Series{{}}, none},
-		{Gauge, "percentile", nil, none},
+		{metric.Gauge, "sum", []metric.Series{line(1, 2), line(3)}, 6},
+		{metric.Gauge, "avg", []metric.Series{line(1, 2), line(3)}, 2},
+		{metric.Gauge, "min", []metric.Series{line(1, -2), line(3)}, -2},
+		{metric.Gauge, "max", []metric.Series{line(-1, -2), line(-3)}, -1},
+		{metric.Gauge, "count", []metric.Series{line(1, 2), line(3)}, 3},
+		{metric.Gauge, "last", []metric.Series{line(1, 2), line(3)}, 2},
+		{metric.Gauge, "count", nil, 0},
+		{metric.Gauge, "sum", nil, none},
+		{metric.Gauge, "last", []metric.Series{{}}, none},
+		{metric.Gauge, "percentile", nil, none},
 
-		{Counter, "sum", []Series{line(1, 3, 6)}, 6},
-		{Counter, "sum", []Series{line(1, 3, 2, 4)}, 7}, // it began again before 2
-		{Counter, "sum", []Series{after}, 4},
-		{Counter, "sum", []Series{cut}, 3},
-		{Counter, "sum", nil, none},
-		{Counter, "rate", []Series{line(10, 14, 20)}, 5},
-		{Counter, "rate", []Series{line(10, 14, 2)}, 3},
-		{Counter, "rate", []Series{line(10, 14), line(1, 2), line(9)}, 5},
-		{Gauge, "rate", []Series{line(10, 4, 8)}, -1},
-		{Histogram, "rate", []Series{line(10, 4, 8)}, 1},
-		{Counter, "rate", []Series{line(10)}, none},
-		{Counter, "rate", []Series{{Points: []Point{{1, 1}, {1, 2}}}}, none},
+		{metric.Counter, "sum", []metric.Series{line(1, 3, 6)}, 6},
+		{metric.Counter, "sum", []metric.Series{line(1, 3, 2, 4)}, 7}, // it began again before 2
+		{metric.Counter, "sum", []metric.Series{after}, 4},
+		{metric.Counter, "sum", []metric.Series{cut}, 3},
+		{metric.Counter, "sum", nil, none},
+		{metric.Counter, "rate", []metric.Series{line(10, 14, 20)}, 5},
+		{metric.Counter, "rate", []metric.Series{line(10, 14, 2)}, 3},
+		{metric.Counter, "rate", []metric.Series{line(10, 14), line(1, 2), line(9)}, 5},
+		{metric.Gauge, "rate", []metric.Series{line(10, 4, 8)}, -1},
+		{metric.Histogram, "rate", []metric.Series{line(10, 4, 8)}, 1},
+		{metric.Counter, "rate", []metric.Series{line(10)}, none},
+		{metric.Counter, "rate", []metric.Series{{Points: []metric.Point{{Micros: 1, Value: 1}, {Micros: 1, Value: 2}}}}, none},
 	} {
 		got, _ := aggregate(test.kind, test.figure, test.series)
 		if got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
@@ -81,7 +83,7 @@ func TestPercentiles(t *testing.T) {
 		}
 		sorted := slices.Sorted(slices.Values(values))
 		at := func(share float64) float64 { return sorted[int(math.Ceil(share*float64(len(sorted))))-1] }
-		got, p := percentiles([]Series{line(values[:size/2]...), line(values[size/2:]...)})
+		got, p := percentiles([]metric.Series{line(values[:size/2]...), line(values[size/2:]...)})
 		if want := (Percentiles{at(0.5), at(0.9), at(0.95), at(0.99)}); *p != want || got != want.P95 {
 			t.Fatalf("of %v: %+v, want %+v", sorted, *p, want)
 		}

@@ -2,39 +2,16 @@
 // restart. A series is a metric with one set of labels.
 package metrics
 
-import "github.com/toolfold/toolfold"
-
-// The types of metric.
-const (
-	Counter   = "counter"
-	Gauge     = "gauge"
-	Histogram = "histogram"
-	Summary   = "summary"
-	TimerType = "timer"
-)
-
-// Types lists the types of metric.
-func Types() []string { return []string{Counter, Gauge, Histogram, Summary, TimerType} }
-
-// Custom is the category of a metric whose name begins with none of the others.
-const Custom = "custom"
-
-// Categories lists the categories of metrics.
-func Categories() []string {
-	return []string{"system", "application", "agent", "workflow", "session", "memory", "provider", "tool", "trace", Custom}
-}
-
-// The vocabulary that the timer tool shares.
-var (
-	Name   = toolfold.String{Name: "metricName", Doc: "Name of the metric.", MaxLen: 200}
-	Labels = toolfold.Map{Name: "labels", Doc: "Names and values; each set is a series of its own.", Of: toolfold.String{}}
+import (
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 var (
 	value       = toolfold.Number{Name: "value", Doc: "Value of the point."}
 	delta       = toolfold.Number{Name: "delta", Doc: "How much to add."}
-	kind        = toolfold.String{Name: "type", Doc: "Type, declared by the first use; gauge unless given.", Enum: Types()}
-	category    = toolfold.String{Name: "category", Doc: "Category; the first part of the name, unless the first use declares one.", Enum: Categories()}
+	kind        = toolfold.String{Name: "type", Doc: "Type, declared by the first use; gauge unless given.", Enum: metric.Types()}
+	category    = toolfold.String{Name: "category", Doc: "Category; the first part of the name, unless the first use declares one.", Enum: metric.Categories()}
 	aggregation = toolfold.String{
 		Name: "aggregation", Doc: "Figure to compute from all points of the range.",
 		Enum: []string{"sum", "avg", "min", "max", "count", "rate", "percentile", "last"},
@@ -57,8 +34,8 @@ var Family = toolfold.Family{
 		Words:    "log a measurement, save a number, measure, track a value, gauge reading, data point, write down a reading, note a figure",
 		Doc:      "For a counter the value is its new total, and less than before means that it began again.",
 		Changed:  "Points survive a restart. Without type it is the metric's, and another type than the metric's is refused.",
-		Required: toolfold.Fields{Name, value},
-		Optional: toolfold.Fields{Labels, kind, category.With(toolfold.Added())},
+		Required: toolfold.Fields{metric.Name, value},
+		Optional: toolfold.Fields{metric.Labels, kind, category.With(toolfold.Added())},
 		Effect:   toolfold.Adds,
 		Example:  `{"metricName": "agent_cost", "value": 0.25, "labels": {"model": "small"}}`,
 		Related:  []string{"metrics.query", "metrics.increment"},
@@ -69,8 +46,8 @@ var Family = toolfold.Family{
 		Summary:  "Add to a counter or gauge; a new one is a counter.",
 		Words:    "count up, count an event, one more, add one, tally, bump, plus one, hit",
 		Changed:  "Each set of labels has a total of its own. A counter is not lowered.",
-		Required: toolfold.Fields{Name},
-		Optional: toolfold.Fields{delta.With(toolfold.Default(1)), Labels, category.With(toolfold.Added())},
+		Required: toolfold.Fields{metric.Name},
+		Optional: toolfold.Fields{delta.With(toolfold.Default(1)), metric.Labels, category.With(toolfold.Added())},
 		Effect:   toolfold.Adds,
 		Example:  `{"metricName": "tool_retries", "labels": {"tool": "build"}}`,
 		Related:  []string{"metrics.query", "metrics.record"},
@@ -84,9 +61,9 @@ var Family = toolfold.Family{
 			"For a counter, sum is how much it grew, and rate that per second, over its resets; for a gauge, rate is its change per second; else points per second. " +
 			"percentile answers p50, p90, p95 and p99, and p95 as aggregatedValue.",
 		Changed:  "rate and percentile are computed. limit no longer cuts what is aggregated. sum of a counter is how much it grew.",
-		Required: toolfold.Fields{Name},
+		Required: toolfold.Fields{metric.Name},
 		Optional: toolfold.Fields{
-			Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()), limit.With(toolfold.Default(100)),
+			metric.Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()), limit.With(toolfold.Default(100)),
 		},
 		Effect:  toolfold.Reads,
 		Example: `{"metricName": "agent_cost", "aggregation": "percentile"}`,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 // RecordIn are the arguments of metrics.record.
@@ -94,18 +95,7 @@ type ListIn struct {
 
 // ListOut is the result of metrics.list.
 type ListOut struct {
-	Metrics []Item `json:"metrics" doc:"By name."`
-	Total   int    `json:"total" doc:"Metrics that match, on all pages."`
+	Metrics []metric.Item `json:"metrics" doc:"By name."`
+	Total   int           `json:"total" doc:"Metrics that match, on all pages."`
 	toolfold.Paged
-}
-
-// Item is a metric as lists show it.
-type Item struct {
-	Name           string     `json:"name" doc:"Name of the metric."`
-	Type           string     `json:"type" doc:"Type of the metric." enum:"counter,gauge,histogram,summary,timer"`
-	Category       string     `json:"category" doc:"Category." enum:"system,application,agent,workflow,session,memory,provider,tool,trace,custom"`
-	CurrentValue   *float64   `json:"currentValue" doc:"Newest value; of a counter, the sum of its series. Null without points."`
-	SeriesCount    int        `json:"seriesCount" doc:"Sets of labels."`
-	DataPointCount int        `json:"dataPointCount" doc:"Points that are kept."`
-	LastUpdated    *time.Time `json:"lastUpdated,omitempty" doc:"When the newest point was recorded."`
 }

@@ -3,7 +3,7 @@ package queue
 
 import (
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 var (
@@ -11,7 +11,7 @@ var (
 	name        = toolfold.String{Name: "name", Doc: "Name of the queue.", MaxLen: 100}
 	description = toolfold.String{Name: "description", Doc: "What the queue is for.", MaxLen: 1000}
 	concurrency = toolfold.Int{Name: "maxConcurrency", Doc: "Tasks at once, in each workspace.", Min: 1, Max: 100}
-	priority    = toolfold.String{Name: "defaultPriority", Doc: "For tasks without priority.", Enum: task.Priorities()}
+	priority    = toolfold.String{Name: "defaultPriority", Doc: "For tasks without priority.", Enum: work.Priorities()}
 	perProcess  = toolfold.Bool{Name: "perProcess", Doc: "Count maxConcurrency in each process, not over all."}
 	limit       = toolfold.Int{Name: "limit", Doc: "Most queues to return.", Min: 1, Max: 100}
 )
@@ -28,7 +28,7 @@ var Family = toolfold.Family{
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
 		Required: toolfold.Fields{name},
 		Optional: toolfold.Fields{
-			description, concurrency.With(toolfold.Default(task.DefaultConcurrency)), priority.With(toolfold.Default(task.Medium)), perProcess.With(toolfold.Added()),
+			description, concurrency.With(toolfold.Default(work.DefaultConcurrency)), priority.With(toolfold.Default(work.Medium)), perProcess.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Adds,
 		Once:    true, // what is there is refused

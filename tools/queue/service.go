@@ -8,13 +8,13 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // Codes of the queue tool.
 const (
 	Exists   = "QUEUE_EXISTS"
-	NotFound = task.QueueNotFound
+	NotFound = work.QueueNotFound
 	InUse    = "QUEUE_IN_USE"
 	TooMany  = "TOO_MANY_QUEUES"
 )
@@ -77,8 +77,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		view := q.Queue.view()
 		view.Description = toolfold.Brief(ctx, "queues.description", view.Description)
 		out.Queues = append(out.Queues, Item{Shown: view, Stats: Stats{
-			Pending: n[task.Pending], Queued: n[task.Queued], Running: n[task.Running], Paused: n[task.Paused],
-			Completed: n[task.Completed], Failed: n[task.Failed], Cancelled: n[task.Cancelled], Timeout: n[task.TimedOut],
+			Pending: n[work.Pending], Queued: n[work.Queued], Running: n[work.Running], Paused: n[work.Paused],
+			Completed: n[work.Completed], Failed: n[work.Failed], Cancelled: n[work.Cancelled], Timeout: n[work.TimedOut],
 		}})
 	}
 	return out, nil
@@ -131,7 +131,7 @@ func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (
 
 // Remove removes a queue all of whose tasks have ended. They stay as they are.
 func (s *Service) Remove(ctx context.Context, in QueueIn) (RemoveOut, error) {
-	if in.QueueID == task.DefaultQueue {
+	if in.QueueID == work.DefaultQueue {
 		return RemoveOut{}, toolfold.Errorf(InUse, "the default queue cannot be removed").
 			WithHint("queue.pause holds back its tasks")
 	}

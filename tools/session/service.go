@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/sessions"
 )
 
 // attempts bounds the attempts at a change that others get ahead of. Each time
@@ -38,7 +39,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 	}
 	now := s.now()
 	session := Session{
-		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: Active,
+		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: sessions.Active,
 		Workspace: in.Workspace, Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
 		Participants: []Participant{{AgentID: in.Initiator, Role: Initiator, JoinedAt: now}},
 	}
@@ -72,9 +73,9 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 		Workspace: session.Workspace, Metadata: session.Metadata,
 	}
 	switch session.Status {
-	case Completed:
+	case sessions.Completed:
 		out.CompletedAt = &session.EndedAt
-	case Failed:
+	case sessions.Failed:
 		out.FailedAt = &session.EndedAt
 	}
 	for _, p := range session.Participants {
@@ -89,7 +90,7 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 
 // Complete ends a session as done.
 func (s *Service) Complete(ctx context.Context, in CompleteIn) (CompleteOut, error) {
-	session, err := s.change(ctx, in.SessionID, completeFailed, end(Completed, in.Summary, nil))
+	session, err := s.change(ctx, in.SessionID, completeFailed, end(sessions.Completed, in.Summary, nil))
 	if err != nil {
 		return CompleteOut{}, err
 	}
@@ -103,7 +104,7 @@ func (s *Service) Fail(ctx context.Context, in FailIn) (FailOut, error) {
 	if err := checkSize("error", len(in.Error.Code)+len(in.Error.Message)+len(in.Error.TaskID)+len(in.Error.Details)); err != nil {
 		return FailOut{}, err
 	}
-	session, err := s.change(ctx, in.SessionID, failFailed, end(Failed, "", &in.Error))
+	session, err := s.change(ctx, in.SessionID, failFailed, end(sessions.Failed, "", &in.Error))
 	if err != nil {
 		return FailOut{}, err
 	}
@@ -166,7 +167,7 @@ func (s *Service) find(ctx context.Context, id string) (Session, error) {
 		return Session{}, fmt.Errorf("reading session: %w", err)
 	}
 	if !found {
-		return Session{}, toolfold.Errorf(NotFound, "there is no session %s", id).WithHint("session.list shows those there are")
+		return Session{}, sessions.Missing(id)
 	}
 	return session, nil
 }

@@ -6,7 +6,10 @@
 // time they left.
 package session
 
-import "github.com/toolfold/toolfold"
+import (
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/sessions"
+)
 
 var (
 	sessionID = toolfold.UUID("sessionId", "Session ID.")
@@ -15,7 +18,7 @@ var (
 	workspace = toolfold.String{Name: "workspace", Doc: "Folder or project of the session.", MaxLen: 200}
 	metadata  = toolfold.Object{Name: "metadata", Doc: "Anything to keep with the session."}
 	summary   = toolfold.String{Name: "summary", Doc: "What was achieved.", MaxLen: 5000}
-	status    = toolfold.String{Name: "status", Doc: "State of the session.", Enum: []string{Active, Completed, Failed}}
+	status    = toolfold.String{Name: "status", Doc: "State of the session.", Enum: []string{sessions.Active, sessions.Completed, sessions.Failed}}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most sessions to return.", Min: 1, Max: 100}
 	agentID   = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
 	role      = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
@@ -92,12 +93,12 @@ func TestFinalStates(t *testing.T) {
 	b.call("create", `{"initiator":"ann","task":"two"}`)
 	b.call("complete", `{"sessionId":"$1"}`)
 	b.call("fail", `{"sessionId":"$2","error":{"code":"E","message":"m"}}`)
-	for session, state := range map[string]string{"$1": Completed, "$2": Failed} {
+	for session, state := range map[string]string{"$1": sessions.Completed, "$2": sessions.Failed} {
 		for action, more := range map[string]string{
 			"complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
 			"join": `,"agentId":"bob"`, "leave": `,"agentId":"ann"`,
 		} {
-			b.Refuse(action, `{"sessionId":"`+session+`"`+more+`}`, InvalidTransition, "is "+state+", which is final", "session.create")
+			b.Refuse(action, `{"sessionId":"`+session+`"`+more+`}`, sessions.InvalidTransition, "is "+state+", which is final", "session.create")
 		}
 	}
 }
@@ -153,7 +154,7 @@ func TestNotFound(t *testing.T) {
 		"status": "", "complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
 		"join": `,"agentId":"bob"`, "leave": `,"agentId":"bob"`,
 	} {
-		b.Refuse(action, `{"sessionId":"`+absent+`"`+more+`}`, NotFound, absent, "session.list")
+		b.Refuse(action, `{"sessionId":"`+absent+`"`+more+`}`, sessions.NotFound, absent, "session.list")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/sessions"
 )
 
 // Bounds of a session.
@@ -15,8 +16,6 @@ const (
 
 // Codes of what sessions refuse.
 const (
-	NotFound             = "SESSION_NOT_FOUND"
-	InvalidTransition    = "SESSION_INVALID_TRANSITION"
 	MaxParticipants      = "SESSION_MAX_PARTICIPANTS"
 	AgentNotParticipant  = "SESSION_AGENT_NOT_PARTICIPANT"
 	InitiatorCannotLeave = "SESSION_INITIATOR_CANNOT_LEAVE"
@@ -93,11 +92,10 @@ func leave(agent string) edit {
 }
 
 func (s *Session) mustBeActive() error {
-	if s.Status == Active {
+	if s.Status == sessions.Active {
 		return nil
 	}
-	return toolfold.Errorf(InvalidTransition, "the session is %s, which is final", s.Status).
-		WithHint("open another one with session.create")
+	return sessions.Ended(s.Status)
 }
 
 // member returns an agent's membership for change, nil when it never joined.

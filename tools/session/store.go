@@ -8,13 +8,6 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// The states of a session. All but Active are final.
-const (
-	Active    = "active"
-	Completed = "completed"
-	Failed    = "failed"
-)
-
 // The roles of a participant.
 const (
 	Initiator    = "initiator"

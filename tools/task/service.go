@@ -9,12 +9,13 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // Codes of the task tool.
 const (
 	NotFound      = "TASK_NOT_FOUND"
-	QueueNotFound = "QUEUE_NOT_FOUND"
+	QueueNotFound = work.QueueNotFound
 	InvalidState  = "INVALID_STATE"
 	CancelFailed  = "CANCEL_FAILED"
 	TooMany       = "TOO_MANY_TASKS" // open ones in the workspace

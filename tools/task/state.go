@@ -5,19 +5,33 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/work"
 )
 
-// The states of a task. The last four are final: only a retry leaves them.
+// The states of a task, see [work.Pending].
 const (
-	Pending   = "pending"   // waits for a time, for other tasks or for its next attempt
-	Queued    = "queued"    // ready, waits for a slot
-	Running   = "running"   // a process has it
-	Paused    = "paused"    // ready, but its queue is paused
-	Completed = "completed" // has its result
-	Failed    = "failed"
-	Cancelled = "cancelled"
-	TimedOut  = "timeout"
+	Pending   = work.Pending
+	Queued    = work.Queued
+	Running   = work.Running
+	Paused    = work.Paused
+	Completed = work.Completed
+	Failed    = work.Failed
+	Cancelled = work.Cancelled
+	TimedOut  = work.TimedOut
 )
+
+// The priorities of a task, most urgent first.
+const (
+	Critical   = work.Critical
+	High       = work.High
+	Medium     = work.Medium
+	Low        = work.Low
+	Background = work.Background
+)
+
+// DefaultQueue is the id and the name of the queue that is always there.
+const DefaultQueue = work.DefaultQueue
 
 // States lists all states.
 func States() []string {
@@ -28,26 +42,6 @@ func States() []string {
 func Final(state string) bool {
 	return slices.Contains([]string{Completed, Failed, Cancelled, TimedOut}, state)
 }
-
-// The priorities of a task, most urgent first.
-const (
-	Critical   = "critical"
-	High       = "high"
-	Medium     = "medium"
-	Low        = "low"
-	Background = "background"
-)
-
-// Priorities lists all priorities, most urgent first.
-func Priorities() []string {
-	return []string{Critical, High, Medium, Low, Background}
-}
-
-// DefaultQueue is the id and the name of the queue that is always there.
-const DefaultQueue = "default"
-
-// DefaultConcurrency is the concurrency limit of a queue that names none.
-const DefaultConcurrency = 5
 
 // Task is a task as it is stored. Times are UTC in whole microseconds; the
 // zero time is none.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/sessions"
 )
 
 // Bounds of a task that its recorded legacy declaration does not have.
@@ -25,7 +26,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID, WorkflowID: in.WorkflowID,
 		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
 		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
-		Workspace: s.Workspace, Key: in.Key, MaxInterruptions: s.MaxInterruptions, Sessions: toolfold.SessionsOf(ctx),
+		Workspace: s.Workspace, Key: in.Key, MaxInterruptions: s.MaxInterruptions, Sessions: sessions.Of(ctx),
 	}
 	rights := toolfold.OriginOf(ctx).Rights
 	if rights != nil {

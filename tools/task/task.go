@@ -4,6 +4,7 @@ package task
 
 import (
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 var (
@@ -13,7 +14,7 @@ var (
 	agentID     = toolfold.String{Name: "agentId", Doc: "Agent that runs it."}
 	workflowID  = toolfold.String{Name: "workflowId", Doc: "Workflow that it runs."}
 	input       = toolfold.Object{Name: "input", Doc: "For the agent or workflow, or {tool, arguments} to run an action.", Unclear: true}
-	priority    = toolfold.String{Name: "priority", Doc: "How urgent.", Enum: Priorities()}
+	priority    = toolfold.String{Name: "priority", Doc: "How urgent.", Enum: work.Priorities()}
 	queueID     = toolfold.String{Name: "queueId", Doc: "ID or name of a queue."}
 	depends     = toolfold.Strings("dependencies", "Tasks to complete first.").With(toolfold.MaxItems(50))
 	tags        = toolfold.Strings("tags", "Labels.")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools/metrics"
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 // Family declares the tool telemetry_summary.
@@ -24,7 +24,7 @@ var Family = toolfold.Family{
 		Words:   "overview of all measurements, dashboard, report of what was measured, health overview, at a glance",
 		Changed: "A category is the one declared, else the first part of a name, if it is one of the ten, else custom. Details have statistics.",
 		Optional: toolfold.Fields{
-			toolfold.List{Name: "categories", Doc: "Categories to show; all unless given.", Of: toolfold.String{Enum: metrics.Categories()}},
+			toolfold.List{Name: "categories", Doc: "Categories to show; all unless given.", Of: toolfold.String{Enum: metric.Categories()}},
 			toolfold.Bool{Name: "includeDetails", Doc: "Show each metric."}.With(toolfold.Default(false)),
 		},
 		Effect:  toolfold.Reads,
@@ -36,12 +36,12 @@ var Family = toolfold.Family{
 
 // Service runs the summary. It is safe for concurrent use.
 type Service struct {
-	store metrics.Store
+	store metric.Store
 	now   func() time.Time
 }
 
 // New returns a service on a store.
-func New(store metrics.Store, now func() time.Time) *Service {
+func New(store metric.Store, now func() time.Time) *Service {
 	return &Service{store: store, now: clock.Micros(now)}
 }
 
@@ -70,7 +70,7 @@ type Category struct {
 
 // Detail sums up a metric.
 type Detail struct {
-	metrics.Item
+	metric.Item
 	Avg *float64 `json:"avg,omitempty" doc:"Mean of the points; absent without any."`
 	Min *float64 `json:"min,omitempty" doc:"Least of the points."`
 	Max *float64 `json:"max,omitempty" doc:"Greatest of the points."`
@@ -108,13 +108,13 @@ func (s *Service) Summary(ctx context.Context, in SummaryIn) (SummaryOut, error)
 	return out, nil
 }
 
-func detail(l metrics.Listed, item metrics.Item) Detail {
+func detail(l metric.Listed, item metric.Item) Detail {
 	d := Detail{Item: item}
 	if l.Points == 0 {
 		return d
 	}
 	d.Avg, d.Min, d.Max = new(l.Statistics.Sum/float64(l.Points)), new(l.Statistics.Min), new(l.Statistics.Max)
-	if l.Type != metrics.Counter {
+	if l.Type != metric.Counter {
 		d.Sum = new(l.Statistics.Sum)
 	}
 	return d

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/tools/metrics"
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 var (
@@ -28,8 +28,8 @@ var Family = toolfold.Family{
 		Summary:  "Start a timer.",
 		Words:    "begin measuring time, stopwatch on, clock on, begin a lap",
 		Changed:  "Timers survive a restart; at most 1,000 run at a time.",
-		Required: toolfold.Fields{metrics.Name},
-		Optional: toolfold.Fields{metrics.Labels},
+		Required: toolfold.Fields{metric.Name},
+		Optional: toolfold.Fields{metric.Labels},
 		Effect:   toolfold.Adds,
 		Example:  `{"metricName": "tool_build_time", "labels": {"target": "linux"}}`,
 		Related:  []string{"timer.stop", "timer.list"},
@@ -71,23 +71,23 @@ const MaxTimers = 1000
 // Service runs the timer actions. It is safe for concurrent use, and several
 // may share a store.
 type Service struct {
-	store     metrics.Store
-	retention metrics.Retention
+	store     metric.Store
+	retention metric.Retention
 	now       func() time.Time
 	newID     func() string
 }
 
 // New returns a service on a store. newID makes UUIDs.
-func New(store metrics.Store, retention metrics.Retention, now func() time.Time, newID func() string) *Service {
+func New(store metric.Store, retention metric.Retention, now func() time.Time, newID func() string) *Service {
 	return &Service{store: store, retention: retention, now: clock.Micros(now), newID: newID}
 }
 
 // Start starts a timer.
 func (s *Service) Start(ctx context.Context, in StartIn) (Shown, error) {
-	if err := metrics.Check(in.MetricName, in.Labels); err != nil {
+	if err := metric.Check(in.MetricName, in.Labels); err != nil {
 		return Shown{}, err
 	}
-	t := metrics.Timer{ID: s.newID(), Name: in.MetricName, Labels: in.Labels, StartedAt: s.now()}
+	t := metric.Timer{ID: s.newID(), Name: in.MetricName, Labels: in.Labels, StartedAt: s.now()}
 	full, err := s.store.Start(ctx, t, MaxTimers)
 	if err != nil {
 		return Shown{}, fmt.Errorf("starting timer: %w", err)
@@ -109,7 +109,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing timers: %w", err)
 	}
-	timers, paged := toolfold.CutPage(timers, in.Limit, func(last metrics.Timer) string {
+	timers, paged := toolfold.CutPage(timers, in.Limit, func(last metric.Timer) string {
 		return toolfold.Position{CreatedAt: last.StartedAt, ID: last.ID}.Cursor()
 	})
 	out := ListOut{Timers: []Shown{}, Total: total, Paged: paged}
@@ -136,6 +136,6 @@ func (s *Service) Stop(ctx context.Context, in StopIn) (StopOut, error) {
 	}, nil
 }
 
-func view(t metrics.Timer) Shown {
+func view(t metric.Timer) Shown {
 	return Shown{TimerID: t.ID, MetricName: t.Name, Labels: t.Labels, StartedAt: t.StartedAt}
 }

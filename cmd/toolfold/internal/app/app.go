@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/lazy"
@@ -61,7 +62,7 @@ type Host struct {
 	Tracer   oteltrace.TracerProvider
 	Recorded func(context.Context) error
 
-	Metrics metrics.Retention // zero keeps all points
+	Metrics metric.Retention // zero keeps all points
 
 	Caller    *call.Runner // runs the steps of tasks, agents and workflows
 	Discovery *lazy.Discovery

@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
@@ -83,7 +84,7 @@ func openExample(store *storage.LazyDB) error {
 	}
 	at := time.Date(2026, 7, 28, 8, 0, 0, 0, time.UTC)
 	return db.Session().Create(context.Background(), session.Session{
-		ID: exampleSession, Initiator: "planner", Task: "Example", Status: session.Active, CreatedAt: at, UpdatedAt: at,
+		ID: exampleSession, Initiator: "planner", Task: "Example", Status: sessions.Active, CreatedAt: at, UpdatedAt: at,
 		Participants: []session.Participant{{AgentID: "planner", Role: session.Initiator, JoinedAt: at}},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
@@ -92,12 +93,12 @@ func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, e
 		return slices.Contains(ids, id) && !slices.Contains(active, id)
 	})
 	e.mu.Unlock()
-	return toolfold.InSessions(ctx, active...), nil
+	return sessions.In(ctx, active...), nil
 }
 
 // claim asks whether a call may write the files that it would.
 func (e *enforcer) claim(ctx context.Context, c *call.Call) error {
-	sessions := toolfold.SessionsOf(ctx)
+	sessions := sessions.Of(ctx)
 	if len(sessions) == 0 {
 		return nil
 	}

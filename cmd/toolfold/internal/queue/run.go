@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -58,7 +59,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 	})
 	told = engine.WithLines(told, func(line string) { s.runs.note(run, func(kept *task.Progress) { kept.Say(line) }) })
 	answered := make(chan toolfold.Answer, 1)
-	go func() { answered <- s.traced(toolfold.InSessions(task.WithDepth(told, t.Depth), t.Sessions...), t) }()
+	go func() { answered <- s.traced(sessions.In(task.WithDepth(told, t.Depth), t.Sessions...), t) }()
 	select {
 	case answer := <-answered:
 		s.record(ctx, t, answer, context.Cause(within))

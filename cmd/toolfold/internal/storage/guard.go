@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/tools/guard"
-	"github.com/toolfold/toolfold/tools/session"
 )
 
 // Guard returns the store of the guard family.
@@ -43,7 +43,7 @@ func (s guardStore) Bind(ctx context.Context, b guard.Binding, limit int) (ids [
 		ids = nil
 		now, found, err := first(ctx, e, sqlf(`SELECT status FROM sessions WHERE id = ?`, b.SessionID).and(e.dialect.lock), scanText)
 		status = now
-		if err != nil || !found || status != session.Active {
+		if err != nil || !found || status != sessions.Active {
 			return err
 		}
 		bound, err := all(ctx, e, sqlf(selectPolicies, b.SessionID), scanBinding)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/tools/memory"
-	"github.com/toolfold/toolfold/tools/metrics"
 )
 
 // childVariable makes the test program a process that stores until it is
@@ -43,8 +43,8 @@ func storeForever(url string) error {
 		if _, err := db.Memory().Put(context.Background(), e); err != nil {
 			return err
 		}
-		w := metrics.Write{Metric: metrics.Metric{Name: "stored"}, Labels: map[string]string{"pid": fmt.Sprint(os.Getpid())}, Value: 1, Add: true, At: time.Now()}
-		if _, err := db.Metrics().Write(context.Background(), w, metrics.Keep{}); err != nil {
+		w := metric.Write{Metric: metric.Metric{Name: "stored"}, Labels: map[string]string{"pid": fmt.Sprint(os.Getpid())}, Value: 1, Add: true, At: time.Now()}
+		if _, err := db.Metrics().Write(context.Background(), w, metric.Keep{}); err != nil {
 			return err
 		}
 		fmt.Println(key)
@@ -72,7 +72,7 @@ func TestKilled(t *testing.T) {
 					t.Fatalf("%s: %v, %v", key, found, err)
 				}
 			}
-			_, series, _, _, err := db.Metrics().Read(t.Context(), metrics.Range{Name: "stored"})
+			_, series, _, _, err := db.Metrics().Read(t.Context(), metric.Range{Name: "stored"})
 			if err != nil || len(series) != len(lists) {
 				t.Fatalf("%d series: %v", len(series), err)
 			}

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/tools/metrics"
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 // Metrics returns the store of the metrics, timer and telemetry_summary families.
-func (db *DB) Metrics() metrics.Store { return metricsStore{db} }
+func (db *DB) Metrics() metric.Store { return metricsStore{db} }
 
-// metricsStore implements [metrics.Store]. The newest points of a series are
+// metricsStore implements [metric.Store]. The newest points of a series are
 // rows; each blockPoints of them are packed into one block, because reading
 // a row costs a hundred times what reading a packed point does.
 type metricsStore struct{ db *DB }
@@ -46,7 +46,7 @@ func parseLabels(text []byte) (labels map[string]string, err error) {
 	return labels, nil
 }
 
-func (s metricsStore) Write(ctx context.Context, w metrics.Write, keep metrics.Keep) (written metrics.Written, err error) {
+func (s metricsStore) Write(ctx context.Context, w metric.Write, keep metric.Keep) (written metric.Written, err error) {
 	err = s.db.transact(ctx, func(e executor) (err error) {
 		written, err = s.write(ctx, e, w, keep)
 		return err
@@ -54,10 +54,10 @@ func (s metricsStore) Write(ctx context.Context, w metrics.Write, keep metrics.K
 	return written, err
 }
 
-func (s metricsStore) write(ctx context.Context, e executor, w metrics.Write, keep metrics.Keep) (metrics.Written, error) {
+func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, keep metric.Keep) (metric.Written, error) {
 	id, m, err := s.declare(ctx, e, w)
 	if err != nil {
-		return metrics.Written{}, err
+		return metric.Written{}, err
 	}
 	type state struct {
 		id, written, tail int64
@@ -76,45 +76,45 @@ func (s metricsStore) write(ctx context.Context, e executor, w metrics.Write, ke
 		WHERE metric_id = ? AND labels = ? RETURNING id, written, tail, last`, w.Value, w.At.UnixMicro(), id, labels)
 	series, found, err := first(ctx, e, update, scan)
 	if err != nil {
-		return metrics.Written{}, err
+		return metric.Written{}, err
 	}
 	if !found {
 		n, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM metric_series`))
 		if err != nil {
-			return metrics.Written{}, err
+			return metric.Written{}, err
 		}
-		if n >= metrics.MaxSeries {
-			return metrics.Written{}, metrics.Full("series", metrics.MaxSeries)
+		if n >= metric.MaxSeries {
+			return metric.Written{}, metric.Full("series", metric.MaxSeries)
 		}
 		// Another process may have been faster.
 		if _, err := e.exec(ctx, `INSERT INTO metric_series (metric_id, labels, written, sum, kept, tail, last, last_at) VALUES (?, ?, 0, 0, 0, 0, 0, 0)
 			ON CONFLICT (metric_id, labels) DO NOTHING`, id, labels); err != nil {
-			return metrics.Written{}, err
+			return metric.Written{}, err
 		}
 		if series, _, err = first(ctx, e, update, scan); err != nil {
-			return metrics.Written{}, err
+			return metric.Written{}, err
 		}
 	}
 	if _, err := e.exec(ctx, `UPDATE metric_series SET sum = sum + ? WHERE id = ?`, w.Value, series.id); err != nil {
-		return metrics.Written{}, err
+		return metric.Written{}, err
 	}
 	if _, err := e.exec(ctx, `INSERT INTO metric_points (series_id, n, at, value) VALUES (?, ?, ?, ?)`,
 		series.id, series.written, w.At.UnixMicro(), series.last); err != nil {
-		return metrics.Written{}, err
+		return metric.Written{}, err
 	}
 	if series.tail >= blockPoints {
 		if err := s.pack(ctx, e, series.id, keep); err != nil {
-			return metrics.Written{}, err
+			return metric.Written{}, err
 		}
 	}
-	return metrics.Written{Metric: m, Current: series.last}, nil
+	return metric.Written{Metric: m, Current: series.last}, nil
 }
 
 // declare returns the metric of a write, which it declares where it is new.
-func (s metricsStore) declare(ctx context.Context, e executor, w metrics.Write) (id int64, m metrics.Metric, err error) {
+func (s metricsStore) declare(ctx context.Context, e executor, w metric.Write) (id int64, m metric.Metric, err error) {
 	type row struct {
 		id int64
-		m  metrics.Metric
+		m  metric.Metric
 	}
 	find := func() (row, bool, error) {
 		return first(ctx, e, sqlf(`SELECT id, type, category FROM metrics WHERE name = ?`, []byte(w.Name)),
@@ -128,15 +128,15 @@ func (s metricsStore) declare(ctx context.Context, e executor, w metrics.Write) 
 		return 0, m, err
 	}
 	if !found {
-		if m, err = metrics.Admit(nil, w); err != nil {
+		if m, err = metric.Admit(nil, w); err != nil {
 			return 0, m, err
 		}
 		n, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM metrics`))
 		if err != nil {
 			return 0, m, err
 		}
-		if n >= metrics.MaxMetrics {
-			return 0, m, metrics.Full("metrics", metrics.MaxMetrics)
+		if n >= metric.MaxMetrics {
+			return 0, m, metric.Full("metrics", metric.MaxMetrics)
 		}
 		if _, err := e.exec(ctx, `INSERT INTO metrics (name, type, category) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING`,
 			[]byte(w.Name), m.Type, m.Category); err != nil {
@@ -146,23 +146,23 @@ func (s metricsStore) declare(ctx context.Context, e executor, w metrics.Write) 
 			return 0, m, err
 		}
 	}
-	m, err = metrics.Admit(&declared.m, w)
+	m, err = metric.Admit(&declared.m, w)
 	return declared.id, m, err
 }
 
 // pack packs the rows of a series into a block, and deletes blocks that are no
 // longer kept.
-func (s metricsStore) pack(ctx context.Context, e executor, series int64, keep metrics.Keep) error {
+func (s metricsStore) pack(ctx context.Context, e executor, series int64, keep metric.Keep) error {
 	type row struct {
 		n int64
-		metrics.Point
+		metric.Point
 	}
 	rows, err := all(ctx, e, sqlf(`SELECT n, at, value FROM metric_points WHERE series_id = ? ORDER BY n`, series),
 		func(rows *sql.Rows) (r row, err error) { return r, rows.Scan(&r.n, &r.Micros, &r.Value) })
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	points := make([]metrics.Point, len(rows))
+	points := make([]metric.Point, len(rows))
 	for i, r := range rows {
 		points[i] = r.Point
 	}
@@ -189,7 +189,7 @@ const insertBlock = `INSERT INTO metric_blocks (series_id, n, points, first_at, 
 
 // blockArgs are the arguments of insertBlock for points, of which there is one
 // at least; n is the number of the first.
-func blockArgs(series, n int64, points []metrics.Point) []any {
+func blockArgs(series, n int64, points []metric.Point) []any {
 	data := make([]byte, 0, len(points)*pointBytes)
 	firstAt, lastAt, sum, least, highest := points[0].Micros, points[0].Micros, 0.0, points[0].Value, points[0].Value
 	for _, p := range points {
@@ -203,11 +203,11 @@ func blockArgs(series, n int64, points []metrics.Point) []any {
 }
 
 // unpack appends those points of a block that lie within a range.
-func unpack(points []metrics.Point, data []byte, since, until int64) []metrics.Point {
+func unpack(points []metric.Point, data []byte, since, until int64) []metric.Point {
 	for ; len(data) >= pointBytes; data = data[pointBytes:] {
 		at := int64(binary.LittleEndian.Uint64(data))
 		if at >= since && at <= until {
-			points = append(points, metrics.Point{Micros: at, Value: math.Float64frombits(binary.LittleEndian.Uint64(data[8:]))})
+			points = append(points, metric.Point{Micros: at, Value: math.Float64frombits(binary.LittleEndian.Uint64(data[8:]))})
 		}
 	}
 	return points
@@ -220,7 +220,7 @@ func sinceMicros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-func (s metricsStore) Read(ctx context.Context, r metrics.Range) (m metrics.Metric, list []metrics.Series, more, found bool, err error) {
+func (s metricsStore) Read(ctx context.Context, r metric.Range) (m metric.Metric, list []metric.Series, more, found bool, err error) {
 	m.Name = r.Name
 	since, until := sinceMicros(r.Since), int64(math.MaxInt64)
 	if !r.Until.IsZero() {
@@ -233,7 +233,7 @@ func (s metricsStore) Read(ctx context.Context, r metrics.Range) (m metrics.Metr
 	}
 	type row struct {
 		id, kept, written int64
-		metrics.Series
+		metric.Series
 	}
 	rows, err := all(ctx, s.db.reader(), sqlf(`SELECT id, labels, kept, written, last, last_at FROM metric_series WHERE metric_id = ? AND written > 0 ORDER BY labels`, id),
 		func(rows *sql.Rows) (r row, err error) {
@@ -257,10 +257,10 @@ func (s metricsStore) Read(ctx context.Context, r metrics.Range) (m metrics.Metr
 		if err != nil {
 			return m, nil, false, true, err
 		}
-		if read += n; read > metrics.MaxRead {
+		if read += n; read > metric.MaxRead {
 			return m, nil, true, true, nil
 		}
-		series.Points = make([]metrics.Point, 0, n)
+		series.Points = make([]metric.Point, 0, n)
 		if err := s.points(ctx, &series.Series, series.id, since, until); err != nil {
 			return m, nil, false, true, err
 		}
@@ -287,10 +287,10 @@ func (s metricsStore) count(ctx context.Context, series, since, until int64) (in
 // points reads the points of a range, and the one before them. Those that are
 // packed meanwhile are read once: rows come first, and blocks that hold the same
 // are left out.
-func (s metricsStore) points(ctx context.Context, to *metrics.Series, series, since, until int64) error {
+func (s metricsStore) points(ctx context.Context, to *metric.Series, series, since, until int64) error {
 	type row struct {
 		n int64
-		metrics.Point
+		metric.Point
 	}
 	tail, err := all(ctx, s.db.reader(), sqlf(`SELECT n, at, value FROM metric_points WHERE series_id = ? ORDER BY n`, series),
 		func(rows *sql.Rows) (r row, err error) { return r, rows.Scan(&r.n, &r.Micros, &r.Value) })
@@ -313,7 +313,7 @@ func (s metricsStore) points(ctx context.Context, to *metrics.Series, series, si
 	if err != nil {
 		return err
 	}
-	var before *metrics.Point
+	var before *metric.Point
 	for _, r := range tail {
 		switch {
 		case r.Micros < since:
@@ -337,8 +337,8 @@ func (s metricsStore) points(ctx context.Context, to *metrics.Series, series, si
 	return nil
 }
 
-func (s metricsStore) List(ctx context.Context) ([]metrics.Listed, error) {
-	byID := map[int64]*metrics.Listed{}
+func (s metricsStore) List(ctx context.Context) ([]metric.Listed, error) {
+	byID := map[int64]*metric.Listed{}
 	var order []int64
 	_, err := all(ctx, s.db.reader(), sqlf(`SELECT m.id, m.name, m.type, m.category, count(s.id), CAST(COALESCE(sum(s.kept), 0) AS bigint), COALESCE(sum(s.last), 0),
 			COALESCE(max(s.last_at), 0), COALESCE((SELECT n.last FROM metric_series n WHERE n.metric_id = m.id AND n.written > 0 ORDER BY n.last_at DESC LIMIT 1), 0)
@@ -346,7 +346,7 @@ func (s metricsStore) List(ctx context.Context) ([]metrics.Listed, error) {
 		func(rows *sql.Rows) (none struct{}, err error) {
 			var id int64
 			var name []byte
-			l := &metrics.Listed{}
+			l := &metric.Listed{}
 			err = rows.Scan(&id, &name, &l.Type, &l.Category, &l.Series, &l.Points, &l.Total, &l.Last.Micros, &l.Last.Value)
 			l.Name = string(name)
 			byID[id] = l
@@ -358,7 +358,7 @@ func (s metricsStore) List(ctx context.Context) ([]metrics.Listed, error) {
 	}
 	type part struct {
 		id int64
-		metrics.Statistics
+		metric.Statistics
 	}
 	seen := map[int64]bool{}
 	for _, q := range []string{
@@ -382,17 +382,17 @@ func (s metricsStore) List(ctx context.Context) ([]metrics.Listed, error) {
 			l.Statistics, seen[p.id] = p.Statistics, true
 		}
 	}
-	list := make([]metrics.Listed, len(order))
+	list := make([]metric.Listed, len(order))
 	for i, id := range order {
 		list[i] = *byID[id]
 	}
 	return list, nil
 }
 
-func (s metricsStore) States(ctx context.Context) ([]metrics.State, error) {
+func (s metricsStore) States(ctx context.Context) ([]metric.State, error) {
 	return all(ctx, s.db.reader(), sqlf(`SELECT m.name, m.type, m.category, s.labels, s.last, s.written, s.sum
 		FROM metric_series s JOIN metrics m ON m.id = s.metric_id WHERE s.written > 0 ORDER BY m.name, s.labels`),
-		func(rows *sql.Rows) (st metrics.State, err error) {
+		func(rows *sql.Rows) (st metric.State, err error) {
 			var name, labels []byte
 			if err := rows.Scan(&name, &st.Type, &st.Category, &labels, &st.Last, &st.Count, &st.Sum); err != nil {
 				return st, err
@@ -403,7 +403,7 @@ func (s metricsStore) States(ctx context.Context) ([]metrics.State, error) {
 		})
 }
 
-func (s metricsStore) Trim(ctx context.Context, keep metrics.Keep) error {
+func (s metricsStore) Trim(ctx context.Context, keep metric.Keep) error {
 	if keep.Since.IsZero() {
 		return nil
 	}
@@ -426,13 +426,13 @@ func (s metricsStore) Trim(ctx context.Context, keep metrics.Keep) error {
 	})
 }
 
-func (s metricsStore) Start(ctx context.Context, t metrics.Timer, limit int) (full bool, err error) {
+func (s metricsStore) Start(ctx context.Context, t metric.Timer, limit int) (full bool, err error) {
 	err = s.db.transact(ctx, func(e executor) error {
 		n, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM timers`))
 		if full = n >= limit; err != nil || full {
 			return err
 		}
-		if _, _, err := s.declare(ctx, e, metrics.Write{Metric: metrics.Metric{Name: t.Name, Type: metrics.TimerType}}); err != nil {
+		if _, _, err := s.declare(ctx, e, metric.Write{Metric: metric.Metric{Name: t.Name, Type: metric.TimerType}}); err != nil {
 			return err
 		}
 		_, err = e.exec(ctx, `INSERT INTO timers (id, name, labels, started_at) VALUES (?, ?, ?, ?)`, t.ID, []byte(t.Name), labelText(t.Labels), t.StartedAt.UnixMicro())
@@ -441,14 +441,14 @@ func (s metricsStore) Start(ctx context.Context, t metrics.Timer, limit int) (fu
 	return full, err
 }
 
-func (s metricsStore) Stop(ctx context.Context, id string, now time.Time, keep metrics.Keep) (t metrics.Timer, found bool, err error) {
+func (s metricsStore) Stop(ctx context.Context, id string, now time.Time, keep metric.Keep) (t metric.Timer, found bool, err error) {
 	err = s.db.transact(ctx, func(e executor) error {
 		t, found, err = first(ctx, e, sqlf(`DELETE FROM timers WHERE id = ? RETURNING id, name, labels, started_at`, id), scanTimer)
 		if err != nil || !found {
 			return err
 		}
-		_, err = s.write(ctx, e, metrics.Write{
-			Metric: metrics.Metric{Name: t.Name, Type: metrics.TimerType}, Labels: maps.Clone(t.Labels), At: now,
+		_, err = s.write(ctx, e, metric.Write{
+			Metric: metric.Metric{Name: t.Name, Type: metric.TimerType}, Labels: maps.Clone(t.Labels), At: now,
 			Value: float64(max(0, now.Sub(t.StartedAt)).Microseconds()) / 1000,
 		}, keep)
 		return err
@@ -456,7 +456,7 @@ func (s metricsStore) Stop(ctx context.Context, id string, now time.Time, keep m
 	return t, found, err
 }
 
-func scanTimer(rows *sql.Rows) (t metrics.Timer, err error) {
+func scanTimer(rows *sql.Rows) (t metric.Timer, err error) {
 	var name, labels []byte
 	var started int64
 	if err := rows.Scan(&t.ID, &name, &labels, &started); err != nil {
@@ -467,7 +467,7 @@ func scanTimer(rows *sql.Rows) (t metrics.Timer, err error) {
 	return t, err
 }
 
-func (s metricsStore) Timers(ctx context.Context, limit int, after *toolfold.Position) (timers []metrics.Timer, total int, err error) {
+func (s metricsStore) Timers(ctx context.Context, limit int, after *toolfold.Position) (timers []metric.Timer, total int, err error) {
 	total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM timers`))
 	if err != nil {
 		return nil, 0, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/tools/metrics"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkPercentile(b *testing.B) {
 				fillSeries(b, db, map[string]string{"s": string(rune('a' + s))}, each, start, end)
 			}
 			runtime.GC()
-			service := metrics.New(db.Metrics(), metrics.Retention{}, func() time.Time { return end })
+			service := metrics.New(db.Metrics(), metric.Retention{}, func() time.Time { return end })
 			least := time.Hour
 			for b.Loop() {
 				begun := time.Now()
@@ -50,9 +51,9 @@ func BenchmarkPercentile(b *testing.B) {
 // fillSeries gives a series points at even times, as packing leaves them.
 func fillSeries(b *testing.B, db *DB, labels map[string]string, n int, start, end time.Time) {
 	s := metricsStore{db}
-	w := metrics.Write{Metric: metrics.Metric{Name: "m"}, Labels: labels, At: start}
+	w := metric.Write{Metric: metric.Metric{Name: "m"}, Labels: labels, At: start}
 	err := db.transact(b.Context(), func(e executor) error {
-		if _, err := s.write(b.Context(), e, w, metrics.Keep{}); err != nil {
+		if _, err := s.write(b.Context(), e, w, metric.Keep{}); err != nil {
 			return err
 		}
 		id, err := scalar[int64](b.Context(), e, sqlf(`SELECT max(id) FROM metric_series`))
@@ -64,9 +65,9 @@ func fillSeries(b *testing.B, db *DB, labels map[string]string, n int, start, en
 		}
 		step := end.Sub(start).Microseconds() / int64(n)
 		for from := 0; from < n; from += blockPoints {
-			points := make([]metrics.Point, min(blockPoints, n-from))
+			points := make([]metric.Point, min(blockPoints, n-from))
 			for i := range points {
-				points[i] = metrics.Point{Micros: start.UnixMicro() + int64(from+i)*step, Value: rand.Float64()}
+				points[i] = metric.Point{Micros: start.UnixMicro() + int64(from+i)*step, Value: rand.Float64()}
 			}
 			if _, err := e.exec(b.Context(), insertBlock, blockArgs(id, int64(from), points)...); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -72,9 +73,9 @@ func scanTask(rows *sql.Rows) (t task.Task, err error) {
 
 // rankOf returns a priority as it is stored, so that the most urgent comes
 // first.
-func rankOf(priority string) int { return 1 + slices.Index(task.Priorities(), priority) }
+func rankOf(priority string) int { return 1 + slices.Index(work.Priorities(), priority) }
 
-func priorityOf(rank int64) string { return task.Priorities()[rank-1] }
+func priorityOf(rank int64) string { return work.Priorities()[rank-1] }
 
 func (s taskStore) QueueID(ctx context.Context, idOrName string) (id string, found bool, err error) {
 	return byKey(ctx, s.db, queueByName(`id`, idOrName), scanText)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/toolfold/toolfold/tools/metrics"
+	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/tools/queue"
 )
 
@@ -30,7 +30,7 @@ type Sources struct {
 
 // Stores are the stores that a collector reads.
 type Stores interface {
-	Metrics() metrics.Store
+	Metrics() metric.Store
 	Queue() queue.Store
 }
 
@@ -61,7 +61,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	if stores == nil && err == nil {
 		return
 	}
-	var states []metrics.State
+	var states []metric.State
 	var queues queue.Page
 	if err == nil {
 		states, err = stores.Metrics().States(ctx)
@@ -87,7 +87,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 
 // exposed returns a series as Prometheus takes it. Of the types that it knows
 // as distributions, count and sum are all that can be told of every point.
-func exposed(s metrics.State, names map[string]string) prometheus.Metric {
+func exposed(s metric.State, names map[string]string) prometheus.Metric {
 	name := unique("recorded_"+plain(s.Name), s.Name, names)
 	labels := prometheus.Labels{}
 	taken := map[string]string{}
@@ -105,9 +105,9 @@ func exposed(s metrics.State, names map[string]string) prometheus.Metric {
 	}
 	desc := prometheus.NewDesc(name, "Recorded "+s.Type+" "+plain(s.Name)+".", nil, labels)
 	switch s.Type {
-	case metrics.Counter:
+	case metric.Counter:
 		return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, s.Last)
-	case metrics.Gauge:
+	case metric.Gauge:
 		return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, s.Last)
 	}
 	for _, suffix := range []string{"_count", "_sum"} { // the names of its two figures

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/tools/session"
 )
 
@@ -42,7 +43,7 @@ func sessionID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d
 func newSession(n int) session.Session {
 	at := noon.Add(time.Duration(n) * time.Second)
 	return session.Session{
-		ID: sessionID(n), Initiator: "ann", Task: "ship", Status: session.Active, CreatedAt: at, UpdatedAt: at,
+		ID: sessionID(n), Initiator: "ann", Task: "ship", Status: sessions.Active, CreatedAt: at, UpdatedAt: at,
 		Participants: []session.Participant{{AgentID: "ann", Role: session.Initiator, JoinedAt: at}},
 	}
 }
@@ -96,11 +97,11 @@ func saveSession(t *testing.T, db *storage.DB) {
 	equal(t, getSession(t, s, changed.ID), changed)
 
 	stale := changed
-	stale.Version, stale.Status, stale.Participants = 0, session.Completed, changed.Participants[:1]
+	stale.Version, stale.Status, stale.Participants = 0, sessions.Completed, changed.Participants[:1]
 	save(t, s, stale, false)
 	equal(t, getSession(t, s, changed.ID), changed)
 
-	changed.Status, changed.EndedAt, changed.Summary = session.Failed, later, "over"
+	changed.Status, changed.EndedAt, changed.Summary = sessions.Failed, later, "over"
 	changed.Failure = &session.Failure{Code: "E", Message: "m", TaskID: "t", Details: json.RawMessage(`{"n":1.0}`)}
 	changed.Participants[2].LeftAt, changed.Participants[2].Role = time.Time{}, session.Delegate
 	save(t, s, changed, true)
@@ -143,7 +144,7 @@ func saveAtOnce(t *testing.T, db *storage.DB) {
 func listSessions(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	second, third := newSession(2), newSession(3)
-	second.Initiator, second.Status = "bob", session.Completed
+	second.Initiator, second.Status = "bob", sessions.Completed
 	third.Participants = append(third.Participants,
 		session.Participant{AgentID: "bob", Role: session.Delegate, JoinedAt: noon},
 		session.Participant{AgentID: "eve", Role: session.Delegate, JoinedAt: noon, LeftAt: noon})
@@ -154,9 +155,9 @@ func listSessions(t *testing.T, db *storage.DB) {
 		total int
 	}{
 		{session.Query{Limit: 10}, []string{"3: ann active 2", "2: bob completed 1", "1: ann active 1"}, 3},
-		{session.Query{Limit: 1, Status: session.Active}, []string{"3: ann active 2"}, 2},
+		{session.Query{Limit: 1, Status: sessions.Active}, []string{"3: ann active 2"}, 2},
 		{session.Query{Limit: 10, Initiator: "bob"}, []string{"2: bob completed 1"}, 1},
-		{session.Query{Limit: 10, Initiator: "ann", Status: session.Failed}, []string{}, 0},
+		{session.Query{Limit: 10, Initiator: "ann", Status: sessions.Failed}, []string{}, 0},
 	} {
 		page, err := s.List(t.Context(), test.query)
 		noError(t, err)

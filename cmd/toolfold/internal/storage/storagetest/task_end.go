@@ -9,6 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -208,10 +209,10 @@ func wakeWorkspace(t *testing.T, db *storage.DB) {
 	for n := range 10 {
 		b.submit(newTask(n + 1))
 	}
-	equal(t, wake(place), task.DefaultConcurrency)
+	equal(t, wake(place), work.DefaultConcurrency)
 	equal(t, wake("elsewhere"), 0)
 	b.start(1)
-	equal(t, wake(place), task.DefaultConcurrency-1)
+	equal(t, wake(place), work.DefaultConcurrency-1)
 	_, _, err := db.Queue().SetPaused(t.Context(), task.DefaultQueue, true)
 	noError(t, err)
 	equal(t, wake(place), 0)

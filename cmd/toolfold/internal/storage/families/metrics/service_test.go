@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/telemetry"
@@ -41,7 +42,7 @@ func newBench(t *testing.T, url string) bench {
 		now = now.Add(time.Second)
 		return now
 	}
-	retention := metrics.Retention{Days: 30, Points: 10_000}
+	retention := metric.Retention{Days: 30, Points: 10_000}
 	return bench{toolfoldtest.Runner(
 		toolfoldtest.Mount(t, metrics.Family, metrics.New(db.Metrics(), retention, clock)),
 		toolfoldtest.Mount(t, timer.Family, timer.New(db.Metrics(), retention, clock, func() string {
@@ -156,7 +157,7 @@ func TestTimers(t *testing.T) {
 	b.answers("timer.stop", stop, `"durationMs":1000,"labels":{"os":"linux"},"stoppedAt":"2026-01-31T12:00:02Z"}`)
 	b.answers("timer.stop", stop, timer.NotFound)
 	b.answers("metrics.query", `{"metricName":"tool_build","aggregation":"percentile"}`, `"aggregatedValue":1000,"percentiles":{"p50":1000,"p90":1000,"p95":1000,"p99":1000}}`)
-	b.answers("metrics.increment", `{"metricName":"tool_build"}`, metrics.TypeConflict)
+	b.answers("metrics.increment", `{"metricName":"tool_build"}`, metric.TypeConflict)
 	b.answers("timer.list", `{}`, `{"timers":[],"total":0,"hasMore":false}`)
 }
 

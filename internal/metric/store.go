@@ -1,4 +1,4 @@
-package metrics
+package metric
 
 import (
 	"context"
@@ -125,4 +125,43 @@ type Store interface {
 
 	// Timers lists the timers that run, the first started first.
 	Timers(ctx context.Context, limit int, after *toolfold.Position) (timers []Timer, total int, err error)
+}
+
+// Retention says what is kept of points. A zero is no bound.
+type Retention struct {
+	Days   int
+	Points int // of a series
+}
+
+// Keep returns what is kept now.
+func (r Retention) Keep(now time.Time) Keep {
+	keep := Keep{Points: r.Points}
+	if r.Days > 0 {
+		keep.Since = now.AddDate(0, 0, -r.Days)
+	}
+	return keep
+}
+
+// Growth returns how much a counter grew by its points. A value below the one
+// before is a new beginning at zero. Of a first point whose predecessor is no
+// longer kept nothing is known.
+func (s Series) Growth() float64 {
+	if len(s.Points) == 0 {
+		return 0
+	}
+	before, sum := 0.0, 0.0
+	switch {
+	case s.Before != nil:
+		before = s.Before.Value
+	case s.Cut:
+		before = s.Points[0].Value
+	}
+	for _, p := range s.Points {
+		if p.Value < before {
+			before = 0
+		}
+		sum += p.Value - before
+		before = p.Value
+	}
+	return sum
 }
