@@ -45,6 +45,10 @@ type Action struct {
 	// nowhere.
 	Words string
 
+	// Asks are requests that people make of the action, each in words of its own:
+	// find compares a query with every one of them. They are shown nowhere.
+	Asks []string
+
 	// Changed tells callers of the legacy tool what is different now. Empty
 	// means that only the name and the parameters changed.
 	Changed string

@@ -19,6 +19,12 @@ const (
 	MaxActionSummary = 80
 )
 
+// Limits of [Action.Asks], which find keeps in memory and compares one by one.
+const (
+	MaxAsks = 24
+	MaxAsk  = 100 // characters
+)
+
 var (
 	toolName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 	fieldName = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
@@ -114,12 +120,23 @@ func validateAction(found *faults, a *Action) {
 	found.check(a.OpenResult() != (len(a.Results()) > 0), where, "returns nothing")
 	validateParams(found, where, a.Params(), a.Input == nil)
 	validateResults(found, where, a.Results())
+	validateAsks(found, where, a.Asks)
 	for _, old := range a.Legacy {
 		found.check(toolName.MatchString(old.Name), where, "legacy name %q is not lower snake case", old.Name)
 		for _, r := range old.Renames {
 			_, ok := find(a.Params(), r.Field.Param().Name)
 			found.check(ok, where, "renames %q, which is not a parameter", r.Field.Param().Name)
 		}
+	}
+}
+
+func validateAsks(found *faults, where string, asks []string) {
+	found.check(len(asks) <= MaxAsks, where, "has %d asks, more than %d", len(asks), MaxAsks)
+	seen := map[string]bool{}
+	for _, ask := range asks {
+		checkText(found, where, "ask", ask, MaxAsk)
+		found.check(!seen[ask], where, "asks %q twice", ask)
+		seen[ask] = true
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/rank"
-	"github.com/toolfold/toolfold/internal/words"
 )
 
 // Weights of the texts of an action, beside its name.
@@ -18,67 +17,12 @@ const (
 	paramWeight   = 0.5
 )
 
-// mismatch is the worth of an action that does another kind of thing than the
-// query asks for.
-const mismatch = 0.8
-
-// kinds list the verbs that ask for an effect: one line for each kind.
-var kinds = func() map[string]string {
-	of := map[string]string{}
-	for _, line := range []string{
-		"read get show list find search read view fetch display print lookup browse count",
-		"make create add make new insert generate build compose write store save register record start",
-		"change set update change modify edit rename alter adjust replace",
-		"remove delete remove erase drop wipe purge clear forget destroy discard",
-		"send send post publish submit deliver notify invite",
-		"run run execute invoke call trigger launch",
-	} {
-		verbs := strings.Fields(line)
-		for _, verb := range verbs[1:] {
-			of[words.Stem(verb)] = verbs[0]
-		}
-	}
-	return of
-}()
-
-// kindOf returns the kind of what a text asks for, by its first word that is
-// not grammar or courtesy; empty where that is none of the verbs.
-func kindOf(text string) string {
-	for w := range words.Split(text) {
-		first := w.Text
-		if len(w.Parts) > 0 {
-			first = w.Parts[0]
-		}
-		if !words.IsStop(first) && !courtesies[first] {
-			return kinds[words.Stem(first)]
-		}
-	}
-	return ""
-}
-
-var courtesies = words.Set("please want need like let help")
-
-// differs reports whether an action surely does another kind of thing. Of a
-// foreign tool the name says so, because its effect may only be assumed.
-func differs(kind string, a *toolfold.Action) bool {
-	if a.Input != nil {
-		does := kindOf(a.Name)
-		return does != "" && does != kind
-	}
-	switch kind {
-	case "read":
-		return a.Effect != toolfold.Reads
-	case "make", "change":
-		return a.Effect == toolfold.Deletes
-	case "remove":
-		return a.Effect == toolfold.Reads || a.Effect == toolfold.Adds
-	case "send":
-		return a.Effect == toolfold.Deletes
-	case "run":
-		return a.Effect == toolfold.Deletes || a.Effect == toolfold.Adds
-	}
-	return false
-}
+// Shares of its relevance that an action is ranked by.
+const (
+	unsuitable = 0.8  // it does another kind of thing than the query wants
+	forbidden  = 0.5  // the query rules out what it does
+	needing    = 0.95 // it changes something or needs an id, and the query has no verb
+)
 
 // Found is an action that a query led to.
 type Found struct {
@@ -92,17 +36,7 @@ type Found struct {
 // limit.
 func (v *View) Find(query string, limit int) []Found {
 	list := make([]Found, 0, limit)
-	query = strings.ReplaceAll(query, "get rid of", "remove") // not get
-	// One that is right is at most a few places down.
-	hits := v.index().Find(query, 2*limit+10)
-	if kind := kindOf(query); kind != "" {
-		for i, hit := range hits {
-			if differs(kind, v.byID[hit.ID]) {
-				hits[i].Score *= mismatch
-			}
-		}
-		slices.SortStableFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Score, a.Score) })
-	}
+	hits := v.rank(query, limit)
 	for _, hit := range hits[:min(limit, len(hits))] {
 		e := v.entries[v.byID[hit.ID]]
 		list = append(list, Found{
@@ -113,9 +47,45 @@ func (v *View) Find(query string, limit int) []Found {
 	return list
 }
 
+// rank returns the hits of a query in the order of what it wants.
+func (v *View) rank(query string, limit int) []rank.Hit {
+	wants, ruled, rest := readWish(query)
+	// What is wanted is at most a few places down.
+	hits := v.index().Find(rank.Query{Text: rest, Limit: 2*limit + 10})
+	for i, hit := range hits {
+		a := v.byID[hit.ID]
+		share := 1.0
+		if !suits(a, wants) {
+			share *= unsuitable
+		}
+		for w := range ruled {
+			if w == removing && destroys(a) || w != reading && w != removing && a.Effect != toolfold.Reads && suits(a, w) {
+				share *= forbidden
+			}
+		}
+		if wants == anything && (a.Effect != toolfold.Reads || needsID(a)) {
+			share *= needing
+		}
+		hits[i].Worth *= share
+		hits[i].Score *= share
+	}
+	byWorth := func(a, b rank.Hit) int { return cmp.Compare(b.Worth, a.Worth) }
+	slices.SortStableFunc(hits, byWorth)
+	if wants != reading && removes(rest) {
+		return hits
+	}
+	// What removes something comes after the best that does not.
+	harmless := slices.IndexFunc(hits, func(h rank.Hit) bool { return !destroys(v.byID[h.ID]) })
+	if harmless > 0 {
+		best := hits[harmless]
+		return slices.Insert(slices.Delete(hits, harmless, harmless+1), 0, best)
+	}
+	return hits
+}
+
 // document returns what the index knows of an action.
 func document(a *toolfold.Action) rank.Document {
-	doc := rank.Document{ID: a.FullName(), Name: a.FullName()}
+	doc := rank.Document{ID: a.FullName(), Name: a.FullName(), Passages: a.Asks}
 	add := func(weight float64, texts ...string) {
 		doc.Fields = append(doc.Fields, rank.Field{Text: strings.Join(texts, " "), Weight: weight})
 	}

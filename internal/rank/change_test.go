@@ -14,22 +14,22 @@ func TestPutReplacesAndRemoveForgets(t *testing.T) {
 	t.Parallel()
 	x := rank.New(named("a", "alpha", "common"), named("b", "beta", "common"))
 	x.Put(named("a", "gamma", "common"))
-	if got := x.Find("alpha", 10); len(got) > 0 {
+	if got := x.Find(rank.Query{Text: "alpha", Limit: 10}); len(got) > 0 {
 		t.Errorf("a replaced text is still found: %v", got)
 	}
-	if diff := cmp.Diff([]string{"a"}, ids(x.Find("gamma", 10))); diff != "" {
+	if diff := cmp.Diff([]string{"a"}, ids(x.Find(rank.Query{Text: "gamma", Limit: 10}))); diff != "" {
 		t.Errorf("gamma (-want +got):\n%s", diff)
 	}
 	x.Remove("a", "unknown", "a")
-	if diff := cmp.Diff([]string{"b"}, ids(x.Find("common gamma", 10))); diff != "" {
+	if diff := cmp.Diff([]string{"b"}, ids(x.Find(rank.Query{Text: "common gamma", Limit: 10}))); diff != "" {
 		t.Errorf("after Remove (-want +got):\n%s", diff)
 	}
 	x.Remove("b")
-	if n := x.Len(); n != 0 || len(x.Find("common", 10)) > 0 {
+	if n := x.Len(); n != 0 || len(x.Find(rank.Query{Text: "common", Limit: 10})) > 0 {
 		t.Errorf("the index holds %d documents after all were removed", n)
 	}
 	x.Put(named("c", "common", ""))
-	if diff := cmp.Diff([]string{"c"}, ids(x.Find("common", 10))); diff != "" {
+	if diff := cmp.Diff([]string{"c"}, ids(x.Find(rank.Query{Text: "common", Limit: 10}))); diff != "" {
 		t.Errorf("after Put (-want +got):\n%s", diff)
 	}
 }
@@ -46,7 +46,7 @@ func TestChangesLeaveNoTrace(t *testing.T) {
 	x.Remove("passing")
 	fresh := rank.New(docs...)
 	for _, d := range docs[:20] {
-		if diff := cmp.Diff(fresh.Find(d.Fields[0].Text, 60), x.Find(d.Fields[0].Text, 60)); diff != "" {
+		if diff := cmp.Diff(fresh.Find(rank.Query{Text: d.Fields[0].Text, Limit: 60}), x.Find(rank.Query{Text: d.Fields[0].Text, Limit: 60})); diff != "" {
 			t.Fatalf("Find(%q) (-fresh +changed):\n%s", d.Fields[0].Text, diff)
 		}
 	}
@@ -75,7 +75,7 @@ func TestConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 200 {
 				seen := map[string]bool{}
-				for _, h := range x.Find("shared", 100) {
+				for _, h := range x.Find(rank.Query{Text: "shared", Limit: 100}) {
 					seen[h.ID] = true
 				}
 				for i := range 50 {

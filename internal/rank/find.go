@@ -4,156 +4,287 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 )
 
 // What relevance is made of. Each value is in the middle of a range in which
 // BenchmarkSets changes little.
 const (
-	saturation    = 1.2  // BM25's k1
-	lengthShare   = 0.9  // BM25's b
-	synonymWeight = 0.5  // of a synonym against the word itself
-	guessWeight   = 0.5  // of a word one slip away against the word itself
-	pairWeight    = 0.4  // of a pair against a word as rare
-	nameBonus     = 0.7  // for a name that the query covers
-	sentenceBonus = 0.7  // for the best sentence against the whole query
-	background    = 1000 // documents that a small index is thought to be part of
-	evenEvidence  = 1.0  // evidence that gives a Score of one half
-	longestQuery  = 16 << 10
-	maxTerms      = 128 // of a query, words and pairs
-	maxSentences  = 16
-	minGuessed    = 5 // letters of a stem that may be misspelt
-	maxGuessed    = 8 // words of a query that are guessed at, each against all terms
+	saturation    = 1.2 // BM25's k1
+	lengthShare   = 0.9 // BM25's b
+	nameBonus     = 0.7 // for a name that the query covers
+	sentenceBonus = 0.7 // for the best sentence against the whole query
+	inPassage     = 1.0 // weight of a word of a passage, which makes no document longer
+	passageBonus  = 0.5 // for the best passage
+	evenEvidence  = 1.0 // evidence that gives a Score of one half
 )
 
-// finder answers one query under the index's lock. Its slices are by slot.
+// minCandidates is the fewest documents of which the texts are read.
+const minCandidates = 100
+
+// finder answers one query under the index's lock.
 type finder struct {
-	x     *Index
-	terms map[string]*term // of the query that match something
-	wants float64          // rarity of all words of the query together
-	parts [][]*term        // the whole query and, if several, its sentences
-	norm  []float64        // by which a long document needs more matches
-	best  []float64        // scratch of one term
-	name  []float64        // words of the name that match
-	score []float64
-
-	guessed int // words of the query that were guessed at
-}
-
-// term is a word or pair of the query with all that may stand for it.
-type term struct {
-	rarity  float64
-	isPair  bool
+	x       *Index
+	asked   []asked
+	keys    map[string]int32 // of asked
 	sources []source
+	parts   [][]int32 // sentences, of asked
+	whole   []int32   // all that is asked for
+	wants   float64   // rarity of all words together
+	guessed int
+
+	scores []float32 // by slot
+	best   []float64 // scratch of the candidates
+
+	singles map[int32][]int32    // sources by term
+	pairs   map[[2]int32][]int32 // sources by two terms
+	bloom   [64]uint64           // of the terms of sources
+
+	weight []float64 // by source: of its occurrences in a document
+	inName []float64 // by source: occurrences in the name
+	value  []float64 // by asked: worth of the best source
+	named  []float64 // by asked: of the name
+	share  []float64 // by asked: best share
+	inPass []float64 // by asked: of a passage
+	touch  []int32
 }
 
-// source is a list that a term finds documents in.
-type source struct {
-	*list
-	worth float64 // of a perfect match
-	name  float64 // of a match in a name
-}
+var finders = sync.Pool{New: func() any {
+	return &finder{keys: map[string]int32{}, singles: map[int32][]int32{}, pairs: map[[2]int32][]int32{}}
+}}
 
-func newFinder(x *Index, query string) *finder {
-	n := len(x.docs)
-	f := &finder{x: x, terms: map[string]*term{}, norm: make([]float64, n), best: make([]float64, n), name: make([]float64, n), score: make([]float64, n)}
+func (f *finder) reset(x *Index, query string) {
+	clear(f.keys)
+	clear(f.singles)
+	clear(f.pairs)
+	f.bloom = [64]uint64{}
+	*f = finder{
+		x: x, asked: f.asked[:0], keys: f.keys, sources: f.sources[:0], parts: f.parts[:0], whole: f.whole[:0],
+		scores: f.scores, best: f.best[:0], singles: f.singles, pairs: f.pairs, touch: f.touch[:0],
+		weight: f.weight, inName: f.inName, value: f.value, named: f.named, share: f.share, inPass: f.inPass,
+	}
 	f.parse(query)
-	mean := x.length / float64(len(x.slots))
-	for slot, d := range x.docs {
-		f.norm[slot] = saturation * (1 - lengthShare + lengthShare*d.length/mean)
+	for i, s := range f.sources {
+		if s.term == noTerm {
+			continue
+		}
+		f.mark(s.term)
+		if s.first == noTerm {
+			f.singles[s.term] = append(f.singles[s.term], int32(i))
+		} else {
+			f.mark(s.first)
+			key := [2]int32{s.first, s.term}
+			f.pairs[key] = append(f.pairs[key], int32(i))
+		}
 	}
-	return f
+	f.weight = zeroed(f.weight, len(f.sources))
+	f.inName = zeroed(f.inName, len(f.sources))
+	f.value = zeroed(f.value, len(f.asked))
+	f.named = zeroed(f.named, len(f.asked))
+	f.share = zeroed(f.share, len(f.asked))
+	f.inPass = zeroed(f.inPass, len(f.asked))
 }
 
-// rarity is BM25's idf of a term that count documents have.
-func (f *finder) rarity(count int) float64 {
-	n := float64(len(f.x.slots) + background)
-	return math.Log(1 + (n-float64(count)+0.5)/(float64(count)+0.5))
+func zeroed[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
 }
 
-// relevance returns what the documents are worth to the query.
-func (f *finder) relevance() []float64 {
-	total := slices.Clone(f.passage(f.parts[0]))
-	bestPart := slices.Clone(total)
+func (f *finder) mark(term int32)       { f.bloom[term>>6&63] |= 1 << (term & 63) }
+func (f *finder) maybe(term int32) bool { return f.bloom[term>>6&63]&(1<<(term&63)) != 0 }
+
+// candidates returns the slots of the documents that share the most with the
+// query, in no order.
+func (f *finder) candidates(limit int, keep func(id string) bool) []int32 {
+	x := f.x
+	f.scores = zeroed(f.scores, len(x.docs))
+	fixed := float32(saturation * (1 - lengthShare))
+	perWord := float32(saturation * lengthShare * float64(len(x.slots)) / max(x.length, 1))
+	for _, s := range f.sources {
+		worth := float32(s.worth)
+		for _, p := range s.postin {
+			f.scores[p.slot] += worth * p.weight / (p.weight + fixed + perWord*x.lengths[p.slot])
+		}
+	}
+	// The root of the heap is the worst of the best.
+	heap := make([]int32, 0, limit)
+	worse := func(a, b int32) bool { return f.scores[a] < f.scores[b] || f.scores[a] == f.scores[b] && a > b }
+	down := func(i int) {
+		for {
+			c := 2*i + 1
+			if c >= len(heap) {
+				return
+			}
+			if c+1 < len(heap) && worse(heap[c+1], heap[c]) {
+				c++
+			}
+			if !worse(heap[c], heap[i]) {
+				return
+			}
+			heap[i], heap[c] = heap[c], heap[i]
+			i = c
+		}
+	}
+	for slot, score := range f.scores {
+		if score <= 0 || len(heap) == limit && score <= f.scores[heap[0]] || keep != nil && !keep(x.docs[slot].id) {
+			continue
+		}
+		if len(heap) < limit {
+			heap = append(heap, int32(slot))
+			for i := len(heap) - 1; i > 0 && worse(heap[i], heap[(i-1)/2]); i = (i - 1) / 2 {
+				heap[i], heap[(i-1)/2] = heap[(i-1)/2], heap[i]
+			}
+			continue
+		}
+		heap[0] = int32(slot)
+		down(0)
+	}
+	return heap
+}
+
+// hits reads the texts of candidates and returns the best that are worth
+// something.
+func (f *finder) hits(candidates []int32, limit int) []Hit {
+	list := make([]Hit, 0, len(candidates))
+	slots := map[string]int32{}
+	for _, slot := range candidates {
+		worth, coverage := f.read(slot)
+		if worth > 0 {
+			e := &f.x.docs[slot]
+			slots[e.id] = e.order
+			list = append(list, Hit{ID: e.id, Worth: worth, Coverage: coverage})
+		}
+	}
+	slices.SortFunc(list, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Worth, a.Worth), cmp.Compare(slots[a.ID], slots[b.ID]))
+	})
+	list = list[:min(limit, len(list))]
+	asked := math.Sqrt(f.wants * f.x.rarity(0))
+	for i := range list {
+		evidence := list[i].Worth / asked
+		list[i].Score = evidence / (evidence + evenEvidence)
+	}
+	return list
+}
+
+// read returns what a document is worth to the query, and how much of the query
+// it has.
+func (f *finder) read(slot int32) (worth, coverage float64) {
+	e := &f.x.docs[slot]
+	norm := saturation * (1 - lengthShare + lengthShare*float64(f.x.lengths[slot])*float64(len(f.x.slots))/max(f.x.length, 1))
+	clear(f.value)
+	clear(f.named)
+	clear(f.share)
+	nameRarity, bestPassage := 0.0, 0.0
+	begin := int32(0)
+	f.touch = f.touch[:0]
+	i := 0
+	for ; i < len(e.parts) && e.parts[i].kind != passage; i++ {
+		p := e.parts[i]
+		if p.kind == name {
+			for _, t := range e.terms[begin:p.end] {
+				nameRarity += f.x.rarity(f.x.count(t))
+			}
+		}
+		f.each(e.terms[begin:p.end], p.kind != compounds, func(s int32) {
+			if f.weight[s] == 0 {
+				f.touch = append(f.touch, s)
+			}
+			f.weight[s] += float64(p.weight)
+			if p.weight == nameWeight && i < 2 && (p.kind == name || p.kind == compounds) {
+				f.inName[s]++
+			}
+		})
+		begin = p.end
+	}
+	for ; i < len(e.parts); i++ {
+		p := e.parts[i]
+		if p.kind == passage {
+			bestPassage = max(bestPassage, f.passage(e.terms[begin:p.end]))
+		}
+		begin = p.end
+	}
+	for _, s := range f.touch {
+		src := &f.sources[s]
+		w := f.weight[s]
+		a := src.asked
+		f.value[a] = max(f.value[a], src.worth*w/(w+norm))
+		f.named[a] += src.name * f.inName[s]
+		f.share[a] = max(f.share[a], src.share)
+		f.weight[s], f.inName[s] = 0, 0
+	}
+	worth = f.sum(f.whole, nameRarity)
+	bestPart := worth
 	if len(f.parts) > 1 {
-		clear(bestPart)
-	}
-	for _, p := range f.parts[1:] {
-		for slot, s := range f.passage(p) {
-			bestPart[slot] = max(bestPart[slot], s)
+		bestPart = 0
+		for _, part := range f.parts {
+			bestPart = max(bestPart, f.sum(part, nameRarity))
 		}
 	}
-	for slot := range total {
-		total[slot] += sentenceBonus * bestPart[slot]
-	}
-	return total
-}
-
-// passage returns what the documents are worth to terms. The slice is valid
-// until the next call.
-func (f *finder) passage(terms []*term) []float64 {
-	clear(f.score)
-	clear(f.name)
-	for _, t := range terms {
-		f.add(t)
-	}
-	for slot, s := range f.score {
-		if s > 0 && f.name[slot] > 0 {
-			f.score[slot] *= 1 + nameBonus*min(1, f.name[slot]/f.nameRarity(slot))
+	worth += sentenceBonus*bestPart + passageBonus*bestPassage
+	has := 0.0
+	for i, a := range f.asked {
+		if !a.isPair {
+			has += a.rarity * f.share[i]
 		}
 	}
-	return f.score
+	return worth, has / max(f.wants, 1e-9)
 }
 
-// nameRarity returns how rare the words of a document's name are together.
-func (f *finder) nameRarity(slot int) float64 {
-	sum := 0.0
-	for _, l := range f.x.docs[slot].name {
-		sum += f.rarity(len(l.postings))
+// sum returns what terms of the query are worth, more where they cover the name.
+func (f *finder) sum(terms []int32, nameRarity float64) float64 {
+	sum, named := 0.0, 0.0
+	for _, i := range terms {
+		sum += f.value[i]
+		named += f.named[i]
+	}
+	if nameRarity > 0 {
+		sum *= 1 + nameBonus*min(1, named/nameRarity)
 	}
 	return sum
 }
 
-// add adds to every document what its best match of t is worth.
-func (f *finder) add(t *term) {
-	for _, src := range t.sources {
-		for _, p := range src.postings {
-			weight := float64(p.weight)
-			worth := src.worth * weight / (weight + f.norm[p.slot])
-			if worth > f.best[p.slot] {
-				f.score[p.slot] += worth - f.best[p.slot]
-				f.best[p.slot] = worth
-			}
-			if !t.isPair {
-				f.name[p.slot] += src.name * float64(p.inName)
-			}
+// passage returns what a passage is worth to the query.
+func (f *finder) passage(terms []int32) float64 {
+	clear(f.inPass)
+	sum := 0.0
+	f.each(terms, true, func(s int32) {
+		src := &f.sources[s]
+		if f.weight[s] == 0 {
+			f.touch = append(f.touch, s)
 		}
-	}
-	for _, src := range t.sources {
-		for _, p := range src.postings {
-			f.best[p.slot] = 0
+		f.weight[s] += inPassage
+		if v := src.worth; v > f.inPass[src.asked] {
+			sum += v - f.inPass[src.asked]
+			f.inPass[src.asked] = v
+			f.share[src.asked] = max(f.share[src.asked], src.share)
 		}
+	})
+	if sum == 0 {
+		return 0
 	}
+	has := 0.0
+	for _, t := range terms {
+		has += f.x.rarity(f.x.count(t))
+	}
+	return sum * math.Sqrt(f.wants/(has+f.wants))
 }
 
-// hits returns the best documents that are worth something.
-func (f *finder) hits(worth []float64, limit int) []Hit {
-	order := func(a, b int) int {
-		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(f.x.docs[a].order, f.x.docs[b].order))
-	}
-	var best []int
-	for slot, w := range worth {
-		if w == 0 || len(best) == limit && order(best[limit-1], slot) < 0 {
+// each calls found with every source that terms have; those in order have
+// neighbours.
+func (f *finder) each(terms []int32, inOrder bool, found func(source int32)) {
+	for i, t := range terms {
+		if !f.maybe(t) {
 			continue
 		}
-		i, _ := slices.BinarySearchFunc(best, slot, order)
-		best = slices.Insert(best, i, slot)
-		best = best[:min(limit, len(best))]
+		for _, s := range f.singles[t] {
+			found(s)
+		}
+		if inOrder && i > 0 && f.maybe(terms[i-1]) {
+			for _, s := range f.pairs[[2]int32{terms[i-1], t}] {
+				found(s)
+			}
+		}
 	}
-	hits := make([]Hit, len(best))
-	asked := math.Sqrt(f.wants * f.rarity(0))
-	for i, slot := range best {
-		evidence := worth[slot] / asked
-		hits[i] = Hit{ID: f.x.docs[slot].id, Score: evidence / (evidence + evenEvidence)}
-	}
-	return hits
 }

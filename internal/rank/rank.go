@@ -1,13 +1,16 @@
 // Package rank is an in-memory full-text index for short documents, such as
-// the actions of tools or notes, that finds them by words their authors did
+// the actions of tools or abilities, that finds them by words their authors did
 // not use.
 //
 // A query may be a few words or a page. Identifiers are split, English words
 // are stemmed, stop words dropped, and usual synonyms (remove, delete, erase)
-// count about half of the word itself. Relevance is BM25 over weighted fields
-// with three additions: neighbouring words count again where the document has
-// them side by side, a document whose name the query covers counts more, and
-// so does one that answers a single sentence of a long query well.
+// count about half of the word itself. Find chooses candidates by the words
+// that they share with the query and then reads their texts: relevance is BM25
+// over weighted fields; neighbouring words count again where the document has
+// them side by side; a document whose name the query covers counts more, and so
+// does one that answers a single sentence of a long query well. Passages, such
+// as example requests, are compared with the query one by one, and the best one
+// counts.
 //
 // Limits: only English is stemmed and has synonyms. Scripts written without
 // spaces are matched rune by rune, all others by whole words; accents matter.
@@ -15,7 +18,10 @@
 // one that some have, or join two. Everything is kept in memory.
 package rank
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // Field is a text of a document.
 type Field struct {
@@ -32,42 +38,60 @@ type Document struct {
 	// Name is the short name or title: note.create, getWeather, Holiday rules.
 	Name   string
 	Fields []Field
+	// Passages are short texts of which the best one counts.
+	Passages []string
+}
+
+// Query asks for documents.
+type Query struct {
+	Text string
+	// Limit is the most hits; there are none where it is zero or less.
+	Limit int
+	// Keep reports whether a document may be a hit. Nil keeps all.
+	Keep func(id string) bool
 }
 
 // Hit is a document that shares at least one word or synonym with a query.
 type Hit struct {
 	ID string
-	// Score is between 0 and 1 and can be compared between queries and
-	// indexes, so a threshold can keep out what is unrelated. It weighs the
-	// rare words that document and query share against all that the query
-	// asks for: a document does not become relevant to a long text by a few
-	// chance words. The more documents there are, the better is the best of
-	// unrelated ones. Measured on up to 200 documents: of the best hits for
-	// unrelated questions nine in ten were below 0.46, of the right best hits
-	// three in four were above 0.5, which is a fair threshold; on thousands of
-	// documents 0.6 was.
+	// Worth is the relevance by which hits are ordered. It can be compared
+	// within a query only.
+	Worth float64
+	// Coverage is the share of what the query asks for that the document has,
+	// between 0 and 1: rare words count more, words that requests of any subject
+	// have count less, and words that no document has count most.
+	Coverage float64
+	// Score is between 0 and 1 and can be compared between queries and indexes:
+	// below one half a hit is more likely unrelated than right.
 	Score float64
 }
 
 // Index holds documents. Use New to make one. All methods may be called
 // concurrently. A Put or Remove is seen by a Find as a whole or not at all.
 //
-// A lock guards it, in place of snapshots: a reader holds it for a
-// millisecond at most, and a writer changes a few lists instead of copying
+// A lock guards it, in place of snapshots: a reader holds it for a few
+// milliseconds at most, and a writer changes a few lists instead of copying
 // the index.
 type Index struct {
-	mu     sync.RWMutex
-	slots  map[string]int // by document ID
-	docs   []entry        // by slot; a free slot is in no list
-	free   []int
-	lists  map[string]*list // by term; none is empty
-	length float64          // of all documents together
-	added  int              // documents ever added
+	mu      sync.RWMutex
+	slots   map[string]int32 // by document ID
+	docs    []entry          // by slot; those of free slots are zero
+	lengths []float32        // by slot
+	free    []int32
+	length  float64 // of all documents together
+	added   int32   // documents ever added
+
+	numbers map[string]int32  // of terms
+	terms   []term            // by number
+	unused  []int32           // numbers
+	near    map[shape][]int32 // terms that may be meant by a misspelt word, by their shape
+
+	rarities [commonCount]float64 // by count of documents, as many as there are
 }
 
 // New returns an index of docs.
 func New(docs ...Document) *Index {
-	x := &Index{slots: map[string]int{}, lists: map[string]*list{}}
+	x := &Index{slots: map[string]int32{}, numbers: map[string]int32{}, near: map[shape][]int32{}}
 	x.Put(docs...)
 	return x
 }
@@ -75,12 +99,16 @@ func New(docs ...Document) *Index {
 // Put adds documents. A document replaces the one with the same ID and takes
 // its place among equals.
 func (x *Index) Put(docs ...Document) {
-	drafts := analyse(docs)
+	drafts := make([]draft, len(docs))
+	for i, d := range docs {
+		drafts[i] = analyse(d)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, d := range drafts {
-		x.put(d)
+	for i := range drafts {
+		x.put(&drafts[i])
 	}
+	x.setRarities()
 }
 
 // Remove removes documents by ID. Unknown IDs are ignored.
@@ -90,6 +118,7 @@ func (x *Index) Remove(ids ...string) {
 	for _, id := range ids {
 		x.remove(id)
 	}
+	x.setRarities()
 }
 
 // Len returns the number of documents.
@@ -99,16 +128,27 @@ func (x *Index) Len() int {
 	return len(x.slots)
 }
 
-// Find returns the documents that match query, best first; equals are in the
-// order in which they were added. It returns at most limit hits, and none where
-// limit is zero or less or the query has no words. Of a very long query only the
-// rarest words of the first 16 kB are used.
-func (x *Index) Find(query string, limit int) []Hit {
+// Find returns the documents that match a query, best first; equals are in the
+// order in which they were added. A query without words has no hits. Of a very
+// long query only the rarest words of the first 16 kB are used.
+func (x *Index) Find(q Query) []Hit {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if len(x.slots) == 0 || limit <= 0 {
+	if len(x.slots) == 0 || q.Limit <= 0 {
 		return nil
 	}
-	f := newFinder(x, query[:min(len(query), longestQuery)])
-	return f.hits(f.relevance(), limit)
+	f := finders.Get().(*finder)
+	defer finders.Put(f)
+	f.reset(x, q.Text[:min(len(q.Text), longestQuery)])
+	return f.hits(f.candidates(max(minCandidates, 2*q.Limit), q.Keep), q.Limit)
+}
+
+// background is the number of documents that a small index is thought to be
+// part of.
+const background = 1000
+
+// Rarity returns BM25's idf of a term that count of total documents have.
+func Rarity(count, total float64) float64 {
+	total = max(total, count) + background
+	return math.Log(1 + (total-count+0.5)/(count+0.5))
 }

@@ -68,7 +68,7 @@ func TestFindFirst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff([]string{tt.want}, ids(x.Find(tt.query, 1))); diff != "" {
+			if diff := cmp.Diff([]string{tt.want}, ids(x.Find(rank.Query{Text: tt.query, Limit: 1}))); diff != "" {
 				t.Errorf("Find(%q) (-want +got):\n%s", tt.query, diff)
 			}
 		})
@@ -94,7 +94,7 @@ func TestFindOtherScripts(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff([]string{want}, ids(x.Find(query, 1))); diff != "" {
+			if diff := cmp.Diff([]string{want}, ids(x.Find(rank.Query{Text: query, Limit: 1}))); diff != "" {
 				t.Errorf("Find(%q) (-want +got):\n%s", query, diff)
 			}
 		})
@@ -110,15 +110,15 @@ func TestFindNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if hits := x.Find(query, 10); len(hits) > 0 {
+			if hits := x.Find(rank.Query{Text: query, Limit: 10}); len(hits) > 0 {
 				t.Errorf("Find(%q) = %v, want none", query, hits)
 			}
 		})
 	}
-	if hits := x.Find("note", 0); len(hits) > 0 {
+	if hits := x.Find(rank.Query{Text: "note", Limit: 0}); len(hits) > 0 {
 		t.Errorf("limit 0 gives %v, want none", hits)
 	}
-	if hits := rank.New().Find("note", 10); len(hits) > 0 {
+	if hits := rank.New().Find(rank.Query{Text: "note", Limit: 10}); len(hits) > 0 {
 		t.Errorf("an empty index gives %v, want none", hits)
 	}
 }
@@ -135,7 +135,7 @@ func TestFindLongQuery(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff([]string{"weather"}, ids(x.Find(query, 1))); diff != "" {
+			if diff := cmp.Diff([]string{"weather"}, ids(x.Find(rank.Query{Text: query, Limit: 1}))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -150,7 +150,7 @@ func TestFindKeepsRarestTerms(t *testing.T) {
 		x.Put(named(word, word, word+" straw"), named(word+"2", word, ""))
 		query += word + " "
 	}
-	hits := x.Find(query+"needle", 1)
+	hits := x.Find(rank.Query{Text: query + "needle", Limit: 1})
 	if diff := cmp.Diff([]string{"rare"}, ids(hits)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -165,7 +165,7 @@ func TestOrder(t *testing.T) {
 		x.Remove("a")
 		x.Put(named("a", "note", ""))
 		for range 10 {
-			if diff := cmp.Diff([]string{"c", "b", "a"}, ids(x.Find("note", 10))); diff != "" {
+			if diff := cmp.Diff([]string{"c", "b", "a"}, ids(x.Find(rank.Query{Text: "note", Limit: 10}))); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
 		}
@@ -173,7 +173,7 @@ func TestOrder(t *testing.T) {
 	t.Run("name counts more than text", func(t *testing.T) {
 		t.Parallel()
 		x := rank.New(named("text", "alpha", "invoice"), named("name", "invoice", "alpha"))
-		if diff := cmp.Diff([]string{"name", "text"}, ids(x.Find("invoice", 10))); diff != "" {
+		if diff := cmp.Diff([]string{"name", "text"}, ids(x.Find(rank.Query{Text: "invoice", Limit: 10}))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -183,21 +183,21 @@ func TestOrder(t *testing.T) {
 			rank.Document{ID: "light", Fields: []rank.Field{{Text: "invoice", Weight: 0.5}, {Text: "alpha beta"}}},
 			rank.Document{ID: "heavy", Fields: []rank.Field{{Text: "invoice", Weight: 3}, {Text: "alpha beta"}}},
 		)
-		if diff := cmp.Diff([]string{"heavy", "light"}, ids(x.Find("invoice", 10))); diff != "" {
+		if diff := cmp.Diff([]string{"heavy", "light"}, ids(x.Find(rank.Query{Text: "invoice", Limit: 10}))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 	t.Run("literal before synonym", func(t *testing.T) {
 		t.Parallel()
 		x := rank.New(named("delete", "delete", ""), named("erase", "erase", ""))
-		if diff := cmp.Diff([]string{"erase", "delete"}, ids(x.Find("erase", 10))); diff != "" {
+		if diff := cmp.Diff([]string{"erase", "delete"}, ids(x.Find(rank.Query{Text: "erase", Limit: 10}))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 	t.Run("side by side before apart", func(t *testing.T) {
 		t.Parallel()
 		x := rank.New(named("apart", "x", "quality of the credit"), named("together", "x", "the credit quality"))
-		if diff := cmp.Diff([]string{"together", "apart"}, ids(x.Find("credit quality", 10))); diff != "" {
+		if diff := cmp.Diff([]string{"together", "apart"}, ids(x.Find(rank.Query{Text: "credit quality", Limit: 10}))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -219,7 +219,7 @@ func TestScoreSeparates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			best := 0.0
-			for _, h := range x.Find(tt.query, 10) {
+			for _, h := range x.Find(rank.Query{Text: tt.query, Limit: 10}) {
 				best = max(best, h.Score)
 				if h.Score <= 0 || h.Score >= 1 {
 					t.Errorf("score of %s is %v, want it between 0 and 1", h.ID, h.Score)
@@ -239,7 +239,7 @@ func FuzzFind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, query string) {
 		x := catalogue()
 		x.Put(named("fuzz", text, query), rank.Document{ID: text, Fields: []rank.Field{{Text: text, Weight: 0.1}}})
-		hits := x.Find(query, 5)
+		hits := x.Find(rank.Query{Text: query, Limit: 5})
 		if len(hits) > 5 {
 			t.Errorf("%d hits, want at most 5", len(hits))
 		}

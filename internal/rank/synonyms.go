@@ -44,5 +44,6 @@ func union(terms, group []string, except string) []string {
 	return terms
 }
 
-// Synonyms returns the stems that may stand for a stem.
+// Synonyms returns the stems that may stand for a stem; two stems with a space
+// between them are a pair of words side by side.
 func Synonyms(stem string) []string { return synonyms()[stem] }

@@ -9,51 +9,81 @@ var courtesies = words.Set("want wants need needs like wish know let lets please
 // particles make a verb of their own with the word before: log in, look up.
 var particles = words.Set("back down in off on out up")
 
-// terms returns the terms of text in order: the stems of its words. A compound
-// like GitHub gives those of its parts, or only its own where known says that
-// it is a term.
-func terms(text string, known func(term string) bool) []string {
-	var all []string
-	before := ""
+// appendTerms appends the terms of text in order, the stems of its words, and
+// to whole the terms that are written in several: compounds such as GitHub, of
+// which the order has the parts, and hyphened words in one.
+func appendTerms(order, whole []string, text string) ([]string, []string) {
+	before := "" // the word before, in case a particle follows
+	previous := ""
 	for w := range words.Split(text) {
-		if w.Parts != nil && known != nil && known(words.Stem(w.Text)) {
-			all, before = append(all, words.Stem(w.Text)), ""
+		if w.Hyphened {
+			whole = append(whole, words.Stem(previous+w.Text))
+		}
+		previous = w.Text
+		if w.Parts == nil {
+			order, before = appendWord(order, w.Text, before)
 			continue
 		}
+		whole = append(whole, words.Stem(w.Text))
+		for _, p := range w.Parts {
+			order, before = appendWord(order, p, before)
+		}
+	}
+	return order, whole
+}
+
+// appendWord appends the term of a word, unless it is one of grammar or
+// courtesy. A particle changes the word before. It returns what may be the word
+// before the next.
+func appendWord(order []string, word, before string) ([]string, string) {
+	if joined, ok := phrasal(before, word); ok {
+		order[len(order)-1] = joined
+		return order, ""
+	}
+	if words.IsStop(word) || courtesies[word] {
+		return order, ""
+	}
+	return append(order, words.Stem(word)), word
+}
+
+// phrasal returns the term of a verb and its particle, where they mean
+// something of their own.
+func phrasal(verb, particle string) (term string, ok bool) {
+	if verb == "" || !particles[particle] {
+		return "", false
+	}
+	term = words.Stem(verb + particle)
+	return term, len(synonyms()[term]) > 0
+}
+
+// word is a word of a query.
+type word struct {
+	text   string // folded
+	term   string
+	common bool // requests of any subject have it
+}
+
+// queryWords returns the words of a text that say something. A compound like
+// GitHub gives its parts, or itself where known says that it is a term.
+func queryWords(text string, known func(term string) bool) []word {
+	var all []word
+	before := ""
+	for w := range words.Split(text) {
 		parts := w.Parts
-		if parts == nil {
+		if parts == nil || known(words.Stem(w.Text)) {
 			parts = []string{w.Text}
 		}
 		for _, p := range parts {
-			if particles[p] && before != "" && len(synonyms()[words.Stem(before+p)]) > 0 {
-				all[len(all)-1], before = words.Stem(before+p), ""
+			if joined, ok := phrasal(before, p); ok {
+				all[len(all)-1] = word{text: before + p, term: joined}
+				before = ""
 				continue
 			}
 			before = ""
 			if !words.IsStop(p) && !courtesies[p] {
-				all, before = append(all, words.Stem(p)), p
+				all, before = append(all, word{p, words.Stem(p), words.IsCommon(p)}), p
 			}
 		}
 	}
 	return all
 }
-
-// compounds returns the terms of the words of text that have parts, and of
-// hyphened words in one.
-func compounds(text string) []string {
-	var all []string
-	before := ""
-	for w := range words.Split(text) {
-		if w.Parts != nil {
-			all = append(all, words.Stem(w.Text))
-		}
-		if w.Hyphened {
-			all = append(all, words.Stem(before+w.Text))
-		}
-		before = w.Text
-	}
-	return all
-}
-
-// pair is the term of two words side by side.
-func pair(first, second string) string { return first + " " + second }

@@ -49,14 +49,15 @@ var (
 // Family declares the ability tool.
 var Family = toolfold.Family{
 	Name: "ability", Summary: "Knowledge texts for agents", Category: "agents", Tier: toolfold.Standard,
-	Words: "skills, guidelines, knowledge, how-to, prompts, instructions, cheat sheet, playbook, style guide, handbook, library, documentation for agents",
+	Words: "skills, guidelines, knowledge, how-to, prompts, instructions, cheat sheet, playbook, style guide, handbook, library",
 	Doc: "Abilities are registered, or are files " + Folder + "/*.md with register's parameters, version and author as YAML front matter. " +
 		"A registered one goes before a file of its id.",
 	Actions: []*toolfold.Action{{
 		Name:    "register",
 		Legacy:  toolfold.Was("ability_register"),
 		Summary: "Keep one ability, or replace it.",
-		Words:   "teach, add, save, write, new skill, guidelines, how-to, knowledge, put into the library, publish, write down",
+		Asks:    registerAsks,
+		Words:   "teach, add, save, write, new skill, guidelines, how-to, knowledge, publish, write down",
 		Doc:     "Ids are lower-case letters, digits, dashes; first a letter.",
 		Changed: "Abilities are kept across restarts; requires and conflicts can be given and count. " +
 			"replaced tells whether there was one.",
@@ -70,7 +71,8 @@ var Family = toolfold.Family{
 		Name:     "get",
 		Legacy:   toolfold.Was("ability_get"),
 		Summary:  "Read one ability with its text.",
-		Words:    "show, open, text of a skill, read me, look into",
+		Asks:     getAsks,
+		Words:    "show, open, read me, look into",
 		Changed:  "source tells where it is from: registered, or a file of the workspace.",
 		Required: toolfold.Fields{abilityID},
 		Effect:   toolfold.Reads,
@@ -81,7 +83,8 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("ability_list"),
 		Summary:  "List abilities, highest priority first.",
-		Words:    "which skills are there, guidelines that exist, browse, enumerate, catalogue, what is in the library",
+		Asks:     listAsks,
+		Words:    "browse, enumerate, catalogue",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken names files that could not be read.",
 		Optional: toolfold.Fields{category, tags, enabled, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
@@ -92,7 +95,8 @@ var Family = toolfold.Family{
 		Name:    "inject",
 		Legacy:  toolfold.Was("ability_inject"),
 		Summary: "Join the texts that fit an agent's task.",
-		Words:   "select, gather, relevant knowledge, context for a prompt, token limit, what fits, assemble, background reading",
+		Asks:    injectAsks,
+		Words:   "select, gather, relevant knowledge, token limit, what fits, assemble, background reading",
 		Changed: "Unrelated texts stay out. requires and conflicts count. Tokens are counted, headings and rules included, " +
 			"and never exceed maxTokens; a text that is too long is passed over. injected and leftOut say why, with scores.",
 		Required: toolfold.Fields{agentID, task},
@@ -107,7 +111,8 @@ var Family = toolfold.Family{
 		Name:     "remove",
 		Legacy:   toolfold.Was("ability_remove"),
 		Summary:  "Remove a registered ability.",
-		Words:    "delete, forget, get rid of a skill",
+		Asks:     removeAsks,
+		Words:    "delete, forget",
 		Changed:  "An ability that is a file of the workspace is refused.",
 		Required: toolfold.Fields{abilityID},
 		Effect:   toolfold.Deletes,

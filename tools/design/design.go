@@ -18,6 +18,7 @@ var Family = toolfold.Family{
 		Name:    "api",
 		Legacy:  toolfold.Was("design_api"),
 		Summary: "Write an OpenAPI 3.1 or AsyncAPI 3.0 document of endpoints.",
+		Asks:    apiAsks,
 		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels, draft, web service, broker, topics",
 		Doc:     "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas without $ref. In asyncapi GET is what is sent, others what is received.",
 		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. outputPath is written. Parameters, bodies and tags of endpoints are used. " +
@@ -36,6 +37,7 @@ var Family = toolfold.Family{
 		Name:    "component",
 		Legacy:  toolfold.Was("design_component"),
 		Summary: "Write an interface and the skeleton of its implementation.",
+		Asks:    componentAsks,
 		Words:   "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript, starting point, widget",
 		Doc: "Types: string, int, number, boolean, date, bytes, any, User, list<T>, map<string, T>, T?. Other names become placeholders. " +
 			"The patterns singleton, factory and decorator change the code; others are named in it.",
@@ -55,6 +57,7 @@ var Family = toolfold.Family{
 		Name:     "schema",
 		Legacy:   toolfold.Was("design_schema"),
 		Summary:  "Write a record as Zod, JSON Schema, TypeScript, Prisma or Drizzle.",
+		Asks:     schemaAsks,
 		Words:    "data model, entity, table, type, validation, fields, database, orm, record",
 		Doc:      "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. Prisma and Drizzle add a missing id.",
 		Changed:  "Every format is written. outputPath is written. Fields are optional unless required is true. Adds refSchema. " + sameDesign,
@@ -72,7 +75,8 @@ var Family = toolfold.Family{
 		Name:     "architecture",
 		Legacy:   toolfold.Was("design_architecture"),
 		Summary:  "Draw components and what they depend on, and document them.",
-		Words:    "diagram, mermaid, plantuml, c4, chart, graph, system overview, boxes and arrows, layers, blueprint of a platform, map",
+		Asks:     architectureAsks,
+		Words:    "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map",
 		Doc:      "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram.",
 		Changed:  "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. Adds format. " + sameDesign,
 		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern, components},
@@ -88,7 +92,8 @@ var Family = toolfold.Family{
 		Name:    "list",
 		Legacy:  toolfold.Was("design_list"),
 		Summary: "List designs, newest first.",
-		Words:   "which designs, history, past, overview of specs, drafted",
+		Asks:    listAsks,
+		Words:   "which designs, history, past, drafted",
 		Changed: "Pages: hasMore, and nextCursor for the next one. Types that nothing makes, and statuses that no design has, are refused.",
 		Optional: toolfold.Fields{
 			kind.With(toolfold.OneOf("api", "component", "schema", "architecture", "flow", "data-model", "interface", "other")),
@@ -101,6 +106,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "get",
 		Summary:  "Read the text of a stored design.",
+		Asks:     getAsks,
 		Words:    "show, open, read back, content, retrieve, fetch, reprint, pull out",
 		Required: toolfold.Fields{designID},
 		Optional: toolfold.Fields{offset.With(toolfold.Min(0))},

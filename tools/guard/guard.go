@@ -19,14 +19,15 @@ var (
 // Family declares the guard tool.
 var Family = toolfold.Family{
 	Name: "guard", Summary: "Rules for file changes", Category: "code", Tier: toolfold.Standard,
-	Words: "rules, gates, governance, compliance, restrictions, limits, what may be edited",
+	Words: "rules, gates, governance, compliance, restrictions, limits",
 	Doc: "Policies are built in, or files in .toolfold/policies. Gates: path_violation, change_radius, dependency, contract_tests, " +
 		"config_validation, sensitive_change.",
 	Actions: []*toolfold.Action{{
 		Name:    "check",
 		Legacy:  toolfold.Was("guard_check"),
 		Summary: "Check changed files against a policy; PASS, WARN or FAIL per gate.",
-		Words:   "validate, verify, review a diff, uncommitted, secrets, allowed, may I commit, before merge",
+		Asks:    checkAsks,
+		Words:   "validate, verify, uncommitted, secrets, allowed, before merge",
 		Doc: "Files are read as they are now. contract_tests runs the policy's command, in a trusted workspace. WARN is also what could not be checked. " +
 			"A file called git is ./git.",
 		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown policy is POLICY_NOT_FOUND. " +
@@ -41,7 +42,8 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("guard_list"),
 		Summary:  "List policies, and files that cannot be used.",
-		Words:    "which policies, rules, gates are there, show, broken",
+		Asks:     listAsks,
+		Words:    "which policies, rules, show, broken",
 		Changed:  "Lists those in files too.",
 		Optional: toolfold.Fields{limit.With(toolfold.Default(20))},
 		Effect:   toolfold.Reads,
@@ -52,7 +54,8 @@ var Family = toolfold.Family{
 		Name:    "apply",
 		Legacy:  toolfold.Was("guard_apply"),
 		Summary: "Hold a session to a policy: its calls write no other files.",
-		Words:   "enforce, restrict, bind, lock down, attach, limit what an agent may edit",
+		Asks:    applyAsks,
+		Words:   "enforce, restrict, bind, lock down, attach",
 		Doc: "Holds for agents that run with the sessionId and for calls of connections that opened, joined or guarded the session, until it ends. " +
 			"Path gates only. The policy is kept as it is now; apply it again after a change.",
 		Changed:  "Calls of the session are held to the policy. Adds target.",

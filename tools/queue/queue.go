@@ -24,7 +24,8 @@ var Family = toolfold.Family{
 		Name:     "create",
 		Legacy:   toolfold.Was("queue_create"),
 		Summary:  "Make a queue with a limit of tasks at once.",
-		Words:    "new, limit how many jobs run, separate line, concurrency, open, lane",
+		Asks:     createAsks,
+		Words:    "new, separate line, concurrency, open, lane",
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
 		Required: toolfold.Fields{name},
 		Optional: toolfold.Fields{
@@ -39,7 +40,8 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("queue_list"),
 		Summary:  "List queues with their tasks counted by state.",
-		Words:    "which queues exist, how long, waiting jobs, lanes, congested, backlog, load",
+		Asks:     listAsks,
+		Words:    "how long, waiting jobs, lanes, congested, backlog, load",
 		Changed:  "Counts all states. Pages: hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{limit.With(toolfold.Default(20)), toolfold.Cursor.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
@@ -48,7 +50,8 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "update",
 		Summary:  "Change a queue; what is not given stays.",
-		Words:    "modify, raise or lower the limit, edit concurrency, other default priority",
+		Asks:     updateAsks,
+		Words:    "modify, edit concurrency",
 		Doc:      "Tasks that run go on, also above a new limit.",
 		Required: toolfold.Fields{queueID},
 		Optional: toolfold.Fields{description, concurrency, priority, perProcess},
@@ -59,7 +62,8 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "pause",
 		Summary:  "Hold back the tasks of a queue.",
-		Words:    "suspend, stop taking new jobs, freeze, halt, lane",
+		Asks:     pauseAsks,
+		Words:    "suspend, freeze, halt, lane",
 		Doc:      "Tasks that run go on; those that wait are shown as paused.",
 		Required: toolfold.Fields{queueID},
 		Effect:   toolfold.Sets,
@@ -69,6 +73,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "resume",
 		Summary:  "Let the tasks of a paused queue run again.",
+		Asks:     resumeAsks,
 		Words:    "continue, unpause, held-back jobs, unfreeze, lane, go on",
 		Required: toolfold.Fields{queueID},
 		Effect:   toolfold.Sets,
@@ -78,7 +83,8 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "remove",
 		Summary:  "Remove a queue whose tasks have all ended.",
-		Words:    "delete, drop, get rid of a line, tear down, lane, unused",
+		Asks:     removeAsks,
+		Words:    "delete, drop, tear down, lane, unused",
 		Doc:      "Its ended tasks stay; retried, they run in the default queue.",
 		Required: toolfold.Fields{queueID},
 		Effect:   toolfold.Deletes,

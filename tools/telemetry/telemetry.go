@@ -21,7 +21,8 @@ var Family = toolfold.Family{
 		Name:    "summary",
 		Legacy:  toolfold.Was("telemetry_summary"),
 		Summary: "Sum up the recorded metrics by category.",
-		Words:   "overview of all measurements, dashboard, report of what was measured, health overview, at a glance",
+		Asks:    summaryAsks,
+		Words:   "dashboard, health overview",
 		Changed: "A category is the one declared, else the first part of a name, if it is one of the ten, else custom. Details have statistics.",
 		Optional: toolfold.Fields{
 			toolfold.List{Name: "categories", Doc: "Categories to show; all unless given.", Of: toolfold.String{Enum: metric.Categories()}},

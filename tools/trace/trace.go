@@ -14,14 +14,15 @@ var (
 // Family declares the trace tool.
 var Family = toolfold.Family{
 	Name: "trace", Summary: "What calls and runs did, and how long", Category: "telemetry", Tier: toolfold.Standard,
-	Words: "history of runs, spans, observability, debugging, profiling, activity log, replay, audit trail",
+	Words: "spans, observability, debugging, profiling, activity log, replay, audit trail",
 	Doc: "Every call, and every run of an agent, workflow or task with its steps, is recorded, without arguments and results. " +
 		"Calls of this tool are not. What was recorded in the last second may be lost when the server is killed.",
 	Actions: []*toolfold.Action{{
 		Name:    "list",
 		Legacy:  toolfold.Was("trace_list"),
 		Summary: "List recorded calls and runs, newest first.",
-		Words:   "recent executions, what ran, which runs failed, execution history, still in progress, log of calls, activity, log of the last hour, what happened",
+		Asks:    listAsks,
+		Words:   "recent executions, what ran, execution history, activity, what happened",
 		Changed: "Lists what ran instead of samples: traces, and total. Pages: hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{
 			status, limit.With(toolfold.Default(10), toolfold.Max(100)), toolfold.Cursor.With(toolfold.Added()),
@@ -34,7 +35,8 @@ var Family = toolfold.Family{
 		Name:    "get",
 		Legacy:  toolfold.Was("trace_get"),
 		Summary: "Show a trace as a tree of spans, and what runs answered.",
-		Words:   "details of an execution, every step with its timing, lost answer, result after a timeout, span tree, replay, span by span",
+		Asks:    getAsks,
+		Words:   "lost answer, span tree, replay",
 		Doc: "Spans come in the order of the tree. The answer of a run that a caller asked for is kept: " +
 			`include_fields ["spans.answer"] shows it.`,
 		Changed:  "Shows the spans instead of two sample events; answers of runs with include_fields.",
@@ -50,7 +52,8 @@ var Family = toolfold.Family{
 		Name:     "analyze",
 		Legacy:   toolfold.Was("trace_analyze"),
 		Summary:  "Find why a run failed or was slow.",
-		Words:    "bottleneck, slowest step, root cause of an error, performance of a run, critical path, retries, diagnose",
+		Asks:     analyzeAsks,
+		Words:    "bottleneck, slowest step, critical path, retries, diagnose",
 		Doc:      "A step's own time leaves out the steps within it; shares are of the whole time.",
 		Changed:  "Analyses the trace itself: every figure and recommendation follows from its spans.",
 		Required: toolfold.Fields{traceID},

@@ -17,6 +17,12 @@ var (
 
 	//go:embed testdata/queries-trades.txt
 	tradesFile string
+
+	//go:embed testdata/queries-unread.txt
+	unreadFile string
+
+	//go:embed testdata/queries-nothing.txt
+	nothingFile string
 )
 
 // labelled is a query with the actions that answer it.
@@ -69,7 +75,7 @@ func (b *bench) find(query string, limit int) (names []string) {
 
 // plainFTS5 searches what is declared of the actions with SQLite's full-text
 // index.
-func (b *bench) plainFTS5(t *testing.T) func(query string, limit int) []string {
+func (b *bench) plainFTS5(t *testing.T, withAsks bool) func(query string, limit int) []string {
 	var list []ranktest.Document
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
@@ -77,49 +83,77 @@ func (b *bench) plainFTS5(t *testing.T) func(query string, limit int) []string {
 			for _, p := range a.Params() {
 				texts = append(texts, p.Name, p.Doc, strings.Join(p.Enum, " "))
 			}
+			if withAsks {
+				texts = append(texts, a.Asks...)
+			}
 			list = append(list, ranktest.Document{ID: a.FullName(), Text: strings.Join(texts, "\n")})
 		}
 	}
 	return ranktest.FTS5(t, list)
 }
 
-// Queries must lead to the action. The floors are a little below what was
-// measured: raise them when find gets better.
+// Queries must lead to the action. The floors, a little below what was measured,
+// are on the queries that nobody reads; of those only sums are printed. Plain
+// FTS5 over the texts that are shown is to be 0.10 behind, and may not find more
+// when it has the Asks too.
 func TestFindLeadsToTheAction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	plain := b.plainFTS5(t)
-	queries, trades := readQueries(t, queriesFile), readQueries(t, tradesFile)
-	if len(queries) < 150 || len(trades) < 150 {
-		t.Errorf("there are only %d queries and %d of other trades", len(queries), len(trades))
+	plain, plainWithAsks := b.plainFTS5(t, false), b.plainFTS5(t, true)
+	names, trades, ok := strings.Cut(unreadFile, "# In the words of other trades.")
+	if !ok {
+		t.Fatal("queries-unread.txt has no part in the words of other trades")
 	}
 	for _, set := range []struct {
 		name         string
 		queries      []labelled
 		first, three float64
+		unread       bool
 	}{
-		{"words that the declarations do not use", queries, 0.80, 0.94},
-		{"nouns of other trades, which had a say in Words", everyOther(trades, 0), 0.875, 0.96},
-		{"nouns of other trades, which had none", everyOther(trades, 1), 0.36, 0.56},
+		{name: "words that the declarations do not use", queries: readQueries(t, queriesFile)},
+		{name: "nouns of other trades", queries: readQueries(t, tradesFile)},
+		{name: "unread, in the words of the names", queries: readQueries(t, names), first: 0.90, three: 0.95},
+		{name: "unread, in the words of other trades", queries: readQueries(t, trades), first: 0.58, three: 0.80},
+		{name: "unread", queries: readQueries(t, unreadFile), unread: true},
 	} {
 		first, three, missed := rates(set.queries, b.find)
 		plainFirst, plainThree, _ := rates(set.queries, plain)
-		t.Logf("%s, %d queries: first %.3f, among three %.3f; plain FTS5 %.3f and %.3f", set.name, len(set.queries), first, three, plainFirst, plainThree)
-		if testing.Verbose() {
+		asksFirst, asksThree, _ := rates(set.queries, plainWithAsks)
+		t.Logf("%s, %d queries: first %.3f, among three %.3f; plain FTS5 %.3f and %.3f, with Asks %.3f and %.3f",
+			set.name, len(set.queries), first, three, plainFirst, plainThree, asksFirst, asksThree)
+		if testing.Verbose() && !strings.HasPrefix(set.name, "unread") {
 			t.Logf("not first:\n%s", strings.Join(missed, "\n"))
 		}
-		if first < set.first || three < set.three || first < plainFirst {
-			t.Errorf("%s: first %.3f, among three %.3f, want %.3f and %.3f, and first no less than plain FTS5; change the Words of what comes first, or add it to the query where it is right too", set.name, first, three, set.first, set.three)
+		if first < set.first || three < set.three {
+			t.Errorf("%s: first %.3f, among three %.3f, want %.3f and %.3f", set.name, first, three, set.first, set.three)
+		}
+		if set.unread && (first < plainFirst+0.10 || three < plainThree+0.10 || first < asksFirst || three < asksThree) {
+			t.Errorf("%s: find is not 0.10 ahead of plain FTS5, or behind it where that has the Asks too", set.name)
 		}
 	}
 }
 
-// everyOther returns each second query from the first on.
-func everyOther(list []labelled, first int) (half []labelled) {
-	for i := first; i < len(list); i += 2 {
-		half = append(half, list[i])
+// The Asks are not the queries that find is measured with.
+func TestAsksAreNotTheQueries(t *testing.T) {
+	t.Parallel()
+	queries := map[string]bool{}
+	for _, file := range []string{queriesFile, tradesFile, unreadFile} {
+		for _, q := range readQueries(t, file) {
+			queries[strings.ToLower(q.query)] = true
+		}
 	}
-	return half
+	for _, f := range newBench(t).Families() {
+		for _, a := range f.Actions {
+			if len(a.Asks) < 12 {
+				t.Errorf("%s has %d Asks, want 15 or so: requests in the words of different trades", a.FullName(), len(a.Asks))
+			}
+			for _, ask := range a.Asks {
+				if queries[strings.ToLower(ask)] {
+					t.Errorf("%s: %q is a query of testdata", a.FullName(), ask)
+				}
+			}
+		}
+	}
 }
 
 // Every action has a query that asks for it, and no query asks for another.
@@ -143,6 +177,7 @@ func TestQueriesAskForActions(t *testing.T) {
 	}
 	check(readQueries(t, queriesFile), asked)
 	check(readQueries(t, tradesFile), map[string]bool{})
+	check(readQueries(t, unreadFile), map[string]bool{})
 	for name := range known {
 		if !asked[name] {
 			t.Errorf("no query asks for %s: add some to testdata/queries.txt", name)

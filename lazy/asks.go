@@ -1,0 +1,132 @@
+package lazy
+
+// Requests that people make of the actions, in the words of many trades.
+var (
+	findAsks = []string{
+		"which tool can do this for me",
+		"is there a command that converts my logbook",
+		"find an action for planning shifts",
+		"what should I use to keep count of visitors",
+		"search the available functions",
+		"I need something to coordinate several assistants, what is there",
+		"look for a capability by description",
+		"do you have a feature for that",
+		"recommend a suitable function for this job",
+		"how would I go about auditing, which action is it",
+		"what can help me review a manuscript",
+		"is it possible here to schedule work for tonight",
+		"discover actions that deal with measurements",
+		"point me at the right instrument for the job",
+		"which of your abilities as a server handles backups",
+	}
+
+	describeAsks = []string{
+		"how do I call this action",
+		"which parameters does session.create take",
+		"explain the tool memory to me",
+		"show the documentation of a command",
+		"what does this function return",
+		"give me the manual page of an action",
+		"the JSON schema of the arguments, please",
+		"an example call of task.submit",
+		"details of a tool before I use it",
+		"what is this command for and what does it need",
+		"help on a given tool",
+		"signature and result fields of an action",
+		"what is the difference between these two actions",
+		"how is this tool meant to be used",
+		"full account of the parameters",
+	}
+
+	loadAsks = []string{
+		"load the definition of the workflow tool",
+		"make the design tool available in this conversation",
+		"add a tool to my list",
+		"enable the metrics actions for this session",
+		"activate a toolset",
+		"bring these functions into view",
+		"get the complete definitions of two tools",
+		"I want to be able to call the queue tool directly",
+		"turn on another tool",
+		"put that command on the menu",
+		"unlock the tracing tools for me",
+		"expose a hidden tool",
+		"fetch the whole schema of a tool so that I can call it",
+		"list this tool for me from now on",
+		"have the drawing commands ready for me",
+		"I keep needing this function, put it within reach",
+	}
+
+	activeAsks = []string{
+		"what tools do I currently have",
+		"which tools have been loaded in this session",
+		"show what is enabled for me right now",
+		"what do I see listed at present",
+		"which definitions did I already bring in",
+		"what is on my menu at this moment",
+		"current selection of tools",
+		"did the tool I asked for get loaded",
+		"listing level of this server",
+		"which functions are switched on",
+		"what have I activated up to now",
+		"state of the discovery cache",
+		"is the workflow tool already available to me",
+		"tools visible to this client",
+		"what is within reach in this conversation",
+		"what did I pull in before",
+	}
+
+	listAsks = []string{
+		"list all available tools",
+		"show every tool by category",
+		"catalogue of functions",
+		"overview of the capabilities here",
+		"which tools exist, including those I may not use",
+		"everything on offer, one line each",
+		"inventory of all the commands",
+		"what kinds of instruments are there",
+		"complete directory of tools",
+		"tell me all the things you are able to do",
+		"tools of the category telemetry",
+		"why is a tool disabled",
+		"index of what is offered",
+		"give me the full menu",
+	}
+
+	restAsks = []string{
+		"read the rest of a truncated answer",
+		"the result was too long, show what was cut",
+		"continue the output where it ended",
+		"give me the remainder of the last result",
+		"next part of that answer",
+		"see the whole of an abridged response",
+		"fetch the missing end of the listing",
+		"what came after the cut",
+		"retrieve a clipped result by its id",
+		"more of that long reply",
+		"finish showing me the report that broke off",
+		"the text stops mid-sentence, get the remaining lines",
+		"how does the shortened answer go on",
+		"read on in a long result",
+		"where is the other half of that output",
+		"I only got the beginning, show the end",
+	}
+
+	callAsks = []string{
+		"run an action that my host does not list",
+		"call a tool by name with arguments",
+		"execute memory.get through the generic caller",
+		"invoke any function indirectly",
+		"dispatch a command by its full name",
+		"use a tool that is not in the menu",
+		"trigger an unlisted action",
+		"pass these arguments on to another tool",
+		"run whatever action I name",
+		"perform a call on behalf of me by its identifier",
+		"fire off a hidden command",
+		"forward a request to the named function",
+		"execute an operation given its name and its parameters",
+		"go through the caller to start a tool",
+		"the name is known, run what is behind it",
+	}
+)

@@ -1,0 +1,117 @@
+package queue
+
+// Requests that people make of the actions, in the words of many trades.
+var (
+	createAsks = []string{
+		"create a queue for nightly exports",
+		"make a new queue with at most three tasks at once",
+		"set up a separate line for urgent claims",
+		"open a lane for heavy video work",
+		"add a waiting line for print runs",
+		"I need a channel of its own for slow jobs",
+		"define a work queue with a priority",
+		"establish a backlog for customs forms",
+		"limit how many imports run at the same time with a new queue",
+		"start a pipeline lane for thumbnails",
+		"set up a pool that runs one job at a time",
+		"introduce a second queue beside the default one",
+		"give the kitchen orders a queue of their own",
+		"reserve a track for batch jobs",
+		"rush orders should wait in a lane by themselves",
+		"a new line where two jobs run side by side",
+	}
+
+	listAsks = []string{
+		"which queues are there",
+		"how many tasks are waiting in each queue",
+		"list the queues with their counts",
+		"is a queue backed up",
+		"show the backlog",
+		"how long is the line of pending work",
+		"what lanes exist and how busy are they",
+		"state of all queues",
+		"which queues are paused",
+		"overview of waiting and running jobs per queue",
+		"how much work is piled up",
+		"are there jobs stuck in the export lane",
+		"load of the work queues",
+		"what is the concurrency of each queue",
+		"where is work piling up",
+		"how many orders wait per lane",
+	}
+
+	updateAsks = []string{
+		"change the limit of a queue",
+		"let more tasks run at once in the export queue",
+		"give a queue a higher priority",
+		"edit the description of a queue",
+		"raise the concurrency",
+		"reduce how many jobs a lane runs in parallel",
+		"adjust the parallelism of the claims queue",
+		"modify a queue's settings",
+		"lower the priority of the print lane",
+		"double the capacity of a queue",
+		"throttle the imports to one at a time",
+		"reconfigure the waiting line",
+		"allow five parallel jobs in this lane",
+		"make the thumbnails queue less important",
+		"widen a lane so that more gets through",
+		"this line should come before the others",
+	}
+
+	pauseAsks = []string{
+		"stop the export queue from starting new tasks",
+		"hold back the waiting jobs",
+		"freeze the claims lane for a while",
+		"put a queue on hold",
+		"suspend the processing of imports",
+		"no new print runs until further notice",
+		"halt a lane temporarily",
+		"block the queue during maintenance",
+		"interrupt the flow of work in this line",
+		"keep the waiting jobs waiting",
+		"close the gate of a queue for the night",
+		"stall the batch lane",
+		"give the lane a break",
+		"let nothing more out of this lane for the time being",
+		"put the waiting orders on ice",
+	}
+
+	resumeAsks = []string{
+		"resume a paused queue",
+		"let the export queue run again",
+		"unpause the claims lane",
+		"continue with the held back jobs",
+		"start processing imports again",
+		"lift the hold on a queue",
+		"reopen the lane after maintenance",
+		"the waiting work may go on",
+		"release the tasks that were put on hold",
+		"get the print line going again",
+		"unblock a queue",
+		"restart a suspended queue",
+		"end the pause of the batch lane",
+		"carry on with the queue",
+		"the lane may deliver work again",
+		"take the orders off the ice",
+	}
+
+	removeAsks = []string{
+		"delete a queue",
+		"remove the lane for faxes",
+		"get rid of an empty queue",
+		"drop the claims queue",
+		"close down a waiting line for good",
+		"we don't use that queue any more",
+		"take the export queue away",
+		"dissolve a lane whose work is finished",
+		"discard an old work queue",
+		"tear down the batch lane",
+		"erase a queue",
+		"abolish the separate line for thumbnails",
+		"dismantle the backlog for customs forms",
+		"scrap a queue that has no open tasks",
+		"a lane that nobody uses should go",
+		"strike this queue from the list",
+	}
+)

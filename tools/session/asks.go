@@ -1,0 +1,133 @@
+package session
+
+// Requests that people make of the actions, in the words of many trades.
+var (
+	createAsks = []string{
+		"start a collaboration between two agents",
+		"open a session for the budget review",
+		"begin a joint project with several assistants",
+		"set up a working group on the recall",
+		"create a room where agents work together",
+		"kick off a shared effort on the merger",
+		"form a team for an investigation",
+		"launch a meeting of the editor and the fact checker",
+		"convene the specialists for this patient",
+		"open a case",
+		"assemble a task force for the flood",
+		"new common workspace for the exhibition's planning",
+		"get the agents together on one problem",
+		"start a teamwork session on the harvest plan",
+		"call a round table",
+	}
+
+	statusAsks = []string{
+		"how is the collaboration going",
+		"show a session with its participants",
+		"is the working group still active",
+		"who takes part in the budget review",
+		"how did the joint project end",
+		"what is the state of the session",
+		"who is in the room",
+		"details of the task force",
+		"was the case closed, and with what result",
+		"look at the progress of a shared effort",
+		"which agents are present in the meeting",
+		"is the round table over",
+		"summary of how a session turned out",
+		"where do things stand in the investigation",
+		"who is at the table and since when",
+	}
+
+	completeAsks = []string{
+		"finish the session",
+		"the working group is done, close it",
+		"wrap up the collaboration with a summary",
+		"mark the budget review as completed",
+		"end the meeting successfully",
+		"conclude the joint project",
+		"close the case, it is solved",
+		"we reached the goal, dissolve the task force",
+		"adjourn the round table for good",
+		"declare the shared effort finished",
+		"sign off the investigation",
+		"call it a day with this team, everything worked",
+		"the exhibition's planning is complete",
+		"complete the session and keep what came out of it",
+		"everything is settled, the meeting can be closed",
+		"mark the joint case as won",
+	}
+
+	listAsks = []string{
+		"which sessions are open",
+		"list all collaborations",
+		"show the working groups, newest first",
+		"what joint projects are under way",
+		"which meetings ended without success",
+		"all cases that are still active",
+		"overview of task forces",
+		"what sessions did this agent take part in",
+		"history of the collaborations",
+		"rooms that are in use",
+		"which teams are at work at present",
+		"find sessions that were completed last week",
+		"how many investigations are running",
+		"who opened a session today",
+		"who is working together on what",
+		"which cases did we fail",
+	}
+
+	joinAsks = []string{
+		"join the collaboration",
+		"bring the fact checker into the meeting",
+		"let another assistant take part",
+		"invite the statistician to the working group",
+		"have the lawyer sit in on the case",
+		"enter the room as an observer",
+		"become a member of the task force",
+		"put one more specialist on the joint project",
+		"bring back somebody who left",
+		"give the reviewer a seat at the round table",
+		"the photographer wants in on the investigation",
+		"admit a participant with a role",
+		"enrol an agent in a shared effort",
+		"let me sit at their table",
+		"count the interpreter in",
+	}
+
+	leaveAsks = []string{
+		"take an agent out of the session",
+		"leave the collaboration",
+		"the fact checker is not needed in the meeting any more",
+		"remove a participant",
+		"withdraw the statistician from the working group",
+		"exit the room",
+		"I quit the task force",
+		"excuse the lawyer from the case",
+		"drop out of the joint project",
+		"send a specialist home from the round table",
+		"release somebody from the investigation",
+		"step down as a participant",
+		"sign the reviewer out of the shared effort",
+		"the observer goes",
+		"count the interpreter out",
+		"he has to go, take him off the list of participants",
+	}
+
+	failAsks = []string{
+		"the collaboration did not work out, end it with the reason",
+		"abort the joint project",
+		"give up on the case",
+		"close the working group without a result",
+		"the investigation led nowhere, record why",
+		"declare the budget review unsuccessful",
+		"break off the meeting because of an error",
+		"the task force could not reach its goal",
+		"terminate a session as a failure",
+		"call off the round table and say what went wrong",
+		"the effort collapsed, put that down as the outcome",
+		"abandon the shared work",
+		"end it, we could not agree",
+		"the parties fell out, end it without success",
+		"no way forward for the team, stop here and say why",
+	}
+)

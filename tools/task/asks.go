@@ -1,0 +1,115 @@
+package task
+
+// Requests that people make of the actions, in the words of many trades.
+var (
+	submitAsks = []string{
+		"run this later in the background",
+		"schedule a report for tonight",
+		"queue up a job",
+		"have the workflow run every morning",
+		"submit work to be done by an agent",
+		"start a long computation without waiting for it",
+		"do this at eight o'clock",
+		"hand over a job that survives a restart",
+		"put an order into the work queue",
+		"plan a recurring export each Monday",
+		"run an action after another task has finished",
+		"delegate a job asynchronously",
+		"set up a cron schedule for the backup",
+		"enqueue the rendering of the trailer",
+		"remind me tomorrow by running this",
+		"have the archive indexed overnight",
+		"kick off a batch job",
+		"postpone this work until the weekend",
+	}
+
+	statusAsks = []string{
+		"is the job finished",
+		"how far along is the export",
+		"show the result of a task",
+		"what did the background job return",
+		"why did my task fail",
+		"state of the rendering",
+		"has the nightly report run",
+		"output of a finished job",
+		"error message of the failed task",
+		"what became of the order I placed in the queue",
+		"check on the progress of a submitted job",
+		"is the backup still running",
+		"when will the scheduled job start",
+		"look at one particular task",
+		"did the indexing succeed",
+	}
+
+	listAsks = []string{
+		"list all jobs",
+		"show the failed tasks of today",
+		"what is scheduled for tonight",
+		"which background jobs are waiting",
+		"overview of submitted work, newest first",
+		"what have the workers done so far",
+		"pending jobs of the export queue",
+		"all recurring schedules",
+		"history of the jobs",
+		"tasks with high priority",
+		"is anything still in progress",
+		"what work is outstanding",
+		"which orders were cancelled",
+		"jobs submitted since yesterday",
+	}
+
+	cancelAsks = []string{
+		"stop the running export",
+		"abort the background job",
+		"I changed my mind, don't run the report",
+		"kill the job that hangs",
+		"call off the scheduled backup",
+		"withdraw a submitted order",
+		"terminate the rendering",
+		"take a job off the schedule",
+		"revoke a recurring task",
+		"interrupt the computation",
+		"the nightly report is not needed any more, stop it",
+		"break off the indexing",
+		"end a task before it is done",
+		"pull the plug on the batch job",
+	}
+
+	waitAsks = []string{
+		"wait until the job is done",
+		"block until the export has finished",
+		"tell me when the rendering is over",
+		"hold the line until the task ends",
+		"give me the result as soon as there is one",
+		"await the end of a background job",
+		"stay here till the report is ready",
+		"pause until the computation completes",
+		"let me know once the indexing is through",
+		"wait for the outcome with a time limit",
+		"keep waiting for the batch job",
+		"don't continue before the backup is finished",
+		"wait at most a minute for a task",
+		"stand by for the result",
+		"sit tight until the order is through",
+		"do not answer before the work is complete",
+	}
+
+	retryAsks = []string{
+		"run the failed task again",
+		"retry the export",
+		"the job timed out, try once more",
+		"restart a cancelled job",
+		"repeat the rendering that broke",
+		"give the nightly report a second chance",
+		"redo the background job",
+		"start the aborted work anew",
+		"rerun a task that ended with an error",
+		"do the failed order over",
+		"attempt the indexing another time",
+		"relaunch a job",
+		"put a task that went wrong back in line",
+		"have another try at the backup",
+		"once more from the top, it went wrong",
+		"the run was cancelled by mistake, bring it back",
+	}
+)
