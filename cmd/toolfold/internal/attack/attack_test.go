@@ -14,7 +14,8 @@ func newAttack(t *testing.T) *attack {
 	t.Helper()
 	a := &attack{store: "sqlite", postgres: os.Getenv("TOOLFOLD_TEST_POSTGRES"), dir: t.TempDir(), seed: 1, size: size{
 		fuzzCalls: 300, fuzz: 10 * time.Second, kills: 2, soak: time.Second, initializes: 1_200,
-		connections: 40, terminate: time.Second, limit: time.Minute,
+		connections: 40, terminate: time.Second,
+		sessions: 60, callers: 10, crowd: time.Second, notes: 1, stopped: 2 * time.Second, upgrades: 1, limit: time.Minute,
 	}}
 	if err := a.build(t.Context()); err != nil {
 		t.Fatal(err)

@@ -35,6 +35,10 @@ var measures = []measure{
 	{name: "soak", run: soak},
 	{name: "initialize", run: initialize},
 	{name: "slow", run: slow},
+	{name: "crowd", run: crowd},
+	{name: "hostile", run: hostile},
+	{name: "stopped", run: stopped},
+	{name: "upgrade", run: upgrade},
 	{name: "terminate", store: "postgres", run: terminate},
 	{name: "full", store: "sqlite", run: full},
 }
@@ -49,23 +53,32 @@ type size struct {
 	connections int  // slow ones
 	patient     bool // wait for the limits of bodies and idle connections, too
 	terminate   time.Duration
+	sessions    int // of a crowd
+	callers     int // in them
+	crowd       time.Duration
+	notes       int           // MiB that hostile queries search
+	stopped     time.Duration // during which a server is stopped for half the time
+	upgrades    int
 	limit       time.Duration // of one measure, else it has failed
 }
 
 var (
 	usual = size{
 		fuzzCalls: 10_000, fuzz: 8 * time.Second, kills: 10, soak: 5 * time.Second, initializes: 5_000,
-		connections: 1_000, terminate: 6 * time.Second, limit: 2 * time.Minute,
+		connections: 1_000, terminate: 6 * time.Second,
+		sessions: 300, callers: 40, crowd: 5 * time.Second, notes: 5, stopped: 4 * time.Second, upgrades: 2, limit: 2 * time.Minute,
 	}
 	large = size{
 		fuzzCalls: 100_000, fuzz: 10 * time.Minute, kills: 200, soak: 10 * time.Minute, initializes: 30_000,
-		connections: 1_000, patient: true, terminate: time.Minute, limit: 20 * time.Minute,
+		connections: 1_000, patient: true, terminate: time.Minute,
+		sessions: 2_000, callers: 200, crowd: 2 * time.Minute, notes: 100, stopped: time.Minute, upgrades: 10, limit: 20 * time.Minute,
 	}
 )
 
 // attack is one run of the command.
 type attack struct {
 	binary   string
+	previous string // the version before, which upgrade begins with; empty = the same
 	store    string // sqlite or postgres
 	postgres string // URL
 	dir      string // everything that the servers write, but in PostgreSQL
@@ -86,6 +99,7 @@ func run(ctx context.Context, args []string, out io.Writer) (exit int) {
 	lasting := flags.Duration("for", 0, "time for each of fuzz, soak and terminate, instead of the usual")
 	only := flags.String("only", "", "names of measures, separated by commas; empty = all")
 	isFull := flags.Bool("full", false, "try as much as a release asks for")
+	flags.StringVar(&a.previous, "previous", "", "a toolfold of the version before, for upgrade; empty = the present one")
 	flags.Uint64Var(&a.seed, "seed", 1, "seed of what is random")
 	if err := flags.Parse(args); err != nil {
 		return 2

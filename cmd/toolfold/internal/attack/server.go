@@ -35,8 +35,9 @@ type place struct {
 	dir       string
 	store     string // URL
 	workspace string
-	pool      *sql.DB // of a PostgreSQL store
-	name      string  // under which servers connect to PostgreSQL
+	pool      *sql.DB  // of a PostgreSQL store
+	settings  []string // more environment of the servers
+	name      string   // under which servers connect to PostgreSQL
 }
 
 // newPlace makes an empty place. It lasts until close is called.
@@ -98,6 +99,7 @@ func (p *place) start(ctx context.Context) (*server, error) {
 		"HOME=" + p.dir, "XDG_DATA_HOME=" + filepath.Join(p.dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(p.dir, "config"),
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.dir,
 	}
+	s.cmd.Env = append(s.cmd.Env, p.settings...)
 	output, err := s.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -199,6 +201,29 @@ func (s *server) rss() int {
 	kib := 0
 	_, _ = fmt.Sscan(after, &kib)
 	return kib >> 10
+}
+
+// metric returns a figure of /metrics that has no labels.
+func (s *server) metric(ctx context.Context, name string) (float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, fmt.Errorf("no %s in the metrics", name)
 }
 
 // files counts the file descriptors of the server, zero where /proc has none.

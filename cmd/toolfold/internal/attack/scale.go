@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// crowd has many sessions called by many callers at a time.
+func crowd(ctx context.Context, a *attack, r *report) error {
+	r.zero(append(faults, "memory that grows", "spans dropped at up to 2,000 calls a second")...)
+	p, remove, err := a.newPlace(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	p.settings = append(p.settings, fmt.Sprint("TOOLFOLD_MAX_SESSIONS=", a.sessions+1))
+	s, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	c := s.client()
+	sessions := make([]*client, a.sessions)
+	each(workers, func(worker int) {
+		for i := worker; i < len(sessions) && ctx.Err() == nil; i += workers {
+			session, err := c.initialized(ctx)
+			if err != nil {
+				r.bad("broken connections", "initialize: %v", err)
+				session = c
+			}
+			sessions[i] = session
+		}
+	})
+	begin, crowded := time.Now(), time.Now().Add(a.crowd)
+	var half atomic.Int64
+	time.AfterFunc(a.crowd/2, func() { half.Store(int64(s.rss())) })
+	var mu sync.Mutex
+	var took []time.Duration
+	each(a.callers, func(caller int) {
+		random := rand.New(rand.NewPCG(a.seed, uint64(caller)))
+		var mine []time.Duration
+		for time.Now().Before(crowded) && ctx.Err() == nil {
+			key := fmt.Sprint("crowd/", random.IntN(1000))
+			tool, arguments := "memory", map[string]any{"action": "get", "key": key}
+			switch random.IntN(8) {
+			case 0:
+				arguments = map[string]any{"action": "store", "key": key, "value": map[string]any{"is": key}}
+			case 1:
+				tool, arguments = "tools", map[string]any{"action": "find", "query": "keep a note"}
+			case 2:
+				arguments = map[string]any{"action": "stor"}
+			case 3:
+				arguments = map[string]any{"action": "search", "query": "crowd", "limit": 3}
+			}
+			start := time.Now()
+			got, err := sessions[random.IntN(len(sessions))].call(ctx, tool, arguments)
+			mine = append(mine, time.Since(start))
+			r.judge(c, arguments, got, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		took = append(took, mine...)
+	})
+	rate := float64(len(took)) / time.Since(begin).Seconds()
+	if end, bound := s.rss(), memoryBound(int(half.Load())); end > bound {
+		r.bad("memory that grows", "from %d MiB after half the time to %d MiB", half.Load(), end)
+	}
+	dropped, err := s.metric(ctx, "toolfold_spans_dropped_total")
+	if err != nil {
+		return err
+	}
+	if dropped > 0 && rate <= 2000 {
+		r.bad("spans dropped at up to 2,000 calls a second", "%.0f", dropped)
+	}
+	slices.Sort(took)
+	if len(took) == 0 {
+		return fmt.Errorf("no call was made")
+	}
+	r.note("%d sessions, %d callers, %d calls, %.0f a second; p50 %s, p99 %s; RSS %d MiB after half the time, %d at the end; %.0f spans dropped",
+		len(sessions), a.callers, len(took), rate, took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond),
+		half.Load(), s.rss(), dropped)
+	return nil
+}
+
+// queries are what nobody searches for who means well.
+var queries = []string{
+	"a", "the", "*", `"`, `""""`, "NEAR(word, 1)", "word OR OR word", "word AND NOT", "(((", "word:word", "-word", "w*", "^word", "{}",
+	"\u0000word", "🙂 word", "слово 言葉 كلمة", "' OR 1=1 --", "%", "_", `\`, "SELECT * FROM notes", "word0 word1 word2 word3",
+	strings.Repeat("word ", 400), strings.Repeat("x", 1900), strings.Repeat("(", 1500), strings.Repeat(`"a" `, 400), strings.Repeat("a b c d ", 200),
+}
+
+// hostile searches many notes for what nobody searches for.
+func hostile(ctx context.Context, a *attack, r *report) error {
+	r.zero(append(faults, "refused writes")...)
+	p, remove, err := a.newPlace(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	s, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	c := s.client()
+	const size = 64 << 10 // bytes of a note
+	each(workers, func(worker int) {
+		random := rand.New(rand.NewPCG(a.seed, uint64(worker)))
+		for n := worker; n < a.notes<<20/size && ctx.Err() == nil; n += workers {
+			var text strings.Builder
+			for text.Len() < size {
+				fmt.Fprintf(&text, "the word%d a %x ", random.IntN(1000), random.Uint32())
+			}
+			arguments := map[string]any{"action": "store", "key": fmt.Sprint("hostile/", n), "value": map[string]any{"text": text.String()}}
+			got, err := c.call(ctx, "memory", arguments)
+			if r.judge(c, "a note", got, err) && got.code != "" {
+				r.bad("refused writes", "%s", got.raw)
+			}
+		}
+	})
+	var slowest time.Duration
+	var of string
+	var mu sync.Mutex
+	each(4, func(worker int) {
+		for i := worker; i < 2*len(queries) && ctx.Err() == nil; i += 4 {
+			arguments := map[string]any{"action": "search", "query": queries[i/2], "limit": 1 + 49*(i%2)}
+			start := time.Now()
+			got, err := c.call(ctx, "memory", arguments)
+			mu.Lock()
+			if passed := time.Since(start); passed > slowest {
+				slowest, of = passed, queries[i/2]
+			}
+			mu.Unlock()
+			r.judge(c, arguments, got, err)
+		}
+	})
+	r.note("%d MiB of notes, %d queries, the slowest, %.20q, took %s; RSS %d MiB", a.notes, len(queries), of, slowest.Round(time.Millisecond), s.rss())
+	return nil
+}
+
+// stopped stops one of two servers on a store for a while, as a debugger or a
+// laptop that sleeps does, and looks for what was lost.
+func stopped(ctx context.Context, a *attack, r *report) error {
+	r.zero(append(faults, lost, "refused writes", open, failed)...)
+	p, remove, err := a.newPlace(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	first, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer first.stop()
+	second, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer second.stop()
+	l := &ledger{}
+	loading, stop := context.WithCancel(ctx)
+	defer stop()
+	var load sync.WaitGroup
+	for i, s := range []*server{first, second} {
+		load.Go(func() { l.load(loading, r, s.client(), fmt.Sprint("s", i)) })
+	}
+	l.await(ctx, 20)
+	pauses := 0
+	for begin := time.Now(); time.Since(begin) < a.stopped && ctx.Err() == nil; pauses++ {
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+			if err := first.cmd.Process.Signal(signal); err != nil {
+				return err
+			}
+			time.Sleep(a.stopped / 4)
+		}
+	}
+	stop()
+	load.Wait()
+	l.verify(ctx, r, second.client(), true)
+	if n := l.settle(ctx, r, second.client()); n > 0 {
+		r.bad(failed, "%d of %d", n, len(l.tasks))
+	}
+	r.note("stopped %d times for %s, %v", pauses, a.stopped/4, l)
+	return nil
+}
+
+// upgrade replaces a server by the next version while both are under load. Without
+// -previous both are the same version.
+func upgrade(ctx context.Context, a *attack, r *report) error {
+	r.zero(append(faults, lost, "refused writes", open, failed)...)
+	p, remove, err := a.newPlace(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	before := *p
+	if a.previous != "" {
+		previous := *a
+		previous.binary = a.previous
+		before.attack = &previous
+	}
+	s, err := before.start(ctx)
+	if err != nil {
+		return err
+	}
+	l := &ledger{}
+	upgrades := 0
+	for range a.upgrades {
+		loading, stop := context.WithCancel(ctx)
+		var load sync.WaitGroup
+		load.Go(func() { l.load(loading, r, s.client(), fmt.Sprint("u", upgrades)) })
+		l.await(ctx, l.total()+20)
+		next, err := p.start(ctx)
+		if err != nil {
+			stop()
+			load.Wait()
+			return fmt.Errorf("starting the next version: %w", err)
+		}
+		load.Go(func() { l.load(loading, r, next.client(), fmt.Sprint("v", upgrades)) })
+		l.await(ctx, l.total()+20) // both serve
+		s.stop()                   // what it has not answered was not acknowledged
+		l.await(ctx, l.total()+20)
+		stop()
+		load.Wait()
+		s = next
+		upgrades++
+	}
+	defer s.stop()
+	l.verify(ctx, r, s.client(), true)
+	if n := l.settle(ctx, r, s.client()); n > 0 {
+		r.bad(failed, "%d of %d", n, len(l.tasks))
+	}
+	versions := "of one version"
+	if a.previous != "" {
+		versions = "the first from " + a.previous
+	}
+	r.note("%d upgrades %s, %v", upgrades, versions, l)
+	return nil
+}
