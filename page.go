@@ -1,6 +1,7 @@
 package toolfold
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -101,6 +102,22 @@ func DecodeCursor(text, action string) (string, error) {
 		return "", badCursor(action)
 	}
 	return string(raw), nil
+}
+
+// BindCursor binds a cursor to the list that issued it, which is named by its
+// action and everything that chooses its entries; [UnbindCursor] is the reverse
+// and reports whether the cursor is of that list. Actions need neither: the call
+// binds the cursors of every list.
+func BindCursor(cursor, list string) string { return cursorMark(list) + "." + cursor }
+
+// UnbindCursor returns the cursor that an action issued.
+func UnbindCursor(bound, list string) (cursor string, ok bool) {
+	return strings.CutPrefix(bound, cursorMark(list)+".")
+}
+
+func cursorMark(list string) string {
+	sum := sha256.Sum256([]byte(list))
+	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
 func badCursor(action string) error {

@@ -47,7 +47,7 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 		return toolfold.Answer{Content: withWarnings(content, c.input.warnings)}
 	}
 	ranged := slices.ContainsFunc(c.input.fields, func(field string) bool { return strings.Contains(field, "[") })
-	if pages(c.Entry.Action) && !ranged {
+	if c.target.pages && !ranged {
 		var err error
 		if raw, err = r.fewer(ctx, c, raw, most-forWarnings); err != nil {
 			return r.fail(ctx, c, err)
@@ -102,6 +102,31 @@ const (
 	nextCursor = "nextCursor"
 )
 
+// bindCursor binds the cursor in a result to its list.
+func bindCursor(raw json.RawMessage, list string) json.RawMessage {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
+		return raw
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil || name.String() != nextCursor {
+			if err != nil || dec.SkipValue() != nil {
+				return raw
+			}
+			continue
+		}
+		value, err := dec.ReadValue()
+		var cursor string
+		if err != nil || json.Unmarshal(value, &cursor) != nil || cursor == "" {
+			return raw
+		}
+		end := int(dec.InputOffset())
+		return slices.Concat(raw[:end-len(value)], ordered.MustJSON(toolfold.BindCursor(cursor, list)), raw[end:])
+	}
+	return raw
+}
+
 // fewer runs a list action again with limits under which its answer fits into
 // room, or with a limit of one.
 func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room int) (json.RawMessage, error) {
@@ -114,12 +139,9 @@ func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room i
 		}
 		kept = max(1, min(kept-1, int(int64(kept)*int64(room)/int64(size)*9/10)))
 		c.args.set(toolfold.Limit, json.Number(strconv.Itoa(kept)))
-		result, err := c.Entry.Action.Invoke(toolfold.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
-		if err != nil {
+		var err error
+		if raw, _, err = c.invoke(ctx); err != nil {
 			return nil, err
-		}
-		if raw, err = ordered.JSON(result); err != nil {
-			return nil, fmt.Errorf("encoding result: %w", err)
 		}
 	}
 	if kept < all {
@@ -199,8 +221,10 @@ func (k *cutter) fit(raw json.RawMessage, room int, path string, kept *tree) jso
 	switch raw[0] {
 	case '"':
 		return k.text(raw, room, path, kept)
-	case '{', '[':
-		return k.list(raw, room, path, kept)
+	case '{':
+		return k.members(raw, room, path, kept)
+	case '[':
+		return k.items(raw, room, path, kept)
 	}
 	return raw
 }
@@ -211,7 +235,7 @@ func (k *cutter) text(raw json.RawMessage, room int, path string, kept *tree) js
 	// Escapes take more room than characters do: what fits is found by halving.
 	most := min(len(text), room)
 	fitting := func(n int) json.RawMessage {
-		quoted, _ := jsontext.AppendQuote(nil, toolfold.Range{To: n}.Of(text)+"…")
+		quoted, _ := jsontext.AppendQuote(nil, toolfold.CutText(toolfold.Range{To: n}.Of(text), chars-n))
 		return quoted
 	}
 	low, high := 0, min(chars, most)
@@ -226,9 +250,39 @@ func (k *cutter) text(raw json.RawMessage, room int, path string, kept *tree) js
 	return fitting(low)
 }
 
-// list shares room among the items: short ones stay whole, long ones are cut,
-// and where even that is too little, the last ones are left out.
-func (k *cutter) list(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+// items keeps the first items of a list whole, as many as there is room for, and
+// leaves out the others: an item without some of its members could be taken for
+// a whole one. Where that would leave most of the room, the next one is cut.
+func (k *cutter) items(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+	all := children(raw)
+	out, count := []byte{'['}, 0
+	for _, c := range all {
+		free := room - len(out) - 2
+		at := kept.origin(count)
+		value := c.value
+		if len(value) > free {
+			if free < room/2 {
+				break
+			}
+			inside, _ := kept.child("", true, at)
+			value = k.fit(value, free, fmt.Sprintf("%s[%d:%d]", path, at, at+1), inside)
+		}
+		if count > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, value...)
+		count++
+	}
+	if count < len(all) {
+		k.note(path, kept.origin(count), len(all)-count, "items")
+	}
+	return append(out, ']')
+}
+
+// members shares room among the members of an object: short ones stay whole,
+// long ones are cut, and where even that is too little, the last ones are left
+// out.
+func (k *cutter) members(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
 	all := children(raw)
 	sizes := make([]int, len(all))
 	taken, count := 2, 0
@@ -245,36 +299,28 @@ func (k *cutter) list(raw json.RawMessage, room int, path string, kept *tree) js
 		free -= min(len(c.name), leastShare) + 2
 	}
 	share := shareOf(sizes[:count], free)
-	isItem := raw[0] == '['
-	out := []byte{raw[0]}
+	out := []byte{'{'}
 	for i, c := range all[:count] {
 		if i > 0 {
 			out = append(out, ',')
 		}
 		at := kept.origin(i)
-		name, inner := "", fmt.Sprintf("%s[%d:%d]", path, at, at+1)
-		if !isItem {
-			name, _ = unquote(c.name)
-			shown := c.name
-			if len(shown) > leastShare {
-				shown, _ = jsontext.AppendQuote(nil, toolfold.Cut(name, leastShare/6))
-			}
-			out = append(append(out, shown...), ':')
-			if name != "" && !strings.ContainsAny(name, ".[]") {
-				inner = strings.TrimPrefix(path+"."+name, ".")
-			}
+		name, _ := unquote(c.name)
+		shown, inner := c.name, fmt.Sprintf("%s[%d:%d]", path, at, at+1)
+		if len(shown) > leastShare {
+			shown, _ = jsontext.AppendQuote(nil, toolfold.Cut(name, leastShare/6))
 		}
-		inside, _ := kept.child(name, isItem, at)
+		out = append(append(out, shown...), ':')
+		if name != "" && !strings.ContainsAny(name, ".[]") {
+			inner = strings.TrimPrefix(path+"."+name, ".")
+		}
+		inside, _ := kept.child(name, false, at)
 		out = append(out, k.fit(c.value, share, inner, inside)...)
 	}
 	if count < len(all) {
-		what := "members"
-		if isItem {
-			what = "items"
-		}
-		k.note(path, kept.origin(count), len(all)-count, what)
+		k.note(path, kept.origin(count), len(all)-count, "members")
 	}
-	return append(out, raw[0]+2) // } and ] follow { and [ so
+	return append(out, '}')
 }
 
 // shareOf returns the most that each part may take for all of them to fit into

@@ -188,19 +188,38 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 	if len(c.input.problems) > 0 {
 		return r.fail(ctx, c, &toolfold.Error{Code: toolfold.InvalidInput, Problems: c.input.problems})
 	}
-	result, err := c.Entry.Action.Invoke(toolfold.WithFields(ctx, c.input.fields), c.args.encode(c.Entry))
+	raw, forward, err := c.invoke(ctx)
 	if err != nil {
 		return r.fail(ctx, c, err)
 	}
-	if forward, ok := result.(toolfold.Forward); ok {
-		c.input.forward = keeping(forward, c.input.fields)
+	if forward != nil {
+		c.input.forward = keeping(*forward, c.input.fields)
 		return toolfold.Answer{}
+	}
+	return r.bounded(ctx, c, raw)
+}
+
+// invoke runs the action and returns its result, or the call that stands for it.
+func (c *Call) invoke(ctx context.Context) (json.RawMessage, *toolfold.Forward, error) {
+	ctx = toolfold.WithFields(ctx, c.input.fields)
+	if c.target.pages {
+		ctx = toolfold.WithRoom(ctx, max(0, c.bound.Bytes-forWarnings))
+	}
+	result, err := c.Entry.Action.Invoke(ctx, c.args.encode(c.Entry))
+	if err != nil {
+		return nil, nil, err
+	}
+	if forward, ok := result.(toolfold.Forward); ok {
+		return nil, &forward, nil
 	}
 	raw, err := ordered.JSON(result)
 	if err != nil {
-		return r.fail(ctx, c, fmt.Errorf("encoding result: %w", err))
+		return nil, nil, fmt.Errorf("encoding result: %w", err)
 	}
-	return r.bounded(ctx, c, raw)
+	if c.target.pages {
+		raw = bindCursor(raw, listOf(c.Entry.Action, c.args))
+	}
+	return raw, nil, nil
 }
 
 // fail turns any failure into what the model may see. Failures that are not

@@ -27,6 +27,7 @@ type target struct {
 	today    []toolfold.Param // as the action spells them
 	check    *toolfold.Checker
 	defaults map[string]json.RawMessage // by today's name
+	pages    bool                       // it reads a list that goes on at a cursor
 }
 
 func (t *target) compiled() *target {
@@ -42,7 +43,7 @@ func (t *target) compiled() *target {
 		if err != nil {
 			panic(err) // a broken declaration, which Validate refuses at start-up
 		}
-		t.check = check
+		t.check, t.pages = check, pages(t.Action)
 	})
 	return t
 }
@@ -93,6 +94,7 @@ func (t *target) normalise(args *arguments) normalised {
 			p.warn("%s has no parameter %q: ignored%s", t.Title(), toolfold.Shorten(dropped.Name()), didYouMean(dropped.Suggest))
 		}
 		args.complete(t)
+		p.unbindCursor(t, args)
 	}
 	p.problems = p.problems[:min(len(p.problems), toolfold.MaxProblems)]
 	return p
@@ -103,6 +105,31 @@ func didYouMean(name string) string {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %q?", name)
+}
+
+// unbindCursor refuses the cursor of another list, or of the same with other
+// filters, where it would lead to a page without the entries that follow.
+func (p *normalised) unbindCursor(t *target, args *arguments) {
+	text, _ := args.values[toolfold.Cursor.Name].(string)
+	if !t.pages || text == "" {
+		return
+	}
+	cursor, ok := toolfold.UnbindCursor(text, listOf(t.Action, args))
+	if !ok {
+		p.problems = append(p.problems, toolfold.Problem{Path: "/" + toolfold.Cursor.Name, Kind: toolfold.ProblemFormat,
+			Want: "nextCursor of " + t.Action.FullName() + " with the same parameters"})
+		return
+	}
+	args.set(toolfold.Cursor.Name, cursor)
+}
+
+// listOf names the list that a call reads: its action, and all arguments but
+// those that choose the page.
+func listOf(a *toolfold.Action, args *arguments) string {
+	filters := maps.Clone(args.values)
+	delete(filters, toolfold.Cursor.Name)
+	delete(filters, toolfold.Limit)
+	return a.FullName() + string(ordered.MustJSON(filters))
 }
 
 // maxFields bounds how many result fields a call may name.

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools/config"
@@ -69,7 +70,8 @@ func callAction(c *cli.Context) error {
 	} else if err := storage.CheckURL(o.Store); err != nil {
 		return usageError("store: %v", err)
 	}
-	answer := b.Runner.Call(toolfold.WithOrigin(ctx, toolfold.Origin{Client: "the shell"}), name, args)
+	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // what export prints is what import takes
+	answer := whole.Call(toolfold.WithOrigin(ctx, toolfold.Origin{Client: "the shell"}), name, args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err
 	}

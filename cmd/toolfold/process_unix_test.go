@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // machine is a home and a workspace to run toolfold in.
@@ -409,5 +412,44 @@ func TestTaskMaySetNothing(t *testing.T) {
 	}
 	if strings.Contains(m.files(t), "config.json\n") {
 		t.Error("the user's file was written")
+	}
+}
+
+// What the shell exports is whole, and is there byte for byte after an import
+// in another home.
+func TestExportFromTheShellIsWhole(t *testing.T) {
+	t.Parallel()
+	from, to := newMachine(t), newMachine(t)
+	run := func(m machine, in any, args ...string) []byte {
+		t.Helper()
+		cmd := m.command(t, args...)
+		if in != nil {
+			cmd.Stdin = bytes.NewReader(ordered.MustJSON(in))
+		}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v %s", args, err, out)
+		}
+		return out
+	}
+	var data []any
+	for i, size := range []int{1, 60_000, 150_000, 256<<10 - 2} {
+		data = append(data, map[string]any{"key": fmt.Sprint("é", i), "namespace": "n", "value": strings.Repeat("x", size), "storedAt": "2026-01-01T00:00:00Z"})
+	}
+	run(from, map[string]any{"data": data}, "call", "memory.import", "-")
+	var first, second struct {
+		Data    []json.RawMessage
+		HasMore bool
+	}
+	if err := json.Unmarshal(run(from, nil, "call", "memory.export"), &first); err != nil || len(first.Data) != len(data) || first.HasMore {
+		t.Fatalf("%v: %d entries", err, len(first.Data))
+	}
+	run(to, map[string]any{"data": first.Data}, "call", "memory.import", "-")
+	if err := json.Unmarshal(run(to, nil, "call", "memory.export"), &second); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.EqualFunc(first.Data, second.Data, func(a, b json.RawMessage) bool { return string(a) == string(b) }) ||
+		!strings.Contains(string(first.Data[3]), strings.Repeat("x", 256<<10-2)) {
+		t.Error("entries differ after export and import")
 	}
 }

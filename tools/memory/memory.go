@@ -94,7 +94,7 @@ var Family = toolfold.Family{
 		Summary: "Return whole entries, for a backup or for import elsewhere.",
 		Asks:    exportAsks,
 		Words:   "dump, download, copy, move elsewhere, all values, archive",
-		Doc:     "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have.",
+		Doc:     "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have. What exceeds that comes as omitted; from the shell all is whole.",
 		Changed: "Sorted, and in pages: limit and cursor go through them.",
 		Optional: toolfold.Fields{
 			namespace, prefix, metadata.With(toolfold.Default(true)),

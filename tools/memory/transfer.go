@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -16,28 +17,41 @@ import (
 const (
 	exportEntries = 100
 	exportBytes   = 24 << 10
+	pageFrame     = 512 // of an answer beside its entries
 )
 
-// Export returns whole entries, in pages.
+// Export returns whole entries, in pages. One that exceeds the room of an answer
+// is named instead.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix}
 	after, err := parseCursor(scope, in.Cursor)
 	if err != nil {
 		return ExportOut{}, err
 	}
+	largest := toolfold.Room(ctx) - pageFrame
 	limit, room := in.Limit, maxAnswer
-	if limit == 0 {
+	switch {
+	case largest > maxAnswer: // a caller who wants it whole
+		limit, room = cmp.Or(limit, maxMany), largest
+	case limit == 0:
 		limit, room = exportEntries, exportBytes
+	}
+	if largest > 0 {
+		room = min(room, largest)
 	}
 	// The sizes decide how many values are read.
 	headings, err := s.store.Headings(ctx, scope, Page{After: after, Limit: limit + 1})
 	if err != nil {
 		return ExportOut{}, fmt.Errorf("listing entries: %w", err)
 	}
-	fit := 0
+	fit, omitted := 0, map[Place]int{}
 	for _, h := range headings[:min(limit, len(headings))] {
-		room -= h.Size + encodedLen(h.Key) + encodedLen(h.Namespace) + perEntry
-		if room < 0 && fit > 0 {
+		size := h.Size + encodedLen(h.Key) + encodedLen(h.Namespace) + perEntry
+		if largest > 0 && size > largest {
+			omitted[Place{h.Namespace, h.Key}] = h.Size
+			size -= h.Size
+		}
+		if room -= size; room < 0 && fit > 0 {
 			break
 		}
 		fit++
@@ -54,6 +68,10 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace}
 		if in.IncludeMetadata {
 			x.StoredAt = &e.StoredAt
+		}
+		if bytes, is := omitted[Place{e.Namespace, e.Key}]; is {
+			x = Exported{Key: e.Key, Namespace: e.Namespace, Bytes: bytes, Omitted: true}
+			out.Message = "omitted entries are too long for an answer: toolfold call memory.export has them whole"
 		}
 		out.Data = append(out.Data, x)
 		after = Place{e.Namespace, e.Key}
@@ -103,6 +121,13 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 	if jsonx.Decode(raw, &members) != nil || members == nil {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "an entry must be an object with key and value")
 	}
+	if members["omitted"] == true {
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "the entry was too long for the answer of export and is not here: "+
+			"export it with toolfold call memory.export")
+	}
+	if isCut(members["value"]) {
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "value was cut to fit into an answer: it is not whole")
+	}
 	maps.DeleteFunc(members, func(_ string, member any) bool { return member == nil })
 	if problems := toolfold.CheckObject(entry.Param(), members); len(problems) > 0 {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "%s", problems[0].Text())
@@ -120,4 +145,21 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 		return Entry{}, err.(*toolfold.Error)
 	}
 	return Entry{Namespace: e.Namespace, Key: e.Key, Value: value, StoredAt: e.StoredAt.UTC().Truncate(time.Microsecond)}, nil
+}
+
+// isCut reports whether a text in a value ends where an answer cut it.
+func isCut(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return toolfold.IsCut(v)
+	case []any:
+		return slices.ContainsFunc(v, isCut)
+	case map[string]any:
+		for _, member := range v {
+			if isCut(member) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -131,13 +131,17 @@ type ExportOut struct {
 	Count      int        `json:"count" doc:"How many entries follow."`
 	ExportedAt time.Time  `json:"exportedAt" doc:"When."`
 	Data       []Exported `json:"data" doc:"Entries, as import takes them."`
+	Message    string     `json:"message,omitempty" doc:"Where omitted entries are whole; absent if none is."`
 	toolfold.Paged
 }
 
-// Exported is an entry for import. StoredAt is nil without metadata.
+// Exported is an entry for import. StoredAt is nil without metadata. An omitted
+// one has no value, as that exceeds the answer; import refuses it.
 type Exported struct {
 	Key       string          `json:"key" doc:"Name of the entry."`
-	Value     json.RawMessage `json:"value" doc:"JSON, up to 256 KiB."`
+	Value     json.RawMessage `json:"value,omitempty" doc:"JSON, up to 256 KiB."`
+	Bytes     int             `json:"bytes,omitempty" doc:"Size of a value that is omitted."`
+	Omitted   bool            `json:"omitted,omitempty" doc:"Whether the value exceeds the answer and is left out; import refuses it."`
 	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
 	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
 }

@@ -194,13 +194,22 @@ func textsReadOn(t *testing.T, b *bench) {
 				got += part.Value
 				break
 			}
-			got += strings.TrimSuffix(part.Value, "…")
+			got += beforeCut(t, part.Value)
 			fields = fmt.Sprintf(`,"include_fields":[%q]`, next[1])
 		}
 		if got != want {
 			t.Errorf("%s: read %d of %d bytes", test.name, len(got), len(want))
 		}
 	}
+}
+
+// beforeCut returns what stands before the mark of a text that was cut.
+func beforeCut(t *testing.T, text string) string {
+	t.Helper()
+	if !toolfold.IsCut(text) {
+		t.Errorf("a text that was cut ends with %q", text[max(0, len(text)-40):])
+	}
+	return text[:strings.LastIndex(text, "… [cut: ")]
 }
 
 // What is asked for within a list is what the cut names.
@@ -252,7 +261,7 @@ func runsReadOn(t *testing.T, b *bench) {
 	if named == nil || next == nil {
 		t.Fatalf("the warning does not lead on: %s", told.Warnings[0])
 	}
-	got := strings.TrimSuffix(told.Output.S.Value, "…")
+	got := beforeCut(t, told.Output.S.Value)
 	for range 20 {
 		args := strings.TrimSuffix(named[1], "}") + fmt.Sprintf(`,"include_fields":[%q]}`, next[1])
 		answer := b.Client.Call(t.Context(), "tools", json.RawMessage(args))
@@ -269,7 +278,7 @@ func runsReadOn(t *testing.T, b *bench) {
 			got += part.Answer.Output.S.Value
 			break
 		}
-		got += strings.TrimSuffix(part.Answer.Output.S.Value, "…")
+		got += beforeCut(t, part.Answer.Output.S.Value)
 	}
 	if want := longText(7, 100_000); got != want {
 		t.Errorf("read %d of %d bytes", len(got), len(want))
