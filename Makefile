@@ -37,6 +37,10 @@ bench: ## compare a server with plain ones and write docs/performance.md
 benchmarks: ## run the benchmarks of the packages
 	go test -run '^$$' -bench . ./...
 
+.PHONY: nightly
+nightly: ## what takes too long for every change: full attacks, loads, fuzzing, all targets
+	.ci/nightly
+
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm
 	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold npm test
