@@ -8,7 +8,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /toolfold ./cmd/toolfold && mkdir -p /empty/data /empty/tmp
+RUN CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags="-s -w" -o /toolfold ./cmd/toolfold && mkdir -p /empty/data /empty/tmp
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -7,7 +7,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the binary of a release into ./toolfold
-	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" ./cmd/toolfold
+	CGO_ENABLED=0 go build -trimpath -tags urfave_cli_no_docs -ldflags="-s -w" ./cmd/toolfold
 
 .PHONY: run
 run: ## serve on HTTP at 127.0.0.1:8137

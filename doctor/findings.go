@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/hosts"
@@ -100,7 +101,7 @@ var rules = []rule{{
 		Rule: "name-characters", Severity: Refused, Message: "names with characters other than letters, digits, _ and -, which model APIs refuse and hosts rewrite",
 		Fix: "use letters, digits and _ only",
 	},
-	func(t Tool, _ schema) []string { return when(notNames.MatchString(t.Name)) },
+	func(t Tool, _ schema) []string { return when(notNames().MatchString(t.Name)) },
 }, {
 	Finding{
 		Rule: "no-hints", Severity: Warning, Message: "neither readOnlyHint nor destructiveHint: hosts take the tool for one that destroys, ask for every call, and refuse it without a person",
@@ -146,7 +147,7 @@ var rules = []rule{{
 	},
 	func(t Tool, _ schema) []string {
 		first := strings.TrimSpace(t.Description)
-		if end := sentenceEnd.FindStringIndex(first); end != nil {
+		if end := sentenceEnd().FindStringIndex(first); end != nil {
 			first = first[:end[0]]
 		}
 		return when(first != "" && !hasVerb(first))
@@ -154,13 +155,18 @@ var rules = []rule{{
 }}
 
 var (
-	notNames    = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-	sentenceEnd = regexp.MustCompile(`[.!?](\s|$)|\n`)
+	notNames    = pattern(`[^a-zA-Z0-9_-]`)
+	sentenceEnd = pattern(`[.!?](\s|$)|\n`)
 	deleting    = words.Set("delete remove drop destroy purge erase wipe truncate uninstall")
 	// discovering matches tools that find or describe others, calling tools that run others.
-	discovering = regexp.MustCompile(`(?i)^(tools|.*(find|search|describe|list|discover|load|get)[_-]?tools?(_schema|_definition)?|tools?[_-](find|search|describe|list|load))$`)
-	calling     = regexp.MustCompile(`(?i)^(.*(call|invoke|execute|run|use)[_-]?tools?|tools?[_-](call|invoke|execute|run))$`)
+	discovering = pattern(`(?i)^(tools|.*(find|search|describe|list|discover|load|get)[_-]?tools?(_schema|_definition)?|tools?[_-](find|search|describe|list|load))$`)
+	calling     = pattern(`(?i)^(.*(call|invoke|execute|run|use)[_-]?tools?|tools?[_-](call|invoke|execute|run))$`)
 )
+
+// pattern compiles an expression when it is first used, not at every start.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // when returns the tool itself as the place of a finding.
 func when(found bool) []string {
@@ -232,7 +238,7 @@ func findPrefixed(l List) []Finding {
 func findLazy(l List) []Finding {
 	others, lazy := 0, false
 	for _, t := range l.Tools {
-		if discovering.MatchString(t.Name) || calling.MatchString(t.Name) {
+		if discovering().MatchString(t.Name) || calling().MatchString(t.Name) {
 			lazy = true
 			continue
 		}
@@ -267,7 +273,7 @@ func findTogether(host string, lists []List, claude int) []Finding {
 		for _, t := range l.Tools {
 			// Hosts fold names for prefixes and permissions, and models mix up what
 			// differs in signs only.
-			folded := strings.ToLower(notNames.ReplaceAllString(strings.ReplaceAll(t.Name, "-", "_"), "_"))
+			folded := strings.ToLower(notNames().ReplaceAllString(strings.ReplaceAll(t.Name, "-", "_"), "_"))
 			if len(owners[folded]) == 0 {
 				names = append(names, folded)
 			}

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/toolfold/toolfold/internal/usage"
 )
@@ -13,7 +14,7 @@ import (
 //go:embed page.html.tmpl
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // Whole is everything that doctor finds out.
 type Whole struct {
@@ -29,7 +30,7 @@ type Whole struct {
 // WritePage writes a page of HTML with charts. It needs nothing from elsewhere
 // and runs no scripts; names and texts of servers are escaped.
 func (w Whole) WritePage(to io.Writer) error {
-	if err := pageTemplate.Execute(to, page{w}); err != nil {
+	if err := pageTemplate().Execute(to, page{w}); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/toolfold/toolfold"
@@ -13,7 +14,7 @@ import (
 //go:embed guide.md.tmpl
 var guideText string
 
-var guideTemplate = template.Must(template.New("guide").Parse(guideText))
+var guideTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("guide").Parse(guideText)) })
 
 // row is one legacy tool in the guide.
 type row struct {
@@ -46,7 +47,7 @@ func Guide(specs []*toolfold.Family, costs Costs) (string, error) {
 		}
 	}
 	var b strings.Builder
-	err := guideTemplate.Execute(&b, map[string]any{
+	err := guideTemplate().Execute(&b, map[string]any{
 		"Families": sections, "Costs": costs,
 		"First": map[string]string{"Old": sections[0].Rows[0].OldCall, "New": sections[0].Rows[0].NewCall},
 	})

@@ -42,7 +42,7 @@ type document struct {
 // have no uses.
 func (r *Rewriter) Uses(path string, text []byte) (uses []Use, now []byte) {
 	d := &document{Rewriter: r, text: string(text)}
-	if read := readers[strings.ToLower(filepath.Ext(path))]; read != nil {
+	if read := reader(path); read != nil {
 		read(d)
 	}
 	slices.SortStableFunc(d.uses, func(a, b Use) int { return cmp.Compare(a.Line, b.Line) })
@@ -57,27 +57,28 @@ func (r *Rewriter) Uses(path string, text []byte) (uses []Use, now []byte) {
 }
 
 // Reads reports whether files of this name are looked into.
-func Reads(path string) bool { return readers[strings.ToLower(filepath.Ext(path))] != nil }
+func Reads(path string) bool { return reader(path) != nil }
 
-// readers are the ways to read a file, by the ending of its name.
-var readers = map[string]func(*document){}
-
-func init() {
-	for endings, read := range map[string]func(*document){
-		".md .mdc .markdown": (*document).markdown,
-		".json .jsonc": func(d *document) {
+// reader returns the way to read a file, by the ending of its name; nil where
+// there is none.
+func reader(path string) func(*document) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".md", ".mdc", ".markdown":
+		return (*document).markdown
+	case ".json", ".jsonc":
+		return func(d *document) {
 			if !d.json(0, len(d.text)) {
 				d.quoted(0, len(d.text), true)
 			}
-		},
-		".jsonl .ndjson .log":                 (*document).jsonLines,
-		".yaml .yml":                          func(d *document) { d.yaml(0, len(d.text)) },
-		".go .ts .tsx .js .jsx .mjs .cjs .py": func(d *document) { d.quoted(0, len(d.text), false) },
-	} {
-		for ending := range strings.FieldsSeq(endings) {
-			readers[ending] = read
 		}
+	case ".jsonl", ".ndjson", ".log":
+		return (*document).jsonLines
+	case ".yaml", ".yml":
+		return func(d *document) { d.yaml(0, len(d.text)) }
+	case ".go", ".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py":
+		return func(d *document) { d.quoted(0, len(d.text), false) }
 	}
+	return nil
 }
 
 // name is a legacy name found in a text.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"strings"
 
@@ -83,7 +82,3 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 
 // jsonFlag asks for the stable output.
 var jsonFlag = &cli.BoolFlag{Name: "json", Usage: "print JSON"}
-
-func init() {
-	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "toolfold", c.App.Version) }
-}

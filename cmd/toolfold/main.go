@@ -24,6 +24,7 @@ func main() {
 
 // run is main without the process: testscript runs it too.
 func run(ctx context.Context, args []string) int {
+	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "toolfold", c.App.Version) }
 	app := newApp()
 	err := app.RunContext(ctx, arrange(app, args))
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -94,11 +95,13 @@ func (p Policy) NeedsTarget() bool {
 }
 
 // targets are the texts that mean themselves in a glob.
-var targets = regexp.MustCompile(`^[\p{L}\p{N}_@.+-]+(/[\p{L}\p{N}_@.+-]+)*$`)
+var targets = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\p{L}\p{N}_@.+-]+(/[\p{L}\p{N}_@.+-]+)*$`)
+})
 
 // ValidTarget reports whether a text may take the place of the placeholder.
 func ValidTarget(target string) bool {
-	return targets.MatchString(target) && !slices.ContainsFunc(strings.Split(target, "/"), func(part string) bool { return strings.Trim(part, ".") == "" })
+	return targets().MatchString(target) && !slices.ContainsFunc(strings.Split(target, "/"), func(part string) bool { return strings.Trim(part, ".") == "" })
 }
 
 // For returns the policy with a target in place of the placeholder.

@@ -37,35 +37,32 @@ const maxTypeDepth = 8
 
 // bases are the names of types that are known without a declaration, as people
 // write them in one language or another.
-var bases = map[string]shape{}
+var bases = byName(map[shape]string{
+	anything: "any unknown object json mixed",
+	texts:    "string str text char varchar uuid email url uri",
+	integer:  "int integer long short byte int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 i8 i16 i32 i64 u8 u16 u32 u64 usize bigint",
+	number:   "number float double decimal float32 float64 f32 f64",
+	boolean:  "bool boolean",
+	moment:   "date datetime timestamp time instant",
+	bytes:    "bytes binary buffer blob",
+})
 
 // generics are the names of types that hold others.
-var generics = map[string]shape{}
+var generics = byName(map[shape]string{
+	list:  "list array vec slice sequence iterable",
+	set:   "set hashset",
+	dict:  "map record dict dictionary hashmap",
+	maybe: "optional option maybe nullable",
+})
 
-func init() {
-	for shape, names := range map[shape]string{
-		anything: "any unknown object json mixed",
-		texts:    "string str text char varchar uuid email url uri",
-		integer:  "int integer long short byte int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 i8 i16 i32 i64 u8 u16 u32 u64 usize bigint",
-		number:   "number float double decimal float32 float64 f32 f64",
-		boolean:  "bool boolean",
-		moment:   "date datetime timestamp time instant",
-		bytes:    "bytes binary buffer blob",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			bases[name] = shape
+func byName(names map[shape]string) map[string]shape {
+	shapes := map[string]shape{}
+	for shape, words := range names {
+		for name := range strings.FieldsSeq(words) {
+			shapes[name] = shape
 		}
 	}
-	for shape, names := range map[shape]string{
-		list:  "list array vec slice sequence iterable",
-		set:   "set hashset",
-		dict:  "map record dict dictionary hashmap",
-		maybe: "optional option maybe nullable",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			generics[name] = shape
-		}
-	}
+	return shapes
 }
 
 // parseType reads a type as people write it: a known name or one of the

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/toolfold/toolfold"
@@ -23,27 +24,31 @@ var familyText string
 //go:embed clients.md.tmpl
 var clientsText string
 
-var clientsTemplate = template.Must(template.New("clients").Funcs(template.FuncMap{
-	"upper": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
-}).Parse(clientsText))
+var clientsTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("clients").Funcs(template.FuncMap{
+		"upper": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+	}).Parse(clientsText))
+})
 
-var familyTemplate = template.Must(template.New("family").Funcs(template.FuncMap{
-	"legacy": func(a *toolfold.Action) string {
-		var list []string
-		for _, old := range a.Legacy {
-			list = append(list, "`"+old.Name+"`")
-		}
-		return strings.Join(list, ", ")
-	},
-	"usage":   func(a *toolfold.Action) string { return toolfold.Select(a).Usage(toolfold.DetailTypes) },
-	"example": func(a *toolfold.Action) string { return string(toolfold.Select(a).Example()) },
-	"params":  func(a *toolfold.Action) []toolfold.Param { return a.Params() },
-	"results": func(a *toolfold.Action) []result { return results("", a.Results()) },
-	"word":    toolfold.TypeWord,
-	"cell":    func(s string) string { return strings.ReplaceAll(s, "|", " \\| ") },
-	"json":    func(v any) string { return string(ordered.MustJSON(v)) },
-	"bounds":  bounds,
-}).Parse(familyText))
+var familyTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("family").Funcs(template.FuncMap{
+		"legacy": func(a *toolfold.Action) string {
+			var list []string
+			for _, old := range a.Legacy {
+				list = append(list, "`"+old.Name+"`")
+			}
+			return strings.Join(list, ", ")
+		},
+		"usage":   func(a *toolfold.Action) string { return toolfold.Select(a).Usage(toolfold.DetailTypes) },
+		"example": func(a *toolfold.Action) string { return string(toolfold.Select(a).Example()) },
+		"params":  func(a *toolfold.Action) []toolfold.Param { return a.Params() },
+		"results": func(a *toolfold.Action) []result { return results("", a.Results()) },
+		"word":    toolfold.TypeWord,
+		"cell":    func(s string) string { return strings.ReplaceAll(s, "|", " \\| ") },
+		"json":    func(v any) string { return string(ordered.MustJSON(v)) },
+		"bounds":  bounds,
+	}).Parse(familyText))
+})
 
 // Pages returns every generated page by its path below docs.
 func Pages(specs []*toolfold.Family) (map[string]string, error) {
@@ -57,13 +62,13 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 		byAddress = append(byAddress, &hosts.Hosts[i])
 	}
 	var clients strings.Builder
-	if err := clientsTemplate.Execute(&clients, map[string]any{"Hosts": byAddress, "Args": []string{"serve"}}); err != nil {
+	if err := clientsTemplate().Execute(&clients, map[string]any{"Hosts": byAddress, "Args": []string{"serve"}}); err != nil {
 		return nil, fmt.Errorf("page of clients: %w", err)
 	}
 	pages["clients.md"] = clients.String()
 	for _, s := range specs {
 		var b strings.Builder
-		if err := familyTemplate.Execute(&b, s); err != nil {
+		if err := familyTemplate().Execute(&b, s); err != nil {
 			return nil, fmt.Errorf("page of %s: %w", s.Name, err)
 		}
 		pages["tools/"+s.Name+".md"] = b.String()
