@@ -1,16 +1,48 @@
-// Package toolfold is the language in which tools are declared.
+// Package toolfold is the language in which tools are declared. A server of
+// families needs this package and serve:
 //
-// A [Family] is a noun with a vocabulary of fields and a list of actions, in
-// one literal that a person can read from top to bottom. Every name, type,
-// bound, default and text is written once, there; the consolidated tool, the
-// legacy tools, validation, errors, describe, search, the migration guide, the
-// docs and the token counts are computed from it. Parameters stand in the
-// literal, which is the contract that a reviewer reads, and [Validate] compares
-// them with the Go struct that gets them; results are declared by their struct.
+//	var text = toolfold.String{Name: "text", Doc: "What to remember.", MinLen: 1, MaxLen: 500}
 //
-// [Mount] binds a family to the service whose methods its actions run. Nothing
-// is opened before a call needs it. An [Entry] is one way to call an action:
-// under its family's name with an action argument, under an old name, or under
-// its full name. Package call runs calls; package surface puts a whole server
-// together.
+//	var notes = toolfold.Family{
+//		Name: "note", Summary: "Short notes", Category: "notes", Tier: toolfold.Core,
+//		Actions: []*toolfold.Action{{
+//			Name: "add", Summary: "Add a note.", Effect: toolfold.Adds,
+//			Required: toolfold.Fields{text},
+//			Example:  `{"text": "Deploys freeze on Friday."}`,
+//			Run:      toolfold.Method((*Service).Add),
+//		}},
+//	}
+//
+//	type AddIn struct {
+//		Text string `json:"text"`
+//	}
+//
+//	type AddOut struct {
+//		Count int `json:"count" doc:"How many notes there are."`
+//	}
+//
+//	func (s *Service) Add(ctx context.Context, in AddIn) (AddOut, error)
+//
+//	func main() {
+//		family, err := toolfold.Mount(notes, func(context.Context) (*Service, error) { return &Service{}, nil })
+//		// …
+//		server, err := serve.New(serve.Options{Name: "notes", Version: "1.0.0", Families: []*toolfold.Family{family}})
+//		// …
+//		err = server.Stdio(context.Background(), os.Stdin, os.Stdout)
+//	}
+//
+// A [Family] is a noun with a list of actions, and one tool of the server.
+// Parameters are fields of the literal, such as [String] and [Object], and have
+// the names and types of the argument struct; results are declared by their
+// struct and its tags json and doc. [Family.Validate] names every difference, at
+// the start and in the family's test, see package toolfoldtest.
+//
+// Of a field, a zero bound is no bound and a nil Enum any value. An optional
+// parameter that a call leaves out has its Default, or else leaves the zero value
+// in the struct; use a pointer to tell zero from absent. Of an [Action], a zero
+// [Effect] and an empty Example are refused. A method may be called by many
+// goroutines at once.
+//
+// An error made by [Errorf] reaches the model as it is. Any other is logged, and
+// the model gets an id of it.
 package toolfold

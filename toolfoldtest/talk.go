@@ -18,6 +18,14 @@ type Talk struct {
 	Call func(action, args string) string
 }
 
+// Over returns a talk with families, whose actions it runs by full name.
+func Over(t *testing.T, families ...*toolfold.Family) Talk {
+	runner := Runner(families...)
+	return Talk{T: t, Call: func(action, args string) string {
+		return string(runner.Call(t.Context(), action, json.RawMessage(args)).Content)
+	}}
+}
+
 // Expect fails the test when the answer is not want.
 func (k Talk) Expect(action, args, want string) {
 	k.T.Helper()

@@ -1,6 +1,18 @@
-// Package toolfoldtest is the test that every family runs: its declaration is
-// valid, everything derived from it is legal, and all of it lies in one
-// golden file that a reviewer reads as a model would.
+// Package toolfoldtest tests families. A family's own test has three parts:
+//
+//	func TestDeclaration(t *testing.T) { toolfoldtest.Run(t, notes) }
+//
+//	func TestExamples(t *testing.T) { toolfoldtest.Examples(t, toolfoldtest.Mount(t, notes, &Service{})) }
+//
+//	func TestAdd(t *testing.T) {
+//		talk := toolfoldtest.Over(t, toolfoldtest.Mount(t, notes, &Service{}))
+//		talk.Expect("note.add", `{"text": "a"}`, `{"count":1}`)
+//		talk.Refuse("note.add", `{}`, toolfold.InvalidInput, "text is missing", "")
+//	}
+//
+// [Run] compares everything that follows from a declaration with one golden file,
+// testdata/<family>.txtar, that a reviewer reads as a model would. go test -update
+// writes it.
 package toolfoldtest
 
 import (
@@ -19,7 +31,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Run tests the declaration of a family. It belongs in the family's own test.
+// Run tests the declaration of a family: it is valid, every schema that follows
+// from it is legal for all known hosts, and all of it equals the golden file.
 func Run(t *testing.T, family toolfold.Family) {
 	t.Helper()
 	if err := family.Validate(); err != nil {

@@ -1,0 +1,312 @@
+package toolfold_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/toolfoldtest"
+)
+
+// The vocabulary of a family: each name has one type and one text.
+var (
+	title = toolfold.String{Name: "title", Doc: "Title of the book.", MinLen: 1, MaxLen: 200}
+	shelf = toolfold.String{Name: "shelf", Doc: "Where it stands.", Enum: []string{"read", "unread"}}
+	owner = toolfold.Object{
+		Name: "owner", Doc: "Whose it is.",
+		Required: toolfold.Fields{toolfold.String{Name: "name", Doc: "Name."}},
+		Optional: toolfold.Fields{toolfold.Strings("phones", "Phone numbers.")},
+	}
+	limit = toolfold.Int{Name: "limit", Doc: "Most books.", Min: 1, Max: 100}
+)
+
+var books = toolfold.Family{
+	Name: "book", Summary: "Books on the shelves", Category: "library", Tier: toolfold.Core,
+	Actions: []*toolfold.Action{{
+		Name: "add", Summary: "Put a book on a shelf.", Words: "buy, acquire", Effect: toolfold.Adds,
+		Legacy:   toolfold.Was("add_book", toolfold.Rename{Field: title, Was: "name"}),
+		Required: toolfold.Fields{title},
+		Optional: toolfold.Fields{shelf.With(toolfold.Default("unread")), owner},
+		Example:  `{"title": "Middlemarch", "owner": {"name": "Ada"}}`,
+		Run:      toolfold.Method((*library).Add),
+	}, {
+		Name: "list", Summary: "List the books, a page at a time.", Effect: toolfold.Reads,
+		Optional: toolfold.Fields{limit.With(toolfold.Default(20)), toolfold.Cursor},
+		Example:  `{"limit": 10}`,
+		Run:      toolfold.Method((*library).List),
+	}, {
+		Name: "burn", Summary: "Destroy a book.", Effect: toolfold.Deletes,
+		Required: toolfold.Fields{title},
+		Example:  `{"title": "Middlemarch"}`,
+		Run:      toolfold.Method((*library).Burn),
+	}},
+}
+
+type person struct {
+	Name   string   `json:"name" doc:"Name."`
+	Phones []string `json:"phones,omitempty" doc:"Phone numbers."`
+}
+
+type book struct {
+	Title string  `json:"title" doc:"Title of the book."`
+	Shelf string  `json:"shelf" doc:"Where it stands."`
+	Owner *person `json:"owner,omitempty" doc:"Whose it is."`
+}
+
+type addIn struct {
+	Title string  `json:"title"`
+	Shelf string  `json:"shelf"`
+	Owner *person `json:"owner"`
+}
+
+type listIn struct{ toolfold.Page }
+
+type listOut struct {
+	Books []book `json:"books" doc:"By title."`
+	toolfold.Paged
+}
+
+type burnIn struct {
+	Title string `json:"title"`
+}
+
+type burnOut struct {
+	Left int `json:"left" doc:"Books that are left."`
+}
+
+// library is the service of the family. A real one locks what it keeps.
+type library struct{ books []book }
+
+func (l *library) Add(_ context.Context, in addIn) (book, error) {
+	b := book(in)
+	l.books = append(l.books, b)
+	slices.SortFunc(l.books, func(a, b book) int { return strings.Compare(a.Title, b.Title) })
+	return b, nil
+}
+
+func (l *library) List(_ context.Context, in listIn) (listOut, error) {
+	after, err := toolfold.CursorAfter(in.Cursor, "book.list")
+	if err != nil {
+		return listOut{}, err
+	}
+	rest := slices.DeleteFunc(slices.Clone(l.books), func(b book) bool { return b.Title <= after })
+	page, paged := toolfold.CutPage(rest, in.Limit, func(last book) string { return toolfold.CursorOf(last.Title) })
+	return listOut{Books: append([]book{}, page...), Paged: paged}, nil
+}
+
+func (l *library) Burn(_ context.Context, in burnIn) (burnOut, error) {
+	i := slices.IndexFunc(l.books, func(b book) bool { return b.Title == in.Title })
+	if i < 0 {
+		return burnOut{}, toolfold.Errorf("BOOK_NOT_FOUND", "there is no book %q", in.Title).WithHint("book.list shows those there are")
+	}
+	l.books = slices.Delete(l.books, i, i+1)
+	return burnOut{Left: len(l.books)}, nil
+}
+
+// mounted binds the family to a library with two books.
+func mounted() *toolfold.Family {
+	family, err := toolfold.Mount(books, func(context.Context) (*library, error) {
+		return &library{[]book{{Title: "Emma", Shelf: "read"}, {Title: "Walden", Shelf: "unread"}}}, nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	return family
+}
+
+// call prints what a call of an action answers.
+func call(name, args string) {
+	fmt.Println(string(toolfoldtest.Runner(mounted()).Call(context.Background(), name, json.RawMessage(args)).Content))
+}
+
+// refused prints what is wrong with the arguments of a call.
+func refused(name, args string) {
+	answer := toolfoldtest.Runner(mounted()).Call(context.Background(), name, json.RawMessage(args))
+	for _, p := range answer.Err.Problems {
+		fmt.Println(p.Path, p.Kind)
+	}
+	fmt.Println(answer.Err.Usage)
+}
+
+// list prints what a server lists of its tools.
+func list(o serve.Options) {
+	server, err := serve.New(o)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var out bytes.Buffer
+	request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n")
+	if err := server.Stdio(context.Background(), request, &out); err != nil {
+		fmt.Println(err)
+	}
+	var answer struct {
+		Result struct {
+			Tools []struct{ Name, Description string }
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
+		fmt.Println(err)
+	}
+	for _, tool := range answer.Result.Tools {
+		if !strings.HasPrefix(tool.Name, "tool") { // those that find and describe the others
+			fmt.Println(tool.Name+":", tool.Description)
+		}
+	}
+}
+
+// A family is one tool, which names its actions and what they require.
+func ExampleFamily() {
+	list(serve.Options{Families: []*toolfold.Family{mounted()}})
+	// Output:
+	// book: Books on the shelves: add(title) list burn(title)
+}
+
+// In mode legacy each action with an old name is a tool, as it was before.
+func ExampleWas() {
+	list(serve.Options{Families: []*toolfold.Family{mounted()}, Mode: "legacy"})
+	call("add_book", `{"name": "Ulysses"}`)
+	// Output:
+	// add_book: Put a book on a shelf.
+	// {"title":"Ulysses","shelf":"unread"}
+}
+
+// ReadOnly leaves out what changes something; Allow and Deny name actions by
+// patterns.
+func Example_rights() {
+	families := []*toolfold.Family{mounted()}
+	list(serve.Options{Families: families, ReadOnly: true})
+	list(serve.Options{Families: families, Deny: []string{"*.burn"}})
+	// Output:
+	// book: Books on the shelves: list
+	// book: Books on the shelves: add(title) list
+}
+
+// Nested objects are checked like all parameters. The error names everything
+// that is wrong, and shows how to call the action.
+func ExampleObject() {
+	call("book.add", `{"title": "Ulysses", "owner": {"name": "Ada", "phones": ["1", "2"]}}`)
+	refused("book.add", `{"title": "Ulysses", "owner": {"phones": [1]}, "shelf": "lost"}`)
+	// Output:
+	// {"title":"Ulysses","shelf":"unread","owner":{"name":"Ada","phones":["1","2"]}}
+	// /owner/name missing
+	// /owner/phones/0 type
+	// /shelf enum
+	// book.add(title: string, shelf?: read|unread, owner?: object)
+}
+
+// A required parameter that is missing, and one that is misspelt.
+func ExampleProblem() {
+	refused("book.burn", `{"titel": "Emma"}`)
+	// Output:
+	// /titel unknown
+	// /title missing
+	// book.burn(title: string)
+}
+
+// An error of the family's own says what went wrong and what to do next.
+func ExampleErrorf() {
+	call("book.burn", `{"title": "Faust"}`)
+	// Output:
+	// {"error":{"code":"BOOK_NOT_FOUND","message":"there is no book \"Faust\"","hint":"book.list shows those there are"}}
+}
+
+// A list is cut into pages; the cursor leads on.
+func ExampleCutPage() {
+	call("book.list", `{"limit": 1}`)
+	// Output:
+	// {"books":[{"title":"Emma","shelf":"read"}],"hasMore":true,"nextCursor":"YWZ0ZXIgRW1tYQ"}
+}
+
+// Callers may ask for the result fields that they need.
+func ExamplePaged() {
+	call("book.list", `{"include_fields": ["books.title"]}`)
+	// Output:
+	// {"books":[{"title":"Emma"},{"title":"Walden"}]}
+}
+
+// An action calls others by name, through what runs calls.
+func ExampleDo() {
+	runner := toolfoldtest.Runner(mounted())
+	out, err := toolfold.Do[burnOut](context.Background(), runner, "book.burn", burnIn{Title: "Emma"})
+	fmt.Println(out.Left, err)
+	// Output:
+	// 1 <nil>
+}
+
+// A service is opened by the first call that needs it.
+func ExampleMount() {
+	family, err := toolfold.Mount(books, func(context.Context) (*library, error) {
+		fmt.Println("opening")
+		return &library{}, nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	list(serve.Options{Families: []*toolfold.Family{family}})
+	fmt.Println(toolfoldtest.Runner(family).Call(context.Background(), "book.list", nil).IsError())
+	// Output:
+	// book: Books on the shelves: add(title) list burn(title)
+	// opening
+	// false
+}
+
+// A tool whose schema was written elsewhere is served like any other.
+func ExampleExternal() {
+	family, err := toolfold.External{
+		Name: "weather", Description: "Tell the weather of a city.", Category: "elsewhere", Effect: toolfold.Reads,
+		InputSchema: json.RawMessage(`{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}`),
+		Run: func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"sky": "blue", "asked": ` + string(args) + `}`), nil
+		},
+	}.Family()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	runner := toolfoldtest.Runner(family)
+	fmt.Println(string(runner.Call(context.Background(), "weather", json.RawMessage(`{"city": "Oslo"}`)).Content))
+	fmt.Println(runner.Call(context.Background(), "weather", json.RawMessage(`{}`)).Err.Message)
+	// Output:
+	// {"sky":"blue","asked":{"city":"Oslo"}}
+	// weather: city is missing
+}
+
+// Find is part of every server: it answers with how to call what it found.
+func Example_find() {
+	server, err := serve.New(serve.Options{Families: []*toolfold.Family{mounted()}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var out bytes.Buffer
+	request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"buy a novel"}}}` + "\n")
+	if err := server.Stdio(context.Background(), request, &out); err != nil {
+		fmt.Println(err)
+	}
+	var answer struct {
+		Result struct{ Content []struct{ Text string } }
+	}
+	var found struct {
+		Results []struct{ Name, Usage string }
+	}
+	err = json.Unmarshal(out.Bytes(), &answer)
+	if err == nil {
+		err = json.Unmarshal([]byte(answer.Result.Content[0].Text), &found)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(found.Results[0].Name)
+	fmt.Println(found.Results[0].Usage)
+	// Output:
+	// book.add
+	// book(action: 'add', params: {title: string, shelf?: read|unread, owner?: object})
+}
