@@ -32,7 +32,8 @@ type status struct {
 	Version   string          `json:"version"`
 	Data      string          `json:"data"` // folder of the default store and the list of trusted folders
 	Workspace workspaceStatus `json:"workspace"`
-	Files     []fileStatus    `json:"files"` // of settings, the user's first
+	Notebook  string          `json:"notebook"` // which notes of other workspaces memory holds
+	Files     []fileStatus    `json:"files"`    // of settings, the user's first
 	Settings  []settingStatus `json:"settings,omitempty"`
 }
 
@@ -72,6 +73,12 @@ func statusAction(c *cli.Context) error {
 	s.Workspace.Trusted = trusted(c, files.Workspace)()
 	s.Workspace.Definitions = definitions(files.Workspace)
 	layers, problem := files.Load()
+	s.Notebook = "one for the notes of all workspaces; the setting memoryNamespace gives this one its own"
+	if layers != nil {
+		if own, ok := layers.Merged()["memoryNamespace"]; ok {
+			s.Notebook = fmt.Sprintf("namespace %v; calls that name another namespace read that", own)
+		}
+	}
 	for _, f := range []fileStatus{
 		{Scope: config.Global, Path: files.Global}, {Scope: config.Local, Path: filepath.Join(s.Workspace.Path, config.LocalFile)},
 	} {
@@ -144,6 +151,7 @@ func (s status) print(c *cli.Context) error {
 	default:
 		fmt.Fprintf(w, "trusted\tno\n")
 	}
+	fmt.Fprintf(w, "notebook\t%s\n", s.Notebook)
 	for _, f := range s.Files {
 		state := "absent"
 		if f.Exists {

@@ -16,12 +16,19 @@ var (
 	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
 	prefix    = toolfold.String{Name: "prefix", Doc: "Start of the keys.", MaxLen: 200}
 	cursor    = toolfold.Cursor.With(toolfold.MaxLen(maxCursor)).Param()
-	metadata  = toolfold.Bool{Name: "includeMetadata", Doc: "Include storedAt."}
+	metadata  = toolfold.Bool{Name: "includeMetadata", Doc: "Include storedAt and workspace."}
 	overwrite = toolfold.Bool{Name: "overwrite", Doc: "Replace entries that exist; otherwise they are skipped."}
 	detailed  = toolfold.Bool{Name: "detailed", Doc: "Name the keys too."}
 	keys      = toolfold.List{Name: "keys", Doc: "Several keys.", Of: toolfold.String{MinLen: 1, MaxLen: maxKey}}
 	confirm   = toolfold.Bool{Name: "confirm", Doc: "Must be true."}
 	storedAt  = toolfold.Time("storedAt", "When the entry was stored.")
+	expiresAt = toolfold.Time("expiresAt", "When the entry expires.")
+	tags      = toolfold.List{Name: "tags", Doc: "Labels; a filter wants them all.", Of: toolfold.String{MinLen: 1, MaxLen: 50}}
+	project   = toolfold.String{Name: "workspace", Doc: "Where stored; . is this workspace.", MaxLen: 500}
+	ttl       = toolfold.Int{Name: "ttlMs", Doc: "Milliseconds until it is gone.", Min: 1, Max: maxTTL}
+	ifAbsent  = toolfold.Bool{Name: "ifAbsent", Doc: "Refuse a key that exists."}
+	order     = toolfold.String{Name: "order", Doc: "Order of the list.", Enum: []string{byKey, newest}}
+	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only say what it would delete."}
 	data      = entriesWith(value)
 )
 
@@ -30,7 +37,10 @@ var (
 func entriesWith(value toolfold.Field) toolfold.List {
 	return toolfold.List{Name: "data", Doc: "Entries, as export returns them.", Of: toolfold.Object{
 		Required: toolfold.Fields{key, value},
-		Optional: toolfold.Fields{namespace, storedAt.With(toolfold.Added())},
-		Loose:    true,
+		Optional: toolfold.Fields{
+			namespace, storedAt.With(toolfold.Added()), tags.With(toolfold.AtMost(maxTags), toolfold.Added()),
+			expiresAt.With(toolfold.Added()), project.With(toolfold.Added()),
+		},
+		Loose: true,
 	}}
 }

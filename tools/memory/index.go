@@ -18,20 +18,23 @@ const maxIndexText = 512 << 10
 
 // Marks of words in [IndexText] that are not plain. Plain words have neither.
 const (
-	keyMark       = "#"  // a word of the key
-	strongMark    = "##" // a word that the entry is about, see isStrong
-	namespaceMark = "@"
+	keyMark    = "#"  // a word of the key
+	strongMark = "##" // a word that the entry is about, see isStrong
+	hiddenMark = "@"  // a token that stands for a namespace, a workspace or a tag, never for a word
 )
 
 // IndexText returns the words under which an entry is found, separated by
-// single spaces: its namespace's token, the stems of its key and the words that it
-// is about, each once with a mark; then the stems of key and value in their
+// single spaces: the tokens of its namespace, workspace and tags, the stems of its
+// key and tags and the words that it is about, each once with a mark; then the stems of key and value in their
 // order, and at last forms that have no place in the order: compounds, and
 // hyphened words in one, and single characters of scripts without spaces. No word is longer than 260
 // bytes.
 func IndexText(e Entry) string {
 	t := indexer{seen: map[string]bool{}, counts: map[string]int{}}
 	t.add(e.Key)
+	for _, tag := range e.Tags {
+		t.add(tag)
+	}
 	ofKey := slices.Concat(t.order, t.extras)
 	dec := jsontext.NewDecoder(bytes.NewReader(e.Value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for t.size < maxIndexText {
@@ -47,6 +50,12 @@ func IndexText(e Entry) string {
 
 	var text strings.Builder
 	text.WriteString(namespaceToken(e.Namespace))
+	if e.Workspace != "" {
+		text.WriteString(" " + workspaceToken(e.Workspace))
+	}
+	for _, tag := range e.Tags {
+		text.WriteString(" " + tagToken(tag))
+	}
 	write := func(mark, word string) {
 		if text.Len()+len(word)+3 <= maxIndexText {
 			text.WriteString(" " + mark + word)
@@ -81,9 +90,16 @@ func isStrong(count, entryWords int) bool {
 
 // namespaceToken stands for a namespace among the words, so that a search in
 // a small namespace does not walk through all entries with a common word.
-func namespaceToken(namespace string) string {
-	sum := sha256.Sum256([]byte(namespace))
-	return namespaceMark + hex.EncodeToString(sum[:16])
+func namespaceToken(namespace string) string { return hiddenMark + digest(namespace) }
+
+// workspaceToken and tagToken begin with letters that no digest has, so that
+// they differ from the token of a namespace.
+func workspaceToken(workspace string) string { return hiddenMark + "w" + digest(workspace) }
+func tagToken(tag string) string             { return hiddenMark + "t" + digest(tag) }
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
 }
 
 // indexer gathers the stems of an entry.

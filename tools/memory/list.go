@@ -5,19 +5,32 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"hash/fnv"
+	"time"
 
 	"github.com/toolfold/toolfold"
 )
 
+// Orders of a list.
+const (
+	byKey  = "key"
+	newest = "newest"
+)
+
 // List lists keys.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix}
-	after, err := parseCursor(scope, in.Cursor)
+	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
+	list := listing{"list", scope, cmp.Or(in.Order, byKey)}
+	after, err := list.parseCursor(in.Cursor)
 	if err != nil {
 		return ListOut{}, err
 	}
-	headings, err := s.store.Headings(ctx, scope, Page{After: after, Limit: in.Limit + 1})
+	var headings []Heading
+	if list.order == newest {
+		headings, err = s.store.Newest(ctx, scope, after.moment(), in.Limit+1)
+	} else {
+		headings, err = s.store.Headings(ctx, scope, Page{After: after.place(), Limit: in.Limit + 1})
+	}
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing keys: %w", err)
 	}
@@ -25,40 +38,87 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if out.Total, err = s.store.Count(ctx, scope); err != nil {
 		return ListOut{}, fmt.Errorf("counting keys: %w", err)
 	}
+	if out.Total == 0 {
+		out.Message = "nothing is stored there; memory.stats shows what is, memory.search looks into values"
+	}
 	room := maxAnswer
 	for _, h := range headings {
-		room -= encodedLen(h.Key) + encodedLen(h.Namespace) + perEntry
+		room -= h.encodedLen()
 		if len(out.Keys) == in.Limit || room < 0 {
-			out.HasMore, out.NextCursor = true, writeCursor(after)
+			out.HasMore, out.NextCursor = true, list.cursor(after)
 			break
 		}
-		out.Keys = append(out.Keys, Listed{h.Key, h.Namespace, h.StoredAt})
-		after = Place{h.Namespace, h.Key}
+		out.Keys = append(out.Keys, Listed{h.Key, h.Namespace, h.StoredAt, s.labels(h.Tags, h.Workspace, h.ExpiresAt)})
+		if list.order == newest {
+			after = position{StoredAt: h.StoredAt.UnixMicro(), ID: h.ID}
+		} else {
+			after = position{Namespace: h.Namespace, Key: h.Key}
+		}
 	}
 	return out, nil
 }
 
-// writeCursor returns the cursor of the page after a place.
-func writeCursor(after Place) string {
-	raw, _ := json.Marshal([2]string{after.Namespace, after.Key}) // strings always encode
+// encodedLen returns an upper bound of the bytes of an entry in an answer, without
+// its value.
+func (h Heading) encodedLen() int {
+	size := encodedLen(h.Key) + encodedLen(h.Namespace) + encodedLen(h.Workspace) + perEntry
+	for _, tag := range h.Tags {
+		size += encodedLen(tag) + len(",")
+	}
+	return size
+}
+
+// listing is what a cursor belongs to.
+type listing struct {
+	action string
+	scope  Scope
+	order  string
+}
+
+// position is the last entry of a page: its Place or its Moment, by the order of
+// the list. The zero value is before the first page.
+type position struct {
+	Listing        uint32 // sum of the listing
+	Namespace, Key string
+	StoredAt, ID   int64 // StoredAt in microseconds since 1970
+}
+
+func (p position) place() Place { return Place{p.Namespace, p.Key} }
+
+func (p position) moment() Moment {
+	if p.ID == 0 {
+		return Moment{}
+	}
+	return Moment{time.UnixMicro(p.StoredAt).UTC(), p.ID}
+}
+
+// sum identifies the listing, whatever the time.
+func (l listing) sum() uint32 {
+	h := fnv.New32a()
+	fmt.Fprintf(h, "%q %q %q %q %q %q", l.action, l.order, l.scope.Namespace, l.scope.Prefix, l.scope.Workspace, l.scope.Tags)
+	return h.Sum32()
+}
+
+// cursor returns the cursor of the page after a position.
+func (l listing) cursor(after position) string {
+	raw, _ := json.Marshal([]any{l.sum(), after.Namespace, after.Key, after.StoredAt, after.ID}) // plain values always encode
 	return toolfold.EncodeCursor(string(raw))
 }
 
-// parseCursor parses a cursor of list or export. An empty one is the place
-// before the first entry.
-func parseCursor(scope Scope, cursor string) (Place, error) {
+// parseCursor parses a cursor of the listing. An empty one is the position before
+// the first entry.
+func (l listing) parseCursor(cursor string) (after position, err error) {
 	if cursor == "" {
-		return Place{}, nil
+		return after, nil
 	}
-	raw, err := toolfold.DecodeCursor(cursor, "list or export")
-	var place [2]string
-	if err != nil || json.Unmarshal([]byte(raw), &place) != nil {
-		return Place{}, badCursor("is not one that list or export returned")
+	raw, err := toolfold.DecodeCursor(cursor, "memory."+l.action)
+	if err != nil || json.Unmarshal([]byte(raw), &[]any{&after.Listing, &after.Namespace, &after.Key, &after.StoredAt, &after.ID}) != nil {
+		return position{}, badCursor("is not one that " + l.action + " returned")
 	}
-	if scope.Namespace != "" && scope.Namespace != place[0] || !strings.HasPrefix(place[1], scope.Prefix) {
-		return Place{}, badCursor("belongs to another namespace or prefix")
+	if after.Listing != l.sum() {
+		return position{}, badCursor("belongs to another list, order or filter")
 	}
-	return Place{place[0], place[1]}, nil
+	return after, nil
 }
 
 func badCursor(reason string) error {
@@ -71,11 +131,12 @@ const maxStats = 1000
 
 // Stats counts entries per namespace.
 func (s *Service) Stats(ctx context.Context, in StatsIn) (StatsOut, error) {
-	totals, err := s.store.Totals(ctx, Scope{Namespace: cmp.Or(in.Namespace, s.Namespace)})
+	now := s.now()
+	totals, err := s.store.Totals(ctx, Scope{Namespace: cmp.Or(in.Namespace, s.Namespace), Now: now})
 	if err != nil {
 		return StatsOut{}, fmt.Errorf("counting entries: %w", err)
 	}
-	out := StatsOut{NamespaceCount: len(totals), ByNamespace: map[string]NamespaceStats{}, GeneratedAt: s.now()}
+	out := StatsOut{NamespaceCount: len(totals), ByNamespace: map[string]NamespaceStats{}, GeneratedAt: now}
 	room, named := maxAnswer, 0
 	for _, t := range totals {
 		out.TotalEntries += t.Count
@@ -85,7 +146,7 @@ func (s *Service) Stats(ctx context.Context, in StatsIn) (StatsOut, error) {
 		}
 		stats := NamespaceStats{Count: t.Count, Bytes: t.Bytes}
 		if in.Detailed && named < maxStats {
-			headings, err := s.store.Headings(ctx, Scope{Namespace: t.Namespace}, Page{Limit: maxStats - named})
+			headings, err := s.store.Headings(ctx, Scope{Namespace: t.Namespace, Now: now}, Page{Limit: maxStats - named})
 			if err != nil {
 				return StatsOut{}, fmt.Errorf("listing keys: %w", err)
 			}

@@ -78,7 +78,7 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 	t = tally{count: make([]float64, n), inKey: make([]float64, n), pair: make([]bool, n)}
 	var before, here []int
 	for word := range strings.SplitSeq(text, " ") {
-		if strings.HasPrefix(word, namespaceMark) || strings.HasPrefix(word, strongMark) {
+		if strings.HasPrefix(word, hiddenMark) || strings.HasPrefix(word, strongMark) {
 			continue
 		}
 		plain, inKey := strings.CutPrefix(word, keyMark)

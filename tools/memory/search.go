@@ -47,7 +47,8 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		s.indexed.Store(!left)
 	}
 	in.Namespace = cmp.Or(in.Namespace, s.Namespace)
-	find := search{index: s.store, scope: Scope{in.Namespace, in.Prefix}, query: parseQuery(in.Query)}
+	scope := Scope{in.Namespace, in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
+	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: s.Workspace}
 	results, err := find.run(ctx)
 	if err != nil {
 		return SearchOut{}, fmt.Errorf("searching: %w", err)
@@ -60,7 +61,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	case len(results) == 0:
 		out.Message = "nothing matches; try other words, or memory.list to see the keys"
 	case out.Total > len(results):
-		out.Message = fmt.Sprintf("the best %d of %d that match can be read: narrow it with more words, namespace or prefix", len(results), out.Total)
+		out.Message = fmt.Sprintf("the best %d of %d that match can be read: narrow it with more words, tags, prefix or namespace", len(results), out.Total)
 	}
 	results = results[min(offset, len(results)):]
 	if len(results) > in.Limit {
@@ -82,7 +83,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 			if !ok {
 				continue
 			}
-			hit := Hit{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score}
+			hit := Hit{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score, Labels: s.labels(e.Tags, e.Workspace, e.ExpiresAt)}
 			if utf8.RuneCount(e.Value) <= maxWhole {
 				hit.Value = e.Value
 			} else {
@@ -94,6 +95,10 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	out.Count = len(out.Results)
 	return out, nil
 }
+
+// elsewhere is the worth of an entry of another workspace: one of this workspace
+// comes before it unless it matches worse by a tenth.
+const elsewhere = 0.9
 
 // loadChunk is the most values of results that are held at once.
 const loadChunk = 8
@@ -117,14 +122,14 @@ func parseOffset(in SearchIn) (offset int, err error) {
 		return 0, badCursor("is not one that search returned")
 	}
 	if sum != questionSum(in) {
-		return 0, badCursor("belongs to another query, namespace or prefix")
+		return 0, badCursor("belongs to another query or filter")
 	}
 	return offset, nil
 }
 
 func questionSum(in SearchIn) uint32 {
 	h := fnv.New32a()
-	fmt.Fprintf(h, "%q %q %q", in.Query, in.Namespace, in.Prefix)
+	fmt.Fprintf(h, "%q %q %q %q %q", in.Query, in.Namespace, in.Prefix, in.Workspace, tagSet(in.Tags))
 	return h.Sum32()
 }
 
@@ -133,8 +138,13 @@ type search struct {
 	index Index
 	scope Scope
 	query query
-	last  int64            // LastID
-	has   map[int64]uint64 // which of the first 64 terms an entry is known to have
+
+	// workspace is the one whose entries come first among entries that match about
+	// as well; empty prefers none.
+	workspace string
+
+	last int64            // LastID
+	has  map[int64]uint64 // which of the first 64 terms an entry is known to have
 
 	// partial says that there are entries which match and are not ranked.
 	partial bool
@@ -187,14 +197,8 @@ func (s *search) matching(ctx context.Context, m Match, limit int) ([]int64, err
 	return s.index.Matching(ctx, s.scope, s.within(m), limit)
 }
 
-// within adds the words that every result has.
-func (s *search) within(m Match) Match {
-	all := slices.Concat(m, s.query.required)
-	if s.scope.Namespace != "" {
-		all = append(Match{{{Text: namespaceToken(s.scope.Namespace)}}}, all...)
-	}
-	return all
-}
+// within adds the words of all phrases.
+func (s *search) within(m Match) Match { return slices.Concat(m, s.query.required) }
 
 // lookUp finds the entries of each word. For a word that no entry has, others
 // may stand: the parts of a compound, words that begin with it and, where most
@@ -419,7 +423,11 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 	}
 	mean := float64(words) / float64(max(1, len(results)))
 	for i, t := range tallies {
-		results[i].score = math.Round(1e4*r.score(t, max(1, mean))) / 1e4
+		score := r.score(t, max(1, mean))
+		if results[i].Workspace != s.workspace && s.workspace != "" {
+			score *= elsewhere
+		}
+		results[i].score = math.Ceil(1e3*score) / 1e3 // what differs by less is a tie
 	}
 	results = slices.DeleteFunc(results, func(r result) bool { return r.score == 0 })
 	slices.SortFunc(results, func(a, b result) int {

@@ -23,6 +23,9 @@ const (
 	maxMany     = 1000 // items of a list that a call may bring
 	maxKeysRead = 100
 	maxNamed    = 100 // keys and faults that an answer to a change names
+	maxTags     = 20  // of an entry
+
+	maxTTL = 10 * 366 * 24 * 3600 * 1000 // milliseconds, ten years
 
 	// maxAnswer bounds the bytes of an answer. A single entry is always
 	// returned whole, so that each can be read.
@@ -40,6 +43,7 @@ const defaultNamespace = "default"
 const (
 	ValueTooLarge        = "VALUE_TOO_LARGE"
 	ConfirmationRequired = "CONFIRMATION_REQUIRED"
+	KeyExists            = "KEY_EXISTS"
 )
 
 // Service runs the memory actions. It is safe for concurrent use.
@@ -48,9 +52,14 @@ type Service struct {
 	// of single entries, and all for those that look for entries.
 	Namespace string
 
+	// Workspace is the name of the workspace that entries are stored from. Search
+	// prefers its entries; empty prefers none.
+	Workspace string
+
 	store   Store
 	now     func() time.Time
-	indexed atomic.Bool // no entry is left that an earlier version indexed
+	indexed atomic.Bool  // no entry is left that an earlier version indexed
+	expired atomic.Int64 // when expired entries were last removed, in milliseconds since 1970
 }
 
 // New returns a service over a store; now returns the time.
@@ -73,17 +82,83 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	if err != nil {
 		return StoreOut{}, err
 	}
-	e := Entry{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Key: in.Key, Value: value, StoredAt: s.now()}
+	e := Entry{
+		Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Key: in.Key, Value: value,
+		Tags: tagSet(in.Tags), Workspace: s.Workspace, StoredAt: s.now(),
+	}
+	if in.TTLMs > 0 {
+		e.ExpiresAt = e.StoredAt.Add(time.Duration(in.TTLMs) * time.Millisecond)
+	}
 	e.Words = IndexText(e)
-	replaced, err := s.store.Put(ctx, e)
-	if err != nil {
-		return StoreOut{}, fmt.Errorf("storing entry: %w", err)
+	out := StoreOut{Success: true, Key: e.Key, Namespace: e.Namespace, Message: "stored", ExpiresAt: maybe(e.ExpiresAt)}
+	if in.IfAbsent {
+		added, err := s.store.Add(ctx, e)
+		if err == nil && !added {
+			err = toolfold.Errorf(KeyExists, "%q exists in namespace %q; nothing was stored", toolfold.Shorten(e.Key), e.Namespace).
+				WithHint("memory.get shows it; without ifAbsent its entry is replaced")
+		}
+		if err != nil {
+			return StoreOut{}, fmt.Errorf("storing entry: %w", err)
+		}
+	} else {
+		if out.Replaced, err = s.store.Put(ctx, e); err != nil {
+			return StoreOut{}, fmt.Errorf("storing entry: %w", err)
+		}
+		if out.Replaced {
+			out.Message = "stored; the earlier value is replaced"
+		}
 	}
-	out := StoreOut{Success: true, Key: e.Key, Namespace: e.Namespace, Replaced: replaced, Message: "stored"}
-	if replaced {
-		out.Message = "stored; the earlier value is replaced"
-	}
+	s.expire(ctx, e.StoredAt)
 	return out, nil
+}
+
+// tagSet returns tags as an entry has them: sorted, each once.
+func tagSet(tags []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(tags)))
+}
+
+// maybe returns nil for the zero time.
+func maybe(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// Expired entries are removed a batch at a time, when entries are stored: at
+// most once in a pause, and with the next call where more are left.
+const (
+	expireBatch = 200
+	expirePause = time.Minute
+)
+
+// expire removes expired entries. No reader sees them anyway, so that an error
+// is none of the caller's: the next call tries again.
+func (s *Service) expire(ctx context.Context, now time.Time) {
+	last := s.expired.Load()
+	if now.UnixMilli() < last+expirePause.Milliseconds() || !s.expired.CompareAndSwap(last, now.UnixMilli()) {
+		return
+	}
+	if removed, err := s.store.Expire(ctx, now, expireBatch); err != nil || removed == expireBatch {
+		s.expired.Store(0)
+	}
+}
+
+// elsewhere returns the name of another workspace than this one, empty for this
+// one.
+func (s *Service) elsewhere(workspace string) string {
+	if workspace == s.Workspace {
+		return ""
+	}
+	return workspace
+}
+
+// workspace returns the workspace that a filter names.
+func (s *Service) workspace(filter string) string {
+	if filter == "." {
+		return s.Workspace
+	}
+	return filter
 }
 
 // compact removes the spaces between the tokens of a JSON value, keeps
@@ -110,7 +185,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	case in.Key != "" && len(in.Keys) > 0:
 		return out, toolfold.Errorf(toolfold.InvalidInput, "key and keys are both given").WithHint("give all of them in keys")
 	case in.Key != "":
-		e, found, err := s.store.Get(ctx, out.Namespace, in.Key)
+		e, found, err := s.store.Get(ctx, Place{out.Namespace, in.Key}, s.now())
 		if err != nil {
 			return GetOut{}, fmt.Errorf("reading entry: %w", err)
 		}
@@ -118,10 +193,11 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			out.Message = "no such key; search or list finds the ones there are"
 			return out, nil
 		}
-		out.Found, out.Value, out.StoredAt = true, e.Value, &e.StoredAt
+		out.Found, out.Value, out.StoredAt, out.Labels = true, e.Value, &e.StoredAt, s.labels(e.Tags, e.Workspace, e.ExpiresAt)
 		return out, nil
 	}
 
+	now := s.now()
 	room := maxAnswer
 	for _, key := range in.Keys {
 		room -= encodedLen(key) + perEntry
@@ -132,7 +208,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			continue
 		}
 		seen[key] = true
-		e, found, err := s.store.Get(ctx, out.Namespace, key)
+		e, found, err := s.store.Get(ctx, Place{out.Namespace, key}, now)
 		if err != nil {
 			return GetOut{}, fmt.Errorf("reading entry: %w", err)
 		}
@@ -146,7 +222,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			out.Message = "the entries of left did not fit into one answer: get them with another call"
 			return out, nil
 		}
-		out.Entries = append(out.Entries, Kept{Key: key, Value: e.Value, StoredAt: e.StoredAt})
+		out.Entries = append(out.Entries, Kept{key, e.Value, e.StoredAt, s.labels(e.Tags, e.Workspace, e.ExpiresAt)})
 	}
 	out.Found = len(out.Missing) == 0
 	if !out.Found {
@@ -155,17 +231,31 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	return out, nil
 }
 
+// labels returns what is shown of an entry beside its key and value.
+func (s *Service) labels(tags []string, workspace string, expiresAt time.Time) Labels {
+	return Labels{tags, s.elsewhere(workspace), maybe(expiresAt)}
+}
+
 // encodedLen returns an upper bound of the bytes of a text in JSON.
 func encodedLen(text string) int { return 6*len(text) + 2 }
 
 // Delete removes an entry.
 func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 	out := DeleteOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Message: "no such key"}
-	deleted, err := s.store.Delete(ctx, out.Namespace, []string{in.Key})
-	if err != nil {
-		return DeleteOut{}, fmt.Errorf("deleting entry: %w", err)
+	remove := s.store.Delete
+	if in.DryRun {
+		remove = s.store.Existing
 	}
-	if len(deleted) > 0 {
+	found, err := remove(ctx, Scope{Namespace: out.Namespace, Now: s.now()}, []string{in.Key})
+	switch {
+	case err != nil:
+		return DeleteOut{}, fmt.Errorf("deleting entry: %w", err)
+	case in.DryRun:
+		out.WouldDelete = new(len(found))
+		if len(found) > 0 {
+			out.Message = "exists; nothing was deleted"
+		}
+	case len(found) > 0:
 		out.Deleted, out.Message = true, "deleted"
 	}
 	return out, nil
@@ -173,25 +263,46 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 
 // BulkDelete removes entries by key or by prefix, all of them or none.
 func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOut, error) {
-	out := BulkDeleteOut{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), DeletedAt: s.now()}
+	now := s.now()
+	scope := Scope{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Prefix: in.Prefix, Now: now}
+	out := BulkDeleteOut{Namespace: scope.Namespace, DeletedAt: now, DeletedKeys: []string{}}
 	keys := slices.Compact(slices.Sorted(slices.Values(in.Keys)))
+	var found int
+	var first []string
 	var err error
 	switch {
 	case len(keys) > 0 && in.Prefix != "":
 		return out, toolfold.Errorf(toolfold.InvalidInput, "keys and prefix are both given, and one of them is meant").
 			WithHint("give keys to delete just these, or prefix to delete all keys that start with it")
 	case len(keys) > 0:
-		out.DeletedKeys, err = s.store.Delete(ctx, out.Namespace, keys)
-		out.Deleted, out.NotFound = len(out.DeletedKeys), len(keys)-len(out.DeletedKeys)
-		out.DeletedKeys = out.DeletedKeys[:min(len(out.DeletedKeys), maxNamed)]
+		remove := s.store.Delete
+		if in.DryRun {
+			remove = s.store.Existing
+		}
+		first, err = remove(ctx, scope, keys)
+		found, out.NotFound = len(first), len(keys)-len(first)
+		first = first[:min(len(first), maxNamed)]
+	case in.Prefix != "" && in.DryRun:
+		var headings []Heading
+		if headings, err = s.store.Headings(ctx, scope, Page{Limit: maxNamed}); err == nil {
+			found, err = s.store.Count(ctx, scope)
+		}
+		for _, h := range headings {
+			first = append(first, h.Key)
+		}
 	case in.Prefix != "":
-		out.Deleted, out.DeletedKeys, err = s.store.DeleteAll(ctx, out.Namespace, in.Prefix, maxNamed)
+		found, first, err = s.store.DeleteAll(ctx, scope, maxNamed)
 	default:
 		return out, toolfold.Errorf(toolfold.InvalidInput, "neither keys nor prefix is given").
 			WithHint("give keys, or a prefix of at least one character; clear empties a namespace")
 	}
 	if err != nil {
 		return BulkDeleteOut{}, fmt.Errorf("deleting entries: %w", err)
+	}
+	if in.DryRun {
+		out.WouldDelete, out.Keys, out.Message = &found, first, "nothing was deleted"
+	} else {
+		out.Deleted, out.DeletedKeys = found, first
 	}
 	return out, nil
 }
@@ -202,9 +313,13 @@ func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
 		return ClearOut{}, toolfold.Errorf(ConfirmationRequired, "clearing a namespace cannot be undone").
 			WithHint("set confirm to true")
 	}
-	deleted, _, err := s.store.DeleteAll(ctx, in.Namespace, "", 0)
-	if err != nil {
+	out := ClearOut{Namespace: in.Namespace, ClearedAt: s.now()}
+	var err error
+	if out.Cleared, _, err = s.store.DeleteAll(ctx, Scope{Namespace: in.Namespace, Now: out.ClearedAt}, 0); err != nil {
 		return ClearOut{}, fmt.Errorf("clearing namespace: %w", err)
 	}
-	return ClearOut{deleted, in.Namespace, s.now()}, nil
+	if out.Cleared == 0 {
+		out.Message = fmt.Sprintf("there is no namespace %q; memory.stats lists those there are", in.Namespace)
+	}
+	return out, nil
 }

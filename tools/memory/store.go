@@ -10,7 +10,10 @@ import (
 type Entry struct {
 	Namespace, Key string // any characters, never empty
 	Value          json.RawMessage
-	StoredAt       time.Time // UTC, whole microseconds
+	Tags           []string  // sorted, each once; nil for none
+	Workspace      string    // from which it was stored; empty where that is unknown
+	StoredAt       time.Time // UTC, whole microseconds, as all times
+	ExpiresAt      time.Time // zero: never
 
 	// Words is [IndexText] of an entry that is to be stored. Entries that were
 	// read lack it: stores hand the words back in a [Candidate] only.
@@ -19,15 +22,37 @@ type Entry struct {
 
 // Heading is an entry without its value.
 type Heading struct {
-	Namespace, Key string
-	StoredAt       time.Time
-	Size           int // bytes of the value
+	ID                  int64 // the store's own
+	Namespace, Key      string
+	Tags                []string
+	Workspace           string
+	StoredAt, ExpiresAt time.Time
+	Size                int // bytes of the value
 }
 
 // Scope narrows an operation down. Its zero value means all entries.
 type Scope struct {
-	Namespace string // empty: every namespace
-	Prefix    string // of the key
+	Namespace string    // empty: every namespace
+	Prefix    string    // of the key
+	Tags      []string  // entries have all of them
+	Workspace string    // empty: every workspace
+	Now       time.Time // entries that expired by then are left out; zero leaves out none
+}
+
+// Marks returns the words of [IndexText] that every entry with the namespace,
+// the tags and the workspace of the scope has, and no other entry.
+func (s Scope) Marks() Match {
+	var marks Match
+	if s.Namespace != "" {
+		marks = append(marks, Group{{Text: namespaceToken(s.Namespace)}})
+	}
+	if s.Workspace != "" {
+		marks = append(marks, Group{{Text: workspaceToken(s.Workspace)}})
+	}
+	for _, tag := range s.Tags {
+		marks = append(marks, Group{{Text: tagToken(tag)}})
+	}
+	return marks
 }
 
 // Place is the position of an entry in the order of namespace and key, both by
@@ -43,6 +68,13 @@ type Page struct {
 	Limit int
 }
 
+// Moment is the position of an entry in the order of time. The zero value is
+// before the latest entry.
+type Moment struct {
+	StoredAt time.Time
+	ID       int64
+}
+
 // Totals sums up a namespace.
 type Totals struct {
 	Namespace string
@@ -56,18 +88,27 @@ type Totals struct {
 type Store interface {
 	Index
 
-	// Put stores an entry and reports whether it replaced one.
+	// Put stores an entry and reports whether it replaced one that had not
+	// expired when it was stored.
 	Put(ctx context.Context, e Entry) (replaced bool, err error)
 
-	// Get returns an entry; found is false where there is none.
-	Get(ctx context.Context, namespace, key string) (e Entry, found bool, err error)
+	// Add stores an entry, unless its key exists, and reports whether it did.
+	Add(ctx context.Context, e Entry) (added bool, err error)
+
+	// Get returns an entry; found is false where there is none, or where it has
+	// expired.
+	Get(ctx context.Context, at Place, now time.Time) (e Entry, found bool, err error)
 
 	// Import stores entries in their order and returns how many it stored.
 	// Those whose key exists are left out, unless overwrite is set.
-	Import(ctx context.Context, entries []Entry, overwrite bool) (stored int, err error)
+	Import(ctx context.Context, entries []Entry, overwrite bool, now time.Time) (stored int, err error)
 
 	// Headings lists entries without their values, in the order of Place.
 	Headings(ctx context.Context, scope Scope, page Page) ([]Heading, error)
+
+	// Newest lists entries without their values, the latest first, and those of
+	// one moment by descending ID: what follows after, at most limit.
+	Newest(ctx context.Context, scope Scope, after Moment, limit int) ([]Heading, error)
 
 	// Entries lists whole entries, in the order of Place.
 	Entries(ctx context.Context, scope Scope, page Page) ([]Entry, error)
@@ -78,15 +119,24 @@ type Store interface {
 	// Totals sums up the namespaces of a scope that are not empty, in order.
 	Totals(ctx context.Context, scope Scope) ([]Totals, error)
 
-	// Delete removes entries by key and returns the keys that existed, in the
-	// order given. It does not return nil without an error.
-	Delete(ctx context.Context, namespace string, keys []string) (deleted []string, err error)
+	// Existing returns those of the keys that exist in the namespace of a scope,
+	// sorted. It does not return nil without an error.
+	Existing(ctx context.Context, scope Scope, keys []string) ([]string, error)
 
-	// DeleteAll removes the entries of one namespace whose keys start with
-	// prefix. It returns their number and, sorted, the first of their keys, at
-	// most naming. It takes no Scope, because nothing may delete from every
-	// namespace at once.
-	DeleteAll(ctx context.Context, namespace, prefix string, naming int) (deleted int, first []string, err error)
+	// Delete removes entries of the namespace of a scope by key and returns the
+	// keys that existed, in the order given. It does not return nil without an
+	// error.
+	Delete(ctx context.Context, scope Scope, keys []string) (deleted []string, err error)
+
+	// DeleteAll removes the entries of the namespace of a scope whose keys start
+	// with its prefix. It returns their number and, sorted, the first of their
+	// keys, at most naming. An empty namespace has no entries: nothing may delete
+	// from every namespace at once.
+	DeleteAll(ctx context.Context, scope Scope, naming int) (deleted int, first []string, err error)
+
+	// Expire removes up to limit entries that have expired and returns how many
+	// it removed.
+	Expire(ctx context.Context, now time.Time, limit int) (removed int, err error)
 
 	// Reindex replaces the words of up to limit entries that an earlier version
 	// indexed in another form, and reports whether more are left.
@@ -134,7 +184,8 @@ type Word struct {
 
 // Candidate is an entry that matched, with what ranking needs of it.
 type Candidate struct {
-	ID       int64 // the store's own
-	StoredAt time.Time
-	Words    string // IndexText
+	ID        int64 // the store's own
+	StoredAt  time.Time
+	Workspace string
+	Words     string // IndexText
 }

@@ -23,8 +23,10 @@ const (
 // Export returns whole entries, in pages. One that exceeds the room of an answer
 // is named instead.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
-	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix}
-	after, err := parseCursor(scope, in.Cursor)
+	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
+	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), out.ExportedAt}
+	list := listing{"export", scope, byKey}
+	after, err := list.parseCursor(in.Cursor)
 	if err != nil {
 		return ExportOut{}, err
 	}
@@ -40,13 +42,13 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		room = min(room, largest)
 	}
 	// The sizes decide how many values are read.
-	headings, err := s.store.Headings(ctx, scope, Page{After: after, Limit: limit + 1})
+	headings, err := s.store.Headings(ctx, scope, Page{After: after.place(), Limit: limit + 1})
 	if err != nil {
 		return ExportOut{}, fmt.Errorf("listing entries: %w", err)
 	}
 	fit, omitted := 0, map[Place]int{}
 	for _, h := range headings[:min(limit, len(headings))] {
-		size := h.Size + encodedLen(h.Key) + encodedLen(h.Namespace) + perEntry
+		size := h.Size + h.encodedLen()
 		if largest > 0 && size > largest {
 			omitted[Place{h.Namespace, h.Key}] = h.Size
 			size -= h.Size
@@ -56,60 +58,70 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		}
 		fit++
 	}
-	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
 	if fit == 0 {
 		return out, nil
 	}
-	entries, err := s.store.Entries(ctx, scope, Page{After: after, Limit: fit})
+	entries, err := s.store.Entries(ctx, scope, Page{After: after.place(), Limit: fit})
 	if err != nil {
 		return ExportOut{}, fmt.Errorf("exporting entries: %w", err)
 	}
 	for _, e := range entries {
-		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace}
+		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace, Tags: e.Tags, ExpiresAt: maybe(e.ExpiresAt)}
 		if in.IncludeMetadata {
-			x.StoredAt = &e.StoredAt
+			x.StoredAt, x.Workspace = &e.StoredAt, e.Workspace
 		}
 		if bytes, is := omitted[Place{e.Namespace, e.Key}]; is {
 			x = Exported{Key: e.Key, Namespace: e.Namespace, Bytes: bytes, Omitted: true}
 			out.Message = "omitted entries are too long for an answer: toolfold call memory.export has them whole"
 		}
 		out.Data = append(out.Data, x)
-		after = Place{e.Namespace, e.Key}
+		after = position{Namespace: e.Namespace, Key: e.Key}
 	}
 	out.Count = len(out.Data)
 	if fit < len(headings) {
-		out.HasMore, out.NextCursor = true, writeCursor(after)
+		out.HasMore, out.NextCursor = true, list.cursor(after)
 	}
 	return out, nil
 }
 
 // entry declares an entry to import.
-var entry = toolfold.Object{Required: toolfold.Fields{key, value}, Optional: toolfold.Fields{namespace, storedAt}}
+var entry = toolfold.Object{
+	Required: toolfold.Fields{key, value},
+	Optional: toolfold.Fields{namespace, storedAt, tags.With(toolfold.AtMost(maxTags)), expiresAt, project},
+}
 
 // Import stores the good ones of many entries.
 func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	out := ImportOut{ImportedAt: s.now()}
+	reject := func(index int, reason string) {
+		if out.Failed++; out.Failed <= maxNamed {
+			out.Errors = append(out.Errors, Rejected{index, reason})
+		}
+	}
 	var entries []Entry
 	for i, raw := range in.Data {
 		e, err := readEntry(raw)
 		if err != nil {
-			if out.Failed++; out.Failed <= maxNamed {
-				out.Errors = append(out.Errors, Rejected{i, err.Message})
-			}
+			reject(i, err.Message)
 			continue
 		}
 		e.Namespace = cmp.Or(in.Namespace, e.Namespace, s.Namespace, defaultNamespace)
 		if e.StoredAt.IsZero() {
 			e.StoredAt = out.ImportedAt
 		}
+		if !e.ExpiresAt.IsZero() && !e.ExpiresAt.After(out.ImportedAt) {
+			reject(i, "it has expired")
+			continue
+		}
 		e.Words = IndexText(e)
 		entries = append(entries, e)
 	}
-	stored, err := s.store.Import(ctx, entries, in.Overwrite)
+	stored, err := s.store.Import(ctx, entries, in.Overwrite, out.ImportedAt)
 	if err != nil {
 		return ImportOut{}, fmt.Errorf("importing entries: %w", err)
 	}
 	out.Imported, out.Skipped = stored, len(entries)-stored
+	s.expire(ctx, out.ImportedAt)
 	return out, nil
 }
 
@@ -133,18 +145,23 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "%s", problems[0].Text())
 	}
 	var e struct {
-		Key, Namespace string
-		Value          json.RawMessage
-		StoredAt       time.Time
+		Key, Namespace      string
+		Value               json.RawMessage
+		Tags                []string
+		Workspace           string
+		StoredAt, ExpiresAt time.Time
 	}
 	if err := json.Unmarshal(raw, &e); err != nil {
-		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "storedAt must be a time such as 2026-01-31T12:00:00Z")
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "storedAt and expiresAt must be times such as 2026-01-31T12:00:00Z")
 	}
 	value, err := compact(e.Value)
 	if err != nil {
 		return Entry{}, err.(*toolfold.Error)
 	}
-	return Entry{Namespace: e.Namespace, Key: e.Key, Value: value, StoredAt: e.StoredAt.UTC().Truncate(time.Microsecond)}, nil
+	return Entry{
+		Namespace: e.Namespace, Key: e.Key, Value: value, Tags: tagSet(e.Tags), Workspace: e.Workspace,
+		StoredAt: e.StoredAt.UTC().Truncate(time.Microsecond), ExpiresAt: e.ExpiresAt.UTC().Truncate(time.Microsecond),
+	}, nil
 }
 
 // isCut reports whether a text in a value ends where an answer cut it.

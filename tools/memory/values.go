@@ -7,11 +7,22 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// StoreIn holds the arguments of store.
+// Labels are the result fields of an entry beside its key and value. They are
+// absent where the entry has none.
+type Labels struct {
+	Tags      []string   `json:"tags,omitempty" doc:"Labels of the entry."`
+	Workspace string     `json:"workspace,omitempty" doc:"Workspace that stored it; absent for this one."`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the entry expires."`
+}
+
+// StoreIn holds the arguments of store. A zero TTLMs is no end.
 type StoreIn struct {
 	Key       string          `json:"key"`
 	Value     json.RawMessage `json:"value"`
 	Namespace string          `json:"namespace"`
+	Tags      []string        `json:"tags"`
+	TTLMs     int             `json:"ttlMs"`
+	IfAbsent  bool            `json:"ifAbsent"`
 }
 
 // StoreOut is the result of store.
@@ -21,6 +32,8 @@ type StoreOut struct {
 	Namespace string `json:"namespace" doc:"Notebook of the entry."`
 	Replaced  bool   `json:"replaced" doc:"Whether the key existed."`
 	Message   string `json:"message" doc:"The outcome in words."`
+
+	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
 // GetIn holds the arguments of get: Key or Keys.
@@ -42,6 +55,7 @@ type GetOut struct {
 	Missing   []string        `json:"missing,omitempty" doc:"Those of keys that do not exist."`
 	Left      []string        `json:"left,omitempty" doc:"Those of keys that did not fit: ask again."`
 	Message   string          `json:"message,omitempty" doc:"The outcome in words."`
+	Labels                    // of key
 }
 
 // Kept is one of several entries.
@@ -49,27 +63,33 @@ type Kept struct {
 	Key      string          `json:"key" doc:"Name of the entry."`
 	Value    json.RawMessage `json:"value" doc:"JSON, up to 256 KiB."`
 	StoredAt time.Time       `json:"storedAt" doc:"When the entry was stored."`
+	Labels
 }
 
 // DeleteIn holds the arguments of delete.
 type DeleteIn struct {
 	Key       string `json:"key"`
 	Namespace string `json:"namespace"`
+	DryRun    bool   `json:"dryRun"`
 }
 
 // DeleteOut is the result of delete.
 type DeleteOut struct {
-	Deleted   bool   `json:"deleted" doc:"Whether the key existed."`
+	Deleted   bool   `json:"deleted" doc:"Whether an entry was removed."`
 	Key       string `json:"key" doc:"Name of the entry."`
 	Namespace string `json:"namespace" doc:"Notebook of the entry."`
 	Message   string `json:"message" doc:"The outcome in words."`
+
+	WouldDelete *int `json:"wouldDelete,omitempty" doc:"With dryRun: entries that the call would remove."`
 }
 
 // SearchIn holds the arguments of search.
 type SearchIn struct {
-	Query     string `json:"query"`
-	Namespace string `json:"namespace"`
-	Prefix    string `json:"prefix"`
+	Query     string   `json:"query"`
+	Namespace string   `json:"namespace"`
+	Prefix    string   `json:"prefix"`
+	Tags      []string `json:"tags"`
+	Workspace string   `json:"workspace"`
 	toolfold.Page
 }
 
@@ -94,19 +114,24 @@ type Hit struct {
 	Size      int             `json:"size" doc:"Bytes of the value."`
 	StoredAt  time.Time       `json:"storedAt" doc:"When the entry was stored."`
 	Score     float64         `json:"score" doc:"0 to 1."`
+	Labels
 }
 
 // ListIn holds the arguments of list.
 type ListIn struct {
-	Namespace string `json:"namespace"`
-	Prefix    string `json:"prefix"`
+	Namespace string   `json:"namespace"`
+	Prefix    string   `json:"prefix"`
+	Tags      []string `json:"tags"`
+	Workspace string   `json:"workspace"`
+	Order     string   `json:"order"` // empty = byKey
 	toolfold.Page
 }
 
 // ListOut is the result of list.
 type ListOut struct {
-	Keys  []Listed `json:"keys" doc:"Sorted by namespace and key."`
-	Total int      `json:"total" doc:"All that match, on whatever page."`
+	Keys    []Listed `json:"keys" doc:"Sorted by namespace and key, or newest first."`
+	Total   int      `json:"total" doc:"All that match, on whatever page."`
+	Message string   `json:"message,omitempty" doc:"What to do next, where nothing matches."`
 	toolfold.Paged
 }
 
@@ -115,14 +140,17 @@ type Listed struct {
 	Key       string    `json:"key" doc:"Name of the entry."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
 	StoredAt  time.Time `json:"storedAt" doc:"When the entry was stored."`
+	Labels
 }
 
 // ExportIn holds the arguments of export. A zero Limit is a page of up to
 // 24 KiB of values.
 type ExportIn struct {
-	Namespace       string `json:"namespace"`
-	Prefix          string `json:"prefix"`
-	IncludeMetadata bool   `json:"includeMetadata"`
+	Namespace       string   `json:"namespace"`
+	Prefix          string   `json:"prefix"`
+	Tags            []string `json:"tags"`
+	Workspace       string   `json:"workspace"`
+	IncludeMetadata bool     `json:"includeMetadata"`
 	toolfold.Page
 }
 
@@ -135,8 +163,9 @@ type ExportOut struct {
 	toolfold.Paged
 }
 
-// Exported is an entry for import. StoredAt is nil without metadata. An omitted
-// one has no value, as that exceeds the answer; import refuses it.
+// Exported is an entry for import. StoredAt and Workspace are absent without
+// metadata. An omitted one has no value, as that exceeds the answer; import
+// refuses it.
 type Exported struct {
 	Key       string          `json:"key" doc:"Name of the entry."`
 	Value     json.RawMessage `json:"value,omitempty" doc:"JSON, up to 256 KiB."`
@@ -144,6 +173,9 @@ type Exported struct {
 	Omitted   bool            `json:"omitted,omitempty" doc:"Whether the value exceeds the answer and is left out; import refuses it."`
 	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
 	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
+	Tags      []string        `json:"tags,omitempty" doc:"Labels of the entry."`
+	Workspace string          `json:"workspace,omitempty" doc:"Workspace that stored it."`
+	ExpiresAt *time.Time      `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
 // ImportIn holds the arguments of import. Each entry is checked on its own.
@@ -194,6 +226,7 @@ type BulkDeleteIn struct {
 	Keys      []string `json:"keys"`
 	Namespace string   `json:"namespace"`
 	Prefix    string   `json:"prefix"`
+	DryRun    bool     `json:"dryRun"`
 }
 
 // BulkDeleteOut is the result of bulk_delete.
@@ -203,6 +236,10 @@ type BulkDeleteOut struct {
 	DeletedKeys []string  `json:"deletedKeys" doc:"The first 100 of their keys, sorted."`
 	Namespace   string    `json:"namespace" doc:"Notebook of the entry."`
 	DeletedAt   time.Time `json:"deletedAt" doc:"When."`
+
+	WouldDelete *int     `json:"wouldDelete,omitempty" doc:"With dryRun: entries that the call would remove."`
+	Keys        []string `json:"keys,omitempty" doc:"With dryRun: the first 100 of their keys, sorted."`
+	Message     string   `json:"message,omitempty" doc:"The outcome in words."`
 }
 
 // ClearIn holds the arguments of clear.
@@ -216,4 +253,5 @@ type ClearOut struct {
 	Cleared   int       `json:"cleared" doc:"Entries removed."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
 	ClearedAt time.Time `json:"clearedAt" doc:"When."`
+	Message   string    `json:"message,omitempty" doc:"What to do next, where there is no such namespace."`
 }

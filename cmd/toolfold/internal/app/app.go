@@ -78,7 +78,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	var m mounting
 	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {
 		service := memory.New(db.Memory(), h.Now)
-		service.Namespace = h.MemoryNamespace
+		service.Namespace, service.Workspace = h.MemoryNamespace, h.WorkspaceName
 		return service
 	}))
 	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {

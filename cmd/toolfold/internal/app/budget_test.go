@@ -24,7 +24,7 @@ const allActions = 64
 
 // ceilings are the most tokens that the family tools may cost together,
 // discovery aside.
-var ceilings = map[lazy.Level]int{lazy.Lazy: 950, lazy.Signature: 2400, lazy.Full: 3600}
+var ceilings = map[lazy.Level]int{lazy.Lazy: 950, lazy.Signature: 2800, lazy.Full: 4200}
 
 const (
 	allFamilies      = 16  // that the ceiling of stubs holds for

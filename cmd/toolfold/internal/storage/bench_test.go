@@ -87,7 +87,7 @@ func fill(b *testing.B, s memory.Store, a *author) (keys []memory.Place) {
 			batch[i].Words = memory.IndexText(batch[i])
 			keys = append(keys, memory.Place{Namespace: batch[i].Namespace, Key: batch[i].Key})
 		}
-		if _, err := s.Import(b.Context(), batch, false); err != nil {
+		if _, err := s.Import(b.Context(), batch, false, time.Now()); err != nil {
 			b.Fatal(err)
 		}
 	}

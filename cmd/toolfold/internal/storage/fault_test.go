@@ -334,7 +334,7 @@ func TestDroppedConnections(t *testing.T) {
 	for n := range 20 {
 		entries := []memory.Entry{{Namespace: "n", Key: fmt.Sprint(n), Value: []byte(`{}`)}}
 		if n%2 == 0 {
-			_, err = db.Memory().Import(t.Context(), entries, true)
+			_, err = db.Memory().Import(t.Context(), entries, true, time.Now())
 		} else {
 			_, err = db.Memory().Count(t.Context(), memory.Scope{})
 		}

@@ -68,7 +68,7 @@ func TestKilled(t *testing.T) {
 			db := open(t, url)
 			defer db.Close()
 			for _, key := range slices.Concat(lists...) {
-				if _, found, err := db.Memory().Get(t.Context(), "n", key); err != nil || !found {
+				if _, found, err := db.Memory().Get(t.Context(), memory.Place{Namespace: "n", Key: key}, time.Time{}); err != nil || !found {
 					t.Fatalf("%s: %v, %v", key, found, err)
 				}
 			}

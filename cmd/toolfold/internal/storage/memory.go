@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -84,33 +85,63 @@ func (s memorySearch) text(m memory.Match) string {
 }
 
 const (
-	insertEntry = `INSERT INTO memory (namespace, key, stored_at, words, value) VALUES (?, ?, ?, ?, ?)`
-	replaceOld  = `ON CONFLICT (namespace, key) DO UPDATE SET stored_at = excluded.stored_at,
-		words = excluded.words, value = excluded.value, revision = memory.revision + 1`
-	keepOld = `ON CONFLICT (namespace, key) DO NOTHING`
+	insertEntry = `INSERT INTO memory (namespace, key, stored_at, expires_at, workspace, tags, words, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
+	// An entry that takes the place of one that has expired is a new one.
+	replaceOld = `ON CONFLICT (namespace, key) DO UPDATE SET stored_at = excluded.stored_at, expires_at = excluded.expires_at,
+		workspace = excluded.workspace, tags = excluded.tags, words = excluded.words, value = excluded.value,
+		revision = CASE WHEN memory.expires_at <= ? THEN 1 ELSE memory.revision + 1 END`
+	replaceExpired = replaceOld + ` WHERE memory.expires_at <= ?`
 )
 
 func insert(e memory.Entry) query {
-	return sqlf(insertEntry, []byte(e.Namespace), []byte(e.Key), e.StoredAt.UnixMicro(), e.Words, []byte(e.Value))
+	return sqlf(insertEntry, []byte(e.Namespace), []byte(e.Key), e.StoredAt.UnixMicro(), maybeMicros(e.ExpiresAt),
+		maybeBytes(e.Workspace), tagsText(e.Tags), e.Words, []byte(e.Value))
+}
+
+// tagsText returns the JSON of tags, NULL for none.
+func tagsText(tags []string) any {
+	if len(tags) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(tags) // strings always encode
+	return text
 }
 
 func (s memoryStore) Put(ctx context.Context, e memory.Entry) (replaced bool, err error) {
-	revision, err := scalar[int64](ctx, s.db.writer(), insert(e).and(replaceOld+" RETURNING revision"))
+	revision, err := scalar[int64](ctx, s.db.writer(), insert(e).and(replaceOld+" RETURNING revision", e.StoredAt.UnixMicro()))
 	return revision > 1, err
 }
 
-func (s memoryStore) Get(ctx context.Context, namespace, key string) (e memory.Entry, found bool, err error) {
-	q := sqlf(`SELECT namespace, key, stored_at, value FROM memory WHERE namespace = ? AND key = ?`, []byte(namespace), []byte(key))
-	return byKey(ctx, s.db, q, scanEntry)
+func (s memoryStore) Add(ctx context.Context, e memory.Entry) (added bool, err error) {
+	now := e.StoredAt.UnixMicro()
+	q := insert(e).and(replaceExpired, now, now)
+	n, err := s.db.writer().exec(ctx, q.text, q.args...)
+	return n > 0, err
+}
+
+func (s memoryStore) Get(ctx context.Context, at memory.Place, now time.Time) (e memory.Entry, found bool, err error) {
+	q := sqlf(selectEntry+` WHERE namespace = ? AND key = ?`, []byte(at.Namespace), []byte(at.Key))
+	return byKey(ctx, s.db, alive(q, now), scanEntry)
+}
+
+// alive adds that entries have not expired. Few have that are not removed yet,
+// so that it costs no more than a look at their index.
+func alive(q query, now time.Time) query {
+	if now.IsZero() {
+		return q
+	}
+	return q.and(`AND id NOT IN (SELECT id FROM memory WHERE expires_at <= ?)`, now.UnixMicro())
 }
 
 // Import stores in the order of keys, so that two imports at once wait for
 // each other instead of blocking each other. Entries with the same key keep
 // their order.
-func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwrite bool) (stored int, err error) {
-	conflict := keepOld
+func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwrite bool, now time.Time) (stored int, err error) {
+	micros := now.UnixMicro()
+	conflict := sqlf(replaceExpired, micros, micros)
 	if overwrite {
-		conflict = replaceOld
+		conflict = sqlf(replaceOld, micros)
 	}
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, func(a, b memory.Entry) int {
@@ -119,7 +150,7 @@ func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwri
 	err = s.db.transact(ctx, func(t executor) error {
 		stored = 0
 		for _, e := range sorted {
-			q := insert(e).and(conflict)
+			q := insert(e).with(conflict)
 			n, err := t.exec(ctx, q.text, q.args...)
 			if err != nil {
 				return err
@@ -131,28 +162,41 @@ func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwri
 	return stored, err
 }
 
+const (
+	selectHeading = `SELECT id, namespace, key, stored_at, expires_at, workspace, tags, length(value) FROM memory`
+	selectEntry   = `SELECT namespace, key, stored_at, expires_at, workspace, tags, value FROM memory`
+)
+
 func (s memoryStore) Headings(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Heading, error) {
-	q := pageOf(`SELECT namespace, key, stored_at, length(value) FROM memory`, scope, page)
-	return all(ctx, s.db.reader(), q, func(rows *sql.Rows) (h memory.Heading, err error) {
-		var namespace, key []byte
-		var storedAt int64
-		err = rows.Scan(&namespace, &key, &storedAt, &h.Size)
-		h.Namespace, h.Key, h.StoredAt = string(namespace), string(key), fromMicros(storedAt)
-		return h, err
-	})
+	return all(ctx, s.db.reader(), s.pageOf(selectHeading, scope, page), scanHeading)
+}
+
+func (s memoryStore) Newest(ctx context.Context, scope memory.Scope, after memory.Moment, limit int) ([]memory.Heading, error) {
+	q := s.within(sqlf(selectHeading), scope)
+	if after != (memory.Moment{}) {
+		q = q.and(`AND (stored_at, id) < (?, ?)`, after.StoredAt.UnixMicro(), after.ID)
+	}
+	return all(ctx, s.db.reader(), q.and(`ORDER BY stored_at DESC, id DESC LIMIT ?`, limit), scanHeading)
+}
+
+func scanHeading(rows *sql.Rows) (h memory.Heading, err error) {
+	var d details
+	err = rows.Scan(append(append([]any{&h.ID}, d.places()...), &h.Size)...)
+	e := d.entry(nil)
+	h.Namespace, h.Key, h.Tags, h.Workspace, h.StoredAt, h.ExpiresAt = e.Namespace, e.Key, e.Tags, e.Workspace, e.StoredAt, e.ExpiresAt
+	return h, err
 }
 
 func (s memoryStore) Entries(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Entry, error) {
-	q := pageOf(`SELECT namespace, key, stored_at, value FROM memory`, scope, page)
-	return all(ctx, s.db.reader(), q, scanEntry)
+	return all(ctx, s.db.reader(), s.pageOf(selectEntry, scope, page), scanEntry)
 }
 
 func (s memoryStore) Count(ctx context.Context, scope memory.Scope) (int, error) {
-	return scalar[int](ctx, s.db.reader(), within(sqlf(`SELECT count(*) FROM memory`), scope))
+	return scalar[int](ctx, s.db.reader(), s.within(sqlf(`SELECT count(*) FROM memory`), scope))
 }
 
 func (s memoryStore) Totals(ctx context.Context, scope memory.Scope) ([]memory.Totals, error) {
-	q := within(sqlf(`SELECT namespace, count(*), sum(length(value)) FROM memory`), scope).and(`GROUP BY namespace ORDER BY namespace`)
+	q := s.within(sqlf(`SELECT namespace, count(*), sum(length(value)) FROM memory`), scope).and(`GROUP BY namespace ORDER BY namespace`)
 	return all(ctx, s.db.reader(), q, func(rows *sql.Rows) (t memory.Totals, err error) {
 		var namespace []byte
 		err = rows.Scan(&namespace, &t.Count, &t.Bytes)
@@ -161,13 +205,22 @@ func (s memoryStore) Totals(ctx context.Context, scope memory.Scope) ([]memory.T
 	})
 }
 
+func (s memoryStore) Existing(ctx context.Context, scope memory.Scope, keys []string) ([]string, error) {
+	if len(keys) == 0 {
+		return []string{}, nil
+	}
+	q := sqlf(`SELECT key FROM memory WHERE namespace = ? AND`, []byte(scope.Namespace)).with(among("key", bytesOf(keys)))
+	return all(ctx, s.db.reader(), alive(q, scope.Now).and(`ORDER BY key`), scanBytes)
+}
+
 // Delete removes in the order of keys, for the reason that Import does.
-func (s memoryStore) Delete(ctx context.Context, namespace string, keys []string) ([]string, error) {
+func (s memoryStore) Delete(ctx context.Context, scope memory.Scope, keys []string) ([]string, error) {
 	gone := map[string]bool{}
 	err := s.db.transact(ctx, func(t executor) error {
 		clear(gone)
 		for _, key := range slices.Sorted(slices.Values(keys)) {
-			n, err := t.exec(ctx, `DELETE FROM memory WHERE namespace = ? AND key = ?`, []byte(namespace), []byte(key))
+			q := alive(sqlf(`DELETE FROM memory WHERE namespace = ? AND key = ?`, []byte(scope.Namespace), []byte(key)), scope.Now)
+			n, err := t.exec(ctx, q.text, q.args...)
 			if err != nil {
 				return err
 			}
@@ -185,15 +238,13 @@ func (s memoryStore) Delete(ctx context.Context, namespace string, keys []string
 	return deleted, err
 }
 
-func (s memoryStore) DeleteAll(ctx context.Context, namespace, prefix string, naming int) (deleted int, first []string, err error) {
-	name := starting(sqlf(`SELECT key FROM memory WHERE namespace = ?`, []byte(namespace)), prefix).and(`ORDER BY key LIMIT ?`, naming)
-	remove := starting(sqlf(`DELETE FROM memory WHERE namespace = ?`, []byte(namespace)), prefix)
+func (s memoryStore) DeleteAll(ctx context.Context, scope memory.Scope, naming int) (deleted int, first []string, err error) {
+	matching := func(what string) query {
+		return alive(starting(sqlf(what+` FROM memory WHERE namespace = ?`, []byte(scope.Namespace)), scope.Prefix), scope.Now)
+	}
+	name, remove := matching(`SELECT key`).and(`ORDER BY key LIMIT ?`, naming), matching(`DELETE`)
 	err = s.db.transact(ctx, func(t executor) (err error) {
-		first, err = all(ctx, t, name, func(rows *sql.Rows) (string, error) {
-			var key []byte
-			err := rows.Scan(&key)
-			return string(key), err
-		})
+		first, err = all(ctx, t, name, scanBytes)
 		if err == nil {
 			deleted, err = t.exec(ctx, remove.text, remove.args...)
 		}
@@ -202,19 +253,71 @@ func (s memoryStore) DeleteAll(ctx context.Context, namespace, prefix string, na
 	return deleted, first, err
 }
 
+// Expire looks before it takes the lock of a writer: mostly there is nothing to
+// remove.
+func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (removed int, err error) {
+	expired := sqlf(`SELECT id FROM memory WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`, now.UnixMicro(), limit)
+	ids, err := all(ctx, s.db.reader(), expired, scanID)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	slices.Sort(ids) // as others that remove some of them do
+	// One that was stored anew meanwhile stays.
+	q := sqlf(`DELETE FROM memory WHERE expires_at <= ? AND`, now.UnixMicro()).with(among("id", ids))
+	return s.db.writer().exec(ctx, q.text, q.args...)
+}
+
+func scanBytes(rows *sql.Rows) (string, error) {
+	var text []byte
+	err := rows.Scan(&text)
+	return string(text), err
+}
+
+// details are the columns of an entry without its value, as they are read.
+type details struct {
+	namespace, key, workspace, tags []byte
+	storedAt                        int64
+	expiresAt                       sql.Null[int64]
+}
+
+// places returns where the columns of [selectEntry] go, but for the value.
+func (d *details) places() []any {
+	return []any{&d.namespace, &d.key, &d.storedAt, &d.expiresAt, &d.workspace, &d.tags}
+}
+
+func (d *details) tagList() (tags []string) {
+	if d.tags != nil {
+		_ = json.Unmarshal(d.tags, &tags) // written by tagsText
+	}
+	return tags
+}
+
+// entry returns the entry with a value.
+func (d *details) entry(value []byte) memory.Entry {
+	return memory.Entry{
+		Namespace: string(d.namespace), Key: string(d.key), Value: value, Tags: d.tagList(), Workspace: string(d.workspace),
+		StoredAt: fromMicros(d.storedAt), ExpiresAt: maybeTime(d.expiresAt),
+	}
+}
+
 func scanEntry(rows *sql.Rows) (memory.Entry, error) {
-	var namespace, key, value []byte
-	var storedAt int64
-	err := rows.Scan(&namespace, &key, &storedAt, &value)
-	return memory.Entry{Namespace: string(namespace), Key: string(key), Value: value, StoredAt: fromMicros(storedAt)}, err
+	var d details
+	var value []byte
+	err := rows.Scan(append(d.places(), &value)...)
+	return d.entry(value), err
 }
 
 // within adds the WHERE clause of a scope.
-func within(q query, scope memory.Scope) query {
-	if scope.Namespace == "" {
-		return starting(q.and(`WHERE true`), scope.Prefix)
+func (s memoryStore) within(q query, scope memory.Scope) query {
+	q = q.and(`WHERE true`)
+	if scope.Namespace != "" {
+		q = q.and(`AND namespace = ?`, []byte(scope.Namespace))
 	}
-	return starting(q.and(`WHERE namespace = ?`, []byte(scope.Namespace)), scope.Prefix)
+	q = alive(starting(q, scope.Prefix), scope.Now)
+	if marks := (memory.Scope{Tags: scope.Tags, Workspace: scope.Workspace}).Marks(); len(marks) > 0 {
+		q = q.and(`AND id IN (`+s.search.matches+`)`, s.search.text(marks))
+	}
+	return q
 }
 
 // starting adds that keys start with prefix, as a range of an index. No text
@@ -227,8 +330,8 @@ func starting(q query, prefix string) query {
 }
 
 // pageOf adds the clauses of a page to a selection.
-func pageOf(selection string, scope memory.Scope, page memory.Page) query {
-	q := within(sqlf(selection), scope)
+func (s memoryStore) pageOf(selection string, scope memory.Scope, page memory.Page) query {
+	q := s.within(sqlf(selection), scope)
 	if page.After != (memory.Place{}) {
 		q = q.and(`AND (namespace, key) > (?, ?)`, []byte(page.After.Namespace), []byte(page.After.Key))
 	}
@@ -250,10 +353,13 @@ func (s memoryStore) CountMatching(ctx context.Context, scope memory.Scope, m me
 
 // matches selects the ids of the entries of a scope that match.
 func (s memoryStore) matches(scope memory.Scope, m memory.Match) query {
-	q := sqlf(s.search.matches, s.search.text(m))
+	q := sqlf(s.search.matches, s.search.text(slices.Concat(scope.Marks(), m)))
+	if !scope.Now.IsZero() {
+		q = q.and(`AND `+s.search.id+` NOT IN (SELECT id FROM memory WHERE expires_at <= ?)`, scope.Now.UnixMicro())
+	}
 	if scope.Prefix != "" {
-		keys := within(sqlf(`AND `+s.search.id+` IN (SELECT id FROM memory`), scope)
-		q = q.and(keys.text+`)`, keys.args...)
+		keys := s.within(sqlf(`SELECT id FROM memory`), memory.Scope{Namespace: scope.Namespace, Prefix: scope.Prefix})
+		q = q.and(`AND ` + s.search.id + ` IN (`).with(keys).and(`)`)
 	}
 	return q
 }
@@ -287,11 +393,12 @@ func (s memoryStore) Candidates(ctx context.Context, ids []int64) ([]memory.Cand
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	q := sqlf(`SELECT id, stored_at, words FROM memory WHERE`).with(among("id", ids))
+	q := sqlf(`SELECT id, stored_at, workspace, words FROM memory WHERE`).with(among("id", ids))
 	return all(ctx, s.db.reader(), q, func(rows *sql.Rows) (c memory.Candidate, err error) {
 		var storedAt int64
-		err = rows.Scan(&c.ID, &storedAt, &c.Words)
-		c.StoredAt = fromMicros(storedAt)
+		var workspace []byte
+		err = rows.Scan(&c.ID, &storedAt, &workspace, &c.Words)
+		c.StoredAt, c.Workspace = fromMicros(storedAt), string(workspace)
 		return c, err
 	})
 }
@@ -301,12 +408,12 @@ func (s memoryStore) Load(ctx context.Context, ids []int64) (map[int64]memory.En
 	if len(ids) == 0 {
 		return entries, nil
 	}
-	q := sqlf(`SELECT id, namespace, key, stored_at, value FROM memory WHERE`).with(among("id", ids))
-	_, err := all(ctx, s.db.reader(), q, func(rows *sql.Rows) (int64, error) {
-		var id, storedAt int64
-		var namespace, key, value []byte
-		err := rows.Scan(&id, &namespace, &key, &storedAt, &value)
-		entries[id] = memory.Entry{Namespace: string(namespace), Key: string(key), Value: value, StoredAt: fromMicros(storedAt)}
+	q := sqlf(`SELECT id, namespace, key, stored_at, expires_at, workspace, tags, value FROM memory WHERE`).with(among("id", ids))
+	_, err := all(ctx, s.db.reader(), q, func(rows *sql.Rows) (id int64, err error) {
+		var d details
+		var value []byte
+		err = rows.Scan(append(append([]any{&id}, d.places()...), &value)...)
+		entries[id] = d.entry(value)
 		return id, err
 	})
 	return entries, err
@@ -321,7 +428,7 @@ func (s memoryStore) Reindex(ctx context.Context, limit int, words func(memory.E
 			return err
 		}
 		for _, id := range ids {
-			list, err := all(ctx, t, sqlf(`SELECT namespace, key, stored_at, value FROM memory WHERE id = ?`+s.db.dialect.lock, id), scanEntry)
+			list, err := all(ctx, t, sqlf(selectEntry+` WHERE id = ?`+s.db.dialect.lock, id), scanEntry)
 			if err != nil {
 				return err
 			}

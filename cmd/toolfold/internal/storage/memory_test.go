@@ -44,7 +44,7 @@ func testEarlierVersion(t *testing.T, address, driver, source string) {
 		e := memory.Entry{Namespace: "n", Key: "k" + string(rune(0x4e00+len(entries))), Value: []byte(`{"z":"the deployments","a":1}`), StoredAt: at, Words: "@old #k the deployments"}
 		entries = append(entries, e)
 	}
-	if _, err := db.Memory().Import(t.Context(), entries, false); err != nil {
+	if _, err := db.Memory().Import(t.Context(), entries, false, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

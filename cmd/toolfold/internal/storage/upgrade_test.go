@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -19,9 +20,11 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
+	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -31,6 +34,7 @@ const oldStep = 5
 
 // oldRows insert the rows of such a store, with the JSON that was written then.
 var oldRows = []string{
+	`INSERT INTO memory (namespace, key, stored_at, words, value) VALUES ('n', 'k', 7, '@n #k k', '{"v":1}')`,
 	`INSERT INTO agents (agent_id, team, enabled, created_at, profile) VALUES ('a', '', 1, 7, '{"agentId":"a","description":"d","displayName":"A",` +
 		`"systemPrompt":"p","workflow":[{"stepId":"s","type":"tool","config":{"tool":"x"},"dependsOn":["r"],"timeoutMs":5,"retry":{"maxAttempts":2}}],` +
 		`"enabled":true,"orchestration":{"maxDelegationDepth":0}}')`,
@@ -73,7 +77,7 @@ func makeOld(t *testing.T, pool *sql.DB, d dialect) {
 	}
 	if d.name == goose.DialectSQLite3 { // texts are not bytes there
 		for table, columns := range map[string][]string{
-			"agents": {"agent_id", "profile"}, "abilities": {"details", "content"}, "sessions": {"initiator", "task", "failure"},
+			"memory": {"namespace", "key", "value"}, "agents": {"agent_id", "profile"}, "abilities": {"details", "content"}, "sessions": {"initiator", "task", "failure"},
 			"session_participants": {"agent_id"}, "queues": {"name"}, "task_tags": {"tag"},
 			"tasks": {"name", "tags", "dependencies", "input", "output", "agent_id", "description", "error"},
 		} {
@@ -159,6 +163,18 @@ func checkOld(t *testing.T, url string) {
 		t.Helper()
 		if diff := cmp.Diff(want, got); diff != "" || !found || err != nil {
 			t.Errorf("found %v, %v (-want +got)\n%s", found, err, diff)
+		}
+	}
+	e, found, err := db.Memory().Get(t.Context(), memory.Place{Namespace: "n", Key: "k"}, fromMicros(8))
+	compare(e, found, err, memory.Entry{Namespace: "n", Key: "k", Value: json.RawMessage(`{"v":1}`), StoredAt: fromMicros(7)})
+	notes := memory.New(db.Memory(), func() time.Time { return fromMicros(9) })
+	if _, err := notes.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: "k2", Value: json.RawMessage(`"v"`), Tags: []string{"t"}}); err != nil {
+		t.Error(err)
+	}
+	for query, want := range map[string]int{"k": 2, "k2": 1, "t": 1} {
+		out, err := notes.Search(t.Context(), memory.SearchIn{Query: query, Page: toolfold.Page{Limit: 9}})
+		if err != nil || out.Count != want {
+			t.Errorf("%s finds %+v, %v, want %d", query, out.Results, err, want)
 		}
 	}
 	p, found, err := db.Agent().Get(t.Context(), "a")

@@ -70,7 +70,7 @@ func searchIndex(t *testing.T, db *storage.DB) {
 	put(t, s, entry("n", "Deploy", `{"text":"melt"}`))
 	equal(t, len(matching(t, s, "freez")), 0)
 	equal(t, len(matching(t, s, "melt")), 1)
-	_, _, err = s.DeleteAll(t.Context(), "n", "", 9)
+	_, _, err = s.DeleteAll(t.Context(), memory.Scope{Namespace: "n"}, 9)
 	noError(t, err)
 	equal(t, len(matching(t, s, "melt")), 0)
 }
@@ -83,13 +83,18 @@ func searchScope(t *testing.T, db *storage.DB) {
 			put(t, s, entry(n, k, `{"text":"word"}`))
 		}
 	}
-	for scope, want := range map[memory.Scope]int{
-		{}:                             8,
-		{Prefix: "x/"}:                 4,
-		{Namespace: "a", Prefix: "x/"}: 2,
-		{Namespace: "a", Prefix: "%"}:  1,
-		{Prefix: "z"}:                  0,
+	for _, test := range []struct {
+		scope memory.Scope
+		want  int
+	}{
+		{memory.Scope{}, 8},
+		{memory.Scope{Namespace: "a"}, 4},
+		{memory.Scope{Prefix: "x/"}, 4},
+		{memory.Scope{Namespace: "a", Prefix: "x/"}, 2},
+		{memory.Scope{Namespace: "a", Prefix: "%"}, 1},
+		{memory.Scope{Prefix: "z"}, 0},
 	} {
+		scope, want := test.scope, test.want
 		ids, err := s.Matching(t.Context(), scope, match("word"), 100)
 		noError(t, err)
 		n, err := s.CountMatching(t.Context(), scope, match("word"), 5)

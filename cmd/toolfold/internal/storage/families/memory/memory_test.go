@@ -394,3 +394,209 @@ func TestOwnNamespace(t *testing.T) {
 		t.Error("the entry of the other namespace is gone")
 	}
 }
+
+// clocked returns a service whose clock the test sets.
+func clocked(t *testing.T) (*memory.Service, *time.Time) {
+	t.Helper()
+	now := start
+	return memory.New(openStore(t), func() time.Time { return now }), &now
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for key, tags := range map[string][]string{"a": {"urgent", "billing", "urgent"}, "b": {"urgent"}, "c": nil} {
+		call(t, s.Store, memory.StoreIn{Key: key, Value: json.RawMessage(`"an invoice"`), Tags: tags})
+	}
+	equal(t, call(t, s.Get, memory.GetIn{Key: "a"}).Tags, []string{"billing", "urgent"})
+	page := toolfold.Page{Limit: 10}
+	for _, test := range []struct {
+		tags []string
+		want int
+	}{{nil, 3}, {[]string{"urgent"}, 2}, {[]string{"urgent", "billing"}, 1}, {[]string{"none"}, 0}} {
+		listed := call(t, s.List, memory.ListIn{Tags: test.tags, Page: page})
+		found := call(t, s.Search, memory.SearchIn{Query: "invoice", Tags: test.tags, Page: page})
+		exported := call(t, s.Export, memory.ExportIn{Tags: test.tags, Page: page})
+		if len(listed.Keys) != test.want || listed.Total != test.want || found.Count != test.want || exported.Count != test.want {
+			t.Errorf("%v: %d listed of %d, %d found, %d exported, want %d", test.tags, len(listed.Keys), listed.Total, found.Count, exported.Count, test.want)
+		}
+		if (listed.Message != "") != (test.want == 0) || (found.Message != "") != (test.want == 0) {
+			t.Errorf("%v: the messages are %q and %q", test.tags, listed.Message, found.Message)
+		}
+	}
+	if out := call(t, s.Search, memory.SearchIn{Query: "billing", Page: page}); out.Count != 1 || out.Results[0].Key != "a" {
+		t.Errorf("a tag as a word finds %+v", out.Results)
+	}
+}
+
+func TestListNewest(t *testing.T) {
+	t.Parallel()
+	s, now := clocked(t)
+	for _, key := range []string{"c", "a", "b", "a"} {
+		*now = now.Add(time.Second)
+		store(t, s, "", key, `1`)
+	}
+	var got []string
+	in := memory.ListIn{Order: "newest", Page: toolfold.Page{Limit: 2}}
+	for {
+		out := call(t, s.List, in)
+		for _, k := range out.Keys {
+			got = append(got, k.Key)
+		}
+		if in.Cursor = out.NextCursor; !out.HasMore {
+			break
+		}
+	}
+	equal(t, got, []string{"a", "b", "c"})
+	cursor := call(t, s.List, memory.ListIn{Order: "newest", Page: toolfold.Page{Limit: 2}}).NextCursor
+	refused(t, s.List, memory.ListIn{Page: toolfold.Page{Limit: 2, Cursor: cursor}}, toolfold.InvalidInput)
+	refused(t, s.Export, memory.ExportIn{Page: toolfold.Page{Limit: 2, Cursor: cursor}}, toolfold.InvalidInput)
+}
+
+func TestTimeToLive(t *testing.T) {
+	t.Parallel()
+	s, now := clocked(t)
+	in := memory.StoreIn{Key: "k", Value: json.RawMessage(`"a lock"`), TTLMs: 1500}
+	at := now.UTC().Truncate(time.Microsecond).Add(1500 * time.Millisecond)
+	equal(t, call(t, s.Store, in).ExpiresAt, &at)
+	equal(t, call(t, s.Get, memory.GetIn{Key: "k"}).ExpiresAt, &at)
+	in.IfAbsent = true
+	if told := refused(t, s.Store, in, memory.KeyExists); told.Hint == "" {
+		t.Error("no hint")
+	}
+	*now = now.Add(1500 * time.Millisecond)
+	if out := call(t, s.Get, memory.GetIn{Key: "k"}); out.Found {
+		t.Errorf("got %+v after its time", out)
+	}
+	if out := call(t, s.Search, memory.SearchIn{Query: "lock", Page: toolfold.Page{Limit: 1}}); out.Count != 0 {
+		t.Errorf("found %+v after its time", out)
+	}
+	if out := call(t, s.Stats, memory.StatsIn{}); out.TotalEntries != 0 {
+		t.Errorf("counted %+v after its time", out)
+	}
+	if out := call(t, s.Store, in); out.Replaced {
+		t.Errorf("got %+v, want a new entry", out)
+	}
+	in.IfAbsent, in.TTLMs = false, 0
+	if out := call(t, s.Store, in); !out.Replaced || out.ExpiresAt != nil {
+		t.Errorf("got %+v, want the entry replaced, without an end", out)
+	}
+}
+
+// TestExpiredAreRemoved holds that expired entries leave the store in batches,
+// while others are stored.
+func TestExpiredAreRemoved(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	now := start
+	s := memory.New(db, func() time.Time { return now })
+	for i := range 450 {
+		call(t, s.Store, memory.StoreIn{Key: fmt.Sprint(i), Value: json.RawMessage(`1`), TTLMs: 1000})
+	}
+	left := func() int {
+		t.Helper()
+		n, err := db.Count(t.Context(), memory.Scope{}) // at no time, and so the expired too
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	now = now.Add(time.Hour)
+	for _, want := range []int{251, 51, 1, 1} {
+		store(t, s, "", "new", `1`)
+		equal(t, left(), want)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, key := range []string{"a1", "a2", "b"} {
+		store(t, s, "", key, `1`)
+	}
+	for key, want := range map[string]int{"a1": 1, "none": 0} {
+		out := call(t, s.Delete, memory.DeleteIn{Key: key, DryRun: true})
+		if out.Deleted || *out.WouldDelete != want || out.Message == "" {
+			t.Errorf("%s: got %+v", key, out)
+		}
+	}
+	for _, test := range []struct {
+		in       memory.BulkDeleteIn
+		want     []string
+		notFound int
+	}{
+		{memory.BulkDeleteIn{Prefix: "a"}, []string{"a1", "a2"}, 0},
+		{memory.BulkDeleteIn{Keys: []string{"b", "none"}}, []string{"b"}, 1},
+	} {
+		test.in.DryRun = true
+		out := call(t, s.BulkDelete, test.in)
+		if out.Deleted != 0 || len(out.DeletedKeys) != 0 || *out.WouldDelete != len(test.want) || out.NotFound != test.notFound {
+			t.Errorf("%+v: got %+v", test.in, out)
+		}
+		equal(t, out.Keys, test.want)
+	}
+	if total := call(t, s.List, memory.ListIn{Page: toolfold.Page{Limit: 9}}).Total; total != 3 {
+		t.Errorf("%d entries are left, want all", total)
+	}
+}
+
+func TestClearOfNothing(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "a", `1`)
+	out := call(t, s.Clear, memory.ClearIn{Namespace: "defualt", Confirm: true})
+	if out.Cleared != 0 || !strings.Contains(out.Message, `"defualt"`) {
+		t.Errorf("got %+v", out)
+	}
+	if out := call(t, s.Clear, memory.ClearIn{Namespace: "default", Confirm: true}); out.Cleared != 1 || out.Message != "" {
+		t.Errorf("got %+v", out)
+	}
+}
+
+// TestWorkspaces holds that the notes of all projects are found, those of this
+// one before others that match about as well, and that answers say which is
+// which.
+func TestWorkspaces(t *testing.T) {
+	t.Parallel()
+	db := openStore(t)
+	now := start
+	in := map[string]*memory.Service{}
+	for _, name := range []string{"", "shop", "site"} {
+		in[name] = memory.New(db, func() time.Time { return now })
+		in[name].Workspace = name
+	}
+	store(t, in[""], "", "old", `"Deploys run from main"`)
+	store(t, in["shop"], "", "shop", `"Deploys run from the branch main"`)
+	now = now.Add(time.Hour)
+	store(t, in["site"], "", "site", `"Deploys run from release"`)
+	store(t, in["site"], "", "both", `"Deploys of the shop and the site run from one machine on Fridays"`)
+
+	page := toolfold.Page{Limit: 9}
+	for name, want := range map[string]string{"shop": "shop", "site": "site"} {
+		out := call(t, in[name].Search, memory.SearchIn{Query: "where do deploys run from", Page: page})
+		if len(out.Results) != 4 || out.Results[0].Key != want {
+			t.Errorf("%s finds %+v", name, out.Results)
+		}
+		for _, h := range out.Results {
+			if (h.Workspace == "") != (h.Key == name || h.Key == "old" || h.Key == "both" && name == "site") {
+				t.Errorf("%s sees %s as of %q", name, h.Key, h.Workspace)
+			}
+		}
+		// A clearly better match comes first, wherever it is from.
+		out = call(t, in[name].Search, memory.SearchIn{Query: "deploys machine fridays", Page: page})
+		if out.Results[0].Key != "both" {
+			t.Errorf("%s finds %+v", name, out.Results)
+		}
+	}
+	for filter, want := range map[string]int{"": 4, "site": 2, ".": 1, "none": 0} {
+		listed := call(t, in["shop"].List, memory.ListIn{Workspace: filter, Page: page})
+		found := call(t, in["shop"].Search, memory.SearchIn{Query: "deploys", Workspace: filter, Page: page})
+		exported := call(t, in["shop"].Export, memory.ExportIn{Workspace: filter, Page: page})
+		if listed.Total != want || found.Count != want || exported.Count != want {
+			t.Errorf("%q: %d listed, %d found, %d exported, want %d", filter, listed.Total, found.Count, exported.Count, want)
+		}
+	}
+	if out := call(t, in["shop"].Get, memory.GetIn{Key: "site"}); out.Workspace != "site" {
+		t.Errorf("got %+v", out)
+	}
+}

@@ -224,16 +224,20 @@ func TestSearchTotal(t *testing.T) {
 	for i := range 30 {
 		store(t, s, "", fmt.Sprintf("out/%d", i), fmt.Sprintf(`"invoice and receipt %d"`, i))
 	}
-	for in, want := range map[memory.SearchIn]int{
-		{Query: "invoice"}:                           731,
-		{Query: "invoice customer"}:                  731,
-		{Query: "invoice", Prefix: "in/"}:            701,
-		{Query: "invoice", Prefix: "out/"}:           30,
-		{Query: "receipt"}:                           30,
-		{Query: `invoice "receipt 7"`}:               1,
-		{Query: "invoice", Namespace: "none"}:        0,
-		{Query: "nothing of the kind", Prefix: "in"}: 0,
+	for _, test := range []struct {
+		in   memory.SearchIn
+		want int
+	}{
+		{memory.SearchIn{Query: "invoice"}, 731},
+		{memory.SearchIn{Query: "invoice customer"}, 731},
+		{memory.SearchIn{Query: "invoice", Prefix: "in/"}, 701},
+		{memory.SearchIn{Query: "invoice", Prefix: "out/"}, 30},
+		{memory.SearchIn{Query: "receipt"}, 30},
+		{memory.SearchIn{Query: `invoice "receipt 7"`}, 1},
+		{memory.SearchIn{Query: "invoice", Namespace: "none"}, 0},
+		{memory.SearchIn{Query: "nothing of the kind", Prefix: "in"}, 0},
 	} {
+		in, want := test.in, test.want
 		in.Limit = 100
 		read, message := 0, ""
 		for {

@@ -30,18 +30,29 @@ func TestExportAndImport(t *testing.T) {
 	from := setup(t)
 	store(t, from, "", "a:b\x00🙂", `{"big":123456789012345678901234567890,"n":1.50}`)
 	store(t, from, "other", "a:b", `{"text":"line\u2028break"}`)
+	from.Workspace = "shop"
+	call(t, from.Store, memory.StoreIn{Key: "labelled", Namespace: "other", Value: json.RawMessage(`1`), Tags: []string{"b", "a"}, TTLMs: 2 * 3600_000})
 	exported := call(t, from.Export, memory.ExportIn{IncludeMetadata: true})
-	if exported.Count != 2 || exported.HasMore {
+	if exported.Count != 3 || exported.HasMore || exported.Data[2].Workspace != "shop" || exported.Data[2].ExpiresAt == nil {
 		t.Fatalf("got %+v", exported)
 	}
 
 	to := memory.New(openStore(t), func() time.Time { return start.Add(time.Hour) })
 	out := call(t, to.Import, memory.ImportIn{Data: raw(t, exported.Data)})
-	if out.Imported != 2 || out.Skipped != 0 || out.Errors != nil {
+	if out.Imported != 3 || out.Skipped != 0 || out.Errors != nil {
 		t.Fatalf("got %+v", out)
 	}
 	again := call(t, to.Export, memory.ExportIn{IncludeMetadata: true})
 	equal(t, again.Data, exported.Data)
+	if out := call(t, to.Export, memory.ExportIn{Tags: []string{"a", "b"}, Workspace: "shop"}); out.Count != 1 {
+		t.Fatalf("the tags are lost: %+v", out)
+	}
+
+	late := memory.New(openStore(t), func() time.Time { return start.Add(2 * time.Hour) })
+	out = call(t, late.Import, memory.ImportIn{Data: raw(t, exported.Data)})
+	if out.Imported != 2 || out.Failed != 1 || out.Errors[0] != (memory.Rejected{Index: 2, Message: "it has expired"}) {
+		t.Fatalf("got %+v", out)
+	}
 }
 
 func TestExportPagesAndMetadata(t *testing.T) {
@@ -73,7 +84,7 @@ func TestImportJudgesEachEntry(t *testing.T) {
 		`"text"`,
 		`null`,
 		`{"key":"k","value":{},"storedAt":"yesterday"}`,
-		`{"key":"k","value":{},"tags":[]}`,
+		`{"key":"k","value":{},"labels":[]}`,
 		`{"key":"dated","value":{},"namespace":"n","storedAt":"2020-01-01T02:00:00.5+02:00"}`,
 		`{"key":"k"}`,
 		`{"key":"","value":1}`,
@@ -93,7 +104,7 @@ func TestImportJudgesEachEntry(t *testing.T) {
 		{Index: 4, Message: "an entry must be an object with key and value"},
 		{Index: 5, Message: "an entry must be an object with key and value"},
 		{Index: 6, Message: "storedAt must be a date-time"},
-		{Index: 7, Message: `"tags" is unknown`},
+		{Index: 7, Message: `"labels" is unknown`},
 		{Index: 9, Message: "value is missing"},
 		{Index: 10, Message: "key must be 1 to 500 long, got 0"},
 		{Index: 12, Message: "value has 262146 bytes of compact JSON, the limit is 262144"},
@@ -143,7 +154,7 @@ func TestImportOfManyBadEntries(t *testing.T) {
 	s := setup(t)
 	var data []json.RawMessage
 	for range 150 {
-		data = append(data, json.RawMessage(`{"key":"k","value":1,"tags":[]}`))
+		data = append(data, json.RawMessage(`{"key":"k","value":1,"labels":[]}`))
 	}
 	out := call(t, s.Import, memory.ImportIn{Data: append(data, json.RawMessage(`{"key":"good","value":1}`))})
 	if out.Imported != 1 || out.Failed != 150 || len(out.Errors) != 100 {
