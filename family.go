@@ -254,12 +254,28 @@ type Rights struct {
 
 	// Text has the rights as they are kept with work that runs later, such as
 	// tasks, and as package permission reads them; the same text means the same
-	// rights. Without it a caller cannot leave such work.
+	// rights. Several lines are the rights that all of them include. Without a text
+	// a caller cannot leave such work.
 	Text string
 }
 
 // Allow reports whether the rights include an action.
 func (r *Rights) Allow(a *Action) bool { return r == nil || r.Allows(a) }
+
+// And returns the rights that both include.
+func (r *Rights) And(other *Rights) *Rights {
+	switch {
+	case r == nil || other != nil && r.Text != "" && r.Text == other.Text:
+		return other
+	case other == nil:
+		return r
+	}
+	both := &Rights{Allows: func(a *Action) bool { return r.Allows(a) && other.Allows(a) }}
+	if r.Text != "" && other.Text != "" {
+		both.Text = r.Text + "\n" + other.Text
+	}
+	return both
+}
 
 // Filter returns the families without the actions that are not allowed, and
 // without mention of them; families of which nothing is left are gone. All

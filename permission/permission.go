@@ -3,7 +3,8 @@
 //
 // The rights of a caller narrow those of the server. They are kept as text: with
 // tasks, and in the keys of what is computed once for all callers that share
-// them. An agent runs with the rights of whoever runs it.
+// them. An agent runs with the rights of whoever runs it, and no more than those
+// have who registered or changed it.
 package permission
 
 import (
@@ -51,13 +52,17 @@ func (r Rules) Rights() *toolfold.Rights {
 
 // Parse returns the rights that a text of [toolfold.Rights] has.
 func Parse(text string) (*toolfold.Rights, error) {
-	var r Rules
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.DisallowUnknownFields() // a rule of a later version must not be lost
-	if err := decoder.Decode(&r); err != nil {
-		return nil, fmt.Errorf("reading rights: %w", err)
+	var rights *toolfold.Rights
+	for line := range strings.Lines(text) {
+		var r Rules
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields() // a rule of a later version must not be lost
+		if err := decoder.Decode(&r); err != nil {
+			return nil, fmt.Errorf("reading rights: %w", err)
+		}
+		rights = rights.And(r.Rights())
 	}
-	return r.Rights(), nil
+	return rights, nil
 }
 
 // Reason returns the setting that excludes an action, and why it does; both are

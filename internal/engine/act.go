@@ -8,6 +8,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/pins"
 )
 
 // toolAction calls an action. Its output is the result.
@@ -21,7 +22,12 @@ func (a toolAction) run(ctx context.Context, f *frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := f.run.Caller.Call(f.progress.forCall(ctx), a.name, arguments)
+	if f.run.Names == nil || !pins.Repeatable(f.run.Names, a.name, arguments) {
+		if err := f.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	answer := f.run.Caller.Call(f.forCall(ctx), a.name, arguments)
 	if answer.Err != nil {
 		return nil, toolFailure(a.name, answer.Err)
 	}
@@ -105,7 +111,7 @@ func (a delegateAction) run(ctx context.Context, f *frame) (any, error) {
 	if f.run.job.Session != "" {
 		call["sessionId"] = f.run.job.Session
 	}
-	answer := f.run.Caller.Call(f.progress.forCall(ctx), "agent.run", ordered.MustJSON(call))
+	answer := f.run.Caller.Call(f.forCall(ctx), "agent.run", ordered.MustJSON(call))
 	if answer.Err != nil {
 		failure := toolFailure("agent "+agent, answer.Err)
 		if failure.Code != DelegationDepth {

@@ -198,7 +198,12 @@ func (f *frame) call(ctx context.Context, list []offered, c toolfold.UsedOffer, 
 	ctx, end := f.run.startCall(ctx, result)
 	var answer toolfold.Answer
 	if at >= 0 {
-		answer = cmp.Or(f.run.Bounded, f.run.Caller).Call(f.progress.forCall(ctx), result.Tool, c.Arguments)
+		if list[at].action.Effect != toolfold.Reads {
+			if err := f.begin(ctx); err != nil {
+				return c, err
+			}
+		}
+		answer = cmp.Or(f.run.Bounded, f.run.Caller).Call(unrecorded(f.progress.forCall(ctx)), result.Tool, c.Arguments)
 	} else {
 		var names []string
 		for _, o := range list {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/toolfold/toolfold/internal/expression"
+	"github.com/toolfold/toolfold/internal/jsonx"
 )
 
 // conditionalAction runs one of two lists. Its output is the outputs of the
@@ -92,6 +93,7 @@ func (a loopAction) run(ctx context.Context, f *frame) (any, error) {
 	var previous map[string]any
 	for i := 0; a.items == nil || i < len(items); i++ {
 		round := f.with(a.vars(items, i, previous), merged(f.steps, previous), f.progress.part(share))
+		round.path = jsonx.Index(f.path, i)
 		again, err := a.again(ctx, round, i)
 		if err != nil || !again {
 			return rounds, err

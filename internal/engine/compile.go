@@ -190,7 +190,7 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", toolfold.Shorten(s.StepID))
 	}
 	c.seen[s.StepID], c.kinds[s.StepID] = true, s.Type
-	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError}
+	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError, idempotent: s.Idempotent}
 	if s.Retry != nil {
 		n.attempts, n.backoff = 3, time.Second
 		if s.Retry.MaxAttempts > 0 {

@@ -102,7 +102,7 @@ func stepUsage(kind string) string {
 	} else {
 		kind = ""
 	}
-	return "{stepId, name, type" + kind + ", " + config + ", dependsOn?, timeoutMs?, retry?, continueOnError?}"
+	return "{stepId, name, type" + kind + ", " + config + ", dependsOn?, timeoutMs?, retry?, continueOnError?, idempotent?}"
 }
 
 // Problem returns the faults as the error of a call whose argument the

@@ -22,9 +22,9 @@ func TestMissingValuesInConditions(t *testing.T) {
 func TestFaultsShowTheStepsOwnType(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`[{stepId: s, type: tool, config: {}}]`:                                                                  "{stepId, name, type: tool, config: {tool, arguments?}, dependsOn?, timeoutMs?, retry?, continueOnError?}",
-		`[{stepId: s, type: delegate, config: {agent: x}}]`:                                                      "{stepId, name, type: delegate, config: {agentId, input?}, dependsOn?, timeoutMs?, retry?, continueOnError?}",
-		`[{stepId: s, type: loop, config: {while: "1 >", steps: [{stepId: t, type: tool, config: {tool: x}}]}}]`: "{stepId, name, type: loop, config: {items?, while?, until?, maxIterations?, as?, steps}, dependsOn?, timeoutMs?, retry?, continueOnError?}",
+		`[{stepId: s, type: tool, config: {}}]`:                                                                  "{stepId, name, type: tool, config: {tool, arguments?}, dependsOn?, timeoutMs?, retry?, continueOnError?, idempotent?}",
+		`[{stepId: s, type: delegate, config: {agent: x}}]`:                                                      "{stepId, name, type: delegate, config: {agentId, input?}, dependsOn?, timeoutMs?, retry?, continueOnError?, idempotent?}",
+		`[{stepId: s, type: loop, config: {while: "1 >", steps: [{stepId: t, type: tool, config: {tool: x}}]}}]`: "{stepId, name, type: loop, config: {items?, while?, until?, maxIterations?, as?, steps}, dependsOn?, timeoutMs?, retry?, continueOnError?, idempotent?}",
 	} {
 		_, faults := Compile(Definition{Steps: steps(t, text)}, nil)
 		if err := faults.Problem("agent.register"); err == nil || err.Usage != want {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
+	"github.com/toolfold/toolfold/internal/jsonx"
 )
 
 // The names that expressions may use.
@@ -38,10 +39,11 @@ const (
 // run is the state that all steps of one run share.
 type run struct {
 	*Runner
-	job    Job
-	system text
-	steps  atomic.Int64 // attempts that were started
-	bytes  atomic.Int64 // of outputs
+	job     Job
+	journal Journal // nil = steps are not recorded
+	system  text
+	steps   atomic.Int64 // attempts that were started
+	bytes   atomic.Int64 // of outputs
 
 	mu    sync.Mutex
 	calls []StepResult // of models, since an outermost step ended
@@ -71,7 +73,10 @@ type frame struct {
 	vars     map[string]any
 	steps    map[string]any
 	progress *meter
-	step     string // id of the step that runs with it
+
+	step       string // id of the step that runs with it
+	path       string // of that step, or of the one around its list, in the journal
+	idempotent bool   // the step says that it may run twice
 }
 
 // env returns the variables of an expression in a map of its own.
@@ -84,7 +89,7 @@ func (f *frame) env() map[string]any {
 // with returns a frame with other outputs, and with more variables where vars
 // is not nil.
 func (f *frame) with(vars, steps map[string]any, m *meter) *frame {
-	inner := &frame{run: f.run, vars: f.vars, steps: steps, progress: m}
+	inner := &frame{run: f.run, vars: f.vars, steps: steps, progress: m, path: f.path}
 	if vars != nil {
 		inner.vars = merged(f.vars, vars)
 	}
@@ -153,7 +158,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 			started[i] = true
 			running++
 			step := f.with(vars, visible, f.progress.part(1/float64(len(l.nodes))))
-			step.step = l.nodes[i].id
+			step.step, step.path, step.idempotent = l.nodes[i].id, jsonx.Pointer(f.path, l.nodes[i].id), l.nodes[i].idempotent
 			go func() {
 				output, result := l.nodes[i].execute(ctx, step)
 				ends <- ended{i, output, result}
@@ -207,6 +212,8 @@ type node struct {
 	backoff  time.Duration // before the second attempt
 	goesOn   bool          // its failure does not stop the steps after it
 	act      action
+
+	idempotent bool // it may run twice
 }
 
 // action does the work of a step of one type. Its error is best a [Failure];
@@ -215,8 +222,19 @@ type action interface {
 	run(ctx context.Context, f *frame) (output any, err error)
 }
 
-// execute runs the step with its attempts, and reports its start and end.
+// execute runs the step with its attempts, and reports its start and end. A
+// step that an earlier run has finished is not run.
 func (n *node) execute(ctx context.Context, f *frame) (output any, result StepResult) {
+	if f.run.journal != nil {
+		switch record, begun := f.run.journal.Lookup(f.path); {
+		case record != nil:
+			return n.replay(f, record)
+		case begun:
+			failure := interrupted()
+			failure.StepID = n.id
+			return nil, StepResult{StepID: n.id, Error: failure}
+		}
+	}
 	start := f.run.now()
 	f.progress.add(startShare, fmt.Sprintf("%s: started", n.id))
 	ctx, end := f.run.startStep(ctx, n)
@@ -230,6 +248,12 @@ func (n *node) execute(ctx context.Context, f *frame) (output any, result StepRe
 			failure = &named
 		}
 		result.Error = failure
+	}
+	if f.run.journal != nil {
+		result.Error = n.record(ctx, f, output, result)
+		result.Success = result.Error == nil
+	}
+	if result.Error != nil {
 		return output, result
 	}
 	f.progress.add(1, fmt.Sprintf("%s: done", n.id))

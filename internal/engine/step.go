@@ -52,6 +52,10 @@ type Step struct {
 	// ContinueOnError lets the steps after this one run when it fails, and the
 	// run succeed.
 	ContinueOnError bool `json:"continueOnError,omitempty" doc:"Go on when it fails."`
+
+	// Idempotent lets a task run the step again that was under way when its
+	// process ended. Actions that are idempotent need it not.
+	Idempotent bool `json:"idempotent,omitempty" doc:"May run twice."`
 }
 
 // Retry says how often a failing step is tried, and how long to wait before
@@ -76,6 +80,7 @@ var stepFields = toolfold.Fields{
 		toolfold.Int{Name: "backoffMs", Doc: "First wait; doubles.", Min: 1, Max: MaxBackoff},
 	}},
 	toolfold.Bool{Name: "continueOnError", Doc: "Go on when it fails."},
+	toolfold.Bool{Name: "idempotent", Doc: "May run twice, where a task is cut off in it."},
 }
 
 // StepsField declares a list of steps as an argument. It names what every

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/tools/go/analysis/passes/inline"
 	"golang.org/x/tools/go/analysis/passes/loopclosure"
 	"golang.org/x/tools/go/analysis/passes/lostcancel"
+	"golang.org/x/tools/go/analysis/passes/modernize"
 	"golang.org/x/tools/go/analysis/passes/nilfunc"
 	"golang.org/x/tools/go/analysis/passes/nilness"
 	"golang.org/x/tools/go/analysis/passes/printf"
@@ -51,12 +52,13 @@ import (
 
 // goCheck is an analyser of Go, and what its findings are.
 type goCheck struct {
-	source     string // "vet", "staticcheck"
+	source     string // "vet", "staticcheck", "modernize"
 	analyzer   *analysis.Analyzer
 	kind       string
 	level      string
 	confidence float64
 	title      string // what it looks for
+	notInTests bool
 }
 
 // advice says what to do, in the words of the analyser; empty where the message does.
@@ -67,12 +69,10 @@ func (c goCheck) advice() string {
 	return ""
 }
 
-// goChecks returns the linked analysers for a purpose.
-func goChecks(purpose Purpose) []goCheck {
-	if purpose == Bugs {
-		return slices.Concat(vetChecks, staticChecks())
-	}
-	return append(simpleChecks(), inlineCheck)
+// goChecks are the analysers by purpose.
+var goChecks = map[Purpose][]goCheck{
+	Bugs:         slices.Concat(vetChecks, staticChecks()),
+	Refactorings: slices.Concat(modernizeChecks(), simpleChecks()),
 }
 
 func vet(a *analysis.Analyzer, kind, level string, confidence float64) goCheck {
@@ -149,8 +149,19 @@ func longest(values map[string]string, name string) string {
 	return "other"
 }
 
-// inlineCheck inlines what is marked //go:fix inline.
-var inlineCheck = vet(inline.Analyzer, "inline-function", "minor", 0.95)
+// modernizeChecks write what a later Go made shorter, and the
+// one that inlines what is marked //go:fix inline.
+func modernizeChecks() []goCheck {
+	list := []goCheck{{source: "vet", analyzer: inline.Analyzer, kind: "inline-function", level: "minor", confidence: 0.95}}
+	for _, a := range modernize.Suite {
+		kind := "modernize-syntax"
+		if a == modernize.AnyAnalyzer {
+			kind = "improve-types"
+		}
+		list = append(list, goCheck{source: "modernize", analyzer: a, kind: kind, level: "trivial", confidence: 0.9})
+	}
+	return list
+}
 
 // simpleKinds are the kinds of refactorings by the longest beginning of a
 // check's name.

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
@@ -51,7 +52,7 @@ func (p Profile) steps(steps []engine.Step) engine.Definition {
 // fails is a result that says so, with all that was done before: a caller
 // can mend that step and needs what the others gave.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
-	p, err := s.find(ctx, in.AgentID)
+	p, err := s.findToRun(ctx, in.AgentID)
 	if err != nil {
 		return RunOut{}, err
 	}
@@ -72,6 +73,9 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	ctx, refused := engine.Enter(ctx, engine.AgentJob, p.AgentID, below)
 	if refused != nil {
 		return RunOut{}, refused
+	}
+	if ctx, err = s.withinRights(ctx, p); err != nil {
+		return RunOut{}, err
 	}
 	if in.SessionID != "" {
 		role := "collaborator"
@@ -96,6 +100,53 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		out.StepResults[i].Error = coded(out.StepResults[i].Error)
 	}
 	return out, nil
+}
+
+// findToRun returns the profile that a run uses. A task uses the one that it was
+// submitted with, for as long as there is one of its id that was not removed
+// meanwhile; whether it may run, and with which rights, is that one's.
+func (s *Service) findToRun(ctx context.Context, id string) (Profile, error) {
+	present, err := s.find(ctx, id)
+	definition, pinned := pins.Of(ctx, pins.Reference{Kind: pins.Agent, ID: id})
+	if !pinned {
+		return present, err
+	}
+	var then GetOut
+	if err := json.Unmarshal(definition, &then); err != nil {
+		return Profile{}, fmt.Errorf("decoding agent of a task: %w", err)
+	}
+	if refused, ok := errors.AsType[*toolfold.Error](err); ok && refused.Code == ValidationError && then.Source == workspace.InFile {
+		present, err = Profile{Source: then.Source, File: then.File, Enabled: true}, nil // its file cannot be used at the moment
+	}
+	if err != nil {
+		return Profile{}, err
+	}
+	if present.Source != then.Source || then.CreatedAt != nil && !then.CreatedAt.Equal(present.CreatedAt) {
+		return Profile{}, toolfold.Errorf(NotFound, "agent %q was removed after the task was submitted; another one has its id", toolfold.Shorten(id)).
+			WithHint("task.submit it again to run that one")
+	}
+	return Profile{
+		AgentID: then.AgentID, Description: then.Description, DisplayName: then.DisplayName, Capabilities: then.Capabilities,
+		Team: then.Team, Tags: then.Tags, SystemPrompt: then.SystemPrompt, Workflow: then.Workflow, Version: then.Version,
+		Role: then.Role, Expertise: then.Expertise, Orchestration: then.Orchestration,
+		Enabled: present.Enabled, Source: present.Source, File: present.File, Rights: present.Rights,
+	}, nil
+}
+
+// withinRights returns the context of a run: it has no more rights than its
+// caller, and than each of those who registered or changed the agent.
+func (s *Service) withinRights(ctx context.Context, p Profile) (context.Context, error) {
+	if p.Rights == "" {
+		return ctx, nil
+	}
+	limits, err := s.ParseRights(p.Rights)
+	if err != nil {
+		return nil, toolfold.Errorf(PermissionDenied, "the rights of who changed agent %q cannot be read: a later toolfold wrote them", p.AgentID).
+			WithHint("agent.remove it and agent.register it anew")
+	}
+	origin := toolfold.OriginOf(ctx)
+	origin.Rights = origin.Rights.And(limits)
+	return toolfold.WithOrigin(ctx, origin), nil
 }
 
 // job makes a profile ready to run. The run notes in used which abilities its

@@ -41,6 +41,9 @@ type Options struct {
 	// sessions.
 	Runner *engine.Runner
 
+	// ParseRights reads a text of [toolfold.Rights].
+	ParseRights func(text string) (*toolfold.Rights, error)
+
 	Tools engine.Names // that steps may call; nil = not checked before they run
 	Now   func() time.Time
 }
@@ -74,6 +77,10 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 		AgentID: in.AgentID, Description: in.Description, DisplayName: in.DisplayName, Capabilities: in.Capabilities,
 		Team: in.Team, Tags: in.Tags, SystemPrompt: in.SystemPrompt, Workflow: steps, Enabled: in.Enabled,
 		Source: Registered, CreatedAt: clock.Micros(s.Now)(),
+	}
+	rights := toolfold.OriginOf(ctx).Rights
+	if rights != nil {
+		p.Rights = rights.Text
 	}
 	if !validID(p.AgentID) {
 		return RegisterOut{}, toolfold.Errorf(InvalidID, "agentId %q %s", toolfold.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
@@ -144,6 +151,9 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 		if in.Workflow != nil {
 			p.Workflow = steps
 		}
+		if err := s.narrow(&p, toolfold.OriginOf(ctx).Rights); err != nil {
+			return p, err
+		}
 		var err error
 		warnings, err = s.check("agent.update", p)
 		return p, err
@@ -155,6 +165,22 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 		return UpdateOut{}, s.notRegistered(ctx, in.AgentID)
 	}
 	return UpdateOut{Updated: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is changed%s", in.AgentID, warnings)}, nil
+}
+
+// narrow leaves a profile no more rights than those of who changes it.
+func (s *Service) narrow(p *Profile, rights *toolfold.Rights) error {
+	if rights == nil {
+		return nil
+	}
+	before := (*toolfold.Rights)(nil)
+	if p.Rights != "" {
+		var err error
+		if before, err = s.ParseRights(p.Rights); err != nil {
+			return fmt.Errorf("reading the rights of agent %q: %w", p.AgentID, err)
+		}
+	}
+	p.Rights = before.And(rights).Text
+	return nil
 }
 
 // set changes a field to a value that is not nil.

@@ -33,6 +33,10 @@ type Profile struct {
 	Source    string    `json:"-"` // [Registered] or [workspace.InFile]
 	File      string    `json:"-"` // its path in the workspace; empty for a registered one
 	CreatedAt time.Time `json:"-"` // whole microseconds; zero for a file
+
+	// Rights are those that all who registered or changed the profile had, see
+	// [toolfold.Rights.Text]; empty = all, as for a file.
+	Rights string `json:"-"`
 }
 
 // Orchestration bounds how an agent works with others.

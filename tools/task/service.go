@@ -20,9 +20,6 @@ const (
 	CancelFailed  = "CANCEL_FAILED"
 	TooMany       = "TOO_MANY_TASKS" // open ones in the workspace
 	TooDeep       = "TASK_TOO_DEEP"  // tasks that submit tasks
-
-	AgentChanged    = "AGENT_CHANGED" // since the task was submitted
-	WorkflowChanged = "WORKFLOW_CHANGED"
 )
 
 // Options configure a service.
@@ -73,7 +70,7 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 	}
 	record := Record{Item: s.item(t)}
 	switch t.Status {
-	case Running:
+	case Running, Failed, Cancelled, TimedOut:
 		p, _, err := s.Store.Progress(ctx, t.ID, t.Turn)
 		if err != nil {
 			return Record{}, fmt.Errorf("reading progress: %w", err)
@@ -187,9 +184,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// Retry starts a task anew. It runs its agent or workflow as that is now, when
-// it is retried in its own workspace; elsewhere the one of that id may be
-// another.
+// Retry starts a task again, after the steps that have finished. It runs what
+// was submitted, unless the caller wants the present definition. A task of no
+// workspace becomes one of this workspace.
 func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	before, err := s.find(ctx, in.TaskID)
 	if err != nil {
@@ -199,11 +196,28 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is %s; only failed, cancelled and timed-out tasks can be retried", before.Status)
 	}
 	retrial := Retrial{TaskID: before.ID, Reset: in.ResetAttempts, At: s.now()}
+	var since []string
 	if before.Workspace == "" || before.Workspace == s.Workspace {
 		retrial.Workspace = s.Workspace
-		if _, retrial.Definition, err = before.Describe(ctx, s.Caller); err != nil {
+		present, err := before.Define(ctx, s.Caller, s.Names)
+		if err != nil {
 			return RetryOut{}, err
 		}
+		then, err := Pins(before.Definition)
+		if err != nil {
+			return RetryOut{}, err
+		}
+		now, err := Pins(present)
+		if err != nil {
+			return RetryOut{}, err
+		}
+		since = changed(then, now)
+		if (in.Current || before.Definition == "") && before.Schedule == "" {
+			retrial.Definition = present
+		}
+	} else if in.Current {
+		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is of workspace %s, where its agent or workflow may be another", before.Workspace).
+			WithHint("retry it there, or without current")
 	}
 	t, blocked, err := s.Store.Retry(ctx, retrial)
 	if err != nil {
@@ -212,7 +226,7 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	if len(blocked) > 0 {
 		return RetryOut{}, obstructed(blocked)
 	}
-	return RetryOut{TaskID: t.ID, Status: t.Status, Attempt: t.Attempt, RetriedAt: retrial.At}, nil
+	return RetryOut{TaskID: t.ID, Status: t.Status, Attempt: t.Attempt, RetriedAt: retrial.At, Changed: since}, nil
 }
 
 // obstructed is the error for what keeps a task from being started.

@@ -79,9 +79,9 @@ type Task struct {
 	// while the task is open; empty = none.
 	Key string
 
-	// Definition is the digest of the agent or workflow at submission, see
-	// [Task.Describe]. Empty for a task of neither, and for one of a schedule,
-	// which runs them as they are then.
+	// Definition has the agent or workflow as they were at submission, see
+	// [Task.Define], and that is run. Empty for a task of neither; for one with a
+	// schedule; and for one made of that before it first starts. Lists leave it out.
 	Definition string
 
 	// Rights are those of who submitted the task, see [toolfold.Rights.Text]: its

@@ -84,7 +84,8 @@ type Retrial struct {
 	Reset  bool // count attempts from 1 again
 	At     time.Time
 
-	// Workspace and Definition replace those of the task, where not empty.
+	// Workspace and Definition replace those of the task, where not empty. What
+	// was under way when a process died may be run again.
 	Workspace, Definition string
 }
 

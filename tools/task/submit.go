@@ -76,6 +76,9 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 			return SubmitOut{}, err
 		}
 	}
+	if t.Schedule != "" {
+		t.Definition = "" // it follows changes
+	}
 	made, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
 	switch {
 	case err != nil:

@@ -29,6 +29,7 @@ var (
 	force       = toolfold.Bool{Name: "force", Doc: "Do not wait for it to stop."}
 	reason      = toolfold.String{Name: "reason", Doc: "Why.", MaxLen: 500}
 	reset       = toolfold.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
+	current     = toolfold.Bool{Name: "current", Doc: "Run it as defined now."}
 )
 
 // maxWait bounds the wait for a task, in milliseconds: many clients give a call
@@ -38,7 +39,8 @@ const maxWait = 50_000
 // Family declares the task tool.
 var Family = toolfold.Family{
 	Name: "task", Summary: "Durable work queue", Category: "tasks", Tier: toolfold.Core,
-	Doc: "Tasks run in a process that serves the workspace they were submitted in. A task whose process dies is run again, so what it does should bear repeating.",
+	Doc: "Tasks run in a process that serves the workspace they were submitted in, as what they run was when they were submitted. " +
+		"A task whose process dies goes on after its finished steps; a step under way runs again where its action is idempotent or it says idempotent: true, else the task fails.",
 	Actions: []*toolfold.Action{{
 		Name:    "submit",
 		Legacy:  toolfold.Was("task_submit"),
@@ -116,9 +118,9 @@ var Family = toolfold.Family{
 		Summary:  "Run a failed, cancelled or timed-out task again.",
 		Asks:     retryAsks,
 		Words:    "rerun, restart, another go, redo, ticket, batch, crashed",
-		Doc:      "Ignores scheduledAt. Retry failed dependencies first.",
+		Doc:      "Goes on after finished steps.",
 		Required: toolfold.Fields{taskID},
-		Optional: toolfold.Fields{reset.With(toolfold.Default(false))},
+		Optional: toolfold.Fields{reset.With(toolfold.Default(false)), current.With(toolfold.Default(false), toolfold.Added())},
 		Effect:   toolfold.Runs,
 		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001"}`,
 		Related:  []string{"task.status"},

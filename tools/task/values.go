@@ -50,8 +50,8 @@ type WaitIn struct {
 // Record is the result of task.status and task.wait.
 type Record struct {
 	Item
-	Progress *Steps   `json:"progress,omitempty" doc:"How far a running task is."`
-	Lines    []string `json:"lines,omitempty" doc:"What a running task said last."`
+	Progress *Steps   `json:"progress,omitempty" doc:"How far it is, or had come."`
+	Lines    []string `json:"lines,omitempty" doc:"What it said last."`
 	WaitsFor string   `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
 }
 
@@ -163,6 +163,7 @@ type CancelOut struct {
 type RetryIn struct {
 	TaskID        string `json:"taskId"`
 	ResetAttempts bool   `json:"resetAttempts"`
+	Current       bool   `json:"current"`
 }
 
 // RetryOut is the result of task.retry.
@@ -171,4 +172,5 @@ type RetryOut struct {
 	Status    string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	Attempt   int       `json:"attempt" doc:"Present or last attempt."`
 	RetriedAt time.Time `json:"retriedAt" doc:"When it was started anew."`
+	Changed   []string  `json:"changed,omitempty" doc:"Agents and workflows that have changed since it was submitted; current runs them so."`
 }

@@ -2,8 +2,6 @@ package task
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,8 +23,8 @@ type Actions interface {
 }
 
 // checkWork refuses what could only fail later: an agent, a workflow or an
-// action that does not exist, and input that it does not take. It returns the
-// definition of an agent or workflow.
+// action that does not exist, and input that it does not take. It returns what
+// [Task.Define] does.
 func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err error) {
 	open, err := s.checkReferences(ctx, t)
 	if err != nil {
@@ -40,11 +38,11 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 			return "", toolfold.Errorf(toolfold.InvalidInput, "a task runs one of agentId, workflowId and input.tool").
 				WithHint("submit a task for each, with dependencies where one is to follow the other")
 		}
-		described, definition, err := t.Describe(ctx, s.Caller)
+		definition, err := t.Define(ctx, s.Caller, s.Names)
 		if err != nil || t.WorkflowID == "" {
 			return definition, err
 		}
-		return definition, checkInput(ctx, t, described["inputSchema"], open)
+		return definition, checkInput(ctx, t, definition, open)
 	}
 	if !named {
 		return "", toolfold.Errorf(toolfold.InvalidInput, "the task has nothing to run").
@@ -82,7 +80,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 	if refused := s.Names.Refusal(ctx, call.Tool, call.Arguments, at, func(path string) bool { return open[path] }); refused != nil {
 		return "", refused
 	}
-	return "", nil
+	return t.Define(ctx, s.Caller, s.Names)
 }
 
 // permitted returns the entries that a name stands for of actions that the
@@ -93,8 +91,19 @@ func (s *Service) permitted(ctx context.Context, name string) []*toolfold.Entry 
 }
 
 // checkInput holds the input of a workflow against its schema.
-func checkInput(ctx context.Context, t Task, schema json.RawMessage, open map[string]bool) error {
-	bounded, err := workspace.BoundSchema(schema)
+func checkInput(ctx context.Context, t Task, definition string, open map[string]bool) error {
+	set, err := Pins(definition)
+	if err != nil {
+		return err
+	}
+	var described struct {
+		InputSchema json.RawMessage `json:"inputSchema"`
+	}
+	root, _ := t.reference(nil)
+	if err := json.Unmarshal(set[root.String()], &described); err != nil {
+		return fmt.Errorf("decoding workflow: %w", err)
+	}
+	bounded, err := workspace.BoundSchema(described.InputSchema)
 	if err != nil {
 		return fmt.Errorf("reading inputSchema of %s: %w", t.WorkflowID, err)
 	}
@@ -105,40 +114,4 @@ func checkInput(ctx context.Context, t Task, schema json.RawMessage, open map[st
 	}
 	e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
 	return e.WithHint("workflow.describe has the inputSchema of %s", t.WorkflowID)
-}
-
-// Describe returns the agent or the workflow of a task, and a digest of all that
-// decides what it does. It refuses one that does not exist, must not run or is
-// not trusted. A task of neither has nothing to describe.
-func (t Task) Describe(ctx context.Context, caller toolfold.Caller) (described map[string]json.RawMessage, digest string, err error) {
-	action, param, id := "agent.get", "agentId", t.AgentID
-	decisive := []string{
-		"displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags",
-		"systemPrompt", "workflow", "orchestration",
-	}
-	if t.WorkflowID != "" {
-		action, param, id = "workflow.describe", "workflowId", t.WorkflowID
-		decisive = []string{"inputSchema", "steps"}
-	}
-	if id == "" {
-		return nil, "", nil
-	}
-	described, err = toolfold.Do[map[string]json.RawMessage](ctx, caller, action, map[string]string{param: id})
-	short := toolfold.Shorten(id)
-	switch {
-	case err != nil:
-		return nil, "", err
-	case string(described["enabled"]) == "false":
-		return nil, "", toolfold.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", short).WithHint("choose another of agent.list")
-	case t.WorkflowID != "" && string(described["status"]) != `"active"`:
-		return nil, "", toolfold.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).WithHint("set status: active in its file, or choose another of workflow.list")
-	case string(described["trusted"]) == "false":
-		return nil, "", toolfold.Errorf(workspace.Untrusted, "%s %q is a file of a workspace that is not trusted", param[:len(param)-2], short).
-			WithHint("the user has to type, in the workspace: toolfold trust")
-	}
-	sum := sha256.New()
-	for _, member := range decisive {
-		fmt.Fprintf(sum, "%s=%d:%s\n", member, len(described[member]), described[member])
-	}
-	return described, hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
@@ -206,10 +208,8 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 		out.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	for _, step := range w.steps {
-		out.Steps = append(out.Steps, Step{
-			StepID: step.StepID, Name: cmp.Or(step.Name, step.StepID), Type: step.Type,
-			Description: step.Description, DependsOn: step.DependsOn, Config: step.Config,
-		})
+		step.Name = cmp.Or(step.Name, step.StepID)
+		out.Steps = append(out.Steps, step)
 	}
 	return out, nil
 }
@@ -217,7 +217,7 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 // Run runs a workflow. What keeps it from starting is an error; a step that
 // fails is a result that says so, with the outputs of those before.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
-	w, err := s.find(ctx, in.WorkflowID)
+	w, err := s.findToRun(ctx, in.WorkflowID)
 	if err != nil {
 		return RunOut{}, err
 	}
@@ -256,6 +256,35 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		out.StepResults = []engine.StepResult{}
 	}
 	return out, nil
+}
+
+// findToRun returns the workflow that a run uses. A task uses the one that it was
+// submitted with, for as long as there is one of its id; whether that is active
+// is asked of the present one, unless its file cannot be used at the moment.
+func (s *Service) findToRun(ctx context.Context, id string) (workflow, error) {
+	present, err := s.find(ctx, id)
+	definition, pinned := pins.Of(ctx, pins.Reference{Kind: pins.Workflow, ID: id})
+	if !pinned {
+		return present, err
+	}
+	var then DescribeOut
+	if err := json.Unmarshal(definition, &then); err != nil {
+		return workflow{}, fmt.Errorf("decoding workflow of a task: %w", err)
+	}
+	if refused, ok := errors.AsType[*toolfold.Error](err); ok && refused.Code == Broken {
+		present, err = workflow{Status: Active, file: then.File}, nil
+	}
+	if err != nil {
+		return workflow{}, err
+	}
+	schema, err := workspace.BoundSchema(then.InputSchema)
+	if err != nil {
+		return workflow{}, fmt.Errorf("reading inputSchema of a task: %w", err)
+	}
+	return workflow{
+		WorkflowID: then.ID, Name: then.Name, Version: then.Version, Description: then.Description, Status: present.Status,
+		InputSchema: then.InputSchema, file: present.file, steps: then.Steps, schema: schema, places: present.places,
+	}, nil
 }
 
 // input checks an input against the schema, with the defaults that the schema

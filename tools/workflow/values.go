@@ -61,18 +61,8 @@ type DescribeOut struct {
 	Version     string          `json:"version" doc:"Version."`
 	Description string          `json:"description" doc:"What it does."`
 	Status      string          `json:"status" doc:"State; only active ones run." enum:"active,inactive,draft"`
-	Steps       []Step          `json:"steps" doc:"Outermost steps."`
+	Steps       []engine.Step   `json:"steps" doc:"Outermost steps."`
 	InputSchema json.RawMessage `json:"inputSchema" doc:"JSON Schema of input." type:"object"`
 	File        string          `json:"file" doc:"Path in the workspace."`
 	Trusted     *bool           `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
-}
-
-// Step is a step as workflow.describe shows it.
-type Step struct {
-	StepID      string          `json:"stepId" doc:"Step."`
-	Name        string          `json:"name" doc:"Title."`
-	Type        string          `json:"type" doc:"Kind of step."`
-	Description string          `json:"description,omitempty" doc:"What it is for."`
-	DependsOn   []string        `json:"dependsOn,omitempty" doc:"Steps that run first."`
-	Config      json.RawMessage `json:"config,omitempty" doc:"What it does." type:"object"`
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
 	"github.com/toolfold/toolfold/tools/bugfix"
@@ -90,7 +91,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	}))
 	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
 	mount(&m, agent.Family, stored(h, func(db *storage.DB) *agent.Service {
-		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, Tools: h.Caller, Now: h.Now})
+		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Tools: h.Caller, Now: h.Now})
 	}))
 	mount(&m, ability.Family, stored(h, func(db *storage.DB) *ability.Service {
 		return ability.New(db.Ability(), h.folder())

@@ -15,7 +15,7 @@ import (
 )
 
 // instant is a caller whose calls are done at once.
-type instant struct{}
+type instant struct{ diary }
 
 func (instant) Call(context.Context, string, json.RawMessage) toolfold.Answer {
 	return toolfold.Answer{Content: json.RawMessage(`{}`)}

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,7 +69,16 @@ func (c *calls) names() []string {
 	return append([]string(nil), c.began...)
 }
 
-func (*calls) Lookup(name string) []*toolfold.Entry { return []*toolfold.Entry{{Tool: name}} }
+// Lookup knows agent.run and workflow.run as what they are. The name once is an
+// action that may not be done twice; all others may.
+func (*calls) Lookup(name string) []*toolfold.Entry {
+	family, action, _ := strings.Cut(name, ".")
+	a := &toolfold.Action{Name: action, Effect: toolfold.Sets, Family: &toolfold.Family{Name: family}}
+	if action == "run" || name == "once" {
+		a.Effect = toolfold.Runs
+	}
+	return []*toolfold.Entry{{Tool: name, Action: a}}
+}
 
 func (*calls) Refusal(context.Context, string, json.RawMessage, string, func(string) bool) *toolfold.Error {
 	return nil

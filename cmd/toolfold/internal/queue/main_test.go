@@ -135,6 +135,13 @@ func (d diary) Call(ctx context.Context, _ string, args json.RawMessage) toolfol
 	return toolfold.Answer{Content: json.RawMessage(`{"done":true}`)}
 }
 
+// Lookup says that every action may be done twice.
+func (diary) Lookup(name string) []*toolfold.Entry {
+	return []*toolfold.Entry{{Tool: name, Action: &toolfold.Action{Name: name, Effect: toolfold.Sets, Family: &toolfold.Family{Name: "test"}}}}
+}
+
+func (diary) Nearest(string) string { return "" }
+
 func readDiary(t *testing.T, path string) (notes []note) {
 	t.Helper()
 	file, err := os.Open(path)

@@ -9,7 +9,10 @@
 // place, when a task is claimed, and a job that is lost costs nothing: what
 // could run is counted every few seconds, and jobs are added for it.
 //
-// A task runs at least once. The process that runs it holds a lease, which it
+// A task is started again when its process dies. Its finished steps are recorded
+// and not run again; what was under way is, where it may be done twice.
+//
+// The process that runs a task holds a lease, which it
 // renews every few seconds. When the lease runs out, another process takes the
 // task, with a new turn; the old one has stopped its run by then, and what it
 // still reports is refused. So each task ends once, and two runs of a task
@@ -34,6 +37,12 @@ type Run struct {
 	Turn   int // of the task
 }
 
+// Step is what is recorded of a step of a task; see [engine.Journal].
+type Step struct {
+	Path   string
+	Record json.RawMessage // nil = it was begun and may not be begun again
+}
+
 // Hold is a run that a worker has claimed.
 type Hold struct {
 	Run
@@ -51,6 +60,8 @@ type Ending struct {
 	// RetryAt is when to run the task again instead of ending it; the zero
 	// time ends it. The attempt counts up.
 	RetryAt time.Time
+
+	Recorded bool // steps of the task are recorded; those of one that completed are removed
 }
 
 // Ledger records which worker runs which task. All methods are safe for
@@ -81,6 +92,24 @@ type Ledger interface {
 	// the run is no longer the present one. What ended otherwise than
 	// completed after a cancellation was asked for is recorded as cancelled.
 	Finish(ctx context.Context, e Ending) (bool, error)
+
+	// Define keeps the definition that a run uses, see [task.Task.Define].
+	Define(ctx context.Context, run Run, definition string) error
+
+	// Steps returns what is recorded of the steps of a task.
+	Steps(ctx context.Context, taskID string) ([]Step, error)
+
+	// KeepStep records a step, in place of what is recorded of it and of the
+	// steps below it. It is false, and changes nothing, when the run is no longer
+	// the present one.
+	KeepStep(ctx context.Context, run Run, s Step) (bool, error)
+
+	// DropStep removes what is recorded of a step.
+	DropStep(ctx context.Context, run Run, path string) error
+
+	// KeepOutput records the output of a run that ended after its end had been
+	// recorded.
+	KeepOutput(ctx context.Context, run Run, output json.RawMessage) error
 
 	// Report keeps how far a run is.
 	Report(ctx context.Context, run Run, p task.Progress) error

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools/task"
@@ -49,29 +50,56 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		}
 	})
 	run := Run{t.ID, t.Turn}
-	told := toolfold.WithProgress(within, func(p toolfold.Progress) {
-		s.runs.note(run, func(kept *task.Progress) {
-			kept.Done, kept.Total = p.Done, p.Total
+	reporting := toolfold.WithProgress(within, func(p toolfold.Progress) {
+		s.runs.note(run, func(progress *task.Progress) {
+			progress.Done, progress.Total = p.Done, p.Total
 			if p.Message != "" {
-				kept.Say(p.Message)
+				progress.Say(p.Message)
 			}
 		})
 	})
-	told = engine.WithLines(told, func(line string) { s.runs.note(run, func(kept *task.Progress) { kept.Say(line) }) })
+	reporting = engine.WithLines(reporting, func(line string) { s.runs.note(run, func(progress *task.Progress) { progress.Say(line) }) })
+	steps, err := newJournal(within, s.ledger, run, s.options.Log)
+	if err != nil {
+		s.warn(ctx, "reading the steps of a task", err)
+		return // it is a stray now, which is given back
+	}
 	answered := make(chan toolfold.Answer, 1)
-	go func() { answered <- s.traced(sessions.In(task.WithDepth(told, t.Depth), t.Sessions...), t) }()
+	go func() {
+		answered <- s.traced(sessions.In(task.WithDepth(engine.WithJournal(reporting, steps), t.Depth), t.Sessions...), t, steps)
+	}()
 	select {
 	case answer := <-answered:
-		s.record(ctx, t, answer, context.Cause(within))
+		s.record(ctx, t, answer, steps.used(), context.Cause(within))
 	case <-late:
-		s.finish(ctx, Ending{Run: Run{t.ID, t.Turn}, Status: task.TimedOut, Error: outOfTime(t)})
-		<-answered
+		s.report(ctx, run)
+		s.finish(ctx, Ending{Run: run, Status: task.TimedOut, Error: outOfTime(t)})
+		s.keepOutput(ctx, run, <-answered)
+	}
+}
+
+// report records how far a run has come.
+func (s *working) report(ctx context.Context, run Run) {
+	if p, some := s.runs.progressOf(run); some {
+		if err := s.ledger.Report(ctx, run, p); err != nil {
+			s.warn(ctx, "keeping progress", err)
+		}
+	}
+}
+
+// keepOutput records what a run had made that ended after its end was recorded.
+func (s *working) keepOutput(ctx context.Context, run Run, answer toolfold.Answer) {
+	if answer.Err != nil {
+		return
+	}
+	if err := s.ledger.KeepOutput(ctx, run, bounded(answer.Content)); err != nil {
+		s.warn(ctx, "keeping an output", err)
 	}
 }
 
 // traced is call in a span. The call is not within the trace of the one that
 // submitted the task, which may have ended long ago.
-func (s *working) traced(ctx context.Context, t task.Task) toolfold.Answer {
+func (s *working) traced(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
 	label := cmp.Or(t.AgentID, t.WorkflowID)
 	if call, ok := task.ParseCall(t.Input); ok && label == "" {
 		label = call.Tool
@@ -86,7 +114,7 @@ func (s *working) traced(ctx context.Context, t task.Task) toolfold.Answer {
 	}
 	ctx, span := tracer.Tracer(scopeName).Start(ctx, "task "+label, trace.WithNewRoot(), trace.WithAttributes(attributes...))
 	defer span.End()
-	answer := s.call(ctx, t)
+	answer := s.call(ctx, t, steps)
 	if text, _ := failureOf(answer); text != "" {
 		code, message, _ := strings.Cut(text, ": ")
 		span.SetAttributes(attribute.String("error.type", code))
@@ -100,7 +128,7 @@ const scopeName = "github.com/toolfold/toolfold/internal/engine/queue"
 
 // call does what the task is for. A task that names nothing to run is done
 // when its turn comes.
-func (s *working) call(ctx context.Context, t task.Task) (answer toolfold.Answer) {
+func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer toolfold.Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.options.Log.Error("a task panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
@@ -129,14 +157,7 @@ func (s *working) call(ctx context.Context, t task.Task) (answer toolfold.Answer
 			return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the outputs of its dependencies could not be read; the worker's log has it under task %s", t.ID))
 		}
 	}
-	if t.AgentID == "" && t.WorkflowID == "" {
-		call, ok := task.ParseCall(t.Input)
-		if !ok {
-			return toolfold.Answer{}
-		}
-		return s.caller.Call(ctx, call.Tool, call.Arguments)
-	}
-	_, definition, err := t.Describe(ctx, s.caller)
+	set, err := s.define(ctx, t)
 	if refused, ok := errors.AsType[*toolfold.Error](err); ok {
 		return toolfold.Fail(refused)
 	}
@@ -144,19 +165,59 @@ func (s *working) call(ctx context.Context, t task.Task) (answer toolfold.Answer
 		s.options.Log.Error("reading the agent or workflow of a task", "task", t.ID, "err", err)
 		return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the agent or workflow could not be read; the worker's log has it under task %s", t.ID))
 	}
-	action, param, changed := "agent.run", "agentId", task.AgentChanged
+	ctx = pins.With(ctx, set)
+	if t.AgentID == "" && t.WorkflowID == "" {
+		return s.callAction(ctx, t, steps)
+	}
+	action, param := "agent.run", "agentId"
 	if t.WorkflowID != "" {
-		action, param, changed = "workflow.run", "workflowId", task.WorkflowChanged
+		action, param = "workflow.run", "workflowId"
 	}
-	id := cmp.Or(t.AgentID, t.WorkflowID)
-	if t.Definition != "" && definition != t.Definition { // that of a schedule may change
-		return toolfold.Fail(toolfold.Errorf(changed, "%q was changed after the task was submitted; task.retry runs it as it is now", id))
-	}
-	args, err := json.Marshal(map[string]any{param: id, "input": t.Input})
+	args, err := json.Marshal(map[string]any{param: cmp.Or(t.AgentID, t.WorkflowID), "input": t.Input})
 	if err != nil {
 		return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the input is not JSON"))
 	}
 	return s.caller.Call(ctx, action, args)
+}
+
+// define returns the definitions that a run uses: those of the submission, else
+// the present ones, which later runs of the task use too.
+func (s *working) define(ctx context.Context, t task.Task) (pins.Set, error) {
+	if t.Definition == "" {
+		var err error
+		if t.Definition, err = t.Define(ctx, s.caller, s.caller); err != nil || t.Definition == "" {
+			return nil, err
+		}
+		if err := s.ledger.Define(ctx, Run{t.ID, t.Turn}, t.Definition); err != nil {
+			return nil, err
+		}
+	}
+	return task.Pins(t.Definition)
+}
+
+// callAction calls the action that a task names. One that may not be called
+// twice is not, where an earlier run may have called it.
+func (s *working) callAction(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
+	call, ok := task.ParseCall(t.Input)
+	if !ok {
+		return toolfold.Answer{}
+	}
+	if pins.Repeatable(s.caller, call.Tool, call.Arguments) {
+		return s.caller.Call(ctx, call.Tool, call.Arguments)
+	}
+	const whole = "" // the path of the task itself
+	if _, begun := steps.Lookup(whole); begun {
+		return toolfold.Fail(toolfold.Errorf(engine.Interrupted, "%s was under way when its process ended, and is not known to be done", call.Tool).
+			WithHint("see whether it was done; task.retry runs it again"))
+	}
+	if err := steps.Begin(ctx, whole); err != nil {
+		return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the beginning could not be recorded: %v", err))
+	}
+	answer := s.caller.Call(ctx, call.Tool, call.Arguments)
+	if failure, _ := failureOf(answer); failure != "" {
+		steps.Abandon(ctx, whole)
+	}
+	return answer
 }
 
 // maxOutput bounds the output of a task, in bytes.
@@ -165,30 +226,42 @@ const maxOutput = 4 << 20
 // record records the end of a run. A result counts whatever happened
 // meanwhile; a run that was stopped because another process has the task is
 // not recorded.
-func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answer, stopped error) {
-	e := Ending{Run: Run{t.ID, t.Turn}, Output: answer.Content}
+func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answer, recorded bool, stopped error) {
+	e := Ending{Run: Run{t.ID, t.Turn}, Output: bounded(answer.Content), Recorded: recorded}
 	failure, retry := failureOf(answer)
 	switch {
 	case failure == "":
 		e.Status = task.Completed
 	case errors.Is(stopped, errTimedOut):
-		e.Status, e.Error, e.Output = task.TimedOut, outOfTime(t), nil
+		e.Status, e.Error = task.TimedOut, outOfTime(t)
 	case errors.Is(stopped, errCancelled):
-		e.Status, e.Error, e.Output = task.Cancelled, "cancelled", nil
+		e.Status, e.Error = task.Cancelled, "cancelled"
 	case stopped != nil:
 		s.options.Log.Info("a task was stopped and is run again", "task", t.ID, "cause", stopped)
 		return
 	default:
 		e.Status, e.Error = task.Failed, failure
 	}
-	if len(e.Output) > maxOutput {
-		e.Output = fmt.Appendf(nil, `{"omitted":"the output is too large to be kept","bytes":%d,"limit":%d}`, len(e.Output), maxOutput)
+	if answer.Err != nil && e.Status != task.Failed {
+		e.Output = nil // it says no more than that the run was stopped
 	}
 	if retry && e.Status != task.Cancelled && t.Attempt < t.MaxAttempts {
 		// The pause doubles from one second to five minutes.
 		e.RetryAt = s.options.Now().Add(min(5*time.Minute, time.Second<<min(t.Attempt-1, 20)))
 	}
-	s.finish(ctx, e)
+	s.report(ctx, e.Run)
+	if !s.finish(ctx, e) {
+		s.keepOutput(ctx, e.Run, answer) // it was cancelled by force
+	}
+}
+
+// bounded returns an output that is kept, in its place a note where it is too
+// large.
+func bounded(output json.RawMessage) json.RawMessage {
+	if len(output) <= maxOutput {
+		return output
+	}
+	return fmt.Appendf(nil, `{"omitted":"the output is too large to be kept","bytes":%d,"limit":%d}`, len(output), maxOutput)
 }
 
 func outOfTime(t task.Task) string {
@@ -200,7 +273,7 @@ func outOfTime(t task.Task) string {
 // answer that it failed.
 func failureOf(answer toolfold.Answer) (text string, retry bool) {
 	if answer.Err != nil {
-		return answer.Err.Error(), answer.Err.Code != task.AgentChanged && answer.Err.Code != task.WorkflowChanged
+		return answer.Err.Error(), answer.Err.Code != engine.Interrupted
 	}
 	var run struct {
 		Success *bool `json:"success"`
@@ -212,25 +285,25 @@ func failureOf(answer toolfold.Answer) (text string, retry bool) {
 	if json.Unmarshal(answer.Content, &run) != nil || run.Success == nil || *run.Success || run.Error == nil {
 		return "", false
 	}
-	return run.Error.Code + ": " + run.Error.Message, true
+	return run.Error.Code + ": " + run.Error.Message, run.Error.Code != engine.Interrupted
 }
 
 // finish records an ending, for as long as that may take: a result is not
 // given up because the database is away. When the worker stops, it is: the
-// task is run again.
-func (s *working) finish(ctx context.Context, e Ending) {
+// task is run again. It is false where the run is not the present one any more.
+func (s *working) finish(ctx context.Context, e Ending) (finished bool) {
 	e.EndedAt = s.options.Now()
 	for {
 		limited, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		_, err := s.ledger.Finish(limited, e)
+		finished, err := s.ledger.Finish(limited, e)
 		done()
 		if err == nil {
-			return
+			return finished
 		}
 		s.options.Log.Error("recording the end of a task", "task", e.TaskID, "err", err)
 		select {
 		case <-ctx.Done():
-			return
+			return true
 		case <-time.After(time.Second):
 		}
 	}

@@ -81,6 +81,18 @@ func (r *runs) note(run Run, change func(*task.Progress)) {
 	r.said[run] = true
 }
 
+// progressOf returns the progress of a run; false where it has reported none.
+func (r *runs) progressOf(run Run) (p task.Progress, some bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.progress[run] == nil {
+		return p, false
+	}
+	p = *r.progress[run]
+	p.Lines = slices.Clone(p.Lines)
+	return p, true
+}
+
 // news takes the progress of the runs that have reported some since it was
 // called last.
 func (r *runs) news() map[Run]task.Progress {

@@ -54,15 +54,21 @@ type Options struct {
 // one process or many.
 type Worker struct {
 	open    Opener
-	caller  toolfold.Caller
+	caller  Caller
 	options Options
+}
+
+// Caller calls actions, and knows them by name. A *call.Runner implements it.
+type Caller interface {
+	toolfold.Caller
+	toolfold.Names
 }
 
 // Opener opens a store: its ledger, and River on the same database.
 type Opener func(context.Context) (Ledger, *Jobs, error)
 
 // New returns a worker. It opens nothing before it works.
-func New(open Opener, caller toolfold.Caller, o Options) *Worker {
+func New(open Opener, caller Caller, o Options) *Worker {
 	o.Lease = cmp.Or(o.Lease, 15*time.Second)
 	o.Tick = cmp.Or(o.Tick, 500*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)

@@ -355,7 +355,8 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// The status of a running task has how far it is and what it said last.
+// The status of a task has how far it is and what it said last, also when it was
+// cancelled.
 func TestProgress(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("steps", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {
@@ -373,8 +374,8 @@ func TestProgress(t *testing.T) {
 		if _, err := e.tasks.Cancel(e.Context(), task.CancelIn{TaskID: id}); err != nil {
 			e.Fatal(err)
 		}
-		if got := e.status(id); got.Progress != nil || got.Lines != nil {
-			e.Errorf("ended, it is at %v, and said %q", got.Progress, got.Lines)
+		if got := e.status(id); got.Progress == nil || *got.Progress != (task.Steps{Done: 1, Total: 3}) || len(got.Lines) != 1 {
+			e.Errorf("cancelled, it is at %v, and said %q", got.Progress, got.Lines)
 		}
 	})
 }

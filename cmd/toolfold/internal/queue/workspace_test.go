@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/pins"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -71,8 +73,9 @@ func TestWorkspaces(t *testing.T) {
 	})
 }
 
-// An agent that was changed since its task was submitted is not run, until the
-// task is retried.
+// A task runs its agent as that was when the task was submitted. A retry says
+// that it has changed since, and runs the present one only where it is told to; a
+// schedule runs the present one.
 func TestChangedAgent(t *testing.T) {
 	eachStore(t, func(e env) {
 		var prompt atomic.Value
@@ -80,30 +83,50 @@ func TestChangedAgent(t *testing.T) {
 		e.on("agent.get", func(context.Context, json.RawMessage) toolfold.Answer {
 			return answer(`{"agentId":"planner","systemPrompt":"` + prompt.Load().(string) + `"}`)
 		})
-		id := e.submit("a", task.SubmitIn{AgentID: "planner", Type: task.Retry})
+		e.on("agent.run", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {
+			definition, _ := pins.Of(ctx, pins.Reference{Kind: pins.Agent, ID: "planner"})
+			return answer(`{"success":false,"error":{"code":"RAN","message":` + strconv.Quote(string(definition)) + `}}`)
+		})
+		ran := func(id, prompt string) {
+			e.Helper()
+			if got := e.await(id, task.Failed); !strings.Contains(got.Error, `"systemPrompt":"`+prompt+`"`) {
+				e.Errorf("it ran as %s, want %s", got.Error, prompt)
+			}
+		}
+		id := e.submit("a", task.SubmitIn{AgentID: "planner"})
+		direct := e.submit("b", task.SubmitIn{Input: json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"planner"}}`)})
 		prompt.Store("after")
 		e.work(queue.Options{})
-		got := e.await(id, task.Failed)
-		if !strings.HasPrefix(got.Error, task.AgentChanged) || got.Attempt != 1 {
-			e.Errorf("attempt %d failed with %q", got.Attempt, got.Error)
+		ran(id, "before")
+		ran(direct, "before")
+		retried, err := e.tasks.Retry(e.Context(), task.RetryIn{TaskID: id})
+		if err != nil || fmt.Sprint(retried.Changed) != "[agent planner]" {
+			e.Fatalf("retry names %v as changed, %v", retried.Changed, err)
 		}
-		if _, err := e.tasks.Retry(e.Context(), task.RetryIn{TaskID: id}); err != nil {
+		ran(id, "before")
+		if _, err := e.tasks.Retry(e.Context(), task.RetryIn{TaskID: id, Current: true}); err != nil {
 			e.Fatal(err)
 		}
-		e.await(id, task.Completed)
+		ran(id, "after")
+		if retried, err = e.tasks.Retry(e.Context(), task.RetryIn{TaskID: id}); err != nil || retried.Changed != nil {
+			e.Errorf("retry names %v as changed, %v", retried.Changed, err)
+		}
 	})
 }
 
-// A workflow runs as a task: one that fails fails its task, and one that was
-// changed is not run, until the task is retried.
+// A workflow runs as a task, as it was when the task was submitted: one that
+// fails fails its task.
 func TestWorkflow(t *testing.T) {
 	eachStore(t, func(e env) {
 		var steps atomic.Value
 		steps.Store("before")
 		e.on("workflow.describe", func(context.Context, json.RawMessage) toolfold.Answer {
-			return answer(`{"id":"deploy","status":"active","inputSchema":{"type":"object"},"steps":["` + steps.Load().(string) + `"]}`)
+			return answer(`{"id":"deploy","status":"active","inputSchema":{"type":"object"},"steps":[{"stepId":"` + steps.Load().(string) + `"}]}`)
 		})
-		e.on("workflow.run", func(_ context.Context, args json.RawMessage) toolfold.Answer {
+		e.on("workflow.run", func(ctx context.Context, args json.RawMessage) toolfold.Answer {
+			if pinned, _ := pins.Of(ctx, pins.Reference{Kind: pins.Workflow, ID: "deploy"}); !strings.Contains(string(pinned), "before") {
+				return toolfold.Fail(toolfold.Errorf("UNEXPECTED", "it runs as %s", pinned))
+			}
 			switch string(args) {
 			case `{"input":{},"workflowId":"deploy"}`:
 				return answer(`{"success":true}`)
@@ -123,12 +146,6 @@ func TestWorkflow(t *testing.T) {
 		}
 		later := e.submit("later", task.SubmitIn{WorkflowID: "deploy", ScheduledAt: time.Now().Add(500 * time.Millisecond)})
 		steps.Store("after")
-		if got := e.await(later, task.Failed); !strings.HasPrefix(got.Error, task.WorkflowChanged) {
-			e.Errorf("it failed with %q", got.Error)
-		}
-		if _, err := e.tasks.Retry(e.Context(), task.RetryIn{TaskID: later}); err != nil {
-			e.Fatal(err)
-		}
 		e.await(later, task.Completed)
 	})
 }

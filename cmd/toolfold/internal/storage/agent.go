@@ -47,6 +47,7 @@ type stepRow struct {
 	TimeoutMs   int             `json:"timeoutMs,omitempty"`
 	Retry       *retryRow       `json:"retry,omitempty"`
 	GoOn        bool            `json:"continueOnError,omitempty"`
+	Idempotent  bool            `json:"idempotent,omitempty"`
 }
 
 type retryRow struct {
@@ -63,7 +64,7 @@ func newProfileRow(p agent.Profile) profileRow {
 	for _, s := range p.Workflow {
 		row.Workflow = append(row.Workflow, stepRow{
 			StepID: s.StepID, Name: s.Name, Type: s.Type, Description: s.Description, Config: s.Config,
-			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*retryRow)(s.Retry), GoOn: s.ContinueOnError,
+			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*retryRow)(s.Retry), GoOn: s.ContinueOnError, Idempotent: s.Idempotent,
 		})
 	}
 	return row
@@ -79,7 +80,7 @@ func (row profileRow) profile() agent.Profile {
 	for _, s := range row.Workflow {
 		p.Workflow = append(p.Workflow, engine.Step{
 			StepID: s.StepID, Name: s.Name, Type: s.Type, Description: s.Description, Config: s.Config,
-			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*engine.Retry)(s.Retry), ContinueOnError: s.GoOn,
+			DependsOn: s.DependsOn, TimeoutMs: s.TimeoutMs, Retry: (*engine.Retry)(s.Retry), ContinueOnError: s.GoOn, Idempotent: s.Idempotent,
 		})
 	}
 	return p
@@ -90,9 +91,9 @@ func (s agentStore) Add(ctx context.Context, p agent.Profile) (added bool, err e
 	if err != nil {
 		return false, fmt.Errorf("encoding agent: %w", err)
 	}
-	n, err := s.db.writer().exec(ctx, `INSERT INTO agents (agent_id, team, enabled, created_at, profile) VALUES (?, ?, ?, ?, ?)
+	n, err := s.db.writer().exec(ctx, `INSERT INTO agents (agent_id, team, enabled, created_at, profile, rights) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent_id) DO NOTHING`,
-		[]byte(p.AgentID), []byte(p.Team), number(p.Enabled), p.CreatedAt.UnixMicro(), profile)
+		[]byte(p.AgentID), []byte(p.Team), number(p.Enabled), p.CreatedAt.UnixMicro(), profile, p.Rights)
 	return n > 0, err
 }
 
@@ -112,19 +113,20 @@ func (s agentStore) Change(ctx context.Context, id string, change func(agent.Pro
 		if err != nil {
 			return fmt.Errorf("encoding agent: %w", err)
 		}
-		_, err = t.exec(ctx, `UPDATE agents SET team = ?, enabled = ?, profile = ? WHERE agent_id = ?`,
-			[]byte(after.Team), number(after.Enabled), profile, []byte(id))
+		_, err = t.exec(ctx, `UPDATE agents SET team = ?, enabled = ?, profile = ?, rights = ? WHERE agent_id = ?`,
+			[]byte(after.Team), number(after.Enabled), profile, after.Rights, []byte(id))
 		return err
 	})
 	return found, err
 }
 
-const selectAgents = `SELECT profile, created_at FROM agents`
+const selectAgents = `SELECT profile, created_at, rights FROM agents`
 
 func scanAgent(rows *sql.Rows) (agent.Profile, error) {
 	var raw []byte
 	var created int64
-	if err := rows.Scan(&raw, &created); err != nil {
+	var rights string
+	if err := rows.Scan(&raw, &created, &rights); err != nil {
 		return agent.Profile{}, err
 	}
 	var row profileRow
@@ -132,7 +134,7 @@ func scanAgent(rows *sql.Rows) (agent.Profile, error) {
 		return agent.Profile{}, fmt.Errorf("decoding agent: %w", err)
 	}
 	p := row.profile()
-	p.CreatedAt = fromMicros(created)
+	p.CreatedAt, p.Rights = fromMicros(created), rights
 	return p, nil
 }
 

@@ -125,10 +125,65 @@ func (l ledger) Finish(ctx context.Context, e queue.Ending) (finished bool, err 
 			}
 		}
 		n, err := t.end(ctx, e.Status, sqlf(`error = ?, output = ?`, []byte(e.Error), output), run, e.EndedAt)
-		finished = n > 0
+		if finished = n > 0; err != nil || !finished || e.Status != task.Completed || !e.Recorded {
+			return err
+		}
+		_, err = t.exec(ctx, `DELETE FROM task_steps WHERE task_id = ?`, e.TaskID)
 		return err
 	})
 	return finished && err == nil, err
+}
+
+// present locks the row of a run that is the present one, until the transaction
+// ends; false where it is not.
+func present(ctx context.Context, e executor, run queue.Run) (bool, error) {
+	_, found, err := first(ctx, e, sqlf(`SELECT id FROM tasks WHERE id = ? AND turn = ? AND status = 'running'`+e.dialect.share, run.TaskID, run.Turn), scanText)
+	return found, err
+}
+
+func (l ledger) Define(ctx context.Context, run queue.Run, definition string) error {
+	_, err := l.db.writer().exec(ctx, `UPDATE tasks SET definition = ? WHERE id = ? AND turn = ? AND status = 'running'`, definition, run.TaskID, run.Turn)
+	return err
+}
+
+func (l ledger) Steps(ctx context.Context, taskID string) ([]queue.Step, error) {
+	return all(ctx, l.db.reader(), sqlf(`SELECT path, record FROM task_steps WHERE task_id = ?`, taskID), func(rows *sql.Rows) (s queue.Step, err error) {
+		var path, record []byte
+		err = rows.Scan(&path, &record)
+		s.Path = string(path)
+		if record != nil {
+			s.Record = record
+		}
+		return s, err
+	})
+}
+
+func (l ledger) KeepStep(ctx context.Context, run queue.Run, s queue.Step) (kept bool, err error) {
+	err = l.db.transact(ctx, func(e executor) error {
+		if kept, err = present(ctx, e, run); err != nil || !kept {
+			return err
+		}
+		below, beyond := []byte(s.Path+"/"), []byte(s.Path+"0") // '0' follows '/'
+		if _, err := e.exec(ctx, `DELETE FROM task_steps WHERE task_id = ? AND path > ? AND path < ?`, run.TaskID, below, beyond); err != nil {
+			return err
+		}
+		_, err := e.exec(ctx, `INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)
+			ON CONFLICT (task_id, path) DO UPDATE SET record = excluded.record`, run.TaskID, []byte(s.Path), maybeText(s.Record))
+		return err
+	})
+	return kept && err == nil, err
+}
+
+func (l ledger) DropStep(ctx context.Context, run queue.Run, path string) error {
+	_, err := l.db.writer().exec(ctx, `DELETE FROM task_steps WHERE task_id = ? AND path = ?
+		AND EXISTS (SELECT 1 FROM tasks WHERE id = ? AND turn = ? AND status = 'running')`, run.TaskID, []byte(path), run.TaskID, run.Turn)
+	return err
+}
+
+func (l ledger) KeepOutput(ctx context.Context, run queue.Run, output json.RawMessage) error {
+	_, err := l.db.writer().exec(ctx, `UPDATE tasks SET output = ? WHERE id = ? AND turn = ? AND status IN ('cancelled', 'timeout') AND output IS NULL`,
+		maybeText(output), run.TaskID, run.Turn)
+	return err
 }
 
 func (l ledger) Report(ctx context.Context, run queue.Run, p task.Progress) error {
@@ -220,7 +275,6 @@ func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) err
 	run := s
 	run.ID = uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d", s.ID, s.NextAt.UnixMicro())).String()
 	run.Schedule, run.ScheduleID, run.Key, run.Status, run.CreatedAt, run.ScheduledAt, run.NextAt = "", s.ID, "", task.Queued, now, s.NextAt, time.Time{}
-	run.Definition = "" // it runs its agent or workflow as that is now
 	_, err = t.keep(ctx, run, rankOf(run.Priority), 0)
 	return err
 }
@@ -271,6 +325,7 @@ func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) 
 			sqlf(`DELETE FROM task_dependencies WHERE`).with(among("depends_on", ids)),
 			sqlf(`DELETE FROM task_tags WHERE`).with(among("task_id", ids)),
 			sqlf(`DELETE FROM task_progress WHERE`).with(among("task_id", ids)),
+			sqlf(`DELETE FROM task_steps WHERE`).with(among("task_id", ids)),
 			sqlf(`DELETE FROM tasks WHERE`).with(among("id", ids)),
 		} {
 			if n, err = e.exec(ctx, q.text, q.args...); err != nil {

@@ -27,30 +27,30 @@ const (
 	taskStatus = `CASE WHEN status = 'queued' AND queue_id IN (SELECT id FROM queues WHERE paused = 1) THEN 'paused' ELSE status END`
 
 	// taskColumns are read by scanTask.
-	taskColumns = taskListed + `, input, output`
+	taskColumns = taskListed + `, definition, input, output`
 
-	// taskListed are all but the input and the output, for which a list may
-	// read NULL.
+	// taskListed are all but the definition, the input and the output, for which
+	// a list may read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
-		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, definition, rights,
+		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, rights,
 		due_at, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, length(input), length(output)`
 )
 
 func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	var rank, timeout, created, due int64
-	var schedule sql.Null[string]
+	var schedule, definition sql.Null[string]
 	var scheduled, started, ended sql.Null[int64]
 	var inputBytes, outputBytes sql.Null[int]
 	var workspace, sessions, agent, workflow, key, name, description, tags, dependencies, failure, input, output []byte
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
-		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &sessions, &t.Definition, &t.Rights,
-		&due, &t.Schedule, &schedule, &t.MaxInterruptions, &agent, &workflow, &key, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &input, &output)
+		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &sessions, &t.Rights,
+		&due, &t.Schedule, &schedule, &t.MaxInterruptions, &agent, &workflow, &key, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &definition, &input, &output)
 	if err != nil {
 		return t, err
 	}
 	t.Priority = priorityOf(rank)
 	t.Timeout = time.Duration(timeout) * time.Millisecond
-	t.ScheduleID = schedule.V
+	t.ScheduleID, t.Definition = schedule.V, definition.V
 	if due > 0 && t.Status == task.Pending {
 		t.NextAt = fromMicros(due)
 	}
@@ -307,7 +307,7 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	if q.After != nil {
 		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
-	columns := taskListed
+	columns := taskListed + `, NULL`
 	for _, c := range []struct {
 		name string
 		read bool
@@ -385,6 +385,9 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 			set = set.and(`, definition = ?`, r.Definition)
 		}
 		set = set.and(`WHERE id = ?`, r.TaskID)
+		if _, err := t.exec(ctx, `DELETE FROM task_steps WHERE task_id = ? AND record IS NULL`, r.TaskID); err != nil {
+			return err
+		}
 		if _, err := t.exec(ctx, set.text, set.args...); err != nil {
 			return err
 		}

@@ -37,6 +37,7 @@ func Task() Suite {
 			"key":                    keepOneOfKey,
 			"retry":                  retryTask,
 			"retry in its workspace": adoptTask,
+			"steps":                  keepSteps,
 			"ids that cannot be":     refuseIDs,
 			"worked":                 workedWorkspace,
 			"claim at once":          claimAtOnce,

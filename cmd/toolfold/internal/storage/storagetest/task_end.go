@@ -1,7 +1,9 @@
 package storagetest
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -249,6 +251,55 @@ func adoptTask(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	equal(t, []string{got.Workspace, got.Definition, got.QueueID, got.Status}, []string{place, "new", task.DefaultQueue, task.Queued})
 	b.complete(1)
+}
+
+// keepSteps has the steps of a task recorded by its present run only, each in place
+// of those below it, until the task completes. A retry forgets what was begun.
+func keepSteps(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1))
+	keep := func(run queue.Run, path, record string, want bool) {
+		t.Helper()
+		s := queue.Step{Path: path}
+		if record != "" {
+			s.Record = json.RawMessage(record)
+		}
+		kept, err := b.ledger.KeepStep(t.Context(), run, s)
+		noError(t, err)
+		equal(t, kept, want)
+	}
+	steps := func(want ...string) {
+		t.Helper()
+		list, err := b.ledger.Steps(t.Context(), taskID(1))
+		noError(t, err)
+		got := []string{}
+		for _, s := range list {
+			got = append(got, s.Path+string(s.Record))
+		}
+		slices.Sort(got)
+		equal(t, got, append([]string{}, want...))
+	}
+	run := b.start(1)
+	keep(run, "/l/0/a\x00", `{"n":1}`, true)
+	keep(run, "/l/1/a", "", true)
+	keep(run, "/l-2", `{"n":2}`, true)
+	keep(queue.Run{TaskID: run.TaskID, Turn: run.Turn + 1}, "/x", `{}`, false)
+	steps(`/l-2{"n":2}`, "/l/0/a\x00"+`{"n":1}`, "/l/1/a")
+	noError(t, b.ledger.DropStep(t.Context(), run, "/l/0/a\x00"))
+	noError(t, b.ledger.Define(t.Context(), run, `{"agent a":{}}`))
+	b.finish(queue.Ending{Run: run, Status: task.Failed, Recorded: true})
+	keep(run, "/l/2/a", `{}`, false)
+	steps(`/l-2{"n":2}`, "/l/1/a")
+	got, _, err := b.tasks.Retry(t.Context(), task.Retrial{TaskID: taskID(1), At: noon})
+	noError(t, err)
+	equal(t, got.Definition, `{"agent a":{}}`)
+	steps(`/l-2{"n":2}`)
+	run = b.start(1)
+	keep(run, "/l/1/a", `{}`, true)
+	keep(run, "/l", `[]`, true)
+	steps(`/l-2{"n":2}`, `/l[]`)
+	b.finish(queue.Ending{Run: run, Status: task.Completed, Recorded: true})
+	steps()
 }
 
 // refuseIDs holds that an id with characters that PostgreSQL refuses is the

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -362,28 +364,53 @@ func TestListLeavesOut(t *testing.T) {
 	}
 }
 
-// The digest of an agent follows what the agent does, and nothing else.
-func TestDefinition(t *testing.T) {
+// A definition has all that a task names in plain text, whatever names that: in
+// steps within steps, as delegations and as calls. What is not there, or named by
+// an expression, is left out.
+func TestDefine(t *testing.T) {
 	t.Parallel()
-	digest := func(answer string) string {
-		_, got, err := task.Task{AgentID: "planner"}.Describe(t.Context(), answering(answer))
+	agents := described{
+		"lead": `[{"stepId":"a","type":"delegate","config":{"agentId":"writer"}},
+			{"stepId":"b","type":"parallel","config":{"steps":[{"stepId":"c","type":"tool","config":{"tool":"agent.run","arguments":{"agentId":"tester"}}}]}},
+			{"stepId":"d","type":"conditional","config":{"condition":"true","then":[{"stepId":"e","type":"delegate","config":{"targetAgent":"lead"}}]}},
+			{"stepId":"f","type":"loop","config":{"until":"true","steps":[{"stepId":"g","type":"delegate","config":{"agentId":"{{ input.who }}"}}]}},
+			{"stepId":"h","type":"delegate","config":{"agentId":"nobody"}}]`,
+		"writer": `[]`, "tester": `[{"stepId":"s","type":"delegate","config":{"agentId":"writer"}}]`, "other": `[]`,
+	}
+	for name, todo := range map[string]task.Task{
+		"agent": {AgentID: "lead"},
+		"call":  {Input: json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"lead"}}`)},
+	} {
+		definition, err := todo.Define(t.Context(), agents, agents)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return got
+		pins, err := task.Pins(definition)
+		if got := strings.Join(slices.Sorted(maps.Keys(pins)), " "); err != nil || got != "agent lead agent tester agent writer" {
+			t.Errorf("%s: it has %s, %v", name, got, err)
+		}
 	}
-	before := digest(`{"agentId":"planner","enabled":true,"systemPrompt":"p","createdAt":"2026-01-31T12:00:00Z"}`)
-	if same := digest(`{"systemPrompt":"p","agentId":"planner","enabled":true,"source":"elsewhere"}`); same != before {
-		t.Error("the digest follows what does not matter")
+	if definition, err := (task.Task{Input: json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"{{ tasks.a.output }}"}}`)}).Define(t.Context(), agents, agents); definition != "" || err != nil {
+		t.Errorf("an expression is defined as %s, %v", definition, err)
 	}
-	if other := digest(`{"agentId":"planner","enabled":true,"systemPrompt":"q"}`); other == before {
-		t.Error("the digest does not follow the prompt")
+	if _, err := (task.Task{AgentID: "nobody"}).Define(t.Context(), agents, agents); err == nil {
+		t.Error("a task of an agent that is not there has a definition")
 	}
 }
 
-// answering is a caller that knows one answer.
-type answering string
+// described are the steps of agents, by id.
+type described map[string]string
 
-func (a answering) Call(context.Context, string, json.RawMessage) toolfold.Answer {
-	return toolfold.Answer{Content: json.RawMessage(a)}
+func (d described) Call(_ context.Context, _ string, args json.RawMessage) toolfold.Answer {
+	var in struct{ AgentID string }
+	if err := json.Unmarshal(args, &in); err != nil || d[in.AgentID] == "" {
+		return toolfold.Fail(toolfold.Errorf("AGENT_NOT_FOUND", "there is no such agent"))
+	}
+	return toolfold.Answer{Content: json.RawMessage(`{"agentId":"` + in.AgentID + `","enabled":true,"workflow":` + d[in.AgentID] + `}`)}
 }
+
+func (described) Lookup(name string) []*toolfold.Entry {
+	return []*toolfold.Entry{{Tool: name, Action: &toolfold.Action{Name: "run", Effect: toolfold.Runs, Family: &toolfold.Family{Name: "agent"}}}}
+}
+
+func (described) Nearest(string) string { return "" }

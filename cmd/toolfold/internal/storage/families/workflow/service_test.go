@@ -178,11 +178,11 @@ func TestDescribe(t *testing.T) {
 	b := newBench(t)
 	b.file("plain.yaml", one)
 	b.file("full.json", `{"workflowId":"whole/one","name":"W","version":"3","status":"draft","description":"d","inputSchema":{"type":"object","required":["a"]},
-		"steps":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"},"description":"first"},{"stepId":"b","type":"prompt","dependsOn":["a"],"config":{"prompt":"{{ steps.a.total }}"}}]}`)
+		"steps":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"},"description":"first"},{"stepId":"b","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}]}`)
 	b.Expect("workflow.describe", `{"workflowId":"plain"}`, `{"id":"plain","name":"N","version":"1","description":"","status":"active",`+
 		`"steps":[{"stepId":"a","name":"a","type":"tool","config":{"tool":"memory.list"}}],"inputSchema":{"type":"object"},"file":".toolfold/workflows/plain.yaml"}`)
 	b.Expect("workflow.describe", `{"workflowId":"whole/one"}`, `{"id":"whole/one","name":"W","version":"3","description":"d","status":"draft",`+
-		`"steps":[{"stepId":"a","name":"A","type":"tool","description":"first","config":{"tool":"memory.list"}},{"stepId":"b","name":"b","type":"prompt","dependsOn":["a"],"config":{"prompt":"{{ steps.a.total }}"}}],`+
+		`"steps":[{"stepId":"a","name":"A","type":"tool","description":"first","config":{"tool":"memory.list"}},{"stepId":"b","name":"b","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}],`+
 		`"inputSchema":{"required":["a"],"type":"object"},"file":".toolfold/workflows/full.json"}`)
 }
 

@@ -1,0 +1,126 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// journal records the steps of one run of a task in the ledger. It implements
+// [engine.Journal].
+type journal struct {
+	ledger Ledger
+	run    Run
+	within context.Context // of the run
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	records map[string]json.RawMessage // of finished steps, by path
+	before  map[string]bool            // steps that an earlier run began and did not finish
+	begun   map[string]bool            // steps that this run has begun
+}
+
+// newJournal returns the journal of a run with what earlier runs have recorded.
+func newJournal(within context.Context, ledger Ledger, run Run, log *slog.Logger) (*journal, error) {
+	j := &journal{
+		ledger: ledger, run: run, within: within, log: log,
+		records: map[string]json.RawMessage{}, before: map[string]bool{}, begun: map[string]bool{},
+	}
+	if run.Turn == 1 {
+		return j, nil
+	}
+	steps, err := ledger.Steps(within, run.TaskID)
+	for _, s := range steps {
+		if s.Record == nil {
+			j.before[s.Path] = true
+		} else {
+			j.records[s.Path] = s.Record
+		}
+	}
+	return j, err
+}
+
+// used reports whether anything is recorded of the task.
+func (j *journal) used() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.records)+len(j.begun)+len(j.before) > 0
+}
+
+// Lookup implements [engine.Journal].
+func (j *journal) Lookup(path string) (record json.RawMessage, begun bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.records[path], j.before[path]
+}
+
+// errTaken ends a run whose task another process has.
+var errTaken = errors.New("another process has the task")
+
+// Begin implements [engine.Journal].
+func (j *journal) Begin(ctx context.Context, path string) error {
+	limited, done := context.WithTimeout(ctx, answerWithin)
+	defer done()
+	kept, err := j.ledger.KeepStep(limited, j.run, Step{Path: path})
+	if err == nil && !kept {
+		err = errTaken
+	}
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.begun[path] = true
+	return nil
+}
+
+// Finish implements [engine.Journal]. It takes as long as that may take: what a
+// step has made is not given up because the database is away.
+func (j *journal) Finish(ctx context.Context, path string, record json.RawMessage) error {
+	for {
+		limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+		kept, err := j.ledger.KeepStep(limited, j.run, Step{path, record})
+		done()
+		if err == nil && !kept {
+			return errTaken
+		}
+		if err == nil {
+			break
+		}
+		j.log.Error("recording a step of a task", "task", j.run.TaskID, "step", path, "err", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second):
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for below := range j.records {
+		if strings.HasPrefix(below, path+"/") {
+			delete(j.records, below)
+		}
+	}
+	j.records[path] = record
+	return nil
+}
+
+// Abandon implements [engine.Journal]. A step that was stopped with its worker
+// stays begun: whether it was done is not known.
+func (j *journal) Abandon(ctx context.Context, path string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	cause := context.Cause(j.within)
+	if !j.begun[path] || errors.Is(cause, errStopped) || errors.Is(cause, errLeaseLost) {
+		return
+	}
+	limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	defer done()
+	if err := j.ledger.DropStep(limited, j.run, path); err != nil {
+		j.log.Error("removing what is recorded of a step", "task", j.run.TaskID, "step", path, "err", err)
+	}
+}

@@ -1,0 +1,144 @@
+package task
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/pins"
+	"github.com/toolfold/toolfold/internal/workspace"
+)
+
+// maxDefinition bounds the definitions that a task is stored with, in bytes.
+const maxDefinition = 1 << 20
+
+// reference returns the agent or workflow that a task runs; false for none,
+// and where its input names it by an expression.
+func (t Task) reference(names toolfold.Names) (r pins.Reference, found bool) {
+	switch {
+	case t.AgentID != "":
+		return pins.Reference{Kind: pins.Agent, ID: t.AgentID}, true
+	case t.WorkflowID != "":
+		return pins.Reference{Kind: pins.Workflow, ID: t.WorkflowID}, true
+	}
+	call, ok := ParseCall(t.Input)
+	if !ok {
+		return r, false
+	}
+	return pins.Called(names, call.Tool, call.Arguments)
+}
+
+// Define returns the definitions of the agent or workflow that a task runs, and
+// of all that these name, as they are at present. It is empty for a task of
+// neither. An agent or workflow that does not exist, must not run or is not
+// trusted is refused; those that it names are left out then, and their step
+// fails.
+func (t Task) Define(ctx context.Context, caller toolfold.Caller, names toolfold.Names) (definition string, err error) {
+	root, found := t.reference(names)
+	if !found {
+		return "", nil
+	}
+	set := pins.Set{}
+	for left := []pins.Reference{root}; len(left) > 0; left = left[1:] {
+		r := left[0]
+		if set[r.String()] != nil {
+			continue
+		}
+		described, err := describe(ctx, caller, r)
+		if refused, ok := errors.AsType[*toolfold.Error](err); ok && r != root && refused.Code != toolfold.Internal {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		set[r.String()] = described
+		left = append(left, pins.Named(names, stepsOf(described))...)
+	}
+	text := ordered.MustJSON(set)
+	if len(text) > maxDefinition {
+		return "", toolfold.Errorf(toolfold.InvalidInput, "%s, with all that it names, is defined in %d bytes, the limit for a task is %d", root, len(text), maxDefinition).
+			WithHint("have it name agents by an expression, such as {{ input.agent }}: those are looked up when the step runs")
+	}
+	return string(text), nil
+}
+
+// Pins reads a definition that Define returned.
+func Pins(definition string) (set pins.Set, err error) {
+	if definition == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(definition), &set); err != nil {
+		return nil, fmt.Errorf("decoding definition of a task: %w", err)
+	}
+	return set, nil
+}
+
+// stepsOf returns the steps of the result of agent.get or workflow.describe.
+func stepsOf(described json.RawMessage) []pins.Step {
+	var holder struct {
+		Workflow []pins.Step `json:"workflow"`
+		Steps    []pins.Step `json:"steps"`
+	}
+	_ = json.Unmarshal(described, &holder) // steps of another form name nothing
+	return slices.Concat(holder.Workflow, holder.Steps)
+}
+
+// describe returns the result of agent.get or workflow.describe. It refuses what
+// must not run or is not trusted.
+func describe(ctx context.Context, caller toolfold.Caller, r pins.Reference) (json.RawMessage, error) {
+	_, param := r.Action()
+	action := "agent.get"
+	if r.Kind == pins.Workflow {
+		action = "workflow.describe"
+	}
+	raw, err := toolfold.Do[json.RawMessage](ctx, caller, action, map[string]string{param: r.ID})
+	if err != nil {
+		return nil, err
+	}
+	state := struct {
+		Enabled *bool  `json:"enabled"`
+		Status  string `json:"status"`
+		Trusted *bool  `json:"trusted"`
+	}{}
+	if err := json.Unmarshal(raw, &state); err != nil {
+		return nil, fmt.Errorf("decoding result of %s: %w", action, err)
+	}
+	short := toolfold.Shorten(r.ID)
+	switch {
+	case state.Enabled != nil && !*state.Enabled:
+		return nil, toolfold.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", short).WithHint("choose another of agent.list")
+	case r.Kind == pins.Workflow && state.Status != "active":
+		return nil, toolfold.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).WithHint("set status: active in its file, or choose another of workflow.list")
+	case state.Trusted != nil && !*state.Trusted:
+		return nil, toolfold.Errorf(workspace.Untrusted, "%s %q is a file of a workspace that is not trusted", r.Kind, short).
+			WithHint("the user has to type, in the workspace: toolfold trust")
+	}
+	return raw, nil
+}
+
+// decisive are the members of a description that decide what a run does.
+var decisive = []string{
+	"displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags",
+	"systemPrompt", "workflow", "orchestration", "inputSchema", "steps",
+}
+
+// changed lists the agents and workflows of a definition that are no more what
+// they were, or are gone.
+func changed(then, now pins.Set) []string {
+	var list []string
+	for name, before := range then {
+		var a, b map[string]json.RawMessage
+		_ = json.Unmarshal(before, &a)
+		_ = json.Unmarshal(now[name], &b) // nil where it is gone
+		if b == nil || slices.ContainsFunc(decisive, func(member string) bool { return !bytes.Equal(a[member], b[member]) }) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
