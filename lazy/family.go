@@ -114,7 +114,8 @@ type FindIn struct {
 // FindOut is the result of tools.find.
 type FindOut struct {
 	Results []Found `json:"results" doc:"Best first."`
-	Hint    string  `json:"hint,omitempty" doc:"What to do when nothing was found."`
+	Also    string  `json:"also,omitempty" doc:"Other actions of the best one's family."`
+	Hint    string  `json:"hint,omitempty" doc:"When nothing was found, or nothing fits well."`
 }
 
 // DescribeIn are the arguments of tools.describe.

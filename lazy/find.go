@@ -28,30 +28,55 @@ const (
 type Found struct {
 	Name    string  `json:"name" doc:"Action to call."`
 	Usage   string  `json:"usage" doc:"How to call it; a ? marks what may be left out."`
-	Summary string  `json:"summary" doc:"What it does."`
-	Score   float64 `json:"score" doc:"From 0 to 1; below 0.4 mostly unrelated."`
+	Summary string  `json:"summary,omitempty" doc:"What it does; of the best three."`
+	Score   float64 `json:"score" doc:"From 0 to 1; below 0.5 mostly unrelated."`
+
+	action *toolfold.Action
 }
+
+// fits is the score from which on an action fits a query well. Of requests that
+// nothing answers most stay below it, of right first answers few.
+const fits = 0.5
 
 // Find returns the actions that match a query in words, best first, at most
 // limit.
 func (v *View) Find(query string, limit int) []Found {
 	list := make([]Found, 0, limit)
 	hits := v.rank(query, limit)
+	score := 1.0
 	for _, hit := range hits[:min(limit, len(hits))] {
-		e := v.entries[v.byID[hit.ID]]
-		list = append(list, Found{
-			Name: e.Title(), Usage: v.usage(e), Summary: e.Action.Summary,
-			Score: math.Round(hit.Score*100) / 100,
-		})
+		a := v.byID[hit.ID]
+		e := v.entries[a]
+		score = min(score, math.Round(hit.Score*100)/100)
+		list = append(list, Found{Name: e.Title(), Usage: v.usage(e), Summary: a.Summary, Score: score, action: a})
 	}
 	return list
+}
+
+// also returns the names of the other actions of the first result's family;
+// empty where there are none, or nothing fits.
+func (v *View) also(found []Found) string {
+	if len(found) == 0 || found[0].Score < fits {
+		return ""
+	}
+	family := found[0].action.Family
+	var others []string
+	for _, a := range family.Actions {
+		if v.byID[a.FullName()] != nil && !slices.ContainsFunc(found, func(f Found) bool { return f.action == a }) {
+			others = append(others, a.Name)
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return family.Name + ": " + strings.Join(others, ", ")
 }
 
 // rank returns the hits of a query in the order of what it wants.
 func (v *View) rank(query string, limit int) []rank.Hit {
 	wants, ruled, rest := readWish(query)
 	// What is wanted is at most a few places down.
-	hits := v.index().Find(rank.Query{Text: rest, Limit: 2*limit + 10})
+	hits := v.catalogue.find(rank.Query{Text: rest, Limit: 2*limit + 10, Keep: func(id string) bool { return v.byID[id] != nil }})
 	for i, hit := range hits {
 		a := v.byID[hit.ID]
 		share := 1.0

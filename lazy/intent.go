@@ -25,9 +25,9 @@ const (
 var verbs = func() map[string]wish {
 	of := map[string]wish{}
 	for w, list := range map[wish]string{
-		reading:  "get show list find search read view fetch display print lookup browse count see look check tell give describe inspect enumerate",
-		making:   "create add make new insert generate build compose write save store register record start",
-		changing: "set update change modify edit rename alter adjust replace",
+		reading:  "get show list find search read view fetch display print lookup browse see tell describe enumerate",
+		making:   "create add make new insert generate build compose write save store register record start put keep schedule define introduce",
+		changing: "set update change modify edit rename alter adjust replace switch enable disable configure turn raise lower",
 		removing: "remove delete erase drop wipe purge clear forget destroy discard scrap dismiss retire withdraw unlearn unregister " +
 			"unset rid throw strike empty reset uninstall decommission dissolve cancel revoke",
 		sending: "send post publish submit deliver notify invite",
@@ -121,12 +121,10 @@ func suits(a *toolfold.Action, wants wish) bool {
 	switch wants {
 	case reading:
 		return a.Effect == toolfold.Reads
-	case making, changing, sending:
-		return a.Effect != toolfold.Deletes
+	case making, changing, sending, running:
+		return a.Effect != toolfold.Reads && a.Effect != toolfold.Deletes
 	case removing:
 		return a.Effect != toolfold.Reads && a.Effect != toolfold.Adds
-	case running:
-		return a.Effect != toolfold.Deletes && a.Effect != toolfold.Adds
 	}
 	return true
 }

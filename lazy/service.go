@@ -27,11 +27,23 @@ func Mount(d *Discovery) *toolfold.Family {
 	return mounted
 }
 
+// summaries is the number of results that say what they do; of the others the
+// usage says enough.
+const summaries = 3
+
 // Find returns ranked actions with how to call them.
 func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
-	out := FindOut{Results: s.discovery.View(ctx).Find(in.Query, in.Limit)}
-	if len(out.Results) == 0 {
+	view := s.discovery.View(ctx)
+	out := FindOut{Results: view.Find(in.Query, in.Limit)}
+	out.Also = view.also(out.Results)
+	for i := summaries; i < len(out.Results); i++ {
+		out.Results[i].Summary = ""
+	}
+	switch {
+	case len(out.Results) == 0:
 		out.Hint = "nothing matches; say in plain words what you want to do, or see the action list"
+	case out.Results[0].Score < fits:
+		out.Hint = "nothing fits well"
 	}
 	return out, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/rank"
 )
 
 // View is a surface at one moment, as callers with the same rights see it. It
@@ -25,8 +24,8 @@ type View struct {
 	entries map[*toolfold.Action]*toolfold.Entry // how the surface calls an action
 	caller  string                               // the listed tool that runs any other; empty = none
 
-	index func() *rank.Index // of the actions, by full name
-	byID  map[string]*toolfold.Action
+	catalogue *Catalogue
+	byID      map[string]*toolfold.Action // actions that the caller may see, by full name
 
 	usages       sync.Map // of texts by *toolfold.Entry: how to call what find leads to
 	rendered     sync.Map // of json.RawMessage by what was asked for
@@ -35,19 +34,20 @@ type View struct {
 
 // ViewOptions say what a [View] shows.
 type ViewOptions struct {
-	Level    Level
-	Tier     toolfold.Tier      // of the tools that tools/list shows at most
-	Families []*toolfold.Family // that the caller may see
-	Tools    []toolfold.Tool    // the same as tools of the surface
-	Disabled []toolfold.Tool    // tools of the surface that the caller may not call at all
-	Names    toolfold.Names     // what the caller may call
+	Level     Level
+	Tier      toolfold.Tier      // of the tools that tools/list shows at most
+	Families  []*toolfold.Family // that the caller may see
+	Catalogue *Catalogue         // has these families at least; nil = one of just these
+	Tools     []toolfold.Tool    // the same as tools of the surface
+	Disabled  []toolfold.Tool    // tools of the surface that the caller may not call at all
+	Names     toolfold.Names     // what the caller may call
 }
 
 // NewView returns a view.
 func NewView(o ViewOptions) *View {
 	v := &View{
 		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, names: o.Names, listed: List(Within(o.Tools, o.Tier), o.Level),
-		byName: map[string]toolfold.Tool{}, entries: map[*toolfold.Action]*toolfold.Entry{}, byID: map[string]*toolfold.Action{},
+		catalogue: o.Catalogue, byName: map[string]toolfold.Tool{}, entries: map[*toolfold.Action]*toolfold.Entry{}, byID: map[string]*toolfold.Action{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
 	for _, t := range o.Tools {
@@ -69,17 +69,9 @@ func NewView(o ViewOptions) *View {
 			}
 		}
 	}
-	v.index = sync.OnceValue(func() *rank.Index {
-		index := rank.New()
-		var documents []rank.Document
-		for _, f := range o.Families {
-			for _, a := range f.Actions {
-				documents = append(documents, document(a))
-			}
-		}
-		index.Put(documents...)
-		return index
-	})
+	if v.catalogue == nil {
+		v.catalogue = NewCatalogue(o.Families...)
+	}
 	return v
 }
 

@@ -2,11 +2,13 @@ package surface_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -39,32 +41,45 @@ func describe(b *testing.B, s *surface.Surface, name string) {
 	}
 }
 
-// BenchmarkFiveThousandTools prints how long a catalogue of 5,000 tools takes
-// to index, and how long it takes to find one. The floors are 300 ms and, at
-// the 99th percentile, 3 ms.
-func BenchmarkFiveThousandTools(b *testing.B) {
-	specs := make([]*toolfold.Family, 5000)
-	for i := range specs {
-		specs[i] = external(b, fmt.Sprintf("%s_%s_%d", pick(verbs, i), pick(nouns, i/len(verbs)), i),
-			fmt.Sprintf("%s the %s of a %s, with its %s.", pick(verbs, i), pick(nouns, i/7), pick(nouns, i/11), pick(nouns, i/13)))
+// BenchmarkManyTools prints what the index of a large catalogue costs in time and
+// memory, and how long it takes to find a tool in it. For 5,000 tools the aims are
+// 20 µs a tool, 20 MB, and 0.4 ms and 2 ms at the 50th and 99th percentile; for
+// 20,000 tools 6 ms at the 99th.
+func BenchmarkManyTools(b *testing.B) {
+	for _, n := range []int{5000, 20_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			families := make([]*toolfold.Family, n)
+			for i := range families {
+				families[i] = external(b, fmt.Sprintf("%s_%s_%d", pick(verbs, i), pick(nouns, i/len(verbs)), i),
+					fmt.Sprintf("%s the %s of a %s, with its %s.", pick(verbs, i), pick(nouns, i/7), pick(nouns, i/11), pick(nouns, i/13)))
+			}
+			view := lazy.NewView(lazy.ViewOptions{Families: families})
+			before := heapInUse()
+			start := time.Now()
+			view.Find("weather", 5)
+			indexed := time.Since(start)
+			bytes := heapInUse() - before
+			var took []time.Duration
+			for i := 0; b.Loop(); i++ {
+				query := fmt.Sprintf("%s the %s of my %s please", pick(verbs, i*3), pick(nouns, i*5), pick(nouns, i*7))
+				begin := time.Now()
+				view.Find(query, 5)
+				took = append(took, time.Since(begin))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(indexed.Microseconds())/float64(n), "µs-index/tool")
+			b.ReportMetric(float64(bytes)/1e6, "MB")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99/find")
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-p50/find")
+		})
 	}
-	s := live(b, surface.Options{})
-	start := time.Now()
-	if err := s.Put(specs...); err != nil {
-		b.Fatal(err)
-	}
-	indexed := time.Since(start)
-	var took []time.Duration
-	for i := 0; b.Loop(); i++ {
-		query := fmt.Sprintf("%s the %s of my %s please", pick(verbs, i*3), pick(nouns, i*5), pick(nouns, i*7))
-		begin := time.Now()
-		s.Discovery.View(b.Context()).Find(query, 5)
-		took = append(took, time.Since(begin))
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(indexed.Microseconds())/1000, "ms/index")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99/find")
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-p50/find")
+}
+
+func heapInUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 var (

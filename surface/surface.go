@@ -119,10 +119,11 @@ type Surface struct {
 	// strict.
 	Runner, Client *call.Runner
 
-	options  Options
-	rights   *toolfold.Rights
-	snapshot atomic.Pointer[snapshot]
-	onGrow   func(context.Context)
+	options   Options
+	rights    *toolfold.Rights
+	snapshot  atomic.Pointer[snapshot]
+	catalogue *lazy.Catalogue // of all families
+	onGrow    func(context.Context)
 
 	mu       sync.Mutex // held while the families change and watchers are called
 	watchers []func()
@@ -147,7 +148,7 @@ type view struct {
 // New returns a surface without families. It opens nothing.
 func New(o Options) *Surface {
 	o = o.complete()
-	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}}
+	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}, catalogue: lazy.NewCatalogue()}
 	s.snapshot.Store(&snapshot{})
 	every := func(r *toolfold.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
@@ -217,7 +218,7 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t toolfold.Tool) bool {
 		return slices.ContainsFunc(shown, func(other toolfold.Tool) bool { return other.Name == t.Name })
 	})
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Tools: shown, Disabled: disabled, Names: names})
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: shown, Disabled: disabled, Names: names})
 	return v
 }
 
@@ -273,6 +274,7 @@ func (s *Surface) change(edit func([]*toolfold.Family) []*toolfold.Family) error
 	if err := toolfold.ValidateAll(families); err != nil {
 		return err
 	}
+	s.catalogue.Follow(families)
 	s.snapshot.Store(&snapshot{families: families})
 	for _, watch := range s.watchers {
 		watch()

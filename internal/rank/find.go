@@ -16,7 +16,7 @@ const (
 	sentenceBonus = 0.7 // for the best sentence against the whole query
 	inPassage     = 1.0 // weight of a word of a passage, which makes no document longer
 	passageBonus  = 0.5 // for the best passage
-	evenEvidence  = 1.0 // evidence that gives a Score of one half
+	evenEvidence  = 0.4 // evidence times coverage that gives a Score of one half
 )
 
 // minCandidates is the fewest documents of which the texts are read.
@@ -162,7 +162,7 @@ func (f *finder) hits(candidates []int32, limit int) []Hit {
 	list = list[:min(limit, len(list))]
 	asked := math.Sqrt(f.wants * f.x.rarity(0))
 	for i := range list {
-		evidence := list[i].Worth / asked
+		evidence := list[i].Worth / asked * list[i].Coverage
 		list[i].Score = evidence / (evidence + evenEvidence)
 	}
 	return list

@@ -133,6 +133,51 @@ func TestFindLeadsToTheAction(t *testing.T) {
 	}
 }
 
+// Of requests that nothing answers most are told so, of right first answers few.
+func TestFindSaysThatNothingFits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	fits := func(query string) bool {
+		answer := b.Runner.Call(t.Context(), "tools.find", []byte(`{"query":`+quoted(query)+`}`))
+		return !strings.Contains(string(answer.Content), `"hint":"nothing `)
+	}
+	var nothing [2][]string // those that may be looked at, and those that may not
+	for line := range strings.Lines(nothingFile) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			half := (len(nothing[0]) + len(nothing[1])) % 2
+			nothing[half] = append(nothing[half], line)
+		}
+	}
+	for i, queries := range nothing {
+		said := 0.0
+		for _, q := range queries {
+			if !fits(q) {
+				said++
+			} else if i == 0 {
+				t.Logf("fits: %s", q)
+			}
+		}
+		share := said / float64(len(queries))
+		t.Logf("half %d: of %d requests that nothing answers, %.2f are told so", i+1, len(queries), share)
+		if share < 0.70 {
+			t.Errorf("want 0.70")
+		}
+	}
+	right, refused := 0.0, 0.0
+	for _, q := range readQueries(t, unreadFile) {
+		if found := b.find(q.query, 1); len(found) > 0 && slices.Contains(q.right, found[0]) {
+			right++
+			if !fits(q.query) {
+				refused++
+			}
+		}
+	}
+	t.Logf("of %.0f right first answers, %.3f are said not to fit", right, refused/right)
+	if refused/right > 0.10 {
+		t.Errorf("want at most 0.10")
+	}
+}
+
 // The Asks are not the queries that find is measured with.
 func TestAsksAreNotTheQueries(t *testing.T) {
 	t.Parallel()
