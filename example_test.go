@@ -218,9 +218,23 @@ func ExampleErrorf() {
 
 // A list is cut into pages; the cursor leads on.
 func ExampleCutPage() {
-	call("book.list", `{"limit": 1}`)
+	runner := toolfoldtest.Runner(mounted())
+	in := listIn{toolfold.Page{Limit: 1}}
+	for {
+		out, err := toolfold.Do[listOut](context.Background(), runner, "book.list", in)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(out.Books[0].Title)
+		if !out.HasMore {
+			return
+		}
+		in.Cursor = out.NextCursor
+	}
 	// Output:
-	// {"books":[{"title":"Emma","shelf":"read"}],"hasMore":true,"nextCursor":"YWZ0ZXIgRW1tYQ"}
+	// Emma
+	// Walden
 }
 
 // Callers may ask for the result fields that they need.

@@ -186,7 +186,9 @@ func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
 // InputSchema returns the schema of the arguments of a call of this entry,
 // texts included. A foreign tool's own schema is returned where its root is
 // one that hosts take.
-func (e *Entry) InputSchema() ordered.Map {
+func (e *Entry) InputSchema() json.RawMessage { return ordered.MustJSON(e.inputSchema()) }
+
+func (e *Entry) inputSchema() ordered.Map {
 	l := e.layout()
 	foreign, ok := plain(e.Action.Input)
 	if ok && l.nest == "" {
@@ -198,9 +200,9 @@ func (e *Entry) InputSchema() ordered.Map {
 	}
 	style := Style{Describe: always}
 	if l.nest == "" {
-		return l.withFixed(ObjectSchema(beside, e.Optional, style))
+		return l.withFixed(objectSchema(beside, e.Optional, style))
 	}
-	nested := ObjectSchema(inside, e.Optional, style)
+	nested := objectSchema(inside, e.Optional, style)
 	if ok && !l.besides {
 		nested = foreign
 	}
@@ -210,7 +212,7 @@ func (e *Entry) InputSchema() ordered.Map {
 			{Key: "type", Value: string(KindString)}, {Key: "contentMediaType", Value: "application/json"}, {Key: "contentSchema", Value: nested},
 		}
 	}
-	schema := ObjectSchema(beside, nil, style)
+	schema := objectSchema(beside, nil, style)
 	properties, _ := schema.Get("properties")
 	schema.Set("properties", append(properties.(ordered.Map), ordered.Member{Key: l.nest, Value: nested}))
 	if len(inside) > 0 {

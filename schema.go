@@ -1,6 +1,7 @@
 package toolfold
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -22,6 +23,10 @@ type Style struct {
 	// arguments would refuse good items with a bad one.
 	Listed bool
 
+	// Actions are the values of an action argument that stands in front of the
+	// members of an object, and is required; nil for none.
+	Actions []string
+
 	// Recorded schemas are as the legacy tools had them: whole numbers were
 	// plain numbers, that a text is not empty was said, and what is Added now
 	// was not there.
@@ -30,11 +35,22 @@ type Style struct {
 
 // ObjectSchema returns the schema of an object with the given members. It has
 // no combinators.
-func ObjectSchema(required, optional []Param, style Style) ordered.Map {
+func ObjectSchema(required, optional []Param, style Style) json.RawMessage {
+	schema := objectSchema(required, optional, style)
+	if style.Actions != nil {
+		schema = inFront(schema, ActionParam, ordered.Map{{Key: "type", Value: string(KindString)}, {Key: "enum", Value: style.Actions}})
+	}
+	return ordered.MustJSON(schema)
+}
+
+// Schema returns the schema of one value.
+func Schema(p Param, style Style) json.RawMessage { return ordered.MustJSON(schemaOf(p, style)) }
+
+func objectSchema(required, optional []Param, style Style) ordered.Map {
 	properties := ordered.Map{}
 	for _, p := range slices.Concat(required, optional) {
 		if !p.Added || !style.Recorded {
-			properties.Set(p.Name, Schema(p, style))
+			properties.Set(p.Name, schemaOf(p, style))
 		}
 	}
 	schema := ordered.Map{{Key: "type", Value: "object"}, {Key: "properties", Value: properties}}
@@ -44,8 +60,7 @@ func ObjectSchema(required, optional []Param, style Style) ordered.Map {
 	return schema
 }
 
-// Schema returns the schema of one value.
-func Schema(p Param, style Style) ordered.Map {
+func schemaOf(p Param, style Style) ordered.Map {
 	schema := ordered.Map{}
 	switch {
 	case p.Kind == KindAny && style.Untyped:
@@ -58,7 +73,7 @@ func Schema(p Param, style Style) ordered.Map {
 	}
 	if style.Brief {
 		if p.Kind == KindArray {
-			schema.Set("items", Schema(*p.Items, style))
+			schema.Set("items", schemaOf(*p.Items, style))
 		}
 		return schema
 	}
@@ -98,11 +113,11 @@ func Schema(p Param, style Style) ordered.Map {
 	}
 	switch {
 	case p.Kind == KindArray:
-		schema.Set("items", Schema(*p.Items, style))
+		schema.Set("items", schemaOf(*p.Items, style))
 	case p.Values != nil:
-		schema.Set("additionalProperties", Schema(*p.Values, style))
+		schema.Set("additionalProperties", schemaOf(*p.Values, style))
 	case p.Kind == KindObject && len(Inside(p)) > 0 && !(p.Loose && style.Listed):
-		for _, m := range ObjectSchema(p.Required, p.Optional, style)[1:] {
+		for _, m := range objectSchema(p.Required, p.Optional, style)[1:] {
 			schema.Set(m.Key, m.Value)
 		}
 	case p.Kind == KindObject:
@@ -131,15 +146,11 @@ var anyValue = func() []ordered.Map {
 
 // OutputSchema returns the schema of the action's result. Nothing is required:
 // callers may ask for some of the fields only.
-func (a *Action) OutputSchema() ordered.Map {
+func (a *Action) OutputSchema() json.RawMessage {
 	return ObjectSchema(nil, a.Results(), Style{Describe: always, Untyped: true})
 }
 
 func always(Param) bool { return true }
-
-// WithAction returns an object schema with the action argument in front of its
-// properties, and required.
-func WithAction(schema, action ordered.Map) ordered.Map { return inFront(schema, ActionParam, action) }
 
 // inFront puts a required property in front of those of an object schema.
 func inFront(schema ordered.Map, name string, property ordered.Map) ordered.Map {

@@ -1,6 +1,6 @@
 package toolfold
 
-import "github.com/toolfold/toolfold/internal/ordered"
+import "encoding/json"
 
 // Tool describes what a surface offers under one name.
 type Tool struct {
@@ -8,8 +8,8 @@ type Tool struct {
 	Doc           string // more than the summary; may be empty
 	Category      Category
 	Tier          Tier
-	Entries       []*Entry // the ways to call it, one per action
-	Schema        ordered.Map
+	Entries       []*Entry        // the ways to call it, one per action
+	Schema        json.RawMessage // of the arguments of all entries
 	Hints         Hints
 
 	// Form is that of the entries: where a call carries what a brief listing

@@ -3,12 +3,12 @@
 package consolidate
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // Fold says which actions of a family make up one tool.
@@ -91,19 +91,17 @@ func apartEntry(a *toolfold.Action) *toolfold.Entry { return toolfold.NewEntry(a
 // per action, and so is which members of an object are required; a list of at
 // most [listedValues] values stands where it comes first, texts only where a
 // name does not say what is meant.
-func Schema(actions []*toolfold.Action) ordered.Map {
+func Schema(actions []*toolfold.Action) json.RawMessage {
 	unclear := func(p toolfold.Param) bool { return p.Unclear }
 	union := Union(actions)
 	listEnumsOnce(union, map[string]bool{})
-	schema := toolfold.ObjectSchema(nil, union, toolfold.Style{Describe: unclear, Listed: true})
-	if actions[0].Family.Bare {
-		return schema
+	var names []string
+	for _, a := range actions {
+		if !a.Family.Bare {
+			names = append(names, a.Name)
+		}
 	}
-	names := make([]string, len(actions))
-	for i, a := range actions {
-		names[i] = a.Name
-	}
-	return toolfold.WithAction(schema, ordered.Map{{Key: "type", Value: "string"}, {Key: "enum", Value: names}})
+	return toolfold.ObjectSchema(nil, union, toolfold.Style{Describe: unclear, Listed: true, Actions: names})
 }
 
 // Union lists the parameters of all actions, each once, in the order of first

@@ -7,8 +7,7 @@ import (
 	"io"
 	"slices"
 	"sync"
-
-	"github.com/toolfold/toolfold/internal/usage"
+	"time"
 )
 
 //go:embed page.html.tmpl
@@ -24,7 +23,15 @@ type Whole struct {
 	Calls    []CallCost  `json:"calls,omitempty"`    // nil = they were not looked at
 	Compared *Comparison `json:"compared,omitempty"` // nil = nothing was compared
 
-	LegacyCalls []usage.Count `json:"legacyCalls,omitempty"`
+	LegacyCalls []LegacyCall `json:"legacyCalls,omitempty"`
+}
+
+// LegacyCall counts the calls of a legacy name by a client.
+type LegacyCall struct {
+	Name   string    `json:"name"`
+	Client string    `json:"client"` // as it says itself; empty = it does not
+	Calls  int64     `json:"calls"`
+	Last   time.Time `json:"last"`
 }
 
 // WritePage writes a page of HTML with charts. It needs nothing from elsewhere

@@ -21,8 +21,8 @@ type Account struct {
 type ActionDoc struct {
 	Description string          `json:"description"`
 	Usage       string          `json:"usage"`            // the call with the types of all parameters
-	Params      ordered.Map     `json:"params,omitempty"` // what usage does not tell, by parameter
-	InputSchema ordered.Map     `json:"inputSchema,omitempty"`
+	Params      json.RawMessage `json:"params,omitempty"` // what usage does not tell, by parameter
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	Returns     string          `json:"returns,omitempty"` // result fields; inner ones in brackets
 	Effect      string          `json:"effect,omitempty"`  // absent if it only reads
 	Example     json.RawMessage `json:"example,omitempty"`
@@ -45,10 +45,10 @@ type ActionRow struct {
 
 // Definition is a tool as the protocol defines one.
 type Definition struct {
-	Name         string      `json:"name"`
-	Description  string      `json:"description"`
-	InputSchema  ordered.Map `json:"inputSchema"`
-	OutputSchema ordered.Map `json:"outputSchema,omitempty"`
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
 // Describe returns the account of a tool, an action or a legacy name, as
@@ -85,7 +85,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 				InputSchema: consolidate.Schema(actions),
 			}
 			if structured {
-				definition.OutputSchema = object(ordered.Map{}, nil) // it depends on the action
+				definition.OutputSchema = ordered.MustJSON(object(ordered.Map{}, nil)) // it depends on the action
 			}
 			return definition
 		}
@@ -100,7 +100,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 
 // inputSchema returns the schema of a call of an entry, under a legacy name
 // the one that the legacy tool had.
-func inputSchema(e *toolfold.Entry) ordered.Map {
+func inputSchema(e *toolfold.Entry) json.RawMessage {
 	if e.Legacy {
 		return legacy.Schema(e)
 	}
@@ -115,10 +115,14 @@ func actionDoc(e *toolfold.Entry, with Account) ActionDoc {
 	if e.Action.Effect != toolfold.Reads {
 		doc.Effect = e.Action.Effect.String()
 	}
+	var params ordered.Map
 	for _, p := range e.Listed() {
 		if text := explanation(p); text != "" {
-			doc.Params.Set(p.Name, text)
+			params.Set(p.Name, text)
 		}
+	}
+	if len(params) > 0 {
+		doc.Params = ordered.MustJSON(params)
 	}
 	if with.Schema {
 		doc.InputSchema = inputSchema(e)

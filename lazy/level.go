@@ -102,10 +102,12 @@ func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 	properties, required := ordered.Map{}, []string(nil)
 	switch {
 	case t.Whole || level == Full:
-		all, _ := t.Schema.Get("properties")
-		properties = slices.Clone(all.(ordered.Map))
-		listed, _ := t.Schema.Get("required")
-		required, _ = listed.([]string)
+		var whole struct {
+			Properties ordered.Map
+			Required   []string
+		}
+		_ = json.Unmarshal(t.Schema, &whole) // it is one of ours
+		properties, required = whole.Properties, whole.Required
 	default:
 		params := t.Entries[0].Listed()
 		if t.Dispatches() {
@@ -134,7 +136,7 @@ func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 	switch {
 	case t.Whole && level != Full:
 		for i, p := range properties {
-			if schema, ok := p.Value.(ordered.Map); ok && isObject(schema) {
+			if isObject(p.Value.(json.RawMessage)) {
 				properties[i].Value = ordered.Map{{Key: "type", Value: kind}}
 			}
 		}
@@ -144,9 +146,9 @@ func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 	return object(properties, required)
 }
 
-func isObject(schema ordered.Map) bool {
-	kind, _ := schema.Get("type")
-	return kind == string(toolfold.KindObject)
+func isObject(schema json.RawMessage) bool {
+	var s struct{ Type toolfold.Kind }
+	return json.Unmarshal(schema, &s) == nil && s.Type == toolfold.KindObject
 }
 
 func signatures(entries []*toolfold.Entry, detail toolfold.Detail) string {

@@ -4,8 +4,9 @@
 package legacy
 
 import (
+	"encoding/json"
+
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // Tools returns the legacy surface, in the order of the declarations.
@@ -36,7 +37,7 @@ func Entries(families []*toolfold.Family) []*toolfold.Entry {
 
 // Schema returns the schema that a legacy tool had: without the parameters
 // that were added since, and with whole numbers as plain numbers.
-func Schema(e *toolfold.Entry) ordered.Map {
+func Schema(e *toolfold.Entry) json.RawMessage {
 	return toolfold.ObjectSchema(e.Required, e.Optional, toolfold.Style{
 		Describe: func(toolfold.Param) bool { return true }, Recorded: true,
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -104,7 +105,13 @@ func printAccount(out io.Writer, name string, doc json.RawMessage) error {
 	}
 	fmt.Fprintf(out, "\n  %s\n\n", account.Usage)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, p := range account.Params {
+	var params ordered.Map
+	if len(account.Params) > 0 {
+		if err := json.Unmarshal(account.Params, &params); err != nil {
+			return fmt.Errorf("reading parameters: %w", err)
+		}
+	}
+	for _, p := range params {
 		var text string
 		_ = json.Unmarshal(p.Value.(json.RawMessage), &text) // the texts of parameters are strings
 		fmt.Fprintf(w, "  %s\t%s\n", p.Key, text)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/internal/usage"
+	"github.com/toolfold/toolfold/doctor"
 )
 
 // maxLegacyRows is the most rows of calls by legacy names that are printed.
@@ -16,7 +16,7 @@ const maxLegacyRows = 20
 
 // legacyCalls returns how often which client called legacy names, the newest
 // first. It does not make a store that is not there.
-func legacyCalls(ctx context.Context, o *options) ([]usage.Count, error) {
+func legacyCalls(ctx context.Context, o *options) (calls []doctor.LegacyCall, err error) {
 	if !storage.MayHold(o.Store) {
 		return nil, nil
 	}
@@ -25,11 +25,15 @@ func legacyCalls(ctx context.Context, o *options) ([]usage.Count, error) {
 		return nil, err
 	}
 	defer db.Close()
-	return db.Usage().Counts(ctx)
+	counts, err := db.Usage().Counts(ctx)
+	for _, c := range counts {
+		calls = append(calls, doctor.LegacyCall(c))
+	}
+	return calls, err
 }
 
 // printLegacyCalls prints the counts, if there are any.
-func printLegacyCalls(out io.Writer, counts []usage.Count) error {
+func printLegacyCalls(out io.Writer, counts []doctor.LegacyCall) error {
 	if len(counts) == 0 {
 		return nil
 	}

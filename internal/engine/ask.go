@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
@@ -157,7 +156,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 		}
 		list = append(list, offered{toolfold.Offer{
 			Name: name, Description: strings.TrimSpace(a.Summary + " " + a.Doc),
-			Schema: ordered.MustJSON(toolfold.NewEntry(a, a.FullName()).InputSchema()),
+			Schema: toolfold.NewEntry(a, a.FullName()).InputSchema(),
 		}, a})
 	}
 	switch {
