@@ -22,7 +22,6 @@ import (
 	"golang.org/x/tools/go/analysis/passes/inline"
 	"golang.org/x/tools/go/analysis/passes/loopclosure"
 	"golang.org/x/tools/go/analysis/passes/lostcancel"
-	"golang.org/x/tools/go/analysis/passes/modernize"
 	"golang.org/x/tools/go/analysis/passes/nilfunc"
 	"golang.org/x/tools/go/analysis/passes/nilness"
 	"golang.org/x/tools/go/analysis/passes/printf"
@@ -52,13 +51,12 @@ import (
 
 // goCheck is an analyser of Go, and what its findings are.
 type goCheck struct {
-	source     string // "vet", "staticcheck", "modernize"
+	source     string // "vet", "staticcheck"
 	analyzer   *analysis.Analyzer
 	kind       string
 	level      string
 	confidence float64
 	title      string // what it looks for
-	notInTests bool
 }
 
 // advice says what to do, in the words of the analyser; empty where the message does.
@@ -69,10 +67,12 @@ func (c goCheck) advice() string {
 	return ""
 }
 
-// goChecks are the analysers by purpose.
-var goChecks = map[Purpose][]goCheck{
-	Bugs:         slices.Concat(vetChecks, staticChecks()),
-	Refactorings: slices.Concat(modernizeChecks(), simpleChecks()),
+// goChecks returns the linked analysers for a purpose.
+func goChecks(purpose Purpose) []goCheck {
+	if purpose == Bugs {
+		return slices.Concat(vetChecks, staticChecks())
+	}
+	return append(simpleChecks(), inlineCheck)
 }
 
 func vet(a *analysis.Analyzer, kind, level string, confidence float64) goCheck {
@@ -149,19 +149,8 @@ func longest(values map[string]string, name string) string {
 	return "other"
 }
 
-// modernizeChecks write what a later Go made shorter, and the
-// one that inlines what is marked //go:fix inline.
-func modernizeChecks() []goCheck {
-	list := []goCheck{{source: "vet", analyzer: inline.Analyzer, kind: "inline-function", level: "minor", confidence: 0.95}}
-	for _, a := range modernize.Suite {
-		kind := "modernize-syntax"
-		if a == modernize.AnyAnalyzer {
-			kind = "improve-types"
-		}
-		list = append(list, goCheck{source: "modernize", analyzer: a, kind: kind, level: "trivial", confidence: 0.9})
-	}
-	return list
-}
+// inlineCheck inlines what is marked //go:fix inline.
+var inlineCheck = vet(inline.Analyzer, "inline-function", "minor", 0.95)
 
 // simpleKinds are the kinds of refactorings by the longest beginning of a
 // check's name.

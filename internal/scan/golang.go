@@ -152,6 +152,7 @@ func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder) {
 		}
 		return
 	}
+	checks := goChecks(g.request.Purpose)
 	facts := &facts{objects: map[objectFact]analysis.Fact{}, packages: map[packageFact]analysis.Fact{}}
 	for _, p := range inOrder(loaded) {
 		if ctx.Err() != nil {
@@ -161,7 +162,7 @@ func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder) {
 			g.skip(g.below(p), "it does not type-check, so only what needs no types was analysed: "+why)
 		}
 		pass := &goPass{goScan: g, ctx: ctx, p: p, facts: facts, results: map[*analysis.Analyzer]any{}, failed: map[*analysis.Analyzer]bool{}}
-		for _, c := range goChecks[g.request.Purpose] {
+		for _, c := range checks {
 			if ctx.Err() != nil {
 				return
 			}
@@ -175,6 +176,9 @@ func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder) {
 		for _, broken := range pass.broken {
 			g.skip(g.below(p), broken)
 		}
+	}
+	if g.request.Purpose == Refactorings {
+		g.modernize(ctx, dir, patterns)
 	}
 }
 
@@ -383,7 +387,7 @@ func (g *goPass) importObjectFact(o types.Object, f analysis.Fact) bool {
 func (g *goPass) take(d analysis.Diagnostic) {
 	at := g.p.Fset.PositionFor(d.Pos, false)
 	name, isSelected := g.name(at.Filename)
-	if !isSelected || at.Line < 1 || g.generated(d.Pos) || g.request.Purpose == Refactorings && strings.HasSuffix(name, "_test.go") && g.check.notInTests {
+	if !isSelected || at.Line < 1 || g.generated(d.Pos) {
 		return
 	}
 	c := g.check

@@ -3,9 +3,10 @@
 //
 // Two kinds of rules run over a file. The fast ones look at its tokens, so that
 // comments and strings do not count: Go, JavaScript, TypeScript and Python. For
-// Go the analysers of go vet, staticcheck and modernize run besides, over the
-// type-checked packages; where the user trusts the workspace,
-// eslint and ruff run too, if they are installed: they run code that it names.
+// Go the analysers of go vet and staticcheck run besides, over the type-checked
+// packages, and the modernizers of the user's go fix; where the user trusts the
+// workspace, eslint and ruff run too, if they are installed: they run code that it
+// names.
 // The go command runs in any workspace, with cgo, downloads, other toolchains and
 // version control switched off, so that it runs nothing of the workspace's.
 //

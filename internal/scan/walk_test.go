@@ -178,7 +178,7 @@ func TestChoices(t *testing.T) {
 				t.Errorf("rule %s has kind %s and level %s", r.name, r.kind, r.level)
 			}
 		}
-		for _, c := range goChecks[purpose] {
+		for _, c := range goChecks(purpose) {
 			has[c.kind], has[c.level] = true, true
 			if !slices.Contains(kinds, c.kind) || !slices.Contains(Levels[purpose], c.level) {
 				t.Errorf("check %s has kind %s and level %s", c.analyzer.Name, c.kind, c.level)
