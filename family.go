@@ -257,6 +257,10 @@ type Rights struct {
 	// rights. Several lines are the rights that all of them include. Without a text
 	// a caller cannot leave such work.
 	Text string
+
+	// Why returns why an action is not allowed, empty for one that is. Nil gives
+	// no reasons.
+	Why func(*Action) string
 }
 
 // Allow reports whether the rights include an action.

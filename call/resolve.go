@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,69 @@ type Resolver struct {
 	home   map[*toolfold.Action]string // the first of these that takes an action
 	single map[string]*target          // names that lead to one action by themselves
 	names  []string                    // all of them, for suggestions
+
+	// refuse words the refusal of a name that leads to no permitted action; nil
+	// where the name is not known either.
+	refuse func(name string, args *arguments) *toolfold.Error
+}
+
+// Explaining returns a resolver that says of a name which is left out from all
+// that it is not permitted, and why: why returns the reason for an action, and
+// is empty for one that is permitted.
+func (r *Resolver) Explaining(all func() *Resolver, why func(*toolfold.Action) string) *Resolver {
+	other := *r
+	other.refuse = func(name string, args *arguments) *toolfold.Error {
+		refused := ""
+		a := all().action(name, args)
+		if f := all().folded[name]; a == nil && f != nil && r.folded[name] == nil {
+			a, refused = f.family.Actions[0], name
+		}
+		if a == nil || why(a) == "" {
+			return nil
+		}
+		return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted: %s", cmp.Or(refused, a.FullName()), why(a)).
+			WithHint("only the user can permit it")
+	}
+	return &other
+}
+
+// Silent returns a resolver that says of every name which leads nowhere that it is
+// not permitted, whether or not there is such an action.
+func (r *Resolver) Silent() *Resolver {
+	other := *r
+	other.refuse = func(name string, args *arguments) *toolfold.Error {
+		if f, _ := r.family(name); r.action(name, args) != nil || f == nil && r.Nearest(name) != "" {
+			return nil
+		}
+		return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted", toolfold.Shorten(name)).WithHint("only the user can permit it")
+	}
+	return &other
+}
+
+func (r *Resolver) notPermitted(name string, args *arguments) *toolfold.Error {
+	if r.refuse == nil {
+		return nil
+	}
+	return r.refuse(name, args)
+}
+
+// action returns the action that a name means, as far as can be told; nil for
+// none.
+func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
+	if t := r.single[name]; t != nil {
+		return t.Action
+	}
+	f, verb := r.folded[name], ""
+	if f == nil {
+		f, verb = r.family(name)
+	} else {
+		verb, _ = args.values[toolfold.ActionParam].(string)
+	}
+	if f == nil {
+		return nil
+	}
+	a, _ := meant(f.family.Actions, verb)
+	return a
 }
 
 // folded is a tool with an action argument.
@@ -93,6 +157,12 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		}
 		return t, nil
 	}
+	if f, verb := r.family(name); f != nil {
+		return nil, r.noAction(name, f, verb, args)
+	}
+	if err := r.notPermitted(name, args); err != nil {
+		return nil, err
+	}
 	err := toolfold.UnknownName(name)
 	near := r.Nearest(name)
 	if near == "" {
@@ -103,6 +173,36 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		err.Usage, err.Example = e[0].Usage(toolfold.DetailTypes), e[0].Example()
 	}
 	return nil, err
+}
+
+// family takes a name such as memory_save or memory.save apart where it begins
+// with a tool that takes an action.
+func (r *Resolver) family(name string) (f *folded, verb string) {
+	for _, tool := range r.names {
+		rest, begins := strings.CutPrefix(name, tool)
+		if r.folded[tool] == nil || !begins || len(rest) < 2 || !strings.ContainsAny(rest[:1], "_.-/:") || f != nil && len(tool) < len(f.tool) {
+			continue
+		}
+		f, verb = r.folded[tool], rest[1:]
+	}
+	return f, verb
+}
+
+// noAction is the error of a name that begins with a tool and goes on with
+// what is none of its actions.
+func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments) *toolfold.Error {
+	if err := r.notPermitted(name, args); err != nil {
+		return err
+	}
+	problem := toolfold.Problem{Path: "/" + toolfold.ActionParam, Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(verb), Allowed: f.actions,
+		Suggest: f.nearest(verb, args)}
+	err := &toolfold.Error{Code: toolfold.UnknownTool, Problems: []toolfold.Problem{problem}}
+	err.Message = fmt.Sprintf("there is no tool %q: call %s with one of its actions", toolfold.Shorten(name), f.tool)
+	if t := r.target(f, problem.Suggest); t != nil {
+		err.Message = fmt.Sprintf("there is no tool %q: call %s with action %q", toolfold.Shorten(name), t.Tool, problem.Suggest)
+		explain(t.Entry, err)
+	}
+	return err
 }
 
 // Lookup returns the entries that a name stands for, without a call: all
@@ -168,6 +268,11 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	if t != nil && (t.Tool == f.tool || t.Action.Effect == toolfold.Reads) {
 		return t, nil
 	}
+	if t == nil && isText {
+		if err := r.notPermitted(f.tool+"."+name, args); err != nil {
+			return nil, err
+		}
+	}
 	problem := toolfold.Problem{Path: "/" + toolfold.ActionParam, Allowed: f.actions}
 	switch {
 	case t != nil:
@@ -205,38 +310,27 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	return nil, err
 }
 
-// nearest returns the action that a misspelt name means: one of today's names, one of
-// the legacy ones without the family in front, or what the arguments fit.
+// nearest returns the action that a name means, or else the one that the arguments
+// fit; empty where the name is a verb for what the family does not do.
 func (f *folded) nearest(name string, args *arguments) string {
-	name = strings.TrimPrefix(strings.TrimPrefix(name, f.family.Name+"_"), f.family.Name+".")
-	meant := map[string]string{}
-	var candidates []string
-	for _, a := range f.family.Actions {
-		meant[a.Name] = a.Name
-		candidates = append(candidates, a.Name)
-	}
-	for _, a := range f.family.Actions {
-		for _, old := range a.Legacy {
-			short := strings.TrimPrefix(old.Name, f.family.Name+"_")
-			if meant[short] == "" {
-				meant[short] = a.Name
-				candidates = append(candidates, short)
-			}
-		}
-	}
-	if near := suggest.Nearest(name, candidates); near != "" {
-		return meant[near]
+	a, known := meant(f.family.Actions, name)
+	switch {
+	case a != nil:
+		return a.Name
+	case known:
+		return ""
 	}
 	return f.guess(args)
 }
 
 // guess returns the action that the given arguments fit best: all its required
 // parameters are there and it takes the most of the others. Among equals one
-// that only reads goes first, then one that could take the least besides.
+// that only reads goes first, then one that could take the least besides. It is
+// none that deletes.
 func (f *folded) guess(args *arguments) string {
 	best, most, fewest := f.family.Actions[0], -1, 0
 	for _, a := range f.family.Actions {
-		if slices.ContainsFunc(a.Required.Params(), func(p toolfold.Param) bool { _, given := args.values[p.Name]; return !given }) {
+		if a.Effect == toolfold.Deletes || slices.ContainsFunc(a.Required.Params(), func(p toolfold.Param) bool { _, given := args.values[p.Name]; return !given }) {
 			continue
 		}
 		known := 0

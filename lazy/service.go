@@ -144,6 +144,9 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		if in.Category != "" && in.Category != string(r.Category) || !r.Enabled && !in.IncludeDisabled {
 			continue
 		}
+		if !in.IncludeDisabled {
+			r.Refused = nil
+		}
 		out.Tools = append(out.Tools, r)
 	}
 	if in.Category != "" && !slices.Contains(categories, in.Category) {

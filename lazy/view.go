@@ -17,6 +17,7 @@ type View struct {
 	tier     toolfold.Tier
 	tools    []toolfold.Tool
 	disabled []toolfold.Tool
+	refused  map[string][]string // by family
 	names    toolfold.Names
 
 	listed  []Listed                             // what tools/list shows
@@ -41,12 +42,16 @@ type ViewOptions struct {
 	Tools     []toolfold.Tool    // the same as tools of the surface
 	Disabled  []toolfold.Tool    // tools of the surface that the caller may not call at all
 	Names     toolfold.Names     // what the caller may call
+
+	// Refused has the actions that are not permitted, with the reason, by family; nil
+	// where the caller is not to know.
+	Refused map[string][]string
 }
 
 // NewView returns a view.
 func NewView(o ViewOptions) *View {
 	v := &View{
-		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, names: o.Names, listed: List(Within(o.Tools, o.Tier), o.Level),
+		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, listed: List(Within(o.Tools, o.Tier), o.Level),
 		catalogue: o.Catalogue, byName: map[string]toolfold.Tool{}, entries: map[*toolfold.Action]*toolfold.Entry{}, byID: map[string]*toolfold.Action{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
@@ -88,6 +93,7 @@ type Row struct {
 	Category toolfold.Category `json:"category" doc:"Tool category."`
 	Enabled  bool              `json:"enabled" doc:"Whether it can be called."`
 	Reason   string            `json:"reason,omitempty" doc:"Why it cannot be called."`
+	Refused  []string          `json:"refused,omitempty" doc:"Actions that are not permitted, and why; with include_disabled."`
 }
 
 // Rows returns a row for each tool of the surface, with tools that the caller
@@ -95,10 +101,16 @@ type Row struct {
 func (v *View) Rows() []Row {
 	var rows []Row
 	for _, t := range v.tools {
-		rows = append(rows, Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Enabled: true})
+		row := Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Enabled: true}
+		if t.Dispatches() {
+			row.Refused = v.refused[t.Entries[0].Action.Family.Name]
+		}
+		rows = append(rows, row)
 	}
 	for _, t := range v.disabled {
-		rows = append(rows, Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Reason: "not permitted here"})
+		row := Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Reason: "not permitted here"}
+		row.Refused = v.refused[t.Entries[0].Action.Family.Name]
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -39,7 +39,11 @@ func (r Rules) Rights() *toolfold.Rights {
 		return nil
 	}
 	var known sync.Map // of bool by full name: every call asks
-	return &toolfold.Rights{Text: string(ordered.MustJSON(r)), Allows: func(a *toolfold.Action) bool {
+	why := func(a *toolfold.Action) string {
+		_, why := r.Reason(a)
+		return why
+	}
+	return &toolfold.Rights{Text: string(ordered.MustJSON(r)), Why: why, Allows: func(a *toolfold.Action) bool {
 		if allowed, ok := known.Load(a.FullName()); ok {
 			return allowed.(bool)
 		}
@@ -74,7 +78,7 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	discovery := a.Family.Category == toolfold.Discovery
 	switch {
 	case r.ReadOnly && a.Effect != toolfold.Reads && !discovery:
-		return "readOnly", fmt.Sprintf("readOnly: it %s", a.Effect)
+		return "readOnly", fmt.Sprintf("the server only reads (readOnly), it %s", a.Effect)
 	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.Matches):
 		return "allow", "not in allow"
 	}

@@ -46,7 +46,7 @@ func TestReason(t *testing.T) {
 		rules permission.Rules
 		want  map[string]string // by action; absent is permitted
 	}{
-		{permission.Rules{ReadOnly: true}, map[string]string{"save": "readOnly: it "}},
+		{permission.Rules{ReadOnly: true}, map[string]string{"save": "the server only reads (readOnly), it "}},
 		{permission.Rules{Deny: []string{"save_note"}}, map[string]string{"save": `deny "save_note"`}},
 		{permission.Rules{Allow: []string{"*.save"}}, map[string]string{"list": "not in allow"}},
 		{permission.Rules{Allow: []string{"note"}, Deny: []string{"*.list"}}, map[string]string{"list": `deny "*.list"`}},

@@ -208,18 +208,54 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	}
 	others := slices.Concat(old, call.FullNames(families))
 	names := call.NewResolver(slices.Concat(split, others))
-	v := &view{every: names, client: names}
+	worded := func(names *call.Resolver) *call.Resolver {
+		switch {
+		case r != nil:
+			return names.Silent()
+		case s.rights != nil && s.rights.Why != nil:
+			return names.Explaining(sync.OnceValue(func() *call.Resolver { return resolverOf(now.families, s.options.Fold) }), s.rights.Why)
+		}
+		return names
+	}
+	v := &view{every: worded(names), client: worded(names)}
 	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
-		v.every = call.NewResolver(slices.Concat(split, folded, others))
+		v.every = worded(call.NewResolver(slices.Concat(split, folded, others)))
 	}
 	if s.options.Strict {
-		v.client = call.NewResolver(entries)
+		v.client = worded(call.NewResolver(entries))
 	}
 	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t toolfold.Tool) bool {
 		return slices.ContainsFunc(shown, func(other toolfold.Tool) bool { return other.Name == t.Name })
 	})
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: shown, Disabled: disabled, Names: names})
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: shown, Disabled: disabled, Refused: s.refused(now, r), Names: names})
 	return v
+}
+
+// refused lists what the rights of the surface leave out, with the reason, by
+// family. Callers with rights of their own are not told.
+func (s *Surface) refused(now *snapshot, r *toolfold.Rights) map[string][]string {
+	if r != nil || s.rights == nil || s.rights.Why == nil {
+		return nil
+	}
+	refused := map[string][]string{}
+	for _, f := range now.families {
+		for _, a := range f.Actions {
+			if why := s.rights.Why(a); why != "" {
+				refused[f.Name] = append(refused[f.Name], a.Name+": "+why)
+			}
+		}
+	}
+	return refused
+}
+
+// resolverOf returns the names of families, by which it is told what rights
+// leave out.
+func resolverOf(families []*toolfold.Family, fold consolidate.Fold) *call.Resolver {
+	var entries []*toolfold.Entry
+	for _, f := range families {
+		entries = append(entries, consolidate.Entries(f, fold)...)
+	}
+	return call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families)))
 }
 
 // OnGrow sets what is called when a call has added to the list of its session.

@@ -107,7 +107,7 @@ func checkAbsent(t *testing.T, ctx context.Context, b *bench, e *toolfold.Entry)
 				continue
 			}
 			switch answer.Err.Code {
-			case toolfold.UnknownTool, toolfold.InvalidAction:
+			case toolfold.UnknownTool, toolfold.InvalidAction, toolfold.PermissionDenied:
 			default:
 				t.Errorf("%s %s %s answers %s", e.Title(), via, how, answer.Content)
 			}

@@ -134,18 +134,18 @@ func TestTokensHaveRights(t *testing.T) {
 			} {
 				for _, name := range []string{"memory.clear", "memory_clear"} {
 					request := `{"jsonrpc":"2.0","id":2,"method":` + fmt.Sprintf(call, name) + `}`
-					if answer := ts.post(reader, own[reader], request); !strings.Contains(answer, "there is no tool") {
+					if answer := ts.post(reader, own[reader], request); !strings.Contains(answer, "there is no tool") && !strings.Contains(answer, name+" is not permitted") {
 						t.Errorf("%s is answered %.300s", request, answer)
 					}
-					if answer := ts.post(adminToken, own[adminToken], request); strings.Contains(answer, "there is no tool") {
+					if answer := ts.post(adminToken, own[adminToken], request); strings.Contains(answer, "there is no tool") || strings.Contains(answer, "is not permitted") {
 						t.Errorf("with all rights %s is answered %.300s", request, answer)
 					}
 				}
 			}
 			for request, want := range map[string]string{
-				`"tools/call","params":{"name":"memory","arguments":{"action":"clear","confirm":true}}`:           "INVALID_ACTION",
+				`"tools/call","params":{"name":"memory","arguments":{"action":"clear","confirm":true}}`:           "memory.clear is not permitted",
 				`"tools/call","params":{"name":"tool_find","arguments":{"query":"empty the notebook, clear it"}}`: "results",
-				`"tools/call","params":{"name":"session","arguments":{"action":"list"}}`:                          "UNKNOWN_TOOL",
+				`"tools/call","params":{"name":"session","arguments":{"action":"list"}}`:                          "session is not permitted",
 				`"tools/call","params":{"name":"memory_store","arguments":{"key":"a","value":{}}}`:                "stored",
 			} {
 				answer := ts.post(reader, own[reader], `{"jsonrpc":"2.0","id":2,"method":`+request+`}`)

@@ -1,0 +1,210 @@
+package app_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// otherVerbs are words that callers use for actions, by the names of these.
+var otherVerbs = map[string]string{
+	"store": "save put set write remember add", "get": "fetch read retrieve show view", "search": "find query lookup grep",
+	"list": "ls all show_all list_all enumerate", "delete": "remove erase forget del drop", "bulk_delete": "delete_many remove_many bulkDelete",
+	"clear": "wipe empty", "export": "dump backup", "import": "restore upload", "stats": "statistics count",
+	"create": "new make add open", "join": "enter", "leave": "exit quit", "complete": "finish end close done", "fail": "error",
+	"status": "get show info state progress", "submit": "create add enqueue schedule new", "cancel": "abort kill stop delete", "wait": "await",
+	"retry": "rerun restart redo", "pause": "hold stop suspend halt", "resume": "unpause continue start restart", "update": "edit modify change",
+	"remove": "delete unregister del drop", "register": "create add define new", "run": "execute start invoke launch",
+	"set": "update change write", "unset": "delete reset remove", "show": "view display", "test": "check",
+	"scan": "analyze detect lint", "apply": "execute", "check": "verify validate test", "find": "search query", "describe": "help explain info",
+	"active": "loaded", "rest": "more next", "analyze": "diagnose investigate", "record": "log add track", "increment": "inc bump",
+	"query": "search find read", "start": "begin", "stop": "end finish",
+}
+
+// What callers call an action instead of its name leads to it in one round: as
+// the name of a tool, through tool_call and as the action. Nothing leads to an
+// action that destroys more.
+func TestOtherNamesLeadToTheAction(t *testing.T) {
+	t.Parallel()
+	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
+	right, tried := map[string]int{}, map[string]int{}
+	for _, f := range b.Families() {
+		taken := map[string]bool{}
+		for _, a := range f.Actions {
+			taken[a.Name] = true
+			for _, old := range a.Legacy {
+				taken[strings.TrimPrefix(old.Name, f.Name+"_")] = true
+			}
+		}
+		for _, a := range f.Actions {
+			for verb := range strings.FieldsSeq(otherVerbs[a.Name]) {
+				if f.Bare || a.Apart || taken[verb] {
+					continue
+				}
+				args := example(toolfold.NewEntry(a, a.FullName()))
+				through := map[string]any{"name": f.Name + "." + verb, "arguments": args}
+				action := map[string]any{toolfold.ActionParam: verb}
+				for name, value := range args {
+					action[name] = value
+				}
+				for how, answer := range map[string]toolfold.Answer{
+					"as a tool": b.Client.Call(t.Context(), f.Name+"_"+verb, ordered.MustJSON(args)),
+					"tool_call": b.Client.Call(t.Context(), "tool_call", ordered.MustJSON(through)),
+					"as action": b.Client.Call(t.Context(), f.Name, ordered.MustJSON(action)),
+				} {
+					tried[how]++
+					suggested := ""
+					if answer.Err != nil && len(answer.Err.Problems) > 0 {
+						suggested = answer.Err.Problems[0].Suggest
+					}
+					if suggested == a.Name && answer.Err.Usage+string(ordered.MustJSON(answer.Err.Example)) != "" {
+						right[how]++
+						continue
+					}
+					t.Logf("%s %s, %s: %q, want %q: %.300s", f.Name, verb, how, suggested, a.Name, answer.Content)
+					if other := f.Action(suggested); other != nil && other.Effect == toolfold.Deletes && a.Effect != toolfold.Deletes {
+						t.Errorf("%s %s, %s, leads to %s", f.Name, verb, how, suggested)
+					}
+				}
+			}
+		}
+	}
+	for how, n := range tried {
+		t.Logf("%s: %d of %d", how, right[how], n)
+		if n < 100 || right[how]*100 < n*95 {
+			t.Errorf("%s: %d of %d lead to the right action", how, right[how], n)
+		}
+	}
+}
+
+// Verbs for what a family does not do lead nowhere, least of all to what does the
+// opposite.
+func TestNoVerbLeadsToTheOpposite(t *testing.T) {
+	t.Parallel()
+	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
+	for _, test := range []struct{ family, verb, not string }{
+		{"queue", "unpause", "pause"}, {"queue", "delete", "pause"}, {"queue", "drop", "pause"}, {"queue", "continue", "pause"},
+		{"agent", "unregister", "register"}, {"agent", "delete", "get"}, {"agent", "edit", "register"}, {"config", "delete", "get"},
+		{"config", "reset", "set"}, {"memory", "remove", "get"}, {"memory", "forget", "get"}, {"memory", "clean", "clear"},
+		{"session", "delete", "fail"}, {"workflow", "delete", "run"}, {"ability", "deregister", "register"}, {"memory", "unstore", "store"},
+	} {
+		answer := b.Client.Call(t.Context(), test.family, ordered.MustJSON(map[string]any{"action": test.verb}))
+		if answer.Err == nil || len(answer.Err.Problems) == 0 || answer.Err.Problems[0].Suggest == test.not {
+			t.Errorf("%s %s: %s", test.family, test.verb, answer.Content)
+		}
+	}
+}
+
+// What the server does not permit is said to be not permitted, with the reason,
+// under every name; nothing else is suggested.
+func TestNotPermittedIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		rules permission.Rules
+		why   string
+	}{{permission.Rules{ReadOnly: true}, "only reads"}, {permission.Rules{Deny: []string{"memory.*", "*.remove"}}, "deny"}} {
+		b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy, Rights: test.rules.Rights()})
+		every := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
+		refused := 0
+		for _, f := range every.Families() {
+			for _, a := range f.Actions {
+				if setting, _ := test.rules.Reason(a); setting == "" {
+					continue
+				}
+				refused++
+				flat := example(toolfold.NewEntry(a, a.FullName()))
+				names := []string{a.FullName(), f.Name + "_" + a.Name}
+				for _, old := range a.Legacy {
+					names = append(names, old.Name)
+				}
+				for _, name := range names {
+					for how, answer := range map[string]toolfold.Answer{
+						"name": b.Client.Call(t.Context(), name, ordered.MustJSON(flat)),
+						"tool_call": b.Client.Call(t.Context(), "tool_call",
+							ordered.MustJSON(map[string]any{"name": name, "arguments": flat})),
+					} {
+						checkRefusal(t, how+" "+name, answer, a, test.why)
+					}
+				}
+				if !f.Bare {
+					flat[toolfold.ActionParam] = a.Name
+					checkRefusal(t, "action", b.Client.Call(t.Context(), f.Name, ordered.MustJSON(flat)), a, test.why)
+				}
+			}
+		}
+		if refused < 5 {
+			t.Errorf("only %d actions are refused", refused)
+		}
+	}
+}
+
+func checkRefusal(t *testing.T, how string, answer toolfold.Answer, a *toolfold.Action, why string) {
+	t.Helper()
+	if answer.Err == nil || answer.Err.Code != toolfold.PermissionDenied || !strings.Contains(answer.Err.Message, a.FullName()+" is not permitted") ||
+		!strings.Contains(answer.Err.Message, why) {
+		t.Errorf("%s of %s: %s", how, a.FullName(), answer.Content)
+	}
+}
+
+// A caller with rights of its own hears the same of a name that they leave out
+// and of one that there is not.
+func TestCallersLearnNothingOfNames(t *testing.T) {
+	t.Parallel()
+	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
+	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"task.list"}}.Rights()})
+	for _, args := range []string{`{}`, `{"key":"a","value":1}`} {
+		for _, pair := range [][2]string{{"memory", "mammoth"}, {"task.cancel", "task.frobnicate"}, {"task_cancel", "task_frobnicate"}} {
+			there := b.Client.Call(ctx, pair[0], []byte(args))
+			absent := b.Client.Call(ctx, pair[1], []byte(args))
+			if string(there.Content) != strings.ReplaceAll(string(absent.Content), pair[1], pair[0]) {
+				t.Errorf("%s and %s", there.Content, absent.Content)
+			}
+		}
+		there := b.Client.Call(ctx, "memory.store", []byte(args))
+		absent := b.Client.Call(ctx, "mammoth.stare", []byte(args))
+		if string(there.Content) != strings.ReplaceAll(string(absent.Content), "mammoth.stare", "memory.store") ||
+			there.Err == nil || there.Err.Code != toolfold.PermissionDenied {
+			t.Errorf("%s and %s", there.Content, absent.Content)
+		}
+	}
+}
+
+// The list of tools names what is not permitted, action by action, where that is
+// asked for.
+func TestListSaysWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy, Rights: permission.Rules{ReadOnly: true, Deny: []string{"queue"}}.Rights()})
+	type row struct {
+		Name    string
+		Enabled bool
+		Refused []string
+	}
+	list := func(args string) map[string]row {
+		var out struct{ Tools []row }
+		if err := json.Unmarshal(b.Client.Call(t.Context(), "tools.list", []byte(args)).Content, &out); err != nil {
+			t.Fatal(err)
+		}
+		rows := map[string]row{}
+		for _, r := range out.Tools {
+			rows[r.Name] = r
+		}
+		return rows
+	}
+	if brief := list(`{}`); brief["memory"].Refused != nil || brief["queue"].Name != "" {
+		t.Errorf("without include_disabled: %+v", brief)
+	}
+	rows := list(`{"include_disabled":true}`)
+	if m := rows["memory"]; !m.Enabled || !slices.Contains(m.Refused, "store: the server only reads (readOnly), it sets") || len(m.Refused) != 5 {
+		t.Errorf("memory: %+v", m)
+	}
+	if q := rows["queue"]; q.Enabled || !slices.Contains(q.Refused, `list: deny "queue"`) {
+		t.Errorf("queue: %+v", q)
+	}
+}
