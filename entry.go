@@ -65,8 +65,12 @@ func NewEntry(a *Action, tool string) *Entry {
 }
 
 // Select returns the entry of an action as a value of the action argument of
-// its family's tool. A bare family's tool takes no such argument.
+// its family's tool. A bare family's tool takes no such argument, and what stands
+// apart is a tool of its own.
 func Select(a *Action) *Entry {
+	if a.Apart {
+		return NewEntry(a, a.Legacy[0].Name)
+	}
 	e := NewEntry(a, a.Family.Name)
 	if !a.Family.Bare {
 		e.Selector = a.Name

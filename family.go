@@ -58,9 +58,8 @@ type Action struct {
 	// stays.
 	Once bool
 
-	// Apart actions are listed as a tool of their own, under their first legacy
-	// name, so that the hints of the family's tool do not have to cover them. The
-	// family's tool takes them as an action all the same.
+	// Apart actions are a tool of their own, under their first legacy name, so that
+	// the hints of the family's tool hold: that tool does not take them.
 	Apart bool
 
 	Required, Optional Fields

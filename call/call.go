@@ -129,7 +129,7 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	}
 	if c.Entry != nil && c.Entry.Legacy {
 		a := c.Entry.Action
-		answer.Deprecated = &toolfold.Deprecation{Tool: cmp.Or(names.home[a], a.Family.Name)}
+		answer.Deprecated = &toolfold.Deprecation{Tool: cmp.Or(names.home[a], toolfold.Select(a).Tool)}
 		if !a.Family.Bare {
 			answer.Deprecated.Action = a.Name
 		}

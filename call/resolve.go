@@ -254,6 +254,15 @@ func (r *Resolver) target(f *folded, action string) *target {
 	return nil
 }
 
+// apart returns the tool of its own that an action of the family of f is; nil
+// for other actions.
+func (r *Resolver) apart(f *folded, action string) *target {
+	if a := f.family.Action(action); a != nil && a.Apart {
+		return r.single[toolfold.Select(a).Tool]
+	}
+	return nil
+}
+
 // pick finds the action that args name, beside params or in it. A tool that does
 // more than read takes the actions of its family that read too; one that only
 // reads does not do more, because hosts let it pass for that.
@@ -267,6 +276,14 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	t := r.target(f, name)
 	if t != nil && (t.Tool == f.tool || t.Action.Effect == toolfold.Reads) {
 		return t, nil
+	}
+	if apart := r.apart(f, name); apart != nil {
+		err := &toolfold.Error{
+			Code: toolfold.InvalidAction, Message: fmt.Sprintf("%s only reads: %s is the tool %s", f.tool, name, apart.Tool),
+			Problems: []toolfold.Problem{{Path: "/" + toolfold.ActionParam, Kind: toolfold.ProblemStray, BelongsTo: []string{apart.Tool}}},
+		}
+		explain(apart.Entry, err)
+		return nil, err
 	}
 	if t == nil && isText {
 		if err := r.notPermitted(f.tool+"."+name, args); err != nil {

@@ -50,7 +50,7 @@ func Tools(families []*toolfold.Family, fold Fold) []toolfold.Tool {
 		}
 		for _, a := range f.Actions {
 			if a.Apart {
-				e := apartEntry(a)
+				e := toolfold.Select(a)
 				list = append(list, toolfold.Tool{
 					Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: f.Category, Tier: f.Tier,
 					Entries: []*toolfold.Entry{e}, Schema: toolfold.ObjectSchema(e.Required, e.Optional, toolfold.Style{}),
@@ -62,13 +62,14 @@ func Tools(families []*toolfold.Family, fold Fold) []toolfold.Tool {
 	return list
 }
 
-// Entries returns the ways to call a family's actions: all of them by the
-// action argument, actions that stand apart also by their own tool.
+// Entries returns the ways to call a family's actions: by the action argument,
+// those that stand apart by their own tool.
 func Entries(f *toolfold.Family, fold Fold) []*toolfold.Entry {
-	list := selections(f.Actions, fold)
+	apart := func(a *toolfold.Action) bool { return a.Apart }
+	list := selections(slices.DeleteFunc(slices.Clone(f.Actions), apart), fold)
 	for _, a := range f.Actions {
 		if a.Apart {
-			list = append(list, apartEntry(a))
+			list = append(list, toolfold.Select(a))
 		}
 	}
 	return list
@@ -82,8 +83,6 @@ func selections(actions []*toolfold.Action, fold Fold) []*toolfold.Entry {
 	}
 	return list
 }
-
-func apartEntry(a *toolfold.Action) *toolfold.Entry { return toolfold.NewEntry(a, a.Legacy[0].Name) }
 
 // Schema returns the flat schema of a tool that can do all of the actions: the
 // action argument and every parameter of every action, in the order of first

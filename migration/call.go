@@ -65,7 +65,7 @@ func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 		return Call{}, nil, fmt.Errorf("unknown tool %q", c.Name)
 	}
 	e := entries[0]
-	if e.Selector != "" || e.Tool == e.Action.Family.Name {
+	if e.Selector != "" || e.Tool == toolfold.Select(e.Action).Tool {
 		return c, nil, nil
 	}
 	args, err := e.ToCanonical(c.Arguments)

@@ -87,13 +87,14 @@ func comeAndGo(t *testing.T, s *surface.Surface, stop chan struct{}) {
 
 func useTools(t *testing.T, s *surface.Surface, session string) {
 	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Session: session, ListGrows: true})
-	call := func(args string) (string, bool) {
-		answer := s.Runner.Call(ctx, "tools", json.RawMessage(args))
+	callBy := func(tool, args string) (string, bool) {
+		answer := s.Runner.Call(ctx, tool, json.RawMessage(args))
 		if answer.Err != nil && answer.Err.Code == toolfold.Internal {
 			t.Errorf("%s: %s", args, answer.Content)
 		}
 		return string(answer.Content), !answer.IsError()
 	}
+	call := func(args string) (string, bool) { return callBy("tools", args) }
 	for range 20 {
 		if found, ok := call(`{"action":"find","query":"weather of a city"}`); !ok || !strings.Contains(found, `"weather_report"`) {
 			t.Errorf("weather_report is not found: %s", found)
@@ -102,7 +103,7 @@ func useTools(t *testing.T, s *surface.Surface, session string) {
 			t.Errorf("weather_report is not described: %s", doc)
 		}
 		for _, name := range []string{"weather_report", "almanac"} {
-			got, ok := call(fmt.Sprintf(`{"action":"call","name":%q,"arguments":{"city":"Kiel"}}`, name))
+			got, ok := callBy("tool_call", fmt.Sprintf(`{"name":%q,"arguments":{"city":"Kiel"}}`, name))
 			if want := fmt.Sprintf(`{"tool":%q,"args":{"city":"Kiel"}}`, name); ok && got != want || !ok && name == "weather_report" {
 				t.Errorf("calling %s answered %s", name, got)
 			}
@@ -188,14 +189,14 @@ func TestRefusedToolsAreNotSeen(t *testing.T) {
 		`{"action":"list","include_disabled":true}`:                                     true,
 		`{"action":"load","names":["weather_report"]}`:                                  false,
 		`{"action":"describe","name":"weather_report"}`:                                 false,
-		`{"action":"call","name":"weather_report","arguments":{"city":"Kiel"}}`:         false,
+		`{"name":"weather_report","arguments":{"city":"Kiel"}}`:                         false,
 		`{"action":"list","category":"elsewhere","include_disabled":true}`:              true,
 		`{"action":"list","category":"elsewhere","include_disabled":false}`:             false,
 		`{"action":"active"}`:                                                           false,
 		`{"action":"describe","names":["weather_report","tools"]}`:                      false,
 		`{"action":"find","query":"what is the weather like tomorrow, say","limit":50}`: false,
 	} {
-		got := string(s.Runner.Call(t.Context(), "tools", json.RawMessage(args)).Content)
+		got := string(s.Runner.Call(t.Context(), map[bool]string{false: "tools", true: "tool_call"}[strings.HasPrefix(args, `{"name"`)], json.RawMessage(args)).Content)
 		shown := strings.Contains(got, `"Weather of a city`) || strings.Contains(got, `"tool":"weather_report"`) ||
 			strings.Contains(got, `"not permitted here"`) && strings.Contains(got, "reason")
 		if shown != want {
@@ -215,7 +216,7 @@ func TestStrictNames(t *testing.T) {
 	}{
 		{surface.Consolidated, "tools", `{"action":"find","query":"weather"}`, `"weather_report"`},
 		{surface.Consolidated, "tools", `{"action":"describe","name":"tools.find"}`, `tools(action:'find'`},
-		{surface.Consolidated, "tools", `{"action":"call","name":"tools.active"}`, `"level"`},
+		{surface.Consolidated, "tool_call", `{"name":"tools.active"}`, `"level"`},
 		{surface.Consolidated, "tools.find", `{"query":"weather"}`, `UNKNOWN_TOOL`},
 		{surface.Consolidated, "tool_find", `{"query":"weather"}`, `UNKNOWN_TOOL`},
 		{surface.Legacy, "tool_find", `{"query":"weather"}`, `"results"`},

@@ -9,6 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -67,4 +70,50 @@ func readEverything(t *testing.T, b *bench) string {
 		}
 	}
 	return all.String()
+}
+
+// Nothing that a tool which is said to read can be asked changes anything, in
+// any mode and fold, whatever action is named to it. Loading adds to the list of
+// a session, which is what tells the client.
+func TestToolsThatReadOnlyRead(t *testing.T) {
+	t.Parallel()
+	tried := 0
+	for _, mode := range surface.Modes() {
+		for _, fold := range consolidate.Folds() {
+			b := benchOf(t, surface.Options{Mode: mode, Fold: fold, Level: lazy.Lazy})
+			for _, tool := range surface.Tools(b.Families(), surface.Options{Mode: mode, Fold: fold, Level: lazy.Lazy}) {
+				if !tool.Hints.ReadOnly {
+					continue
+				}
+				for _, f := range b.Families() {
+					for _, a := range f.Actions {
+						if a.Effect == toolfold.Reads || a.FullName() == "tools.load" {
+							continue
+						}
+						args := example(toolfold.NewEntry(a, a.FullName()))
+						for _, name := range []string{a.Name, a.FullName(), f.Name + "_" + a.Name} {
+							args[toolfold.ActionParam] = name
+							tried++
+							target := b.Client.Refusal(t.Context(), tool.Name, ordered.MustJSON(args), "", func(string) bool { return false })
+							if target == nil && !readsAs(b, tool, args) {
+								t.Errorf("%s %s: %s takes %s", mode, fold, tool.Name, ordered.MustJSON(args))
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d calls", tried)
+	call := benchOf(t, surface.Options{}).Client.Call(t.Context(), "tools", []byte(`{"action":"call","name":"memory.clear","arguments":{}}`))
+	if call.Err == nil || !strings.Contains(call.Err.Message, "tool_call") || call.Err.Usage == "" {
+		t.Errorf("tools call: %s", call.Content)
+	}
+}
+
+// readsAs reports whether a tool without an action argument took a call as that
+// of its one action, which reads.
+func readsAs(b *bench, tool toolfold.Tool, args map[string]any) bool {
+	entries := b.Client.Lookup(tool.Name)
+	return len(entries) == 1 && entries[0].Selector == "" && entries[0].Action.Effect == toolfold.Reads
 }
