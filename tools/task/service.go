@@ -79,16 +79,49 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 			record.Progress = &Steps{Done: p.Done, Total: p.Total}
 		}
 		record.Lines = p.Lines
-	case Queued:
-		worked, err := s.Store.Worked(ctx, t.Workspace)
-		if err != nil {
-			return Record{}, fmt.Errorf("looking for workers: %w", err)
-		}
-		if !worked {
-			record.WaitsFor = fmt.Sprintf("no server of workspace %s is open: start toolfold serve or toolfold worker there", t.Workspace)
+	default:
+		if record.WaitsFor, err = s.waitsFor(ctx, t); err != nil {
+			return Record{}, err
 		}
 	}
 	return record, nil
+}
+
+// waitsFor says what keeps a task from starting; empty for one that has ended.
+func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {
+	switch {
+	case Final(t.Status):
+		return "", nil
+	case t.Workspace == "":
+		return "it was submitted before tasks belonged to a workspace: call task.retry in the folder that it is for", nil
+	case t.Status == Paused:
+		return fmt.Sprintf("queue %s is paused: queue.resume", t.QueueID), nil
+	case t.Status == Queued:
+		worked, err := s.Store.Worked(ctx, t.Workspace)
+		if err != nil {
+			return "", fmt.Errorf("looking for workers: %w", err)
+		}
+		if !worked {
+			return fmt.Sprintf("no server of workspace %s is open: start toolfold serve or toolfold worker there", t.Workspace), nil
+		}
+		return fmt.Sprintf("a free place in queue %s", t.QueueID), nil
+	}
+	for _, id := range t.Dependencies {
+		state, found, err := s.Store.State(ctx, id)
+		if err != nil {
+			return "", fmt.Errorf("reading dependencies: %w", err)
+		}
+		if found && state != Completed {
+			return fmt.Sprintf("dependency %s, which is %s", id, state), nil
+		}
+	}
+	switch {
+	case t.Schedule != "":
+		return "the next time of its schedule", nil
+	case t.Attempt > 1:
+		return fmt.Sprintf("attempt %d, at nextAt", t.Attempt), nil
+	}
+	return "its time, nextAt", nil
 }
 
 // Wait waits until a task ends, in whatever process, and shows it. When the time
@@ -192,7 +225,7 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 	if err != nil {
 		return RetryOut{}, err
 	}
-	if !Final(before.Status) || before.Status == Completed {
+	if before.Workspace != "" && !Final(before.Status) || before.Status == Completed {
 		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is %s; only failed, cancelled and timed-out tasks can be retried", before.Status)
 	}
 	retrial := Retrial{TaskID: before.ID, Reset: in.ResetAttempts, At: s.now()}

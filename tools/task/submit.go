@@ -92,11 +92,46 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		return SubmitOut{}, obstructed(made.Blocked)
 	}
 	if made.Existing != "" {
-		return SubmitOut{TaskID: made.Existing, QueueID: made.QueueID, Status: made.Status, SubmittedAt: made.CreatedAt, Existing: true}, nil
+		return s.existing(ctx, in, t, made)
 	}
 	return SubmitOut{
 		TaskID: t.ID, QueueID: made.QueueID, Status: made.Status, Position: made.Position, SubmittedAt: t.CreatedAt,
 	}, nil
+}
+
+// existing is the answer for the open task of a key, which says how it differs
+// from what was to be submitted.
+func (s *Service) existing(ctx context.Context, in SubmitIn, submitted Task, made Submission) (SubmitOut, error) {
+	out := SubmitOut{TaskID: made.Existing, QueueID: made.QueueID, Status: made.Status, SubmittedAt: made.CreatedAt, Existing: true}
+	open, err := s.find(ctx, made.Existing)
+	if err != nil {
+		return SubmitOut{}, err
+	}
+	var differ []string
+	for _, member := range []struct {
+		name   string
+		differ bool
+	}{
+		{"name", submitted.Name != open.Name},
+		{"agentId", submitted.AgentID != open.AgentID},
+		{"workflowId", submitted.WorkflowID != open.WorkflowID},
+		{"input", !bytes.Equal(submitted.Input, open.Input)},
+		{"schedule", submitted.Schedule != open.Schedule},
+		{"scheduledAt", !submitted.ScheduledAt.Equal(open.ScheduledAt)},
+		{"dependencies", !slices.Equal(submitted.Dependencies, open.Dependencies)},
+		{"type", submitted.Type != open.Type},
+		{"timeoutMs", submitted.Timeout != open.Timeout},
+		{"maxAttempts", in.MaxAttempts != 0 && submitted.MaxAttempts != open.MaxAttempts},
+		{"priority", submitted.Priority != "" && submitted.Priority != open.Priority},
+	} {
+		if member.differ {
+			differ = append(differ, member.name)
+		}
+	}
+	if len(differ) > 0 {
+		out.Message = "nothing was submitted: the open task of this key has another " + strings.Join(differ, ", ") + "; task.cancel it first to replace it"
+	}
+	return out, nil
 }
 
 // compact removes the spaces of an input and holds it to its limit. No input

@@ -34,6 +34,7 @@ type SubmitOut struct {
 	Position    int       `json:"position" doc:"Place in its queue's line, 1 is next; 0 when not in line."`
 	SubmittedAt time.Time `json:"submittedAt" doc:"When it was accepted."`
 	Existing    bool      `json:"existing,omitempty" doc:"True for the open task of this key: nothing was submitted."`
+	Message     string    `json:"message,omitempty" doc:"How the open task of this key differs from what was sent."`
 }
 
 // StatusIn are the arguments of task.status.
@@ -109,9 +110,6 @@ func (s *Service) item(t Task) Item {
 		Schedule: t.Schedule, ScheduleID: t.ScheduleID, NextAt: maybe(t.NextAt),
 		ScheduledAt: maybe(t.ScheduledAt), StartedAt: maybe(t.StartedAt), CompletedAt: maybe(t.EndedAt),
 		CreatedAt: t.CreatedAt,
-	}
-	if t.NextAt.Equal(t.ScheduledAt) {
-		i.NextAt = nil
 	}
 	if t.Workspace != s.Workspace {
 		i.Workspace = t.Workspace

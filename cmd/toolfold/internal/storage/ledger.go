@@ -228,7 +228,7 @@ func (l ledger) GiveBack(ctx context.Context, worker string, runs []queue.Run, n
 const releasedAtOnce = 500
 
 func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
-	const due = `FROM tasks WHERE status = 'pending' AND waiting = 0 AND due_at <= ?`
+	const due = `FROM tasks WHERE status = 'pending' AND waiting = 0 AND due_at <= ? AND length(workspace) > 0`
 	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT count(*) FROM (SELECT 1 `+due+` LIMIT 1) d`, now.UnixMicro()))
 	if err != nil || some == 0 {
 		return 0, err

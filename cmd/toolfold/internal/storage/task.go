@@ -349,7 +349,8 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 	err = s.db.transition(ctx, func(t *transition) error {
 		var found bool
 		retried, found, err = t.hold(ctx, r.TaskID)
-		if err != nil || !found || !task.Final(retried.Status) || retried.Status == task.Completed {
+		adopted := retried.Workspace == "" && !task.Final(retried.Status)
+		if err != nil || !found || !adopted && !task.Final(retried.Status) || retried.Status == task.Completed {
 			return err
 		}
 		waiting, obstacles, err := t.dependencies(ctx, retried.Dependencies)
@@ -364,10 +365,16 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 			}
 		}
 		attempt := retried.Attempt + 1
+		if adopted {
+			attempt = retried.Attempt
+		}
 		if r.Reset {
 			attempt = 1
 		}
 		due := int64(0)
+		if adopted && retried.NextAt.After(r.At) {
+			due = retried.NextAt.UnixMicro()
+		}
 		if retried.Schedule != "" {
 			next, err := task.Next(retried.Schedule, r.At)
 			if err != nil {

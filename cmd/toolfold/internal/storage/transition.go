@@ -105,7 +105,7 @@ func (t *transition) end(ctx context.Context, status string, set, which query, n
 		if _, err := t.exec(ctx, `UPDATE tasks SET waiting = waiting - 1 WHERE status = 'pending' AND waiting > 0 AND `+dependents, id); err != nil {
 			return 0, err
 		}
-		if _, err := t.queue(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND `+dependents, now.UnixMicro(), id)); err != nil {
+		if _, err := t.queue(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND length(workspace) > 0 AND `+dependents, now.UnixMicro(), id)); err != nil {
 			return 0, err
 		}
 	}

@@ -196,10 +196,18 @@ func checkOld(t *testing.T, url string) {
 		Priority: task.Medium, Type: "other", Status: task.Completed, Dependencies: []string{}, Tags: []string{"x"},
 		Attempt: 1, MaxAttempts: 1, Turn: 1, CreatedAt: fromMicros(5), EndedAt: fromMicros(6),
 	})
-	// Whose workspace an open task is for is not known.
+	// Whose workspace an open task is for is not known: it neither runs nor fails,
+	// and is not released, until a retry says so.
 	open, _, err := db.Task().Get(t.Context(), "open")
-	if err != nil || open.Status != task.Failed || !strings.Contains(open.Error, "task.retry") {
+	if err != nil || open.Status != task.Pending {
 		t.Errorf("the open task is %s, %q, %v", open.Status, open.Error, err)
+	}
+	ledger, _, err := db.Work()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := ledger.Release(t.Context(), fromMicros(9)); n != 0 || err != nil {
+		t.Errorf("%d tasks of no workspace are released, %v", n, err)
 	}
 	if _, _, err := db.Queue().SetPaused(t.Context(), "calm", false); err != nil {
 		t.Fatal(err)

@@ -196,8 +196,8 @@ func TestSubmitKeepsEverything(t *testing.T) {
 	record := task.Record{Item: task.Item{
 		TaskID: id(2), QueueID: task.DefaultQueue, Name: "full", Description: "d", AgentID: "planner", Input: json.RawMessage(`{}`), InputBytes: 2,
 		Priority: task.Low, Type: task.Other, Status: task.Pending, Dependencies: []string{id(1)}, Tags: []string{"a", "b"},
-		Attempt: 1, MaxAttempts: 2, TimeoutMs: 5, ScheduledAt: new(noon.Add(time.Hour)), CreatedAt: noon.Add(2 * time.Second),
-	}}
+		Attempt: 1, MaxAttempts: 2, TimeoutMs: 5, ScheduledAt: new(noon.Add(time.Hour)), NextAt: new(noon.Add(time.Hour)), CreatedAt: noon.Add(2 * time.Second),
+	}, WaitsFor: "dependency " + id(1) + ", which is queued"}
 	if diff := cmp.Diff(record, got); diff != "" {
 		t.Errorf("record (-want +got)\n%s", diff)
 	}
@@ -414,3 +414,44 @@ func (described) Lookup(name string) []*toolfold.Entry {
 }
 
 func (described) Nearest(string) string { return "" }
+
+// A submit with the key of an open task says how that one differs, and that
+// nothing was submitted.
+func TestKeyOfAnotherTask(t *testing.T) {
+	b := newBench(t)
+	in := storing()
+	in.Key, in.Schedule = "nightly", "0 3 * * *"
+	b.submit(in)
+	if same := b.submit(in); !same.Existing || same.Message != "" {
+		t.Errorf("the same again: %+v", same)
+	}
+	in.Name, in.Schedule, in.Input = "other", "0 4 * * *", json.RawMessage(`{"tool":"memory.store","arguments":{"key":"x"}}`)
+	other := b.submit(in)
+	if !other.Existing || !strings.HasPrefix(other.Message, "nothing was submitted") || !strings.Contains(other.Message, "another name, input, schedule;") {
+		t.Errorf("another one: %+v", other)
+	}
+}
+
+// A task that has not started says what it waits for.
+func TestWaitsFor(t *testing.T) {
+	b := newBench(t)
+	first := b.submit(storing())
+	after, later, scheduled := storing(), storing(), storing()
+	after.Dependencies = []string{first.TaskID}
+	later.ScheduledAt = noon.Add(1000 * time.Hour)
+	scheduled.Schedule = "0 3 * * *"
+	check := func(in task.SubmitIn, want string, next bool) {
+		t.Helper()
+		got, err := b.Status(t.Context(), task.StatusIn{TaskID: b.submit(in).TaskID})
+		if err != nil || got.WaitsFor != want || (got.NextAt != nil) != next {
+			t.Errorf("it waits for %q, next at %v (%v), want %q", got.WaitsFor, got.NextAt, err, want)
+		}
+	}
+	check(after, "dependency "+first.TaskID+", which is queued", false)
+	check(later, "its time, nextAt", true)
+	check(scheduled, "the next time of its schedule", true)
+	if _, _, err := b.db.Queue().SetPaused(t.Context(), task.DefaultQueue, true); err != nil {
+		t.Fatal(err)
+	}
+	check(storing(), "queue default is paused: queue.resume", false)
+}

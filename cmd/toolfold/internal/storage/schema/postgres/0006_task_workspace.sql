@@ -11,10 +11,9 @@ ALTER TABLE tasks
     ADD COLUMN definition    text   NOT NULL DEFAULT '', -- of no agent: empty
     ADD COLUMN interruptions bigint NOT NULL DEFAULT 0;
 
--- Whose folder such a task was meant for is not known, so none runs it.
-UPDATE tasks SET status = 'failed', worker_id = NULL,
-    ended_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
-    error = 'it was submitted before tasks belonged to a workspace: call task.retry in the workspace it is for'::bytea
+-- Whose folder such a task was meant for is not known, so none runs it until
+-- task.retry says so.
+UPDATE tasks SET status = 'pending', worker_id = NULL, started_at = NULL
     WHERE status IN ('pending', 'queued', 'running', 'paused');
 
 -- Tasks of a paused queue stay queued in their row.

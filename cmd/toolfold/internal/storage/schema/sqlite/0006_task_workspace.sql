@@ -65,10 +65,9 @@ ALTER TABLE new_tasks RENAME TO tasks;
 ALTER TABLE new_task_dependencies RENAME TO task_dependencies;
 ALTER TABLE new_task_tags RENAME TO task_tags;
 
--- Whose folder such a task was meant for is not known, so none runs it.
-UPDATE tasks SET status = 'failed', worker_id = NULL,
-    ended_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER),
-    error = CAST('it was submitted before tasks belonged to a workspace: call task.retry in the workspace it is for' AS BLOB)
+-- Whose folder such a task was meant for is not known, so none runs it until
+-- task.retry says so.
+UPDATE tasks SET status = 'pending', worker_id = NULL, started_at = NULL
     WHERE status IN ('pending', 'queued', 'running', 'paused');
 
 -- Tasks of a paused queue stay queued in their row.
