@@ -37,6 +37,7 @@ type bench struct {
 	rounds            int
 	each              time.Duration // of a turn
 	only              string
+	busy              string          // load averages of the machine before the run
 	out               strings.Builder // the table
 }
 
@@ -110,15 +111,21 @@ type goal struct {
 	rate float64
 }
 
+// refused is the call that has to fail.
+const refused = "refused call"
+
 var goals = []goal{
 	{"memory.get", call("memory", `{"action":"get","key":"team/rules"}`), 0.85},
 	{"tools.find", call("tools", `{"action":"find","query":"remember a note"}`), 0.7},
 	{"tools.describe", call("tools", `{"action":"describe","name":"memory.store"}`), 1},
-	{"refused call", call("memory", `{"action":"store","keey":"team/rules","value":{}}`), 0.8},
+	{refused, call("memory", `{"action":"store","keey":"team/rules","value":{}}`), 0.8},
 	{"task.list", call("task", `{"action":"list"}`), 0.5},
 }
 
 func (b *bench) measure(ctx context.Context) error {
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		b.busy, _, _ = strings.Cut(string(text), " ")
+	}
 	b.print("| what | against | how | ours/s | theirs/s | rate | processor time | goal |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	legacy, err := b.ours(ctx, ways[1], "legacy", "--tool-mode=legacy")
 	if err != nil {
@@ -180,10 +187,14 @@ func (b *bench) compare(ctx context.Context, w way) error {
 	}
 	defer mcpGo.stop()
 	for _, r := range []request{
-		call("memory", `{"action":"store","key":"team/rules","value":{"freeze":"Friday"}}`), call("task", `{"action":"submit","arguments":{"title":"one"}}`),
+		call("memory", `{"action":"store","key":"team/rules","value":{"freeze":"Friday"}}`), call("task", `{"action":"submit","name":"one","input":{"tool":"memory.stats"}}`),
 	} {
-		if _, err := ours.ask(r); err != nil {
-			return err
+		answer, err := ours.ask(r)
+		if err == nil && strings.Contains(answer, `"isError":true`) {
+			err = fmt.Errorf("answered %.500s", answer)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.params, err)
 		}
 	}
 	var names []struct{ Name string }
@@ -228,6 +239,15 @@ func (b *bench) compare(ctx context.Context, w way) error {
 func (b *bench) row(name string, w way, ours, theirs *peer, our, their request, goal float64) error {
 	if title := name + " " + theirs.name + " " + w.name; !strings.Contains(title, b.only) {
 		return nil
+	}
+	for i, p := range []*peer{ours, theirs} {
+		answer, err := p.ask([]request{our, their}[i])
+		if err == nil && (!strings.Contains(answer, `"result"`) || strings.Contains(answer, `"isError":true`) != (i == 0 && name == refused)) {
+			err = fmt.Errorf("answered %.500s", answer)
+		}
+		if err != nil {
+			return fmt.Errorf("%s of %s: %w", name, p.name, err)
+		}
 	}
 	var rates, costs [2][]float64
 	for range b.rounds {
@@ -357,8 +377,10 @@ moves less. More than 1 is faster than plain. *SQL* is a bare statement into SQL
 durable as ours.
 
 %s
-Measured at commit %s with %s on %s, %d cores, %s. Repeat it with %s
-on Linux; %s measures less.
-`, b.each, inFlight, b.rounds, b.out.String(), strings.TrimSpace(string(commit)), runtime.Version(), processor, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly),
+Measured at commit %s with %s on %s, %d cores, %s; the load
+average before it was %s, and figures of a machine that does other things are worse.
+Repeat it with %s on Linux; %s
+measures less.
+`, b.each, inFlight, b.rounds, b.out.String(), strings.TrimSpace(string(commit)), runtime.Version(), processor, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), b.busy,
 		"`make bench`", "`go run ./cmd/toolfold/internal/bench -only memory.get -rounds 1`")
 }
