@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/rank"
 	"github.com/toolfold/toolfold/internal/words"
 )
 
@@ -26,6 +27,7 @@ type term struct {
 	parts []string // stems of a compound's parts
 	forms Group    // of the index that stand for it
 	worth float64  // of a match: 1 for the word itself, less for a guess
+	like  Group    // synonyms, which count less
 
 	ids    []int64 // entries that have it, the latest first
 	common bool    // ids are only the latest of them
@@ -46,6 +48,11 @@ func parseQuery(text string) query {
 		known[t.stem] = t
 		t.worth = 1
 		t.forms = Group{{Text: t.stem}}
+		for _, s := range rank.Synonyms(t.stem) {
+			if !strings.Contains(s, " ") {
+				t.like = append(t.like, Word{Text: s})
+			}
+		}
 		all = append(all, t)
 		if !stop {
 			content = append(content, t)
@@ -82,6 +89,14 @@ func parseQuery(text string) query {
 					phrase = append(phrase, t.stem)
 				}
 			}
+			if !w.Char && j > 0 && !list[j-1].Char && len(before)+len(w.Text) >= minGuessed { // roll out finds rollout
+				joined := Word{Text: words.Stem(before + w.Text)}
+				for _, t := range []*term{known[words.Stem(before)], known[words.Stem(w.Text)]} {
+					if !slices.Contains(t.forms, joined) {
+						t.forms = append(t.forms, joined)
+					}
+				}
+			}
 			before = w.Text
 		}
 		if quoted && len(phrase) > 0 {
@@ -94,6 +109,9 @@ func parseQuery(text string) query {
 	q.terms = content
 	if len(content) == 0 {
 		q.terms = all
+	}
+	if len(q.terms) == 1 { // it asks for the word, not for the subject
+		q.terms[0].like = nil
 	}
 	return q
 }

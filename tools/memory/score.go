@@ -10,12 +10,13 @@ import (
 
 // What relevance is made of.
 const (
-	saturation  = 1.2  // BM25's k1
-	lengthShare = 0.75 // BM25's b
-	keyBonus    = 1.0  // of a word in the key, in occurrences
-	pairBonus   = 0.3  // of neighbours in the query that are neighbours in the entry
-	background  = 1000 // entries that a small notebook is thought to be part of
-	minPrefix   = 3    // characters of a word that may be the beginning of another
+	saturation   = 1.2  // BM25's k1
+	lengthShare  = 0.75 // BM25's b
+	keyBonus     = 1.0  // of a word in the key, in occurrences
+	synonymShare = 0.35 // of a synonym against the word itself
+	pairBonus    = 0.3  // of neighbours in the query that are neighbours in the entry
+	background   = 1000 // entries that a small notebook is thought to be part of
+	minPrefix    = 3    // characters of a word that may be the beginning of another
 )
 
 // rarity is BM25's idf of a word that count of total entries have.
@@ -34,12 +35,13 @@ func frequency(count, entryWords, meanWords float64) float64 {
 type ranker struct {
 	query query
 	exact map[string][]int // terms by their forms
+	like  map[string][]int // terms by their synonyms
 	begin []int            // terms that beginnings of words stand for
 	total float64          // the greatest sum
 }
 
 func newRanker(q query) *ranker {
-	r := &ranker{query: q, exact: map[string][]int{}}
+	r := &ranker{query: q, exact: map[string][]int{}, like: map[string][]int{}}
 	for i, t := range q.terms {
 		r.total += t.rarity
 		if i > 0 {
@@ -52,6 +54,9 @@ func newRanker(q query) *ranker {
 				r.exact[w.Text] = append(r.exact[w.Text], i)
 			}
 		}
+		for _, w := range t.like {
+			r.like[w.Text] = append(r.like[w.Text], i)
+		}
 		if begins {
 			r.begin = append(r.begin, i)
 		}
@@ -62,7 +67,8 @@ func newRanker(q query) *ranker {
 // tally counts the matches of one entry. Its slices are by term.
 type tally struct {
 	count, inKey []float64
-	pair         []bool // with the term before
+	like         []float64 // synonyms
+	pair         []bool    // with the term before
 	words        int
 }
 
@@ -75,13 +81,16 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 		}
 	}
 	n := len(r.query.terms)
-	t = tally{count: make([]float64, n), inKey: make([]float64, n), pair: make([]bool, n)}
+	t = tally{count: make([]float64, n), inKey: make([]float64, n), like: make([]float64, n), pair: make([]bool, n)}
 	var before, here []int
 	for word := range strings.SplitSeq(text, " ") {
 		if strings.HasPrefix(word, hiddenMark) || strings.HasPrefix(word, strongMark) {
 			continue
 		}
 		plain, inKey := strings.CutPrefix(word, keyMark)
+		for _, i := range r.like[plain] {
+			t.like[i]++
+		}
 		here = append(here[:0], r.exact[plain]...)
 		for _, i := range r.begin {
 			for _, w := range r.query.terms[i].forms {
@@ -119,6 +128,8 @@ func (r *ranker) score(t tally, meanWords float64) float64 {
 	for i, term := range r.query.terms {
 		asked += term.rarity
 		if t.count[i] == 0 && t.inKey[i] == 0 {
+			found += synonymShare * term.rarity * min(t.like[i], 1)
+			sum += synonymShare * term.rarity * frequency(t.like[i], float64(t.words), meanWords)
 			continue
 		}
 		found += term.rarity * term.worth

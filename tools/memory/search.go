@@ -8,9 +8,11 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/words"
 )
 
 // Limits that keep a search fast in a large notebook.
@@ -23,6 +25,7 @@ const (
 	maxCounted   = 10_000  // entries that match, of which a total is taken
 	rankChunk    = 64      // entries read at once
 	maxForms     = 8       // words that a guess may be
+	maxSplit     = 24      // characters of a word that may be two
 	maxGuesses   = 3       // unknown words that are guessed at
 )
 
@@ -143,8 +146,9 @@ type search struct {
 	// as well; empty prefers none.
 	workspace string
 
-	last int64            // LastID
-	has  map[int64]uint64 // which of the first 64 terms an entry is known to have
+	last int64             // LastID
+	has  map[int64]uint64  // which of the first 64 terms an entry is known to have
+	like map[int64]float64 // what the synonyms that an entry has are worth
 
 	// partial says that there are entries which match and are not ranked.
 	partial bool
@@ -203,12 +207,17 @@ func (s *search) within(m Match) Match { return slices.Concat(m, s.query.require
 // lookUp finds the entries of each word. For a word that no entry has, others
 // may stand: the parts of a compound, words that begin with it and, where most
 // words are unknown, words that differ in a letter.
-func (s *search) lookUp(ctx context.Context) error {
+func (s *search) lookUp(ctx context.Context) (err error) {
 	var unknown []*term
 	for i := 0; i < len(s.query.terms); i++ {
 		t := s.query.terms[i]
 		if err := s.find(ctx, t, t.forms, 1); err != nil {
 			return err
+		}
+		if len(t.ids) == 0 && t.parts == nil {
+			if t.parts, err = s.split(ctx, t.typed); err != nil {
+				return err
+			}
 		}
 		if len(t.ids) == 0 && t.parts != nil {
 			var apart []*term
@@ -260,6 +269,44 @@ func (s *search) lookUp(ctx context.Context) error {
 	return nil
 }
 
+// split returns the stems of two words that some entry has side by side and that
+// a word joins, as rollout joins roll and out; nil where there are none.
+func (s *search) split(ctx context.Context, word string) ([]string, error) {
+	chars := []rune(word)
+	if len(chars) < minGuessed || len(chars) > maxSplit {
+		return nil, nil
+	}
+	var halves [][]string
+	var all []string
+	for i := 2; i < len(chars)-1; i++ {
+		half := []string{words.Stem(string(chars[:i])), words.Stem(string(chars[i:]))}
+		halves, all = append(halves, half), append(all, half...)
+	}
+	known, err := s.index.Known(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, half := range halves {
+		if !slices.Contains(known, half[0]) || !slices.Contains(known, half[1]) {
+			continue
+		}
+		ids, err := s.matching(ctx, Match{{{Text: half[0]}}, {{Text: half[1]}}}, rankChunk)
+		if err != nil {
+			return nil, err
+		}
+		candidates, err := s.index.Candidates(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range candidates {
+			if strings.Contains(c.Words+" ", " "+half[0]+" "+half[1]+" ") {
+				return half, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
 // find looks up a term under some forms, each match of which is worth a share
 // of the word itself.
 func (s *search) find(ctx context.Context, t *term, forms Group, worth float64) (err error) {
@@ -274,7 +321,7 @@ func (s *search) find(ctx context.Context, t *term, forms Group, worth float64) 
 // those with two, then those with one, each time first the entries that have
 // them in the key or are about them.
 func (s *search) gather(ctx context.Context) error {
-	s.has = map[int64]uint64{}
+	s.has, s.like = map[int64]uint64{}, map[int64]float64{}
 	var common []*term
 	var rare Group
 	for i, t := range s.query.terms {
@@ -289,6 +336,9 @@ func (s *search) gather(ctx context.Context) error {
 		for _, id := range t.ids {
 			s.has[id] |= t.bit
 		}
+	}
+	if err := s.addSynonyms(ctx); err != nil {
+		return err
 	}
 	if len(common) == 0 {
 		return nil
@@ -330,6 +380,23 @@ func (s *search) gather(ctx context.Context) error {
 		}
 		if err := s.addAll(ctx, group); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// addSynonyms notes the latest entries that have a synonym of a word.
+func (s *search) addSynonyms(ctx context.Context) error {
+	for _, t := range s.query.terms {
+		if len(t.like) == 0 {
+			continue
+		}
+		ids, err := s.matching(ctx, Match{t.like}, maxTier)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			s.like[id] += synonymShare * t.rarity
 		}
 	}
 	return nil
@@ -393,6 +460,9 @@ func (s *search) addAll(ctx context.Context, terms []*term) error {
 // rank reads the words of the entries that are worth most and scores them.
 func (s *search) rank(ctx context.Context) ([]result, error) {
 	worth := s.worths()
+	for id, w := range s.like {
+		worth[id] += w
+	}
 	ids := slices.SortedFunc(maps.Keys(worth), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(b, a))
 	})
@@ -402,7 +472,7 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 	r := newRanker(s.query)
 	var results []result
 	var tallies []tally
-	size, words := 0, 0
+	size, total := 0, 0
 	for chunk := range slices.Chunk(ids, rankChunk) {
 		candidates, err := s.index.Candidates(ctx, chunk)
 		if err != nil {
@@ -413,7 +483,7 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 			if t, ok := r.read(c.Words); ok {
 				c.Words = ""
 				results, tallies = append(results, result{Candidate: c}), append(tallies, t)
-				words += t.words
+				total += t.words
 			}
 		}
 		if size > maxRankBytes {
@@ -421,7 +491,7 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 			break
 		}
 	}
-	mean := float64(words) / float64(max(1, len(results)))
+	mean := float64(total) / float64(max(1, len(results)))
 	for i, t := range tallies {
 		score := r.score(t, max(1, mean))
 		if results[i].Workspace != s.workspace && s.workspace != "" {

@@ -54,7 +54,7 @@ func TestSearchFinds(t *testing.T) {
 		"понед":              "расписание",
 		"회의":                 "회의",
 		"🚀":                  "🚀",
-		"launch true":        "🚀",
+		"launch true":        "🚀, ci", // what runs is launched
 		`"quote" OR`:         `quote"and'OR(NOT)`,
 		`c^2 AND "`:          `quote"and'OR(NOT)`,
 		"NOT) *":             `quote"and'OR(NOT)`,
@@ -108,6 +108,26 @@ func TestSearchScope(t *testing.T) {
 	}
 	if out := call(t, s.Search, memory.SearchIn{Query: "shared", Namespace: "none", Page: toolfold.Page{Limit: 1}}); out.Results == nil {
 		t.Fatal("results are null, want an empty list")
+	}
+}
+
+// Several words find their synonyms too, and words that are written in one or two.
+func TestSearchFindsOtherWords(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	store(t, s, "", "plan", `"The roll out begins on Monday."`)
+	store(t, s, "", "login", `"Signup is open."`)
+	store(t, s, "", "night", `"Old buckets are deleted after dark."`)
+	for query, want := range map[string]string{
+		"rollout":              "plan",
+		"when does it rollout": "plan",
+		"sign up":              "login",
+		"erase old buckets":    "night",
+		"erase":                "", // one word asks for the word
+	} {
+		t.Run(query, func(t *testing.T) {
+			equal(t, found(t, s, memory.SearchIn{Query: query, Page: toolfold.Page{Limit: 10}}), want)
+		})
 	}
 }
 
