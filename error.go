@@ -13,6 +13,7 @@ const (
 	UnknownTool   = "UNKNOWN_TOOL"   // no tool of that name
 	Internal      = "INTERNAL_ERROR" // ours; the log has the id in Message
 	Cancelled     = "CANCELLED"      // the caller gave up, or its time was over
+	LimitReached  = "LIMIT_REACHED"  // there are as many of something as there may be
 
 	PermissionDenied = "PERMISSION_DENIED" // the caller may not run the action
 )

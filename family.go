@@ -53,9 +53,8 @@ type Action struct {
 	// means that only the name and the parameters changed.
 	Changed string
 
-	// Once says that doing it twice is doing it once, though the effect is one
-	// of which that is not so in general: what is there already is refused, or
-	// stays.
+	// Once marks an action as idempotent although its Effect is not: a second
+	// call is refused or changes nothing.
 	Once bool
 
 	// Apart actions are a tool of their own, under their first legacy name, so that

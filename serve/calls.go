@@ -8,11 +8,8 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Codes of calls that did not come to run or to end.
-const (
-	codeBusy      = "SERVER_BUSY"
-	codeCancelled = "CANCELLED"
-)
+// codeBusy is the code of a call that found no free place in time.
+const codeBusy = "SERVER_BUSY"
 
 // calls bounds how many calls run at a time. Calls that wait for the model of
 // their client do not count.
@@ -44,7 +41,7 @@ func (c *calls) enter(ctx context.Context, most time.Duration) (_ context.Contex
 		select {
 		case c.free <- struct{}{}:
 		case <-ctx.Done():
-			return ctx, nil, toolfold.Errorf(codeCancelled, "the call was cancelled before it ran")
+			return ctx, nil, toolfold.Errorf(toolfold.Cancelled, "the call was cancelled before it ran")
 		case <-late.C:
 			return ctx, nil, toolfold.Errorf(codeBusy, "%d calls are running, and none ended for %s", cap(c.free), most).
 				WithHint("nothing was done: call again in a moment")

@@ -180,7 +180,7 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *mcp.Ca
 			}
 		case <-ctx.Done():
 			p.cancel()
-			return toolfold.Fail(toolfold.Errorf(codeCancelled, "the call was cancelled")), nil
+			return toolfold.Fail(toolfold.Errorf(toolfold.Cancelled, "the call was cancelled")), nil
 		}
 	}
 }

@@ -78,8 +78,8 @@ type leftOut struct {
 	From   string `json:"from"`   // what decided that setting
 }
 
-// explain adds the options with their sources, and what of the families they do
-// not list or leave out.
+// explain adds the options with their sources, and the families and actions that
+// they hide.
 func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
 	applies := o.layers.Redacted()
 	for _, name := range append([]string{"toolMode", "listing", "tier", "fold"}, permissionSettings...) {

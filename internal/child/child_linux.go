@@ -25,7 +25,7 @@ func adoptOrphans() {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0)
 }
 
-// dieWithKeeper has the system kill the program when the thread that starts it
+// dieWithKeeper makes the system kill the program when the thread that starts it
 // ends. An init function runs on the main thread, which ends with its process.
 func dieWithKeeper(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 

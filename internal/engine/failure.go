@@ -19,7 +19,7 @@ const (
 	DelegationDepth     = "AGENT_DELEGATION_DEPTH_EXCEEDED"
 	ProviderUnavailable = "PROVIDER_NOT_CONFIGURED"
 	TimedOut            = "TIMEOUT"
-	Cancelled           = "CANCELLED"
+	Cancelled           = toolfold.Cancelled
 )
 
 // Failure describes the failure of a step. All of it reaches the model.

@@ -40,7 +40,6 @@ var (
 // Codes of the refusals of stores.
 const (
 	TypeConflict = "METRIC_TYPE_CONFLICT"
-	TooMany      = "TOO_MANY_METRICS"
 )
 
 // Bounds of the labels of a series.
@@ -103,7 +102,7 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 
 // Full refuses one more metric or series than the store keeps.
 func Full(what string, maximum int) error {
-	return toolfold.Errorf(TooMany, "there are %d %s, which is the most", maximum, what).
+	return toolfold.Errorf(toolfold.LimitReached, "there are %d %s, the maximum", maximum, what).
 		WithHint("use those of metrics.list, with fewer different labels")
 }
 

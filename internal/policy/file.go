@@ -164,7 +164,7 @@ func (s *Set) Read(ctx context.Context) ([]Policy, []workspace.Broken, error) {
 			continue
 		}
 		if len(builtIn)+len(own) == MaxPolicies {
-			broken = append(broken, workspace.Broken{File: p.File, Reason: fmt.Sprintf("there are %d policies before it, which is the most", MaxPolicies)})
+			broken = append(broken, workspace.Broken{File: p.File, Reason: fmt.Sprintf("there are %d policies before it, the maximum", MaxPolicies)})
 			continue
 		}
 		from[p.ID] = p.File

@@ -9,7 +9,7 @@ import (
 // languages share.
 var bugRules = []rule{{
 	name: "hard-coded-secret", kind: "security", level: "critical", confidence: 0.8, languages: every,
-	message: "a secret stands in the source", advice: "Read it from the environment or a secret store, and revoke this one.",
+	message: "the source contains a secret", advice: "Read it from the environment or a secret store, and revoke this one.",
 	find: where(func(s *source, i int) bool {
 		return s.at(i).kind == word && secretName.MatchString(s.at(i).text) && s.oneOf(i+1, "=", ":", ":=") && secretValue(s, i+2)
 	}),

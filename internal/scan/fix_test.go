@@ -16,7 +16,7 @@ import (
 // Improvements of a module, by modernize, staticcheck and inline.
 func TestGoRefactorings(t *testing.T) {
 	t.Parallel()
-	s := workspace(t, "module")
+	s := workspaceOf(t, "module")
 	report := s.must(t, Request{Purpose: Refactorings, Paths: []string{"old.go"}})
 	if diff := cmp.Diff(wanted("old.go", s.read(t, "old.go")), places(report.Findings)); diff != "" {
 		t.Error(diff)
@@ -41,7 +41,7 @@ func TestFixes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := workspace(t, test.folder)
+			s := workspaceOf(t, test.folder)
 			request := Request{Purpose: test.purpose, Paths: []string{test.name}}
 			var fixed []string
 			var report *Report

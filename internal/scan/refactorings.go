@@ -47,7 +47,7 @@ var refactorRules = []rule{{
 	find: repeatedCode,
 }, {
 	name: "nested-ternary", kind: "simplify-conditional", level: "minor", confidence: 0.85, languages: scripts,
-	message: "a conditional expression stands in another", advice: "Use if statements, or a table.",
+	message: "a conditional expression is nested in another", advice: "Use if statements, or a table.",
 	find: where(func(s *source, i int) bool {
 		// In types, ? stands before : or , only.
 		if !s.is(i, "?") || s.oneOf(i+1, ":", ",", ")", ";", "=") || s.is(i-1, "extends") {
@@ -150,7 +150,7 @@ var refactorRules = []rule{{
 	find: where(magicNumber),
 }, {
 	name: "magic-string", kind: "extract-variable", level: "trivial", confidence: 0.6, languages: scripts,
-	message: "the text stands in the file four times or more", advice: "Make it a constant.",
+	message: "the string occurs four times or more in the file", advice: "Make it a constant.",
 	find: magicString,
 }, {
 	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: scripts, tests: true,
@@ -446,7 +446,7 @@ func magicString(s *source) []hit {
 	var hits []hit
 	for _, i := range first {
 		if n := count[s.at(i).text]; n >= 4 {
-			hits = append(hits, hit{at: s.at(i).start, message: fmt.Sprintf("the text stands in the file %d times", n)})
+			hits = append(hits, hit{at: s.at(i).start, message: fmt.Sprintf("the string occurs %d times in the file", n)})
 		}
 	}
 	return hits

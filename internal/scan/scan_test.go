@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// workspace is a copy of a folder of testdata.
-func workspace(t *testing.T, folder string) Scanner {
+// workspaceOf returns a scanner of a copy of a folder of testdata.
+func workspaceOf(t *testing.T, folder string) Scanner {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/"+folder)); err != nil {
@@ -94,7 +94,7 @@ func TestFastRules(t *testing.T) {
 	for name, purpose := range map[string]Purpose{"bugs.ts": Bugs, "bugs.py": Bugs, "refactor.ts": Refactorings, "refactor.py": Refactorings} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := workspace(t, "scripts")
+			s := workspaceOf(t, "scripts")
 			report := s.must(t, Request{Purpose: purpose, Paths: []string{name}, Fast: true})
 			if diff := cmp.Diff(wanted(name, s.read(t, name)), places(report.Findings)); diff != "" {
 				t.Error(diff)
@@ -109,7 +109,7 @@ func TestFastRules(t *testing.T) {
 // A module with a fault of each of more than thirty kinds.
 func TestGoFaults(t *testing.T) {
 	t.Parallel()
-	s := workspace(t, "module")
+	s := workspaceOf(t, "module")
 	report := s.must(t, Request{Purpose: Bugs})
 	if diff := cmp.Diff(wanted("faults.go", s.read(t, "faults.go")), places(report.Findings)); diff != "" {
 		t.Error(diff)

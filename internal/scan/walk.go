@@ -16,12 +16,12 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/glob"
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // The codes of a scan.
 const (
-	PathOutside = "PATH_NOT_USABLE" // a path leads out of the workspace
-	PathMissing = "PATH_NOT_FOUND"  // nothing is at any of the paths
+	PathMissing = "PATH_NOT_FOUND" // nothing is at any of the paths
 )
 
 // skippedFolders hold what others wrote or a program made. Hidden folders are
@@ -66,7 +66,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 	for _, start := range r.Paths {
 		name, ok := s.inside(start)
 		if !ok {
-			return nil, toolfold.Errorf(PathOutside, "%s is outside of the workspace; nothing was scanned", toolfold.Shorten(start)).
+			return nil, toolfold.Errorf(workspace.PathNotUsable, "%s is outside of the workspace; nothing was scanned", toolfold.Shorten(start)).
 				WithHint("name files and folders by their paths in the workspace")
 		}
 		names = append(names, name)
@@ -125,7 +125,7 @@ func (w *walker) start(name string) error {
 			return err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return toolfold.Errorf(PathOutside, "%s leads through a link, which is not followed; nothing was scanned", toolfold.Shorten(name)).
+			return toolfold.Errorf(workspace.PathNotUsable, "%s leads through a link, which is not followed; nothing was scanned", toolfold.Shorten(name)).
 				WithHint("name the file or folder that the link leads to, if it is in the workspace")
 		}
 		if path.Join(folder, part) == name && !info.IsDir() {

@@ -71,7 +71,7 @@ func TestPathsStayInside(t *testing.T) {
 	}
 	for _, path := range []string{"..", "../x", "/etc", outside.Dir, "out", "out/a.ts", "leak.ts", "self/ok.ts", "same.ts", "a\x00b", strings.Repeat("a/", 600)} {
 		_, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"ok.ts", path}, MaxFiles: 10})
-		if code(err) != PathOutside {
+		if code(err) != "PATH_NOT_USABLE" {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestSkipped(t *testing.T) {
 // Each choice picks as it says.
 func TestChoices(t *testing.T) {
 	t.Parallel()
-	s := workspace(t, "scripts")
+	s := workspaceOf(t, "scripts")
 	all := s.must(t, Request{Purpose: Bugs}).Findings
 	refactorings := s.must(t, Request{Purpose: Refactorings}).Findings
 	for _, test := range []struct {
@@ -190,7 +190,7 @@ func TestChoices(t *testing.T) {
 			}
 		}
 	}
-	module := workspace(t, "module")
+	module := workspaceOf(t, "module")
 	for _, f := range module.must(t, Request{Purpose: Bugs, Fast: true}).Findings {
 		if !strings.HasPrefix(f.Rule, "go/") {
 			t.Errorf("a fast scan ran %s", f.Rule)

@@ -16,6 +16,14 @@ import (
 // that the user has not trusted.
 const Untrusted = "WORKSPACE_UNTRUSTED"
 
+// FileBroken is the code of a file with a definition that cannot be used, and
+// PathNotUsable that of a path that leads out of the workspace or to something
+// else than a file.
+const (
+	FileBroken    = "FILE_BROKEN"
+	PathNotUsable = "PATH_NOT_USABLE"
+)
+
 // The values of source in results: where a definition stands.
 const (
 	Registered = "registered" // in the store; goes before a file of the same id

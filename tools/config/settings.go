@@ -9,14 +9,14 @@ import (
 	"github.com/toolfold/toolfold/internal/provider"
 )
 
-// Setter says who may make a setting besides the user, who may make all of them
-// with a flag, in the environment, in the user's own file and with toolfold call
+// Setter names the source that may make a setting besides the user, who may make
+// all of them with a flag, in the environment, in the user's own file and with toolfold call
 // config.set. Each Setter includes those before it.
 type Setter int
 
 const (
-	// User is for settings that lead elsewhere, run something, let others in or
-	// can stop a start: only the user makes them.
+	// User is for settings that name other hosts or files, run programs, grant
+	// access or can prevent a start: only the user makes them.
 	User Setter = iota
 	// Trusted adds the file of a workspace that the user trusts. Calls of
 	// clients do not write such a setting.
@@ -188,7 +188,8 @@ func object(settings []Setting) toolfold.Param {
 	return toolfold.Param{Kind: toolfold.KindObject, Optional: Params(settings)}
 }
 
-// rights says who may set what, with the types of what clients may.
+// rights lists the settings by who may make them, with the types of those that
+// clients may make.
 func rights() string {
 	var clients, local, user []string
 	for _, s := range Settings {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // maxPath limits an outputPath, in bytes.
@@ -69,7 +70,7 @@ func (t *target) close() {
 // inside returns a path as a name below the workspace.
 func (s *Service) inside(path string) (string, error) {
 	if s.workspace == "" {
-		return "", toolfold.Errorf(NotUsable, "there is no workspace to write to").WithHint("leave outputPath out; design.get has the text")
+		return "", toolfold.Errorf(workspace.PathNotUsable, "there is no workspace to write to").WithHint("leave outputPath out; design.get has the text")
 	}
 	name := filepath.FromSlash(path)
 	if filepath.IsAbs(name) {
@@ -92,7 +93,7 @@ func (s *Service) inside(path string) (string, error) {
 }
 
 func unusable(reason string) *toolfold.Error {
-	return toolfold.Errorf(NotUsable, "outputPath %s; nothing was written", reason).WithHint("name a file such as docs/api.yaml")
+	return toolfold.Errorf(workspace.PathNotUsable, "outputPath %s; nothing was written", reason).WithHint("name a file such as docs/api.yaml")
 }
 
 // look decides whether what is at the target may be replaced.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
@@ -100,7 +101,7 @@ func TestPathsStayInside(t *testing.T) {
 		strings.Repeat("a/", 600) + "x.ts", strings.Repeat("x", 300),
 	} {
 		for _, overwrite := range []string{"", `,"overwrite":true`} {
-			b.Refuse("schema", user(`,"outputPath":"`+path+`"`+overwrite), NotUsable, "nothing was written", "docs/api.yaml")
+			b.Refuse("schema", user(`,"outputPath":"`+path+`"`+overwrite), workspace.PathNotUsable, "nothing was written", "docs/api.yaml")
 		}
 	}
 	b.expectFiles(before...)
@@ -120,7 +121,7 @@ func TestWithoutWorkspaceNothingIsWritten(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.runner = toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(b.store, "", b.now)))
-	b.Refuse("schema", user(`,"outputPath":"a.ts"`), NotUsable, "there is no workspace", "design.get")
+	b.Refuse("schema", user(`,"outputPath":"a.ts"`), workspace.PathNotUsable, "there is no workspace", "design.get")
 }
 
 // Of several that write one new file at once, with texts of their own, each

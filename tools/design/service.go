@@ -27,9 +27,8 @@ const Draft = "draft"
 
 // The codes of the family.
 const (
-	NotFound  = "DESIGN_NOT_FOUND"
-	NotUsable = "OUTPUT_PATH_NOT_USABLE" // outputPath leads nowhere that may be written
-	Exists    = "FILE_EXISTS"            // and toolfold did not write it
+	NotFound = "DESIGN_NOT_FOUND"
+	Exists   = "FILE_EXISTS" // and toolfold did not write it
 )
 
 // Service runs the design actions. It is safe for concurrent use, and several

@@ -29,7 +29,7 @@ var Family = toolfold.Family{
 		Asks:    checkAsks,
 		Words:   "validate, verify, uncommitted, secrets, allowed, before merge",
 		Doc: "Files are read as they are now. contract_tests runs the policy's command, in a trusted workspace. WARN is also what could not be checked. " +
-			"A file called git is ./git.",
+			"For a file named git, pass ./git.",
 		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown policy is POLICY_NOT_FOUND. " +
 			"Each gate has paths and a suggestion in place of details and of a list of suggestions.",
 		Required: toolfold.Fields{policyID, changedPaths},

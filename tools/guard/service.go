@@ -19,7 +19,6 @@ import (
 // Codes of what guard refuses.
 const (
 	NotFound    = "POLICY_NOT_FOUND"
-	Broken      = "POLICY_FILE_BROKEN"
 	CheckFailed = "GUARD_CHECK_FAILED"
 	ApplyFailed = "POLICY_APPLY_FAILED"
 	Violation   = "POLICY_VIOLATION" // a policy of the session forbids what a call would write
@@ -134,7 +133,7 @@ func (s *Service) find(ctx context.Context, id, target, code string) (policy.Pol
 	}
 	for _, b := range broken {
 		if b.Stem() == id {
-			return policy.Policy{}, toolfold.Errorf(Broken, "policy %q cannot be used: %s", toolfold.Shorten(id), toolfold.Cut(b.Text(), 300)).WithHint("mend the file")
+			return policy.Policy{}, toolfold.Errorf(workspace.FileBroken, "policy %q cannot be used: %s", toolfold.Shorten(id), toolfold.Cut(b.Text(), 300)).WithHint("mend the file")
 		}
 	}
 	e := toolfold.Errorf(NotFound, "there is no policy %q", toolfold.Shorten(id))
@@ -236,7 +235,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	case status != sessions.Active:
 		return ApplyOut{}, sessions.Ended(status)
 	case !slices.Contains(ids, p.ID):
-		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "the session has %d policies, which is the most", maxPolicies).WithHint("put rules together in one policy")
+		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "the session has %d policies, the maximum", maxPolicies).WithHint("put rules together in one policy")
 	}
 	return ApplyOut{
 		Applied: true, SessionID: b.SessionID, PolicyID: p.ID, AppliedPolicies: ids,

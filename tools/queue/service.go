@@ -16,7 +16,6 @@ const (
 	Exists   = "QUEUE_EXISTS"
 	NotFound = work.QueueNotFound
 	InUse    = "QUEUE_IN_USE"
-	TooMany  = "TOO_MANY_QUEUES"
 )
 
 // MaxQueues bounds how many queues a store has.
@@ -52,7 +51,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 		return Shown{}, toolfold.Errorf(Exists, "there is a queue %q already, with queueId %s", toolfold.Shorten(in.Name), created.Taken).
 			WithHint("submit tasks to it, or choose another name")
 	case created.Full:
-		return Shown{}, toolfold.Errorf(TooMany, "there are %d queues, which is the most", MaxQueues).
+		return Shown{}, toolfold.Errorf(toolfold.LimitReached, "there are %d queues, the maximum", MaxQueues).
 			WithHint("use one of queue.list, or remove one with queue.remove")
 	}
 	return q.view(), nil

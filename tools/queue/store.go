@@ -27,11 +27,12 @@ type Store interface {
 	// List returns queues in the order of their making.
 	List(ctx context.Context, q Query) (Page, error)
 
-	// Update has change change a queue, found by its id or else its name, but
-	// for its id, name and time. It may be called again.
+	// Update calls change on the queue with that id, or else that name, and
+	// stores the result. change must not modify ID, Name or CreatedAt, and may
+	// be called again.
 	Update(ctx context.Context, idOrName string, change func(*Queue)) (q Queue, found bool, err error)
 
-	// SetPaused pauses a queue, by its id or else its name, or has it go on.
+	// SetPaused pauses or resumes the queue with that id, or else that name.
 	SetPaused(ctx context.Context, idOrName string, paused bool) (q Queue, found bool, err error)
 
 	// Remove removes a queue, by its id or else its name, unless tasks in it

@@ -66,7 +66,7 @@ var Family = toolfold.Family{
 		Summary:  "List the improvements that a scan found, the weightiest first.",
 		Asks:     listAsks,
 		Words:    "findings, results, opportunities, suggestions, show all, overview, proposals, came out",
-		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed. A type that there is not is refused.",
+		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed. An unknown type is refused.",
 		Optional: toolfold.Fields{scan.ScanID, kind, impact, scan.Limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"impact": "trivial", "limit": 5}`,

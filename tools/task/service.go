@@ -18,8 +18,7 @@ const (
 	QueueNotFound = work.QueueNotFound
 	InvalidState  = "INVALID_STATE"
 	CancelFailed  = "CANCEL_FAILED"
-	TooMany       = "TOO_MANY_TASKS" // open ones in the workspace
-	TooDeep       = "TASK_TOO_DEEP"  // tasks that submit tasks
+	TooDeep       = "TASK_TOO_DEEP" // tasks that submit tasks
 )
 
 // Options configure a service.

@@ -86,7 +86,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	case made.QueueID == "":
 		return SubmitOut{}, queueNotFound(in.QueueID)
 	case made.Full:
-		return SubmitOut{}, toolfold.Errorf(TooMany, "%d tasks of this workspace have not ended, which is the most there may be", s.MaxOpen).
+		return SubmitOut{}, toolfold.Errorf(toolfold.LimitReached, "%d tasks of this workspace have not ended, which is the most there may be", s.MaxOpen).
 			WithHint("wait for some to end, or task.cancel those that are not needed; task.list shows them")
 	case len(made.Blocked) > 0:
 		return SubmitOut{}, obstructed(made.Blocked)

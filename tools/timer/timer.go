@@ -65,7 +65,6 @@ var Family = toolfold.Family{
 // Codes of the timer tool.
 const (
 	NotFound = "TIMER_NOT_FOUND"
-	TooMany  = "TOO_MANY_TIMERS"
 )
 
 // MaxTimers bounds how many timers run at a time.
@@ -96,7 +95,7 @@ func (s *Service) Start(ctx context.Context, in StartIn) (Shown, error) {
 		return Shown{}, fmt.Errorf("starting timer: %w", err)
 	}
 	if full {
-		return Shown{}, toolfold.Errorf(TooMany, "%d timers run, which is the most", MaxTimers).
+		return Shown{}, toolfold.Errorf(toolfold.LimitReached, "%d timers run, the maximum", MaxTimers).
 			WithHint("stop some that timer.list shows")
 	}
 	return view(t), nil

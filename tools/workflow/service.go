@@ -25,7 +25,6 @@ const Folder = ".toolfold/workflows"
 const (
 	NotFound  = "WORKFLOW_NOT_FOUND"
 	NotActive = "WORKFLOW_NOT_ACTIVE"
-	Broken    = "WORKFLOW_FILE_BROKEN"
 )
 
 // maxFileSize is the most bytes of a workflow file.
@@ -145,7 +144,7 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	}
 	for _, b := range broken {
 		if b.Stem() == id {
-			return workflow{}, toolfold.Errorf(Broken, "workflow %q cannot be used: %s", toolfold.Shorten(id), b.Text()).WithHint("mend the file")
+			return workflow{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", toolfold.Shorten(id), b.Text()).WithHint("mend the file")
 		}
 	}
 	e := toolfold.Errorf(NotFound, "there is no workflow %q", toolfold.Shorten(id))
@@ -238,7 +237,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		faults, _ = s.runner.Providers.Check(program)
 	}
 	if len(faults) > 0 {
-		return RunOut{}, toolfold.Errorf(Broken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
+		return RunOut{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
 	}
 	ctx, refused := engine.Enter(ctx, engine.WorkflowJob, w.WorkflowID, -1)
 	if refused != nil {
@@ -271,7 +270,7 @@ func (s *Service) findToRun(ctx context.Context, id string) (workflow, error) {
 	if err := json.Unmarshal(definition, &then); err != nil {
 		return workflow{}, fmt.Errorf("decoding workflow of a task: %w", err)
 	}
-	if refused, ok := errors.AsType[*toolfold.Error](err); ok && refused.Code == Broken {
+	if refused, ok := errors.AsType[*toolfold.Error](err); ok && refused.Code == workspace.FileBroken {
 		present, err = workflow{Status: Active, file: then.File}, nil
 	}
 	if err != nil {

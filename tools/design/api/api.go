@@ -235,7 +235,7 @@ func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
 		case (p.In == InHeader || p.In == InCookie) && !token.MatchString(p.Name):
 			found.refuse(name, "name that a "+p.In+" can have")
 		case p.In == InPath && !strings.Contains(e.Path, "{"+p.Name+"}"):
-			found.refuse(name, "name that stands in braces in the path")
+			found.refuse(name, "name in braces in the path")
 		}
 		declared[key] = p
 		if p.In != InPath {

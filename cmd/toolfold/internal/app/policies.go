@@ -20,9 +20,6 @@ const (
 	maxEntered     = 100    // active sessions of one connection
 )
 
-// tooManySessions is the code of the refusal to enter one more session.
-const tooManySessions = "TOO_MANY_SESSIONS"
-
 // Policies returns middleware that holds the calls of a session to its policies,
 // which are about the files below dir. A call is part of the sessions of its
 // context, such as those of the agent's run that makes it, and of the active
@@ -85,7 +82,7 @@ func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, e
 		return ctx, err
 	}
 	if c.Entry.Action.Enters && len(active) >= maxEntered {
-		return ctx, toolfold.Errorf(tooManySessions, "this connection is part of %d active sessions, which is the most; nothing was done", maxEntered).
+		return ctx, toolfold.Errorf(toolfold.LimitReached, "this connection is part of %d active sessions, which is the most; nothing was done", maxEntered).
 			WithHint("end one that is done with session.complete")
 	}
 	e.mu.Lock()

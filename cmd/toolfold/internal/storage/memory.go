@@ -37,7 +37,7 @@ type memorySearch struct {
 	// that an entry has.
 	known string
 
-	// byIndex, run before known in its transaction, has the planner use the
+	// byIndex, run before known in its transaction, makes the planner use the
 	// index for each word. Empty where it always does.
 	byIndex string
 

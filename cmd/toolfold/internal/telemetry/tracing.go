@@ -175,7 +175,7 @@ func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) {
 	t.arm()
 }
 
-// arm has what is recorded stored in a moment. The caller holds mu.
+// arm schedules that recorded spans are stored. The caller holds mu.
 func (t *Tracing) arm() {
 	if !t.armed {
 		t.armed = true
@@ -183,8 +183,8 @@ func (t *Tracing) arm() {
 	}
 }
 
-// keep has the answer of a run that a caller asked for stored with its span: the
-// caller may have stopped waiting.
+// keep stores the answer of a run with its span: its caller may have stopped
+// waiting.
 func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
 	if len(answer) > maxAnswer {
 		answer = omitted(len(answer), fmt.Sprintf("the answer has more than %d bytes", maxAnswer))

@@ -103,7 +103,7 @@ func allAbilities(t *testing.T, db *storage.DB) {
 	equal(t, len(list), len(want))
 }
 
-// putAbilityAtOnce has all but one of several learn that they replaced.
+// putAbilityAtOnce puts one ability from several callers: all but one replace it.
 func putAbilityAtOnce(t *testing.T, db *storage.DB) {
 	var fresh atomic.Int64
 	noError(t, each(8, func(i int) error {

@@ -77,7 +77,7 @@ func keepDesignOnce(t *testing.T, db *storage.DB) {
 	equal(t, getDesign(t, s, first.ID), first)
 }
 
-// keepDesignAtOnce has several make the same design: all learn the same time.
+// keepDesignAtOnce makes a design from several callers: all learn the same time.
 func keepDesignAtOnce(t *testing.T, db *storage.DB) {
 	s := db.Design()
 	var created [8]time.Time

@@ -116,7 +116,7 @@ func claimAreas(t *testing.T, db *storage.DB) {
 	}
 }
 
-// claimAreasAtOnce has many calls take the few areas that there may be.
+// claimAreasAtOnce claims areas from more calls than there may be areas.
 func claimAreasAtOnce(t *testing.T, db *storage.DB) {
 	openSession(t, db, 1)
 	_, _, err := db.Guard().Bind(t.Context(), newBinding(1, "a"), 1)

@@ -256,7 +256,7 @@ func deleteEntries(t *testing.T, db *storage.DB) {
 	equal(t, n, 6)
 }
 
-// storeAtOnce has many callers store one key: one of them made it, and what
+// storeAtOnce stores one key from many callers: one of them made it, and what
 // is there in the end was stored by one of them.
 func storeAtOnce(t *testing.T, db *storage.DB) {
 	s := db.Memory()

@@ -200,7 +200,7 @@ func runTimers(t *testing.T, db *storage.DB) {
 	equal(t, series[0].Last, metric.Point{Micros: noon.Add(1500 * time.Millisecond).UnixMicro(), Value: 500})
 }
 
-// reopenMetrics has a second opening see points and timers of the first.
+// reopenMetrics opens a store twice: the second sees points and timers of the first.
 func reopenMetrics(t *testing.T, url string) {
 	db := mustOpen(t, url)
 	writePoint(t, db, written("m", "", 0, 1, nil))

@@ -187,7 +187,7 @@ func updateQueue(t *testing.T, db *storage.DB) {
 	equal(t, found, false)
 }
 
-// limitProcesses has a limit hold in each process.
+// limitProcesses checks that a limit holds in each process.
 func limitProcesses(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	noError(t, b.ledger.Enter(t.Context(), "another", place, long))

@@ -72,7 +72,7 @@ var openings = Suite{Name: "open", Durabilities: map[string]func(*testing.T, str
 	"twice":          openTwice,
 }}
 
-// openAtOnce has several openers find no schema at the same time.
+// openAtOnce opens a store without a schema several times at once.
 func openAtOnce(t *testing.T, url string) {
 	noError(t, each(8, func(int) error {
 		db, err := storage.Open(t.Context(), url)
@@ -84,7 +84,7 @@ func openAtOnce(t *testing.T, url string) {
 	}))
 }
 
-// openLazily has several callers share the first use.
+// openLazily opens a store on the first use, which several callers share.
 func openLazily(t *testing.T, url string) {
 	lazy := storage.Lazy(url)
 	var mu sync.Mutex
@@ -105,7 +105,7 @@ func openLazily(t *testing.T, url string) {
 	}
 }
 
-// openTwice has one opener see what another one stores.
+// openTwice opens a store twice: one sees what the other stores.
 func openTwice(t *testing.T, url string) {
 	a, b := mustOpen(t, url), mustOpen(t, url)
 	e := entry("n", "k", `{"v":1}`)

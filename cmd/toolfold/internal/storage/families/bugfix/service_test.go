@@ -14,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/bugfix"
 )
@@ -165,7 +166,7 @@ func TestListPages(t *testing.T) {
 	}
 	b.Refuse("list", `{"scanId":"00000000-0000-4000-8000-000000000099"}`, scan.ScanMissing, "no scan", "leave scanId out")
 	b.Refuse("list", `{"cursor":"zzz"}`, "INVALID_INPUT", "cursor", "")
-	b.Refuse("scan", `{"paths":["../x"]}`, scan.PathOutside, "outside", "in the workspace")
+	b.Refuse("scan", `{"paths":["../x"]}`, workspace.PathNotUsable, "outside", "in the workspace")
 }
 
 // The listener of a call hears of progress, and a cancelled scan stores

@@ -144,7 +144,7 @@ func TestTooManyQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Create(t.Context(), named("more")); codeOf(err) != queue.TooMany {
+	if _, err := s.Create(t.Context(), named("more")); codeOf(err) != toolfold.LimitReached {
 		t.Errorf("one more: %v", err)
 	}
 	if _, err := s.Create(t.Context(), named("7")); codeOf(err) != queue.Exists {

@@ -334,7 +334,7 @@ func TestSubmitIsBounded(t *testing.T) {
 		b.submit(storing())
 	}
 	_, err := b.Submit(t.Context(), storing())
-	refused(t, err, task.TooMany, "8 tasks")
+	refused(t, err, toolfold.LimitReached, "8 tasks")
 	if _, err := b.Cancel(t.Context(), task.CancelIn{TaskID: id(1)}); err != nil {
 		t.Fatal(err)
 	}

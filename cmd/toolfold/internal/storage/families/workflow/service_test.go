@@ -256,7 +256,7 @@ func TestBrokenFiles(t *testing.T) {
 	if len(got) != 0 {
 		t.Errorf("also broken: %v", got)
 	}
-	b.Refuse("workflow.run", `{"workflowId":"tool"}`, workflow.Broken, `workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10: step "b"`, "mend the file")
+	b.Refuse("workflow.run", `{"workflowId":"tool"}`, workspace.FileBroken, `workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10: step "b"`, "mend the file")
 }
 
 func TestRunRefuses(t *testing.T) {
@@ -310,7 +310,7 @@ func TestSchemaThatMultiplies(t *testing.T) {
 	b.file("good.yaml", one)
 	b.Expect("workflow.list", `{"include_fields":["total","broken"]}`, `{"total":1,"broken":[{"file":".toolfold/workflows/bomb.yaml","line":3,`+
 		`"reason":"inputSchema: it has more than 5000 values or 2000 steps of patterns with its references written out"}]}`)
-	b.Refuse("workflow.run", `{"workflowId":"bomb"}`, workflow.Broken, "inputSchema: it has more than 5000 values", "mend the file")
+	b.Refuse("workflow.run", `{"workflowId":"bomb"}`, workspace.FileBroken, "inputSchema: it has more than 5000 values", "mend the file")
 }
 
 // An input that would take too long to check is refused.
