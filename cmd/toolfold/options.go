@@ -49,11 +49,18 @@ func settingFlags(names ...string) []cli.Flag {
 		case string:
 			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage, DefaultText: value})
 		default:
+			if addsUp[p.Name] {
+				flags = append(flags, &cli.StringSliceFlag{Name: dashed(p.Name), Usage: usage + "; may be repeated"})
+				continue
+			}
 			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage, DefaultText: computed[p.Name]})
 		}
 	}
 	return flags
 }
+
+// addsUp are settings whose flag may be given several times, as rules are.
+var addsUp = map[string]bool{"allow": true, "deny": true}
 
 // computed says what applies where a setting without a default is not set.
 var computed = map[string]string{"store": "toolfold.db in the user's data directory"}
@@ -106,6 +113,10 @@ func loadOptions(c *cli.Context) (*options, error) {
 	if o.Options, err = o.layers.Options(); err != nil {
 		return nil, err
 	}
+	o.narrowAllow()
+	if c.IsSet("read-only") && !c.Bool("read-only") && o.ReadOnly {
+		fmt.Fprintf(os.Stderr, "toolfold: --read-only=false lifts nothing: readOnly is set by %s\n", o.layers.From("readOnly"))
+	}
 	var local []string
 	for _, entry := range o.layers.Ignored {
 		if entry.Scope == config.Local {
@@ -138,7 +149,7 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 			name, text string
 			isSet      bool
 		}{
-			{files.Flags, "--" + flag, fmt.Sprint(c.Value(flag)), c.IsSet(flag)},
+			{files.Flags, "--" + flag, flagText(c, p.Name), c.IsSet(flag)},
 			{files.Env, env, os.Getenv(env), true},
 		} {
 			if !source.isSet || source.text == "" {
@@ -152,6 +163,34 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 		}
 	}
 	return files, nil
+}
+
+// flagText returns the value of a setting's flag as one text.
+func flagText(c *cli.Context, setting string) string {
+	if addsUp[setting] {
+		return strings.Join(c.StringSlice(dashed(setting)), ",")
+	}
+	return fmt.Sprint(c.Value(dashed(setting)))
+}
+
+// narrowAllow denies what one of several sources does not allow, so that only
+// what all of them allow is left.
+func (o *options) narrowAllow() {
+	_, lists := o.layers.Lists("allow")
+	if len(lists) < 2 {
+		return
+	}
+	denied := slices.Clone(o.Deny)
+	for _, f := range app.Families() {
+		for _, a := range f.Actions {
+			for _, allow := range lists {
+				if setting, _ := (permission.Rules{Allow: allow}).Reason(a); setting != "" && !slices.Contains(denied, a.FullName()) {
+					denied = append(denied, a.FullName())
+				}
+			}
+		}
+	}
+	o.Deny = denied
 }
 
 // surface returns the mode and the level that the options ask for.

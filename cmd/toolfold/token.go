@@ -34,8 +34,8 @@ func tokenCommand() *cli.Command {
 					"toolfold token add desk --allow memory,task --deny '*.clear'",
 				Flags: append(settingFlags("httpTokenFile"),
 					&cli.BoolFlag{Name: "read-only", Usage: "permit only what merely reads"},
-					&cli.StringFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas"},
-					&cli.StringFlag{Name: "deny", Usage: "do not permit these actions"}),
+					&cli.StringSliceFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas; may be repeated"},
+					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"}),
 				OnUsageError: onUsageError, Action: addToken,
 			},
 			{
@@ -124,7 +124,7 @@ func addToken(c *cli.Context) error {
 		return usageError("%v", err)
 	}
 	patterns := func(flag string) []string {
-		return strings.FieldsFunc(c.String(flag), func(r rune) bool { return r == ',' || r == ' ' })
+		return strings.FieldsFunc(strings.Join(c.StringSlice(flag), ","), func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	rules := permission.Rules{ReadOnly: c.Bool("read-only"), Allow: patterns("allow"), Deny: patterns("deny")}
 	for flag, names := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny} {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -99,10 +100,34 @@ func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
 	for _, f := range families {
 		for _, a := range f.Actions {
 			if setting, reason := rules(o.Options).Reason(a); setting != "" {
-				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, o.layers.From(setting)})
+				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, o.denies(setting, a)})
 			}
 		}
 	}
+}
+
+// denies names the sources of the setting that leaves an action out: of deny those
+// with a pattern of it, or of allow where one of several does not have it.
+func (o *options) denies(setting string, a *toolfold.Action) string {
+	if setting != "deny" {
+		return o.layers.From(setting)
+	}
+	var from []string
+	sources, lists := o.layers.Lists("deny")
+	for i, patterns := range lists {
+		if slices.ContainsFunc(patterns, a.Matches) {
+			from = append(from, sources[i])
+		}
+	}
+	if from == nil {
+		sources, lists = o.layers.Lists("allow")
+		for i, patterns := range lists {
+			if !slices.ContainsFunc(patterns, a.Matches) {
+				from = append(from, "allow of "+sources[i])
+			}
+		}
+	}
+	return strings.Join(from, ", ")
 }
 
 type listingTool struct {

@@ -93,7 +93,8 @@ func (f Files) defaults() map[string]any {
 type Layers struct {
 	Ignored []Ignored // what the files have and does not apply
 
-	layers []layer // strongest first
+	layers    []layer  // strongest first
+	narrowing []string // settings that take away: those of all sources apply
 }
 
 // layer holds the settings of one source.
@@ -138,49 +139,89 @@ func (f Files) Load() (*Layers, error) {
 	if errors.As(err, &broken) {
 		more = []Ignored{{Scope: Local, Reason: broken.Err.Error()}}
 	}
-	for _, name := range narrowing(f.declared()) {
-		if value, isSet := local[name]; isSet {
-			local[name] = narrowed(global[name], value)
-		}
-	}
 	return &Layers{
-		Ignored: append(ignored, more...),
-		layers:  []layer{{Flag, f.Flags}, {Environment, f.Env}, {Local, local}, {Global, global}, {Default, f.defaults()}},
+		narrowing: narrowing(f.declared()),
+		Ignored:   append(ignored, more...),
+		layers:    []layer{{Flag, f.Flags}, {Environment, f.Env}, {Local, local}, {Global, global}, {Default, f.defaults()}},
 	}, nil
 }
 
-// narrowed returns a setting of a workspace's file together with that of the
-// user's file: true if one of both is, the patterns of both.
-func narrowed(global, local any) any {
-	switch value := local.(type) {
+// united returns a setting that takes away, of two sources: true if one of both
+// is, the patterns of both.
+func united(a, b any) any {
+	switch value := b.(type) {
 	case bool:
-		also, _ := global.(bool)
+		also, _ := a.(bool)
 		return value || also
 	case []any:
-		also, _ := global.([]any)
-		return slices.Concat(also, value)
+		list, _ := a.([]any)
+		for _, item := range value {
+			if !slices.Contains(list, item) {
+				list = append(list[:len(list):len(list)], item)
+			}
+		}
+		return list
 	}
-	return local
+	return b
 }
 
 // Merged returns what applies: each setting from the strongest source that has
-// it.
+// it, and what takes away from all of them.
 func (l *Layers) Merged() map[string]any {
 	merged := map[string]any{}
 	for _, layer := range slices.Backward(l.layers) {
-		maps.Copy(merged, layer.values)
+		for name, value := range layer.values {
+			if before, isSet := merged[name]; isSet && slices.Contains(l.narrowing, name) {
+				value = united(before, value)
+			}
+			merged[name] = value
+		}
 	}
 	return merged
+}
+
+// Lists returns the values of a list setting by their source, the strongest
+// first.
+func (l *Layers) Lists(name string) (sources []string, values [][]string) {
+	for _, layer := range l.layers {
+		list, _ := layer.values[name].([]any)
+		if len(list) == 0 {
+			continue
+		}
+		var texts []string
+		for _, item := range list {
+			texts = append(texts, fmt.Sprint(item))
+		}
+		sources, values = append(sources, layer.from), append(values, texts)
+	}
+	return sources, values
 }
 
 // Redacted returns what applies without the secrets in it, to be shown.
 func (l *Layers) Redacted() map[string]any { return redact.Value(l.Merged()).(map[string]any) }
 
 // From returns the source that decides a setting: [Default] for one that is not
-// set.
+// set. Of one that takes away it names every source that does.
 func (l *Layers) From(name string) string {
+	var all []string
 	for _, layer := range l.layers {
-		if _, ok := layer.values[name]; ok {
+		value, isSet := layer.values[name]
+		switch {
+		case !isSet:
+		case !slices.Contains(l.narrowing, name):
+			return layer.from
+		case value != false:
+			all = append(all, layer.from)
+		}
+	}
+	if len(all) > 1 {
+		all = slices.DeleteFunc(all, func(from string) bool { return from == Default })
+	}
+	if len(all) > 0 {
+		return strings.Join(all, ", ")
+	}
+	for _, layer := range l.layers { // none takes away
+		if _, isSet := layer.values[name]; isSet {
 			return layer.from
 		}
 	}

@@ -117,17 +117,17 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// A workspace's file takes away from what the user's file permits and gives
-// nothing back; a flag is the user's last word.
+// No source gives back what another one takes away, a flag neither.
 func TestNarrowing(t *testing.T) {
 	t.Parallel()
 	files := tempFiles(t)
 	write(t, files, Global, `{"readOnly": true, "deny": ["memory.clear"], "allow": ["memory", "task"]}`)
 	write(t, files, Local, `{"readOnly": false, "deny": ["task.cancel"], "allow": ["config"]}`)
 	for flags, want := range map[string]string{
-		`{}`:                              "true [memory task] [memory.clear task.cancel]",
-		`{"readOnly":false}`:              "false [memory task] [memory.clear task.cancel]",
-		`{"deny":[],"allow":["session"]}`: "true [session] []",
+		`{}`:                               "true [memory task] [memory.clear task.cancel]",
+		`{"readOnly":false}`:               "true [memory task] [memory.clear task.cancel]",
+		`{"deny":[],"allow":["session"]}`:  "true [session] [memory.clear task.cancel]",
+		`{"deny":["task.cancel","queue"]}`: "true [memory task] [memory.clear task.cancel queue]",
 	} {
 		if err := json.Unmarshal([]byte(flags), &files.Flags); err != nil {
 			t.Fatal(err)
