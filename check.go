@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -135,13 +134,13 @@ func (f *foreign) problems(object map[string]any) []Problem {
 func (f *foreign) explain(cause *jsonschema.ValidationError, object map[string]any) []Problem {
 	_, fragment, _ := strings.Cut(cause.SchemaURL, "#")
 	fragment, _ = url.PathUnescape(fragment)
-	part, _ := Lookup(f.doc, fragment)
+	part, _ := jsonx.Lookup(f.doc, fragment)
 	demand, _ := part.(map[string]any)
 	path := ""
 	for _, step := range cause.InstanceLocation {
 		path = jsonx.Pointer(path, step)
 	}
-	value, _ := Lookup(object, path)
+	value, _ := jsonx.Lookup(object, path)
 	switch failed := cause.ErrorKind.(type) {
 	case *kind.Required:
 		var list []Problem
@@ -165,7 +164,7 @@ func explainValue(path, keyword string, demand map[string]any, value any) Proble
 	p := Problem{Path: path, Got: got(value)}
 	switch keyword {
 	case "type":
-		p.Kind, p.Got = ProblemType, TypeName(value)
+		p.Kind, p.Got = ProblemType, jsonx.TypeName(value)
 		if word, ok := demand["type"].(string); ok {
 			p.Want = word
 		} else {
@@ -202,7 +201,7 @@ func got(v any) any {
 	case bool, json.Number:
 		return v
 	}
-	return TypeName(v)
+	return jsonx.TypeName(v)
 }
 
 func length(v any) any {
@@ -232,46 +231,4 @@ func demanded(v any) *float64 {
 		return &n
 	}
 	return nil
-}
-
-// Lookup follows a JSON pointer into a decoded value.
-func Lookup(v any, path string) (value any, ok bool) {
-	if path == "" {
-		return v, true
-	}
-	for step := range strings.SplitSeq(path[1:], "/") {
-		step = jsonx.UnescapePointer(step)
-		switch holder := v.(type) {
-		case map[string]any:
-			v, ok = holder[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if ok = err == nil && i >= 0 && i < len(holder); ok {
-				v = holder[i]
-			}
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return v, true
-}
-
-// TypeName returns the JSON type of a decoded value.
-func TypeName(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "boolean"
-	case json.Number, float64, int, int64, uint64:
-		return "number"
-	case string:
-		return "string"
-	case []any:
-		return "array"
-	}
-	return "object"
 }

@@ -48,7 +48,7 @@ func (x External) Family() (*Family, error) {
 		return nil, err
 	}
 	return Mount(Family{
-		Name: x.Name, Summary: Cut(action.Summary, MaxFamilySummary-1), Category: x.Category,
+		Name: x.Name, Summary: Cut(action.Summary, maxFamilySummary-1), Category: x.Category,
 		Words: x.Server, Tier: Extended, OpenWorld: true, Bare: true, Actions: []*Action{action},
 	}, func(context.Context) (External, error) { return x, nil })
 }
@@ -68,7 +68,7 @@ func (x External) Action() (*Action, error) {
 		return nil, fmt.Errorf("reading schema of %s: %w", x.Name, err)
 	}
 	summary, rest := firstSentence(x.Description)
-	brief := Cut(summary, MaxActionSummary-1)
+	brief := Cut(summary, maxActionSummary-1)
 	if brief != summary {
 		rest = strings.TrimSpace(x.Description) // what is cut is still described, and found
 	}

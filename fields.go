@@ -33,8 +33,8 @@ func Wants(ctx context.Context, field string) bool {
 	})
 }
 
-// BriefLength is the most characters of a long text in a list.
-const BriefLength = 160
+// briefLength is the most characters of a long text in a list.
+const briefLength = 160
 
 // Brief returns the beginning of a text for a list, marked where it is cut, or
 // the whole text where the call named its field.
@@ -42,5 +42,5 @@ func Brief(ctx context.Context, field, text string) string {
 	if Wants(ctx, field) {
 		return text
 	}
-	return Cut(text, BriefLength)
+	return Cut(text, briefLength)
 }

@@ -94,7 +94,7 @@ func below(path string, found []Problem) []Problem {
 // value.
 func judge(p Param, value any) (found []Problem) {
 	if !p.Loose && !holds(p.Kind, value) {
-		return []Problem{{Kind: ProblemType, Want: string(p.Kind), Got: TypeName(value)}}
+		return []Problem{{Kind: ProblemType, Want: string(p.Kind), Got: jsonx.TypeName(value)}}
 	}
 	if text, isText := value.(string); len(p.Enum) > 0 && !(isText && slices.Contains(p.Enum, text)) {
 		found = append(found, Problem{Kind: ProblemEnum, Allowed: p.Enum, Got: got(value), Suggest: suggest.Nearest(fmt.Sprint(value), p.Enum)})
@@ -151,7 +151,7 @@ func judgeLength(n, least, limit int) []Problem {
 func holds(kind Kind, value any) bool {
 	switch kind {
 	case KindString, KindBoolean, KindObject, KindArray, KindNumber:
-		return TypeName(value) == string(kind)
+		return jsonx.TypeName(value) == string(kind)
 	case KindInteger:
 		return isWhole(value)
 	}

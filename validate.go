@@ -15,14 +15,14 @@ import (
 
 // Limits of the texts that every listing shows.
 const (
-	MaxFamilySummary = 60
-	MaxActionSummary = 80
+	maxFamilySummary = 60
+	maxActionSummary = 80
 )
 
 // Limits of [Action.Asks], which find keeps in memory and compares one by one.
 const (
-	MaxAsks = 24
-	MaxAsk  = 100 // characters
+	maxAsks = 24
+	maxAsk  = 100 // characters
 )
 
 var (
@@ -77,7 +77,7 @@ func (f *Family) Validate() error {
 
 func validateFamily(found *faults, s *Family) {
 	found.check(toolName.MatchString(s.Name), s.Name, "the name is not lower snake case")
-	checkText(found, s.Name, "summary", s.Summary, MaxFamilySummary)
+	checkText(found, s.Name, "summary", s.Summary, maxFamilySummary)
 	found.check(s.Category != "", s.Name, "has no category")
 	found.check(s.Tier.String() != "", s.Name, "has no tier")
 	found.check(len(s.Actions) > 0, s.Name, "has no actions")
@@ -115,7 +115,7 @@ func single(p Param) Param {
 func validateAction(found *faults, a *Action) {
 	where := a.FullName()
 	found.check(toolName.MatchString(a.Name), where, "the name is not lower snake case")
-	checkText(found, where, "summary", a.Summary, MaxActionSummary)
+	checkText(found, where, "summary", a.Summary, maxActionSummary)
 	found.check(a.Effect.String() != "", where, "has no effect")
 	found.check(a.OpenResult() != (len(a.Results()) > 0), where, "returns nothing")
 	validateParams(found, where, a.Params(), a.Input == nil)
@@ -131,10 +131,10 @@ func validateAction(found *faults, a *Action) {
 }
 
 func validateAsks(found *faults, where string, asks []string) {
-	found.check(len(asks) <= MaxAsks, where, "has %d asks, more than %d", len(asks), MaxAsks)
+	found.check(len(asks) <= maxAsks, where, "has %d asks, more than %d", len(asks), maxAsks)
 	seen := map[string]bool{}
 	for _, ask := range asks {
-		checkText(found, where, "ask", ask, MaxAsk)
+		checkText(found, where, "ask", ask, maxAsk)
 		found.check(!seen[ask], where, "asks %q twice", ask)
 		seen[ask] = true
 	}

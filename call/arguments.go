@@ -190,7 +190,7 @@ func (a *arguments) unfold() {
 	if !given {
 		return
 	}
-	problem := toolfold.Problem{Path: "/" + toolfold.ParamsParam, Kind: toolfold.ProblemType, Want: "object", Got: toolfold.TypeName(value)}
+	problem := toolfold.Problem{Path: "/" + toolfold.ParamsParam, Kind: toolfold.ProblemType, Want: "object", Got: jsonx.TypeName(value)}
 	inner := a.params
 	switch text, isText := value.(string); {
 	case value == nil, isText && strings.TrimSpace(text) == "":

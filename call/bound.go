@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -235,7 +236,7 @@ func (k *cutter) text(raw json.RawMessage, room int, path string, kept *tree) js
 	// Escapes take more room than characters do: what fits is found by halving.
 	most := min(len(text), room)
 	fitting := func(n int) json.RawMessage {
-		quoted, _ := jsontext.AppendQuote(nil, toolfold.CutText(toolfold.Range{To: n}.Of(text), chars-n))
+		quoted, _ := jsontext.AppendQuote(nil, bounds.CutText(toolfold.Range{To: n}.Of(text), chars-n))
 		return quoted
 	}
 	low, high := 0, min(chars, most)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -203,7 +204,7 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 func (c *Call) invoke(ctx context.Context) (json.RawMessage, *toolfold.Forward, error) {
 	ctx = toolfold.WithFields(ctx, c.input.fields)
 	if c.target.pages {
-		ctx = toolfold.WithRoom(ctx, max(0, c.bound.Bytes-forWarnings))
+		ctx = bounds.With(ctx, max(0, c.bound.Bytes-forWarnings))
 	}
 	result, err := c.Entry.Action.Invoke(ctx, c.args.encode(c.Entry))
 	if err != nil {

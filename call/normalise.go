@@ -148,7 +148,7 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 	path := "/" + toolfold.IncludeFields
 	switch {
 	case !ok:
-		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "array", Got: toolfold.TypeName(value)})
+		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "array", Got: jsonx.TypeName(value)})
 		return
 	case len(list) > maxFields:
 		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemLength, Max: new(float64(maxFields)), Got: len(list)})
@@ -161,7 +161,7 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 		at := jsonx.Index(path, i)
 		switch {
 		case !ok:
-			p.problems = append(p.problems, toolfold.Problem{Path: at, Kind: toolfold.ProblemType, Want: "string", Got: toolfold.TypeName(item)})
+			p.problems = append(p.problems, toolfold.Problem{Path: at, Kind: toolfold.ProblemType, Want: "string", Got: jsonx.TypeName(item)})
 		case declares(a, results, name):
 			p.fields = append(p.fields, name)
 		default:
@@ -339,7 +339,7 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 	changed := false
 	for _, problem := range problems {
 		cut := strings.LastIndex(problem.Path, "/")
-		holder, _ := toolfold.Lookup(args.values, problem.Path[:cut])
+		holder, _ := jsonx.Lookup(args.values, problem.Path[:cut])
 		last := jsonx.UnescapePointer(problem.Path[cut+1:])
 		top, _, _ := strings.Cut(problem.Path[1:], "/")
 		top = jsonx.UnescapePointer(top)
@@ -350,7 +350,7 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(problem.Name()))
 			changed = true
 		case problem.Kind == toolfold.ProblemType:
-			value, _ := toolfold.Lookup(args.values, problem.Path)
+			value, _ := jsonx.Lookup(args.values, problem.Path)
 			for want := range strings.SplitSeq(problem.Want, toolfold.TypeOr) {
 				mended, text, ok := convert(value, want)
 				if !ok {
@@ -387,7 +387,7 @@ func convert(value any, want string) (mended any, text json.RawMessage, ok bool)
 	text = json.RawMessage(strings.TrimSpace(written))
 	if wrapped, err := parseArguments(slices.Concat([]byte(`{"v":`), text, []byte{'}'})); err == nil && len(wrapped.values) == 1 {
 		parsed := wrapped.values["v"]
-		kind := toolfold.TypeName(parsed)
+		kind := jsonx.TypeName(parsed)
 		if kind == want || kind == "number" && want == "integer" {
 			return parsed, text, true
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -304,7 +305,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	case !given || value == nil:
 		problem.Kind, problem.Suggest = toolfold.ProblemMissing, f.guess(args)
 	case !isText:
-		problem.Kind, problem.Want, problem.Got = toolfold.ProblemType, "string", toolfold.TypeName(value)
+		problem.Kind, problem.Want, problem.Got = toolfold.ProblemType, "string", jsonx.TypeName(value)
 		problem.Suggest = f.guess(args)
 	default:
 		problem.Kind, problem.Got = toolfold.ProblemEnum, toolfold.Shorten(name)

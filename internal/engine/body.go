@@ -146,7 +146,7 @@ func (b body) objectAt(config map[string]any, name string) template {
 		b.fault(b.step, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "object", Got: "string"})
 		return template{}
 	default:
-		b.fault(b.step, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "object", Got: toolfold.TypeName(value)})
+		b.fault(b.step, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "object", Got: jsonx.TypeName(value)})
 		return template{}
 	}
 	return b.template(value, path)
@@ -246,7 +246,7 @@ func (b body) items(config map[string]any) *template {
 		compiled := b.exprAt(config, "items", b.scope)
 		return &template{text: &text{parts: []part{{expr: compiled, source: v}}}}
 	}
-	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemType, Want: "array", Got: toolfold.TypeName(config["items"])})
+	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemType, Want: "array", Got: jsonx.TypeName(config["items"])})
 	return nil
 }
 

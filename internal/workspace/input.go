@@ -63,14 +63,14 @@ func mend(args map[string]any, problems []toolfold.Problem) bool {
 	changed := false
 	for _, p := range problems {
 		cut := strings.LastIndex(p.Path, "/")
-		holder, _ := toolfold.Lookup(map[string]any{"input": args}, p.Path[:cut])
-		value, _ := toolfold.Lookup(map[string]any{"input": args}, p.Path)
+		holder, _ := jsonx.Lookup(map[string]any{"input": args}, p.Path[:cut])
+		value, _ := jsonx.Lookup(map[string]any{"input": args}, p.Path)
 		text, isText := value.(string)
 		var read any
 		if p.Kind != toolfold.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {
 			continue
 		}
-		kind := toolfold.TypeName(read)
+		kind := jsonx.TypeName(read)
 		if !slices.ContainsFunc(strings.Split(p.Want, toolfold.TypeOr), func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
 			continue
 		}

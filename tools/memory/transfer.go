@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/jsonx"
 )
 
@@ -30,7 +31,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	if err != nil {
 		return ExportOut{}, err
 	}
-	largest := toolfold.Room(ctx) - pageFrame
+	largest := bounds.Room(ctx) - pageFrame
 	limit, room := in.Limit, maxAnswer
 	switch {
 	case largest > maxAnswer: // a caller who wants it whole
@@ -168,7 +169,7 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 func isCut(value any) bool {
 	switch v := value.(type) {
 	case string:
-		return toolfold.IsCut(v)
+		return bounds.IsCut(v)
 	case []any:
 		return slices.ContainsFunc(v, isCut)
 	case map[string]any:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -206,7 +207,7 @@ func textsReadOn(t *testing.T, b *bench) {
 // beforeCut returns what stands before the mark of a text that was cut.
 func beforeCut(t *testing.T, text string) string {
 	t.Helper()
-	if !toolfold.IsCut(text) {
+	if !bounds.IsCut(text) {
 		t.Errorf("a text that was cut ends with %q", text[max(0, len(text)-40):])
 	}
 	return text[:strings.LastIndex(text, "… [cut: ")]

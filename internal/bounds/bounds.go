@@ -1,4 +1,6 @@
-package toolfold
+// Package bounds is how the answer of a call is held to its size: what a list may
+// fill, and the mark of texts that were cut.
+package bounds
 
 import (
 	"context"
@@ -8,9 +10,9 @@ import (
 
 type roomKey struct{}
 
-// WithRoom returns a context that carries how many bytes the answer of a call
+// With returns a context that carries how many bytes the answer of a call
 // may have; 0 is no bound.
-func WithRoom(ctx context.Context, bytes int) context.Context {
+func With(ctx context.Context, bytes int) context.Context {
 	return context.WithValue(ctx, roomKey{}, bytes)
 }
 
