@@ -20,6 +20,24 @@ var (
 		"call a round table",
 	}
 
+	noteAsks = []string{
+		"tell the other agents in the session how far I got",
+		"leave word for the next shift",
+		"write a comment into the working group",
+		"brief whoever takes over the investigation",
+		"pass on what is still open in the budget review",
+		"add a remark to the case",
+		"note for my colleagues that the samples are labelled",
+		"message to all participants of the joint project",
+		"put a handover note into the meeting",
+		"record progress for the task force",
+		"say in the room that the draft is done",
+		"hand the patient over to the night team with a note",
+		"post an update for the others at the round table",
+		"let the reviewer know what is missing",
+		"add an entry to the log of the shared effort",
+	}
+
 	statusAsks = []string{
 		"how is the collaboration going",
 		"show a session with its participants",

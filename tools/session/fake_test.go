@@ -14,6 +14,7 @@ import (
 type fakeStore struct {
 	mu        sync.Mutex
 	sessions  map[string]Session
+	notes     []Note // of all sessions
 	conflicts int
 	saves     int
 }
@@ -53,8 +54,9 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	defer f.mu.Unlock()
 	var all []Listed
 	for _, s := range f.sessions {
-		if (q.Status == "" || s.Status == q.Status) && (q.Initiator == "" || s.Initiator == q.Initiator) {
-			all = append(all, Listed{s.ID, s.Initiator, s.Task, s.Status, s.present(), s.CreatedAt})
+		if (q.Status == "" || s.Status == q.Status) && (q.Initiator == "" || s.Initiator == q.Initiator) &&
+			(q.AgentID == "" || slices.Contains(s.agents(), q.AgentID)) {
+			all = append(all, Listed{s.ID, s.Initiator, s.Task, s.Status, s.present(), s.CreatedAt, s.UpdatedAt})
 		}
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return newerFirst(positionOf(a), positionOf(b)) })
@@ -65,6 +67,25 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 		}
 	}
 	return page, nil
+}
+
+// AddNote and Notes expect that there is one session.
+func (f *fakeStore) AddNote(ctx context.Context, s Session, n Note) (bool, error) {
+	saved, err := f.Save(ctx, s)
+	if saved {
+		n.Number = s.Version + 1
+		f.notes = append(f.notes, n)
+	}
+	return saved, err
+}
+
+func (f *fakeStore) Notes(_ context.Context, _ string, before, limit int) (list []Note, total int, err error) {
+	for _, n := range slices.Backward(f.notes) {
+		if (before == 0 || n.Number < before) && len(list) < limit {
+			list = append(list, n)
+		}
+	}
+	return list, len(f.notes), nil
 }
 
 func newerFirst(a, b toolfold.Position) int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +67,16 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 	if err != nil {
 		return StatusOut{}, err
 	}
+	before, err := noteCursor(in.Cursor)
+	if err != nil {
+		return StatusOut{}, err
+	}
+	notes, total, err := s.store.Notes(ctx, session.ID, before, in.Limit+1)
+	if err != nil {
+		return StatusOut{}, fmt.Errorf("reading notes: %w", err)
+	}
 	out := StatusOut{
+		Stale: s.isStale(session.Status, session.UpdatedAt), NoteCount: total,
 		SessionID: session.ID, Status: session.Status, Initiator: session.Initiator, Task: session.Task,
 		Participants: []Member{}, CreatedAt: session.CreatedAt, UpdatedAt: session.UpdatedAt,
 		Summary: session.Summary, Error: session.Failure,
@@ -85,7 +95,54 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 		}
 		out.Participants = append(out.Participants, m)
 	}
+	notes, paged := toolfold.CutPage(notes, in.Limit, func(last Note) string { return toolfold.CursorOf(strconv.Itoa(last.Number)) })
+	out.NextCursor = paged.NextCursor
+	for _, n := range notes {
+		out.Notes = append(out.Notes, Noted{n.AgentID, n.Text, n.At})
+	}
 	return out, nil
+}
+
+// noteCursor returns the number of the last note of the page before, zero for
+// the first page.
+func noteCursor(cursor string) (number int, err error) {
+	after, err := toolfold.CursorAfter(cursor, "session.status")
+	if err != nil || after == "" {
+		return 0, err
+	}
+	if number, err = strconv.Atoi(after); err != nil {
+		return 0, toolfold.Errorf(toolfold.InvalidInput, "cursor is not one that session.status returned").
+			WithHint("pass nextCursor of the page before, or no cursor for the latest notes")
+	}
+	return number, nil
+}
+
+// staleAfter is how long nothing happens in an active session before it is said
+// to be stale.
+const staleAfter = 24 * time.Hour
+
+func (s *Service) isStale(status string, updatedAt time.Time) bool {
+	return status == sessions.Active && s.now().Sub(updatedAt) >= staleAfter
+}
+
+// Note adds a note of a participant.
+func (s *Service) Note(ctx context.Context, in NoteIn) (NoteOut, error) {
+	_, total, err := s.store.Notes(ctx, strings.ToLower(in.SessionID), 0, 1)
+	if err != nil {
+		return NoteOut{}, fmt.Errorf("counting notes: %w", err)
+	}
+	if total >= MaxNotes {
+		return NoteOut{}, toolfold.Errorf(TooManyNotes, "the session has %d notes, which is the most", MaxNotes).
+			WithHint("keep longer records elsewhere, such as with memory.store")
+	}
+	add := func(ctx context.Context, session Session) (saved bool, err error) {
+		return s.store.AddNote(ctx, session, Note{AgentID: in.AgentID, Text: in.Note, At: session.UpdatedAt})
+	}
+	session, err := s.changeBy(ctx, in.SessionID, noteFailed, stay(in.AgentID), add)
+	if err != nil {
+		return NoteOut{}, err
+	}
+	return NoteOut{SessionID: session.ID, AgentID: in.AgentID, CreatedAt: session.UpdatedAt}, nil
 }
 
 // Complete ends a session as done.
@@ -145,17 +202,20 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, err
 	}
-	query := Query{Status: in.Status, Initiator: in.Initiator, Limit: in.Limit + 1, After: after}
+	query := Query{Status: in.Status, Initiator: in.Initiator, AgentID: in.AgentID, Limit: in.Limit + 1, After: after}
 	page, err := s.store.List(ctx, query)
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing sessions: %w", err)
 	}
 	sessions, paged := toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string { return positionOf(last).Cursor() })
 	out := ListOut{Sessions: []Item{}, Total: page.Total, Paged: paged}
+	if page.Total == 0 {
+		out.Message = "no session matches; session.list without filters shows all, session.create opens one"
+	}
 	for _, l := range sessions {
 		out.Sessions = append(out.Sessions, Item{
 			SessionID: l.ID, Initiator: l.Initiator, Task: toolfold.Brief(ctx, "sessions.task", l.Task), Status: l.Status,
-			ParticipantCount: l.Present, CreatedAt: l.CreatedAt,
+			ParticipantCount: l.Present, CreatedAt: l.CreatedAt, Stale: s.isStale(l.Status, l.UpdatedAt),
 		})
 	}
 	return out, nil
@@ -177,6 +237,11 @@ func (s *Service) find(ctx context.Context, id string) (Session, error) {
 // last place one is refused, and neither is lost. Failed is the code of the
 // error after too many attempts.
 func (s *Service) change(ctx context.Context, id, failed string, edit edit) (Session, error) {
+	return s.changeBy(ctx, id, failed, edit, s.store.Save)
+}
+
+// changeBy is change with another way to save than [Store.Save].
+func (s *Service) changeBy(ctx context.Context, id, failed string, edit edit, save func(context.Context, Session) (bool, error)) (Session, error) {
 	for range attempts {
 		session, err := s.find(ctx, id)
 		if err != nil {
@@ -187,7 +252,7 @@ func (s *Service) change(ctx context.Context, id, failed string, edit edit) (Ses
 		if err != nil || !changed {
 			return session, err
 		}
-		saved, err := s.store.Save(ctx, session)
+		saved, err := save(ctx, session)
 		if err != nil {
 			return Session{}, fmt.Errorf("saving session: %w", err)
 		}

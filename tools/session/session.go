@@ -3,7 +3,7 @@
 //
 // A session is active until it is completed or failed, and both are final.
 // The agents that are in it have a role; leaving keeps their row, with the
-// time they left.
+// time they left. They leave notes for each other, and for who takes over.
 package session
 
 import (
@@ -19,9 +19,10 @@ var (
 	metadata  = toolfold.Object{Name: "metadata", Doc: "Anything to keep with the session."}
 	summary   = toolfold.String{Name: "summary", Doc: "What was achieved.", MaxLen: 5000}
 	status    = toolfold.String{Name: "status", Doc: "State of the session.", Enum: []string{sessions.Active, sessions.Completed, sessions.Failed}}
-	limit     = toolfold.Int{Name: "limit", Doc: "Most sessions to return.", Min: 1, Max: 100}
+	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 100}
 	agentID   = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
 	role      = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}
+	text      = toolfold.String{Name: "note", Doc: "What others should know.", MinLen: 1, MaxLen: 5000}
 	failure   = toolfold.Object{
 		Name: "error", Doc: "Why it failed.",
 		Required: toolfold.Fields{
@@ -55,17 +56,30 @@ var Family = toolfold.Family{
 		Run:      toolfold.Method((*Service).Create),
 		Enters:   true,
 	}, {
+		Name:     "note",
+		Summary:  "Leave a note for who goes on.",
+		Asks:     noteAsks,
+		Words:    "hand over, handoff, tell the others, message, comment, progress so far, pass on, brief, log entry, write to colleagues",
+		Required: toolfold.Fields{sessionID, agentID, text},
+		Effect:   toolfold.Adds,
+		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "agentId": "planner", "note": "Tag is missing."}`,
+		Related:  []string{"session.status"},
+		Run:      toolfold.Method((*Service).Note),
+	}, {
 		Name:     "status",
 		Legacy:   toolfold.Was("session_status"),
-		Summary:  "Show a session and how it ended.",
+		Summary:  "Show a session, its notes and how it ended.",
 		Asks:     statusAsks,
 		Words:    "show, details, state, attendees",
 		Changed:  "Shows workspace, metadata, summary, error, failedAt and leftAt. Tasks were never counted per participant: taskCount is gone.",
 		Required: toolfold.Fields{sessionID},
-		Effect:   toolfold.Reads,
-		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001"}`,
-		Related:  []string{"session.list"},
-		Run:      toolfold.Method((*Service).Status),
+		Optional: toolfold.Fields{
+			limit.With(toolfold.Default(10), toolfold.Added()), toolfold.Cursor.With(toolfold.Added()),
+		},
+		Effect:  toolfold.Reads,
+		Example: `{"sessionId": "00000000-0000-4000-8000-000000000001"}`,
+		Related: []string{"session.list"},
+		Run:     toolfold.Method((*Service).Status),
 	}, {
 		Name:     "complete",
 		Legacy:   toolfold.Was("session_complete"),
@@ -87,7 +101,7 @@ var Family = toolfold.Family{
 		Words:   "which sessions, running, history, past, started by, active sessions, latest, open cases",
 		Changed: "Pages: hasMore, and nextCursor for the next one. participantCount counts those present.",
 		Optional: toolfold.Fields{
-			status, initiator, limit.With(toolfold.Default(20)), toolfold.Cursor.With(toolfold.Added()),
+			status, initiator, agentID.With(toolfold.Added()), limit.With(toolfold.Default(20)), toolfold.Cursor.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Reads,
 		Example: `{"status": "active", "limit": 5}`,

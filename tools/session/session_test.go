@@ -183,7 +183,8 @@ func TestList(t *testing.T) {
 		`"participantCount":1,"createdAt":"2026-03-01T11:00:00.123456Z"}],"total":1,"hasMore":false}`)
 	b.Expect("list", `{"initiator":"ann","include_fields":["sessions.sessionId","sessions.participantCount","total"]}`,
 		`{"sessions":[{"sessionId":"$4","participantCount":1},{"sessionId":"$3","participantCount":2},{"sessionId":"$1","participantCount":1}],"total":3}`)
-	b.Expect("list", `{"initiator":"nobody"}`, `{"sessions":[],"total":0,"hasMore":false}`)
+	b.Expect("list", `{"initiator":"nobody"}`, `{"sessions":[],"total":0,`+
+		`"message":"no session matches; session.list without filters shows all, session.create opens one","hasMore":false}`)
 	b.Refuse("list", `{"cursor":"nonsense"}`, toolfold.InvalidInput, "cursor must be a nextCursor of session.list", "")
 	b.Refuse("list", `{"limit":101}`, toolfold.InvalidInput, "limit must be 1 to 100", "")
 }
@@ -296,4 +297,55 @@ func TestSizes(t *testing.T) {
 	}
 	b.Refuse("join", `{"sessionId":"$1","agentId":"one-more"}`, MaxParticipants, "100 agents", "another session")
 	b.Expect("join", `{"sessionId":"$1","agentId":"b7","include_fields":["agentId"]}`, `{"agentId":"b7"}`)
+}
+
+// A session is handed over: who takes it up finds it by its participant, reads the
+// notes from the latest on, and sees that nothing has happened for long.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.call("create", `{"initiator":"ann","task":"ship"}`)
+	b.call("join", `{"sessionId":"$1","agentId":"bob"}`)
+	b.Expect("note", `{"sessionId":"$1","agentId":"bob","note":"tests are green"}`,
+		`{"sessionId":"$1","agentId":"bob","createdAt":"2026-03-01T11:00:02.123456Z"}`)
+	b.call("note", `{"sessionId":"$1","agentId":"ann","note":"the tag is missing"}`)
+	b.Refuse("note", `{"sessionId":"$1","agentId":"eve","note":"hello"}`, AgentNotParticipant, `"eve" is not in the session`, "session.join")
+	b.call("leave", `{"sessionId":"$1","agentId":"bob"}`)
+	b.Refuse("note", `{"sessionId":"$1","agentId":"bob","note":"hello"}`, AgentNotParticipant, `"bob" is not in the session`, "ann")
+
+	b.Expect("list", `{"agentId":"ann","include_fields":["sessions.sessionId","sessions.stale","total"]}`, `{"sessions":[{"sessionId":"$1"}],"total":1}`)
+	b.Expect("list", `{"agentId":"bob","include_fields":["sessions","total"]}`, `{"sessions":[],"total":0}`)
+	if empty := b.call("list", `{"agentId":"bob"}`); !strings.Contains(empty, "session.create") {
+		t.Errorf("got %s, want what to do next", empty)
+	}
+
+	first := b.call("status", `{"sessionId":"$1","limit":1}`)
+	var page struct {
+		NoteCount  int
+		Notes      []Noted
+		NextCursor string
+	}
+	if err := json.Unmarshal([]byte(first), &page); err != nil || page.NoteCount != 2 || len(page.Notes) != 1 ||
+		page.Notes[0].Note != "the tag is missing" || page.NextCursor == "" {
+		t.Fatalf("got %s, %v", first, err)
+	}
+	b.Expect("status", `{"sessionId":"$1","limit":1,"cursor":"`+page.NextCursor+`","include_fields":["notes","nextCursor"]}`,
+		`{"notes":[{"agentId":"bob","note":"tests are green","createdAt":"2026-03-01T11:00:02.123456Z"}]}`)
+
+	b.calls += 24 * 3600
+	for action, args := range map[string]string{"list": `{}`, "status": `{"sessionId":"$1"}`} {
+		if answer := b.call(action, args); !strings.Contains(answer, `"stale":true`) {
+			t.Errorf("%s: got %s, want it stale", action, answer)
+		}
+	}
+	b.call("note", `{"sessionId":"$1","agentId":"ann","note":"going on"}`)
+	if answer := b.call("status", `{"sessionId":"$1"}`); strings.Contains(answer, "stale") {
+		t.Errorf("got %s after a note", answer)
+	}
+	b.call("complete", `{"sessionId":"$1"}`)
+	b.Refuse("note", `{"sessionId":"$1","agentId":"ann","note":"late"}`, sessions.InvalidTransition, "final", "session.create")
+	b.calls += 24 * 3600
+	if answer := b.call("list", `{}`); strings.Contains(answer, "stale") {
+		t.Errorf("got %s, want no end of a completed session", answer)
+	}
 }

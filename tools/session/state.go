@@ -12,6 +12,7 @@ import (
 const (
 	MaxPresent = 10  // agents in it at once
 	MaxJoined  = 100 // agents that were ever in it
+	MaxNotes   = 1000
 )
 
 // Codes of what sessions refuse.
@@ -19,6 +20,7 @@ const (
 	MaxParticipants      = "SESSION_MAX_PARTICIPANTS"
 	AgentNotParticipant  = "SESSION_AGENT_NOT_PARTICIPANT"
 	InitiatorCannotLeave = "SESSION_INITIATOR_CANNOT_LEAVE"
+	TooManyNotes         = "SESSION_TOO_MANY_NOTES"
 )
 
 // Codes of changes that gave way to others again and again.
@@ -27,6 +29,7 @@ const (
 	joinFailed     = "SESSION_JOIN_FAILED"
 	leaveFailed    = "SESSION_LEAVE_FAILED"
 	failFailed     = "SESSION_FAIL_FAILED"
+	noteFailed     = "SESSION_NOTE_FAILED"
 )
 
 // edit changes a session at a moment, or refuses. It is not changed when the
@@ -77,10 +80,9 @@ func leave(agent string) edit {
 		if err := s.mustBeActive(); err != nil {
 			return false, err
 		}
-		member := s.member(agent)
-		if member == nil || !member.LeftAt.IsZero() {
-			return false, toolfold.Errorf(AgentNotParticipant, "%q is not in the session", agent).
-				WithHint("in the session: %s", strings.Join(s.agents(), ", "))
+		member, err := s.presentMember(agent)
+		if err != nil {
+			return false, err
 		}
 		if member.Role == Initiator {
 			return false, toolfold.Errorf(InitiatorCannotLeave, "%q opened the session and stays while it is active", agent).
@@ -88,6 +90,17 @@ func leave(agent string) edit {
 		}
 		member.LeftAt = now
 		return true, nil
+	}
+}
+
+// stay is the change of a session that gets a note: the agent has to be present.
+func stay(agent string) edit {
+	return func(s *Session, now time.Time) (bool, error) {
+		if err := s.mustBeActive(); err != nil {
+			return false, err
+		}
+		_, err := s.presentMember(agent)
+		return err == nil, err
 	}
 }
 
@@ -106,6 +119,16 @@ func (s *Session) member(agent string) *Participant {
 		}
 	}
 	return nil
+}
+
+// presentMember returns the membership of an agent that is present, for change.
+func (s *Session) presentMember(agent string) (*Participant, error) {
+	member := s.member(agent)
+	if member == nil || !member.LeftAt.IsZero() {
+		return nil, toolfold.Errorf(AgentNotParticipant, "%q is not in the session", agent).
+			WithHint("in the session: %s; session.join adds others", strings.Join(s.agents(), ", "))
+	}
+	return member, nil
 }
 
 // agents lists the agents that are present.

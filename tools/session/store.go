@@ -40,6 +40,14 @@ type Participant struct {
 	LeftAt        time.Time // zero while present
 }
 
+// Note is what a participant tells the others.
+type Note struct {
+	Number  int // of the session's version that it made: later notes have higher ones
+	AgentID string
+	Text    string
+	At      time.Time
+}
+
 // Failure describes the failure of a session.
 type Failure struct {
 	Code    string          `json:"code" doc:"Short name of the failure."`
@@ -63,6 +71,14 @@ type Store interface {
 	// and participants are never removed.
 	Save(ctx context.Context, s Session) (saved bool, err error)
 
+	// AddNote saves a session as Save does, and a note with the new version as its
+	// number.
+	AddNote(ctx context.Context, s Session, n Note) (saved bool, err error)
+
+	// Notes returns the notes of a session, the latest first, at most limit: those
+	// with a number below before, where that is not zero. total counts all.
+	Notes(ctx context.Context, id string, before, limit int) (list []Note, total int, err error)
+
 	// List returns sessions, newest first, those of one moment by falling id.
 	List(ctx context.Context, q Query) (Page, error)
 }
@@ -70,6 +86,7 @@ type Store interface {
 // Query picks sessions. Empty texts do not filter.
 type Query struct {
 	Status, Initiator string
+	AgentID           string // takes part and has not left
 	Limit             int
 	After             *toolfold.Position // nil = from the newest
 }
@@ -84,5 +101,5 @@ type Page struct {
 type Listed struct {
 	ID, Initiator, Task, Status string
 	Present                     int // participants that have not left
-	CreatedAt                   time.Time
+	CreatedAt, UpdatedAt        time.Time
 }

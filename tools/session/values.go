@@ -28,6 +28,7 @@ type CreateOut struct {
 // StatusIn are the arguments of session.status.
 type StatusIn struct {
 	SessionID string `json:"sessionId"`
+	toolfold.Page
 }
 
 // StatusOut is the result of session.status.
@@ -45,6 +46,32 @@ type StatusOut struct {
 	Error        *Failure        `json:"error,omitempty" doc:"Why it failed."`
 	Workspace    string          `json:"workspace,omitempty" doc:"Folder or project of the session."`
 	Metadata     json.RawMessage `json:"metadata,omitempty" doc:"Anything to keep with the session." type:"object"`
+
+	Stale      bool    `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
+	NoteCount  int     `json:"noteCount,omitempty" doc:"Notes of the session."`
+	Notes      []Noted `json:"notes,omitempty" doc:"Latest first."`
+	NextCursor string  `json:"nextCursor,omitempty" doc:"Cursor of earlier notes."`
+}
+
+// Noted is a note as session.status shows it.
+type Noted struct {
+	AgentID   string    `json:"agentId" doc:"Name of the agent."`
+	Note      string    `json:"note" doc:"What others should know."`
+	CreatedAt time.Time `json:"createdAt" doc:"When it was noted."`
+}
+
+// NoteIn are the arguments of session.note.
+type NoteIn struct {
+	SessionID string `json:"sessionId"`
+	AgentID   string `json:"agentId"`
+	Note      string `json:"note"`
+}
+
+// NoteOut is the result of session.note.
+type NoteOut struct {
+	SessionID string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	AgentID   string    `json:"agentId" doc:"Name of the agent."`
+	CreatedAt time.Time `json:"createdAt" doc:"When it was noted."`
 }
 
 // Member is a participant as session.status shows it.
@@ -73,6 +100,7 @@ type CompleteOut struct {
 type ListIn struct {
 	Status    string `json:"status"`
 	Initiator string `json:"initiator"`
+	AgentID   string `json:"agentId"`
 	toolfold.Page
 }
 
@@ -80,6 +108,7 @@ type ListIn struct {
 type ListOut struct {
 	Sessions []Item `json:"sessions" doc:"Newest first."`
 	Total    int    `json:"total" doc:"Sessions that match, on all pages."`
+	Message  string `json:"message,omitempty" doc:"What to do next, where none matches."`
 	toolfold.Paged
 }
 
@@ -91,6 +120,7 @@ type Item struct {
 	Status           string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
 	ParticipantCount int       `json:"participantCount" doc:"Agents present."`
 	CreatedAt        time.Time `json:"createdAt" doc:"When it was opened."`
+	Stale            bool      `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
 }
 
 // JoinIn are the arguments of session.join.

@@ -72,7 +72,7 @@ func TestCursorsBelongToTheirList(t *testing.T) {
 			}
 			l := list{name: a.FullName(), action: a, args: ordered.Map{}}
 			for _, p := range a.Required.Params() {
-				l.args.Set(p.Name, "entry")
+				l.args.Set(p.Name, map[string]string{"uuid": "00000000-0000-4000-8000-00000000000f", "": "entry"}[p.Format])
 			}
 			l.args.Set(toolfold.Limit, 1)
 			var page struct{ NextCursor string }

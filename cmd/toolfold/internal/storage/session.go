@@ -48,7 +48,7 @@ const (
 			s.initiator, s.task, s.workspace, s.summary, s.metadata, s.failure,
 			p.agent_id, p.role, p.joined_at, p.left_at
 		FROM sessions s JOIN session_participants p ON p.session_id = s.id WHERE s.id = ? ORDER BY p.place`
-	selectListed = `SELECT id, initiator, task, status, created_at,
+	selectListed = `SELECT id, initiator, task, status, created_at, updated_at,
 			(SELECT count(*) FROM session_participants p WHERE p.session_id = sessions.id AND p.left_at IS NULL)
 		FROM sessions`
 )
@@ -71,6 +71,15 @@ func (s sessionStore) Create(ctx context.Context, created session.Session) error
 }
 
 func (s sessionStore) Save(ctx context.Context, changed session.Session) (saved bool, err error) {
+	return s.save(ctx, changed, nil)
+}
+
+func (s sessionStore) AddNote(ctx context.Context, changed session.Session, n session.Note) (saved bool, err error) {
+	return s.save(ctx, changed, &n)
+}
+
+// save saves a session, with a note unless that is nil.
+func (s sessionStore) save(ctx context.Context, changed session.Session, note *session.Note) (saved bool, err error) {
 	failure, err := failureText(changed.Failure)
 	if err != nil {
 		return false, err
@@ -83,9 +92,35 @@ func (s sessionStore) Save(ctx context.Context, changed session.Session) (saved 
 		if err != nil || !saved {
 			return err
 		}
+		if note != nil {
+			_, err := t.exec(ctx, `INSERT INTO session_notes (session_id, number, agent_id, created_at, note) VALUES (?, ?, ?, ?, ?)`,
+				changed.ID, changed.Version+1, []byte(note.AgentID), note.At.UnixMicro(), []byte(note.Text))
+			if err != nil {
+				return err
+			}
+		}
 		return putParticipants(ctx, t, changed)
 	})
 	return saved && err == nil, err
+}
+
+func (s sessionStore) Notes(ctx context.Context, id string, before, limit int) (list []session.Note, total int, err error) {
+	total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM session_notes WHERE session_id = ?`, id))
+	if err != nil {
+		return nil, 0, err
+	}
+	q := sqlf(`SELECT number, agent_id, created_at, note FROM session_notes WHERE session_id = ?`, id)
+	if before > 0 {
+		q = q.and(`AND number < ?`, before)
+	}
+	list, err = all(ctx, s.db.reader(), q.and(`ORDER BY number DESC LIMIT ?`, limit), func(rows *sql.Rows) (n session.Note, err error) {
+		var created int64
+		var agent, text []byte
+		err = rows.Scan(&n.Number, &agent, &created, &text)
+		n.AgentID, n.Text, n.At = string(agent), string(text), fromMicros(created)
+		return n, err
+	})
+	return list, total, err
 }
 
 func putParticipants(ctx context.Context, e executor, s session.Session) error {
@@ -146,6 +181,9 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 	if q.Initiator != "" {
 		picked = picked.and(`AND initiator = ?`, []byte(q.Initiator))
 	}
+	if q.AgentID != "" {
+		picked = picked.and(`AND id IN (SELECT session_id FROM session_participants WHERE agent_id = ? AND left_at IS NULL)`, []byte(q.AgentID))
+	}
 	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM sessions`).with(picked))
 	if err != nil {
 		return session.Page{}, err
@@ -159,9 +197,9 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 }
 
 func scanListed(rows *sql.Rows) (l session.Listed, err error) {
-	var created int64
+	var created, updated int64
 	var initiator, task []byte
-	err = rows.Scan(&l.ID, &initiator, &task, &l.Status, &created, &l.Present)
-	l.Initiator, l.Task, l.CreatedAt = string(initiator), string(task), fromMicros(created)
+	err = rows.Scan(&l.ID, &initiator, &task, &l.Status, &created, &updated, &l.Present)
+	l.Initiator, l.Task, l.CreatedAt, l.UpdatedAt = string(initiator), string(task), fromMicros(created), fromMicros(updated)
 	return l, err
 }

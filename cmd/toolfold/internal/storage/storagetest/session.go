@@ -24,6 +24,7 @@ func Session() Suite {
 			"save at once": saveAtOnce,
 			"list":         listSessions,
 			"list pages":   pageSessions,
+			"notes":        keepNotes,
 			"join at once": func(t *testing.T, db *storage.DB) { joinAtOnce(t, db, db) },
 		},
 		Durabilities: map[string]func(*testing.T, string){
@@ -158,6 +159,9 @@ func listSessions(t *testing.T, db *storage.DB) {
 		{session.Query{Limit: 1, Status: sessions.Active}, []string{"3: ann active 2"}, 2},
 		{session.Query{Limit: 10, Initiator: "bob"}, []string{"2: bob completed 1"}, 1},
 		{session.Query{Limit: 10, Initiator: "ann", Status: sessions.Failed}, []string{}, 0},
+		{session.Query{Limit: 10, AgentID: "bob"}, []string{"3: ann active 2"}, 1},
+		{session.Query{Limit: 10, AgentID: "ann", Status: sessions.Active}, []string{"3: ann active 2", "1: ann active 1"}, 2},
+		{session.Query{Limit: 10, AgentID: "eve"}, []string{}, 0}, // left
 	} {
 		page, err := s.List(t.Context(), test.query)
 		noError(t, err)
@@ -229,4 +233,45 @@ func reopenSession(t *testing.T, url string) {
 	second := mustOpen(t, url)
 	equal(t, getSession(t, second.Session(), sessionID(1)), newSession(1))
 	noError(t, second.Close())
+}
+
+// keepNotes adds notes with changes, and pages through them from the latest.
+func keepNotes(t *testing.T, db *storage.DB) {
+	s := db.Session()
+	create(t, s, newSession(1), newSession(2))
+	for i := range 5 {
+		changed := getSession(t, s, sessionID(1))
+		changed.UpdatedAt = noon.Add(time.Duration(i) * time.Minute)
+		if i == 2 { // a change without a note
+			save(t, s, changed, true)
+			continue
+		}
+		saved, err := s.AddNote(t.Context(), changed, session.Note{AgentID: "ann\x00", Text: fmt.Sprint("müssen 任务 ", i), At: changed.UpdatedAt})
+		noError(t, err)
+		equal(t, saved, true)
+	}
+	stale := getSession(t, s, sessionID(1))
+	equal(t, stale.UpdatedAt, noon.Add(4*time.Minute))
+	stale.Version--
+	saved, err := s.AddNote(t.Context(), stale, session.Note{AgentID: "ann", Text: "lost", At: noon})
+	noError(t, err)
+	equal(t, saved, false)
+	var got []session.Note
+	for before := 0; ; {
+		page, total, err := s.Notes(t.Context(), sessionID(1), before, 3)
+		noError(t, err)
+		equal(t, total, 4)
+		if len(page) == 0 {
+			break
+		}
+		got = append(got, page...)
+		before = page[len(page)-1].Number
+	}
+	var want []session.Note
+	for _, i := range []int{4, 3, 1, 0} {
+		want = append(want, session.Note{
+			Number: i + 1, AgentID: "ann\x00", Text: fmt.Sprint("müssen 任务 ", i), At: noon.Add(time.Duration(i) * time.Minute),
+		})
+	}
+	equal(t, got, want)
 }
