@@ -50,7 +50,8 @@ type rule struct {
 
 var rules = []rule{{
 	Finding{
-		Rule: "root-combinator", Severity: Refused, Message: "oneOf, anyOf, allOf, not, if or $ref at the root of the schema: Anthropic and OpenAI refuse the request, hosts drop the tool",
+		Rule: "root-combinator", Severity: Refused, Message: "oneOf, anyOf, allOf, not, if or $ref at the root of the schema: Anthropic and " +
+			"OpenAI refuse the request, hosts drop the tool",
 		Fix: "declare one object with all properties, and say in the description which belong together",
 	},
 	func(_ Tool, s schema) []string {
@@ -69,7 +70,8 @@ var rules = []rule{{
 	func(_ Tool, s schema) []string { return when(s["type"] != "object") },
 }, {
 	Finding{
-		Rule: "untyped-parameter", Severity: Refused, Message: "parameters without a type: Gemini's OpenAPI form and strict modes refuse the request, others take them for text",
+		Rule: "untyped-parameter", Severity: Refused, Message: "parameters without a type: Gemini's OpenAPI form and strict modes refuse the " +
+			"request, others take them for text",
 		Fix: "give them a type; one that takes any value can be JSON as a string",
 	},
 	func(_ Tool, s schema) []string {
@@ -98,13 +100,15 @@ var rules = []rule{{
 	func(t Tool, _ schema) []string { return when(utf8.RuneCountInString(t.Name) > maxName) },
 }, {
 	Finding{
-		Rule: "name-characters", Severity: Refused, Message: "names with characters other than letters, digits, _ and -, which model APIs refuse and hosts rewrite",
+		Rule: "name-characters", Severity: Refused, Message: "names with characters other than letters, digits, _ and -, which model APIs " +
+			"refuse and hosts rewrite",
 		Fix: "use letters, digits and _ only",
 	},
 	func(t Tool, _ schema) []string { return when(notNames().MatchString(t.Name)) },
 }, {
 	Finding{
-		Rule: "no-hints", Severity: Warning, Message: "neither readOnlyHint nor destructiveHint: hosts take the tool for one that destroys, ask for every call, and refuse it without a person",
+		Rule: "no-hints", Severity: Warning, Message: "neither readOnlyHint nor destructiveHint: hosts take the tool for one that destroys, " +
+			"ask for every call, and refuse it without a person",
 		Fix: "set readOnlyHint, and destructiveHint where it is false",
 	},
 	func(t Tool, _ schema) []string {
@@ -112,7 +116,8 @@ var rules = []rule{{
 	},
 }, {
 	Finding{
-		Rule: "contradictory-hints", Severity: Warning, Message: "hints that contradict each other or the name: readOnlyHint with destructiveHint, or a tool that deletes and says that it only reads or destroys nothing",
+		Rule: "contradictory-hints", Severity: Warning, Message: "hints that contradict each other or the name: readOnlyHint with " +
+			"destructiveHint, or a tool that deletes and says that it only reads or destroys nothing",
 		Fix: "set the hints to what the tool does: users let calls pass by them",
 	},
 	func(t Tool, _ schema) []string {
@@ -136,7 +141,8 @@ var rules = []rule{{
 	func(t Tool, _ schema) []string { return when(strings.TrimSpace(t.Description) == "") },
 }, {
 	Finding{
-		Rule: "long-description", Severity: Warning, Message: fmt.Sprintf("descriptions over %d characters, which Claude Code cuts", maxDescription),
+		Rule: "long-description", Severity: Warning, Message: fmt.Sprintf("descriptions over %d characters, which Claude Code cuts",
+			maxDescription),
 		Fix: "keep what a model chooses by; the rest belongs into results, errors or a tool that is asked for it",
 	},
 	func(t Tool, _ schema) []string { return when(utf8.RuneCountInString(t.Description) > maxDescription) },
@@ -194,13 +200,15 @@ func find(l List) []Finding {
 	}
 	if utf8.RuneCountInString(l.Instructions) > maxDescription {
 		found = append(found, Finding{
-			Rule: "long-instructions", Severity: Warning, Message: fmt.Sprintf("instructions over %d characters, which Claude Code cuts", maxDescription),
+			Rule: "long-instructions", Severity: Warning, Message: fmt.Sprintf("instructions over %d characters, which Claude Code cuts",
+				maxDescription),
 			Fix: "keep what holds for all tools",
 		})
 	}
 	if len(l.Tools) > maxRequest {
 		found = append(found, Finding{
-			Rule: "too-many-tools", Severity: Warning, Message: fmt.Sprintf("%d tools; VS Code sends at most %d in a request and hides the rest behind groups", len(l.Tools), maxRequest),
+			Rule: "too-many-tools", Severity: Warning, Message: fmt.Sprintf("%d tools; VS Code sends at most %d in a request and hides the rest "+
+				"behind groups", len(l.Tools), maxRequest),
 			Fix: "switch off what is not needed, or list fewer, wider tools",
 		})
 	}
@@ -250,13 +258,15 @@ func findLazy(l List) []Finding {
 	var found []Finding
 	if l.Unlisted == 0 && others > 0 && others < fewTools {
 		found = append(found, Finding{
-			Rule: "lazy-without-gain", Severity: Note, Message: fmt.Sprintf("tools to find or call others beside %d: below about %d the extra calls cost more than the list saves", others, fewTools),
+			Rule: "lazy-without-gain", Severity: Note, Message: fmt.Sprintf("tools to find or call others beside %d: below about %d the extra "+
+				"calls cost more than the list saves", others, fewTools),
 			Fix: "list the tools in full",
 		})
 	}
 	if h := hosts.Find(l.Host); h != nil && h.Sends != nil && h.Sends.Defers() {
 		found = append(found, Finding{
-			Rule: "lazy-where-deferred", Severity: Note, Message: h.Title + " defers tools itself: its search reads names, descriptions and parameters, and a lazy list hides what it should find",
+			Rule: "lazy-where-deferred", Severity: Note, Message: h.Title +
+				" defers tools itself: its search reads names, descriptions and parameters, and a lazy list hides what it should find",
 			Fix: "list in full in this client",
 		})
 	}
@@ -281,7 +291,8 @@ func findTogether(host string, lists []List, claude int) []Finding {
 		}
 	}
 	collision := Finding{
-		Rule: "colliding-names", Severity: Warning, Message: "names that are the same, or differ in case or signs only: hosts without prefixes drop one, models mix them up",
+		Rule: "colliding-names", Severity: Warning, Message: "names that are the same, or differ in case or signs only: hosts without " +
+			"prefixes drop one, models mix them up",
 		Fix: "rename one of each, or switch off one of the servers",
 	}
 	for _, name := range names {
@@ -296,14 +307,16 @@ func findTogether(host string, lists []List, claude int) []Finding {
 	defers := h != nil && h.Sends != nil && h.Sends.Defers() && claude > 0
 	if defers {
 		found = append(found, Finding{
-			Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless told otherwise: a model sees a line for each, and the rest when it searches",
+			Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless told otherwise: a model sees a line for each, and the " +
+				"rest when it searches",
 			Fix: "count the column deferred; good names and descriptions are what its search finds",
 		})
 	}
 	if claude > largeContext && !defers {
 		found = append(found, Finding{
-			Rule: "large-context", Severity: Warning, Message: fmt.Sprintf("about %d tokens of tools for a Claude model; Claude Code warns beyond %d", claude, largeContext),
-			Fix: "switch off servers and tools that are not needed, or list them lazily",
+			Rule: "large-context", Severity: Warning,
+			Message: fmt.Sprintf("about %d tokens of tools for a Claude model; Claude Code warns beyond %d", claude, largeContext),
+			Fix:     "switch off servers and tools that are not needed, or list them lazily",
 		})
 	}
 	return found

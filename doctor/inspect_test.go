@@ -88,7 +88,8 @@ func TestInspect(t *testing.T) {
 	here.Host, there.Host = "codex", "cursor"
 	broken := doctor.List{Server: "broken", Host: "codex", Problem: "it does not start"}
 	apart := inspect(t, here, there, broken)
-	if len(apart.Sessions) != 2 || apart.Sessions[0].Tokens != n || apart.Sessions[0].Findings != nil || apart.Servers[2].Problem != broken.Problem {
+	if len(apart.Sessions) != 2 || apart.Sessions[0].Tokens != n || apart.Sessions[0].Findings != nil ||
+		apart.Servers[2].Problem != broken.Problem {
 		t.Errorf("%+v", apart)
 	}
 	if len(apart.Servers[0].Sent) != 1 || apart.Servers[0].Sent[0].Host != "codex" || apart.Servers[1].Sent != nil {
@@ -108,18 +109,27 @@ func TestFindings(t *testing.T) {
 		where       []string
 	}{
 		{"root-combinator", tool("a", "Get it.", `{"type":"object","oneOf":[{"required":["x"]}]}`, reads), []string{"a"}},
-		{"no-schema", tool("a", "Get it.", `null`, reads) + "," + tool("b", "Get it.", `{"properties":{}}`, reads) + "," + tool("c", "Get it.", object, reads), []string{"a", "b"}},
-		{"untyped-parameter", tool("a", "Get it.", `{"type":"object","properties":{"x":{},"y":{"description":"any"},"z":{"enum":[1]},"u":true,"n":{"type":"object","properties":{"m":{}}},"l":{"type":"array","items":{}}}}`, reads), []string{"a.l[]", "a.n.m", "a.u", "a.x", "a.y"}},
-		{"list-without-items", tool("a", "Get it.", `{"type":"object","properties":{"x":{"type":"array"},"y":{"type":"array","items":{"type":"string"}}}}`, reads), []string{"a.x"}},
+		{"no-schema", tool("a", "Get it.", `null`, reads) + "," + tool("b", "Get it.", `{"properties":{}}`, reads) + "," +
+			tool("c", "Get it.", object, reads), []string{"a", "b"}},
+		{"untyped-parameter",
+			tool("a", "Get it.",
+				`{"type":"object","properties":{"x":{},"y":{"description":"any"},"z":{"enum":[1]},"u":true,"n":{"type":"object","properties":{"m":{}}},"l":{"type":"array","items":{}}}}`, reads), []string{"a.l[]", "a.n.m", "a.u", "a.x", "a.y"}},
+		{"list-without-items",
+			tool("a", "Get it.", `{"type":"object","properties":{"x":{"type":"array"},"y":{"type":"array","items":{"type":"string"}}}}`, reads),
+			[]string{"a.x"}},
 		{"long-name", tool(strings.Repeat("n", 65), "Get it.", object, reads), []string{strings.Repeat("n", 65)}},
 		{"long-prefixed-name", tool(strings.Repeat("n", 60), "Get it.", object, reads), []string{strings.Repeat("n", 60)}},
 		{"name-characters", tool("a.b", "Get it.", object, reads), []string{"a.b"}},
-		{"no-hints", tool("a", "Get it.", object, `{"idempotentHint":true}`) + `,{"name":"b","description":"Get.","inputSchema":` + object + `}`, []string{"a", "b"}},
-		{"contradictory-hints", tool("a", "Get it.", object, `{"readOnlyHint":true,"destructiveHint":true}`) + "," + tool("deleteAll", "Get it.", object, reads) + "," + tool("remove_x", "Get it.", object, `{"destructiveHint":false}`), []string{"a", "deleteAll", "remove_x"}},
+		{"no-hints", tool("a", "Get it.", object, `{"idempotentHint":true}`) + `,{"name":"b","description":"Get.","inputSchema":` + object + `}`,
+			[]string{"a", "b"}},
+		{"contradictory-hints", tool("a", "Get it.", object, `{"readOnlyHint":true,"destructiveHint":true}`) + "," +
+			tool("deleteAll", "Get it.", object, reads) + "," + tool("remove_x", "Get it.", object, `{"destructiveHint":false}`),
+			[]string{"a", "deleteAll", "remove_x"}},
 		{"no-description", tool("a", " ", object, reads), []string{"a"}},
 		{"long-description", tool("a", "Get it. "+strings.Repeat("ä", 2050), object, reads), []string{"a"}},
 		{"no-verb", tool("a", "The weather.\nGet it.", object, reads) + "," + tool("b", "Weather is fetched.", object, reads), []string{"a"}},
-		{"lazy-without-gain", tool("find_tools", "Find it.", object, reads) + "," + tool("tool_call", "Call it.", object, `{"readOnlyHint":false}`) + "," + tool("a", "Get it.", object, reads), nil},
+		{"lazy-without-gain", tool("find_tools", "Find it.", object, reads) + "," +
+			tool("tool_call", "Call it.", object, `{"readOnlyHint":false}`) + "," + tool("a", "Get it.", object, reads), nil},
 	} {
 		found := inspect(t, read(t, "["+test.tools+"]")).Servers[0].Findings
 		if len(found) != 1 || found[0].Rule != test.rule || found[0].Fix == "" || found[0].Severity == "" {
@@ -132,7 +142,8 @@ func TestFindings(t *testing.T) {
 	l.Instructions, l.Host, l.Unlisted = strings.Repeat("a ", 1100), "claude-code", 40
 	in := inspect(t, l)
 	found := in.Servers[0].Findings
-	if len(found) != 2 || found[0].Rule != "long-instructions" || found[1].Rule != "lazy-where-deferred" || in.Sessions[0].Findings[0].Rule != "host-defers" {
+	if len(found) != 2 || found[0].Rule != "long-instructions" || found[1].Rule != "lazy-where-deferred" ||
+		in.Sessions[0].Findings[0].Rule != "host-defers" {
 		t.Errorf("%+v, %+v", found, in.Sessions)
 	}
 	many := make([]string, 130)
@@ -140,7 +151,8 @@ func TestFindings(t *testing.T) {
 		many[i] = tool(fmt.Sprintf("get_%d", i), "Get it."+strings.Repeat(" It is what it is.", 25), object, reads)
 	}
 	in = inspect(t, read(t, "["+strings.Join(many, ",")+"]"))
-	if found := in.Servers[0].Findings; len(found) != 1 || found[0].Rule != "too-many-tools" || in.Sessions[0].Findings[0].Rule != "large-context" {
+	if found := in.Servers[0].Findings; len(found) != 1 || found[0].Rule != "too-many-tools" ||
+		in.Sessions[0].Findings[0].Rule != "large-context" {
 		t.Errorf("%+v, %+v", found, in.Sessions)
 	}
 }
@@ -164,7 +176,8 @@ func TestCompare(t *testing.T) {
 	before := read(t, "["+tool("same", "Get.", ``, `{}`)+","+tool("old", "Get.", ``, `{}`)+","+tool("text", "Get.", ``, `{}`)+","+
 		tool("params", "Get.", `"a":{"type":"string"},"b":{"type":"string"}`, `{}`)+","+tool("hints", "Get.", ``, `{"readOnlyHint":true}`)+"]")
 	after := read(t, "["+tool("same", "Get.", ``, `{}`)+","+tool("text", "Get everything.", ``, `{}`)+","+
-		tool("params", "Get.", `"b":{"type":"integer"},"c":{"type":"string"}`, `{}`)+","+tool("hints", "Get.", ``, `{"readOnlyHint":false}`)+","+tool("new", "Get.", ``, `{}`)+"]")
+		tool("params", "Get.", `"b":{"type":"integer"},"c":{"type":"string"}`, `{}`)+","+tool("hints", "Get.", ``, `{"readOnlyHint":false}`)+","+
+		tool("new", "Get.", ``, `{}`)+"]")
 	c, err := doctor.Compare(before, after)
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,8 @@ func ReadList(raw []byte) (List, error) {
 	// Texts and numbers are spelt as JSON.stringify does, since hosts read a
 	// list and write it again.
 	text := jsontext.Value(raw)
-	if err := text.Format(jsontext.AllowDuplicateNames(true), jsontext.CanonicalizeRawInts(true), jsontext.CanonicalizeRawFloats(true)); err != nil {
+	if err := text.Format(jsontext.AllowDuplicateNames(true), jsontext.CanonicalizeRawInts(true),
+		jsontext.CanonicalizeRawFloats(true)); err != nil {
 		return List{}, fmt.Errorf("not JSON: %w", err)
 	}
 	var answer struct {
@@ -100,7 +101,8 @@ func ListOf(server, instructions string, listed []lazy.Listed, families int) Lis
 	l := List{Server: server, Instructions: instructions, Unlisted: max(0, families-len(listed))}
 	for _, t := range listed {
 		h := t.Hints
-		l.Tools = append(l.Tools, Tool{t.Name, t.Description, t.InputSchema, &Annotations{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld}})
+		l.Tools = append(l.Tools, Tool{t.Name, t.Description, t.InputSchema,
+			&Annotations{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld}})
 	}
 	return l
 }

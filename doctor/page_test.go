@@ -83,7 +83,8 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"consolidated, lazy (default)", "delete_note", hostile, "name-characters", "added", "Gemini CLI", "no list: "} {
+	for _, want := range []string{"consolidated, lazy (default)", "delete_note", hostile, "name-characters", "added", "Gemini CLI",
+		"no list: "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

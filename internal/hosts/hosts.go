@@ -47,7 +47,8 @@ var Hosts = []Host{{
 	Path:    inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
 	Project: []string{".mcp.json"},
 	Add:     "claude mcp add --scope user toolfold -- toolfold serve",
-	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or `mcp__toolfold__memory` for one tool.",
+	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or `mcp__toolfold__memory` for " +
+		"one tool.",
 	Listing: "`lazy`. Where tool search defers tools, `full` costs little: set `--listing=full` if you use it.",
 	Rules:   "By tool, not by action: allowing `mcp__toolfold__memory` also allows `clear`.",
 	Sends: &Sends{
@@ -59,7 +60,8 @@ var Hosts = []Host{{
 	Path:    inHome("CODEX_HOME", ".codex", "config.toml"),
 	Project: []string{".codex/config.toml"},
 	Add:     "codex mcp add toolfold -- toolfold serve",
-	Approve: "Asks for every call of a tool that can remove something. `codex exec` refuses those unless the table `[mcp_servers.toolfold]` has `default_tools_approval_mode = \"approve\"`.",
+	Approve: "Asks for every call of a tool that can remove something. `codex exec` refuses those unless the table " +
+		"`[mcp_servers.toolfold]` has `default_tools_approval_mode = \"approve\"`.",
 	Listing: "`lazy`.",
 	Rules:   "By tool, with `approval_mode` in a table such as `[mcp_servers.toolfold.tools.memory]`.",
 	Note:    "It starts servers with little of the environment: put `TOOLFOLD_…` and `XDG_DATA_HOME` into `[mcp_servers.toolfold.env]`.",
@@ -81,7 +83,8 @@ var Hosts = []Host{{
 	},
 }, {
 	Name: "opencode", Title: "OpenCode", key: "mcp", entry: func(command string, args []string) ordered.Map {
-		return ordered.Map{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)}, {Key: "enabled", Value: true}}
+		return ordered.Map{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)},
+			{Key: "enabled", Value: true}}
 	},
 	Path:    inHome("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"),
 	Project: []string{"opencode.json"},
@@ -157,7 +160,8 @@ var Hosts = []Host{{
 	Rules:   "By tool.",
 }, {
 	Name: "n8n", Title: "n8n", format: nothing,
-	Manual:  "add an MCP Client Tool node: endpoint http://127.0.0.1:8137/mcp, HTTP streamable, bearer authentication with the token of --http-token-file",
+	Manual: "add an MCP Client Tool node: endpoint http://127.0.0.1:8137/mcp, HTTP streamable, bearer authentication with the token of " +
+		"--http-token-file",
 	Approve: "None: a workflow calls what its agent asks for. Choose the tools in the node.",
 	Listing: "`lazy`: it drops parameters that a list does not declare, which `params` is for.",
 	Rules:   "By tool.",

@@ -60,7 +60,8 @@ func TestPutAndRemove(t *testing.T) {
 			if again, err := h.Put(with, binary, args); err != nil || string(again) != string(with) {
 				t.Errorf("%s: putting it twice: %v\n%s", h.Name, err, again)
 			}
-			if other, err := h.Put(with, "/elsewhere", nil); err != nil || !strings.Contains(string(other), "/elsewhere") || strings.Contains(string(other), binary) {
+			if other, err := h.Put(with, "/elsewhere", nil); err != nil || !strings.Contains(string(other), "/elsewhere") ||
+				strings.Contains(string(other), binary) {
 				t.Errorf("%s: another binary: %v\n%s", h.Name, err, other)
 			}
 			without, err := h.Remove(with)

@@ -36,7 +36,8 @@ func TestServers(t *testing.T) {
 			{Name: "b", URL: "https://x", Header: map[string]string{"K": ""}, Problem: `its client asks the user for "key"`},
 		}},
 		{"codex", "[mcp_servers.a]\ncommand = \"a\"\nargs = [\"1\"]\nenabled_tools = [\"get\"]\n[mcp_servers.a.env]\nK = \"v\"\n" +
-			"[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n[mcp_servers.web]\nurl = \"https://x\"\nbearer_token_env_var = \"HOSTS_SET\"\nenv_http_headers = { X = \"HOSTS_SET\" }\n", []Entry{
+			"[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n[mcp_servers.web]\nurl = \"https://x\"\nbearer_token_env_var = " +
+			"\"HOSTS_SET\"\nenv_http_headers = { X = \"HOSTS_SET\" }\n", []Entry{
 			{Name: "a", Command: []string{"a", "1"}, Env: []string{"K=v"}, only: []string{"get"}},
 			{Name: "web", URL: "https://x", Header: map[string]string{"Authorization": "Bearer value", "X": "value"}},
 		}},
@@ -72,7 +73,8 @@ func TestServersOfOurEntry(t *testing.T) {
 	for _, name := range Readable() {
 		h := Find(name)
 		got, err := h.Servers([]byte(h.Snippet(binary, args)), ".")
-		if err != nil || len(got) != 1 || got[0].Name != Server || !cmp.Equal(got[0].Command, append([]string{binary}, args...)) || got[0].Problem != "" {
+		if err != nil || len(got) != 1 || got[0].Name != Server || !cmp.Equal(got[0].Command, append([]string{binary}, args...)) ||
+			got[0].Problem != "" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}

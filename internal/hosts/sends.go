@@ -111,7 +111,9 @@ func closed(schema *ordered.Map) { schema.Set("additionalProperties", false) }
 // waiting is Gemini CLI's: a parameter that says whether calls wait for others.
 func waiting(schema *ordered.Map) {
 	properties := member(*schema, "properties")
-	properties.Set("wait_for_previous", ordered.Map{{Key: "type", Value: "boolean"}, {Key: "description", Value: "Set to true to wait for all previously requested tools in this turn to complete before starting. Set to false (or omit) to run in parallel. Use true when this tool depends on the output of previous tools."}})
+	properties.Set("wait_for_previous", ordered.Map{{Key: "type", Value: "boolean"},
+		{Key: "description", Value: "Set to true to wait for all previously requested tools in this turn to complete before starting. Set to " +
+			"false (or omit) to run in parallel. Use true when this tool depends on the output of previous tools."}})
 	schema.Set("properties", properties)
 }
 

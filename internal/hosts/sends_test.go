@@ -17,11 +17,13 @@ func TestDefinitions(t *testing.T) {
 		"claude-code": `{"name":"mcp__a_b__get","description":"Get.","input_schema":` + schema + `}`,
 		"codex": `{"type":"function","name":"get","description":"Get.","strict":false,"parameters":` +
 			`{"type":"object","properties":{"n":{"type":"integer"},"o":{"type":"object","properties":{}},"l":{"type":"array","items":{"type":"string"}}},"required":["n"]}}`,
-		"gemini":   `{"name":"mcp_a_b_get","description":"Get.","parametersJsonSchema":` + strings.TrimSuffix(open, "}") + "," + wait + "}" + shut + `}`,
-		"opencode": `{"type":"function","function":{"name":"a_b_get","description":"Get.","parameters":` + strings.TrimSuffix(schema, "}") + `,"additionalProperties":false}}}`,
-		"copilot":  `{"type":"function","function":{"name":"a_b-get","description":"Get.","parameters":` + schema + `}}`,
-		"cline":    `{"type":"function","function":{"name":"a_b__get","description":"Get.","parameters":` + schema + `}}`,
-		"qwen":     `{"type":"function","function":{"name":"mcp__a_b__get","description":"Get.","parameters":` + schema + `}}`,
+		"gemini": `{"name":"mcp_a_b_get","description":"Get.","parametersJsonSchema":` + strings.TrimSuffix(open, "}") + "," + wait + "}" +
+			shut + `}`,
+		"opencode": `{"type":"function","function":{"name":"a_b_get","description":"Get.","parameters":` + strings.TrimSuffix(schema, "}") +
+			`,"additionalProperties":false}}}`,
+		"copilot": `{"type":"function","function":{"name":"a_b-get","description":"Get.","parameters":` + schema + `}}`,
+		"cline":   `{"type":"function","function":{"name":"a_b__get","description":"Get.","parameters":` + schema + `}}`,
+		"qwen":    `{"type":"function","function":{"name":"mcp__a_b__get","description":"Get.","parameters":` + schema + `}}`,
 	} {
 		got, err := Find(host).Sends.Definition("a b", "get", "Get.", json.RawMessage(schema))
 		if err != nil || string(got) != want {

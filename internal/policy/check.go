@@ -283,7 +283,8 @@ func (k *check) paths(v *verdict) {
 }
 
 // manifests are the files that make a package of their folder.
-var manifests = []string{"package.json", "pyproject.toml", "setup.py", "Cargo.toml", "pom.xml", "build.gradle", "build.gradle.kts", "go.mod", "composer.json", "Package.swift", "pubspec.yaml"}
+var manifests = []string{"package.json", "pyproject.toml", "setup.py", "Cargo.toml", "pom.xml", "build.gradle", "build.gradle.kts",
+	"go.mod", "composer.json", "Package.swift", "pubspec.yaml"}
 
 // Admit holds files that are about to be written to the path gates of a policy.
 // It returns the first that may not be, and the folders or packages, in the

@@ -29,7 +29,8 @@ import (
 )
 
 // unread are endings of sources whose imports nothing here reads.
-var unread = []string{".java", ".kt", ".kts", ".rs", ".rb", ".php", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".scala", ".dart", ".vue", ".svelte", ".ex", ".exs", ".lua", ".pl", ".zig"}
+var unread = []string{".java", ".kt", ".kts", ".rs", ".rb", ".php", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".scala", ".dart",
+	".vue", ".svelte", ".ex", ".exs", ".lua", ".pl", ".zig"}
 
 // dependencies is the gate dependency.
 func (k *check) dependencies(v *verdict) {
@@ -253,7 +254,8 @@ func jsonValue(value any) (decoded any) {
 }
 
 // commented are the files named .json in which comments are usual.
-var commented = []string{"**/tsconfig*.json", "**/jsconfig*.json", "**/.vscode/*.json", "**/.eslintrc.json", "**/devcontainer.json", "**/.devcontainer.json", "**/turbo.json", "**/biome.json", "**/deno.json"}
+var commented = []string{"**/tsconfig*.json", "**/jsconfig*.json", "**/.vscode/*.json", "**/.eslintrc.json", "**/devcontainer.json",
+	"**/.devcontainer.json", "**/turbo.json", "**/biome.json", "**/deno.json"}
 
 // syntaxOf returns the parser of a configuration file, which returns the
 // documents in it; nil for other files.

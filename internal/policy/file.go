@@ -40,18 +40,21 @@ var (
 		toolfold.String{Name: "description", Doc: "What it is for.", MaxLen: 200},
 		patterns("allowedPaths", "Files that may change. Absent = all."),
 		patterns("forbiddenPaths", "Files that may not change; goes before allowedPaths."),
-		toolfold.Int{Name: "changeRadiusLimit", Doc: "Most folders or packages that may change.", Min: 1, Max: 100}.With(toolfold.Default(defaultRadius)),
-		toolfold.String{Name: "changeRadiusBy", Doc: "What changeRadiusLimit counts.", Enum: []string{ByDirectory, ByPackage}}.With(toolfold.Default(ByDirectory)),
+		toolfold.Int{Name: "changeRadiusLimit", Doc: "Most folders or packages that may change.", Min: 1,
+			Max: 100}.With(toolfold.Default(defaultRadius)),
+		toolfold.String{Name: "changeRadiusBy", Doc: "What changeRadiusLimit counts.",
+			Enum: []string{ByDirectory, ByPackage}}.With(toolfold.Default(ByDirectory)),
 		patterns("allowedImports", "What changed files may import. Absent = everything."),
 		patterns("forbiddenImports", "What changed files may not import; goes before allowedImports."),
 		toolfold.Object{Name: "contractTests", Doc: "Absent = the setting testCommand.", Optional: toolfold.Fields{
 			toolfold.List{Name: "command", Doc: "Program and arguments; no shell.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MaxLen: 1000}},
 			toolfold.Int{Name: "timeoutMs", Doc: "Time it may take.", Min: 1000, Max: 1_800_000}.With(toolfold.Default(defaultTestMs)),
 		}},
-		toolfold.List{Name: "configSchemas", Doc: "JSON Schemas of configuration files.", MaxItems: 50, Of: toolfold.Object{Required: toolfold.Fields{
-			patterns("paths", "Files that it is for."),
-			toolfold.String{Name: "schema", Doc: "Path of the JSON Schema in the workspace.", MinLen: 1, MaxLen: 500},
-		}}},
+		toolfold.List{Name: "configSchemas", Doc: "JSON Schemas of configuration files.", MaxItems: 50,
+			Of: toolfold.Object{Required: toolfold.Fields{
+				patterns("paths", "Files that it is for."),
+				toolfold.String{Name: "schema", Doc: "Path of the JSON Schema in the workspace.", MinLen: 1, MaxLen: 500},
+			}}},
 		patterns("sensitivePaths", "Files whose change a person should look at."),
 	}.Params()
 )
@@ -86,7 +89,8 @@ func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
 		p.Radius = defaultRadius
 	}
 	if !validID.MatchString(p.ID) {
-		return Policy{}, doc.Broken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first", toolfold.Shorten(p.ID))
+		return Policy{}, doc.Broken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first",
+			toolfold.Shorten(p.ID))
 	}
 	if slices.ContainsFunc(builtIn, func(b Policy) bool { return b.ID == p.ID }) {
 		return Policy{}, doc.Broken("/policyId", "policyId %q is that of a built-in policy: choose another", p.ID)

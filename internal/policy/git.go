@@ -68,7 +68,8 @@ func Uncommitted(ctx context.Context, dir string) ([]Change, error) {
 	if inside != "true" {
 		return nil, &NoRepository{"the workspace is in no working tree of git"}
 	}
-	listed, err := git(ctx, dir, overrides, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty", "--", ".")
+	listed, err := git(ctx, dir, overrides, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames",
+		"--ignore-submodules=dirty", "--", ".")
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,8 @@ func git(ctx context.Context, dir string, overrides []string, args ...string) (s
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, overrides[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, overrides[i+1]))
 	}
 	out, stderr := &limited{}, &limited{}
-	err := child.Run(ctx, child.Command{Argv: append([]string{"git", "--no-pager", "--literal-pathspecs"}, args...), Dir: dir, Env: env, Stdout: out, Stderr: stderr})
+	err := child.Run(ctx, child.Command{Argv: append([]string{"git", "--no-pager", "--literal-pathspecs"}, args...), Dir: dir, Env: env,
+		Stdout: out, Stderr: stderr})
 	var start *child.StartError
 	var exit *child.ExitError
 	switch {

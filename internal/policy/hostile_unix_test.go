@@ -136,7 +136,8 @@ func TestCommandEnds(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, nil)
 	for command, want := range map[string]string{
-		"[sh, -c, \"echo before; sleep 60\"], timeoutMs: 1000": Fail + " longer than 1s: before", "[no-such-program-here]": Warn + " cannot be started", "[sh, -c, \"echo Bearer abcdefghijklmnopqrstuvwx; exit 3\"]": Fail + " exit status 3",
+		"[sh, -c, \"echo before; sleep 60\"], timeoutMs: 1000": Fail + " longer than 1s: before", "[no-such-program-here]": Warn +
+			" cannot be started", "[sh, -c, \"echo Bearer abcdefghijklmnopqrstuvwx; exit 3\"]": Fail + " exit status 3",
 	} {
 		got := r.check(true, "gates: [contract_tests]\ncontractTests: {command: "+command+"}\n")[0]
 		status, text, _ := strings.Cut(want, " ")

@@ -89,9 +89,10 @@ const Target = "{{target}}"
 
 // NeedsTarget reports whether a pattern has the placeholder.
 func (p Policy) NeedsTarget() bool {
-	return slices.ContainsFunc(slices.Concat(p.Allowed, p.Forbidden, p.AllowedImports, p.ForbiddenImports, p.Sensitive), func(pattern string) bool {
-		return strings.Contains(pattern, Target)
-	})
+	return slices.ContainsFunc(slices.Concat(p.Allowed, p.Forbidden, p.AllowedImports, p.ForbiddenImports, p.Sensitive),
+		func(pattern string) bool {
+			return strings.Contains(pattern, Target)
+		})
 }
 
 // targets are the texts that mean themselves in a glob.
@@ -101,7 +102,9 @@ var targets = sync.OnceValue(func() *regexp.Regexp {
 
 // ValidTarget reports whether a text may take the place of the placeholder.
 func ValidTarget(target string) bool {
-	return targets().MatchString(target) && !slices.ContainsFunc(strings.Split(target, "/"), func(part string) bool { return strings.Trim(part, ".") == "" })
+	return targets().MatchString(target) && !slices.ContainsFunc(strings.Split(target, "/"), func(part string) bool {
+		return strings.Trim(part, ".") == ""
+	})
 }
 
 // For returns the policy with a target in place of the placeholder.
@@ -180,5 +183,6 @@ var builtIn = []Policy{{
 	ID: "config-change", Description: "Settings only, valid and without secrets.",
 	Gates:     []string{PathViolation, ConfigValidation, SensitiveChange},
 	Allowed:   []string{"**/*.{json,jsonc,yaml,yml,toml,ini,cfg,conf,properties}", "**/.*rc", "**/.env.example", "**/.editorconfig"},
-	Forbidden: []string{".toolfold/policies/**", "**/contracts/**"}, Sensitive: []string{".toolfold/**", ".github/**", ".gitlab-ci.yml", ".circleci/**"},
+	Forbidden: []string{".toolfold/policies/**", "**/contracts/**"},
+	Sensitive: []string{".toolfold/**", ".github/**", ".gitlab-ci.yml", ".circleci/**"},
 }}

@@ -37,7 +37,8 @@ func newRepo(t *testing.T, files map[string]string) repo {
 
 func (r repo) git(args ...string) string {
 	r.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"},
+		args...)...)
 	cmd.Dir = r.dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -110,27 +111,42 @@ func TestGates(t *testing.T) {
 		}},
 		"path": {files: map[string]string{"docs/a.md": "x", "src/contracts/new.md": "x"}, want: map[string]string{PathViolation: Fail},
 			says: []string{"docs/a.md: allowedPaths does not have it", "src/contracts/new.md: forbiddenPaths has src/contracts/**"}},
-		"deleted": {gone: []string{"src/contracts/c.ts"}, want: map[string]string{PathViolation: Fail}, says: []string{"src/contracts/c.ts: forbiddenPaths"}},
-		"radius": {files: map[string]string{"src/a/x": "", "src/b/x": "", "src/c/x": "", "src/d/x": ""}, want: map[string]string{ChangeRadius: Fail},
+		"deleted": {gone: []string{"src/contracts/c.ts"}, want: map[string]string{PathViolation: Fail},
+			says: []string{"src/contracts/c.ts: forbiddenPaths"}},
+		"radius": {files: map[string]string{"src/a/x": "", "src/b/x": "", "src/c/x": "", "src/d/x": ""},
+			want: map[string]string{ChangeRadius: Fail},
 			says: []string{"4 folders have changes, more than 3", "split"}},
 		"import in Go": {files: map[string]string{"src/a/a.go": "package a\n\nimport (\n\t\"example.com/shop/src/core\"\n\t\"os/exec\"\n)\n"},
-			want: map[string]string{Dependency: Fail}, says: []string{"line 4: forbiddenImports has ./src/core/** over example.com/shop/src/core", "line 5: forbiddenImports has os/exec"}},
-		"import in TypeScript": {files: map[string]string{"src/b/b.ts": "import type {\n  A,\n} from \"../core/c\";\nconst l = require('left-pad');\nconst m = import(`./m`);\n"},
-			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has ./src/core/** over ./src/core/c", "line 4: forbiddenImports has left-pad"}},
-		"import in Python": {files: map[string]string{"py/b.py": "from secret import (\n    key,\n)\nimport json, secret.more as m\nfrom ... import out\n"},
-			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has secret/** over secret", "line 4: forbiddenImports has secret/** over secret/more", "line 5: .. is outside of the workspace"}},
+			want: map[string]string{Dependency: Fail}, says: []string{"line 4: forbiddenImports has ./src/core/** over example.com/shop/src/core",
+				"line 5: forbiddenImports has os/exec"}},
+		"import in TypeScript": {files: map[string]string{"src/b/b.ts": "import type {\n  A,\n} from \"../core/c\";\nconst l = " +
+			"require('left-pad');\nconst m = import(`./m`);\n"},
+			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has ./src/core/** over ./src/core/c",
+				"line 4: forbiddenImports has left-pad"}},
+		"import in Python": {files: map[string]string{"py/b.py": "from secret import (\n    key,\n)\nimport json, secret.more as m\nfrom ... " +
+			"import out\n"},
+			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has secret/** over secret",
+				"line 4: forbiddenImports has secret/** over secret/more", "line 5: .. is outside of the workspace"}},
 		"import at run time": {files: map[string]string{"src/b/b.js": "require(name);\n", "src/b/b.java": "import x;"},
-			want: map[string]string{Dependency: Warn}, says: []string{"b.js: line 1: what it imports is known only", "b.java: its imports were not read"}},
-		"tests":  {files: map[string]string{"src/broken": ""}, want: map[string]string{ContractTests: Fail}, says: []string{"exit status 1"}},
-		"json":   {files: map[string]string{"conf/a.json": "{\n \"a\": 1,\n}"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/a.json: line 3"}},
-		"jsonc":  {files: map[string]string{"conf/tsconfig.json": "{\n \"a\": 1, // one\n}"}},
-		"yaml":   {files: map[string]string{"conf/b.yml": "a: 1\n b: 2\n"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/b.yml: line"}},
-		"toml":   {files: map[string]string{"conf/c.toml": "a = 1\nb = \n"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/c.toml: line 2"}},
-		"schema": {files: map[string]string{"conf/app.yaml": "port: high\n"}, want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/schema.json: port"}},
-		"secret": {files: map[string]string{"src/a/k.ts": "const a = 1;\nconst token = \"" + token + "\";\n"}, want: map[string]string{SensitiveChange: Fail},
+			want: map[string]string{Dependency: Warn}, says: []string{"b.js: line 1: what it imports is known only",
+				"b.java: its imports were not read"}},
+		"tests": {files: map[string]string{"src/broken": ""}, want: map[string]string{ContractTests: Fail}, says: []string{"exit status 1"}},
+		"json": {files: map[string]string{"conf/a.json": "{\n \"a\": 1,\n}"}, want: map[string]string{ConfigValidation: Fail},
+			says: []string{"conf/a.json: line 3"}},
+		"jsonc": {files: map[string]string{"conf/tsconfig.json": "{\n \"a\": 1, // one\n}"}},
+		"yaml": {files: map[string]string{"conf/b.yml": "a: 1\n b: 2\n"}, want: map[string]string{ConfigValidation: Fail},
+			says: []string{"conf/b.yml: line"}},
+		"toml": {files: map[string]string{"conf/c.toml": "a = 1\nb = \n"}, want: map[string]string{ConfigValidation: Fail},
+			says: []string{"conf/c.toml: line 2"}},
+		"schema": {files: map[string]string{"conf/app.yaml": "port: high\n"}, want: map[string]string{ConfigValidation: Fail},
+			says: []string{"conf/schema.json: port"}},
+		"secret": {files: map[string]string{"src/a/k.ts": "const a = 1;\nconst token = \"" + token + "\";\n"},
+			want: map[string]string{SensitiveChange: Fail},
 			says: []string{"line 2 looks like a secret (github-pat)", "revoke"}},
-		"listed": {files: map[string]string{"conf/Prod.ini": "a=1"}, want: map[string]string{SensitiveChange: Warn}, says: []string{"sensitivePaths has conf/prod.*"}},
-		"binary": {files: map[string]string{"src/a/x.bin": "a\x00b"}, want: map[string]string{SensitiveChange: Warn}, says: []string{"not searched for secrets"}},
+		"listed": {files: map[string]string{"conf/Prod.ini": "a=1"}, want: map[string]string{SensitiveChange: Warn},
+			says: []string{"sensitivePaths has conf/prod.*"}},
+		"binary": {files: map[string]string{"src/a/x.bin": "a\x00b"}, want: map[string]string{SensitiveChange: Warn},
+			says: []string{"not searched for secrets"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,10 +205,12 @@ func TestLinks(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	p := Policy{Gates: []string{PathViolation, ChangeRadius}, Allowed: []string{"src/**"}, Forbidden: []string{"src/contracts/**"}, Radius: 9, By: ByDirectory}
+	p := Policy{Gates: []string{PathViolation, ChangeRadius}, Allowed: []string{"src/**"}, Forbidden: []string{"src/contracts/**"}, Radius: 9,
+		By: ByDirectory}
 	for file, want := range map[string]string{
 		"src/a/new.go": "", "./src//a/../a/new.go": "", filepath.Join(r.dir, "src", "x"): "", "src/new/deep/x": "",
-		"src/link/x": "a link leads to src/contracts/x", "src/link/deep/x": "src/contracts/deep/x", "src/out/x": "outside", "src/nowhere/x": "outside", "../x": "outside", "/etc/passwd": "outside",
+		"src/link/x": "a link leads to src/contracts/x", "src/link/deep/x": "src/contracts/deep/x", "src/out/x": "outside",
+		"src/nowhere/x": "outside", "../x": "outside", "/etc/passwd": "outside",
 		"SRC/Contracts/x": "forbiddenPaths", "docs/x": "allowedPaths",
 	} {
 		refused, areas, err := Checker{Dir: r.dir}.Admit(p, []string{file})
@@ -210,7 +228,8 @@ func TestLinks(t *testing.T) {
 
 func TestPackages(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, map[string]string{"package.json": "{}", "packages/a/package.json": "{}", "packages/a/src/deep/x.ts": "", "packages/b/x.ts": "", "go/a/x.go": "", "go/b/x.go": ""})
+	r := newRepo(t, map[string]string{"package.json": "{}", "packages/a/package.json": "{}", "packages/a/src/deep/x.ts": "",
+		"packages/b/x.ts": "", "go/a/x.go": "", "go/b/x.go": ""})
 	_, areas, err := Checker{Dir: r.dir}.Admit(Policy{Gates: []string{ChangeRadius}, By: ByPackage},
 		[]string{"packages/a/src/deep/x.ts", "packages/a/test/x.ts", "packages/b/x.ts", "go/a/x.go", "go/b/x.go"})
 	if want := []string{"packages/a", "packages/a", ".", "go/a", "go/b"}; err != nil || !slices.Equal(areas, want) {
@@ -242,13 +261,15 @@ func TestBuiltIn(t *testing.T) {
 		if broken != nil {
 			t.Errorf("%s would be refused as a file: %v", p.ID, broken)
 		}
-		if filled := p.For("aws-s3"); filled.NeedsTarget() || p.NeedsTarget() != (p.ID == "provider-refactor") || own.NeedsTarget() != p.NeedsTarget() {
+		if filled := p.For("aws-s3"); filled.NeedsTarget() || p.NeedsTarget() != (p.ID == "provider-refactor") ||
+			own.NeedsTarget() != p.NeedsTarget() {
 			t.Errorf("%s: placeholder left, or unexpected", p.ID)
 		}
 	}
 	p := builtIn[2].For("aws-s3")
 	for file, ok := range map[string]bool{
-		"src/providers/aws-s3/client.ts": true, "tests/aws-s3.test.ts": true, "pkg/aws-s3_test.go": true, "src/providers/gcs/client.ts": false, "src/aws-s3/contracts/x.ts": false, "README.md": false,
+		"src/providers/aws-s3/client.ts": true, "tests/aws-s3.test.ts": true, "pkg/aws-s3_test.go": true, "src/providers/gcs/client.ts": false,
+		"src/aws-s3/contracts/x.ts": false, "README.md": false,
 	} {
 		refused, _, err := Checker{Dir: t.TempDir()}.Admit(p, []string{file})
 		if err != nil || (refused == nil) != ok {
@@ -259,7 +280,8 @@ func TestBuiltIn(t *testing.T) {
 
 func TestValidTarget(t *testing.T) {
 	t.Parallel()
-	for target, ok := range map[string]bool{"openai": true, "a/b.c_d-1": true, "@x/y": true, "ä": true, "": false, "*": false, "a/../b": false, "..": false, "/a": false, "a{b,c}": false, "[a]": false, "a b": false} {
+	for target, ok := range map[string]bool{"openai": true, "a/b.c_d-1": true, "@x/y": true, "ä": true, "": false, "*": false, "a/../b": false,
+		"..": false, "/a": false, "a{b,c}": false, "[a]": false, "a b": false} {
 		if ValidTarget(target) != ok {
 			t.Errorf("ValidTarget(%q) = %v", target, !ok)
 		}
@@ -293,8 +315,10 @@ func TestFiles(t *testing.T) {
 		t.Errorf("policies %+v", list)
 	}
 	want := map[string]string{
-		"K.yaml": "lower-case", "bugfix.yaml": "built-in", "c.yaml": "line 3: forbiddenImports does nothing: gates lacks dependency", "d.yaml": "line 1: path_violation needs",
-		"e.json": `line 2: "[" is not a glob`, "f.yaml": "line 1", "g.yaml": "line 2: \"../x\" is not below", "h.yaml": "that of .toolfold/policies/a-good.yaml",
+		"K.yaml": "lower-case", "bugfix.yaml": "built-in", "c.yaml": "line 3: forbiddenImports does nothing: gates lacks dependency",
+		"d.yaml": "line 1: path_violation needs",
+		"e.json": `line 2: "[" is not a glob`, "f.yaml": "line 1", "g.yaml": "line 2: \"../x\" is not below",
+		"h.yaml": "that of .toolfold/policies/a-good.yaml",
 		"i.yaml": "placeholder other than", "j.yaml": "line 2",
 	}
 	for _, b := range broken {
@@ -311,7 +335,8 @@ func TestFiles(t *testing.T) {
 
 func TestUncommitted(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, map[string]string{"sub/kept": "1", "sub/gone": "1", "sub/moved": strings.Repeat("long\n", 50), "above": "1", ".gitignore": "*.log\n", "sub/staged": "1"})
+	r := newRepo(t, map[string]string{"sub/kept": "1", "sub/gone": "1", "sub/moved": strings.Repeat("long\n", 50), "above": "1",
+		".gitignore": "*.log\n", "sub/staged": "1"})
 	r.write("sub/kept", "2")
 	r.write("sub/new dir/ü\n\"q\"", "1")
 	r.write("sub/x.log", "1")

@@ -116,7 +116,9 @@ func Find(ctx context.Context, path, text string) ([]Finding, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r.Path.text != "" && !r.Path.matches(path) || slices.ContainsFunc(r.Allow, func(a *allowed) bool { return a.Condition != "AND" && a.path(path) }) {
+		if r.Path.text != "" && !r.Path.matches(path) || slices.ContainsFunc(r.Allow, func(a *allowed) bool {
+			return a.Condition != "AND" && a.path(path)
+		}) {
 			continue
 		}
 		if r.Regex.text == "" {
@@ -185,7 +187,9 @@ func (a *allowed) finding(path, secret, match, line string) bool {
 	}
 	if len(a.Stopwords) > 0 {
 		lower := strings.ToLower(secret)
-		checks = append(checks, slices.ContainsFunc(a.Stopwords, func(word string) bool { return strings.Contains(lower, strings.ToLower(word)) }))
+		checks = append(checks, slices.ContainsFunc(a.Stopwords, func(word string) bool {
+			return strings.Contains(lower, strings.ToLower(word))
+		}))
 	}
 	if a.Condition == "AND" {
 		return len(checks) > 0 && !slices.Contains(checks, false)

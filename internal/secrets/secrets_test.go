@@ -42,7 +42,8 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	// None of them was ever valid; they are put together so that no scanner of
 	// this file finds them.
-	github, aws, slack := "ghp_"+"x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6", "AKIA"+"Z7QWERTYU2IOPLKJ", "xoxb-"+"263594206564-2343594206574-FGqddMF8t08v8N7Oq4i57vs1"
+	github, aws, slack := "ghp_"+"x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6", "AKIA"+"Z7QWERTYU2IOPLKJ", "xoxb-"+
+		"263594206564-2343594206574-FGqddMF8t08v8N7Oq4i57vs1"
 	for _, test := range []struct{ path, text, want string }{
 		{"a.go", "x := 1\ntoken := \"" + github + "\"\n", "[{github-pat 2}]"},
 		{"a.txt", "\n\n" + aws + "\n", "[{aws-access-token 3}]"},
@@ -53,7 +54,8 @@ func TestFind(t *testing.T) {
 		{"package-lock.json", "token: " + github, "[]"},             // of an allowed path
 		{"keys/store.p12", "", "[{pkcs12-file 0}]"},                 // by its name
 		{"a.go", "password := os.Getenv(\"DB_PASSWORD\")\n", "[]"},  // no credential
-		{"k.pem", "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA7bq0", 5) + "\n-----END RSA PRIVATE KEY-----\n", "[{private-key 1}]"},
+		{"k.pem", "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA7bq0", 5) + "\n-----END RSA PRIVATE KEY-----\n",
+			"[{private-key 1}]"},
 	} {
 		found, err := Find(t.Context(), test.path, test.text)
 		if got := fmt.Sprint(found); got != test.want || err != nil {

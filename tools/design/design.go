@@ -20,13 +20,16 @@ var Family = toolfold.Family{
 		Summary: "Write an OpenAPI 3.1 or AsyncAPI 3.0 document of endpoints.",
 		Asks:    apiAsks,
 		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels, draft, web service, broker, topics",
-		Doc:     "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas without $ref. In asyncapi GET is what is sent, others what is received.",
-		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. outputPath is written. Parameters, bodies and tags of endpoints are used. " +
+		Doc: "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas without $ref. In asyncapi GET is what is sent, others what is " +
+			"received.",
+		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. outputPath is written. Parameters, bodies and tags of endpoints " +
+			"are used. " +
 			"Without baseUrl there is no server. " + sameDesign,
 		Required: toolfold.Fields{name, endpoints},
 		Optional: toolfold.Fields{
 			description.With(toolfold.MaxLen(2000)), baseURL, version.With(toolfold.Default("1.0.0")),
-			format.With(toolfold.OneOf("openapi", "asyncapi"), toolfold.Default("openapi")), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
+			format.With(toolfold.OneOf("openapi", "asyncapi"), toolfold.Default("openapi")), outputPath,
+			overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Effect:  toolfold.Sets,
 		Example: `{"name": "Orders", "endpoints": [{"path": "/orders/{id}", "method": "GET", "summary": "Get an order", "responseBody": {"type": "object"}}]}`,
@@ -38,15 +41,18 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.Was("design_component"),
 		Summary: "Write an interface and the skeleton of its implementation.",
 		Asks:    componentAsks,
-		Words:   "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript, starting point, widget",
+		Words: "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript, starting " +
+			"point, widget",
 		Doc: "Types: string, int, number, boolean, date, bytes, any, User, list<T>, map<string, T>, T?. Other names become placeholders. " +
 			"The patterns singleton, factory and decorator change the code; others are named in it.",
-		Changed: "Every language but other is written, which is refused. type, dependencies and patterns shape the code. outputPath is written. Adds language. " + sameDesign,
+		Changed: "Every language but other is written, which is refused. type, dependencies and patterns shape the code. outputPath is " +
+			"written. Adds language. " + sameDesign,
 		Required: toolfold.Fields{
 			name, kind.With(toolfold.OneOf(componentTypes...)), description.With(toolfold.MaxLen(2000)),
 		},
 		Optional: toolfold.Fields{
-			inputs, outputs, dependencies, patterns, language.With(toolfold.Default("typescript")), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
+			inputs, outputs, dependencies, patterns, language.With(toolfold.Default("typescript")), outputPath,
+			overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Effect:  toolfold.Sets,
 		Example: `{"name": "OrderService", "type": "service", "description": "Places orders.", "inputs": [{"name": "id", "type": "string"}], "language": "go"}`,
@@ -63,7 +69,8 @@ var Family = toolfold.Family{
 		Changed:  "Every format is written. outputPath is written. Fields are optional unless required is true. Adds refSchema. " + sameDesign,
 		Required: toolfold.Fields{name, fields},
 		Optional: toolfold.Fields{
-			description.With(toolfold.MaxLen(2000)), format.With(toolfold.OneOf("zod", "json-schema", "typescript", "prisma", "drizzle"), toolfold.Default("zod")),
+			description.With(toolfold.MaxLen(2000)), format.With(toolfold.OneOf("zod", "json-schema", "typescript", "prisma", "drizzle"),
+				toolfold.Default("zod")),
 			outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Effect:  toolfold.Sets,
@@ -72,16 +79,18 @@ var Family = toolfold.Family{
 		Run:     toolfold.Method((*Service).Schema),
 		Writes:  toolfold.Files((*Service).Writes),
 	}, {
-		Name:     "architecture",
-		Legacy:   toolfold.Was("design_architecture"),
-		Summary:  "Draw components and what they depend on, and document them.",
-		Asks:     architectureAsks,
-		Words:    "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map",
-		Doc:      "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram.",
-		Changed:  "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. Adds format. " + sameDesign,
+		Name:    "architecture",
+		Legacy:  toolfold.Was("design_architecture"),
+		Summary: "Draw components and what they depend on, and document them.",
+		Asks:    architectureAsks,
+		Words:   "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map",
+		Doc:     "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram.",
+		Changed: "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. " +
+			"Adds format. " + sameDesign,
 		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern, components},
 		Optional: toolfold.Fields{
-			format.With(toolfold.OneOf("mermaid", "plantuml", "markdown", "c4"), toolfold.Default("mermaid")), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
+			format.With(toolfold.OneOf("mermaid", "plantuml", "markdown", "c4"), toolfold.Default("mermaid")), outputPath,
+			overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Effect:  toolfold.Sets,
 		Example: `{"name": "Shop", "description": "Sells books.", "pattern": "layered", "components": [{"id": "web", "name": "Web", "type": "presentation", "dependencies": ["db"]}, {"id": "db", "name": "DB", "type": "database"}]}`,

@@ -20,10 +20,11 @@ var (
 	version     = toolfold.String{Name: "version", Doc: "Of the API.", MaxLen: 50}
 	language    = toolfold.String{Name: "language", Doc: "Of the code.", Enum: component.Languages()}
 	pattern     = toolfold.String{Name: "pattern", Doc: "Of the system.", Enum: architecture.Patterns()}
-	status      = toolfold.String{Name: "status", Doc: "Always draft.", Enum: []string{Draft, "review", "approved", "implemented", "deprecated"}}
-	limit       = toolfold.Int{Name: "limit", Doc: "Most designs to return.", Min: 1, Max: 500}
-	designID    = toolfold.UUID("designId", "The design.")
-	offset      = toolfold.Int{Name: "offset", Doc: "nextOffset of the part before."}
+	status      = toolfold.String{Name: "status", Doc: "Always draft.",
+		Enum: []string{Draft, "review", "approved", "implemented", "deprecated"}}
+	limit    = toolfold.Int{Name: "limit", Doc: "Most designs to return.", Min: 1, Max: 500}
+	designID = toolfold.UUID("designId", "The design.")
+	offset   = toolfold.Int{Name: "offset", Doc: "nextOffset of the part before."}
 
 	itemName     = name.With(toolfold.MinLen(1), toolfold.MaxLen(100))
 	itemDoc      = description.With(toolfold.MaxLen(500))
@@ -77,7 +78,8 @@ var (
 
 	components = toolfold.List{Name: "components", Doc: "Parts of the system.", MinItems: 1, MaxItems: 50, Of: toolfold.Object{
 		Required: toolfold.Fields{
-			toolfold.String{Name: "id", Doc: "Used in dependencies.", MinLen: 1, MaxLen: 100}, itemName, kind.With(toolfold.OneOf(architecture.Types()...)),
+			toolfold.String{Name: "id", Doc: "Used in dependencies.", MinLen: 1, MaxLen: 100}, itemName,
+			kind.With(toolfold.OneOf(architecture.Types()...)),
 		},
 		Optional: toolfold.Fields{itemDoc, dependsOn},
 	}}

@@ -70,7 +70,8 @@ func (t *target) close() {
 // inside returns a path as a name below the workspace.
 func (s *Service) inside(path string) (string, error) {
 	if s.workspace == "" {
-		return "", toolfold.Errorf(workspace.PathNotUsable, "there is no workspace to write to").WithHint("leave outputPath out; design.get has the text")
+		return "", toolfold.Errorf(workspace.PathNotUsable, "there is no workspace to write to").
+			WithHint("leave outputPath out; design.get has the text")
 	}
 	name := filepath.FromSlash(path)
 	if filepath.IsAbs(name) {
@@ -81,7 +82,8 @@ func (s *Service) inside(path string) (string, error) {
 		name = below
 	}
 	name = filepath.Clean(name)
-	if len(path) > maxPath || !filepath.IsLocal(name) || name == "." || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) || strings.HasSuffix(path, "/") {
+	if len(path) > maxPath || !filepath.IsLocal(name) || name == "." || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) ||
+		strings.HasSuffix(path, "/") {
 		return "", unusable("is not the name of a file inside the workspace")
 	}
 	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
@@ -176,7 +178,8 @@ func (t *target) write(text string) error {
 		err = t.writeSynced(name, text) // a file system whose files have one name
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return toolfold.Errorf(Exists, "%s came to be meanwhile; nothing was written", toolfold.Shorten(t.name)).WithHint("call again, or choose another outputPath")
+		return toolfold.Errorf(Exists, "%s came to be meanwhile; nothing was written", toolfold.Shorten(t.name)).
+			WithHint("call again, or choose another outputPath")
 	}
 	if err != nil {
 		return fmt.Errorf("putting the file at outputPath in place: %w", err)

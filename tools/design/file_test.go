@@ -89,7 +89,8 @@ func TestPathsStayInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write("file.ts", "mine")
-	for link, target := range map[string]string{"out": outside, "leak.ts": secret, "self.ts": "file.ts", "nowhere": "missing", "gone": filepath.Join(outside, "missing")} {
+	for link, target := range map[string]string{"out": outside, "leak.ts": secret, "self.ts": "file.ts", "nowhere": "missing",
+		"gone": filepath.Join(outside, "missing")} {
 		if err := os.Symlink(target, filepath.Join(b.workspace, link)); err != nil {
 			t.Skipf("links cannot be made here: %v", err)
 		}
@@ -97,7 +98,8 @@ func TestPathsStayInside(t *testing.T) {
 	before := []string{"file.ts", "gone", "leak.ts", "nowhere", "out", "self.ts"}
 	for _, path := range []string{
 		"../x.ts", "a/../../x.ts", "..", ".", "/", "/etc/x.ts", filepath.ToSlash(secret), "out/x.ts", "out/new/x.ts", "out/secret.ts", "leak.ts",
-		"self.ts", "nowhere/x.ts", "gone", "gone/x.ts", "file.ts/x.ts", ".git/hooks/x", ".toolfold/config.json", "a/.git/config", ".env", "a/", "a\\u0000b", "a\\nb.ts",
+		"self.ts", "nowhere/x.ts", "gone", "gone/x.ts", "file.ts/x.ts", ".git/hooks/x", ".toolfold/config.json", "a/.git/config", ".env", "a/",
+		"a\\u0000b", "a\\nb.ts",
 		strings.Repeat("a/", 600) + "x.ts", strings.Repeat("x", 300),
 	} {
 		for _, overwrite := range []string{"", `,"overwrite":true`} {

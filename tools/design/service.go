@@ -172,7 +172,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	})
 	out := ListOut{Designs: []Item{}, Total: page.Total, Paged: paged}
 	for _, l := range designs {
-		out.Designs = append(out.Designs, Item{DesignID: l.ID, Type: l.Type, Format: l.Format, Name: l.Name, Status: Draft, CreatedAt: l.CreatedAt})
+		out.Designs = append(out.Designs, Item{DesignID: l.ID, Type: l.Type, Format: l.Format, Name: l.Name, Status: Draft,
+			CreatedAt: l.CreatedAt})
 	}
 	return out, nil
 }

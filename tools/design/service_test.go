@@ -190,7 +190,8 @@ func TestLongDesignsAreReadInParts(t *testing.T) {
 	b := newBench(t)
 	var parts []string
 	for i := range 50 {
-		parts = append(parts, fmt.Sprintf(`{"id":"%d","name":"%s","type":"cache","description":"%s"}`, i, strings.Repeat("字", 90), strings.Repeat("long ", 90)))
+		parts = append(parts, fmt.Sprintf(`{"id":"%d","name":"%s","type":"cache","description":"%s"}`, i, strings.Repeat("字", 90),
+			strings.Repeat("long ", 90)))
 	}
 	made := b.get("architecture", `{"name":"Big","description":"d","pattern":"ddd","format":"c4","components":[`+strings.Join(parts, ",")+`]}`)
 	if made["truncated"] != true {
@@ -226,7 +227,8 @@ func TestTooLongDesignsAreRefused(t *testing.T) {
 	b := newBench(t)
 	var endpoints []string
 	for i := range 100 {
-		endpoints = append(endpoints, fmt.Sprintf(`{"path":"/%d","method":"POST","summary":"s","requestBody":{"description":"%s"}}`, i, strings.Repeat("x", 3000)))
+		endpoints = append(endpoints, fmt.Sprintf(`{"path":"/%d","method":"POST","summary":"s","requestBody":{"description":"%s"}}`, i,
+			strings.Repeat("x", 3000)))
 	}
 	b.Refuse("api", `{"name":"Big","endpoints":[`+strings.Join(endpoints, ",")+`]}`, toolfold.InvalidInput, "more than 262144", "split it")
 	if len(b.store.designs) != 0 {

@@ -8,10 +8,11 @@ import (
 )
 
 var (
-	value       = toolfold.Number{Name: "value", Doc: "Value of the point."}
-	delta       = toolfold.Number{Name: "delta", Doc: "How much to add."}
-	kind        = toolfold.String{Name: "type", Doc: "Type, declared by the first use; gauge unless given.", Enum: metric.Types()}
-	category    = toolfold.String{Name: "category", Doc: "Category; the first part of the name, unless the first use declares one.", Enum: metric.Categories()}
+	value    = toolfold.Number{Name: "value", Doc: "Value of the point."}
+	delta    = toolfold.Number{Name: "delta", Doc: "How much to add."}
+	kind     = toolfold.String{Name: "type", Doc: "Type, declared by the first use; gauge unless given.", Enum: metric.Types()}
+	category = toolfold.String{Name: "category", Doc: "Category; the first part of the name, unless the first use declares one.",
+		Enum: metric.Categories()}
 	aggregation = toolfold.String{
 		Name: "aggregation", Doc: "Figure to compute from all points of the range.",
 		Enum: []string{"sum", "avg", "min", "max", "count", "rate", "percentile", "last"},
@@ -61,7 +62,8 @@ var Family = toolfold.Family{
 		Asks:    queryAsks,
 		Words:   "average, sum, maximum, percentile p95, hourly, mean, p99, chart",
 		Doc: "Picks the series that have the labels, and perhaps others. limit cuts dataPoints only, not what is aggregated. " +
-			"For a counter, sum is how much it grew, and rate that per second, over its resets; for a gauge, rate is its change per second; else points per second. " +
+			"For a counter, sum is how much it grew, and rate that per second, over its resets; for a gauge, rate is its change per second; " +
+			"else points per second. " +
 			"percentile answers p50, p90, p95 and p99, and p95 as aggregatedValue.",
 		Changed:  "rate and percentile are computed. limit no longer cuts what is aggregated. sum of a counter is how much it grew.",
 		Required: toolfold.Fields{metric.Name},

@@ -42,7 +42,8 @@ func New(store metric.Store, retention metric.Retention, now func() time.Time) *
 
 // Record records a point.
 func (s *Service) Record(ctx context.Context, in RecordIn) (RecordOut, error) {
-	w := metric.Write{Metric: metric.Metric{Name: in.MetricName, Type: in.Type, Category: in.Category}, Labels: in.Labels, Value: in.Value, At: s.now()}
+	w := metric.Write{Metric: metric.Metric{Name: in.MetricName, Type: in.Type, Category: in.Category}, Labels: in.Labels, Value: in.Value,
+		At: s.now()}
 	written, err := s.write(ctx, w)
 	if err != nil {
 		return RecordOut{}, err
@@ -54,7 +55,8 @@ func (s *Service) Record(ctx context.Context, in RecordIn) (RecordOut, error) {
 
 // Increment adds to a counter or gauge.
 func (s *Service) Increment(ctx context.Context, in IncrementIn) (IncrementOut, error) {
-	w := metric.Write{Metric: metric.Metric{Name: in.MetricName, Category: in.Category}, Labels: in.Labels, Value: in.Delta, Add: true, At: s.now()}
+	w := metric.Write{Metric: metric.Metric{Name: in.MetricName, Category: in.Category}, Labels: in.Labels, Value: in.Delta, Add: true,
+		At: s.now()}
 	written, err := s.write(ctx, w)
 	if err != nil {
 		return IncrementOut{}, err
@@ -116,7 +118,8 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	}
 	value, percentiles := aggregate(m.Type, in.Aggregation, series)
 	if math.IsNaN(value) {
-		out.Note = map[bool]string{true: "rate needs two points at different times", false: "there are no points in the range"}[in.Aggregation == "rate"]
+		out.Note = map[bool]string{true: "rate needs two points at different times",
+			false: "there are no points in the range"}[in.Aggregation == "rate"]
 	} else {
 		out.AggregatedValue, out.Percentiles = &value, percentiles
 	}

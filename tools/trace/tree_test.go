@@ -12,7 +12,8 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // at is a span from one second after noon to another.
 func at(id, parent, kind string, from, to float64) Span {
 	moment := func(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
-	return Span{TraceID: "t", ID: id, Parent: parent, Root: parent == "", Kind: kind, Label: id, Status: Success, Start: moment(from), End: moment(to)}
+	return Span{TraceID: "t", ID: id, Parent: parent, Root: parent == "", Kind: kind, Label: id, Status: Success, Start: moment(from),
+		End: moment(to)}
 }
 
 // Own times leave out the steps within, also where these overlap; the critical
@@ -27,7 +28,8 @@ func TestTimes(t *testing.T) {
 		at("b", "loop", Step, 3, 8),
 		at("call", "b", Call, 3, 7),
 	}
-	got := newTree(spans, noon, noon.Add(time.Hour)).analyze([]time.Duration{time.Second, 5 * time.Second, 4 * time.Second, time.Second, 6 * time.Second})
+	got := newTree(spans, noon, noon.Add(time.Hour)).analyze([]time.Duration{time.Second, 5 * time.Second, 4 * time.Second, time.Second,
+		6 * time.Second})
 	want := AnalyzeOut{
 		TraceID: "t", Label: "root", Status: Success, DurationMs: 10_000, StepCount: 3,
 		SlowestSteps: []StepTime{

@@ -176,7 +176,8 @@ const maxURL = 2000
 func parseBase(found *faults, address, format string) *url.URL {
 	base, err := url.Parse(address)
 	switch {
-	case err != nil || len(address) > maxURL || base.Host == "" || base.Hostname() == "" || strings.ContainsAny(address, "{}\\\"<> ") || text.Line(address) != address:
+	case err != nil || len(address) > maxURL || base.Host == "" || base.Hostname() == "" || strings.ContainsAny(address, "{}\\\"<> ") ||
+		text.Line(address) != address:
 		found.refuse("/baseUrl", "url with a host, such as https://api.example.com/v1")
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		found.refuse("/baseUrl", "url without user, query and fragment")
@@ -224,10 +225,12 @@ func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
 			found.refuse(name, "name that no other parameter in the same place has, not empty")
 		}
 		if !slices.Contains(places, p.In) {
-			*found = append(*found, toolfold.Problem{Path: fmt.Sprintf("%s/parameters/%d/in", at, i), Kind: toolfold.ProblemEnum, Got: p.In, Allowed: places})
+			*found = append(*found, toolfold.Problem{Path: fmt.Sprintf("%s/parameters/%d/in", at, i), Kind: toolfold.ProblemEnum, Got: p.In,
+				Allowed: places})
 		}
 		if !slices.Contains(parameterTypes, p.Type) {
-			*found = append(*found, toolfold.Problem{Path: fmt.Sprintf("%s/parameters/%d/type", at, i), Kind: toolfold.ProblemEnum, Got: p.Type, Allowed: parameterTypes})
+			*found = append(*found, toolfold.Problem{Path: fmt.Sprintf("%s/parameters/%d/type", at, i), Kind: toolfold.ProblemEnum, Got: p.Type,
+				Allowed: parameterTypes})
 		}
 		switch {
 		case p.In == InHeader && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name)):

@@ -57,7 +57,8 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for _, format := range api.Formats() {
-		fmt.Fprintf(&b, "-- %s.json --\n%s-- %s.yaml --\n%s", format, generate(t, orders(), format, false), format, generate(t, orders(), format, true))
+		fmt.Fprintf(&b, "-- %s.json --\n%s-- %s.yaml --\n%s", format, generate(t, orders(), format, false), format,
+			generate(t, orders(), format, true))
 	}
 	golden.Compare(t, "testdata/api.txtar", b.String())
 }
@@ -66,14 +67,16 @@ func TestGolden(t *testing.T) {
 // scalars that YAML reads as something else.
 var hostile = []string{
 	`"; drop`, "line\nbreak\r\n\ttab", "- item", "? key: value", "# no comment", "&a *a !!str", "yes", "~", "1e3", "0x1f", "2020-01-01",
-	"{a}", "[b]", "|", ">", "%YAML", "@at", "`tick`", "'single'", "\u0085\u2028\u2029", "日本語 🎉", "\x00\x07\x7f\u0080", "a: b #c", " lead", "trail ", "\ufeff", "\\", "<<",
+	"{a}", "[b]", "|", ">", "%YAML", "@at", "`tick`", "'single'", "\u0085\u2028\u2029", "日本語 🎉", "\x00\x07\x7f\u0080", "a: b #c", " lead",
+	"trail ", "\ufeff", "\\", "<<",
 }
 
 // models are sensible models with names, texts and schemas of all kinds.
 func models() []api.Model {
 	list := []api.Model{orders(), {Name: "bare", Version: "1", Endpoints: []api.Endpoint{{Path: "/", Method: "GET", Summary: "s"}}}}
 	for _, text := range hostile {
-		body, _ := json.Marshal(map[string]any{"type": "object", "description": text, "properties": map[string]any{text: map[string]any{"const": text, "type": "string"}}})
+		body, _ := json.Marshal(map[string]any{"type": "object", "description": text,
+			"properties": map[string]any{text: map[string]any{"const": text, "type": "string"}}})
 		m := api.Model{Name: "n " + text, Version: "v" + text, Description: text}
 		for i, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			e := api.Endpoint{
@@ -197,7 +200,8 @@ func FuzzYAML(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		body, err := json.Marshal(map[string]any{"const": text, "default": map[string]any{text: []any{text, 1, nil, true, map[string]any{}, []any{}}}})
+		body, err := json.Marshal(map[string]any{"const": text, "default": map[string]any{text: []any{text, 1, nil, true, map[string]any{},
+			[]any{}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,25 +265,43 @@ func TestRefusals(t *testing.T) {
 		"a path spelt in two ways":     {"openapi", func(m *api.Model) { m.Endpoints[2].Path = "/orders/{key}" }, "/endpoints/2/path"},
 		"a body in GET":                {"openapi", func(m *api.Model) { m.Endpoints[0].RequestBody = body }, "/endpoints/0/method"},
 		"a body in the answer to HEAD": {"openapi", func(m *api.Model) { m.Endpoints[0].Method = "HEAD" }, "/endpoints/0/method"},
-		"a body that is no schema":     {"openapi", func(m *api.Model) { m.Endpoints[1].RequestBody = json.RawMessage(`{"type":"banana"}`) }, "/endpoints/1/requestBody"},
+		"a body that is no schema": {"openapi", func(m *api.Model) {
+			m.Endpoints[1].RequestBody = json.RawMessage(`{"type":"banana"}`)
+		}, "/endpoints/1/requestBody"},
 		"a body that refers": {"openapi", func(m *api.Model) {
 			m.Endpoints[1].RequestBody = json.RawMessage(`{"items":{"$ref":"file:///etc/passwd"}}`)
 		}, "/endpoints/1/requestBody"},
 		"a body that is too deep": {"openapi", func(m *api.Model) {
 			m.Endpoints[1].RequestBody = json.RawMessage(strings.Repeat(`{"not":`, 30) + "{}" + strings.Repeat("}", 30))
 		}, "/endpoints/1/requestBody"},
-		"a header that is said elsewhere":  {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[2].Name = "Content-Type" }, "/endpoints/0/parameters/2/name"},
-		"a header with a space":            {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[2].Name = "a b" }, "/endpoints/0/parameters/2/name"},
-		"a parameter not in the path":      {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].In = "path" }, "/endpoints/0/parameters/1/name"},
-		"a parameter twice":                {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].Name = "id" }, "/endpoints/0/parameters/1/name"},
-		"a place that there is not":        {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].In = "body" }, "/endpoints/0/parameters/1/in"},
-		"a type that there is not":         {"openapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].Type = "file" }, "/endpoints/0/parameters/1/type"},
+		"a header that is said elsewhere": {"openapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[2].Name = "Content-Type"
+		}, "/endpoints/0/parameters/2/name"},
+		"a header with a space": {"openapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[2].Name = "a b"
+		}, "/endpoints/0/parameters/2/name"},
+		"a parameter not in the path": {"openapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[1].In = "path"
+		}, "/endpoints/0/parameters/1/name"},
+		"a parameter twice": {"openapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[1].Name = "id"
+		}, "/endpoints/0/parameters/1/name"},
+		"a place that there is not": {"openapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[1].In = "body"
+		}, "/endpoints/0/parameters/1/in"},
+		"a type that there is not": {"openapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[1].Type = "file"
+		}, "/endpoints/0/parameters/1/type"},
 		"HEAD in asyncapi":                 {"asyncapi", func(m *api.Model) { m.Endpoints[2].Method = "HEAD" }, "/endpoints/2/method"},
 		"OPTIONS in asyncapi":              {"asyncapi", func(m *api.Model) { m.Endpoints[2].Method = "OPTIONS" }, "/endpoints/2/method"},
 		"a query without http in asyncapi": {"asyncapi", func(m *api.Model) { m.BaseURL = "mqtt://h:1883" }, "/endpoints/0/parameters"},
-		"a cookie in asyncapi":             {"asyncapi", func(m *api.Model) { m.Endpoints[0].Parameters[1].In = "cookie" }, "/endpoints/0/parameters"},
-		"a number in a path of asyncapi":   {"asyncapi", func(m *api.Model) { m.Endpoints[0].Parameters[0].Type = "integer" }, "/endpoints/0/parameters"},
-		"a format that there is not":       {"raml", func(*api.Model) {}, "/format"},
+		"a cookie in asyncapi": {"asyncapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[1].In = "cookie"
+		}, "/endpoints/0/parameters"},
+		"a number in a path of asyncapi": {"asyncapi", func(m *api.Model) {
+			m.Endpoints[0].Parameters[0].Type = "integer"
+		}, "/endpoints/0/parameters"},
+		"a format that there is not": {"raml", func(*api.Model) {}, "/format"},
 	} {
 		m := orders()
 		test.change(&m)

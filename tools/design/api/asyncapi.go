@@ -40,7 +40,8 @@ func (r resolved) asyncAPI() ordered.Map {
 	if tags := r.tagged(); tags != nil {
 		info.Set("tags", tags)
 	}
-	document := ordered.Map{{Key: "asyncapi", Value: "3.0.0"}, {Key: "info", Value: info}, {Key: "defaultContentType", Value: "application/json"}}
+	document := ordered.Map{{Key: "asyncapi", Value: "3.0.0"}, {Key: "info", Value: info},
+		{Key: "defaultContentType", Value: "application/json"}}
 	if r.base != nil {
 		server := ordered.Map{{Key: "host", Value: r.base.Host}, {Key: "protocol", Value: r.base.Scheme}}
 		if path := strings.TrimSuffix(r.base.EscapedPath(), "/"); path != "" {

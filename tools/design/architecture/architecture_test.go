@@ -52,8 +52,10 @@ func TestGolden(t *testing.T) {
 
 // hostile are texts that end labels, lines or cells somewhere.
 var hostile = []string{
-	`a"]; click c1 "javascript:alert(1)`, "end", "a\nb --> c1", "%%{init: {}}%%", "`x`", "#quot;", "<script>", "a|b", "```", "@enduml", "'comment",
-	`"), Rel(c1, c2, "`, "!include /etc/passwd", `%getenv("HOME")`, "$x", "<b>", "[[http://x]]", "~~~", "**b** __u__ //i// --s--", "\\n", "---", "日本語 🎉", "&lt;", "1. x", "\u202e",
+	`a"]; click c1 "javascript:alert(1)`, "end", "a\nb --> c1", "%%{init: {}}%%", "`x`", "#quot;", "<script>", "a|b", "```", "@enduml",
+	"'comment",
+	`"), Rel(c1, c2, "`, "!include /etc/passwd", `%getenv("HOME")`, "$x", "<b>", "[[http://x]]", "~~~", "**b** __u__ //i// --s--", "\\n",
+	"---", "日本語 🎉", "&lt;", "1. x", "\u202e",
 }
 
 // models are the plain one, one that is drawn across, and as many as it takes
@@ -160,10 +162,12 @@ func TestRefusals(t *testing.T) {
 		change func(*architecture.Model)
 		path   string
 	}{
-		"no name":                        {func(m *architecture.Model) { m.Name = "\n" }, "/name"},
-		"an id twice":                    {func(m *architecture.Model) { m.Components[3].ID = m.Components[2].ID }, "/components/3/id"},
-		"a component without a name":     {func(m *architecture.Model) { m.Components[3].Name = " " }, "/components/3/name"},
-		"a dependency that there is not": {func(m *architecture.Model) { m.Components[3].Dependencies[1] = "id Domain" }, "/components/3/dependencies/1"},
+		"no name":                    {func(m *architecture.Model) { m.Name = "\n" }, "/name"},
+		"an id twice":                {func(m *architecture.Model) { m.Components[3].ID = m.Components[2].ID }, "/components/3/id"},
+		"a component without a name": {func(m *architecture.Model) { m.Components[3].Name = " " }, "/components/3/name"},
+		"a dependency that there is not": {func(m *architecture.Model) {
+			m.Components[3].Dependencies[1] = "id Domain"
+		}, "/components/3/dependencies/1"},
 		"more dependencies than there are": {func(m *architecture.Model) {
 			m.Components[3].Dependencies = strings.Split(strings.Repeat("id domain,", 11)+"id domain", ",")
 		}, "/components/3/dependencies"},

@@ -28,7 +28,8 @@ func models() []component.Model {
 		full := order(kind)
 		full.Patterns = []string{"singleton", "factory", "decorator", "proxy", "Saga"}
 		list = append(list, bare, order(kind), full)
-		for i, name := range []string{"class", "Self", "default", "Object", "main", "std", "run", "Promise", "2fa", "input", "Error", "None", "record", "shared instance", "type", "import", "self"} {
+		for i, name := range []string{"class", "Self", "default", "Object", "main", "std", "run", "Promise", "2fa", "input", "Error", "None",
+			"record", "shared instance", "type", "import", "self"} {
 			if kind == "module" || kind == "service" || kind == "function" {
 				list = append(list, reservedNames(name, kind, i))
 			}
@@ -55,14 +56,18 @@ func ascii(r rune) rune {
 
 func reservedNames(name, kind string, i int) component.Model {
 	m := component.Model{Name: name, Type: kind, Description: "d", Patterns: []string{"singleton", "factory"}[:i%3%2+1]}
-	for _, word := range []string{"class", "type", "self", "input", "def", "fn", "func", "string", "__proto__", "constructor", "toString", "hashCode", "record", "match", "str", "async", "int64", "nil", "None", "any"} {
+	for _, word := range []string{"class", "type", "self", "input", "def", "fn", "func", "string", "__proto__", "constructor", "toString",
+		"hashCode", "record", "match", "str", "async", "int64", "nil", "None", "any"} {
 		m.Inputs = append(m.Inputs, component.Input{Name: word, Type: "string"})
 		if word != "any" && word != "input" {
 			m.Dependencies = append(m.Dependencies, word)
 		}
 	}
-	m.Dependencies = append(m.Dependencies, "execute", "find", "new", "inner", "errors", "time", "sync", "ctx", "c", "Instant", "Option", "Vec", "Protocol", "dataclass", "Send", "Debug", "UnsupportedOperationException", "output")
-	for _, kind := range []string{"String", "Vec", "Option2", "Protocol", "Record2", "Instant2", name + "Input", name + "Output", "Default" + name, "Error", "Result", "Box", "Uint8Array", "Override", "Foo[]", "[]Foo", "Promise<Foo>", "list[dict[str, Foo]]", "map<boolean, list<set<int>>>", "datetime", "Foo??"} {
+	m.Dependencies = append(m.Dependencies, "execute", "find", "new", "inner", "errors", "time", "sync", "ctx", "c", "Instant", "Option",
+		"Vec", "Protocol", "dataclass", "Send", "Debug", "UnsupportedOperationException", "output")
+	for _, kind := range []string{"String", "Vec", "Option2", "Protocol", "Record2", "Instant2", name + "Input", name + "Output", "Default" +
+		name, "Error", "Result", "Box", "Uint8Array", "Override", "Foo[]", "[]Foo", "Promise<Foo>", "list[dict[str, Foo]]",
+		"map<boolean, list<set<int>>>", "datetime", "Foo??"} {
 		if words := strings.Fields(kind); len(words) > 0 && !strings.ContainsAny(name, " ") {
 			m.Outputs = append(m.Outputs, component.Output{Name: fmt.Sprintf("out%d", len(m.Outputs)), Type: kind})
 		}
@@ -97,7 +102,8 @@ func TestJavaScriptRuns(t *testing.T) {
 	t.Parallel()
 	node := tool(t, "node")
 	dir := write(t, "javascript", func(i int) string { return fmt.Sprintf("m%d.mjs", i) }, "")
-	run(t, dir, node, "--input-type=module", "-e", "import {readdirSync} from 'node:fs'; for (const f of readdirSync('.')) await import(process.cwd() + '/' + f);")
+	run(t, dir, node, "--input-type=module", "-e", "import {readdirSync} from 'node:fs'; for (const f of readdirSync('.')) await "+
+		"import(process.cwd() + '/' + f);")
 }
 
 func TestRustCompiles(t *testing.T) {
@@ -185,7 +191,8 @@ func FuzzComponent(f *testing.F) {
 		types := component.Types()
 		m := component.Model{
 			Name: name, Type: types[uint(n)%uint(len(types))], Description: doc, Patterns: []string{pattern, "decorator"},
-			Inputs: []component.Input{{Name: dependency, Type: kind, Description: doc}}, Outputs: []component.Output{{Name: name, Type: kind, Description: doc}},
+			Inputs:       []component.Input{{Name: dependency, Type: kind, Description: doc}},
+			Outputs:      []component.Output{{Name: name, Type: kind, Description: doc}},
 			Dependencies: []string{dependency, name + "2"},
 		}
 		for _, lang := range component.Languages() {

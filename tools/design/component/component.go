@@ -113,7 +113,8 @@ func Languages() []string {
 func Generate(m Model, in string) (Code, []toolfold.Problem) {
 	lang, known := languages[in]
 	if !known {
-		return Code{}, []toolfold.Problem{{Path: "/language", Kind: toolfold.ProblemFormat, Want: "supported language: typescript, javascript, python, go, rust, java"}}
+		return Code{}, []toolfold.Problem{{Path: "/language", Kind: toolfold.ProblemFormat,
+			Want: "supported language: typescript, javascript, python, go, rust, java"}}
 	}
 	v, problems := lang.view(m)
 	if len(problems) > 0 {

@@ -31,7 +31,8 @@ func order(kind string) component.Model {
 			{Name: "tags", Type: "set<string>", Required: optional()},
 			{Name: "count", Type: "int | null"},
 		},
-		Outputs:      []component.Output{{Name: "orderID", Type: "string", Description: "Of the new order."}, {Name: "lines", Type: "list<OrderLine>"}, {Name: "raw", Type: "bytes"}, {Name: "extra", Type: "any"}},
+		Outputs: []component.Output{{Name: "orderID", Type: "string", Description: "Of the new order."},
+			{Name: "lines", Type: "list<OrderLine>"}, {Name: "raw", Type: "bytes"}, {Name: "extra", Type: "any"}},
 		Dependencies: []string{"StockService", "event bus"},
 	}
 }
@@ -112,13 +113,15 @@ func TestRefusals(t *testing.T) {
 		change func(*component.Model)
 		path   string
 	}{
-		"a name without letters":          {func(m *component.Model) { m.Name = "***" }, "/name"},
-		"a name of another script":        {func(m *component.Model) { m.Name = "注文" }, "/name"},
-		"a type that is none":             {func(m *component.Model) { m.Inputs[1].Type = "string; drop" }, "/inputs/1/type"},
-		"alternatives":                    {func(m *component.Model) { m.Inputs[1].Type = "string | number" }, "/inputs/1/type"},
-		"a type of another generic":       {func(m *component.Model) { m.Inputs[1].Type = "Tree<string>" }, "/inputs/1/type"},
-		"a type that is not closed":       {func(m *component.Model) { m.Inputs[1].Type = "list<string" }, "/inputs/1/type"},
-		"a type that is too deep":         {func(m *component.Model) { m.Inputs[1].Type = strings.Repeat("list<", 40) + "int" }, "/inputs/1/type"},
+		"a name without letters":    {func(m *component.Model) { m.Name = "***" }, "/name"},
+		"a name of another script":  {func(m *component.Model) { m.Name = "注文" }, "/name"},
+		"a type that is none":       {func(m *component.Model) { m.Inputs[1].Type = "string; drop" }, "/inputs/1/type"},
+		"alternatives":              {func(m *component.Model) { m.Inputs[1].Type = "string | number" }, "/inputs/1/type"},
+		"a type of another generic": {func(m *component.Model) { m.Inputs[1].Type = "Tree<string>" }, "/inputs/1/type"},
+		"a type that is not closed": {func(m *component.Model) { m.Inputs[1].Type = "list<string" }, "/inputs/1/type"},
+		"a type that is too deep": {func(m *component.Model) {
+			m.Inputs[1].Type = strings.Repeat("list<", 40) + "int"
+		}, "/inputs/1/type"},
 		"a type with too many brackets":   {func(m *component.Model) { m.Inputs[1].Type = "int" + strings.Repeat("[]", 40) }, "/inputs/1/type"},
 		"a key that cannot be one":        {func(m *component.Model) { m.Inputs[1].Type = "map<number, int>" }, "/inputs/1/type"},
 		"an output that is nothing":       {func(m *component.Model) { m.Outputs[0].Type = "void" }, "/outputs/0/type"},

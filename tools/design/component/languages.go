@@ -113,27 +113,31 @@ var closeStar = strings.NewReplacer("*/", `*\/`)
 
 var languages = map[string]language{
 	"typescript": {
-		title:      "TypeScript",
-		reserved:   jsReserved,
-		takenTypes: strings.Fields("Promise Record Array Set Date Error Uint8Array Object Symbol Function String Number Boolean Map sharedInstance input deps"),
+		title:    "TypeScript",
+		reserved: jsReserved,
+		takenTypes: strings.Fields("Promise Record Array Set Date Error Uint8Array Object Symbol Function String Number Boolean Map " +
+			"sharedInstance input deps"),
 		// What objects have anyway cannot be a field of a class.
 		takenMembers: strings.Fields("constructor prototype toString valueOf sharedInstance"),
 		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Camel, freeFields: true,
 		spell: spellTS, optional: asIs, reference: itself, escape: closeStar, gap: "\n", remark: starred,
 	},
 	"javascript": {
-		title:        "JavaScript",
-		reserved:     jsReserved,
-		takenTypes:   strings.Fields("Promise Record Array Set Date Error Uint8Array Object Symbol Function String Number Boolean Map sharedInstance input deps"),
+		title:    "JavaScript",
+		reserved: jsReserved,
+		takenTypes: strings.Fields("Promise Record Array Set Date Error Uint8Array Object Symbol Function String Number Boolean Map " +
+			"sharedInstance input deps"),
 		takenMembers: strings.Fields("constructor prototype toString valueOf sharedInstance"),
 		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Camel, freeFields: true,
 		// A tag or a brace in a comment would be JSDoc.
-		spell: spellTS, optional: asIs, reference: itself, escape: strings.NewReplacer("*/", `*\/`, "@", "(at)", "{", "(", "}", ")"), gap: "\n", remark: starred,
+		spell: spellTS, optional: asIs, reference: itself, escape: strings.NewReplacer("*/", `*\/`, "@", "(at)", "{", "(", "}", ")"), gap: "\n",
+		remark: starred,
 	},
 	"python": {
-		title:        "Python",
-		reserved:     pythonReserved,
-		takenTypes:   strings.Fields("None True False Any Optional Protocol NotImplementedError Exception dataclass datetime str int float bool bytes list dict set object self input deps typing dataclasses"),
+		title:    "Python",
+		reserved: pythonReserved,
+		takenTypes: strings.Fields("None True False Any Optional Protocol NotImplementedError Exception dataclass datetime str int float " +
+			"bool bytes list dict set object self input deps typing dataclasses"),
 		takenMembers: strings.Fields("self input output"),
 		field:        text.Snake, member: text.Snake, function: text.Snake,
 		spell: func(t typ, of []string) string {
@@ -212,7 +216,8 @@ var languages = map[string]language{
 		reserved: strings.Fields(`as async await break const continue crate dyn else enum extern false fn for gen if impl in let
 			loop match mod move mut pub ref return self Self static struct super trait true type union unsafe use where while
 			abstract become box do final macro override priv try typeof unsized virtual yield std core alloc`),
-		takenTypes:   strings.Fields("Self Option Some None Vec String Box Result Ok Err Send Sync Debug input deps std core alloc crate self super"),
+		takenTypes: strings.Fields("Self Option Some None Vec String Box Result Ok Err Send Sync Debug input deps std core alloc crate " +
+			"self super"),
 		takenMembers: strings.Fields("new input output self"),
 		field:        text.Snake, member: text.Snake, function: text.Snake,
 		namespace: func(words []string) string { return text.Snake(words) + "_module" },

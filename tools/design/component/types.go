@@ -136,7 +136,8 @@ func orNothing(t typ) typ {
 func (p *typeParser) parseNamed(depth int) (typ, error) {
 	p.rest = strings.TrimLeft(p.rest, " ")
 	n := 0
-	for n < len(p.rest) && (p.rest[n] == '_' || p.rest[n] >= '0' && p.rest[n] <= '9' || p.rest[n] >= 'a' && p.rest[n] <= 'z' || p.rest[n] >= 'A' && p.rest[n] <= 'Z') {
+	for n < len(p.rest) && (p.rest[n] == '_' || p.rest[n] >= '0' && p.rest[n] <= '9' || p.rest[n] >= 'a' && p.rest[n] <= 'z' ||
+		p.rest[n] >= 'A' && p.rest[n] <= 'Z') {
 		n++
 	}
 	name := p.rest[:n]

@@ -36,12 +36,14 @@ func (r record) drizzle() (string, []toolfold.Problem) {
 	idType, hasID := String, false
 	for i, f := range r.fields {
 		if f.Type == Null {
-			problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat, Want: "type that columns have: there is no null; use nullable"})
+			problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat,
+				Want: "type that columns have: there is no null; use nullable"})
 		}
 		if f.Name == "id" {
 			hasID, idType = true, f.Type
 			if !isPrismaID(f) {
-				problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat, Want: "required string, integer or uuid, to be the primary key"})
+				problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat,
+					Want: "required string, integer or uuid, to be the primary key"})
 			}
 		}
 	}
@@ -61,7 +63,8 @@ func (r record) drizzle() (string, []toolfold.Problem) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import { %s } from \"drizzle-orm/pg-core\";\n\n", strings.Join(importNames(imports), ", "))
 	for _, o := range r.others {
-		fmt.Fprintf(&b, "/** Stands for the table of %s: import it in place of this. */\nexport const %s = pgTable(%s, {\n  id: text(\"id\").primaryKey(),\n});\n\n",
+		fmt.Fprintf(&b, "/** Stands for the table of %s: import it in place of this. */\nexport const %s = pgTable(%s, {\n  id: "+
+			"text(\"id\").primaryKey(),\n});\n\n",
 			o.typeName, tables[o.typeName], text.Quote(text.Snake(o.words)))
 	}
 	b.WriteString(w.enums.String())
@@ -96,7 +99,8 @@ func (w *drizzleWriter) column(f field) string {
 	case len(f.EnumValues) > 0:
 		w.imports["pgEnum"] = true
 		enum := w.names.Claim(text.Camel(append(slices.Clone(w.words), text.Words(f.Name)...)) + "Enum")
-		fmt.Fprintf(&w.enums, "export const %s = pgEnum(%s, [%s]);\n\n", enum, text.Quote(text.Snake(w.words)+"_"+f.Name), quoted(f.EnumValues, ", "))
+		fmt.Fprintf(&w.enums, "export const %s = pgEnum(%s, [%s]);\n\n", enum, text.Quote(text.Snake(w.words)+"_"+f.Name),
+			quoted(f.EnumValues, ", "))
 		column = fmt.Sprintf("%s(%s)", enum, text.Quote(f.Name))
 		if f.Type == Array {
 			column += ".array()"

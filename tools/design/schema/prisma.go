@@ -14,7 +14,8 @@ var prismaTypes = map[string]string{
 }
 
 // prismaReserved are names that Prisma's client has for itself.
-var prismaReserved = []string{"PrismaClient", "Prisma", "Promise", "String", "Float", "Int", "Boolean", "Json", "DateTime", "Bytes", "Decimal", "BigInt"}
+var prismaReserved = []string{"PrismaClient", "Prisma", "Promise", "String", "Float", "Int", "Boolean", "Json", "DateTime", "Bytes",
+	"Decimal", "BigInt"}
 
 // prismaModel is one model block.
 type prismaModel struct {
@@ -71,13 +72,15 @@ func (r record) prisma() (string, []toolfold.Problem) {
 	b.WriteString(w.enums.String())
 	for _, o := range r.others {
 		other := w.others[o.typeName]
-		fmt.Fprintf(&b, "\n/// Stands for the model %s: put it in place of this.\nmodel %s {\n%s\n}\n", o.typeName, other.name, strings.Join(other.lines, "\n"))
+		fmt.Fprintf(&b, "\n/// Stands for the model %s: put it in place of this.\nmodel %s {\n%s\n}\n", o.typeName, other.name,
+			strings.Join(other.lines, "\n"))
 	}
 	return b.String(), nil
 }
 
 func (w *prismaWriter) refuse(field int, member, want string) {
-	w.problems = append(w.problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/%s", field, member), Kind: toolfold.ProblemFormat, Want: want})
+	w.problems = append(w.problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/%s", field, member), Kind: toolfold.ProblemFormat,
+		Want: want})
 }
 
 // giveNames decides what the fields are called, before any names that

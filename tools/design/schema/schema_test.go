@@ -161,22 +161,29 @@ func TestRefusals(t *testing.T) {
 		change func(*schema.Model)
 		path   string
 	}{
-		"a name without letters":            {schema.Zod, func(m *schema.Model) { m.Name = "用户" }, "/name"},
-		"two fields of one name":            {schema.Zod, func(m *schema.Model) { m.Fields[1].Name = "id" }, "/fields/1/name"},
-		"an enum without values":            {schema.Zod, func(m *schema.Model) { m.Fields[9].EnumValues = nil }, "/fields/9/enumValues"},
-		"an enum with a value twice":        {schema.Zod, func(m *schema.Model) { m.Fields[9].EnumValues = []string{"a", "a"} }, "/fields/9/enumValues/1"},
-		"an enum with too many values":      {schema.Zod, func(m *schema.Model) { m.Fields[9].EnumValues = make([]string, 201) }, "/fields/9/enumValues"},
-		"values of a number":                {schema.Zod, func(m *schema.Model) { m.Fields[4].EnumValues = []string{"1"} }, "/fields/4/type"},
-		"a ref to nothing":                  {schema.Zod, func(m *schema.Model) { m.Fields[14].RefSchema = "" }, "/fields/14/refSchema"},
-		"a ref without letters":             {schema.Zod, func(m *schema.Model) { m.Fields[14].RefSchema = "*/" }, "/fields/14/refSchema"},
-		"a target of a boolean":             {schema.Zod, func(m *schema.Model) { m.Fields[5].RefSchema = "Team" }, "/fields/5/type"},
-		"a list of values and of refs":      {schema.Zod, func(m *schema.Model) { m.Fields[13].RefSchema = "Team" }, "/fields/13/refSchema"},
-		"null in prisma":                    {schema.Prisma, func(m *schema.Model) { m.Fields[3].Type = schema.Null }, "/fields/3/type"},
-		"a list that is null in prisma":     {schema.Prisma, func(m *schema.Model) { m.Fields[13].Nullable = true }, "/fields/13/nullable"},
-		"an id of floats in prisma":         {schema.Prisma, func(m *schema.Model) { m.Fields[0].Type = schema.Number }, "/fields/0/type"},
-		"an id that may miss in prisma":     {schema.Prisma, func(m *schema.Model) { m.Fields[0].Required = false }, "/fields/0/type"},
-		"a name of another script, prisma":  {schema.Prisma, func(m *schema.Model) { m.Fields[2].Name = "名" }, "/fields/2/name"},
-		"names that become one in prisma":   {schema.Prisma, func(m *schema.Model) { m.Fields[3].Name = "display_name"; m.Fields[4].Name = "display name" }, "/fields/4/name"},
+		"a name without letters": {schema.Zod, func(m *schema.Model) { m.Name = "用户" }, "/name"},
+		"two fields of one name": {schema.Zod, func(m *schema.Model) { m.Fields[1].Name = "id" }, "/fields/1/name"},
+		"an enum without values": {schema.Zod, func(m *schema.Model) { m.Fields[9].EnumValues = nil }, "/fields/9/enumValues"},
+		"an enum with a value twice": {schema.Zod, func(m *schema.Model) {
+			m.Fields[9].EnumValues = []string{"a", "a"}
+		}, "/fields/9/enumValues/1"},
+		"an enum with too many values": {schema.Zod, func(m *schema.Model) {
+			m.Fields[9].EnumValues = make([]string, 201)
+		}, "/fields/9/enumValues"},
+		"values of a number":               {schema.Zod, func(m *schema.Model) { m.Fields[4].EnumValues = []string{"1"} }, "/fields/4/type"},
+		"a ref to nothing":                 {schema.Zod, func(m *schema.Model) { m.Fields[14].RefSchema = "" }, "/fields/14/refSchema"},
+		"a ref without letters":            {schema.Zod, func(m *schema.Model) { m.Fields[14].RefSchema = "*/" }, "/fields/14/refSchema"},
+		"a target of a boolean":            {schema.Zod, func(m *schema.Model) { m.Fields[5].RefSchema = "Team" }, "/fields/5/type"},
+		"a list of values and of refs":     {schema.Zod, func(m *schema.Model) { m.Fields[13].RefSchema = "Team" }, "/fields/13/refSchema"},
+		"null in prisma":                   {schema.Prisma, func(m *schema.Model) { m.Fields[3].Type = schema.Null }, "/fields/3/type"},
+		"a list that is null in prisma":    {schema.Prisma, func(m *schema.Model) { m.Fields[13].Nullable = true }, "/fields/13/nullable"},
+		"an id of floats in prisma":        {schema.Prisma, func(m *schema.Model) { m.Fields[0].Type = schema.Number }, "/fields/0/type"},
+		"an id that may miss in prisma":    {schema.Prisma, func(m *schema.Model) { m.Fields[0].Required = false }, "/fields/0/type"},
+		"a name of another script, prisma": {schema.Prisma, func(m *schema.Model) { m.Fields[2].Name = "名" }, "/fields/2/name"},
+		"names that become one in prisma": {schema.Prisma, func(m *schema.Model) {
+			m.Fields[3].Name = "display_name"
+			m.Fields[4].Name = "display name"
+		}, "/fields/4/name"},
 		"null in drizzle":                   {schema.Drizzle, func(m *schema.Model) { m.Fields[3].Type = schema.Null }, "/fields/3/type"},
 		"an id that may be null in drizzle": {schema.Drizzle, func(m *schema.Model) { m.Fields[0].Nullable = true }, "/fields/0/type"},
 		"a format that there is not":        {"yup", func(*schema.Model) {}, "/format"},

@@ -14,7 +14,8 @@ func (r record) zod() string {
 	var b strings.Builder
 	b.WriteString("import { z } from \"zod\";\n\n")
 	for _, o := range r.others {
-		fmt.Fprintf(&b, "/** Stands for the schema %s: import it in place of this. */\nexport const %sSchema = z.unknown();\n\n", o.typeName, o.typeName)
+		fmt.Fprintf(&b, "/** Stands for the schema %s: import it in place of this. */\nexport const %sSchema = z.unknown();\n\n", o.typeName,
+			o.typeName)
 	}
 	recursive := false
 	for _, f := range r.fields {

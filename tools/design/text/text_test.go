@@ -77,7 +77,8 @@ func FuzzText(f *testing.F) {
 			}
 		}
 		var back string
-		if err := json.Unmarshal([]byte(text.Quote(s)), &back); err != nil || back != strings.ToValidUTF8(s, "\ufffd") && !strings.Contains(back, "\ufffd") {
+		if err := json.Unmarshal([]byte(text.Quote(s)), &back); err != nil || back != strings.ToValidUTF8(s, "\ufffd") &&
+			!strings.Contains(back, "\ufffd") {
 			t.Errorf("%q was quoted %s: %v", s, text.Quote(s), err)
 		}
 	})
