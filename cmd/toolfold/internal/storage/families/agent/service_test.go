@@ -81,14 +81,14 @@ func TestListFiltersAndPages(t *testing.T) {
 	b.file("other.yaml", "agentId: e\ndescription: d\nteam: blue\n")
 	const ids = `,"include_fields":["agents.agentId","total","hasMore","nextCursor","broken.file"]}`
 	for args, want := range map[string]string{
-		`{"limit":50`:                      `{"agents":[{"agentId":"a"},{"agentId":"b"},{"agentId":"c"},{"agentId":"d"},{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
-		`{"limit":2`:                       `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":6,"hasMore":true,"nextCursor":"YWZ0ZXIgYg"}`,
-		`{"limit":2,"cursor":"YWZ0ZXIgYg"`: `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":6,"hasMore":true,"nextCursor":"YWZ0ZXIgZA"}`,
-		`{"limit":2,"cursor":"YWZ0ZXIgZA"`: `{"agents":[{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
-		`{"team":"red"`:                    `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":2,"hasMore":false}`,
-		`{"enabled":false`:                 `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":2,"hasMore":false}`,
-		`{"enabled":true,"team":"blue"`:    `{"agents":[{"agentId":"e"}],"total":1,"hasMore":false}`,
-		`{"team":"green"`:                  `{"agents":[],"total":0,"hasMore":false}`,
+		`{"limit":50`: `{"agents":[{"agentId":"a"},{"agentId":"b"},{"agentId":"c"},{"agentId":"d"},{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
+		`{"limit":2`:  `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":6,"hasMore":true,"nextCursor":"8vjXHl7k.YWZ0ZXIgYg"}`,
+		`{"limit":2,"cursor":"8vjXHl7k.YWZ0ZXIgYg"`: `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":6,"hasMore":true,"nextCursor":"8vjXHl7k.YWZ0ZXIgZA"}`,
+		`{"limit":2,"cursor":"8vjXHl7k.YWZ0ZXIgZA"`: `{"agents":[{"agentId":"e"},{"agentId":"f"}],"total":6,"hasMore":false}`,
+		`{"team":"red"`:                 `{"agents":[{"agentId":"a"},{"agentId":"b"}],"total":2,"hasMore":false}`,
+		`{"enabled":false`:              `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":2,"hasMore":false}`,
+		`{"enabled":true,"team":"blue"`: `{"agents":[{"agentId":"e"}],"total":1,"hasMore":false}`,
+		`{"team":"green"`:               `{"agents":[],"total":0,"hasMore":false}`,
 	} {
 		b.Expect("agent.list", args+ids, want)
 	}

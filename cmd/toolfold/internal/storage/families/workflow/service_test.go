@@ -195,11 +195,11 @@ func TestListFiltersAndPages(t *testing.T) {
 	}
 	const ids = `,"include_fields":["workflows.id","total","hasMore","nextCursor"]}`
 	for args, want := range map[string]string{
-		`{"limit":2`:                        `{"workflows":[{"id":"w0"},{"id":"w1"}],"total":4,"hasMore":true,"nextCursor":"YWZ0ZXIgdzE"}`,
-		`{"limit":2,"cursor":"YWZ0ZXIgdzE"`: `{"workflows":[{"id":"w2"},{"id":"w3"}],"total":4,"hasMore":false}`,
-		`{"status":"active"`:                `{"workflows":[{"id":"w0"},{"id":"w2"}],"total":2,"hasMore":false}`,
-		`{"status":"active","limit":1`:      `{"workflows":[{"id":"w0"}],"total":2,"hasMore":true,"nextCursor":"YWZ0ZXIgdzA"}`,
-		`{"status":"inactive","limit":1`:    `{"workflows":[{"id":"w3"}],"total":1,"hasMore":false}`,
+		`{"limit":2`: `{"workflows":[{"id":"w0"},{"id":"w1"}],"total":4,"hasMore":true,"nextCursor":"wCR_mOkx.YWZ0ZXIgdzE"}`,
+		`{"limit":2,"cursor":"wCR_mOkx.YWZ0ZXIgdzE"`: `{"workflows":[{"id":"w2"},{"id":"w3"}],"total":4,"hasMore":false}`,
+		`{"status":"active"`:                         `{"workflows":[{"id":"w0"},{"id":"w2"}],"total":2,"hasMore":false}`,
+		`{"status":"active","limit":1`:               `{"workflows":[{"id":"w0"}],"total":2,"hasMore":true,"nextCursor":"opH4g-zY.YWZ0ZXIgdzA"}`,
+		`{"status":"inactive","limit":1`:             `{"workflows":[{"id":"w3"}],"total":1,"hasMore":false}`,
 	} {
 		b.Expect("workflow.list", args+ids, want)
 	}
