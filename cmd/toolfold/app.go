@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -24,8 +23,8 @@ func newApp() *cli.App {
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true, // values of --header may have commas
-		Writer:                    os.Stdout,
-		ErrWriter:                 os.Stderr,
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
 		OnUsageError:              onUsageError,
 		Action:                    unknownCommand,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run reports errors

@@ -77,7 +77,7 @@ func callAction(c *cli.Context) error {
 	}
 	if answer.Deprecated != nil {
 		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
-		fmt.Fprintf(os.Stderr, "toolfold: called by a legacy name, now %s\n", now)
+		fmt.Fprintf(stderr, "toolfold: called by a legacy name, now %s\n", now)
 	}
 	var run struct {
 		Success *bool

@@ -89,7 +89,7 @@ func doctorAction(c *cli.Context) error {
 		}
 		report.Surfaces, report.Choices = own.Surfaces, own.Choices
 		if report.LegacyCalls, err = legacyCalls(c.Context, o); err != nil {
-			fmt.Fprintf(os.Stderr, "toolfold: calls by legacy names: %v\n", err)
+			fmt.Fprintf(stderr, "toolfold: calls by legacy names: %v\n", err)
 		}
 	}
 	if c.Bool("calls") {

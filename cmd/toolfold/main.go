@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string) int {
 		return 0
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(os.Stderr, "toolfold:", text)
+		fmt.Fprintln(stderr, "toolfold:", text)
 	}
 	var exit cli.ExitCoder
 	if errors.As(err, &exit) {

@@ -68,11 +68,11 @@ func rewriteAction(c *cli.Context) error {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			now, dropped, err := rewriter.RewriteLine(line)
 			if len(dropped) > 0 {
-				fmt.Fprintf(os.Stderr, "line %d: left out %s: the legacy name ignored it\n", n, strings.Join(dropped, ", "))
+				fmt.Fprintf(stderr, "line %d: left out %s: the legacy name ignored it\n", n, strings.Join(dropped, ", "))
 			}
 			if err != nil {
 				failed++
-				fmt.Fprintf(os.Stderr, "line %d: %v\n", n, err)
+				fmt.Fprintf(stderr, "line %d: %v\n", n, err)
 			} else if _, err := fmt.Fprintf(c.App.Writer, "%s\n", now); err != nil {
 				return err
 			}

@@ -50,9 +50,9 @@ func rewriteFilesAction(c *cli.Context) error {
 		for _, u := range uses {
 			if u.ByHand {
 				left++
-				fmt.Fprintf(os.Stderr, "%s:%d: %s: by hand: %s (%s)\n", display, u.Line, u.Name, u.Now, u.Note)
+				fmt.Fprintf(stderr, "%s:%d: %s: by hand: %s (%s)\n", display, u.Line, u.Name, u.Now, u.Note)
 			} else if u.Note != "" {
-				fmt.Fprintf(os.Stderr, "%s:%d: %s: %s\n", display, u.Line, u.Name, u.Note)
+				fmt.Fprintf(stderr, "%s:%d: %s: %s\n", display, u.Line, u.Name, u.Note)
 			}
 		}
 		if string(before) == string(after) {
@@ -75,7 +75,7 @@ func rewriteFilesAction(c *cli.Context) error {
 	case left > 0:
 		return fmt.Errorf("%d uses are left to be changed by hand", left)
 	case changed > 0 && !c.Bool("write"):
-		fmt.Fprintln(os.Stderr, "nothing is written yet: add --write")
+		fmt.Fprintln(stderr, "nothing is written yet: add --write")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func eachFile(c *cli.Context, do func(root *os.Root, name, display string, uses 
 			display := filepath.Join(dir, filepath.FromSlash(name))
 			switch {
 			case err != nil:
-				fmt.Fprintf(os.Stderr, "toolfold: %s: %v\n", display, err)
+				fmt.Fprintf(stderr, "toolfold: %s: %v\n", display, err)
 				return nil
 			case entry.IsDir() && slices.Contains(notMigrated, entry.Name()):
 				return fs.SkipDir
@@ -112,7 +112,7 @@ func eachFile(c *cli.Context, do func(root *os.Root, name, display string, uses 
 			}
 			before, err := safefile.Read(root, name, maxMigrated)
 			if err != nil {
-				fmt.Fprintf(os.Stderr, "toolfold: %s is left out: %v\n", display, err)
+				fmt.Fprintf(stderr, "toolfold: %s is left out: %v\n", display, err)
 				return nil
 			}
 			uses, after := rewriter.Uses(name, before)

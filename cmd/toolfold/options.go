@@ -115,19 +115,19 @@ func loadOptions(c *cli.Context) (*options, error) {
 	}
 	o.narrowAllow()
 	if c.IsSet("read-only") && !c.Bool("read-only") && o.ReadOnly {
-		fmt.Fprintf(os.Stderr, "toolfold: --read-only=false lifts nothing: readOnly is set by %s\n", o.layers.From("readOnly"))
+		fmt.Fprintf(stderr, "toolfold: --read-only=false lifts nothing: readOnly is set by %s\n", o.layers.From("readOnly"))
 	}
 	var local []string
 	for _, entry := range o.layers.Ignored {
 		if entry.Scope == config.Local {
 			local = append(local, entry.Text())
 		} else {
-			fmt.Fprintf(os.Stderr, "toolfold: %s: left out %s\n", files.Global, entry.Text())
+			fmt.Fprintf(stderr, "toolfold: %s: left out %s\n", files.Global, entry.Text())
 		}
 	}
 	if local != nil {
 		path := filepath.Join(files.Workspace, config.LocalFile)
-		fmt.Fprintf(os.Stderr, "toolfold: %s: left out %s\n", path, strings.Join(local, ", "))
+		fmt.Fprintf(stderr, "toolfold: %s: left out %s\n", path, strings.Join(local, ", "))
 	}
 	return o, nil
 }

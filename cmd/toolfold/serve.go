@@ -68,17 +68,17 @@ func serveAction(c *cli.Context) error {
 	}
 	defer b.close()
 	if b.Mode == surface.Legacy {
-		fmt.Fprintln(os.Stderr, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, toolfold doctor who still calls old names")
+		fmt.Fprintln(stderr, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, toolfold doctor who still calls old names")
 	}
 	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
 		dir, _ := filepath.Abs(o.files.Workspace)
-		fmt.Fprintf(os.Stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
+		fmt.Fprintf(stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
 	}
 	path, from, err := workspaceOf(c)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
+	fmt.Fprintf(stderr, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
 		version(), path, from, storeOf(o.layers), o.layers.From("store"), o.files.Global)
 	ctx, done := untilSignal(c.Context)
 	defer done()
@@ -100,18 +100,18 @@ func serveAction(c *cli.Context) error {
 		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: hosts, Ready: b.announce})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		fmt.Fprintln(os.Stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 serves a port; Ctrl-C ends")
+		fmt.Fprintln(stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 serves a port; Ctrl-C ends")
 	}
 	return server.Stdio(ctx, os.Stdin, os.Stdout)
 }
 
 // announce prints where the server is and what its list costs a model.
 func (b *workbench) announce(addr net.Addr) {
-	fmt.Fprintf(os.Stderr, "serving MCP at http://%s/mcp\n", addr)
+	fmt.Fprintf(stderr, "serving MCP at http://%s/mcp\n", addr)
 	cost, err := doctor.Count(b.Discovery.List(context.Background()))
 	if err != nil {
 		b.log.Warn("counting tokens", "err", err)
 		return
 	}
-	fmt.Fprintf(os.Stderr, "%s tools, %s listing: %d tools, %d tokens (o200k)\n", b.Mode, b.Level, cost.Tools, cost.Tokens)
+	fmt.Fprintf(stderr, "%s tools, %s listing: %d tools, %d tokens (o200k)\n", b.Mode, b.Level, cost.Tools, cost.Tokens)
 }

@@ -72,7 +72,7 @@ func setupAction(c *cli.Context) error {
 		return editClient(c, h, func(text []byte) ([]byte, error) { return h.Put(text, binary, args) })
 	}
 	fmt.Fprint(c.App.Writer, h.Snippet(binary, args))
-	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(stderr, 0, 0, 2, ' ', 0)
 	where := h.Manual
 	if h.Path != nil {
 		path, err := h.Path()

@@ -29,7 +29,7 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 		}
 		signal.Stop(signals) // the next signal does what it does by default
 		time.AfterFunc(exitWithin, func() {
-			go fmt.Fprintln(os.Stderr, "toolfold: ended before everything was finished") // standard error may block too
+			go fmt.Fprintln(stderr, "toolfold: ended before everything was finished") // standard error may block too
 			time.Sleep(100 * time.Millisecond)
 			os.Exit(exitFailed)
 		})

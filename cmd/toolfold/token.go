@@ -156,7 +156,7 @@ func addToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN\n", name)
+	fmt.Fprintf(stderr, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN\n", name)
 	_, err = fmt.Fprintln(c.App.Writer, token)
 	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,7 +53,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName),
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
-		log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
+		log:       slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
 	}
 	var err error
 	b.tracing, err = telemetry.New(telemetry.Options{

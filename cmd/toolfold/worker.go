@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -50,7 +49,7 @@ func workerCommand() *cli.Command {
 			defer b.close()
 			ctx, done := untilSignal(c.Context)
 			defer done()
-			fmt.Fprintf(os.Stderr, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
+			fmt.Fprintf(stderr, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
 			return b.work(ctx, workGrace)
 		},
 	}
