@@ -191,7 +191,7 @@ func boundedWord(p Param) string {
 	return TypeWord(p)
 }
 
-// Detail is how much [Entry.Signature] and [Entry.Usage] show of parameters.
+// Detail says how much [Entry.Signature] and [Entry.Usage] show of parameters.
 type Detail int
 
 // The levels of detail.

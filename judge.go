@@ -184,7 +184,7 @@ func unknown(path string, known []string, object map[string]any) []Problem {
 	return list
 }
 
-// formats are those that a field can declare.
+// formats check the formats that a field can declare.
 var formats = map[string]func(string) bool{
 	"date":      func(text string) bool { _, err := time.Parse(time.DateOnly, text); return err == nil },
 	"date-time": func(text string) bool { _, err := time.Parse(time.RFC3339, text); return err == nil },

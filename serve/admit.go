@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
-// terms are what mcp-go made of a request that it found in order for its era.
+// terms hold the findings of mcp-go about a request that is in order for its era.
 type terms struct {
 	info *server.RequestProtocolInfo
 

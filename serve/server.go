@@ -44,7 +44,7 @@ type Options struct {
 	Version      string
 	Instructions string // at most [MaxInstructions] characters
 
-	// Families are what the server offers, as [toolfold.Mount] returns them, in
+	// Families are offered by the server, as [toolfold.Mount] returns them, in
 	// the order of listings.
 	Families []*toolfold.Family
 
@@ -54,7 +54,7 @@ type Options struct {
 	Allow    []string // offer only the actions that a pattern matches, such as note.*; empty = all
 	Deny     []string // offer no action that a pattern matches
 
-	// Surface is what the server offers where the caller has put it together.
+	// Surface is the surface to offer where the caller has put it together.
 	// Nil = Families as the five options above say, which are not set otherwise.
 	Surface *surface.Surface
 

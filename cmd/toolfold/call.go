@@ -70,7 +70,7 @@ func callAction(c *cli.Context) error {
 	} else if err := storage.CheckURL(o.Store); err != nil {
 		return usageError("store: %v", err)
 	}
-	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // what export prints is what import takes
+	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
 	answer := whole.Call(toolfold.WithOrigin(ctx, toolfold.Origin{Client: "the shell"}), name, args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err

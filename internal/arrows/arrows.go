@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"tools/design/": {".", "internal/", "tools/design/text"},
 }
 
-// plain is what servers are compared with; no server links it.
+// plain has the servers that benchmarks compare with; no server links it.
 const plain = "cmd/toolfold/internal/bench/plain"
 
 // onlyIn names the one package that may import a library, beside [plain].

@@ -1,4 +1,4 @@
-// Package bounds is how the answer of a call is held to its size: what a list may
+// Package bounds holds the answer of a call to its size: what a list may
 // fill, and the mark of texts that were cut.
 package bounds
 
@@ -29,7 +29,7 @@ const (
 	cutMarkEnd = " more characters]"
 )
 
-// CutText returns the beginning of a text that was cut, marked so that nobody
+// CutText returns the beginning of a text that was cut, marked so that no one
 // takes it for the whole; left is the number of characters that are missing.
 func CutText(beginning string, left int) string {
 	return beginning + cutMark + strconv.Itoa(left) + cutMarkEnd

@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// Server is what tests talk to: a *serve.Server.
+// Server is the server under test: a *serve.Server.
 type Server interface {
 	Stdio(ctx context.Context, in io.Reader, out io.Writer) error
 	Handler(token string, hosts ...string) http.Handler
 }
 
-// The metadata that every request of 2026-07-28 carries.
+// ModernMeta is the metadata that every request of 2026-07-28 carries.
 const ModernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
+// Initialize is the first request of a client of 2025-11-25.
 const Initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 	`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
@@ -68,6 +69,7 @@ type HTTP struct {
 	Session string // Mcp-Session-Id of 2025-11-25
 }
 
+// Connect talks to what a server serves without a token.
 func Connect(t *testing.T, s Server) *HTTP {
 	t.Helper()
 	return ConnectTo(t, s.Handler(""))
@@ -105,6 +107,8 @@ func (h *HTTP) Send(method, path string, headers ...string) *http.Response {
 	return response
 }
 
+// Post sends a message with extra headers, given as names and values in turns, and
+// follows the session that an answer begins.
 func (h *HTTP) Post(body string, headers ...string) (answer string, status int) {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.URL, strings.NewReader(body))

@@ -1,4 +1,4 @@
-// Package metric is what the tools metrics, timer and telemetry_summary share: the
+// Package metric holds what the tools metrics, timer and telemetry_summary share: the
 // points of metrics as they are stored. A series is a metric with one set of
 // labels.
 package metric

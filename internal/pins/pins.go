@@ -88,7 +88,7 @@ func membersOf(raw json.RawMessage) (members map[string]json.RawMessage) {
 	return members
 }
 
-// Step is what references are found in of a step of an agent or workflow.
+// Step holds the parts of a step of an agent or workflow that can name another.
 type Step struct {
 	Type   string          `json:"type"`
 	Config json.RawMessage `json:"config"`

@@ -24,7 +24,7 @@ type posting struct {
 	weight float32 // times the term occurs, each by the weight of its part
 }
 
-// shape is what misspelt words share with what is meant: the first byte and,
+// shape has the properties that a misspelt word shares with the one meant: the first byte and,
 // give or take one, the length.
 type shape struct {
 	first byte

@@ -32,7 +32,7 @@ const apartArgument = "toolfold: scanner"
 // busy bounds how many of them run at a time: each may take much memory.
 var busy = make(chan struct{}, 2)
 
-// job is what such a process does: it runs the fast rules over Files, or the
+// job is the work of such a process: it runs the fast rules over Files, or the
 // analysers over the Go packages in Folders.
 type job struct {
 	Dir     string // absolute, of the workspace
@@ -87,7 +87,7 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	emit := func(p part) {
 		if err := encoder.Encode(p); err != nil {
-			os.Exit(1) // nobody reads it any more
+			os.Exit(1) // the reader is gone
 		}
 	}
 	if len(j.Folders) > 0 {

@@ -26,7 +26,7 @@ var fixers = []string{"-buildtag=false", "-hostport=false", "-inline=false", "-f
 // fixerNames are the rules that are called otherwise than by go fix.
 var fixerNames = map[string]string{"waitgroup": "waitgroupgo"}
 
-// diagnostic is what go fix -json says of one place.
+// diagnostic is a finding of go fix -json at one place.
 type diagnostic struct {
 	Posn           string // file:line:column
 	Message        string

@@ -25,7 +25,7 @@ var source string
 // Finding is a text that looks like a credential. It does not hold the text.
 type Finding struct {
 	Rule string // such as aws-access-token
-	Line int    // from 1; zero where the file's name is what was found
+	Line int    // from 1; zero where the finding is the file's name
 }
 
 // rules are the rules of a file. Tags name its members.

@@ -1,4 +1,4 @@
-// Package sessions is what those share who work in sessions: their states, the
+// Package sessions holds what the families that use sessions share: their states, the
 // refusals of a session that cannot be worked in, and the sessions that a call is
 // part of.
 package sessions

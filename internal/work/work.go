@@ -1,4 +1,4 @@
-// Package work is what the tools task and queue share.
+// Package work holds what the tools task and queue share.
 package work
 
 // The states of a task. The last four are final: only a retry leaves them.

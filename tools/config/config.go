@@ -171,7 +171,7 @@ type TestOut struct {
 	Error      *ProviderError `json:"error,omitempty" doc:"What is wrong."`
 }
 
-// ProviderError is why a provider gave no answer.
+// ProviderError gives the reason why a provider did not answer.
 type ProviderError struct {
 	Code    string `json:"code" doc:"Kind of failure."`
 	Message string `json:"message" doc:"What went wrong."`

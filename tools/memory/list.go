@@ -68,7 +68,7 @@ func (h Heading) encodedLen() int {
 	return size
 }
 
-// listing is what a cursor belongs to.
+// listing identifies the list that a cursor belongs to.
 type listing struct {
 	action string
 	scope  Scope

@@ -40,7 +40,7 @@ type Participant struct {
 	LeftAt        time.Time // zero while present
 }
 
-// Note is what a participant tells the others.
+// Note is a message of a participant to the others.
 type Note struct {
 	Number  int // of the session's version that it made: later notes have higher ones
 	AgentID string

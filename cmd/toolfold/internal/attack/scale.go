@@ -89,14 +89,14 @@ func crowd(ctx context.Context, a *attack, r *report) error {
 	return nil
 }
 
-// queries are what nobody searches for who means well.
+// queries cost most to search for, or try to break the query language.
 var queries = []string{
 	"a", "the", "*", `"`, `""""`, "NEAR(word, 1)", "word OR OR word", "word AND NOT", "(((", "word:word", "-word", "w*", "^word", "{}",
 	"\u0000word", "🙂 word", "слово 言葉 كلمة", "' OR 1=1 --", "%", "_", `\`, "SELECT * FROM notes", "word0 word1 word2 word3",
 	strings.Repeat("word ", 400), strings.Repeat("x", 1900), strings.Repeat("(", 1500), strings.Repeat(`"a" `, 400), strings.Repeat("a b c d ", 200),
 }
 
-// hostile searches many notes for what nobody searches for.
+// hostile searches many notes with such queries.
 func hostile(ctx context.Context, a *attack, r *report) error {
 	r.zero(append(faults, "refused writes")...)
 	p, remove, err := a.newPlace(ctx, r)

@@ -200,7 +200,7 @@ func answer(from *bufio.Reader) (string, error) {
 	return string(body), err
 }
 
-// turn is what a peer did under load for a while.
+// turn counts the work of a peer under load for a while.
 type turn struct {
 	rate float64 // requests a second
 	cpu  float64 // seconds of processor time a request

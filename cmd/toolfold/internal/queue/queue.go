@@ -37,7 +37,7 @@ type Run struct {
 	Turn   int // of the task
 }
 
-// Step is what is recorded of a step of a task; see [engine.Journal].
+// Step records a step of a task; see [engine.Journal].
 type Step struct {
 	Path   string
 	Record json.RawMessage // nil = it was begun and may not be begun again
