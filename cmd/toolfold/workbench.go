@@ -50,7 +50,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	}
 	b := &workbench{
 		store:     storage.Lazy(o.Store, storage.AmbientCredentials(true)), // only the user names a store
-		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName),
+		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName, o.trusted()),
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
 		log:       slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol

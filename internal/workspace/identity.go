@@ -17,13 +17,15 @@ import (
 const maxName = 500
 
 // Name returns the name of the workspace at dir, by which tasks belong to it:
-// the setting where there is one; else where the repository around dir comes
-// from, with the way from its root to dir, so that clones on several machines
-// are one workspace; else this machine and the path. Nothing in the repository
-// is run, and no credentials of its URL get into the name.
-func Name(dir, setting string) string {
+// the setting where there is one; else, of a folder that the user trusts, where
+// the repository around it comes from, with the way from its root to dir, so
+// that clones on several machines are one workspace; else this machine and the
+// path. What an untrusted folder says of its origin could be the name of
+// another workspace. Nothing in the repository is run, and no credentials of
+// its URL get into the name.
+func Name(dir, setting string, trusted bool) string {
 	name := setting
-	if name == "" {
+	if name == "" && trusted {
 		name = repositoryName(dir)
 	}
 	if name == "" {

@@ -40,7 +40,7 @@ func TestNameOfRepository(t *testing.T) {
 			dir := t.TempDir()
 			write(t, filepath.Join(dir, ".git", "config"), "[core]\n\tbare = false\n\turl = no\n[remote \"other\"]\n\turl = no\n"+
 				"[remote \"origin\"]\n\tfetch = x\n\tURL = "+c.origin+"\n[branch \"main\"]\n\turl = no\n")
-			got := workspace.Name(dir, "")
+			got := workspace.Name(dir, "", true)
 			if c.want == "" {
 				if !strings.HasSuffix(got, filepath.ToSlash(dir)) || strings.Contains(got, "secret") {
 					t.Errorf("%q, want this machine and the path", got)
@@ -60,24 +60,44 @@ func TestName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := workspace.Name(dir, "mine"); got != "mine" {
+	if got := workspace.Name(dir, "mine", true); got != "mine" {
 		t.Errorf("%q, want the setting", got)
 	}
-	if got := workspace.Name(dir, strings.Repeat("x", 1000)); len(got) != 500 {
+	if got := workspace.Name(dir, strings.Repeat("x", 1000), true); len(got) != 500 {
 		t.Errorf("a name has %d bytes", len(got))
 	}
-	plain := workspace.Name(dir, "")
+	plain := workspace.Name(dir, "", true)
 	if !strings.HasSuffix(plain, ":"+filepath.ToSlash(dir)) || strings.HasPrefix(plain, ":") {
 		t.Errorf("%q, want this machine and the path", plain)
 	}
-	if again := workspace.Name(filepath.Join(dir, "x", ".."), ""); again != plain {
+	if again := workspace.Name(filepath.Join(dir, "x", ".."), "", true); again != plain {
 		t.Errorf("%q and %q are one folder", again, plain)
 	}
 	write(t, filepath.Join(dir, ".git", "config"), "[remote \"origin\"]\nurl=https://h.org/r\n")
 	below := filepath.Join(dir, "a", "b")
 	write(t, filepath.Join(below, "f"), "")
-	if got := workspace.Name(below, ""); got != "h.org/r//a/b" {
+	if got := workspace.Name(below, "", true); got != "h.org/r//a/b" {
 		t.Errorf("a folder in a repository is %q", got)
+	}
+}
+
+// The origin in an untrusted folder, or around it, names nothing.
+func TestNameOfUntrusted(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, ".git", "config"), "[remote \"origin\"]\nurl=https://h.org/r\n")
+	below := filepath.Join(dir, "a")
+	write(t, filepath.Join(below, "f"), "")
+	for _, folder := range []string{dir, below} {
+		if got := workspace.Name(folder, "", false); !strings.HasSuffix(got, ":"+filepath.ToSlash(folder)) || strings.HasPrefix(got, ":") {
+			t.Errorf("%s is %q, want this machine and the path", folder, got)
+		}
+	}
+	if got := workspace.Name(dir, "mine", false); got != "mine" {
+		t.Errorf("%q, want the user's setting", got)
 	}
 }
 
@@ -90,7 +110,7 @@ func TestNameOfWorktree(t *testing.T) {
 	write(t, filepath.Join(main, ".git", "worktrees", "linked", "commondir"), "../..\n")
 	write(t, filepath.Join(linked, ".git"), "gitdir: "+filepath.Join(main, ".git", "worktrees", "linked")+"\n")
 	for _, folder := range []string{main, linked} {
-		if got := workspace.Name(folder, ""); got != "h.org/r" {
+		if got := workspace.Name(folder, "", true); got != "h.org/r" {
 			t.Errorf("%s is %q", folder, got)
 		}
 	}

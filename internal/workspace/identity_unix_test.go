@@ -21,7 +21,7 @@ func TestNameBesidePipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, ".git", "config"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := workspace.Name(dir, ""); got == "" {
+	if got := workspace.Name(dir, "", true); got == "" {
 		t.Error("no name")
 	}
 }

@@ -77,7 +77,7 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
 	{toolfold.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
 	{toolfold.String{
-		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else the repository's origin, or machine and path.",
+		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else a trusted repository's origin, or machine and path.",
 		MinLen: 1, MaxLen: 200,
 	}, User},
 	{toolfold.String{
