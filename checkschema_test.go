@@ -52,12 +52,16 @@ func TestCheckSchemaRefuses(t *testing.T) {
 	}
 }
 
-// A time without a zone is told that this is what it lacks.
-func TestTimeWithoutZone(t *testing.T) {
+// The error of a time shows one: the same where only the zone is missing.
+func TestErrorsOfTimesShowOne(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"properties":{"at":{"type":"string","format":"date-time"}}}`)
 	for value, want := range map[string]string{
-		"2030-01-31T09:00:00": "at must be a date-time with its zone, such as 2030-01-31T09:00:00Z", "tomorrow": "at must be a date-time",
+		"2030-01-31T09:00:00":  "at must be a date-time with its zone, such as 2030-01-31T09:00:00Z",
+		"2030-01-31 09:00":     "at must be a date-time with its zone, such as 2030-01-31T09:00:00Z",
+		"2030-01-31":           "at must be a date-time with its zone, such as 2030-01-31T00:00:00Z",
+		"2030-13-45T99:99:99Z": "at must be a date-time such as 2026-01-31T12:00:00Z",
+		"tomorrow":             "at must be a date-time such as 2026-01-31T12:00:00Z",
 	} {
 		problems, err := toolfold.CheckSchema(schema, map[string]any{"at": value}, "")
 		if err != nil || len(problems) != 1 || problems[0].Text() != want {

@@ -200,10 +200,15 @@ var formats = map[string]func(string) bool{
 
 // wantedFormat says what is wanted in place of a text that is not of a format.
 func wantedFormat(format, text string) string {
-	if t, err := time.Parse("2006-01-02T15:04:05.999999999", text); err == nil && format == "date-time" {
-		return "date-time with its zone, such as " + t.Format(time.RFC3339)
+	if format != "date-time" {
+		return format
 	}
-	return format
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return "date-time with its zone, such as " + t.Format(time.RFC3339)
+		}
+	}
+	return "date-time such as 2026-01-31T12:00:00Z"
 }
 
 // float returns a number of a decoded value; ok is false where it is none.

@@ -2,11 +2,13 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -75,6 +77,13 @@ func parseArguments(raw json.RawMessage) (*arguments, *toolfold.Error) {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s is given twice", toolfold.Shorten(string(dec.StackPointer()))).
 			WithHint("give each member once")
+	case errors.As(err, &syntax) && (!utf8.Valid(raw) || strings.HasPrefix(syntax.Err.Error(), "invalid surrogate pair")):
+		at := toolfold.Cut(string(syntax.JSONPointer), maxPath)
+		problem := toolfold.Problem{Path: at, Kind: toolfold.ProblemFormat, Want: "text in UTF-8"}
+		refused = toolfold.Errorf(toolfold.InvalidInput, "%s is not UTF-8 after byte %d", cmp.Or(problem.Name(), "a name"), syntax.ByteOffset).
+			WithHint("send text in UTF-8, other bytes as base64")
+		refused.Problems = []toolfold.Problem{problem}
+		return nil, refused
 	case errors.As(err, &syntax):
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments are not valid JSON after byte %d: %v", syntax.ByteOffset, syntax.Err)
 	}

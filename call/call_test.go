@@ -203,6 +203,15 @@ func TestErrors(t *testing.T) {
 			`{"error":{"code":"UNKNOWN_TOOL","message":"there is no tool \"weather\"","hint":"call one of the listed tools"}}`},
 		{"a member twice", "note", `{"action":"get","id":"a","id":"b"}`,
 			`{"error":{"code":"INVALID_INPUT","message":"/id is given twice","hint":"give each member once"}}`},
+		{"text that is not UTF-8", "note", "{\"action\":\"save\",\"text\":\"a\xff\"}",
+			`{"error":{"code":"INVALID_INPUT","message":"text is not UTF-8 after byte 26","hint":"send text in UTF-8, other bytes as base64",` +
+				`"problems":[{"path":"/text","kind":"format","want":"text in UTF-8"}]}}`},
+		{"half of a surrogate pair", "note", `{"action":"save","meta":{"a":["\ud800b"]}}`,
+			`{"error":{"code":"INVALID_INPUT","message":"meta/a/0 is not UTF-8 after byte 31","hint":"send text in UTF-8, other bytes as base64",` +
+				`"problems":[{"path":"/meta/a/0","kind":"format","want":"text in UTF-8"}]}}`},
+		{"a name that is not UTF-8", "note", "{\"action\":\"save\",\"te\xff\":1}",
+			`{"error":{"code":"INVALID_INPUT","message":"a name is not UTF-8 after byte 20","hint":"send text in UTF-8, other bytes as base64",` +
+				`"problems":[{"path":"","kind":"format","want":"text in UTF-8"}]}}`},
 		{"more arguments than any action has", "note", `{"action":"list"` + manyMembers(1001) + `}`,
 			`{"error":{"code":"INVALID_INPUT","message":"there are more than 1000 arguments"}}`},
 		{"too many values", "note", `{"action":"save","text":"hi","meta":{"a":[1` + strings.Repeat(",1", 100_000) + `]}}`,

@@ -33,6 +33,10 @@ func TestBadInputOverStdio(t *testing.T) {
 		"neither request nor answer": {`{"jsonrpc":"2.0","id":4}`, `"id":4,"error":{"code":-32600,"message":"a request needs a method"}`},
 		"a number beyond floats":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e999}}}`, `beyond 64-bit floating point`},
 		"a long name":                {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"load","` + strings.Repeat("p", 100_000) + `":1}}}`, `is unknown`},
+		"an id that is not UTF-8":    {"{\"jsonrpc\":\"2.0\",\"id\":\"a\xff\",\"method\":\"ping\"}", `"id":null,"error":{"code":-32600,"message":"id is not UTF-8"}`},
+		"a name that is not UTF-8":   {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\xff\"}}", `"id":7,"error":{"code":-32600,"message":"the message is not UTF-8"}`},
+		"a token that is not UTF-8":  {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"_meta\":{\"progressToken\":\"\xff\"}}}", `the message is not UTF-8`},
+		"a text that is not UTF-8":   {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"a\xff\"}}}", `\"message\":\"text is not UTF-8 after byte 10\"`},
 		"an id as an object":         {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `id must be a string or a number`},
 	} {
 		answers := mcptest.Stdio(t, s, test.line, good)

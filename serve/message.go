@@ -137,10 +137,15 @@ func (m *message) malformed() *protocolError {
 	case len(id) > 0 && id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
 		m.id = nil
 		return &protocolError{code: mcp.INVALID_REQUEST, message: "id must be a string or a number"}
+	case !utf8.Valid(id):
+		m.id = nil
+		return &protocolError{code: mcp.INVALID_REQUEST, message: "id is not UTF-8"}
 	case m.isAnswer():
 		return nil
 	case m.method == "":
 		return &protocolError{code: mcp.INVALID_REQUEST, message: "a request needs a method"}
+	case !utf8.Valid(m.raw) && utf8.Valid(m.params.arguments): // those are refused by the call, which says where
+		return &protocolError{code: mcp.INVALID_REQUEST, message: "the message is not UTF-8"}
 	case len(params) > 0 && params[0] != '{' && string(params) != "null":
 		return &protocolError{code: mcp.INVALID_PARAMS, message: "params must be an object"}
 	}

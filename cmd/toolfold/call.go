@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -42,6 +43,11 @@ func callCommand() *cli.Command {
 func callAction(c *cli.Context) error {
 	if c.NArg() < 1 {
 		return usageError("call takes NAME and its arguments: toolfold call memory.get key=team/rules")
+	}
+	for _, arg := range c.Args().Slice() {
+		if !utf8.ValidString(arg) {
+			return usageError("%q is not UTF-8", toolfold.Shorten(arg))
+		}
 	}
 	args, err := readArguments(c.Args().Tail())
 	if err != nil {

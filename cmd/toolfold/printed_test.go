@@ -128,3 +128,20 @@ func TestStreamsAreWrapped(t *testing.T) {
 		}
 	}
 }
+
+// An argument of the shell that is not UTF-8 is not stored as another text.
+func TestCallRefusesWhatIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for _, args := range [][]string{
+		{"memory.store", "key=a\xff", "value=x"}, {"memory.store", "key:=\"a\xff\"", "value=x"}, {"memory.stor\xff"},
+		{"memory.store", "{\"key\":\"a\xff\",\"value\":1}"},
+	} {
+		command := exec.CommandContext(t.Context(), "toolfold", append([]string{"call"}, args...)...)
+		command.Env = append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home, "XDG_CONFIG_HOME="+home)
+		output, err := command.CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "is not UTF-8") {
+			t.Errorf("toolfold call %q: %v: %s", args, err, output)
+		}
+	}
+}

@@ -103,7 +103,7 @@ func TestImportJudgesEachEntry(t *testing.T) {
 		{Index: 3, Message: "key must be string, got number"},
 		{Index: 4, Message: "an entry must be an object with key and value"},
 		{Index: 5, Message: "an entry must be an object with key and value"},
-		{Index: 6, Message: "storedAt must be a date-time"},
+		{Index: 6, Message: "storedAt must be a date-time such as 2026-01-31T12:00:00Z"},
 		{Index: 7, Message: `"labels" is unknown`},
 		{Index: 9, Message: "value is missing"},
 		{Index: 10, Message: "key must be 1 to 500 long, got 0"},
