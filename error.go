@@ -54,7 +54,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 const (
 	ProblemMissing = "missing" // required, absent
 	ProblemUnknown = "unknown" // no action of the tool has it; Suggest, if one is near
-	ProblemStray   = "stray"   // other actions have it, see BelongsTo
+	ProblemStray   = "stray"   // other actions have it, see BelongsTo; Suggest, if one of this action stands for it
 	ProblemType    = "type"    // Want, Got
 	ProblemEnum    = "enum"    // Allowed, Suggest
 	ProblemRange   = "range"   // Min, Max

@@ -51,6 +51,10 @@ type Param struct {
 	// its listing does not show them: the legacy tool had none.
 	Unlisted bool
 
+	// InsteadOf is the parameter of a sibling action that callers give where
+	// they mean this one: its refusal names this one. Empty for none.
+	InsteadOf string
+
 	// Added marks a parameter that the legacy tool did not have: the legacy
 	// surface accepts it without listing it.
 	Added bool

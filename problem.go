@@ -17,7 +17,7 @@ func (p Problem) Text() string {
 	case ProblemUnknown:
 		return strconv.Quote(name) + " is unknown" + didYouMean(p.Suggest)
 	case ProblemStray:
-		return fmt.Sprintf("%s belongs to %s", name, strings.Join(p.BelongsTo, ", "))
+		return fmt.Sprintf("%s belongs to %s%s", name, strings.Join(p.BelongsTo, ", "), didYouMean(p.Suggest))
 	case ProblemType:
 		return fmt.Sprintf("%s must be %s, got %v", name, p.Want, p.Got)
 	case ProblemEnum:

@@ -64,6 +64,11 @@ func AtMost(items int) Refinement {
 	return func(p *Param) { p.MaxItems, p.Unlisted = items, true }
 }
 
+// InsteadOf makes the refusal of a parameter of sibling actions name this one.
+func InsteadOf(sibling string) Refinement {
+	return func(p *Param) { p.InsteadOf = sibling }
+}
+
 // Added marks a parameter that the legacy tool did not have.
 func Added() Refinement {
 	return func(p *Param) { p.Added = true }

@@ -236,6 +236,11 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 			continue // the call holds something else, and says so
 		case len(owners) > 0:
 			problem.Kind, problem.BelongsTo = toolfold.ProblemStray, owners
+			for _, param := range t.params {
+				if param.InsteadOf == name {
+					problem.Suggest = param.Name
+				}
+			}
 		default:
 			problem.Kind, problem.Suggest = toolfold.ProblemUnknown, suggest.Nearest(name, absent)
 		}

@@ -30,7 +30,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{key, value},
 		Optional: toolfold.Fields{
 			namespace, tags.With(toolfold.AtMost(maxTags), toolfold.Added()), ttl.With(toolfold.Added()),
-			ifAbsent.With(toolfold.Default(false), toolfold.Added()),
+			ifAbsent.With(toolfold.Default(false), toolfold.InsteadOf(overwrite.Name), toolfold.Added()),
 		},
 		Effect:  toolfold.Sets,
 		Example: `{"key": "team/rules", "value": {"freeze": "Friday"}}`,

@@ -3,7 +3,9 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold"
@@ -193,4 +195,21 @@ func filling(p toolfold.Param) any {
 		return map[string]any{}
 	}
 	return ""
+}
+
+// Who knows overwrite from import learns what store has in its place, and
+// nothing is stored.
+func TestOverwriteNamesIfAbsent(t *testing.T) {
+	t.Parallel()
+	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Full})
+	for _, overwrite := range []string{"true", "false"} {
+		answer := b.Runner.Call(t.Context(), "memory.store", json.RawMessage(`{"key":"a","value":1,"overwrite":`+overwrite+`}`))
+		want := []toolfold.Problem{{Path: "/overwrite", Kind: toolfold.ProblemStray, BelongsTo: []string{"import"}, Suggest: "ifAbsent"}}
+		if answer.Err == nil || !reflect.DeepEqual(answer.Err.Problems, want) || !strings.Contains(answer.Err.Message, `did you mean "ifAbsent"?`) {
+			t.Errorf("overwrite %s: %s", overwrite, answer.Content)
+		}
+	}
+	if answer := b.Runner.Call(t.Context(), "memory.get", json.RawMessage(`{"key":"a"}`)); !strings.Contains(string(answer.Content), `"found":false`) {
+		t.Errorf("stored: %s", answer.Content)
+	}
 }
