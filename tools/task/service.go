@@ -60,7 +60,8 @@ func New(o Options) *Service {
 	return &Service{Options: o, now: clock.Micros(o.Now)}
 }
 
-// Status shows a task. It says so when a task is ready and nothing works its
+// Status shows a task, its input only to calls that name it in include_fields.
+// It says so when a task is ready and nothing works its
 // workspace.
 func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 	t, err := s.find(ctx, in.TaskID)
@@ -68,6 +69,9 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 		return Record{}, err
 	}
 	record := Record{Item: s.item(t)}
+	if !toolfold.Wants(ctx, "input") {
+		record.Input = nil
+	}
 	switch t.Status {
 	case Running, Failed, Cancelled, TimedOut:
 		p, _, err := s.Store.Progress(ctx, t.ID, t.Turn)
@@ -179,7 +183,7 @@ func queueNotFound(idOrName string) error {
 }
 
 // List lists tasks, a page at a time. Input and output are left out, but for
-// calls that name them in include_fields.
+// calls that name them in include_fields, as is what a task is by default.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	after, err := toolfold.ParseCursor(in.Cursor, "task.list")
 	if err != nil {
@@ -209,8 +213,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Tasks: []Item{}, Total: page.Total, Paged: paged}
 	for _, t := range tasks {
 		item := s.item(t)
-		item.Description = toolfold.Brief(ctx, "tasks.description", item.Description)
-		item.Error = toolfold.Brief(ctx, "tasks.error", item.Error)
+		item.brief(ctx)
 		out.Tasks = append(out.Tasks, item)
 	}
 	return out, nil

@@ -1,10 +1,12 @@
 package task
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // SubmitIn are the arguments of task.submit.
@@ -48,7 +50,8 @@ type WaitIn struct {
 	TimeoutMs int    `json:"timeoutMs"`
 }
 
-// Record is the result of task.status and task.wait.
+// Record is the result of task.status and task.wait: without Input, unless it
+// is asked for.
 type Record struct {
 	Item
 	Progress *Steps   `json:"progress,omitempty" doc:"How far it is, or had come."`
@@ -62,15 +65,15 @@ type Steps struct {
 	Total float64 `json:"total" doc:"Steps there are."`
 }
 
-// Item is a task as task.list shows it: without Input and Output, unless they
-// are asked for.
+// Item is a task as task.list shows it: without Input, Output, their sizes,
+// what is empty or by default, and when it ran, unless they are asked for.
 type Item struct {
 	TaskID       string          `json:"taskId" doc:"Task ID." format:"uuid"`
-	QueueID      string          `json:"queueId" doc:"ID or name of a queue."`
+	QueueID      string          `json:"queueId,omitempty" doc:"ID or name of a queue."`
 	Name         string          `json:"name" doc:"Title."`
 	Description  string          `json:"description,omitempty" doc:"Details."`
-	Type         string          `json:"type" doc:"Execution mode." enum:"sequential,parallel,conditional,loop,retry,timeout,wait,callback,other"`
-	Priority     string          `json:"priority" doc:"How urgent." enum:"critical,high,medium,low,background"`
+	Type         string          `json:"type,omitempty" doc:"Execution mode." enum:"sequential,parallel,conditional,loop,retry,timeout,wait,callback,other"`
+	Priority     string          `json:"priority,omitempty" doc:"How urgent." enum:"critical,high,medium,low,background"`
 	Status       string          `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	AgentID      string          `json:"agentId,omitempty" doc:"Agent that runs it."`
 	WorkflowID   string          `json:"workflowId,omitempty" doc:"Workflow that it runs."`
@@ -78,11 +81,11 @@ type Item struct {
 	InputBytes   int             `json:"inputBytes,omitempty" doc:"Size of input."`
 	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
 	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
-	Dependencies []string        `json:"dependencies" doc:"Tasks to complete first."`
+	Dependencies []string        `json:"dependencies,omitzero" doc:"Tasks to complete first."`
 	Key          string          `json:"key,omitempty" doc:"Answers the open task of this key."`
-	Tags         []string        `json:"tags" doc:"Labels."`
-	Attempt      int             `json:"attempt" doc:"Present or last attempt."`
-	MaxAttempts  int             `json:"maxAttempts" doc:"Tries before it fails."`
+	Tags         []string        `json:"tags,omitzero" doc:"Labels."`
+	Attempt      int             `json:"attempt,omitempty" doc:"Present or last attempt."`
+	MaxAttempts  int             `json:"maxAttempts,omitempty" doc:"Tries before it fails."`
 	TimeoutMs    int             `json:"timeoutMs,omitempty" doc:"Limit of one attempt."`
 
 	Interruptions int        `json:"interruptions,omitempty" doc:"Runs cut off because their process stopped or died."`
@@ -115,6 +118,36 @@ func (s *Service) item(t Task) Item {
 		i.Workspace = t.Workspace
 	}
 	return i
+}
+
+// brief leaves out of a task in a list what it is by default, and sizes and
+// times that its status says, but for members that the call names.
+func (i *Item) brief(ctx context.Context) {
+	i.Description = toolfold.Brief(ctx, "tasks.description", i.Description)
+	i.Error = toolfold.Brief(ctx, "tasks.error", i.Error)
+	leaveOut(ctx, "queueId", &i.QueueID, i.QueueID == DefaultQueue)
+	leaveOut(ctx, "type", &i.Type, i.Type == Sequential)
+	leaveOut(ctx, "priority", &i.Priority, i.Priority == work.Medium)
+	leaveOut(ctx, "attempt", &i.Attempt, i.Attempt == 1)
+	leaveOut(ctx, "maxAttempts", &i.MaxAttempts, i.MaxAttempts == 1)
+	leaveOut(ctx, "dependencies", &i.Dependencies, len(i.Dependencies) == 0)
+	leaveOut(ctx, "tags", &i.Tags, len(i.Tags) == 0)
+	leaveOut(ctx, "inputBytes", &i.InputBytes, true)
+	leaveOut(ctx, "outputBytes", &i.OutputBytes, true)
+	leaveOut(ctx, "startedAt", &i.StartedAt, true)
+	leaveOut(ctx, "completedAt", &i.CompletedAt, true)
+	if !toolfold.Wants(ctx, "tasks.createdAt") {
+		i.CreatedAt = i.CreatedAt.Truncate(time.Second)
+	}
+}
+
+// leaveOut empties a member of a task in a list that is silent, that is says
+// nothing worth its tokens, unless the call names it.
+func leaveOut[T any](ctx context.Context, member string, value *T, silent bool) {
+	if silent && !toolfold.Wants(ctx, "tasks."+member) {
+		var zero T
+		*value = zero
+	}
 }
 
 // maybe returns nil for the zero time.

@@ -179,7 +179,7 @@ func (e env) submit(name string, in task.SubmitIn) (id string) {
 
 func (e env) status(id string) task.Record {
 	e.Helper()
-	record, err := e.tasks.Status(e.Context(), task.StatusIn{TaskID: id})
+	record, err := e.tasks.Status(toolfold.WithFields(e.Context(), []string{"input"}), task.StatusIn{TaskID: id})
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/tokens"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -189,7 +191,7 @@ func TestSubmitKeepsEverything(t *testing.T) {
 	if diff := cmp.Diff(want, b.submit(full)); diff != "" {
 		t.Errorf("answer (-want +got)\n%s", diff)
 	}
-	got, err := b.Status(t.Context(), task.StatusIn{TaskID: id(2)})
+	got, err := b.Status(toolfold.WithFields(t.Context(), []string{"input"}), task.StatusIn{TaskID: id(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,9 +359,67 @@ func TestListLeavesOut(t *testing.T) {
 		fields []string
 		want   bool
 	}{{nil, false}, {[]string{"tasks.taskId", "total"}, false}, {[]string{"tasks.input"}, true}, {[]string{"tasks.input.tool"}, true}} {
+		test.fields = append(test.fields, "tasks.inputBytes")
 		out, err := b.List(toolfold.WithFields(t.Context(), test.fields), task.ListIn{Page: toolfold.Page{Limit: 5}})
 		if err != nil || (out.Tasks[0].Input != nil) != test.want || out.Tasks[0].InputBytes != len(storing().Input) {
 			t.Errorf("%v: %v (%v)", test.fields, out, err)
+		}
+	}
+}
+
+// A task in a list says what it is not by default, at 60 tokens; all of it where
+// that is asked for. Its state says all but the input.
+func TestBriefly(t *testing.T) {
+	b := newBench(t)
+	b.submit(storing())
+	if _, err := b.Cancel(t.Context(), task.CancelIn{TaskID: id(1), Reason: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	list := func(fields ...string) (task.Item, string) {
+		t.Helper()
+		out, err := b.List(toolfold.WithFields(t.Context(), fields), task.ListIn{Page: toolfold.Page{Limit: 5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(out.Tasks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Tasks[0], string(text)
+	}
+	_, text := list()
+	sum := 0
+	const times = 50 // random ids differ in their tokens
+	for range times {
+		n, err := tokens.Count(strings.Replace(text, `"taskId":"`+id(1), `"taskId":"`+uuid.NewString(), 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	t.Logf("a task in a list has %d tokens", sum/times)
+	if sum > 60*times {
+		t.Errorf("a task in a list has %d tokens, want 60 at most: %s", sum/times, text)
+	}
+	for _, member := range []string{"queueId", "type", "priority", "attempt", "maxAttempts", "dependencies", "tags", "inputBytes", "completedAt"} {
+		if strings.Contains(text, `"`+member+`"`) {
+			t.Errorf("%s is there by default: %s", member, text)
+		}
+		if _, text := list("tasks." + member); !strings.Contains(text, `"`+member+`"`) {
+			t.Errorf("%s is not there when it is asked for: %s", member, text)
+		}
+	}
+	item, _ := list()
+	if item.Input != nil || item.Output != nil {
+		t.Errorf("input or output is there without being asked for: %s", text)
+	}
+	for _, test := range []struct {
+		fields []string
+		want   bool
+	}{{nil, false}, {[]string{"input"}, true}} {
+		record, err := b.Status(toolfold.WithFields(t.Context(), test.fields), task.StatusIn{TaskID: item.TaskID})
+		if err != nil || (record.Input != nil) != test.want || record.InputBytes == 0 || record.Tags == nil || record.Priority == "" || record.Attempt != 1 {
+			t.Errorf("%v: %+v (%v)", test.fields, record, err)
 		}
 	}
 }
