@@ -3,23 +3,33 @@ package memory
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolfold/toolfold/internal/words"
 )
 
 // Limits of excerpts.
 const (
-	maxExcerpt     = 240     // characters
-	maxExcerptRead = 2 << 20 // bytes of all values of an answer that are looked through
-	maxPiece       = 40      // characters that are kept or left out together
+	maxExcerpt      = 240       // characters
+	maxExcerptRead  = 1 << 20   // bytes of all values of an answer that are looked through
+	maxExcerptEntry = 128 << 10 // and of one value
+	maxPiece        = 40        // characters that are kept or left out together
+	maxKnownPieces  = 10_000    // pieces whose terms are remembered
 )
 
 // excerpter cuts values down to what is around the words of a query.
 type excerpter struct {
 	ranker *ranker
-	room   int // bytes left to look through; later values are cut at their beginning
+	room   int              // bytes left to look through; later values are cut at their beginning
+	known  map[string][]int // terms by the text of a piece: most words of a text come again
+}
+
+func newExcerpter(r *ranker) *excerpter {
+	return &excerpter{ranker: r, room: maxExcerptRead, known: map[string][]int{}}
 }
 
 // piece is a word of a value as it is shown, with the terms that it matches.
@@ -31,24 +41,32 @@ type piece struct {
 
 // excerpt returns the part of a value with the most words of the query. A
 // value is shown as its names and scalars; an ellipsis stands for what is left
-// out.
-func (x *excerpter) excerpt(value json.RawMessage) string {
-	search := len(value) <= x.room
-	var text string
-	if search {
-		x.room -= len(value)
-		text = flatten(value)
-	} else {
-		text = strings.ToValidUTF8(string(value[:min(len(value), 4*maxExcerpt)]), "")
-	}
-	pieces := x.pieces(text, search)
+// out. Looking ends where the words found together have the rarity that all
+// words of the entry have.
+func (x *excerpter) excerpt(value json.RawMessage, rarity float64) string {
+	read := min(x.room, maxExcerptEntry)
+	x.room -= read
 
 	// A window of pieces slides over the value; it is worth the rarity of the
 	// words in it, each once.
+	var pieces []piece
 	count := make([]int, len(x.ranker.query.terms))
 	var worth, best float64
 	from, to, size, start := 0, 0, 0, 0
-	for end, p := range pieces {
+	after := 0 // characters beyond the part that was looked through
+	for text := range inPieces(value) {
+		p := piece{text: text, size: utf8.RuneCountInString(text) + 1}
+		if read <= 0 || best > 0 && best >= rarity-1e-9 {
+			pieces = append(pieces, p)
+			if after += p.size; after > maxExcerpt {
+				break
+			}
+			continue
+		}
+		read -= len(text) + 1
+		p.terms = x.terms(text)
+		end := len(pieces)
+		pieces = append(pieces, p)
 		size += p.size
 		for _, t := range p.terms {
 			if count[t]++; count[t] == 1 {
@@ -68,6 +86,7 @@ func (x *excerpter) excerpt(value json.RawMessage) string {
 			best, from, to = worth, start, end+1
 		}
 	}
+	x.room += max(read, 0)
 	// What was found last is at the end of the window: move on to show as much
 	// after the words as before them.
 	first, last := from, to
@@ -98,47 +117,41 @@ func (x *excerpter) excerpt(value json.RawMessage) string {
 		}
 		b.WriteString(p.text)
 	}
-	if last < len(pieces) || !search {
+	if last < len(pieces) {
 		b.WriteString(" …")
 	}
 	return b.String()
 }
 
-// pieces splits a text at spaces, and long stretches without a space.
-func (x *excerpter) pieces(text string, search bool) []piece {
-	var all []piece
-	for field := range strings.FieldsSeq(text) {
-		for field != "" {
-			end := 0
-			for n := 0; n < maxPiece && end < len(field); n++ {
-				_, size := utf8.DecodeRuneInString(field[end:])
-				end += size
-			}
-			p := piece{text: field[:end], size: utf8.RuneCountInString(field[:end]) + 1}
-			if search {
-				p.terms = x.terms(p.text)
-			}
-			all = append(all, p)
-			field = field[end:]
-		}
-	}
-	return all
-}
-
-// terms returns the terms of the query that a piece of text matches.
-func (x *excerpter) terms(text string) []int {
-	var found []int
-	match := func(word string) {
-		found = append(found, x.ranker.exact[word]...)
-		for _, i := range x.ranker.begin {
-			for _, w := range x.ranker.query.terms[i].forms {
-				if w.Prefix && strings.HasPrefix(word, w.Text) {
-					found = append(found, i)
-					break
+// inPieces yields the text of a value, split at spaces, and long stretches
+// without a space.
+func inPieces(value json.RawMessage) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for text := range flatten(value) {
+			for field := range strings.FieldsSeq(text) {
+				for field != "" {
+					end := 0
+					for n := 0; n < maxPiece && end < len(field); n++ {
+						_, size := utf8.DecodeRuneInString(field[end:])
+						end += size
+					}
+					if !yield(field[:end]) {
+						return
+					}
+					field = field[end:]
 				}
 			}
 		}
 	}
+}
+
+// terms returns the terms of the query that a piece of text matches.
+func (x *excerpter) terms(text string) []int {
+	found, ok := x.known[text]
+	if ok {
+		return found
+	}
+	match := func(word string) { found = x.ranker.appendTerms(found, word) }
 	before := ""
 	for w := range words.Split(text) {
 		match(words.Stem(w.Text))
@@ -150,45 +163,32 @@ func (x *excerpter) terms(text string) []int {
 		}
 		before = w.Text
 	}
+	if len(x.known) < maxKnownPieces {
+		x.known[text] = found
+	}
 	return found
 }
 
-// flatten writes the names and scalars of a JSON value as one text.
-func flatten(value json.RawMessage) string {
-	var b strings.Builder
-	dec := json.NewDecoder(bytes.NewReader(value))
-	dec.UseNumber()
-	var inObject []bool // by depth
-	isName := false
-	for {
-		token, err := dec.Token()
-		if err != nil {
-			return b.String()
-		}
-		switch v := token.(type) {
-		case json.Delim:
-			if v == '{' || v == '[' {
-				inObject = append(inObject, v == '{')
-			} else {
-				inObject = inObject[:len(inObject)-1]
+// flatten yields the names and scalars of a JSON value in their order.
+func flatten(value json.RawMessage) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		dec := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		for {
+			token, err := dec.ReadToken()
+			if err != nil {
+				return
 			}
-			isName = len(inObject) > 0 && inObject[len(inObject)-1]
-			continue
-		case string:
-			b.WriteString(v)
-		case json.Number:
-			b.WriteString(v.String())
-		case bool:
-			b.WriteString(map[bool]string{true: "true", false: "false"}[v])
-		case nil:
-			b.WriteString("null")
+			switch token.Kind() {
+			case '{', '}', '[', ']':
+				continue
+			}
+			text := token.String()
+			if kind, length := dec.StackIndex(dec.StackDepth()); kind == '{' && length%2 == 1 {
+				text += ":"
+			}
+			if !yield(text) {
+				return
+			}
 		}
-		if isName {
-			b.WriteString(": ")
-			isName = false
-			continue
-		}
-		b.WriteByte(' ')
-		isName = len(inObject) > 0 && inObject[len(inObject)-1]
 	}
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,32 +37,48 @@ type ranker struct {
 	query query
 	exact map[string][]int // terms by their forms
 	like  map[string][]int // terms by their synonyms
-	begin []int            // terms that beginnings of words stand for
+	begin map[string][]int // terms by the beginnings of words that stand for them
+	sizes []int            // of the beginnings, in bytes, each once
 	total float64          // the greatest sum
 }
 
 func newRanker(q query) *ranker {
-	r := &ranker{query: q, exact: map[string][]int{}, like: map[string][]int{}}
+	r := &ranker{query: q, exact: map[string][]int{}, like: map[string][]int{}, begin: map[string][]int{}}
 	for i, t := range q.terms {
 		r.total += t.rarity
 		if i > 0 {
 			r.total += pairBonus * min(t.rarity, q.terms[i-1].rarity)
 		}
-		begins := false
 		for _, w := range t.forms {
-			begins = begins || w.Prefix
 			if !w.Prefix {
 				r.exact[w.Text] = append(r.exact[w.Text], i)
+				continue
+			}
+			shorter := func(o Word) bool { return o.Prefix && o != w && strings.HasPrefix(w.Text, o.Text) }
+			if slices.ContainsFunc(t.forms, shorter) || slices.Contains(r.begin[w.Text], i) {
+				continue // each word of an entry counts once for a term
+			}
+			r.begin[w.Text] = append(r.begin[w.Text], i)
+			if !slices.Contains(r.sizes, len(w.Text)) {
+				r.sizes = append(r.sizes, len(w.Text))
 			}
 		}
 		for _, w := range t.like {
 			r.like[w.Text] = append(r.like[w.Text], i)
 		}
-		if begins {
-			r.begin = append(r.begin, i)
-		}
 	}
 	return r
+}
+
+// appendTerms appends the terms that a word of an entry stands for.
+func (r *ranker) appendTerms(list []int, word string) []int {
+	list = append(list, r.exact[word]...)
+	for _, n := range r.sizes {
+		if n <= len(word) {
+			list = append(list, r.begin[word[:n]]...)
+		}
+	}
+	return list
 }
 
 // tally counts the matches of one entry. Its slices are by term.
@@ -91,15 +108,7 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 		for _, i := range r.like[plain] {
 			t.like[i]++
 		}
-		here = append(here[:0], r.exact[plain]...)
-		for _, i := range r.begin {
-			for _, w := range r.query.terms[i].forms {
-				if w.Prefix && strings.HasPrefix(plain, w.Text) {
-					here = append(here, i)
-					break
-				}
-			}
-		}
+		here = r.appendTerms(here[:0], plain)
 		if inKey {
 			for _, i := range here {
 				t.inKey[i] = 1
@@ -107,7 +116,7 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 			continue
 		}
 		t.words++
-		if len(here) == 0 && words.IsStop(plain) {
+		if len(here) == 0 && (len(before) == 0 || words.IsStop(plain)) {
 			continue // "freeze on Friday" has freeze beside Friday
 		}
 		for _, i := range here {
@@ -119,6 +128,16 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 		before, here = here, before
 	}
 	return t, true
+}
+
+// rarity returns the rarity of all terms that an entry has, synonyms aside.
+func (r *ranker) rarity(t tally) (sum float64) {
+	for i, term := range r.query.terms {
+		if t.count[i] > 0 {
+			sum += term.rarity
+		}
+	}
+	return sum
 }
 
 // score returns how well an entry matches, between 0 and 1: the evidence for

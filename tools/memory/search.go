@@ -17,16 +17,18 @@ import (
 
 // Limits that keep a search fast in a large notebook.
 const (
-	maxIDs       = 600     // entries of a word that are all looked at; a word in more is common
-	maxTier      = 200     // entries of each kind that have several common words
-	maxPaired    = 4       // common words of which pairs are tried
-	maxRanked    = 400     // entries whose words are read, and so the most results
-	maxRankBytes = 8 << 20 // of words read, after which no more entries are ranked
-	maxCounted   = 10_000  // entries that match, of which a total is taken
-	rankChunk    = 64      // entries read at once
-	maxForms     = 8       // words that a guess may be
-	maxSplit     = 24      // characters of a word that may be two
-	maxGuesses   = 3       // unknown words that are guessed at
+	maxIDs       = 600      // entries of a word that are all looked at; a word in more is common
+	maxTier      = 200      // entries of each kind that have several common words
+	maxPaired    = 4        // common words of which pairs are tried
+	maxRanked    = 400      // entries whose words are read, and so the most results
+	maxRankBytes = 12 << 20 // of words read, after which no more entries are ranked
+	maxJoinBytes = 4 << 20  // of words read to take words apart, in one search
+	maxCounted   = 10_000   // entries that match, of which a total is taken
+	rankChunk    = 64       // entries read at once
+	firstChunk   = 8        // entries read at first, when it is not known how long they are
+	maxForms     = 8        // words that a guess may be
+	maxSplit     = 24       // characters of a word that may be two
+	maxGuesses   = 3        // unknown words that are guessed at
 )
 
 // reindexBatch is the number of entries of an earlier version that get their words anew
@@ -51,7 +53,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	}
 	in.Namespace = cmp.Or(in.Namespace, s.Namespace)
 	scope := Scope{in.Namespace, in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
-	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: s.Workspace}
+	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: s.Workspace, joinRoom: maxJoinBytes}
 	results, err := find.run(ctx)
 	if err != nil {
 		return SearchOut{}, fmt.Errorf("searching: %w", err)
@@ -71,7 +73,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		results = results[:in.Limit]
 		out.HasMore, out.NextCursor = true, writeOffset(in, offset+in.Limit)
 	}
-	cut := &excerpter{ranker: newRanker(find.query), room: maxExcerptRead}
+	cut := newExcerpter(newRanker(find.query))
 	for chunk := range slices.Chunk(results, loadChunk) {
 		ids := make([]int64, len(chunk))
 		for i, r := range chunk {
@@ -82,6 +84,9 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 			return SearchOut{}, fmt.Errorf("reading results: %w", err)
 		}
 		for _, r := range chunk {
+			if ctx.Err() != nil {
+				return SearchOut{}, fmt.Errorf("cutting results: %w", ctx.Err())
+			}
 			e, ok := entries[r.ID]
 			if !ok {
 				continue
@@ -90,7 +95,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 			if utf8.RuneCount(e.Value) <= maxWhole {
 				hit.Value = e.Value
 			} else {
-				hit.Excerpt = cut.excerpt(e.Value)
+				hit.Excerpt = cut.excerpt(e.Value, r.rarity)
 			}
 			out.Results = append(out.Results, hit)
 		}
@@ -150,6 +155,8 @@ type search struct {
 	has  map[int64]uint64  // which of the first 64 terms an entry is known to have
 	like map[int64]float64 // what the synonyms that an entry has are worth
 
+	joinRoom int // bytes of words that may still be read to take words apart
+
 	// partial says that there are entries which match and are not ranked.
 	partial bool
 }
@@ -157,7 +164,8 @@ type search struct {
 // result is an entry and how well it matches.
 type result struct {
 	Candidate
-	score float64
+	score  float64
+	rarity float64 // of the words of the query that the entry has, together
 }
 
 // run returns the results, best first, the latest first among equals. A query
@@ -294,17 +302,47 @@ func (s *search) split(ctx context.Context, word string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		candidates, err := s.index.Candidates(ctx, ids)
+		together := false
+		err = s.read(ctx, ids, &s.joinRoom, func(c Candidate) bool {
+			together = strings.Contains(c.Words+" ", " "+half[0]+" "+half[1]+" ")
+			return !together
+		})
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range candidates {
-			if strings.Contains(c.Words+" ", " "+half[0]+" "+half[1]+" ") {
-				return half, nil
-			}
+		if together {
+			return half, nil
 		}
 	}
 	return nil, nil
+}
+
+// read passes the words of entries to each until that returns false, or room, in
+// bytes, is used up. Entries are read some at a time, in the order of ids, and
+// fewer at a time the longer they are; room is exceeded by one such read at most.
+func (s *search) read(ctx context.Context, ids []int64, room *int, each func(Candidate) bool) error {
+	chunk, count, size := firstChunk, 0, 0
+	for len(ids) > 0 && *room > 0 {
+		chunk = min(chunk, len(ids))
+		candidates, err := s.index.Candidates(ctx, ids[:chunk])
+		if err != nil {
+			return err
+		}
+		ids = ids[chunk:]
+		for _, c := range candidates {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			count++
+			size += len(c.Words)
+			*room -= len(c.Words)
+			if !each(c) {
+				return nil
+			}
+		}
+		chunk = max(1, min(2*chunk, rankChunk, *room*count/max(1, size)))
+	}
+	return nil
 }
 
 // find looks up a term under some forms, each match of which is worth a share
@@ -472,25 +510,19 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 	r := newRanker(s.query)
 	var results []result
 	var tallies []tally
-	size, total := 0, 0
-	for chunk := range slices.Chunk(ids, rankChunk) {
-		candidates, err := s.index.Candidates(ctx, chunk)
-		if err != nil {
-			return nil, err
+	total, room := 0, maxRankBytes
+	err := s.read(ctx, ids, &room, func(c Candidate) bool {
+		if t, ok := r.read(c.Words); ok {
+			c.Words = ""
+			results, tallies = append(results, result{Candidate: c, rarity: r.rarity(t)}), append(tallies, t)
+			total += t.words
 		}
-		for _, c := range candidates {
-			size += len(c.Words)
-			if t, ok := r.read(c.Words); ok {
-				c.Words = ""
-				results, tallies = append(results, result{Candidate: c}), append(tallies, t)
-				total += t.words
-			}
-		}
-		if size > maxRankBytes {
-			s.partial = true
-			break
-		}
+		return true
+	})
+	if err != nil {
+		return nil, err
 	}
+	s.partial = s.partial || room <= 0
 	mean := float64(total) / float64(max(1, len(results)))
 	for i, t := range tallies {
 		score := r.score(t, max(1, mean))

@@ -156,6 +156,55 @@ func benchmarkMemory(b *testing.B, url string) {
 	})
 }
 
+// BenchmarkMemoryLong measures searching 5 MB of notes of 64 KB, which all
+// match, in turns with reading their values. The ratio is of the times.
+func BenchmarkMemoryLong(b *testing.B) {
+	const notes, size = 80, 64 << 10
+	a := newAuthor()
+	for name, part := range map[string]func() string{
+		"two words": func() string { return "a word " },
+		"prose":     func() string { return a.text(100) + " a word " },
+		"names":     func() string { return fmt.Sprint("a word aWord", a.random.Intn(1e5), " ") },
+	} {
+		db, err := storage.Open(b.Context(), sqliteURL(b))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer db.Close()
+		s := memory.New(db.Memory(), time.Now)
+		for i := range notes {
+			var text strings.Builder
+			for text.Len() < size {
+				text.WriteString(part())
+			}
+			in := memory.StoreIn{Key: fmt.Sprint("note/", i), Value: fmt.Appendf(nil, `{"text":%q}`, text.String())}
+			if _, err := s.Store(b.Context(), in); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for _, query := range []string{"a", "word", "NEAR(word, 1)"} {
+			b.Run(name+"/"+query, func(b *testing.B) {
+				var searching, reading time.Duration
+				for b.Loop() {
+					start := time.Now()
+					out, err := s.Search(b.Context(), memory.SearchIn{Query: query, Page: toolfold.Page{Limit: 100}})
+					if err != nil || out.Total != notes || out.Count != notes {
+						b.Fatalf("%d match and %d are returned, want %d: %v", out.Total, out.Count, notes, err)
+					}
+					searched := time.Now()
+					if _, err := db.Memory().Entries(b.Context(), memory.Scope{}, memory.Page{}); err != nil {
+						b.Fatal(err)
+					}
+					searching += searched.Sub(start)
+					reading += time.Since(searched)
+				}
+				b.ReportMetric(milliseconds(searching)/float64(b.N), "search-ms")
+				b.ReportMetric(searching.Seconds()/reading.Seconds(), "ratio")
+			})
+		}
+	}
+}
+
 // BenchmarkMemoryStore compares storing with inserting the same rows into a
 // bare table, just as durably, in turns. The ratio is of commits per second.
 func BenchmarkMemoryStore(b *testing.B) {

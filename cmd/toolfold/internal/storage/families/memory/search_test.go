@@ -1,10 +1,13 @@
 package memory_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/memory"
@@ -273,6 +276,77 @@ func TestSearchTotal(t *testing.T) {
 		if short := read < want || want == 0; short != (message != "") {
 			t.Errorf("%+v: %d of %d were read, and the message is %q", in, read, want, message)
 		}
+	}
+}
+
+// meter counts what searches read, and calls read each time.
+type meter struct {
+	memory.Store
+	bytes int
+	read  func()
+}
+
+func (m *meter) Candidates(ctx context.Context, ids []int64) ([]memory.Candidate, error) {
+	list, err := m.Store.Candidates(ctx, ids)
+	for _, c := range list {
+		m.bytes += len(c.Words)
+	}
+	m.read()
+	return list, err
+}
+
+// TestSearchLong holds that a search reads a bounded part of long notes, still
+// counts all of them, and ends with its context.
+func TestSearchLong(t *testing.T) {
+	t.Parallel()
+	m := &meter{Store: openStore(t), read: func() {}}
+	s := memory.New(m, func() time.Time { return start })
+	const notes, atOnce = 70, 8 * (256 << 10) // the room is exceeded by one reading
+	value := `"` + strings.Repeat("word of text ", 250<<10/13) + `"`
+	first := memory.Entry{Namespace: "n", Key: "0", StoredAt: start.UTC(), Value: json.RawMessage(value)}
+	first.Words = memory.IndexText(first)
+	var entries []memory.Entry
+	for i := range notes {
+		e := first
+		e.Key = fmt.Sprint(i)
+		entries = append(entries, e)
+	}
+	if _, err := m.Import(t.Context(), entries, false, start); err != nil {
+		t.Fatal(err)
+	}
+	out := call(t, s.Search, memory.SearchIn{Query: "word", Page: toolfold.Page{Limit: 100}})
+	if ranked := 12<<20 + atOnce; out.Total != notes || out.Count < 40 || m.bytes > ranked {
+		t.Errorf("%d of %d are counted, %d returned; %d bytes were read, want at most %d", out.Total, notes, out.Count, m.bytes, ranked)
+	}
+	m.bytes = 0
+	call(t, s.Search, memory.SearchIn{Query: "textword wordword texttext", Page: toolfold.Page{Limit: 1}})
+	if joined := 4<<20 + atOnce; m.bytes > 12<<20+atOnce+joined {
+		t.Errorf("%d bytes were read to take words apart, want at most %d, and the same to rank", m.bytes, joined)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	m.bytes, m.read = 0, cancel
+	if _, err := s.Search(ctx, memory.SearchIn{Query: "word", Page: toolfold.Page{Limit: 1}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that the search was cancelled", err)
+	}
+	if m.bytes > atOnce {
+		t.Errorf("%d bytes were read after the end", m.bytes)
+	}
+}
+
+// TestSearchExcerptFar holds that an excerpt shows words far into a long value,
+// and words together rather than each alone.
+func TestSearchExcerptFar(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	filler := strings.Repeat("Nothing of interest is said here. ", 1500)
+	store(t, s, "", "k", `{"text":"A budget. `+filler+`June. `+filler+`All budgets until June. The board."}`)
+	out := call(t, s.Search, memory.SearchIn{Query: "budget june", Page: toolfold.Page{Limit: 1}})
+	if got := out.Results[0].Excerpt; !strings.HasSuffix(got, "said here. All budgets until June. The board.") {
+		t.Errorf("got %q", got)
+	}
+	out = call(t, s.Search, memory.SearchIn{Query: "june", Page: toolfold.Page{Limit: 1}})
+	if got := out.Results[0].Excerpt; !strings.Contains(got, "said here. June. Nothing") || !strings.HasSuffix(got, " …") {
+		t.Errorf("got %q", got)
 	}
 }
 
