@@ -50,6 +50,14 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return e
 }
 
+// About adds a problem of a kind for each argument that the message is about.
+func (e *Error) About(kind string, names ...string) *Error {
+	for _, name := range names {
+		e.Problems = append(e.Problems, Problem{Path: "/" + name, Kind: kind})
+	}
+	return e
+}
+
 // The kinds of problem.
 const (
 	ProblemMissing = "missing" // required, absent
@@ -60,6 +68,7 @@ const (
 	ProblemRange   = "range"   // Min, Max
 	ProblemLength  = "length"  // Min, Max and Got in characters, items or bytes
 	ProblemFormat  = "format"  // Want
+	ProblemRefused = "refused" // by the action; its message says why
 	ProblemTwice   = "twice"   // in params and beside it, with different values
 )
 

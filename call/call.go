@@ -230,7 +230,8 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) toolfold.Answer {
 	switch {
 	case errors.As(err, &known):
 		told := *known
-		if len(told.Problems) > 0 && told.Usage == "" && (told.Example == nil || told.Message == "") {
+		whole := told.Example != nil && (told.Usage != "" || told.Message != "")
+		if !whole && (told.Code == toolfold.InvalidInput || len(told.Problems) > 0) {
 			told.Problems = slices.Clone(told.Problems)
 			for i, p := range told.Problems {
 				told.Problems[i].Path = c.args.pointer(p, c.Entry)

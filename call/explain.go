@@ -23,8 +23,10 @@ const (
 // maxErrorBytes, these go in turn until it fits: long lists of values, the
 // types of optional parameters, the message, the usage (the example shows the
 // shape too), lists of values that a suggestion stands for, and at last
-// problems from the end.
+// problems from the end. A message or usage that the action gave stays, and the
+// example goes in its place.
 func explain(e *toolfold.Entry, err *toolfold.Error) {
+	given := *err
 	all := len(err.Problems)
 	err.Problems = slices.Clone(err.Problems[:min(all, maxProblems)])
 	texts := make([]string, len(err.Problems))
@@ -32,7 +34,9 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 		err.Problems[i].Path = toolfold.Cut(err.Problems[i].Path, maxPath)
 		texts[i] = err.Problems[i].Text()
 	}
-	err.Usage = e.Usage(toolfold.DetailTypes)
+	if err.Usage == "" { // an action may know that of what is wrong inside an argument
+		err.Usage = e.Usage(toolfold.DetailTypes)
+	}
 	if err.Example = e.FromCanonical(err.Example); err.Example == nil { // an action may know a truer one
 		err.Example = e.Example()
 	}
@@ -40,7 +44,7 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 		err.Message = e.Title() + ": " + strings.Join(texts, "; ")
 	}
 	count := func(atLeast int) {
-		if all >= atLeast {
+		if all >= atLeast && given.Message == "" {
 			err.Message = fmt.Sprintf("%s: %d problems", e.Title(), all)
 		}
 	}
@@ -58,9 +62,17 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 				}
 			}
 		},
-		func() { err.Usage = e.Usage(toolfold.DetailNames) },
+		func() {
+			if given.Usage == "" {
+				err.Usage = e.Usage(toolfold.DetailNames)
+			}
+		},
 		func() { count(3) },
-		func() { err.Usage = "" },
+		func() {
+			if err.Usage = given.Usage; given.Usage != "" {
+				err.Example = nil
+			}
+		},
 		func() {
 			for i, p := range err.Problems {
 				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+toolfold.IncludeFields) {

@@ -53,21 +53,25 @@ const (
 // Check refuses a name or labels that no series may have.
 func Check(name string, labels map[string]string) error {
 	if strings.TrimSpace(name) == "" {
-		return toolfold.Errorf(toolfold.InvalidInput, "metricName is empty").WithHint("use a name such as agent_cost")
+		return toolfold.Errorf(toolfold.InvalidInput, "metricName is empty").
+			About(toolfold.ProblemMissing, "metricName").
+			WithHint("use a name such as agent_cost")
 	}
 	if len(labels) > maxLabels {
-		return toolfold.Errorf(toolfold.InvalidInput, "there are %d labels, at most %d are allowed", len(labels), maxLabels)
+		return toolfold.Errorf(toolfold.InvalidInput, "there are %d labels, at most %d are allowed", len(labels), maxLabels).
+			About(toolfold.ProblemRefused, "labels")
 	}
 	size := 0
 	for label, value := range labels {
 		size += len(label) + len(value)
 		if label == "" || len([]rune(label)) > maxLabelName || len([]rune(value)) > maxLabelValue {
 			return toolfold.Errorf(toolfold.InvalidInput, "label %q is refused: names have 1 to %d characters, values at most %d",
-				toolfold.Shorten(label), maxLabelName, maxLabelValue)
+				toolfold.Shorten(label), maxLabelName, maxLabelValue).About(toolfold.ProblemRefused, "labels")
 		}
 	}
 	if size > maxLabelBytes {
-		return toolfold.Errorf(toolfold.InvalidInput, "the labels have %d bytes, at most %d are allowed", size, maxLabelBytes)
+		return toolfold.Errorf(toolfold.InvalidInput, "the labels have %d bytes, at most %d are allowed", size, maxLabelBytes).
+			About(toolfold.ProblemRefused, "labels")
 	}
 	return nil
 }
@@ -95,6 +99,7 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 			WithHint("use metrics.record")
 	case m.Type == Counter && w.Value < 0:
 		return m, toolfold.Errorf(toolfold.InvalidInput, "counter %q only grows, and %v is negative", toolfold.Shorten(w.Name), w.Value).
+			About(toolfold.ProblemRefused, "value").
 			WithHint("a number that goes up and down is a gauge, under another name")
 	}
 	return m, nil

@@ -130,6 +130,7 @@ func (s *Service) check(action string, p Profile) (warnings string, err error) {
 func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	if in == (UpdateIn{AgentID: in.AgentID}) {
 		return UpdateOut{}, toolfold.Errorf(toolfold.InvalidInput, "agent.update: nothing is to be changed").
+			About(toolfold.ProblemMissing, "enabled").
 			WithHint("send what changes, such as enabled or workflow; agent.get has what there is")
 	}
 	var steps []engine.Step

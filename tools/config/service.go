@@ -178,7 +178,8 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 		}
 		edited, err := s.put(text, steps, value)
 		if err != nil {
-			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s cannot be reached: %v", action, path, err).WithHint("set %s as a whole", steps[0])
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s cannot be reached: %v", action, path, err).
+				About(toolfold.ProblemRefused, "path").WithHint("set %s as a whole", steps[0])
 		}
 		after, err := parse(edited)
 		if err != nil {
@@ -238,7 +239,8 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 	if value, set := after[name]; set {
 		for _, p := range toolfold.CheckFields(Params(s.files.declared()), map[string]any{name: value}) {
 			if p.Kind != toolfold.ProblemUnknown {
-				return toolfold.Errorf(toolfold.InvalidInput, "%s: %s", action, explain(dotted(p), p)).WithHint("set %s as a whole", name)
+				return toolfold.Errorf(toolfold.InvalidInput, "%s: %s", action, explain(dotted(p), p)).
+					About(toolfold.ProblemRefused, "path").WithHint("set %s as a whole", name)
 			}
 		}
 	}
@@ -247,7 +249,7 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 	}
 	if wrong := s.providerFault(after); wrong != nil {
 		if had := s.providerFault(before); had == nil || had.Error() != wrong.Error() {
-			return toolfold.Errorf(toolfold.InvalidInput, "%s: %v", action, wrong).
+			return toolfold.Errorf(toolfold.InvalidInput, "%s: %v", action, wrong).About(toolfold.ProblemRefused, "path").
 				WithHint(`set a provider as a whole, such as {"type":"openai","baseURL":"http://127.0.0.1:11434/v1","model":"…"} or {"type":"command","command":["claude","-p"]}, and %s after it`, provider.DefaultSetting)
 		}
 	}
@@ -259,6 +261,7 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 		return nil
 	}
 	return toolfold.Errorf(toolfold.InvalidInput, "%s: toolfold could not start with that: %v", action, fault).
+		About(toolfold.ProblemRefused, "path").
 		WithHint("set what it needs first, or another value")
 }
 

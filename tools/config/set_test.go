@@ -105,13 +105,17 @@ func TestSetRefuses(t *testing.T) {
 			"missing in an item", `{"path":"servers.0","value":{"port":1}}`, `config.set: value/host is missing`,
 			problem(toolfold.Problem{Path: "/value/host", Kind: toolfold.ProblemMissing}),
 		}, {
-			"item leaves its object incomplete", `{"path":"servers.0.port","value":1}`, `config.set: servers.0.host is missing`, nil,
+			"item leaves its object incomplete", `{"path":"servers.0.port","value":1}`, `config.set: servers.0.host is missing`,
+			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		}, {
-			"one item too many", `{"path":"allow.3","value":"d"}`, `config.set: allow must be at most 3 long, got 4`, nil,
+			"one item too many", `{"path":"allow.3","value":"d"}`, `config.set: allow must be at most 3 long, got 4`,
+			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		}, {
-			"hole in a list", `{"path":"servers.2","value":{"host":"h"}}`, `config.set: servers.0 must be object, got null`, nil,
+			"hole in a list", `{"path":"servers.2","value":{"host":"h"}}`, `config.set: servers.0 must be object, got null`,
+			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		}, {
-			"list where an object is due", `{"path":"policy.parallel","value":true}`, `config.set: policy.parallel cannot be reached: cannot set array element for non-numeric key 'parallel'`, nil,
+			"list where an object is due", `{"path":"policy.parallel","value":true}`, `config.set: policy.parallel cannot be reached: cannot set array element for non-numeric key 'parallel'`,
+			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -153,10 +153,12 @@ var designTypes = []string{"api", "component", "schema", "architecture"}
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if in.Type != "" && !slices.Contains(designTypes, in.Type) {
 		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no action makes designs of type %s", in.Type).
+			About(toolfold.ProblemRefused, "type").
 			WithHint("list %s, or leave type out", strings.Join(designTypes, ", "))
 	}
 	if in.Status != "" && in.Status != Draft {
 		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no design is %s: all are drafts, as nothing changes the status", in.Status).
+			About(toolfold.ProblemRefused, "status").
 			WithHint("leave status out")
 	}
 	after, err := toolfold.ParseCursor(in.Cursor, "design.list")

@@ -122,7 +122,7 @@ func (l listing) parseCursor(cursor string) (after position, err error) {
 }
 
 func badCursor(reason string) error {
-	return toolfold.Errorf(toolfold.InvalidInput, "cursor %s", reason).
+	return toolfold.Errorf(toolfold.InvalidInput, "cursor %s", reason).About(toolfold.ProblemRefused, "cursor").
 		WithHint("pass nextCursor of the page before, with the same other parameters, or no cursor for the first page")
 }
 

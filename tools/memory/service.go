@@ -166,7 +166,7 @@ func (s *Service) workspace(filter string) string {
 func compact(value json.RawMessage) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, value); err != nil {
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "value must be JSON")
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "value must be JSON").About(toolfold.ProblemRefused, "value")
 	}
 	if buf.Len() > maxValue {
 		return nil, toolfold.Errorf(ValueTooLarge, "value has %d bytes of compact JSON, the limit is %d", buf.Len(), maxValue).
@@ -183,7 +183,8 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		return out, (&toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{Path: "/key", Kind: toolfold.ProblemMissing}}}).
 			WithHint("give key, or keys to read several entries")
 	case in.Key != "" && len(in.Keys) > 0:
-		return out, toolfold.Errorf(toolfold.InvalidInput, "key and keys are both given").WithHint("give all of them in keys")
+		return out, toolfold.Errorf(toolfold.InvalidInput, "key and keys are both given").
+			About(toolfold.ProblemRefused, "key", "keys").WithHint("give all of them in keys")
 	case in.Key != "":
 		e, found, err := s.store.Get(ctx, Place{out.Namespace, in.Key}, s.now())
 		if err != nil {
@@ -273,6 +274,7 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	switch {
 	case len(keys) > 0 && in.Prefix != "":
 		return out, toolfold.Errorf(toolfold.InvalidInput, "keys and prefix are both given, and one of them is meant").
+			About(toolfold.ProblemRefused, "keys", "prefix").
 			WithHint("give keys to delete just these, or prefix to delete all keys that start with it")
 	case len(keys) > 0:
 		remove := s.store.Delete
@@ -293,7 +295,7 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	case in.Prefix != "":
 		found, first, err = s.store.DeleteAll(ctx, scope, maxNamed)
 	default:
-		return out, toolfold.Errorf(toolfold.InvalidInput, "neither keys nor prefix is given").
+		return out, toolfold.Errorf(toolfold.InvalidInput, "neither keys nor prefix is given").About(toolfold.ProblemMissing, "keys").
 			WithHint("give keys, or a prefix of at least one character; clear empties a namespace")
 	}
 	if err != nil {

@@ -71,7 +71,8 @@ func (s *Service) write(ctx context.Context, w metric.Write) (metric.Written, er
 		return metric.Written{}, err
 	}
 	if math.Abs(w.Value) > maxValue {
-		return metric.Written{}, toolfold.Errorf(toolfold.InvalidInput, "%g is beyond what metrics keep, which is up to %g", w.Value, maxValue)
+		return metric.Written{}, toolfold.Errorf(toolfold.InvalidInput, "%g is beyond what metrics keep, which is up to %g", w.Value, maxValue).
+			About(toolfold.ProblemRefused, "value")
 	}
 	keep := s.retention.Keep(w.At)
 	if last := s.trimmed.Load(); w.At.UnixMicro()-last >= trimEach.Microseconds() && s.trimmed.CompareAndSwap(last, w.At.UnixMicro()) {
@@ -89,7 +90,8 @@ func (s *Service) write(ctx context.Context, w metric.Write) (metric.Written, er
 // Query shows points and a figure computed from them.
 func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	if !in.Since.IsZero() && !in.Until.IsZero() && in.Until.Before(in.Since) {
-		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "until is before since")
+		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "until is before since").
+			About(toolfold.ProblemRefused, "since", "until")
 	}
 	r := metric.Range{Name: in.MetricName, Labels: in.Labels, Since: in.Since, Until: in.Until}
 	if keep := s.retention.Keep(s.now()); r.Since.Before(keep.Since) {
@@ -104,6 +106,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 			WithHint("metrics.list shows those there are")
 	case more:
 		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "the range has more than %d points", metric.MaxRead).
+			About(toolfold.ProblemRefused, "since", "until").
 			WithHint("narrow it with since, until or labels")
 	}
 	out := QueryOut{

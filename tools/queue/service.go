@@ -37,7 +37,9 @@ func New(store Store, now func() time.Time, newID func() string) *Service {
 // Create makes a queue.
 func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 	if strings.TrimSpace(in.Name) == "" {
-		return Shown{}, toolfold.Errorf(toolfold.InvalidInput, "name is empty").WithHint("tasks are submitted to a queue by its name; give it one")
+		return Shown{}, toolfold.Errorf(toolfold.InvalidInput, "name is empty").
+			About(toolfold.ProblemRefused, "name").
+			WithHint("tasks are submitted to a queue by its name; give it one")
 	}
 	q := Queue{
 		ID: s.newID(), Name: in.Name, Description: in.Description, MaxConcurrency: in.MaxConcurrency,

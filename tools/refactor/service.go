@@ -103,6 +103,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 func (s *Service) testCommand(write bool) ([]string, error) {
 	if !write {
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "refactor.apply: runTests tests a change that is written, and this call writes none").
+			About(toolfold.ProblemRefused, "runTests").
 			WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
 	}
 	return s.bench.Tests()

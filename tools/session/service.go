@@ -58,6 +58,7 @@ func checkSize(name string, size int) error {
 		return nil
 	}
 	return toolfold.Errorf(toolfold.InvalidInput, "%s has %d bytes, the limit is %d", name, size, maxJSON).
+		About(toolfold.ProblemRefused, name).
 		WithHint("keep large data elsewhere, such as with memory.store, and name its key here")
 }
 
@@ -112,6 +113,7 @@ func noteCursor(cursor string) (number int, err error) {
 	}
 	if number, err = strconv.Atoi(after); err != nil {
 		return 0, toolfold.Errorf(toolfold.InvalidInput, "cursor is not one that session.status returned").
+			About(toolfold.ProblemRefused, "cursor").
 			WithHint("pass nextCursor of the page before, or no cursor for the latest notes")
 	}
 	return number, nil

@@ -31,7 +31,8 @@ const retryAttempts = 3
 // number of attempts.
 func applyKind(in SubmitIn, t *Task) error {
 	if hint, refused := refusals[in.Type]; refused {
-		return toolfold.Errorf(toolfold.InvalidInput, "a task cannot be of type %s", in.Type).WithHint("%s", hint)
+		return toolfold.Errorf(toolfold.InvalidInput, "a task cannot be of type %s", in.Type).
+			About(toolfold.ProblemRefused, "type").WithHint("%s", hint)
 	}
 	t.MaxAttempts = max(1, in.MaxAttempts)
 	switch in.Type {
@@ -41,16 +42,18 @@ func applyKind(in SubmitIn, t *Task) error {
 		}
 	case Timeout:
 		if in.TimeoutMs == 0 {
-			return toolfold.Errorf(toolfold.InvalidInput, "type timeout needs timeoutMs").
+			return toolfold.Errorf(toolfold.InvalidInput, "type timeout needs timeoutMs").About(toolfold.ProblemMissing, "timeoutMs").
 				WithHint("add timeoutMs, the longest one attempt may take; any type may have it")
 		}
 	case Wait:
 		if _, call := ParseCall(in.Input); call || in.AgentID != "" || in.WorkflowID != "" {
 			return toolfold.Errorf(toolfold.InvalidInput, "type wait runs nothing, so it takes no agentId, workflowId or input.tool").
+				About(toolfold.ProblemRefused, "type").
 				WithHint("leave the type out to run them")
 		}
 		if len(in.Dependencies) == 0 && in.ScheduledAt.IsZero() {
 			return toolfold.Errorf(toolfold.InvalidInput, "type wait has nothing to wait for").
+				About(toolfold.ProblemMissing, "dependencies").
 				WithHint("add dependencies or scheduledAt")
 		}
 	}

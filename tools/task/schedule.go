@@ -38,10 +38,13 @@ func applySchedule(in SubmitIn, t *Task) error {
 	const example = "five fields, minute hour day month weekday, in UTC or a zone in front: CRON_TZ=Europe/Berlin 0 9 * * 1-5"
 	if in.Type == Wait || len(in.Dependencies) > 0 {
 		return toolfold.Errorf(toolfold.InvalidInput, "a task with a schedule takes no dependencies and not type wait").
+			About(toolfold.ProblemRefused, "schedule").
 			WithHint("for steps that follow each other, have it run a workflow")
 	}
 	if strings.Contains(in.Schedule, "@every") {
-		return toolfold.Errorf(toolfold.InvalidInput, "schedule does not take @every").WithHint("write it as %s; */15 * * * * is every 15 minutes", example)
+		return toolfold.Errorf(toolfold.InvalidInput, "schedule does not take @every").
+			About(toolfold.ProblemRefused, "schedule").
+			WithHint("write it as %s; */15 * * * * is every 15 minutes", example)
 	}
 	start := t.CreatedAt
 	if t.ScheduledAt.After(start) {
@@ -49,7 +52,8 @@ func applySchedule(in SubmitIn, t *Task) error {
 	}
 	next, err := Next(in.Schedule, start)
 	if err != nil {
-		return toolfold.Errorf(toolfold.InvalidInput, "schedule %q: %s", toolfold.Shorten(in.Schedule), toolfold.Cut(err.Error(), 120)).WithHint("%s", example)
+		return toolfold.Errorf(toolfold.InvalidInput, "schedule %q: %s", toolfold.Shorten(in.Schedule), toolfold.Cut(err.Error(), 120)).
+			About(toolfold.ProblemRefused, "schedule").WithHint("%s", example)
 	}
 	t.Schedule, t.NextAt = in.Schedule, next
 	return nil

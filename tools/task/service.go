@@ -269,6 +269,7 @@ func obstructed(blocked []Obstacle) error {
 	first := blocked[0]
 	if first.Schedule {
 		return toolfold.Errorf(toolfold.InvalidInput, "dependency %s has a schedule, so that it never completes", first.TaskID).
+			About(toolfold.ProblemRefused, "dependencies").
 			WithHint("have what the schedule runs submit what follows")
 	}
 	if first.Key {
@@ -277,6 +278,7 @@ func obstructed(blocked []Obstacle) error {
 	}
 	if first.Status == "" {
 		return toolfold.Errorf(toolfold.InvalidInput, "dependency %q is no task", toolfold.Shorten(first.TaskID)).
+			About(toolfold.ProblemRefused, "dependencies").
 			WithHint("dependencies are the ids that task.submit returned")
 	}
 	return toolfold.Errorf(InvalidState, "dependency %s ended as %s", first.TaskID, first.Status).

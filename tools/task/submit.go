@@ -44,6 +44,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	for _, tag := range t.Tags {
 		if n := utf8.RuneCountInString(tag); n > maxTag {
 			return SubmitOut{}, toolfold.Errorf(toolfold.InvalidInput, "a tag has %d characters, the limit is %d", n, maxTag).
+				About(toolfold.ProblemRefused, "tags").
 				WithHint("tags are labels; description takes longer texts")
 		}
 	}
@@ -142,10 +143,11 @@ func compact(input json.RawMessage) (json.RawMessage, error) {
 	}
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, input); err != nil {
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "input is not JSON")
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "input is not JSON").About(toolfold.ProblemRefused, "input")
 	}
 	if buf.Len() > maxInput {
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "input has %d bytes of compact JSON, the limit is %d", buf.Len(), maxInput).
+			About(toolfold.ProblemRefused, "input").
 			WithHint("keep large data elsewhere, such as in a file or with memory.store, and pass its name")
 	}
 	return buf.Bytes(), nil

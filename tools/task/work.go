@@ -36,6 +36,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		calls := named && (call.Arguments != nil || len(s.permitted(ctx, call.Tool)) > 0)
 		if calls || t.AgentID != "" && t.WorkflowID != "" {
 			return "", toolfold.Errorf(toolfold.InvalidInput, "a task runs one of agentId, workflowId and input.tool").
+				About(toolfold.ProblemRefused, "agentId", "workflowId", "input").
 				WithHint("submit a task for each, with dependencies where one is to follow the other")
 		}
 		definition, err := t.Define(ctx, s.Caller, s.Names)
@@ -45,7 +46,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		return definition, checkInput(ctx, t, definition, open)
 	}
 	if !named {
-		return "", toolfold.Errorf(toolfold.InvalidInput, "the task has nothing to run").
+		return "", toolfold.Errorf(toolfold.InvalidInput, "the task has nothing to run").About(toolfold.ProblemMissing, "input").
 			WithHint(`give agentId or workflowId to run that with input, or input {"tool": NAME, "arguments": {…}} to run an action`)
 	}
 	var members map[string]json.RawMessage

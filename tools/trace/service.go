@@ -74,6 +74,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		at := slices.IndexFunc(t.spans, func(n *node) bool { return n.ID == after })
 		if at < 0 {
 			return GetOut{}, toolfold.Errorf(toolfold.InvalidInput, "the cursor belongs to another trace").
+				About(toolfold.ProblemRefused, "cursor").
 				WithHint("call trace.get without cursor")
 		}
 		start = at + 1
