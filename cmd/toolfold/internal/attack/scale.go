@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -148,6 +148,9 @@ func hostile(ctx context.Context, a *attack, r *report) error {
 // stopped stops one of two servers on a store for a while, as a debugger or a
 // laptop that sleeps does, and looks for what was lost.
 func stopped(ctx context.Context, a *attack, r *report) error {
+	if len(pausing) == 0 {
+		return errors.New("this system cannot pause a process: run it on Unix")
+	}
 	r.zero(append(faults, lost, "refused writes", open, failed)...)
 	p, remove, err := a.newPlace(ctx, r)
 	if err != nil {
@@ -174,7 +177,7 @@ func stopped(ctx context.Context, a *attack, r *report) error {
 	l.await(ctx, 20)
 	pauses := 0
 	for begin := time.Now(); time.Since(begin) < a.stopped && ctx.Err() == nil; pauses++ {
-		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		for _, signal := range pausing {
 			if err := first.cmd.Process.Signal(signal); err != nil {
 				return err
 			}
