@@ -123,7 +123,9 @@ func textOfJSON(raw json.RawMessage) (text string) {
 	if len(raw) > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : len(raw)-1])
 	}
-	_ = json.Unmarshal(raw, &text)
+	if len(raw) > 0 {
+		_ = json.Unmarshal(raw, &text)
+	}
 	return text
 }
 

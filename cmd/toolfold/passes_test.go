@@ -73,6 +73,7 @@ func TestJSONPassesOfACall(t *testing.T) {
 		t.Logf("%4.1f %s", each, pass)
 		switch {
 		case !strings.Contains(pass, "toolfold/"):
+		case strings.Contains(pass, "serve.(*terms).read"): // mcp-go's answer, kept for all calls alike
 		case strings.Contains(pass, "storage.traceStore"): // spans, in the background: neither arguments nor results
 		case strings.HasPrefix(pass, "Unmarshal") || strings.HasPrefix(pass, "Decode"):
 			decodes += each

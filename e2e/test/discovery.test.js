@@ -23,13 +23,13 @@ for (const { kind, transport, mode } of everyWay) {
 
 // What the mode calls the discovery actions, and the action that is found.
 const names = {
-  consolidated: { find: 'tools', describe: 'tools', call: 'tools', found: 'memory.store' },
+  consolidated: { find: 'tools', describe: 'tools', call: 'tool_call', found: 'memory.store' },
   legacy: { find: 'tool_find', describe: 'tool_describe', call: 'tool_call', found: 'memory_store' },
 };
 
 /** From words to a result, as a model would that knows only the tools tool. */
 async function findAndCall(client, mode) {
-  const selector = (action) => (mode === 'consolidated' ? { action } : {});
+  const selector = (action) => (names[mode][action] === 'tools' ? { action } : {});
   const tools = async (action, args) =>
     success(await client.callTool({ name: names[mode][action], arguments: { ...selector(action), ...args } }));
   const found = await tools('find', { query: 'remember a decision' });
