@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -12,15 +13,6 @@ import (
 // and traces. *call.Runner implements it.
 type Caller interface {
 	Call(ctx context.Context, name string, args json.RawMessage) Answer
-}
-
-// Names finds what a name means. *call.Runner implements it.
-type Names interface {
-	// Lookup returns the entries that a name stands for: one, or all actions
-	// of a tool that takes an action argument. It is empty for an unknown name.
-	Lookup(name string) []*Entry
-	// Nearest returns the name closest to an unknown one, empty when none is near.
-	Nearest(name string) string
 }
 
 // Do calls an action of another family and decodes its result into Out. An
@@ -40,38 +32,41 @@ func Do[Out any](ctx context.Context, c Caller, name string, in any) (out Out, e
 	return out, nil
 }
 
-// DefaultResultLimit is the most bytes of an answer to a client when nothing
-// else is said, about 8,000 tokens.
-const DefaultResultLimit = 28_000
-
 // Answer is the outcome of a call.
 type Answer struct {
 	Content json.RawMessage // the result object, or {"error": …}
 	Err     *Error          // nil for success
 
+	// Reply is the CallToolResult that clients get in place of Content, where another
+	// MCP server gave the answer. Nil for other answers.
+	Reply json.RawMessage
+
+	// Failed says that what was asked for failed, and that Content shows what came of
+	// it, see [Failing].
+	Failed bool
+
+	// Typed answers go to clients as structured content too: the tool that was called
+	// lists an output schema.
+	Typed bool
+
 	// Deprecated is set when the call used a legacy name: how to call it now.
 	Deprecated *Deprecation
 }
 
-// IsError reports whether the call failed.
-func (a Answer) IsError() bool { return a.Err != nil }
+// IsError reports whether a client is told that the call failed.
+func (a Answer) IsError() bool { return a.Err != nil || a.Failed }
 
-// Fail returns the answer to a call that failed.
-func Fail(err *Error) Answer {
-	return Answer{Err: err, Content: ordered.MustJSON(map[string]*Error{"error": err})}
+// A Failing result may show a failure: a run that made something before one of its
+// steps failed. Clients are told that the call failed; what calls actions itself, as
+// steps and tasks do, reads the result.
+type Failing interface {
+	Failed() bool
 }
 
 // Deprecation tells a caller of a legacy name the present one.
 type Deprecation struct {
 	Tool   string `json:"tool"`
 	Action string `json:"action,omitempty"`
-}
-
-// Forward is the result of an action that stands for another call: that call
-// is run in its place, and its answer is the answer.
-type Forward struct {
-	Name      string
-	Arguments json.RawMessage
 }
 
 // Origin is the source of a call. The zero Origin is a call from within
@@ -92,15 +87,5 @@ type Origin struct {
 	Rights *Rights
 }
 
-type originKey struct{}
-
-// WithOrigin returns a context for calls that come from o.
-func WithOrigin(ctx context.Context, o Origin) context.Context {
-	return context.WithValue(ctx, originKey{}, o)
-}
-
 // OriginOf returns where the call comes from that ctx belongs to.
-func OriginOf(ctx context.Context) Origin {
-	o, _ := ctx.Value(originKey{}).(Origin)
-	return o
-}
+func OriginOf(ctx context.Context) Origin { return carried.Of[Origin](ctx) }

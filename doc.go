@@ -45,4 +45,8 @@
 //
 // An error made by [Errorf] reaches the model as it is. Any other is logged, and
 // the model gets an id of it.
+//
+// What a method needs of its caller it asks of its context: [Report] tells how far it
+// is, [Sample] asks the client's model, [OriginOf] names the client and its rights.
+// Actions of other families are called with [Do]; serve.Server.Caller runs them.
 package toolfold

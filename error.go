@@ -3,6 +3,8 @@ package toolfold
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // Codes that any action may answer. Families add their own, where the legacy
@@ -15,6 +17,8 @@ const (
 	Cancelled     = "CANCELLED"      // the caller gave up, or its time was over
 	LimitReached  = "LIMIT_REACHED"  // there are as many of something as there may be
 
+	TimedOut         = "TIMEOUT"           // it took longer than it may
+	UpstreamError    = "UPSTREAM_ERROR"    // a tool of another server failed
 	PermissionDenied = "PERMISSION_DENIED" // the caller may not run the action
 )
 
@@ -39,9 +43,9 @@ func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// UnknownName is the error for a name that leads to no tool.
-func UnknownName(name string) *Error {
-	return Errorf(UnknownTool, "there is no tool %q", Shorten(name))
+// Answer returns the answer to a call that failed with e.
+func (e *Error) Answer() Answer {
+	return Answer{Err: e, Content: ordered.MustJSON(map[string]*Error{"error": e})}
 }
 
 // WithHint adds the next step.

@@ -90,7 +90,7 @@ func (l *library) Add(_ context.Context, in addIn) (book, error) {
 }
 
 func (l *library) List(_ context.Context, in listIn) (listOut, error) {
-	after, err := toolfold.CursorAfter(in.Cursor, "book.list")
+	after, err := in.After("book.list")
 	if err != nil {
 		return listOut{}, err
 	}
@@ -244,7 +244,8 @@ func ExamplePaged() {
 	// {"books":[{"title":"Emma"},{"title":"Walden"}]}
 }
 
-// An action calls others by name, through what runs calls.
+// An action calls others by name, through what runs calls: in a server that is
+// serve.Server.Caller, in a test a runner.
 func ExampleDo() {
 	runner := toolfoldtest.Runner(mounted())
 	out, err := toolfold.Do[burnOut](context.Background(), runner, "book.burn", burnIn{Title: "Emma"})
@@ -269,6 +270,44 @@ func ExampleMount() {
 	// book: Books on the shelves: add(title) list burn(title)
 	// opening
 	// false
+}
+
+// An action may ask the model of the client that calls it, and say how far it is. A
+// test answers for the model.
+func ExampleSample() {
+	blurb := toolfold.Family{
+		Name: "blurb", Summary: "Blurbs of books", Category: "library", Tier: toolfold.Core,
+		Actions: []*toolfold.Action{{
+			Name: "write", Summary: "Write the blurb of a book.", Effect: toolfold.Runs,
+			Required: toolfold.Fields{title}, Example: `{"title": "Emma"}`, Run: toolfold.Method(write),
+		}},
+	}
+	family, err := toolfold.Mount(blurb, func(context.Context) (writer, error) { return writer{}, nil })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := toolfoldtest.WithModel(context.Background(), func(p toolfold.Prompt) (toolfold.Completion, error) {
+		return toolfold.Completion{Text: "(" + p.Text + ")"}, nil
+	})
+	runner := toolfoldtest.Runner(family)
+	fmt.Println(string(runner.Call(ctx, "blurb.write", json.RawMessage(`{"title": "Emma"}`)).Content))
+	fmt.Println(runner.Call(context.Background(), "blurb.write", json.RawMessage(`{"title": "Emma"}`)).Err.Message)
+	// Output:
+	// {"blurb":"(Praise Emma in one sentence.)"}
+	// the connected client lends no model: it does not declare sampling
+}
+
+type writer struct{}
+
+type blurbOut struct {
+	Blurb string `json:"blurb" doc:"The blurb."`
+}
+
+func write(_ writer, ctx context.Context, in burnIn) (blurbOut, error) {
+	toolfold.Report(ctx, toolfold.Progress{Done: 0, Total: 1, Message: "asking"})
+	done, err := toolfold.Sample(ctx, toolfold.Prompt{Text: "Praise " + in.Title + " in one sentence."})
+	return blurbOut{done.Text}, err
 }
 
 // A tool whose schema was written elsewhere is served like any other.
@@ -300,7 +339,8 @@ func Example_find() {
 		return
 	}
 	var out bytes.Buffer
-	request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"buy a novel"}}}` + "\n")
+	request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find",` +
+		`"query":"buy a novel"}}}` + "\n")
 	if err := server.Stdio(context.Background(), request, &out); err != nil {
 		fmt.Println(err)
 	}

@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
-// Foreign makes a handler for a tool declared elsewhere. Run gets arguments
+// foreign makes a handler for a tool declared elsewhere. Run gets arguments
 // that satisfy the action's Input schema and returns a JSON value; one that is
-// not an object is answered as the member "result" of one.
-func Foreign(run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)) Handler {
+// not an object is answered as the member "result" of one. An error that is a
+// [*Error] reaches the caller as it is.
+func foreign(run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)) Handler {
 	return Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) {
 		raw, err := run(ctx, args)
 		if err != nil {
@@ -38,7 +41,24 @@ type External struct {
 
 	// Run gets arguments that satisfy InputSchema and returns a JSON value.
 	Run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
+
+	// Relay is in place of Run where the answer is that of another MCP server, which
+	// clients get as it came.
+	Relay func(ctx context.Context, args json.RawMessage) (Reply, error)
+
+	// Lenient takes a schema that arguments cannot be checked with: they pass as they
+	// are, and the description says so.
+	Lenient bool
+
+	// Definition, Hints and Aliases are those of the [Action].
+	Definition json.RawMessage
+	Hints      *Hints
+	Aliases    []string
 }
+
+// Reply is the result of a call of another MCP server: its CallToolResult, as it
+// came.
+type Reply struct{ Result json.RawMessage }
 
 // Family returns the tool as a bare family, mounted: it is listed, found,
 // described and called like any other.
@@ -48,34 +68,45 @@ func (x External) Family() (*Family, error) {
 		return nil, err
 	}
 	return Mount(Family{
-		Name: x.Name, Summary: Cut(action.Summary, maxFamilySummary-1), Category: x.Category,
+		Name: x.Name, Summary: shorten.To(action.Summary, maxFamilySummary-1), Category: x.Category,
 		Words: x.Server, Tier: Extended, OpenWorld: true, Bare: true, Actions: []*Action{action},
 	}, func(context.Context) (External, error) { return x, nil })
 }
 
+// unchecked is said of a tool with a schema that does not compile.
+const unchecked = "Its schema does not compile, so arguments are passed on unchecked."
+
 // Action returns the tool as an action, to be one of several in a family. It
-// fails when its schema is not one that arguments can be checked with.
+// fails when its schema is not one that arguments can be checked with, unless it
+// is Lenient.
 func (x External) Action() (*Action, error) {
 	input := x.InputSchema
 	if len(input) == 0 {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
-	if _, err := CompileSchema(x.Name, input); err != nil {
+	_, err := judge.Compile(x.Name, input)
+	var schema ordered.Map
+	if unread := json.Unmarshal(input, &schema); unread != nil && err == nil {
+		err = fmt.Errorf("reading schema of %s: %w", x.Name, unread)
+	}
+	if err != nil && !x.Lenient {
 		return nil, err
 	}
-	var schema ordered.Map
-	if err := json.Unmarshal(input, &schema); err != nil {
-		return nil, fmt.Errorf("reading schema of %s: %w", x.Name, err)
-	}
 	summary, rest := firstSentence(x.Description)
-	brief := Cut(summary, maxActionSummary-1)
+	brief := shorten.To(summary, maxActionSummary-1)
 	if brief != summary {
 		rest = strings.TrimSpace(x.Description) // what is cut is still described, and found
 	}
 	object := readMembers(schema)
 	a := &Action{
-		Name: x.Name, Summary: brief, Doc: rest, Input: input,
-		Effect: x.Effect, Run: Foreign(x.Run),
+		Name: x.Name, Summary: brief, Doc: rest, Input: input, Effect: x.Effect, Run: foreign(x.Run),
+		Unchecked: err != nil, Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases,
+	}
+	if x.Relay != nil {
+		a.Run = Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) { return x.Relay(ctx, args) }}
+	}
+	if a.Unchecked {
+		a.Doc = strings.TrimSpace(a.Doc + " " + unchecked)
 	}
 	if a.Effect == 0 {
 		a.Effect = Deletes
@@ -87,22 +118,6 @@ func (x External) Action() (*Action, error) {
 		a.Optional = append(a.Optional, p)
 	}
 	return a, nil
-}
-
-// plain reads a foreign schema, unless its root is one that hosts refuse.
-func plain(input json.RawMessage) (schema ordered.Map, ok bool) {
-	if len(input) == 0 || json.Unmarshal(input, &schema) != nil {
-		return nil, false
-	}
-	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
-		if _, combined := schema.Get(keyword); combined {
-			return nil, false
-		}
-	}
-	var kind string
-	get(schema, "type", &kind)
-	_, ok = schema.Get("properties")
-	return schema, ok && kind == string(KindObject)
 }
 
 // firstSentence cuts a description after its first sentence or line.

@@ -1,12 +1,15 @@
 package toolfold
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"sync"
+
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // Family declares one noun, which becomes one consolidated tool.
@@ -24,6 +27,19 @@ type Family struct {
 	// Bare families have a single action, which their tool runs without an
 	// action argument.
 	Bare bool
+
+	// Apiece says that a parameter may mean something else in each action: the
+	// listed tool never declares them together, and calls are shown with them in
+	// the member params. Where the listing does not, every action names its own.
+	Apiece bool
+
+	// ResultLimit is the most bytes of an answer of its actions to a client; 0 = that of
+	// the server.
+	ResultLimit int
+
+	// Trouble returns why calls fail just now, for those who ask for the list of
+	// tools; empty where they do not. Nil = never.
+	Trouble func() string
 
 	Actions []*Action
 
@@ -48,6 +64,10 @@ type Action struct {
 	// Asks are requests that people make of the action, each in words of its own:
 	// find compares a query with every one of them. They are shown nowhere.
 	Asks []string
+
+	// Covers returns what the action looks for or checks, each in a few words, from
+	// where that is declared; find compares a query with every one. Nil for none.
+	Covers func() []string
 
 	// Changed tells callers of the legacy tool what is different now. Empty
 	// means that only the name and the parameters changed.
@@ -76,11 +96,26 @@ type Action struct {
 	// sessionId, an argument or a result, once the action has succeeded.
 	Enters bool
 
+	// Aliases are other names that lead to the action, and are as good as its own:
+	// that of a tool declared elsewhere. One that several actions have leads to none
+	// of them.
+	Aliases []string
+
 	// Input is the JSON Schema of a tool declared elsewhere, as it came, and
-	// Returns its result fields where they are known. Both are nil for
+	// Returns its result fields where they are known. Definition is the whole tool as
+	// the server that has it lists it, nil where there is none. All are nil for
 	// actions that are declared here.
-	Input   json.RawMessage
-	Returns Fields
+	Input      json.RawMessage
+	Returns    Fields
+	Definition json.RawMessage
+
+	// Unchecked says that Input is no schema that arguments can be checked with:
+	// they pass as they are.
+	Unchecked bool
+
+	// Annotated are the hints that a tool declared elsewhere has. Nil = those of
+	// Effect.
+	Annotated *Hints
 
 	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
 	Family *Family
@@ -226,6 +261,13 @@ func (a *Action) ToolByEffect() string {
 // result is that call's.
 func (a *Action) Forwards() bool { return a.Run.out == forwardType }
 
+// Pages reports whether the action reads a list that goes on at a cursor.
+func (a *Action) Pages() bool {
+	_, limits := find(a.Params(), reserved.Limit)
+	_, goesOn := find(a.Params(), Cursor.Name)
+	return a.Run.pages && a.Effect == Reads && limits && goesOn
+}
+
 // OpenResult reports whether the result may have any fields: that of another
 // call, or of a tool declared elsewhere.
 func (a *Action) OpenResult() bool {
@@ -239,6 +281,9 @@ func (a *Action) Params() []Param {
 
 // Hints returns the MCP annotations of the action alone.
 func (a *Action) Hints() Hints {
+	if a.Annotated != nil {
+		return *a.Annotated
+	}
 	h := a.Effect.Hints()
 	h.OpenWorld = h.OpenWorld || a.Family.OpenWorld
 	h.Idempotent = h.Idempotent || a.Once
@@ -256,13 +301,27 @@ type Rights struct {
 	// a caller cannot leave such work.
 	Text string
 
-	// Why returns why an action is not allowed, empty for one that is. Nil gives
-	// no reasons.
+	// Why returns why an action is not allowed, for errors. Nil or an empty text is
+	// the reason that the rights do not include it.
 	Why func(*Action) string
 }
 
 // Allow reports whether the rights include an action.
 func (r *Rights) Allow(a *Action) bool { return r == nil || r.Allows(a) }
+
+// Reason returns why the rights do not include an action; it is empty for one that
+// they include.
+func (r *Rights) Reason(a *Action) string {
+	if r.Allow(a) {
+		return ""
+	}
+	if r.Why != nil {
+		if why := r.Why(a); why != "" {
+			return why
+		}
+	}
+	return "the server's rights do not include it"
+}
 
 // And returns the rights that both include.
 func (r *Rights) And(other *Rights) *Rights {
@@ -272,7 +331,10 @@ func (r *Rights) And(other *Rights) *Rights {
 	case other == nil:
 		return r
 	}
-	both := &Rights{Allows: func(a *Action) bool { return r.Allows(a) && other.Allows(a) }}
+	both := &Rights{
+		Allows: func(a *Action) bool { return r.Allows(a) && other.Allows(a) },
+		Why:    func(a *Action) string { return cmp.Or(r.Reason(a), other.Reason(a)) },
+	}
 	if r.Text != "" && other.Text != "" {
 		both.Text = r.Text + "\n" + other.Text
 	}
@@ -288,21 +350,21 @@ func (r *Rights) Filter(families []*Family) []*Family {
 		return families
 	}
 	allowed := map[string]bool{}
-	kept := make([][]*Action, len(families))
+	remaining := make([][]*Action, len(families))
 	for i, f := range families {
 		for _, a := range f.Actions {
 			if r.Allows(a) {
-				kept[i] = append(kept[i], a)
+				remaining[i] = append(remaining[i], a)
 				allowed[a.FullName()] = true
 			}
 		}
 	}
 	var list []*Family
 	for i, f := range families {
-		if len(kept[i]) == 0 {
+		if len(remaining[i]) == 0 {
 			continue
 		}
-		filtered := f.with(kept[i])
+		filtered := f.with(remaining[i])
 		for _, a := range filtered.Actions {
 			a.Related = slices.DeleteFunc(slices.Clone(a.Related), func(name string) bool { return !allowed[name] })
 		}
@@ -392,10 +454,6 @@ func (e Effect) Hints() Hints {
 // Category groups families in listings.
 type Category string
 
-// Discovery is the category of the family that finds and describes the other
-// tools. It is listed where less than everything is shown.
-const Discovery Category = "discovery"
-
 // Tier ranks how central a family is. A later tier includes the earlier ones.
 type Tier int
 
@@ -405,9 +463,6 @@ const (
 	Standard
 	Extended
 )
-
-// Tiers lists the tiers, the narrowest first.
-func Tiers() []Tier { return []Tier{Core, Standard, Extended} }
 
 // String returns the name of the tier, as options spell it.
 func (t Tier) String() string {

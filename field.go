@@ -1,5 +1,7 @@
 package toolfold
 
+import "slices"
+
 // Kind is the JSON type of a [Param].
 type Kind string
 
@@ -51,13 +53,26 @@ type Param struct {
 	// its listing does not show them: the legacy tool had none.
 	Unlisted bool
 
+	// OldEnum lists the values that the legacy tool took, where these are more than
+	// Enum: under a legacy name one of the others counts as none.
+	OldEnum []string
+
 	// InsteadOf is the parameter of a sibling action that callers give where
 	// they mean this one: its refusal names this one. Empty for none.
 	InsteadOf string
 
+	// Omitted members of a result are left out where they are empty, and Nullable ones
+	// are null there. Parameters are neither.
+	Omitted, Nullable bool
+
 	// Added marks a parameter that the legacy tool did not have: the legacy
 	// surface accepts it without listing it.
 	Added bool
+}
+
+// Obsolete reports whether a value is one that only the legacy tool took.
+func (p Param) Obsolete(value string) bool {
+	return slices.Contains(p.OldEnum, value) && !slices.Contains(p.Enum, value)
 }
 
 // Field is one noun of a family's vocabulary.
@@ -84,9 +99,9 @@ func (p Param) Param() Param { return p }
 // String declares a text.
 type String struct {
 	Name, Doc      string
-	MinLen, MaxLen int // characters; zero = no bound
-	Enum           []string
-	Format         string // date, date-time, email, ipv4, ipv6, uri or uuid, checked; empty = any
+	MinLen, MaxLen int      // characters; zero = no bound
+	Enum, OldEnum  []string // OldEnum as of [Param]
+	Format         string   // date, date-time, email, ipv4, ipv6, uri or uuid, checked; empty = any
 	Unclear        bool
 }
 
@@ -94,7 +109,7 @@ type String struct {
 func (f String) Param() Param {
 	return Param{
 		Name: f.Name, Doc: f.Doc, Kind: KindString, Unclear: f.Unclear,
-		MinLen: f.MinLen, MaxLen: f.MaxLen, Enum: f.Enum, Format: f.Format,
+		MinLen: f.MinLen, MaxLen: f.MaxLen, Enum: f.Enum, OldEnum: f.OldEnum, Format: f.Format,
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// Handler runs an action. Make one with [Method] or [Foreign].
+// Handler runs an action. Make one with [Method].
 type Handler struct {
 	service, in, out reflect.Type // nil for foreign tools
 	run              func(ctx context.Context, service any, args json.RawMessage) (any, error)
+	pages            bool // the result is a pager
 }
 
 // Method makes a handler of a method expression, so that a declaration needs
@@ -20,7 +21,9 @@ type Handler struct {
 // result fields of the action: the name comes from the tag json, the text from
 // the tag doc.
 func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Handler {
+	_, pages := any(new(Out)).(pager)
 	return Handler{
+		pages:   pages,
 		service: reflect.TypeFor[S](),
 		in:      reflect.TypeFor[In](),
 		out:     reflect.TypeFor[Out](),
@@ -29,7 +32,11 @@ func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Ha
 			if err := json.Unmarshal(args, &in); err != nil {
 				return nil, decodeError(err)
 			}
-			return method(service.(S), ctx, in)
+			out, err := method(service.(S), ctx, in)
+			if pages {
+				return &out, err
+			}
+			return out, err
 		},
 	}
 }

@@ -4,15 +4,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // hostPrefix is put by hosts in front of the names of a server's tools.
-var hostPrefix = regexp.MustCompile(`^(mcp_+)?toolfold[_.\-/]+`)
+var hostPrefix = regex.Lazy(`^(mcp_+)?toolfold[_.\-/]+`)
 
 // Matches reports whether a pattern matches the action under any of its names:
 // a name in which * stands for any characters, as hosts spell it too.
 func (a *Action) Matches(pattern string) bool {
-	pattern = hostPrefix.ReplaceAllString(strings.TrimSpace(pattern), "")
+	pattern = hostPrefix().ReplaceAllString(strings.TrimSpace(pattern), "")
 	expression, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
 	return err == nil && slices.ContainsFunc(a.Names(), expression.MatchString)
 }
@@ -28,5 +30,5 @@ func (a *Action) Names() []string {
 	for _, old := range a.Legacy {
 		list = append(list, old.Name)
 	}
-	return list
+	return append(list, a.Aliases...)
 }

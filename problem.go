@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Text states the problem in words, for the message of an [Error].
@@ -21,13 +23,14 @@ func (p Problem) Text() string {
 	case ProblemType:
 		return fmt.Sprintf("%s must be %s, got %v", name, p.Want, p.Got)
 	case ProblemEnum:
-		return fmt.Sprintf("%s must be one of its allowed values, got %s%s", name, strconv.Quote(Shorten(fmt.Sprint(p.Got))), didYouMean(p.Suggest))
+		return fmt.Sprintf("%s must be one of its allowed values, got %s%s", name, strconv.Quote(shorten.Quoted(fmt.Sprint(p.Got))),
+			didYouMean(p.Suggest))
 	case ProblemRange:
 		return fmt.Sprintf("%s must be %s, got %v", name, p.bounds(), p.Got)
 	case ProblemLength:
 		return fmt.Sprintf("%s must be %s long, got %v", name, p.bounds(), p.Got)
 	case ProblemTwice:
-		return name + " is also given beside " + ParamsParam + ", with another value"
+		return name + " is also given beside " + reserved.Params + ", with another value"
 	case ProblemFormat:
 		return fmt.Sprintf("%s must be a %s", name, p.Want)
 	}
@@ -60,18 +63,4 @@ func didYouMean(name string) string {
 		return ""
 	}
 	return ", did you mean " + strconv.Quote(name) + "?"
-}
-
-// Shorten cuts a text of the caller's to the 40 characters that an error quotes.
-func Shorten(s string) string { return Cut(s, 40) }
-
-// Cut cuts s to at most n characters and marks the cut.
-func Cut(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i] + "…"
-		}
-		n--
-	}
-	return s
 }

@@ -8,19 +8,21 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/forward"
 )
 
 var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	timeType    = reflect.TypeFor[time.Time]()
-	forwardType = reflect.TypeFor[Forward]()
+	forwardType = reflect.TypeFor[forward.Call]()
 )
 
 // Results lists the members of the action's result object. Those of an action
 // that is declared here are read from the struct that its method returns: the
 // tag json has the name, the tag doc the text. Optional tags are enum, the
 // values separated by commas, format, a JSON Schema format, and type, the JSON
-// type of a [json.RawMessage].
+// type of a [json.RawMessage] or of those in a list.
 func (a *Action) Results() []Param {
 	if a.Run.out == nil || a.Forwards() {
 		return a.Returns.Params()
@@ -53,7 +55,7 @@ func members(t reflect.Type, open []reflect.Type) []Param {
 	var params []Param
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
 			params = append(params, members(f.Type, open)...)
@@ -64,15 +66,20 @@ func members(t reflect.Type, open []reflect.Type) []Param {
 			name = f.Name
 		}
 		p := valueOf(f.Type, open)
-		p.Name, p.Doc = name, f.Tag.Get("doc")
+		p.Name, p.Doc, p.Omitted = name, f.Tag.Get("doc"), strings.HasPrefix(options, "omit")
+		p.Nullable = f.Type.Kind() == reflect.Pointer && !p.Omitted
 		if values := f.Tag.Get("enum"); values != "" {
 			p.Enum = strings.Split(values, ",")
 		}
 		if format := f.Tag.Get("format"); format != "" {
 			p.Format = format
 		}
-		if kind := f.Tag.Get("type"); kind != "" {
-			p.Kind = Kind(kind)
+		switch kind := Kind(f.Tag.Get("type")); {
+		case kind == "":
+		case p.Kind == KindArray:
+			p.Items.Kind = kind
+		default:
+			p.Kind = kind
 		}
 		params = append(params, p)
 	}
@@ -109,37 +116,23 @@ func valueOf(t reflect.Type, open []reflect.Type) Param {
 	return Param{Kind: KindAny}
 }
 
-// FieldPaths lists the dotted paths of result fields that include_fields
-// accepts, each field before its members.
-func FieldPaths(results []Param) []string {
-	var paths []string
-	for _, p := range results {
-		paths = append(paths, p.Name)
-		for _, inner := range FieldPaths(Inside(p)) {
-			paths = append(paths, p.Name+"."+inner)
-		}
-	}
-	return paths
-}
-
-// Inside lists the declared members of an object or of a list of objects.
-func Inside(p Param) []Param {
+// Members lists the declared members of an object or of a list of objects,
+// required ones first.
+func (p Param) Members() []Param {
 	if p.Kind == KindArray {
-		return Inside(*p.Items)
+		return p.Items.Members()
 	}
 	return slices.Concat(p.Required, p.Optional)
 }
 
-// Declares reports whether a dotted path leads to a result field, or into an
-// object whose members are not declared.
-func Declares(results []Param, path string) bool {
-	name, rest, deeper := strings.Cut(path, ".")
-	p, ok := find(results, name)
-	for ok && p.Kind == KindArray {
-		p = *p.Items
+// find returns the parameter called name.
+func find(params []Param, name string) (Param, bool) {
+	for _, p := range params {
+		if p.Name == name {
+			return p, true
+		}
 	}
-	anything := p.Kind == KindAny || p.Kind == KindObject && len(Inside(p)) == 0
-	return ok && (!deeper || anything || Declares(Inside(p), rest))
+	return Param{}, false
 }
 
 // compareArguments reports where the declared parameters and the Go struct
@@ -198,11 +191,11 @@ func compareArgument(found *faults, where string, t reflect.Type, p Param) {
 			compareArgument(found, where, t.Elem(), *p.Items)
 		}
 	case KindObject:
-		if len(Inside(p)) > 0 && t.Kind() == reflect.Struct {
-			compareArguments(found, where, t, Inside(p))
+		if len(p.Members()) > 0 && t.Kind() == reflect.Struct {
+			compareArguments(found, where, t, p.Members())
 			return
 		}
-		fits = (t == rawType || t.Kind() == reflect.Map) && (len(Inside(p)) == 0 || p.Loose)
+		fits = (t == rawType || t.Kind() == reflect.Map) && (len(p.Members()) == 0 || p.Loose)
 	case KindString:
 		fits = t.Kind() == reflect.String || t == timeType && p.Format == "date-time"
 	case KindInteger:
@@ -224,8 +217,8 @@ func validateResults(found *faults, where string, params []Param) {
 		name := fmt.Sprintf("%s result %s", where, p.Name)
 		found.check(!seen[p.Name], name, "is declared twice")
 		seen[p.Name] = true
-		found.check(fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
+		found.check(fieldName().MatchString(p.Name), name, "the name is not a plain identifier")
 		found.check(p.Doc != "", name, "has no text: give the struct field a tag doc")
-		validateResults(found, name, Inside(p))
+		validateResults(found, name, p.Members())
 	}
 }

@@ -3,80 +3,41 @@ package toolfold
 import (
 	"context"
 	"encoding/json"
-	"errors"
+
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
-// Prompt is one request to a model: a text, or a conversation that began with it.
+// Prompt is a request to the model of the client that made a call.
 type Prompt struct {
 	Text      string
 	System    string // may be empty
-	Model     string // empty = the provider's
-	MaxTokens int    // zero = the provider's
-
-	// Tools may be called by the model before it answers, but not where Final
-	// says that it has to answer now. Turns follow Text.
-	Tools []Offer
-	Turns []Turn
-	Final bool
+	Model     string // empty = the client's choice
+	MaxTokens int    // zero = the client's choice
 
 	// Schema is the JSON Schema of an object that the answer is to be, nil for
 	// plain text.
 	Schema json.RawMessage
 }
 
-// Offer is an action as a model may call it.
-type Offer struct {
-	Name        string // that every provider takes, such as memory_store
-	Description string
-	Schema      json.RawMessage // of the arguments
-}
-
-// Turn is an answer of a model and what was said to it.
-type Turn struct {
-	Text  string      // may be empty where there are calls
-	Calls []UsedOffer // with their results
-	Reply string      // the next message to the model; empty after calls
-}
-
-// UsedOffer is a call that a model makes.
-type UsedOffer struct {
-	ID, Name  string
-	Arguments json.RawMessage // as the model wrote them, which may not be JSON
-
-	Result json.RawMessage // nil until it was run
-	Failed bool            // Result is an error
-}
-
 // Completion is a model's answer.
 type Completion struct {
-	Text                      string
-	Calls                     []UsedOffer // that the model wants run before it answers
-	Model                     string      // empty where the provider does not report it
-	InputTokens, OutputTokens int         // zero where the provider does not report them
-	Truncated                 bool        // the model came to the longest answer it may give
+	Text      string
+	Model     string // empty where the client does not report it
+	Truncated bool   // the model came to the longest answer it may give
 }
 
-// ErrNoTools is the error of a prompt with tools to a client whose model can call
-// none.
-var ErrNoTools = errors.New("the connected client's model cannot call tools: it does not declare sampling.tools")
-
-// Sampler asks the model of the client that is connected. Its errors may reach
-// the caller.
-type Sampler interface {
-	Sample(ctx context.Context, p Prompt) (Completion, error)
-}
-
-type samplerKey struct{}
-
-// WithSampler offers the model of a connected client to what runs under the
-// context.
-func WithSampler(ctx context.Context, s Sampler) context.Context {
-	return context.WithValue(ctx, samplerKey{}, s)
-}
-
-// SamplerOf returns what asks the model of the client that made the call, nil
-// where the client offers none.
-func SamplerOf(ctx context.Context) Sampler {
-	s, _ := ctx.Value(samplerKey{}).(Sampler)
-	return s
+// Sample asks the model of the client that made the call. A client that lends none
+// is an [*Error] with the code PROVIDER_NOT_CONFIGURED; other errors may reach the
+// caller too.
+func Sample(ctx context.Context, p Prompt) (Completion, error) {
+	sampler := carried.Of[sampling.Sampler](ctx)
+	if sampler == nil {
+		return Completion{}, Errorf("PROVIDER_NOT_CONFIGURED", "the connected client lends no model: it does not declare sampling").
+			WithHint("call from a client that supports sampling")
+	}
+	done, err := sampler.Sample(ctx, sampling.Prompt{
+		Text: p.Text, System: p.System, Model: p.Model, MaxTokens: p.MaxTokens, Schema: p.Schema,
+	})
+	return Completion{Text: done.Text, Model: done.Model, Truncated: done.Truncated}, err
 }

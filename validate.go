@@ -3,14 +3,15 @@ package toolfold
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/judge"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // Limits of the texts that every listing shows.
@@ -26,8 +27,8 @@ const (
 )
 
 var (
-	toolName  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-	fieldName = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
+	toolName  = regex.Lazy(`^[a-z][a-z0-9_]{0,63}$`)
+	fieldName = regex.Lazy(`^[a-z][A-Za-z0-9_]*$`)
 )
 
 // faults gathers what is wrong with a declaration, each under the name of
@@ -66,6 +67,8 @@ func (f *Family) Validate() error {
 			found.check(len(a.Returns) == 0, where, "declares result fields twice: those of its method count")
 			compareArguments(&found, where+" arguments", a.Run.in, a.Params())
 			found.check(a.Forwards() || a.Run.out.Kind() == reflect.Struct, where, "its result %s is not a struct", a.Run.out)
+			_, goesOn := find(a.Results(), "nextCursor")
+			found.check(!goesOn || a.Run.pages, where, "its result has a nextCursor, but no method BindCursor: embed Paged")
 		}
 		if a.WritesFiles() {
 			found.check(a.Effect != Reads, where, "only reads, but writes files")
@@ -76,7 +79,7 @@ func (f *Family) Validate() error {
 }
 
 func validateFamily(found *faults, s *Family) {
-	found.check(toolName.MatchString(s.Name), s.Name, "the name is not lower snake case")
+	found.check(toolName().MatchString(s.Name), s.Name, "the name is not lower snake case")
 	checkText(found, s.Name, "summary", s.Summary, maxFamilySummary)
 	found.check(s.Category != "", s.Name, "has no category")
 	found.check(s.Tier.String() != "", s.Name, "has no tier")
@@ -88,6 +91,9 @@ func validateFamily(found *faults, s *Family) {
 		found.check(!seen[a.Name], a.FullName(), "is declared twice")
 		seen[a.Name] = true
 		for _, p := range a.Params() {
+			if s.Apiece {
+				break
+			}
 			validateMeaning(found, a, meaning, p)
 		}
 	}
@@ -114,7 +120,7 @@ func single(p Param) Param {
 
 func validateAction(found *faults, a *Action) {
 	where := a.FullName()
-	found.check(toolName.MatchString(a.Name), where, "the name is not lower snake case")
+	found.check(toolName().MatchString(a.Name), where, "the name is not lower snake case")
 	checkText(found, where, "summary", a.Summary, maxActionSummary)
 	found.check(a.Effect.String() != "", where, "has no effect")
 	found.check(a.OpenResult() != (len(a.Results()) > 0), where, "returns nothing")
@@ -122,7 +128,7 @@ func validateAction(found *faults, a *Action) {
 	validateResults(found, where, a.Results())
 	validateAsks(found, where, a.Asks)
 	for _, old := range a.Legacy {
-		found.check(toolName.MatchString(old.Name), where, "legacy name %q is not lower snake case", old.Name)
+		found.check(toolName().MatchString(old.Name), where, "legacy name %q is not lower snake case", old.Name)
 		for _, r := range old.Renames {
 			_, ok := find(a.Params(), r.Field.Param().Name)
 			found.check(ok, where, "renames %q, which is not a parameter", r.Field.Param().Name)
@@ -155,11 +161,12 @@ func validateParams(found *faults, where string, params []Param, ours bool) {
 		name := where + " " + p.Name
 		found.check(!seen[p.Name], name, "is declared twice")
 		seen[p.Name] = true
-		found.check(!ours || fieldName.MatchString(p.Name), name, "the name is not a plain identifier")
-		found.check(p.Name != IncludeFields && (p.Name != ActionParam || !ours), name, "the name is reserved")
+		found.check(!ours || fieldName().MatchString(p.Name), name, "the name is not a plain identifier")
+		found.check(!ours || p.Name != reserved.Fields && p.Name != reserved.Action, name, "the name is reserved")
 		found.check(!ours || p.Doc != "", name, "has no text")
-		found.check(!ours || p.Format == "" || formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)
-		validateParams(found, name, Inside(p), ours)
+		found.check(!ours || p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)
+		found.check(p.OldEnum == nil || slices.ContainsFunc(p.OldEnum, p.Obsolete), name, "the legacy tool took no other values")
+		validateParams(found, name, p.Members(), ours)
 	}
 }
 
@@ -176,48 +183,8 @@ func validateExample(found *faults, a *Action) {
 		found.add(where, "the example does not parse: %v", err)
 		return
 	}
-	check, err := NewEntry(a, where).Checker()
-	if err != nil {
-		found.add(where, "its schema does not compile: %v", err)
-		return
-	}
-	problems := check.Problems(args)
-	for _, name := range slices.Sorted(maps.Keys(args)) {
-		if _, ok := find(a.Params(), name); !ok {
-			problems = append(problems, Problem{Path: jsonx.Pointer("", name), Kind: ProblemUnknown})
-		}
-	}
+	problems := Param{Kind: KindObject, Required: a.Required.Params(), Optional: a.Optional.Params()}.Check(args)
 	for _, p := range problems {
 		found.add(where, "the example does not validate: %s", p.Text())
 	}
-}
-
-// ValidateAll reports what is wrong between families: names that two of them
-// use, and related actions that do not exist.
-func ValidateAll(families []*Family) error {
-	var found faults
-	owner := map[string]string{}
-	claim := func(name, by string) {
-		found.check(owner[name] == "" || owner[name] == by, by, "the name %q belongs to %s", name, owner[name])
-		owner[name] = by
-	}
-	full := map[string]bool{}
-	for _, s := range families {
-		claim(s.Name, s.Name)
-		for _, a := range s.Actions {
-			claim(a.ToolByEffect(), s.Name)
-			full[a.FullName()] = true
-			for _, old := range a.Legacy {
-				claim(old.Name, a.FullName())
-			}
-		}
-	}
-	for _, s := range families {
-		for _, a := range s.Actions {
-			for _, name := range a.Related {
-				found.check(full[name] && name != a.FullName(), a.FullName(), "related action %q does not exist", name)
-			}
-		}
-	}
-	return errors.Join(found.list...)
 }

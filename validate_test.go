@@ -46,7 +46,8 @@ func TestValidateRefuses(t *testing.T) {
 		{"no example", "has no example", func(_ *toolfold.Family, a *action) { a.Example = "" }},
 		{"broken example", "does not parse", func(_ *toolfold.Family, a *action) { a.Example = "{" }},
 		{"invalid example", "does not validate: text is missing", func(_ *toolfold.Family, a *action) { a.Example = "{}" }},
-		{"stray in the example", "does not validate: \"limit\" is unknown", func(_ *toolfold.Family, a *action) { a.Example = `{"text":"x","limit":3}` }},
+		{"stray in the example", "does not validate: \"limit\" is unknown",
+			func(_ *toolfold.Family, a *action) { a.Example = `{"text":"x","limit":3}` }},
 		{"nothing to run", "has nothing to run", func(_ *toolfold.Family, a *action) { a.Run = toolfold.Handler{} }},
 		{"no result", "returns nothing", func(_ *toolfold.Family, a *action) { a.Run = toolfold.Method((*twins).Nothing) }},
 		{"a parameter twice", "note.save text: is declared twice", func(_ *toolfold.Family, a *action) {
@@ -70,9 +71,10 @@ func TestValidateRefuses(t *testing.T) {
 		{"a rename of no parameter", `renames "count"`, func(_ *toolfold.Family, a *action) {
 			a.Legacy = toolfold.Was("save_note", toolfold.Rename{Field: toolfold.Int{Name: "count", Doc: "x"}, Was: "n"})
 		}},
-		{"declared, but not in the struct", `"count" is declared, but toolfoldtest.noteSaveIn has no such member`, func(_ *toolfold.Family, a *action) {
-			a.Optional = append(toolfold.Fields{toolfold.Int{Name: "count", Doc: "x"}}, a.Optional...)
-		}},
+		{"declared, but not in the struct", `"count" is declared, but toolfoldtest.noteSaveIn has no such member`,
+			func(_ *toolfold.Family, a *action) {
+				a.Optional = append(toolfold.Fields{toolfold.Int{Name: "count", Doc: "x"}}, a.Optional...)
+			}},
 		{"in the struct, but not declared", `has a member "pinned" that is not declared`, func(_ *toolfold.Family, a *action) {
 			a.Optional = slices.Delete(slices.Clone(a.Optional), 2, 3)
 		}},

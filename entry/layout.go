@@ -1,4 +1,4 @@
-package toolfold
+package entry
 
 import (
 	"encoding/json"
@@ -6,13 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
-)
-
-// The parameters of an action that runs another by name.
-const (
-	CallName      = "name"
-	CallArguments = "arguments"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/schema"
+	"github.com/toolfold/toolfold/internal/validate"
 )
 
 // layout is the way a call of an entry is written.
@@ -28,15 +26,15 @@ func (e *Entry) layout() layout {
 	l := layout{tool: e.Tool, text: e.Form == FormText}
 	switch {
 	case e.through != "":
-		l.tool, l.fixed, l.value, l.nest = e.through, CallName, e.Title(), CallArguments
+		l.tool, l.fixed, l.value, l.nest = e.through, reserved.CallName, e.Title(), reserved.CallArguments
 		return l
 	case e.Selector != "":
-		l.fixed, l.value = ActionParam, e.Selector
+		l.fixed, l.value = reserved.Action, e.Selector
 	default:
 		l.besides = true
 	}
 	if e.Nests() {
-		l.nest = ParamsParam
+		l.nest = reserved.Params
 	}
 	return l
 }
@@ -44,19 +42,20 @@ func (e *Entry) layout() layout {
 // Nests reports whether calls of the entry are shown with the member params.
 // They are not where the action has a parameter of that name.
 func (e *Entry) Nests() bool {
-	return e.Form != "" && e.Form != FormFlat && !e.Takes(ParamsParam)
+	return e.Form != "" && e.Form != FormFlat && !e.Takes(reserved.Params)
 }
 
 // Nested reports whether calls of the entry are shown with the parameter in the
 // member params.
 func (e *Entry) Nested(name string) bool {
-	is := func(p Param) bool { return p.Name == name }
-	return e.layout().nest == ParamsParam && (e.Selector != "" || !slices.ContainsFunc(e.Required, is)) && name != ActionParam
+	is := func(p toolfold.Param) bool { return p.Name == name }
+	inside := e.Selector != "" || !slices.ContainsFunc(e.Required, is)
+	return e.layout().nest == reserved.Params && inside && (name != reserved.Action || e.Takes(reserved.Action))
 }
 
 // Takes reports whether the entry has a parameter, as it is spelt here.
 func (e *Entry) Takes(name string) bool {
-	is := func(p Param) bool { return p.Name == name }
+	is := func(p toolfold.Param) bool { return p.Name == name }
 	return slices.ContainsFunc(e.Required, is) || slices.ContainsFunc(e.Optional, is)
 }
 
@@ -68,7 +67,7 @@ func (e *Entry) In(form Form) *Entry {
 }
 
 // Through returns the entry as it is called by way of a tool that runs others
-// by name, with [CallName] and [CallArguments].
+// by name, with [reserved.CallName] and [reserved.CallArguments].
 func (e *Entry) Through(tool string) *Entry {
 	other := *e
 	other.through = tool
@@ -98,13 +97,13 @@ func (e *Entry) Usage(d Detail) string {
 
 var tight = strings.NewReplacer(": ", ":", ", ", ",", " = ", "=")
 
-func (e *Entry) usage(required, optional func(name string, p Param) string) string {
+func (e *Entry) usage(required, optional func(name string, p toolfold.Param) string) string {
 	l := e.layout()
 	fixed := ""
 	if l.fixed != "" {
 		fixed = l.fixed + ": '" + l.value + "'" // JSON escapes double ones
 	}
-	beside, inside := e.Required, []Param(nil)
+	beside, inside := e.Required, []toolfold.Param(nil)
 	if l.nest != "" && !l.besides {
 		beside, inside = nil, e.Required
 	}
@@ -166,7 +165,7 @@ func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
 	}
 	for _, m := range members {
 		name := e.Spelling(m.Key)
-		required := slices.ContainsFunc(e.Required, func(p Param) bool { return p.Name == name })
+		required := slices.ContainsFunc(e.Required, func(p toolfold.Param) bool { return p.Name == name })
 		if l.nest == "" || l.besides && required {
 			call.Set(name, m.Value)
 		} else {
@@ -194,36 +193,67 @@ func (e *Entry) inputSchema() ordered.Map {
 	if ok && l.nest == "" {
 		return foreign
 	}
-	beside, inside := e.Required, []Param(nil)
+	beside, inside := e.Required, []toolfold.Param(nil)
 	if l.nest != "" && !l.besides {
 		beside, inside = nil, e.Required
 	}
-	style := Style{Describe: always}
+	style := schema.Style{Describe: schema.Always}
 	if l.nest == "" {
-		return l.withFixed(objectSchema(beside, e.Optional, style))
+		return l.withFixed(schema.Members(beside, e.Optional, style))
 	}
-	nested := objectSchema(inside, e.Optional, style)
+	nested := schema.Members(inside, e.Optional, style)
 	if ok && !l.besides {
 		nested = foreign
 	}
 	if l.text {
 		// The words of JSON Schema for a text that holds JSON.
 		nested = ordered.Map{
-			{Key: "type", Value: string(KindString)}, {Key: "contentMediaType", Value: "application/json"}, {Key: "contentSchema", Value: nested},
+			{Key: "type", Value: string(toolfold.KindString)},
+			{Key: "contentMediaType", Value: "application/json"}, {Key: "contentSchema", Value: nested},
 		}
 	}
-	schema := objectSchema(beside, nil, style)
-	properties, _ := schema.Get("properties")
-	schema.Set("properties", append(properties.(ordered.Map), ordered.Member{Key: l.nest, Value: nested}))
+	whole := schema.Members(beside, nil, style)
+	properties, _ := whole.Get("properties")
+	whole.Set("properties", append(properties.(ordered.Map), ordered.Member{Key: l.nest, Value: nested}))
 	if len(inside) > 0 {
-		schema.Set("required", append(names(beside), l.nest))
+		required, _ := whole.Get("required")
+		list, _ := required.([]string)
+		whole.Set("required", append(list, l.nest))
 	}
-	return l.withFixed(schema)
+	return l.withFixed(whole)
 }
 
-func (l layout) withFixed(schema ordered.Map) ordered.Map {
+func (l layout) withFixed(object ordered.Map) ordered.Map {
 	if l.fixed == "" {
-		return schema
+		return object
 	}
-	return inFront(schema, l.fixed, ordered.Map{{Key: "const", Value: l.value}})
+	return schema.InFront(object, l.fixed, ordered.Map{{Key: "const", Value: l.value}})
+}
+
+// plain reads a foreign schema, unless its root is one that hosts refuse.
+func plain(input json.RawMessage) (foreign ordered.Map, ok bool) {
+	if len(input) == 0 || json.Unmarshal(input, &foreign) != nil {
+		return nil, false
+	}
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
+		if _, combined := foreign.Get(keyword); combined {
+			return nil, false
+		}
+	}
+	var root struct{ Type any }
+	_, ok = foreign.Get("properties")
+	return foreign, ok && json.Unmarshal(input, &root) == nil && root.Type == string(toolfold.KindObject)
+}
+
+// Checker returns what lists the problems of the arguments of a call of this entry,
+// the action argument left out. Which names a call may have is judged before: it
+// takes others. A schema written elsewhere is compiled.
+func (e *Entry) Checker() (func(object map[string]any) []toolfold.Problem, error) {
+	if e.Action.Unchecked {
+		return func(map[string]any) []toolfold.Problem { return nil }, nil
+	}
+	if e.Action.Input != nil {
+		return validate.Compile(e.Title(), e.Action.Input)
+	}
+	return toolfold.Param{Kind: toolfold.KindObject, Required: e.Required, Optional: e.Optional}.CheckMembers, nil
 }

@@ -1,20 +1,27 @@
-package toolfold
+package entry
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/toolfold/toolfold"
+)
 
 // Tool describes what a surface offers under one name.
 type Tool struct {
 	Name, Summary string
 	Doc           string // more than the summary; may be empty
-	Category      Category
-	Tier          Tier
+	Category      toolfold.Category
+	Tier          toolfold.Tier
 	Entries       []*Entry        // the ways to call it, one per action
 	Schema        json.RawMessage // of the arguments of all entries
-	Hints         Hints
+	Hints         toolfold.Hints
 
 	// Form is that of the entries: where a call carries what a brief listing
 	// does not declare.
 	Form Form
+
+	// Typed tools list an output schema where they list their whole schema.
+	Typed bool
 
 	// Whole tools are listed with their whole schema at every level, and called
 	// flat.
@@ -23,6 +30,9 @@ type Tool struct {
 
 // WithForm returns the tool with entries of a form.
 func (t Tool) WithForm(form Form) Tool {
+	if form == FormFlat && t.Dispatches() && t.Entries[0].Action.Family.Apiece {
+		form = FormObject
+	}
 	t.Form = form
 	if t.Whole {
 		return t

@@ -1,24 +1,19 @@
-package toolfold
+// Package entry declares the ways to call an action: the names, with the parameters as
+// they are spelt there, and how such a call is written.
+package entry
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
-
-// ActionParam is the argument that picks the action of a consolidated tool.
-const ActionParam = "action"
-
-// IncludeFields is the argument, taken by every action, that names the result
-// fields to keep.
-const IncludeFields = "include_fields"
-
-// ParamsParam is the argument that may hold the parameters of a call, as an
-// object or as JSON text, beside or instead of parameters of their own.
-const ParamsParam = "params"
 
 // Form says where a call carries the parameters that a brief listing does not
 // declare. Every form is understood everywhere: it decides what listings
@@ -38,7 +33,7 @@ func Forms() []Form { return []Form{FormObject, FormText, FormFlat} }
 // Entry is one way to call an action: the name that is called, and the
 // parameters as they are spelt there. Entries are shared and not changed.
 type Entry struct {
-	Action *Action
+	Action *toolfold.Action
 	Tool   string // the name that is called
 	Form   Form   // in which calls of it are shown
 
@@ -50,28 +45,32 @@ type Entry struct {
 	// with a warning, as old callers expect.
 	Legacy bool
 
+	// Typed says that the tool of the entry lists an output schema, so that answers
+	// are whole and structured.
+	Typed bool
+
 	// Required and Optional are the parameters as they are spelt here.
-	Required, Optional []Param
+	Required, Optional []toolfold.Param
 
 	spelling map[string]string // of parameters spelt otherwise, by today's name
 
 	through string // the tool by way of which it is called; empty = its own
 }
 
-// NewEntry returns the entry of an action under a name of its own, such as its
+// New returns the entry of an action under a name of its own, such as its
 // full name.
-func NewEntry(a *Action, tool string) *Entry {
+func New(a *toolfold.Action, tool string) *Entry {
 	return &Entry{Action: a, Tool: tool, Required: a.Required.Params(), Optional: a.Optional.Params()}
 }
 
 // Select returns the entry of an action as a value of the action argument of
 // its family's tool. A bare family's tool takes no such argument, and what stands
 // apart is a tool of its own.
-func Select(a *Action) *Entry {
+func Select(a *toolfold.Action) *Entry {
 	if a.Apart {
-		return NewEntry(a, a.Legacy[0].Name)
+		return New(a, a.Legacy[0].Name)
 	}
-	e := NewEntry(a, a.Family.Name)
+	e := New(a, a.Family.Name)
 	if !a.Family.Bare {
 		e.Selector = a.Name
 	}
@@ -80,11 +79,11 @@ func Select(a *Action) *Entry {
 
 // Spell returns the entry under one of the action's legacy names, with the
 // parameters as they were spelt.
-func Spell(a *Action, old OldName) *Entry {
-	e := NewEntry(a, old.Name)
+func Spell(a *toolfold.Action, old toolfold.OldName) *Entry {
+	e := New(a, old.Name)
 	e.Legacy = true
 	for _, p := range old.Required.Params() {
-		same := func(q Param) bool { return q.Name == p.Name }
+		same := func(q toolfold.Param) bool { return q.Name == p.Name }
 		e.Optional = slices.DeleteFunc(e.Optional, same)
 		if i := slices.IndexFunc(e.Required, same); i >= 0 {
 			e.Required[i] = p
@@ -96,23 +95,27 @@ func Spell(a *Action, old OldName) *Entry {
 	for _, r := range old.Renames {
 		e.spelling[r.Field.Param().Name] = r.Was
 	}
-	for _, params := range [][]Param{e.Required, e.Optional} {
+	for _, params := range [][]toolfold.Param{e.Required, e.Optional} {
 		for i := range params {
-			params[i].Name = e.Spelling(params[i].Name)
+			p := &params[i]
+			p.Name = e.Spelling(p.Name)
+			if len(p.OldEnum) > 0 {
+				p.Enum = p.OldEnum
+			}
 		}
 	}
 	return e
 }
 
 // Params lists the parameters as they are spelt here, required ones first.
-func (e *Entry) Params() []Param { return slices.Concat(e.Required, e.Optional) }
+func (e *Entry) Params() []toolfold.Param { return slices.Concat(e.Required, e.Optional) }
 
 // Listed lists the parameters that a listing of this entry shows: under a
 // legacy name only the parameters of the legacy tool.
-func (e *Entry) Listed() []Param {
+func (e *Entry) Listed() []toolfold.Param {
 	params := e.Params()
 	if e.Legacy {
-		params = slices.DeleteFunc(params, func(p Param) bool { return p.Added })
+		params = slices.DeleteFunc(params, func(p toolfold.Param) bool { return p.Added })
 	}
 	return params
 }
@@ -154,9 +157,9 @@ func (e *Entry) Canonical(name string) string {
 
 // bounded shows a parameter with its type, bounds and default, unless that is
 // false: limit?: 1..100 = 10. A plain string has none of them.
-func bounded(name string, p Param) string {
+func bounded(name string, p toolfold.Param) string {
 	text := name
-	if word := boundedWord(p); word != string(KindString) {
+	if word := boundedWord(p); word != string(toolfold.KindString) {
 		text += ": " + word
 	}
 	if p.Default != nil && p.Default != false {
@@ -168,9 +171,9 @@ func bounded(name string, p Param) string {
 // boundedWord returns the type of a parameter as TypeWord does, with the bounds
 // of numbers and lists and the members of objects: {name: string, age?: ≥0}[≤20].
 // Texts have bounds that few reach, and errors that say so.
-func boundedWord(p Param) string {
+func boundedWord(p toolfold.Param) string {
 	switch {
-	case p.Kind == KindArray:
+	case p.Kind == toolfold.KindArray:
 		item := boundedWord(*p.Items)
 		if strings.Contains(item, "|") {
 			item = "(" + item + ")"
@@ -179,7 +182,7 @@ func boundedWord(p Param) string {
 			return fmt.Sprintf("%s[≤%d]", item, p.MaxItems)
 		}
 		return item + "[]"
-	case p.Kind == KindObject && len(Inside(p)) > 0:
+	case p.Kind == toolfold.KindObject && len(p.Members()) > 0:
 		return "{" + signature(p.Required, p.Optional, bounded) + "}"
 	case p.Min != nil && p.Max != nil:
 		return number(*p.Min) + ".." + number(*p.Max)
@@ -208,18 +211,24 @@ const (
 // without parameters stands alone. By name, limit and cursor are left out: the
 // schema beside it has them, and so many lists take them. With types, plain
 // strings have none, and a type with values is printed once: printed holds those
-// printed before, and may be nil below DetailTypes.
+// printed before, and may be nil below DetailTypes. Of tools whose parameters stand for
+// themselves every type is printed once: many of them share some.
 func (e *Entry) Signature(d Detail, printed map[string]bool) string {
 	optional, show := e.Optional, bare
 	switch d {
 	case DetailRequired:
 		optional = nil
 	case DetailNames:
-		optional = slices.DeleteFunc(slices.Clone(optional), func(p Param) bool { return p.Name == Limit || p.Name == Cursor.Name })
+		optional = slices.DeleteFunc(slices.Clone(optional), func(p toolfold.Param) bool {
+			return p.Name == reserved.Limit || p.Name == toolfold.Cursor.Name
+		})
 	default:
-		show = func(name string, p Param) string {
+		show = func(name string, p toolfold.Param) string {
 			word := TypeWord(p)
-			if p.Kind == KindString && word == string(KindString) || printed[p.Name+word] {
+			if e.Action.Family.Apiece {
+				return typedOnce(name, p, word, printed)
+			}
+			if p.Kind == toolfold.KindString && word == string(toolfold.KindString) || printed[p.Name+word] {
 				return name
 			}
 			printed[p.Name+word] = strings.Contains(word, "|")
@@ -233,7 +242,20 @@ func (e *Entry) Signature(d Detail, printed map[string]bool) string {
 	return e.Verb() + "(" + strings.ReplaceAll(params, ", ", ",") + ")"
 }
 
-func signature(required, optional []Param, show func(name string, p Param) string) string {
+// typedOnce shows a parameter with its type, but for the type that its name was first
+// printed with and for a plain string whose name has had none.
+func typedOnce(name string, p toolfold.Param, word string, printed map[string]bool) string {
+	first, has := p.Name+":"+word, p.Name+":"
+	switch {
+	case printed[first], !printed[has] && word == string(toolfold.KindString):
+		return name
+	case !printed[has]:
+		printed[has], printed[first] = true, true
+	}
+	return name + ":" + word
+}
+
+func signature(required, optional []toolfold.Param, show func(name string, p toolfold.Param) string) string {
 	var parts []string
 	for _, p := range required {
 		parts = append(parts, show(p.Name, p))
@@ -244,15 +266,17 @@ func signature(required, optional []Param, show func(name string, p Param) strin
 	return strings.Join(parts, ", ")
 }
 
-func bare(name string, _ Param) string { return name }
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-func typed(name string, p Param) string { return name + ": " + TypeWord(p) }
+func bare(name string, _ toolfold.Param) string { return name }
+
+func typed(name string, p toolfold.Param) string { return name + ": " + TypeWord(p) }
 
 // TypeWord returns the type of a parameter as usage lines spell it: string,
 // string[], uuid, a|b|c.
-func TypeWord(p Param) string {
+func TypeWord(p toolfold.Param) string {
 	switch {
-	case p.Kind == KindArray:
+	case p.Kind == toolfold.KindArray:
 		item := TypeWord(*p.Items)
 		if strings.Contains(item, "|") {
 			item = "(" + item + ")"
@@ -277,9 +301,23 @@ func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
 	}
 	canonical := ordered.Map{}
 	for _, m := range members {
-		if e.Selector == "" || m.Key != ActionParam {
+		if e.Selector == "" || m.Key != reserved.Action {
 			canonical.Set(e.Canonical(m.Key), m.Value)
 		}
 	}
 	return ordered.MustJSON(canonical), nil
+}
+
+// Names finds what a name means. *call.Runner implements it.
+type Names interface {
+	// Lookup returns the entries that a name stands for: one, or all actions
+	// of a tool that takes an action argument. It is empty for an unknown name.
+	Lookup(name string) []*Entry
+	// Nearest returns the name closest to an unknown one, empty when none is near.
+	Nearest(name string) string
+}
+
+// Unknown is the error for a name that leads to no tool.
+func Unknown(name string) *toolfold.Error {
+	return toolfold.Errorf(toolfold.UnknownTool, "there is no tool %q", shorten.Quoted(name))
 }
