@@ -15,26 +15,49 @@ const module = "github.com/toolfold/toolfold"
 // stands for the package and, with a slash at its end, for all below it; "." is
 // the root, the language. Rules of a package win over those of its folder.
 var mayImport = map[string][]string{
-	".":            {"internal/jsonx", "internal/ordered", "internal/suggest"},
-	"internal/":    {".", "internal/"}, // no family, and no room above
-	"tools/":       {".", "internal/"},
-	"call":         {".", "internal/"},
+	".": {
+		"internal/carried", "internal/forward", "internal/jsonx", "internal/judge", "internal/ordered", "internal/regex", "internal/reserved",
+		"internal/sampling", "internal/shorten", "internal/suggest",
+	},
+	"entry":        {".", "internal/"},
+	"internal/":    {".", "entry", "internal/"}, // no family, and no room above
+	"tools/":       {".", "entry", "internal/"},
+	"call":         {".", "entry", "internal/"},
 	"permission":   {".", "internal/"},
-	"consolidate":  {".", "internal/"},
-	"legacy":       {".", "internal/"},
-	"lazy":         {".", "internal/", "consolidate", "legacy"},
-	"surface":      {".", "internal/", "call", "consolidate", "lazy", "legacy"},
-	"migration":    {".", "internal/", "call", "consolidate", "legacy"},
+	"consolidate":  {".", "entry", "internal/"},
+	"legacy":       {".", "entry", "internal/"},
+	"lazy":         {".", "entry", "internal/", "consolidate", "legacy"},
+	"surface":      {".", "entry", "internal/", "call", "consolidate", "lazy", "legacy"},
+	"migration":    {".", "entry", "internal/", "call", "consolidate", "legacy"},
 	"doctor":       {".", "internal/", "consolidate", "lazy", "surface"},
 	"upstream":     {"internal/"},
+	"gateway":      {".", "internal/", "gateway/fold", "upstream"},
+	"gateway/fold": {"internal/regex"}, // a plan follows from names alone
 	"serve":        {".", "internal/", "call", "lazy", "permission", "surface"},
-	"toolfoldtest": {".", "internal/", "call", "consolidate", "lazy", "legacy", "migration", "surface"},
+	"toolfoldtest": {".", "entry", "internal/", "call", "consolidate", "lazy", "legacy", "migration", "surface"},
 	"examples/":    {".", "serve"},
-	"cmd/":         {".", "internal/", "tools/", "call", "consolidate", "doctor", "lazy", "legacy", "migration", "permission", "serve", "surface", "upstream", "cmd/"},
+	"cmd/": {".", "internal/", "tools/", "call", "consolidate", "doctor", "entry", "lazy", "legacy", "migration", "permission", "serve",
+		"surface", "gateway", "gateway/fold", "upstream", "cmd/"},
 
 	// Families call each other's actions by name.
 	"tools/design":  {".", "internal/", "tools/design/"},
 	"tools/design/": {".", "internal/", "tools/design/text"},
+}
+
+// runsOn lists the families whose services, arguments and results have types of what
+// they run on, by the name of the package under internal. Such a family is the
+// command's own; others have plain data in all their signatures. The stores of both
+// are written by cmd/toolfold/internal/storage.
+var runsOn = map[string][]string{
+	"tools/ability":   {"workspace"},
+	"tools/agent":     {"engine", "workspace"},
+	"tools/bugfix":    {"scan"},
+	"tools/guard":     {"policy", "workspace"},
+	"tools/metrics":   {"metric"},
+	"tools/refactor":  {"scan"},
+	"tools/telemetry": {"metric"},
+	"tools/timer":     {"metric"},
+	"tools/workflow":  {"engine", "workspace"},
 }
 
 // plain has the servers that benchmarks compare with; no server links it.

@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// DefaultLimit is the most bytes of an answer to a client when nothing else is
+// said, about 8,000 tokens.
+const DefaultLimit = 28_000
+
 type roomKey struct{}
 
 // With returns a context that carries how many bytes the answer of a call

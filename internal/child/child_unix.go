@@ -31,7 +31,8 @@ const (
 	ended      = "ended: " // empty for success
 )
 
-// The process is a keeper before anything else of the program begins.
+// The process is a keeper before anything else of the program begins, in any program
+// that has this package: a test of it or the command.
 func init() {
 	if len(os.Args) > 2 && os.Args[0] == keeperName {
 		keep(os.Args[1], os.Args[2:])

@@ -80,12 +80,12 @@ func (r *run) output(content json.RawMessage, code string) (any, error) {
 	if tooMuch := r.chargeOutput(len(content)); tooMuch != nil {
 		return nil, tooMuch
 	}
-	var told struct {
+	var reported struct {
 		Success *bool    `json:"success"`
 		Error   *Failure `json:"error"`
 	}
-	if json.Unmarshal(content, &told) == nil && told.Success != nil && !*told.Success && told.Error != nil {
-		inner := told.Error
+	if json.Unmarshal(content, &reported) == nil && reported.Success != nil && !*reported.Success && reported.Error != nil {
+		inner := reported.Error
 		value, _ := expression.Decode(content)
 		return value, failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
 	}

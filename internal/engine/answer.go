@@ -9,6 +9,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/validate"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -29,7 +31,7 @@ func newAnswerShape(raw json.RawMessage) (*answerShape, error) {
 	if json.Unmarshal(raw, &root) != nil || root.Type != "object" {
 		return nil, errors.New(`its "type" must be "object"`)
 	}
-	if _, err := toolfold.CheckSchema(raw, map[string]any{}, ""); err != nil {
+	if _, err := validate.Schema(raw, map[string]any{}, ""); err != nil {
 		return nil, err
 	}
 	return &answerShape{schema}, nil
@@ -50,7 +52,7 @@ func (s *answerShape) read(ctx context.Context, answer string) (value any, wrong
 	if !s.schema.Admits(object) {
 		return nil, "it is too large to be checked", nil
 	}
-	problems, err := workspace.Await(ctx, func() ([]toolfold.Problem, error) { return toolfold.CheckSchema(s.schema.Text, object, "") })
+	problems, err := workspace.Await(ctx, func() ([]toolfold.Problem, error) { return validate.Schema(s.schema.Text, object, "") })
 	if err != nil {
 		return nil, "", err
 	}
@@ -73,7 +75,7 @@ func askFor(schema json.RawMessage) string {
 
 // inWords returns a prompt that says in its system prompt what the answer has to
 // be, for models that can be told no other way.
-func inWords(p toolfold.Prompt) toolfold.Prompt {
+func inWords(p sampling.Prompt) sampling.Prompt {
 	if p.Schema != nil {
 		p.System = strings.TrimSpace(p.System + "\n\n" + askFor(p.Schema))
 	}
@@ -81,7 +83,7 @@ func inWords(p toolfold.Prompt) toolfold.Prompt {
 }
 
 // said is a prompt as one text, for what takes no messages.
-func said(p toolfold.Prompt) string {
+func said(p sampling.Prompt) string {
 	texts := []string{p.Text}
 	for _, turn := range p.Turns {
 		texts = append(texts, "You answered:\n"+turn.Text, turn.Reply)

@@ -10,7 +10,11 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/provider"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -58,7 +62,7 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 				return nil, failf(StepFailed, "provider %q: the model called tools where it had to answer, after %d turns", p.name, len(prompt.Turns)).
 					hint("raise maxTurns of the step, or ask for less")
 			}
-			turn := toolfold.Turn{Text: done.Text}
+			turn := sampling.Turn{Text: done.Text}
 			for _, c := range done.Calls {
 				calls++
 				used, err := f.call(ctx, offered, c, calls)
@@ -84,28 +88,28 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 				hint("make outputSchema simpler, say in the prompt what is meant, or take another model")
 		}
 		mended = true
-		prompt.Turns = append(prompt.Turns, toolfold.Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
+		prompt.Turns = append(prompt.Turns, sampling.Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
 	}
 }
 
 // ask sends a prompt and charges for the answer.
-func (r *run) ask(ctx context.Context, p picked, prompt toolfold.Prompt) (toolfold.Completion, error) {
+func (r *run) ask(ctx context.Context, p picked, prompt sampling.Prompt) (sampling.Completion, error) {
 	ctx, end := r.startChat(ctx, p, prompt)
 	done, err := p.complete(ctx, prompt)
 	end(done, err)
 	if err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	if tooMuch := r.chargeOutput(len(done.Text)); tooMuch != nil {
-		return toolfold.Completion{}, tooMuch
+		return sampling.Completion{}, tooMuch
 	}
 	return done, nil
 }
 
-func (a promptAction) render(ctx context.Context, f *frame) (toolfold.Prompt, error) {
+func (a promptAction) render(ctx context.Context, f *frame) (sampling.Prompt, error) {
 	filled, err := a.prompt.fill(ctx, f)
 	if err != nil {
-		return toolfold.Prompt{}, expressionFailure("prompt", err)
+		return sampling.Prompt{}, expressionFailure("prompt", err)
 	}
 	own := f.run.system
 	if a.system != nil {
@@ -113,16 +117,16 @@ func (a promptAction) render(ctx context.Context, f *frame) (toolfold.Prompt, er
 	}
 	system, err := own.fill(ctx, f)
 	if err != nil {
-		return toolfold.Prompt{}, expressionFailure("system prompt", err)
+		return sampling.Prompt{}, expressionFailure("system prompt", err)
 	}
 	if f.run.job.Inject != nil {
 		more, err := f.run.job.Inject(ctx, filled)
 		if err != nil {
-			return toolfold.Prompt{}, err
+			return sampling.Prompt{}, err
 		}
 		system = strings.TrimSpace(system + "\n\n" + more)
 	}
-	prompt := toolfold.Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}
+	prompt := sampling.Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}
 	if a.answer != nil {
 		prompt.Schema = a.answer.schema.Text
 	}
@@ -131,7 +135,7 @@ func (a promptAction) render(ctx context.Context, f *frame) (toolfold.Prompt, er
 
 // offered is an action that a prompt offers, under the name that it has there.
 type offered struct {
-	toolfold.Offer
+	sampling.Offer
 	action *toolfold.Action
 }
 
@@ -154,9 +158,9 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 		if slices.ContainsFunc(list, func(o offered) bool { return o.Name == name }) {
 			return nil, fatal(ToolConfigError, "two of the tools are called %s", name).hint("name one of them only in tools")
 		}
-		list = append(list, offered{toolfold.Offer{
+		list = append(list, offered{sampling.Offer{
 			Name: name, Description: strings.TrimSpace(a.Summary + " " + a.Doc),
-			Schema: toolfold.NewEntry(a, a.FullName()).InputSchema(),
+			Schema: entry.New(a, a.FullName()).InputSchema(),
 		}, a})
 	}
 	switch {
@@ -176,12 +180,12 @@ func offerable(names Names) []*toolfold.Action {
 	if names == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(names.Actions()), func(a *toolfold.Action) bool { return a.Family.Category == toolfold.Discovery })
+	return slices.DeleteFunc(slices.Clone(names.Actions()), func(a *toolfold.Action) bool { return a.Family.Category == reserved.Discovery })
 }
 
 // call runs the nth call of a prompt's model as a step of the run. What the
 // action refuses is for the model to mend; an error ends the prompt.
-func (f *frame) call(ctx context.Context, list []offered, c toolfold.UsedOffer, nth int) (toolfold.UsedOffer, error) {
+func (f *frame) call(ctx context.Context, list []offered, c sampling.UsedOffer, nth int) (sampling.UsedOffer, error) {
 	if f.run.steps.Add(1) > maxExecutions {
 		return c, over("the run took %d steps, which is the most", maxExecutions)
 	}
@@ -189,7 +193,7 @@ func (f *frame) call(ctx context.Context, list []offered, c toolfold.UsedOffer, 
 		c.Arguments = json.RawMessage(`{}`)
 	}
 	at := slices.IndexFunc(list, func(o offered) bool { return o.Name == c.Name })
-	result := StepResult{StepID: fmt.Sprintf("%s/%d", f.step, nth), Tool: toolfold.Shorten(c.Name)}
+	result := StepResult{StepID: fmt.Sprintf("%s/%d", f.step, nth), Tool: shorten.Quoted(c.Name)}
 	if at >= 0 {
 		result.Tool = list[at].action.FullName()
 	}
@@ -208,7 +212,7 @@ func (f *frame) call(ctx context.Context, list []offered, c toolfold.UsedOffer, 
 		for _, o := range list {
 			names = append(names, o.Name)
 		}
-		answer = toolfold.Fail(toolfold.UnknownName(c.Name).WithHint("there are %s", short(strings.Join(names, ", "))))
+		answer = entry.Unknown(c.Name).WithHint("there are %s", short(strings.Join(names, ", "))).Answer()
 	}
 	if answer.Err != nil {
 		result.Error = toolFailure(result.Tool, answer.Err)
@@ -245,8 +249,8 @@ func (ps *Providers) Try(ctx context.Context, name string) Trial {
 		limited, cancel := context.WithTimeoutCause(ctx, defaultTimeout, errTimeout)
 		defer cancel()
 		start := time.Now()
-		var done toolfold.Completion
-		done, err = p.complete(limited, toolfold.Prompt{Text: "Answer with the one word: ready"})
+		var done sampling.Completion
+		done, err = p.complete(limited, sampling.Prompt{Text: "Answer with the one word: ready"})
 		trial.Duration, trial.Model, trial.Answer = time.Since(start), done.Model, strings.TrimSpace(done.Text)
 		ctx = limited
 	}
@@ -282,7 +286,7 @@ func (ps *Providers) Check(p *Program) (faults Faults, warnings []string) {
 				Want: fmt.Sprintf("list for a provider of type %s or %s; %q is a command, and %s", provider.OpenAI, provider.Sampling, name, noCalls),
 			}})
 		case !known && a.provider != "":
-			warning := fmt.Sprintf("no provider is called %q%s", toolfold.Shorten(a.provider), meant(suggest.Nearest(a.provider, s.Names())))
+			warning := fmt.Sprintf("no provider is called %q%s", shorten.Quoted(a.provider), meant(suggest.Nearest(a.provider, s.Names())))
 			if !slices.Contains(warnings, warning) {
 				warnings = append(warnings, warning)
 			}

@@ -13,10 +13,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
-// script has an endpoint answer with messages one after the other, the last of
+// script makes an endpoint answer with messages one after the other, the last of
 // them again and again.
 func (e *endpoint) script(messages ...string) {
 	asked := 0
@@ -35,7 +37,8 @@ func says(text string) string {
 func calling(pairs ...string) string {
 	var calls []any
 	for i := 0; i < len(pairs); i += 2 {
-		calls = append(calls, map[string]any{"id": fmt.Sprint("c", i/2), "type": "function", "function": map[string]any{"name": pairs[i], "arguments": pairs[i+1]}})
+		calls = append(calls, map[string]any{"id": fmt.Sprint("c", i/2), "type": "function",
+			"function": map[string]any{"name": pairs[i], "arguments": pairs[i+1]}})
 	}
 	return string(ordered.MustJSON(map[string]any{"role": "assistant", "content": "", "tool_calls": calls}))
 }
@@ -82,15 +85,17 @@ func (e *endpoint) run(t *testing.T, ctx context.Context, caller toolfold.Caller
 func TestModelsCallTools(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
-	e.script(calling("memory_search", `{"query":"freeze"}`, "memory_search", ``), calling("memory_forget", `{}`, "memory_search", `{"query"`), says("on Friday"))
+	e.script(calling("memory_search", `{"query":"freeze"}`, "memory_search", ``), calling("memory_forget", `{}`, "memory_search", `{"query"`),
+		says("on Friday"))
 	caller := newMemory()
 	exporter := tracetest.NewInMemoryExporter()
 	e.tracer = sdk.NewTracerProvider(sdk.WithSyncer(exporter))
 	r := e.run(t, t.Context(), caller, `{prompt: "when?", tools: [memory.search, "memory.g*"]}`)
 	expect(t, r, `{"ask":"on Friday"}`)
 	spans := exporter.GetSpans()
-	if got := described(spans, spans[2]); got != "execute_tool memory.search in step ask error.type=TOOL_CONFIG_ERROR gen_ai.operation.name=execute_tool "+
-		"gen_ai.tool.name=memory.search toolfold.step.id=ask/2 toolfold.step.type=tool Error: query is missing" || len(spans) != 9 {
+	if got := described(spans, spans[2]); got != "execute_tool memory.search in step ask error.type=TOOL_CONFIG_ERROR "+
+		"gen_ai.operation.name=execute_tool gen_ai.tool.name=memory.search toolfold.step.id=ask/2 toolfold.step.type=tool Error: query is "+
+		"missing" || len(spans) != 9 {
 		t.Errorf("%d spans, the third is %s", len(spans), got)
 	}
 	offered := e.requests[0]["tools"].([]any)
@@ -101,7 +106,8 @@ func TestModelsCallTools(t *testing.T) {
 	}
 	parameters := function["parameters"].(map[string]any)
 	query := parameters["properties"].(map[string]any)["query"].(map[string]any)
-	if query["type"] != "string" || query["description"] == "" || !cmp.Equal(parameters["required"], []any{"query"}) || function["description"] == "" {
+	if query["type"] != "string" || query["description"] == "" || !cmp.Equal(parameters["required"], []any{"query"}) ||
+		function["description"] == "" {
 		t.Errorf("%v", function)
 	}
 	want := []string{
@@ -157,10 +163,12 @@ func TestToolsWithinRights(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
 	e.script(calling("memory_delete", `{"key":"x"}`), says("done"))
-	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.Effect == toolfold.Reads }}})
+	ctx := carried.With(t.Context(),
+		toolfold.Origin{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.Effect == toolfold.Reads }}})
 	caller := newMemory()
 	succeed(t, e.run(t, ctx, caller, `{prompt: "when?", tools: [memory]}`))
-	if names := fmt.Sprint(e.requests[0]["tools"]); strings.Contains(names, "memory_delete") || strings.Contains(names, "memory_store") || !strings.Contains(names, "memory_search") || len(caller.calls) != 0 {
+	if names := fmt.Sprint(e.requests[0]["tools"]); strings.Contains(names, "memory_delete") || strings.Contains(names, "memory_store") ||
+		!strings.Contains(names, "memory_search") || len(caller.calls) != 0 {
 		t.Errorf("offered %.300s, ran %v", names, caller.calls)
 	}
 	r := e.run(t, ctx, caller, `{prompt: "when?", tools: [memory.delete]}`)
@@ -170,11 +178,13 @@ func TestToolsWithinRights(t *testing.T) {
 func TestToolsAreChecked(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]string{
-		`{prompt: p, tools: [memory.serch]}`:                                             `step "s": tools/0 must be a pattern that an action matches`,
-		`{prompt: p, tools: [tools.call]}`:                                               `step "s": tools/0 must be a pattern that an action matches`,
-		`{prompt: p, maxTurns: 3}`:                                                       `step "s": maxTurns must be a limit for a model with tools`,
-		`{prompt: p, tools: []}`:                                                         `step "s": tools must be 1 to 64 long`,
-		`{prompt: p, outputSchema: {type: array}}`:                                       `outputSchema must be a JSON Schema of an object: its "type" must be "object"`,
+		`{prompt: p, tools: [memory.serch]}`: `step "s": tools/0 must be a ` +
+			`pattern that an action matches`,
+		`{prompt: p, tools: [tools.call]}`: `step "s": tools/0 must be a ` +
+			`pattern that an action matches`,
+		`{prompt: p, maxTurns: 3}`:                 `step "s": maxTurns must be a limit for a model with tools`,
+		`{prompt: p, tools: []}`:                   `step "s": tools must be 1 to 64 long`,
+		`{prompt: p, outputSchema: {type: array}}`: `outputSchema must be a JSON Schema of an object: its "type" must be "object"`,
 		`{prompt: p, outputSchema: {type: object, properties: {a: {type: whole}}}}`:      `outputSchema must be a JSON Schema of an object: `,
 		`{prompt: p, outputSchema: {type: object, properties: {a: {$ref: "http://x"}}}}`: `outputSchema must be a JSON Schema of an object: `,
 	} {
@@ -183,13 +193,17 @@ func TestToolsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %s", config, faults, want)
 		}
 	}
-	p := compiled(t, `[{stepId: a, type: prompt, config: {prompt: p, tools: [memory], provider: cli}}, {stepId: b, type: prompt, config: {prompt: p, provider: clii}},
+	p := compiled(t,
+		`[{stepId: a, type: prompt, config: {prompt: p, tools: [memory], provider: cli}},
+				{stepId: b, type: prompt, config: {prompt: p, provider: clii}},
 		{stepId: c, type: prompt, config: {prompt: p, tools: [memory], provider: api}}]`)
 	providers := NewProviders(fixedSettings(map[string]any{"providers": map[string]any{
-		"cli": map[string]any{"type": "command", "command": []any{"true"}}, "api": map[string]any{"type": "openai", "baseURL": "http://127.0.0.1:1/v1", "model": "m"},
+		"cli": map[string]any{"type": "command", "command": []any{"true"}},
+		"api": map[string]any{"type": "openai", "baseURL": "http://127.0.0.1:1/v1", "model": "m"},
 	}}), "")
 	faults, warnings := providers.Check(p)
-	if len(faults) != 1 || faults.Error() != `step "a": tools must be a list for a provider of type openai or sampling; "cli" is a command, and a command has no way to call tools` {
+	if len(faults) != 1 || faults.Error() != `step "a": tools must be a list for a provider of type openai or sampling; "cli" is a `+
+		`command, and a command has no way to call tools` {
 		t.Error(faults)
 	}
 	if diff := cmp.Diff([]string{`no provider is called "clii", did you mean cli?`}, warnings); diff != "" {
@@ -253,9 +267,11 @@ func TestOutputSchemaInWords(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	sampler := &fakeSampler{}
-	r := (&Runner{}).Run(toolfold.WithSampler(t.Context(), sampler), Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: ask, type: prompt, config: `+step+`}]`)})
+	r := (&Runner{}).Run(carried.With[sampling.Sampler](t.Context(), sampler),
+		Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: ask, type: prompt, config: `+step+`}]`)})
 	expectFailure(t, r, "ask", StepFailed, "it is not one JSON object")
-	if len(sampler.asked) != 2 || !strings.Contains(sampler.asked[0].System, `"score"`) || !strings.Contains(sampler.asked[1].Turns[0].Reply, "not one JSON object") {
+	if len(sampler.asked) != 2 || !strings.Contains(sampler.asked[0].System, `"score"`) ||
+		!strings.Contains(sampler.asked[1].Turns[0].Reply, "not one JSON object") {
 		t.Errorf("%+v", sampler.asked)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // body compiles the config of one step. Its shape was checked against
@@ -107,7 +109,7 @@ func (b body) tool(config map[string]any) action {
 	}
 	use := toolUse{step: b.step, at: b.at, name: name, open: config["arguments"] != nil}
 	if arguments, ok := config["arguments"].(map[string]any); ok {
-		use.action, use.hasAction = arguments[toolfold.ActionParam].(string)
+		use.action, use.hasAction = arguments[reserved.Action].(string)
 		use.open = false
 	}
 	b.uses = append(b.uses, use)
@@ -225,12 +227,13 @@ func (b body) loop(config map[string]any) action {
 
 // checkName refuses a name for items that expressions cannot use.
 func (b body) checkName(as string, items bool) {
-	taken := slices.Contains(b.scope.names, as) || slices.Contains([]string{stepsName, errorsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
+	taken := slices.Contains(b.scope.names, as) ||
+		slices.Contains([]string{stepsName, errorsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
 	switch {
 	case !items:
 		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "name for an item of items, which are missing", as)
 	case taken || !isName(as):
-		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "plain name that nothing else has", toolfold.Shorten(as))
+		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "plain name that nothing else has", shorten.Quoted(as))
 	}
 }
 
@@ -246,7 +249,8 @@ func (b body) items(config map[string]any) *template {
 		compiled := b.exprAt(config, "items", b.scope)
 		return &template{text: &text{parts: []part{{expr: compiled, source: v}}}}
 	}
-	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemType, Want: "array", Got: jsonx.TypeName(config["items"])})
+	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemType, Want: "array",
+		Got: jsonx.TypeName(config["items"])})
 	return nil
 }
 

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/provider"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // Limits of a command's outputs, in bytes.
@@ -32,12 +32,12 @@ type command struct {
 }
 
 // Complete implements [Provider].
-func (c command) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+func (c command) Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
 	p = inWords(p)
 	p.Text = said(p)
 	argv, input, err := c.arguments(p)
 	if err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -48,27 +48,27 @@ func (c command) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Comp
 	secrets := environmentSecrets(os.Environ())
 	errs := &child.Tail{Keep: 16 << 10}
 	run := child.Command{Argv: argv, Dir: c.dir, Stdin: strings.NewReader(input), Stdout: out, Stderr: errs}
-	if told, ok := ctx.Value(linesKey{}).(func(string)); ok {
-		run.Stdout = io.MultiWriter(out, &lines{to: told, secrets: secrets})
-		run.Stderr = io.MultiWriter(errs, &lines{to: told, secrets: secrets})
+	if report, ok := ctx.Value(linesKey{}).(func(string)); ok {
+		run.Stdout = io.MultiWriter(out, &lines{to: report, secrets: secrets})
+		run.Stderr = io.MultiWriter(errs, &lines{to: report, secrets: secrets})
 	}
 	err = child.Run(running, run)
 	if err != nil {
-		said := errs.Quote(tailOfErrors, func(s string) string { return scrub(s, secrets) })
-		return toolfold.Completion{}, c.failure(context.Cause(running), err, said)
+		complaint := errs.Quote(tailOfErrors, func(s string) string { return scrub(s, secrets) })
+		return sampling.Completion{}, c.failure(context.Cause(running), err, complaint)
 	}
-	return toolfold.Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
+	return sampling.Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
 }
 
 var errTooLong = errors.New("the answer is too long")
 
 // failure returns the failure of a run of the command. Cause is the reason for
-// which its context ended; nil where it did not. Said is the end of what the
-// command wrote about its errors; it may be empty.
-func (c command) failure(cause, err error, said string) error {
+// which its context ended; nil where it did not. Complaint is the end of
+// what the command wrote about its errors; it may be empty.
+func (c command) failure(cause, err error, complaint string) error {
 	program := filepath.Base(c.config.Command[0])
-	if said != "" {
-		said = "; it said: " + said
+	if complaint != "" {
+		complaint = "; it said: " + complaint
 	}
 	var exit *child.ExitError
 	var start *child.StartError
@@ -80,7 +80,7 @@ func (c command) failure(cause, err error, said string) error {
 	case cause != nil:
 		return cause
 	case errors.As(err, &exit):
-		return failf(StepFailed, "provider %q: %s ended with %s%s", c.name, program, exit.State, said)
+		return failf(StepFailed, "provider %q: %s ended with %s%s", c.name, program, exit.State, complaint)
 	case errors.Is(err, child.ErrNUL):
 		return fatal(StepFailed, "provider %q: the system prompt has a NUL character, which no argument of a command can hold", c.name).
 			hint("take it out of the system prompt or of the abilities in it, or leave {system} out of providers.%s.command", c.name)
@@ -88,26 +88,27 @@ func (c command) failure(cause, err error, said string) error {
 		return fatal(ProviderUnavailable, "provider %q: %s cannot be started: %s", c.name, program, start.Reason).
 			hint("is it installed, and providers.%s.command right?", c.name)
 	}
-	return failf(StepFailed, "provider %q: %s broke off%s", c.name, program, said)
+	return failf(StepFailed, "provider %q: %s broke off%s", c.name, program, complaint)
 }
 
 // arguments fills in the argument vector and says what goes to standard
 // input. A prompt that asks for what the command has no place for is refused.
-func (c command) arguments(p toolfold.Prompt) (argv []string, input string, err error) {
+func (c command) arguments(p sampling.Prompt) (argv []string, input string, err error) {
 	input = p.Text
-	given := []struct{ name, value string }{{"{system}", p.System}, {"{model}", p.Model}, {"{maxTokens}", ""}}
+	placeholders := []struct{ name, value string }{{"{system}", p.System}, {"{model}", p.Model}, {"{maxTokens}", ""}}
 	if p.MaxTokens > 0 {
-		given[2].value = strconv.Itoa(p.MaxTokens)
+		placeholders[2].value = strconv.Itoa(p.MaxTokens)
 	}
 	argv = append(argv, c.config.Command...)
-	for _, g := range given {
+	for _, g := range placeholders {
 		placed := false
 		for i, argument := range c.config.Command {
 			if i == 0 || !strings.Contains(argument, g.name) {
 				continue
 			}
 			if argument == g.name && strings.HasPrefix(g.value, "-") {
-				return nil, "", fatal(StepFailed, "provider %q: the value for %s begins with a dash, which the command could take for an option", c.name, g.name)
+				return nil, "", fatal(StepFailed, "provider %q: the value for %s begins with a dash, which the command could take for an option",
+					c.name, g.name)
 			}
 			placed = true
 			argv[i] = strings.ReplaceAll(argv[i], g.name, g.value)

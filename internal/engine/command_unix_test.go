@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // TestMain also is the program that command providers run in these tests.
@@ -90,10 +90,10 @@ func fixed(settings map[string]any) func() (map[string]any, error) {
 	return func() (map[string]any, error) { return settings, nil }
 }
 
-func ask(ctx context.Context, ps *Providers, name string, p toolfold.Prompt) (toolfold.Completion, error) {
+func ask(ctx context.Context, ps *Providers, name string, p sampling.Prompt) (sampling.Completion, error) {
 	provider, err := ps.pick(ctx, name)
 	if err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	return provider.complete(ctx, p)
 }
@@ -103,13 +103,14 @@ func TestCommand(t *testing.T) {
 	for name, test := range map[string]struct {
 		args   []string
 		config map[string]any
-		prompt toolfold.Prompt
+		prompt sampling.Prompt
 		want   string
 	}{
-		"prompt":  {nil, nil, toolfold.Prompt{Text: "hello $HOME `id` \"x\"\n"}, "[] in DIR: hello $HOME `id` \"x\""},
-		"system":  {nil, nil, toolfold.Prompt{Text: "hello", System: "be kind"}, "[] in DIR: be kind\n\nhello"},
-		"filled":  {[]string{"-m={model}", "{system}", "{maxTokens}"}, map[string]any{"model": "m1", "maxTokens": 5}, toolfold.Prompt{Text: "hi", System: "be kind; rm -rf"}, `["-m=m1" "be kind; rm -rf" "5"] in DIR: hi`},
-		"by step": {[]string{"-m={model}"}, map[string]any{"model": "m1"}, toolfold.Prompt{Text: "hi", Model: "m2"}, `["-m=m2"] in DIR: hi`},
+		"prompt": {nil, nil, sampling.Prompt{Text: "hello $HOME `id` \"x\"\n"}, "[] in DIR: hello $HOME `id` \"x\""},
+		"system": {nil, nil, sampling.Prompt{Text: "hello", System: "be kind"}, "[] in DIR: be kind\n\nhello"},
+		"filled": {[]string{"-m={model}", "{system}", "{maxTokens}"}, map[string]any{"model": "m1", "maxTokens": 5},
+			sampling.Prompt{Text: "hi", System: "be kind; rm -rf"}, `["-m=m1" "be kind; rm -rf" "5"] in DIR: hi`},
+		"by step": {[]string{"-m={model}"}, map[string]any{"model": "m1"}, sampling.Prompt{Text: "hi", Model: "m2"}, `["-m=m2"] in DIR: hi`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,20 +132,28 @@ func TestCommandThatFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		config map[string]any
-		prompt toolfold.Prompt
+		prompt sampling.Prompt
 		code   string
 		want   string
 	}{
-		"exit":        {map[string]any{"command": childCommand("child:fail")}, toolfold.Prompt{Text: "x"}, StepFailed, "ended with exit status 3; it said: …xxx"},
-		"tail":        {map[string]any{"command": childCommand("child:fail")}, toolfold.Prompt{Text: "x"}, StepFailed, "bad luck"},
-		"flood":       {map[string]any{"command": childCommand("child:flood")}, toolfold.Prompt{Text: "x"}, StepFailed, "the answer is too long"},
-		"small flood": {map[string]any{"command": childCommand("child:echo"), "maxOutputBytes": 3}, toolfold.Prompt{Text: "x"}, StepFailed, "the answer is too long"},
-		"missing":     {map[string]any{"command": []any{"/nowhere/toolfold-no-such-program"}}, toolfold.Prompt{Text: "x"}, ProviderUnavailable, "toolfold-no-such-program cannot be started"},
-		"time":        {map[string]any{"command": childCommand("child:sleep"), "timeoutMs": 50}, toolfold.Prompt{Text: "x"}, TimedOut, "took longer than it may"},
-		"no model":    {map[string]any{"command": childCommand("child:echo", "{model}")}, toolfold.Prompt{Text: "x"}, ProviderUnavailable, "nothing says what {model} is"},
-		"no place":    {map[string]any{"command": childCommand("child:echo")}, toolfold.Prompt{Text: "x", Model: "m"}, StepFailed, "its command takes no model"},
-		"no limit":    {map[string]any{"command": childCommand("child:echo")}, toolfold.Prompt{Text: "x", MaxTokens: 9}, StepFailed, "its command takes no maxTokens"},
-		"option":      {map[string]any{"command": childCommand("child:echo", "{model}")}, toolfold.Prompt{Text: "x", Model: "--danger"}, StepFailed, "begins with a dash"},
+		"exit": {map[string]any{"command": childCommand("child:fail")}, sampling.Prompt{Text: "x"}, StepFailed,
+			"ended with exit status 3; it said: …xxx"},
+		"tail":  {map[string]any{"command": childCommand("child:fail")}, sampling.Prompt{Text: "x"}, StepFailed, "bad luck"},
+		"flood": {map[string]any{"command": childCommand("child:flood")}, sampling.Prompt{Text: "x"}, StepFailed, "the answer is too long"},
+		"small flood": {map[string]any{"command": childCommand("child:echo"), "maxOutputBytes": 3}, sampling.Prompt{Text: "x"}, StepFailed,
+			"the answer is too long"},
+		"missing": {map[string]any{"command": []any{"/nowhere/toolfold-no-such-program"}}, sampling.Prompt{Text: "x"}, ProviderUnavailable,
+			"toolfold-no-such-program cannot be started"},
+		"time": {map[string]any{"command": childCommand("child:sleep"), "timeoutMs": 50}, sampling.Prompt{Text: "x"}, TimedOut,
+			"took longer than it may"},
+		"no model": {map[string]any{"command": childCommand("child:echo", "{model}")}, sampling.Prompt{Text: "x"}, ProviderUnavailable,
+			"nothing says what {model} is"},
+		"no place": {map[string]any{"command": childCommand("child:echo")}, sampling.Prompt{Text: "x", Model: "m"}, StepFailed,
+			"its command takes no model"},
+		"no limit": {map[string]any{"command": childCommand("child:echo")}, sampling.Prompt{Text: "x", MaxTokens: 9}, StepFailed,
+			"its command takes no maxTokens"},
+		"option": {map[string]any{"command": childCommand("child:echo", "{model}")}, sampling.Prompt{Text: "x", Model: "--danger"}, StepFailed,
+			"begins with a dash"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -229,7 +238,8 @@ func TestCancelledCommandLeavesNothing(t *testing.T) {
 func TestCommandThatLeavesSomething(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
-	done, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:leave", file)}), "", toolfold.Prompt{Text: "x"})
+	done, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:leave", file)}), "",
+		sampling.Prompt{Text: "x"})
 	if err != nil || done.Text != "done" {
 		t.Errorf("%q, %v", done.Text, err)
 	}
@@ -242,15 +252,16 @@ func TestCommandThatLeavesSomething(t *testing.T) {
 func TestCommandThatLeaksSecrets(t *testing.T) {
 	const secret = "sk-0123456789-0123456789-0123456789"
 	t.Setenv("TOOLFOLD_TEST_API_KEY", secret)
-	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:leak")}), "", toolfold.Prompt{Text: "x"})
-	if err == nil || strings.Contains(err.Error(), "0123456789") || !strings.Contains(err.Error(), "secret]yyy") || len(err.Error()) > tailOfErrors+200 {
+	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:leak")}), "", sampling.Prompt{Text: "x"})
+	if err == nil || strings.Contains(err.Error(), "0123456789") || !strings.Contains(err.Error(), "secret]yyy") ||
+		len(err.Error()) > tailOfErrors+200 {
 		t.Error(err)
 	}
 }
 
 func TestCommandWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:silent")}), "", toolfold.Prompt{Text: "x"})
+	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:silent")}), "", sampling.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), `provider "cli": the answer is empty`) {
 		t.Error(err)
 	}
@@ -260,12 +271,14 @@ func TestCommandWithoutAnAnswer(t *testing.T) {
 func TestCommandWithNUL(t *testing.T) {
 	t.Parallel()
 	ps := commandProviders(t, map[string]any{"command": childCommand("child:echo", "{system}")})
-	_, err := ask(t.Context(), ps, "", toolfold.Prompt{Text: "x", System: "a\x00b"})
+	_, err := ask(t.Context(), ps, "", sampling.Prompt{Text: "x", System: "a\x00b"})
 	var f *Failure
-	if !errors.As(err, &f) || !f.final || !strings.Contains(f.Message, "the system prompt has a NUL character") || strings.Contains(f.Message, "/") {
+	if !errors.As(err, &f) || !f.final || !strings.Contains(f.Message, "the system prompt has a NUL character") ||
+		strings.Contains(f.Message, "/") {
 		t.Errorf("%+v", f)
 	}
-	if done, err := ask(t.Context(), ps, "", toolfold.Prompt{Text: "a\x00b", System: "s"}); err != nil || !strings.Contains(done.Text, "a\x00b") {
+	if done, err := ask(t.Context(), ps, "", sampling.Prompt{Text: "a\x00b", System: "s"}); err != nil ||
+		!strings.Contains(done.Text, "a\x00b") {
 		t.Errorf("in the prompt, which is input: %q, %v", done.Text, err)
 	}
 }

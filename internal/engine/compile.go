@@ -11,7 +11,9 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/validate"
 )
 
 // Definition holds the steps of an agent or a workflow.
@@ -95,7 +97,7 @@ func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 	const name = "steps"
 	list := toolfold.List{Name: name, Of: toolfold.Object{Optional: stepFields}}
 	var faults Faults
-	for _, p := range toolfold.CheckFields([]toolfold.Param{list.Param()}, map[string]any{name: items}) {
+	for _, p := range validate.Fields([]toolfold.Param{list.Param()}, map[string]any{name: items}) {
 		index, _, _ := strings.Cut(strings.TrimPrefix(p.Path, "/"+name+"/"), "/")
 		id := ""
 		if i, err := strconv.Atoi(index); err == nil && i < len(items) {
@@ -187,10 +189,11 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	case s.StepID == "":
 		c.fault("", toolfold.Problem{Path: at + "/stepId", Kind: toolfold.ProblemMissing})
 	case c.seen[s.StepID]:
-		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", toolfold.Shorten(s.StepID))
+		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", shorten.Quoted(s.StepID))
 	}
 	c.seen[s.StepID], c.kinds[s.StepID] = true, s.Type
-	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError, idempotent: s.Idempotent}
+	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError,
+		idempotent: s.Idempotent}
 	if s.Retry != nil {
 		n.attempts, n.backoff = 3, time.Second
 		if s.Retry.MaxAttempts > 0 {
@@ -232,7 +235,8 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 func (c *compiler) config(s Step, at string) (config map[string]any, ok bool) {
 	fields, known := configFields[s.Type]
 	if !known {
-		p := toolfold.Problem{Path: at + "/type", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(s.Type), Allowed: Types, Suggest: suggest.Nearest(s.Type, Types)}
+		p := toolfold.Problem{Path: at + "/type", Kind: toolfold.ProblemEnum, Got: shorten.Quoted(s.Type), Allowed: Types,
+			Suggest: suggest.Nearest(s.Type, Types)}
 		if s.Type == "" {
 			p = toolfold.Problem{Path: at + "/type", Kind: toolfold.ProblemMissing}
 		}
@@ -246,7 +250,7 @@ func (c *compiler) config(s Step, at string) (config map[string]any, ok bool) {
 			return nil, false
 		}
 	}
-	problems := toolfold.CheckFields(fields.Params(), config)
+	problems := validate.Fields(fields.Params(), config)
 	for _, p := range problems {
 		p.Path = at + "/config" + p.Path
 		c.fault(s.StepID, p)
@@ -291,7 +295,7 @@ func (c *compiler) expression(source string, sc scope) (*expression.Expression, 
 // does not run before.
 func (c *compiler) unknownStep(id string, sc scope) error {
 	if slices.Contains(c.all, id) {
-		return fmt.Errorf("step %q does not run before this one", toolfold.Shorten(id))
+		return fmt.Errorf("step %q does not run before this one", shorten.Quoted(id))
 	}
 	var visible []string
 	for known := range sc.steps {
@@ -305,7 +309,7 @@ func (c *compiler) unknownStep(id string, sc scope) error {
 	case near != "": // an id that is not a plain name needs brackets
 		near = stepsName + "[" + strconv.Quote(near) + "]"
 	}
-	return fmt.Errorf("there is no step %q%s", toolfold.Shorten(id), meant(near))
+	return fmt.Errorf("there is no step %q%s", shorten.Quoted(id), meant(near))
 }
 
 func meant(near string) string {

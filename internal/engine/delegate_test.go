@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 )
 
 func TestDelegation(t *testing.T) {
@@ -20,7 +21,8 @@ func TestDelegation(t *testing.T) {
 		case "writer":
 			return map[string]any{"success": true, "output": args}, nil
 		case "broken":
-			return map[string]any{"success": false, "error": map[string]any{"code": "AGENT_STAGE_FAILED", "message": "no model", "hint": "set one"}}, nil
+			return map[string]any{"success": false, "error": map[string]any{"code": "AGENT_STAGE_FAILED", "message": "no model", "hint": "set one"}},
+				nil
 		}
 		return nil, toolfold.Errorf("AGENT_NOT_FOUND", "there is no agent")
 	}
@@ -34,7 +36,8 @@ func TestDelegation(t *testing.T) {
 	if r.Failure.Hint != "set one" {
 		t.Error(r.Failure.Hint)
 	}
-	expectFailure(t, do(t, caller, `[{stepId: a, type: delegate, config: {agentId: x}}]`, `{}`), "a", DependencyFailed, "agent x: AGENT_NOT_FOUND")
+	expectFailure(t, do(t, caller, `[{stepId: a, type: delegate, config: {agentId: x}}]`, `{}`), "a", DependencyFailed,
+		"agent x: AGENT_NOT_FOUND")
 }
 
 func TestChain(t *testing.T) {
@@ -48,12 +51,14 @@ func TestChain(t *testing.T) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
-		if _, err := Enter(next, AgentJob, "a0", -1); err == nil || err.Code != DelegationDepth || !strings.Contains(err.Message, "agent a0 would run within itself: agent a0 → ") {
+		if _, err := Enter(next, AgentJob, "a0", -1); err == nil || err.Code != DelegationDepth ||
+			!strings.Contains(err.Message, "agent a0 would run within itself: agent a0 → ") {
 			t.Errorf("cycle at %d: %v", i, err)
 		}
 		ctx = next
 	}
-	if _, err := Enter(ctx, AgentJob, "too deep", -1); err == nil || err.Code != DelegationDepth || !strings.Contains(err.Message, "too deep") {
+	if _, err := Enter(ctx, AgentJob, "too deep", -1); err == nil || err.Code != DelegationDepth ||
+		!strings.Contains(err.Message, "too deep") {
 		t.Error(err)
 	}
 	if !Nested(ctx) {
@@ -76,7 +81,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []toolfold.Progress
-	ctx := toolfold.WithProgress(t.Context(), func(p toolfold.Progress) {
+	ctx := carried.With[func(toolfold.Progress)](t.Context(), func(p toolfold.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, p)
@@ -90,7 +95,8 @@ func TestProgress(t *testing.T) {
 	succeed(t, r.Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
 - {stepId: a, type: delegate, config: {agentId: in}}
 - {stepId: b, type: loop, config: {items: [1, 2], steps: [{stepId: s, type: tool, config: {tool: echo}}]}}
-- {stepId: c, type: parallel, config: {steps: [{stepId: p, type: tool, config: {tool: echo}}, {stepId: q, type: tool, config: {tool: echo}}]}}
+- {stepId: c, type: parallel, config: {steps: [{stepId: p, type: tool, config: {tool: echo}},
+    {stepId: q, type: tool, config: {tool: echo}}]}}
 `)}))
 	last := toolfold.Progress{}
 	messages := map[string]int{}

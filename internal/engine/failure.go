@@ -18,7 +18,7 @@ const (
 	DependencyFailed    = "AGENT_DEPENDENCY_FAILED" // an agent that the step ran
 	DelegationDepth     = "AGENT_DELEGATION_DEPTH_EXCEEDED"
 	ProviderUnavailable = "PROVIDER_NOT_CONFIGURED"
-	TimedOut            = "TIMEOUT"
+	TimedOut            = toolfold.TimedOut
 	Cancelled           = toolfold.Cancelled
 )
 

@@ -27,7 +27,7 @@ func TestFailureStopsTheRun(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"a": map[string]any{"n": 1}}, r.Outputs); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Steps) != 2 || r.Steps[1].StepID != "b" || r.Steps[1].Success || r.Steps[1].Error.StepID != "c" || r.Last != nil {
+	if len(r.Steps) != 2 || r.Steps[1].StepID != "b" || r.Steps[1].Success || r.Steps[1].Error != nil || r.Last != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -170,7 +170,8 @@ func TestTimeouts(t *testing.T) {
 		return args, nil
 	}
 	succeed(t, do(t, caller, `[{stepId: s, type: tool, timeoutMs: 1000, retry: {backoffMs: 1}, config: {tool: slow first}}]`, `{}`))
-	if p := compiled(t, `[{stepId: s, type: tool, config: {tool: x}}, {stepId: d, type: delegate, config: {agentId: x}}]`); p.steps.nodes[0].timeout != 2*time.Minute || p.steps.nodes[1].timeout != 0 {
+	if p := compiled(t, `[{stepId: s, type: tool, config: {tool: x}}, {stepId: d, type: delegate,`+
+		` config: {agentId: x}}]`); p.steps.nodes[0].timeout != 2*time.Minute || p.steps.nodes[1].timeout != 0 {
 		t.Error("the default timeouts are not those documented")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -33,18 +34,18 @@ func (f *fakeCaller) Call(ctx context.Context, name string, raw json.RawMessage)
 	f.mu.Unlock()
 	tool, ok := f.tools[name]
 	if !ok {
-		return toolfold.Fail(toolfold.UnknownName(name))
+		return entry.Unknown(name).Answer()
 	}
 	var args map[string]any
 	if err := json.Unmarshal(raw, &args); err != nil {
-		return toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "%v", err))
+		return toolfold.Errorf(toolfold.InvalidInput, "%v", err).Answer()
 	}
 	result, err := tool(ctx, args)
 	if known, ok := err.(*toolfold.Error); ok {
-		return toolfold.Fail(known)
+		return known.Answer()
 	}
 	if err != nil {
-		return toolfold.Fail(toolfold.Errorf("BROKEN", "%v", err))
+		return toolfold.Errorf("BROKEN", "%v", err).Answer()
 	}
 	return toolfold.Answer{Content: ordered.MustJSON(result)}
 }
@@ -59,14 +60,14 @@ func newCaller() *fakeCaller {
 // fakeTools knows the tool of the memory family under all its names.
 type fakeTools struct{}
 
-func (fakeTools) Lookup(name string) []*toolfold.Entry {
-	var list []*toolfold.Entry
+func (fakeTools) Lookup(name string) []*entry.Entry {
+	var list []*entry.Entry
 	for _, a := range memory.Family.Declared().Actions {
-		if e := toolfold.Select(a); name == e.Tool {
+		if e := entry.Select(a); name == e.Tool {
 			list = append(list, e)
 		}
 		if name == a.FullName() {
-			return []*toolfold.Entry{toolfold.NewEntry(a, name)}
+			return []*entry.Entry{entry.New(a, name)}
 		}
 	}
 	return list

@@ -8,6 +8,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/validate"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -37,7 +39,7 @@ func (f Fault) Text() string {
 	if f.Step == "" {
 		return text
 	}
-	return fmt.Sprintf("step %q: %s", toolfold.Shorten(f.Step), text)
+	return fmt.Sprintf("step %q: %s", shorten.Quoted(f.Step), text)
 }
 
 // Faults is everything that is wrong with a definition. It is an error where
@@ -74,7 +76,7 @@ func CheckDocument(d workspace.Document, required, optional []toolfold.Param) Fa
 			faults = append(faults, Fault{Problem: toolfold.Problem{Path: "/" + p.Name, Kind: toolfold.ProblemMissing}})
 		}
 	}
-	for _, p := range toolfold.CheckFields(slices.Concat(required, optional), d.Value) {
+	for _, p := range validate.Fields(slices.Concat(required, optional), d.Value) {
 		faults = append(faults, Fault{Problem: p})
 	}
 	return faults

@@ -40,15 +40,9 @@ type recorder struct {
 
 type journalKey struct{}
 
-// WithJournal has a run that is called under the context record its steps.
+// WithJournal makes a run that is called under the context record its steps.
 func WithJournal(ctx context.Context, j Journal) context.Context {
 	return context.WithValue(ctx, journalKey{}, &recorder{j, ""})
-}
-
-// recorderOf returns nil where nothing is recorded.
-func recorderOf(ctx context.Context) *recorder {
-	r, _ := ctx.Value(journalKey{}).(*recorder)
-	return r
 }
 
 // forCall returns the context of the call that a step makes: the progress of a
@@ -81,15 +75,6 @@ const Interrupted = "INTERRUPTED"
 
 // WhatToDoInterrupted is the hint of such a failure.
 const WhatToDoInterrupted = "see whether it was done; task.retry runs it again. Steps with idempotent: true go on by themselves"
-
-func interrupted() *Failure {
-	return over("it was under way when its process ended, and is not known to be done").coded(Interrupted).hint(WhatToDoInterrupted)
-}
-
-func (f *Failure) coded(code string) *Failure {
-	f.Code = code
-	return f
-}
 
 // record is a step that has finished, as a journal keeps it.
 type record struct {

@@ -15,8 +15,8 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/provider"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // maxReply bounds the bytes of an endpoint's reply.
@@ -37,14 +37,15 @@ type openAI struct {
 }
 
 // Complete implements [Provider].
-func (o openAI) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+func (o openAI) Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
 	if p.Model == "" {
-		return toolfold.Completion{}, fatal(ProviderUnavailable, "provider %q has no model", o.name).hint("set providers.%s.model", o.name)
+		return sampling.Completion{}, fatal(ProviderUnavailable, "provider %q has no model", o.name).hint("set providers.%s.model", o.name)
 	}
 	key := ""
 	if o.config.APIKeyEnv != "" {
 		if key = os.Getenv(o.config.APIKeyEnv); key == "" {
-			return toolfold.Completion{}, fatal(ProviderUnavailable, "provider %q: the environment variable %s is not set", o.name, o.config.APIKeyEnv).
+			return sampling.Completion{}, fatal(ProviderUnavailable, "provider %q: the environment variable %s is not set", o.name,
+				o.config.APIKeyEnv).
 				hint("start the server with it")
 		}
 	}
@@ -58,12 +59,13 @@ func (o openAI) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Compl
 		select {
 		case <-time.After(line.wait):
 		case <-ctx.Done():
-			return toolfold.Completion{}, o.failure(ctx, err, key)
+			return sampling.Completion{}, o.failure(ctx, err, key)
 		}
 		reply, err = client.CreateChatCompletion(ctx, o.request(p))
 	}
 	var refused *openai.APIError
-	if p.Schema != nil && errors.As(err, &refused) && refused.HTTPStatusCode == http.StatusBadRequest && strings.Contains(err.Error(), "response_format") {
+	if p.Schema != nil && errors.As(err, &refused) && refused.HTTPStatusCode == http.StatusBadRequest &&
+		strings.Contains(err.Error(), "response_format") {
 		p = inWords(p) // the endpoint does not know it
 		p.Schema = nil
 		reply, err = client.CreateChatCompletion(ctx, o.request(p))
@@ -74,30 +76,30 @@ func (o openAI) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Compl
 		if line.wait > 0 && errors.As(failed, &f) {
 			f.hint("it asks for a pause of %s; try again later", line.wait.Round(time.Second))
 		}
-		return toolfold.Completion{}, failed
+		return sampling.Completion{}, failed
 	}
 	if len(reply.Choices) == 0 {
-		return toolfold.Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
+		return sampling.Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
 	}
 	message, reason := reply.Choices[0].Message, reply.Choices[0].FinishReason
 	switch {
 	case message.Refusal != "":
-		return toolfold.Completion{}, failf(StepFailed, "provider %q refused: %s", o.name, short(withoutKey(message.Refusal, key)))
+		return sampling.Completion{}, failf(StepFailed, "provider %q refused: %s", o.name, short(withoutKey(message.Refusal, key)))
 	case reason == openai.FinishReasonContentFilter:
-		return toolfold.Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
+		return sampling.Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
 	}
-	var calls []toolfold.UsedOffer
+	var calls []sampling.UsedOffer
 	for _, c := range message.ToolCalls {
-		calls = append(calls, toolfold.UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+		calls = append(calls, sampling.UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
 	}
-	return toolfold.Completion{
+	return sampling.Completion{
 		Text: message.Content, Calls: calls, Model: reply.Model,
 		InputTokens: reply.Usage.PromptTokens, OutputTokens: reply.Usage.CompletionTokens,
 		Truncated: reason == openai.FinishReasonLength,
 	}, nil
 }
 
-func (o openAI) request(p toolfold.Prompt) openai.ChatCompletionRequest {
+func (o openAI) request(p sampling.Prompt) openai.ChatCompletionRequest {
 	r := openai.ChatCompletionRequest{Model: p.Model}
 	if p.System != "" {
 		r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: p.System})
@@ -155,7 +157,7 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 	var api *openai.APIError
 	var request *openai.RequestError
 	var address *url.Error
-	told := ""
+	reason := ""
 	code := 0
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -165,19 +167,19 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 	case errors.Is(err, errTooLong):
 		return fatal(StepFailed, "provider %q: the reply has more than %d bytes", o.name, maxReply)
 	case errors.As(err, &api):
-		code, told = api.HTTPStatusCode, api.Message
+		code, reason = api.HTTPStatusCode, api.Message
 	case errors.As(err, &request):
-		code, told = request.HTTPStatusCode, string(request.Body)
+		code, reason = request.HTTPStatusCode, string(request.Body)
 	case errors.As(err, &address):
-		told = address.Err.Error()
+		reason = address.Err.Error()
 	default:
-		told = "the reply is not one of the chat API"
+		reason = "the reply is not one of the chat API"
 	}
-	told = withoutKey(told, key)
+	reason = withoutKey(reason, key)
 	if code == 0 {
-		return failf(StepFailed, "provider %q: %s", o.name, short(told))
+		return failf(StepFailed, "provider %q: %s", o.name, short(reason))
 	}
-	f := failf(StepFailed, "provider %q answered %d %s: %s", o.name, code, http.StatusText(code), short(told))
+	f := failf(StepFailed, "provider %q answered %d %s: %s", o.name, code, http.StatusText(code), short(reason))
 	// Too many requests, and faults of the endpoint, can pass.
 	f.final = code < 500 && code != http.StatusTooManyRequests && code != http.StatusRequestTimeout
 	return f

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -56,7 +57,7 @@ func (c *compiler) depend(steps []Step, at string, after [][]int) {
 			if k < 0 {
 				c.fault(s.StepID, toolfold.Problem{
 					Path: fmt.Sprintf("%s/%d/dependsOn/%d", at, i, j), Kind: toolfold.ProblemEnum,
-					Got: toolfold.Shorten(id), Allowed: slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == s.StepID }),
+					Got: shorten.Quoted(id), Allowed: slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == s.StepID }),
 					Suggest: suggest.Nearest(id, ids),
 				})
 				continue
@@ -67,7 +68,7 @@ func (c *compiler) depend(steps []Step, at string, after [][]int) {
 	if cycle := findCycle(after); cycle != nil {
 		names := make([]string, len(cycle))
 		for i, k := range cycle {
-			names[i] = toolfold.Shorten(ids[k])
+			names[i] = shorten.Quoted(ids[k])
 		}
 		first := cycle[0]
 		c.wrong(ids[first], jsonx.Pointer(jsonx.Index(at, first), "dependsOn"), "list without a cycle: "+strings.Join(names, " → "), nil)

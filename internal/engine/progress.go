@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 )
 
 // startShare is the part of a step that counts as done when it starts.
@@ -62,7 +63,7 @@ func (m *meter) advance(to float64, message string) {
 // forCall returns the context of a call that the step makes: the progress of a
 // run that the call starts counts as the step's.
 func (m *meter) forCall(ctx context.Context) context.Context {
-	return toolfold.WithProgress(ctx, func(p toolfold.Progress) {
+	return carried.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if p.Total > 0 {

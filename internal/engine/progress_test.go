@@ -17,7 +17,8 @@ func TestLines(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	if len(got) != 4 || !slices.Equal(got[:2], []string{"one", "two"}) || !strings.HasPrefix(got[2], "three is ") || strings.Contains(got[2], "sesame") || len(got[3]) != maxPart {
+	if len(got) != 4 || !slices.Equal(got[:2], []string{"one", "two"}) || !strings.HasPrefix(got[2], "three is ") ||
+		strings.Contains(got[2], "sesame") || len(got[3]) != maxPart {
 		t.Errorf("%.300q", got)
 	}
 }

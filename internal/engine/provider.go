@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/provider"
+	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -15,7 +17,7 @@ import (
 // with the context, and leave nothing running. Their errors reach the caller:
 // they hold no key.
 type Provider interface {
-	Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error)
+	Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error)
 }
 
 // Providers finds the provider of a prompt step by the present settings.
@@ -39,10 +41,13 @@ type picked struct {
 	config provider.Config
 }
 
-// howToConfigure is the hint of a server without a model.
-const howToConfigure = `have the user run: toolfold call config.set '{"path":"providers.main","value":{"type":"openai",` +
-	`"baseURL":"http://127.0.0.1:11434/v1","model":"…"}}' (or "type":"command","command":["claude","-p"]); ` +
-	`or use a client that offers sampling`
+// howToName is the hint of a task without a model, howToConfigure of what a client
+// may lend one to.
+const (
+	howToName = `have the user run: toolfold call config.set '{"path":"providers.main","value":{"type":"openai",` +
+		`"baseURL":"http://127.0.0.1:11434/v1","model":"…"}}' (or "type":"command","command":["claude","-p"])`
+	howToConfigure = howToName + `; or use a client that offers sampling`
+)
 
 // read reads the settings as they are now. Nil providers have none.
 func (ps *Providers) read() (s provider.Settings, err error) {
@@ -84,8 +89,8 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	case len(names) > 0:
 		return picked{}, fatal(ProviderUnavailable, "several providers are configured and none is the default").
 			hint(`name one in the step's config, or ask the user to run: toolfold call config.set '{"path":"defaultProvider","value":%q}'`, names[0])
-	case toolfold.SamplerOf(ctx) == nil:
-		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and the client offers none").hint("%s", howToConfigure)
+	case carried.Of[sampling.Sampler](ctx) == nil:
+		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and no client lends one").hint("%s", howToConfigure)
 	default:
 		name, config = "client", provider.Config{Type: provider.Sampling}
 	}
@@ -96,19 +101,32 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	case provider.OpenAI:
 		p.Provider = openAI{name: name, config: config}
 	default:
-		sampler := toolfold.SamplerOf(ctx)
+		sampler := carried.Of[sampling.Sampler](ctx)
 		if sampler == nil {
 			return picked{}, fatal(ProviderUnavailable, "provider %q is the client's own model, and no client that offers it is connected", name).
 				hint("%s", howToConfigure)
 		}
-		p.Provider = sampling{name: name, config: config, sampler: sampler}
+		p.Provider = lentModel{name: name, config: config, sampler: sampler}
 	}
 	return p, nil
 }
 
+// Refusal returns why a provider cannot answer the prompts of a task, which has no
+// client to lend it a model; nil where it can. An empty name is the default one.
+func (ps *Providers) Refusal(name string) *toolfold.Error {
+	_, err := ps.pick(context.Background(), name)
+	failure, ok := errors.AsType[*Failure](err)
+	if !ok {
+		return nil
+	}
+	refusal := toolfold.Errorf(failure.Code, "%s", failure.Message)
+	refusal.Hint = strings.Replace(failure.Hint, howToConfigure, howToName, 1)
+	return refusal
+}
+
 // complete asks the provider, within its timeoutMs. An answer that is empty
 // or cut off is a failure: what follows would go on with less than was asked.
-func (p picked) complete(ctx context.Context, prompt toolfold.Prompt) (toolfold.Completion, error) {
+func (p picked) complete(ctx context.Context, prompt sampling.Prompt) (sampling.Completion, error) {
 	if p.config.TimeoutMs > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(p.config.TimeoutMs)*time.Millisecond, errTimeout)
 		defer cancel()
@@ -116,7 +134,7 @@ func (p picked) complete(ctx context.Context, prompt toolfold.Prompt) (toolfold.
 	}
 	prompt = p.fill(prompt)
 	if err := p.calls(prompt); err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	done, err := p.Complete(ctx, prompt)
 	switch {
@@ -132,7 +150,7 @@ func (p picked) complete(ctx context.Context, prompt toolfold.Prompt) (toolfold.
 }
 
 // calls refuses a prompt with tools for a provider whose model cannot call any.
-func (p picked) calls(prompt toolfold.Prompt) error {
+func (p picked) calls(prompt sampling.Prompt) error {
 	if len(prompt.Tools) == 0 || p.config.Type != provider.Command {
 		return nil
 	}
@@ -144,7 +162,7 @@ func (p picked) calls(prompt toolfold.Prompt) error {
 const noCalls = "a command has no way to call tools"
 
 // fill puts the provider's model and limit into a prompt that has none.
-func (p picked) fill(prompt toolfold.Prompt) toolfold.Prompt {
+func (p picked) fill(prompt sampling.Prompt) sampling.Prompt {
 	if prompt.Model == "" {
 		prompt.Model = p.config.Model
 	}
@@ -154,18 +172,18 @@ func (p picked) fill(prompt toolfold.Prompt) toolfold.Prompt {
 	return prompt
 }
 
-// sampling asks the model of the connected client.
-type sampling struct {
+// lentModel asks the model of the connected client.
+type lentModel struct {
 	name    string
 	config  provider.Config
-	sampler toolfold.Sampler
+	sampler sampling.Sampler
 }
 
 // Complete implements [Provider].
-func (s sampling) Complete(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+func (s lentModel) Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
 	done, err := s.sampler.Sample(ctx, inWords(p))
-	if errors.Is(err, toolfold.ErrNoTools) {
-		return toolfold.Completion{}, fatal(ProviderUnavailable, "%v", err).
+	if errors.Is(err, sampling.ErrNoTools) {
+		return sampling.Completion{}, fatal(ProviderUnavailable, "%v", err).
 			hint("name a provider of type %s in the step, or leave tools out", provider.OpenAI)
 	}
 	return done, err

@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // endpoint is a server that speaks the OpenAI chat API.
@@ -68,10 +69,10 @@ func fixedSettings(settings map[string]any) func() (map[string]any, error) {
 	return func() (map[string]any, error) { return settings, nil }
 }
 
-func askProvider(ctx context.Context, ps *Providers, name string, p toolfold.Prompt) (toolfold.Completion, error) {
+func askProvider(ctx context.Context, ps *Providers, name string, p sampling.Prompt) (sampling.Completion, error) {
 	provider, err := ps.pick(ctx, name)
 	if err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	return provider.complete(ctx, p)
 }
@@ -80,12 +81,12 @@ func TestOpenAI(t *testing.T) {
 	t.Setenv("TOOLFOLD_TEST_KEY", "sk-secret")
 	t.Setenv("OPENAI_API_KEY", "sk-of-somebody-else")
 	e := newEndpoint(t)
-	done, err := askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "two and two?"})
-	if diff := cmp.Diff(toolfold.Completion{Text: "four", Model: "m-2026", InputTokens: 7, OutputTokens: 1}, done); diff != "" || err != nil {
+	done, err := askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "two and two?"})
+	if diff := cmp.Diff(sampling.Completion{Text: "four", Model: "m-2026", InputTokens: 7, OutputTokens: 1}, done); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY", "maxTokens": json.Number("9")}), "api",
-		toolfold.Prompt{Text: "again?", System: "be short", Model: "n"})
+		sampling.Prompt{Text: "again?", System: "be short", Model: "n"})
 	if err != nil {
 		t.Error(err)
 	}
@@ -113,18 +114,24 @@ func TestOpenAIThatFails(t *testing.T) {
 		want   string
 		final  bool
 	}{
-		"key":            {401, `{"error":{"message":"Incorrect API key: sk-secret.","type":"invalid","code":"x"}}`, StepFailed, `answered 401 Unauthorized: Incorrect API key: [key].`, true},
-		"busy":           {429, `{"error":{"message":"slow down","type":"t"}}`, StepFailed, `answered 429 Too Many Requests: slow down`, false},
-		"broken":         {500, `oh no sk-secret`, StepFailed, `answered 500 Internal Server Error: oh no [key]`, false},
-		"empty":          {200, `{"choices":[]}`, StepFailed, `without a choice`, false},
-		"not json":       {200, `hello`, StepFailed, `not one of the chat API`, false},
-		"refusal":        {200, `{"choices":[{"message":{"role":"assistant","refusal":"I won't"}}]}`, StepFailed, `refused: I won't`, false},
-		"key in refusal": {200, `{"choices":[{"message":{"role":"assistant","refusal":"not with sk-secret"}}]}`, StepFailed, `refused: not with [key]`, false},
-		"cut off":        {200, `{"choices":[{"finish_reason":"length","message":{"role":"assistant","content":"half an ans"}}]}`, StepFailed, `the answer was cut off at its longest length`, false},
-		"filtered":       {200, `{"choices":[{"finish_reason":"content_filter","message":{"role":"assistant","content":"half"}}]}`, StepFailed, `its content filter stopped the answer`, false},
-		"no answer":      {200, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":" \n"}}]}`, StepFailed, `the answer is empty`, false},
-		"too long":       {200, `{"choices":[{"message":{"content":"` + strings.Repeat("x", maxReply) + `"}}]}`, StepFailed, `the reply has more than`, true},
-		"elsewhere":      {302, ``, StepFailed, `the endpoint redirects (302)`, false},
+		"key": {401, `{"error":{"message":"Incorrect API key: sk-secret.","type":"invalid","code":"x"}}`, StepFailed,
+			`answered 401 Unauthorized: Incorrect API key: [key].`, true},
+		"busy":     {429, `{"error":{"message":"slow down","type":"t"}}`, StepFailed, `answered 429 Too Many Requests: slow down`, false},
+		"broken":   {500, `oh no sk-secret`, StepFailed, `answered 500 Internal Server Error: oh no [key]`, false},
+		"empty":    {200, `{"choices":[]}`, StepFailed, `without a choice`, false},
+		"not json": {200, `hello`, StepFailed, `not one of the chat API`, false},
+		"refusal":  {200, `{"choices":[{"message":{"role":"assistant","refusal":"I won't"}}]}`, StepFailed, `refused: I won't`, false},
+		"key in refusal": {200, `{"choices":[{"message":{"role":"assistant","refusal":"not with sk-secret"}}]}`, StepFailed,
+			`refused: not with [key]`, false},
+		"cut off": {200, `{"choices":[{"finish_reason":"length","message":{"role":"assistant","content":"half an ans"}}]}`, StepFailed,
+			`the answer was cut off at its longest length`, false},
+		"filtered": {200, `{"choices":[{"finish_reason":"content_filter","message":{"role":"assistant","content":"half"}}]}`, StepFailed,
+			`its content filter stopped the answer`, false},
+		"no answer": {200, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":" \n"}}]}`, StepFailed,
+			`the answer is empty`, false},
+		"too long": {200, `{"choices":[{"message":{"content":"` + strings.Repeat("x", maxReply) + `"}}]}`, StepFailed,
+			`the reply has more than`, true},
+		"elsewhere": {302, ``, StepFailed, `the endpoint redirects (302)`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t)
@@ -133,7 +140,7 @@ func TestOpenAIThatFails(t *testing.T) {
 				w.WriteHeader(test.status)
 				io.WriteString(w, test.body)
 			}
-			_, err := askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY"}), "", toolfold.Prompt{Text: "x"})
+			_, err := askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY"}), "", sampling.Prompt{Text: "x"})
 			var f *Failure
 			if !errors.As(err, &f) || f.Code != test.code || !strings.Contains(f.Message, test.want) || f.final != test.final {
 				t.Fatalf("%+v, want %s %q", f, test.code, test.want)
@@ -159,7 +166,7 @@ func TestRetryAfter(t *testing.T) {
 		io.WriteString(w, answered)
 	}
 	start := time.Now()
-	done, err := askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "x"})
+	done, err := askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "x"})
 	if err != nil || done.Text != "four" || len(e.requests) != 2 || time.Since(start) < time.Second {
 		t.Errorf("%+v, %v after %s and %d requests", done, err, time.Since(start), len(e.requests))
 	}
@@ -167,14 +174,15 @@ func TestRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "3600")
 		http.Error(w, `{"error":{"message":"slow down","type":"t"}}`, http.StatusTooManyRequests)
 	}
-	_, err = askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "x"})
+	_, err = askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "x"})
 	var f *Failure
 	if !errors.As(err, &f) || f.Hint != "it asks for a pause of 1h0m0s; try again later" || f.final || len(e.requests) != 3 {
 		t.Errorf("%+v after %d requests", f, len(e.requests))
 	}
 	now := time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "-1": 0, "0": time.Second, "7": 7 * time.Second, "Tue, 28 Jul 2026 09:00:30 GMT": 30 * time.Second, "Tue, 28 Jul 2026 08:00:00 GMT": time.Second,
+		"": 0, "soon": 0, "-1": 0, "0": time.Second, "7": 7 * time.Second, "Tue, 28 Jul 2026 09:00:30 GMT": 30 * time.Second,
+		"Tue, 28 Jul 2026 08:00:00 GMT": time.Second,
 	} {
 		if got := retryAfter(header, now); got != want {
 			t.Errorf("%q: %s, want %s", header, got, want)
@@ -186,11 +194,12 @@ func TestOpenAIGone(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
 	e.Close()
-	_, err := askProvider(t.Context(), e.providers(nil), "", toolfold.Prompt{Text: "x"})
+	_, err := askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Error(err)
 	}
-	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET"}), "", toolfold.Prompt{Text: "x"})
+	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET"}), "",
+		sampling.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET is not set") {
 		t.Error(err)
 	}
@@ -209,7 +218,8 @@ func TestOpenAIHangsUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan Result)
 	go func() {
-		done <- (&Runner{Providers: e.providers(nil)}).Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: p, type: prompt, config: {prompt: x}}]`)})
+		done <- (&Runner{Providers: e.providers(nil)}).
+			Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: p, type: prompt, config: {prompt: x}}]`)})
 	}()
 	<-asked
 	cancel()
@@ -222,7 +232,8 @@ func TestOpenAIHangsUp(t *testing.T) {
 		t.Error("the endpoint still works")
 	}
 	if _, err := askProvider(t.Context(), NewProviders(fixedSettings(map[string]any{"providers": map[string]any{
-		"slow": map[string]any{"type": "openai", "baseURL": slowEndpoint(t), "model": "m", "timeoutMs": 30}}}), ""), "", toolfold.Prompt{Text: "x"}); err == nil || !strings.Contains(err.Error(), TimedOut) {
+		"slow": map[string]any{"type": "openai", "baseURL": slowEndpoint(t), "model": "m", "timeoutMs": 30}}}), ""), "",
+		sampling.Prompt{Text: "x"}); err == nil || !strings.Contains(err.Error(), TimedOut) {
 		t.Error(err)
 	}
 }
@@ -234,17 +245,17 @@ func slowEndpoint(t *testing.T) string {
 }
 
 // fakeSampler is the model of a client.
-type fakeSampler struct{ asked []toolfold.Prompt }
+type fakeSampler struct{ asked []sampling.Prompt }
 
-func (f *fakeSampler) Sample(_ context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+func (f *fakeSampler) Sample(_ context.Context, p sampling.Prompt) (sampling.Completion, error) {
 	f.asked = append(f.asked, p)
-	return toolfold.Completion{Text: "sampled"}, nil
+	return sampling.Completion{Text: "sampled"}, nil
 }
 
 func TestWhichProvider(t *testing.T) {
 	t.Parallel()
 	sampler := &fakeSampler{}
-	offering := toolfold.WithSampler(t.Context(), sampler)
+	offering := carried.With[sampling.Sampler](t.Context(), sampler)
 	one := map[string]any{"a": map[string]any{"type": "sampling", "model": "big"}}
 	two := map[string]any{"a": map[string]any{"type": "sampling"}, "b": map[string]any{"type": "sampling", "maxTokens": 5}}
 	for name, test := range map[string]struct {
@@ -253,24 +264,33 @@ func TestWhichProvider(t *testing.T) {
 		ask      string
 		want     string
 	}{
-		"client":          {offering, nil, "", "client"},
-		"nothing":         {t.Context(), nil, "", `no model is configured for prompts`},
-		"only one":        {offering, map[string]any{"providers": one}, "", "a"},
-		"default":         {offering, map[string]any{"providers": two, "defaultProvider": "b"}, "", "b"},
-		"named":           {offering, map[string]any{"providers": two, "defaultProvider": "b"}, "a", "a"},
-		"choice":          {offering, map[string]any{"providers": two}, "", `several providers are configured`},
-		"unknown":         {offering, map[string]any{"providers": map[string]any{"claude": map[string]any{"type": "sampling"}}}, "claud", `no provider is called "claud", did you mean claude?`},
+		"client":   {offering, nil, "", "client"},
+		"nothing":  {t.Context(), nil, "", `no model is configured for prompts`},
+		"only one": {offering, map[string]any{"providers": one}, "", "a"},
+		"default":  {offering, map[string]any{"providers": two, "defaultProvider": "b"}, "", "b"},
+		"named":    {offering, map[string]any{"providers": two, "defaultProvider": "b"}, "a", "a"},
+		"choice":   {offering, map[string]any{"providers": two}, "", `several providers are configured`},
+		"unknown": {offering, map[string]any{"providers": map[string]any{"claude": map[string]any{"type": "sampling"}}}, "claud",
+			`no provider is called "claud", did you mean claude?`},
 		"unknown default": {offering, map[string]any{"defaultProvider": "x"}, "", `no provider is called "x"`},
 		"no client":       {t.Context(), map[string]any{"providers": one}, "", `no client that offers it is connected`},
 		"no object":       {offering, map[string]any{"providers": map[string]any{"a": 7}}, "", `providers/a must be object`},
-		"no type":         {offering, map[string]any{"providers": map[string]any{"a": map[string]any{}}}, "", `providers/a/type must be one of command, openai, sampling`},
-		"no command":      {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "command"}}}, "", `providers/a/command is missing`},
-		"shell line":      {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "command", "command": "claude -p"}}}, "", `providers/a/command must be array, got string`},
-		"no url":          {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai"}}}, "", `providers/a/baseURL is missing`},
-		"bad url":         {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai", "baseURL": "ftp://x"}}}, "", `providers/a/baseURL must be a http or https URL`},
-		"password":        {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai", "baseURL": "http://u:p@x/v1"}}}, "", `without a password`},
-		"key in settings": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai", "baseURL": "http://x/v1", "apiKey": "sk"}}}, "", `"providers/a/apiKey" is unknown, did you mean "apiKeyEnv"?`},
-		"no model":        {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "sampling", "command": []any{"x"}}}}, "", `"providers/a/command" is unknown`},
+		"no type": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{}}}, "",
+			`providers/a/type must be one of command, openai, sampling`},
+		"no command": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "command"}}}, "",
+			`providers/a/command is missing`},
+		"shell line": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "command", "command": "claude -p"}}},
+			"", `providers/a/command must be array, got string`},
+		"no url": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai"}}}, "",
+			`providers/a/baseURL is missing`},
+		"bad url": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai", "baseURL": "ftp://x"}}},
+			"", `providers/a/baseURL must be a http or https URL`},
+		"password": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai",
+			"baseURL": "http://u:p@x/v1"}}}, "", `without a password`},
+		"key in settings": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "openai", "baseURL": "http://x/v1",
+			"apiKey": "sk"}}}, "", `"providers/a/apiKey" is unknown, did you mean "apiKeyEnv"?`},
+		"no model": {offering, map[string]any{"providers": map[string]any{"a": map[string]any{"type": "sampling", "command": []any{"x"}}}}, "",
+			`"providers/a/command" is unknown`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,13 +309,14 @@ func TestWhichProvider(t *testing.T) {
 func TestSampling(t *testing.T) {
 	t.Parallel()
 	sampler := &fakeSampler{}
-	r := &Runner{Providers: NewProviders(fixedSettings(map[string]any{"providers": map[string]any{"a": map[string]any{"type": "sampling", "model": "big", "maxTokens": 5}}}), "")}
-	result := r.Run(toolfold.WithSampler(t.Context(), sampler), Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
+	r := &Runner{Providers: NewProviders(fixedSettings(
+		map[string]any{"providers": map[string]any{"a": map[string]any{"type": "sampling", "model": "big", "maxTokens": 5}}}), "")}
+	result := r.Run(carried.With[sampling.Sampler](t.Context(), sampler), Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
 - {stepId: a, type: prompt, config: {prompt: "say {{ input.x ?? 1 }}"}}
 - {stepId: b, type: prompt, config: {prompt: "{{ steps.a }}?", system: s, model: small, maxTokens: 2}}
 `)})
 	expect(t, result, `{"a":"sampled","b":"sampled"}`)
-	want := []toolfold.Prompt{{Text: "say 1", Model: "big", MaxTokens: 5}, {Text: "sampled?", System: "s", Model: "small", MaxTokens: 2}}
+	want := []sampling.Prompt{{Text: "say 1", Model: "big", MaxTokens: 5}, {Text: "sampled?", System: "s", Model: "small", MaxTokens: 2}}
 	if diff := cmp.Diff(want, sampler.asked); diff != "" {
 		t.Error(diff)
 	}
@@ -307,12 +328,13 @@ func TestSystemPrompts(t *testing.T) {
 	sampler := &fakeSampler{}
 	program, faults := Compile(Definition{
 		System: "I am {{ agent.name }}.", AgentFields: []string{"name"},
-		Steps: steps(t, `[{stepId: a, type: prompt, config: {prompt: one}}, {stepId: b, type: prompt, config: {prompt: two, system: other}}, {stepId: c, type: prompt, config: {prompt: broken}}]`),
+		Steps: steps(t, `[{stepId: a, type: prompt, config: {prompt: one}}, {stepId: b, type: prompt, config: {prompt: two, system: other}},`+
+			` {stepId: c, type: prompt, config: {prompt: broken}}]`),
 	}, nil)
 	if faults != nil {
 		t.Fatal(faults)
 	}
-	r := (&Runner{}).Run(toolfold.WithSampler(t.Context(), sampler), Job{
+	r := (&Runner{}).Run(carried.With[sampling.Sampler](t.Context(), sampler), Job{
 		Kind: AgentJob, ID: "x", Program: program, Agent: map[string]any{"name": "X"},
 		Inject: func(_ context.Context, prompt string) (string, error) {
 			if prompt == "broken" {
@@ -322,7 +344,7 @@ func TestSystemPrompts(t *testing.T) {
 		},
 	})
 	expectFailure(t, r, "c", StepFailed, "no luck")
-	want := []toolfold.Prompt{{Text: "one", System: "I am X.\n\nknow one"}, {Text: "two", System: "other\n\nknow two"}}
+	want := []sampling.Prompt{{Text: "one", System: "I am X.\n\nknow one"}, {Text: "two", System: "other\n\nknow two"}}
 	if diff := cmp.Diff(want, sampler.asked); diff != "" {
 		t.Error(diff)
 	}

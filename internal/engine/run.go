@@ -182,8 +182,8 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 		case failure == nil:
 			out.succeeded++
 		case n.goesOn && !failure.ends && failure.Code != Cancelled:
-			told, _ := vars[errorsName].(map[string]any)
-			vars = merged(vars, map[string]any{errorsName: merged(told, map[string]any{n.id: failure.seen()})})
+			failures, _ := vars[errorsName].(map[string]any)
+			vars = merged(vars, map[string]any{errorsName: merged(failures, map[string]any{n.id: failure.seen()})})
 		default:
 			if out.failure == nil {
 				out.failure = failure
@@ -230,7 +230,8 @@ func (n *node) execute(ctx context.Context, f *frame) (output any, result StepRe
 		case record != nil:
 			return n.replay(f, record)
 		case begun:
-			failure := interrupted()
+			failure := over("it was under way when its process ended, and is not known to be done").hint(WhatToDoInterrupted)
+			failure.Code = Interrupted
 			failure.StepID = n.id
 			return nil, StepResult{StepID: n.id, Error: failure}
 		}

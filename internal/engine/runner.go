@@ -99,7 +99,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Result {
 	report := func(p toolfold.Progress) { toolfold.Report(ctx, p) }
 	progress := &meter{root: &root{total: float64(len(job.Program.steps.nodes)), report: report}}
 	f := &frame{run: state, vars: job.vars(), steps: map[string]any{}, progress: progress}
-	if r := recorderOf(ctx); r != nil {
+	if r, _ := ctx.Value(journalKey{}).(*recorder); r != nil { // nil records nothing
 		state.journal, f.path = r.Journal, r.path
 	}
 	out := job.Program.steps.run(ctx, f)
@@ -110,6 +110,11 @@ func (r *Runner) Run(ctx context.Context, job Job) Result {
 	result := Result{
 		Outputs: out.outputs, Completed: out.succeeded, Steps: out.results, Failure: out.failure,
 		DurationMs: r.now().Sub(start).Milliseconds(),
+	}
+	for i := range result.Steps {
+		if result.Steps[i].Error == out.failure {
+			result.Steps[i].Error = nil // it is said once
+		}
 	}
 	if n := len(job.Program.steps.nodes); n > 0 {
 		result.Last = out.outputs[job.Program.steps.nodes[n-1].id]

@@ -85,11 +85,15 @@ func TestConcurrencyIsRealAndBounded(t *testing.T) {
 		steps string
 		want  int64
 	}{
-		"in order":         {many(3, "- {stepId: s%d, type: tool, config: {tool: wait}}\n"), 1},
-		"after a first":    {"- {stepId: s, type: tool, config: {tool: echo}}\n" + many(12, "- {stepId: s%d, type: tool, dependsOn: [s], config: {tool: wait}}\n"), 5},
-		"parallel":         {"- {stepId: p, type: parallel, config: {steps: [" + many(12, "{stepId: s%d, type: tool, config: {tool: wait}},") + "]}}", 5},
-		"parallel by two":  {"- {stepId: p, type: parallel, config: {maxConcurrency: 2, steps: [" + many(12, "{stepId: s%d, type: tool, config: {tool: wait}},") + "]}}", 2},
-		"parallel by nine": {"- {stepId: p, type: parallel, config: {maxConcurrency: 9, steps: [" + many(12, "{stepId: s%d, type: tool, config: {tool: wait}},") + "]}}", 9},
+		"in order": {many(3, "- {stepId: s%d, type: tool, config: {tool: wait}}\n"), 1},
+		"after a first": {"- {stepId: s, type: tool, config: {tool: echo}}\n" +
+			many(12, "- {stepId: s%d, type: tool, dependsOn: [s], config: {tool: wait}}\n"), 5},
+		"parallel": {"- {stepId: p, type: parallel, config: {steps: [" + many(12, "{stepId: s%d, type: tool, config: {tool: wait}},") +
+			"]}}", 5},
+		"parallel by two": {"- {stepId: p, type: parallel, config: {maxConcurrency: 2, steps: [" +
+			many(12, "{stepId: s%d, type: tool, config: {tool: wait}},") + "]}}", 2},
+		"parallel by nine": {"- {stepId: p, type: parallel, config: {maxConcurrency: 9, steps: [" +
+			many(12, "{stepId: s%d, type: tool, config: {tool: wait}},") + "]}}", 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,19 +157,27 @@ func TestConditional(t *testing.T) {
 func TestLoop(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ config, want string }{
-		"list": {`{items: [a, "{{ input.x }}"], steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {i: "{{ index }}", it: "{{ item }}"}}}]}`,
+		"list": {`{items: [a, "{{ input.x }}"], steps: [{stepId: s, type: tool, config: {tool: echo,` +
+			` arguments: {i: "{{ index }}", it: "{{ item }}"}}}]}`,
 			`[{"s":{"i":0,"it":"a"}},{"s":{"i":1,"it":"y"}}]`},
-		"expression": {`{items: "input.list", as: file, steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {f: "{{ file.name }}-{{ item.name }}"}}}]}`,
+		"expression": {`{items: "input.list", as: file, steps: [{stepId: s, type: tool, config: {tool: echo,` +
+			` arguments: {f: "{{ file.name }}-{{ item.name }}"}}}]}`,
 			`[{"s":{"f":"p-p"}},{"s":{"f":"q-q"}}]`},
-		"range":       {`{items: "{{ 1..2 }}", steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {n: "{{ item }}"}}}]}`, `[{"s":{"n":1}},{"s":{"n":2}}]`},
-		"nothing":     {`{items: [], steps: [{stepId: s, type: tool, config: {tool: echo}}]}`, `[]`},
-		"while":       {`{while: "index < 3", steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {i: "{{ index }}"}}}]}`, `[{"s":{"i":0}},{"s":{"i":1}},{"s":{"i":2}}]`},
-		"until":       {`{until: "steps.s.i == 1", steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {i: "{{ index }}"}}}]}`, `[{"s":{"i":0}},{"s":{"i":1}}]`},
-		"while steps": {`{while: "steps.s == nil || steps.s.i < 1", steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {i: "{{ index }}"}}}]}`, `[{"s":{"i":0}},{"s":{"i":1}}]`},
-		"previous": {`{items: [1, 2, 3], steps: [{stepId: sum, type: tool, config: {tool: echo, arguments: {n: "{{ item + (previous?.sum.n ?? 0) }}"}}}]}`,
+		"range": {`{items: "{{ 1..2 }}", steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {n: "{{ item }}"}}}]}`,
+			`[{"s":{"n":1}},{"s":{"n":2}}]`},
+		"nothing": {`{items: [], steps: [{stepId: s, type: tool, config: {tool: echo}}]}`, `[]`},
+		"while": {`{while: "index < 3", steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {i: "{{ index }}"}}}]}`,
+			`[{"s":{"i":0}},{"s":{"i":1}},{"s":{"i":2}}]`},
+		"until": {`{until: "steps.s.i == 1", steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {i: "{{ index }}"}}}]}`,
+			`[{"s":{"i":0}},{"s":{"i":1}}]`},
+		"while steps": {`{while: "steps.s == nil || steps.s.i < 1", steps: [{stepId: s, type: tool, config: {tool: echo,` +
+			` arguments: {i: "{{ index }}"}}}]}`, `[{"s":{"i":0}},{"s":{"i":1}}]`},
+		"previous": {`{items: [1, 2, 3], steps: [{stepId: sum, type: tool, config: {tool: echo,` +
+			` arguments: {n: "{{ item + (previous?.sum.n ?? 0) }}"}}}]}`,
 			`[{"sum":{"n":1}},{"sum":{"n":3}},{"sum":{"n":6}}]`},
 		"list until": {`{items: [1, 2, 3], until: "item == 2", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`, `[{"s":{}},{"s":{}}]`},
-		"nested": {`{items: [1, 2], as: outer, steps: [{stepId: in, type: loop, config: {items: [3], steps: [{stepId: s, type: tool, config: {tool: echo, arguments: {n: "{{ outer * item }}"}}}]}}]}`,
+		"nested": {`{items: [1, 2], as: outer, steps: [{stepId: in, type: loop, config: {items: [3], steps: [{stepId: s, type: tool,` +
+			` config: {tool: echo, arguments: {n: "{{ outer * item }}"}}}]}}]}`,
 			`[{"in":[{"s":{"n":3}}]},{"in":[{"s":{"n":6}}]}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,13 +193,15 @@ func TestLoopsEnd(t *testing.T) {
 	for config, want := range map[string]string{
 		`{while: "true", maxIterations: 3, steps: [{stepId: s, type: tool, config: {tool: echo}}]}`: "not over after 3 rounds",
 		`{until: "false", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`:                  "not over after 100 rounds",
-		`{items: "1..101", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`:                 "items has 101 entries, more than maxIterations, which is 100",
-		`{items: "input", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`:                  "items is an object, not a list",
-		`{items: [1], while: "index", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`:      "while: it is a number, not true or false",
+		`{items: "1..101", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`: "items has 101 entries, more than " +
+			"maxIterations, which is 100",
+		`{items: "input", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`:             "items is an object, not a list",
+		`{items: [1], while: "index", steps: [{stepId: s, type: tool, config: {tool: echo}}]}`: "while: it is a number, not true or false",
 	} {
 		expectFailure(t, do(t, newCaller(), `[{stepId: l, type: loop, config: `+config+`}]`, `{}`), "l", StepFailed, want)
 	}
-	r := do(t, newCaller(), `[{stepId: l, type: loop, config: {items: [1, 2], steps: [{stepId: s, type: tool, config: {tool: "{{ item }}"}}]}}]`, `{}`)
+	r := do(t, newCaller(), `[{stepId: l, type: loop, config: {items: [1, 2], steps: [{stepId: s, type: tool,`+
+		` config: {tool: "{{ item }}"}}]}}]`, `{}`)
 	expectFailure(t, r, "s", ToolNotFound, "round 1: there is no tool")
 }
 
@@ -211,11 +225,13 @@ func TestRunsAreBounded(t *testing.T) {
 // A cancelled run ends with all that it started, wherever it was.
 func TestCancellation(t *testing.T) {
 	for name, text := range map[string]string{
-		"tool":     `[{stepId: s, type: tool, config: {tool: wait}}, {stepId: never, type: tool, config: {tool: echo}}]`,
-		"parallel": `[{stepId: p, type: parallel, config: {steps: [{stepId: a, type: tool, config: {tool: wait}}, {stepId: b, type: tool, config: {tool: wait}}]}}]`,
-		"loop":     `[{stepId: l, type: loop, config: {while: "true", maxIterations: 1000, steps: [{stepId: a, type: tool, config: {tool: wait}}]}}]`,
-		"branch":   `[{stepId: c, type: conditional, config: {condition: "true", then: [{stepId: a, type: tool, config: {tool: wait}}]}}]`,
-		"backoff":  `[{stepId: s, type: tool, retry: {maxAttempts: 3, backoffMs: 60000}, config: {tool: fail}}]`,
+		"tool": `[{stepId: s, type: tool, config: {tool: wait}}, {stepId: never, type: tool, config: {tool: echo}}]`,
+		"parallel": `[{stepId: p, type: parallel, config: {steps: [{stepId: a, type: tool, config: {tool: wait}}, {stepId: b, type: tool,` +
+			` config: {tool: wait}}]}}]`,
+		"loop": `[{stepId: l, type: loop, config: {while: "true", maxIterations: 1000, steps: [{stepId: a, type: tool,` +
+			` config: {tool: wait}}]}}]`,
+		"branch":  `[{stepId: c, type: conditional, config: {condition: "true", then: [{stepId: a, type: tool, config: {tool: wait}}]}}]`,
+		"backoff": `[{stepId: s, type: tool, retry: {maxAttempts: 3, backoffMs: 60000}, config: {tool: fail}}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGate()
@@ -255,7 +271,8 @@ func TestRunOfACancelledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	caller := newCaller()
-	r := (&Runner{Caller: caller}).Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: s, type: tool, config: {tool: echo}}]`)})
+	r := (&Runner{Caller: caller}).Run(ctx, Job{Kind: WorkflowJob, ID: "w",
+		Program: compiled(t, `[{stepId: s, type: tool, config: {tool: echo}}]`)})
 	if r.Failure == nil || r.Failure.Code != Cancelled || len(caller.calls) != 0 {
 		t.Errorf("%+v, %v", r.Failure, caller.calls)
 	}

@@ -5,7 +5,8 @@ import "testing"
 func TestScrub(t *testing.T) {
 	t.Parallel()
 	secrets := environmentSecrets([]string{
-		"HOME=/home/somebody", "A_KEY=abcdefgh", "LONGER_TOKEN=abcdefgh-ijkl", "my_secret=\n-----BEGIN-----\nMIIEvQ\n", "DB_PASSWORD=x", "KEYBOARD=",
+		"HOME=/home/somebody", "A_KEY=abcdefgh", "LONGER_TOKEN=abcdefgh-ijkl", "my_secret=\n-----BEGIN-----\nMIIEvQ\n", "DB_PASSWORD=x",
+		"KEYBOARD=",
 	})
 	for text, want := range map[string]string{
 		"/home/somebody said abcdefgh":  "/home/somebody said [secret]",

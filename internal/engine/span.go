@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // scopeName is the instrumentation scope of the engine's spans.
@@ -64,7 +64,8 @@ func (r *Runner) startStep(ctx context.Context, n *node) (context.Context, func(
 	}
 	if call, ok := n.act.(toolAction); ok {
 		name = "execute_tool " + call.name
-		attributes = append(attributes, attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", call.name))
+		attributes = append(attributes, attribute.String("gen_ai.operation.name", "execute_tool"),
+			attribute.String("gen_ai.tool.name", call.name))
 	}
 	ctx, span := r.tracer().Start(ctx, name, trace.WithAttributes(attributes...))
 	return ctx, func(f *Failure) { endSpan(span, f) }
@@ -80,7 +81,7 @@ func (r *Runner) startCall(ctx context.Context, c StepResult) (context.Context, 
 }
 
 // startChat opens the span of one request to a model.
-func (r *Runner) startChat(ctx context.Context, p picked, prompt toolfold.Prompt) (context.Context, func(toolfold.Completion, error)) {
+func (r *Runner) startChat(ctx context.Context, p picked, prompt sampling.Prompt) (context.Context, func(sampling.Completion, error)) {
 	name := "chat"
 	attributes := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", p.config.Type),
@@ -91,7 +92,7 @@ func (r *Runner) startChat(ctx context.Context, p picked, prompt toolfold.Prompt
 		attributes = append(attributes, attribute.String("gen_ai.request.model", model))
 	}
 	ctx, span := r.tracer().Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
-	return ctx, func(done toolfold.Completion, err error) {
+	return ctx, func(done sampling.Completion, err error) {
 		span.SetAttributes(answerAttributes(done)...)
 		var f *Failure
 		if err != nil && !errors.As(err, &f) {
@@ -101,13 +102,14 @@ func (r *Runner) startChat(ctx context.Context, p picked, prompt toolfold.Prompt
 	}
 }
 
-func answerAttributes(c toolfold.Completion) []attribute.KeyValue {
+func answerAttributes(c sampling.Completion) []attribute.KeyValue {
 	var list []attribute.KeyValue
 	if c.Model != "" {
 		list = append(list, attribute.String("gen_ai.response.model", c.Model))
 	}
 	if c.InputTokens > 0 || c.OutputTokens > 0 {
-		list = append(list, attribute.Int("gen_ai.usage.input_tokens", c.InputTokens), attribute.Int("gen_ai.usage.output_tokens", c.OutputTokens))
+		list = append(list, attribute.Int("gen_ai.usage.input_tokens", c.InputTokens),
+			attribute.Int("gen_ai.usage.output_tokens", c.OutputTokens))
 	}
 	return list
 }

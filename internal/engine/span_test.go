@@ -51,14 +51,17 @@ func TestSpans(t *testing.T) {
 		got = append(got, described(spans, s))
 	}
 	want := []string{
-		"chat m in step ask gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.model=m gen_ai.response.model=m-2026 gen_ai.usage.input_tokens=7 gen_ai.usage.output_tokens=1 toolfold.provider=api",
+		"chat m in step ask gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.model=m gen_ai.response.model=m-2026 " +
+			"gen_ai.usage.input_tokens=7 gen_ai.usage.output_tokens=1 toolfold.provider=api",
 		"step ask in invoke_agent writer toolfold.step.id=ask toolfold.step.type=prompt",
 		"execute_tool echo in step each gen_ai.operation.name=execute_tool gen_ai.tool.name=echo toolfold.step.id=note toolfold.step.type=tool",
 		"step each in invoke_agent writer toolfold.step.id=each toolfold.step.type=loop",
 		"invoke_agent writer in - gen_ai.agent.id=writer gen_ai.agent.name=writer gen_ai.conversation.id=s1 gen_ai.operation.name=invoke_agent",
-		"execute_tool none in invoke_workflow w error.type=TOOL_NOT_FOUND gen_ai.operation.name=execute_tool gen_ai.tool.name=none toolfold.step.id=x toolfold.step.type=tool " +
+		"execute_tool none in invoke_workflow w error.type=TOOL_NOT_FOUND gen_ai.operation.name=execute_tool gen_ai.tool.name=none " +
+			"toolfold.step.id=x toolfold.step.type=tool " +
 			`Error: there is no tool "none"`,
-		`invoke_workflow w in - error.type=TOOL_NOT_FOUND gen_ai.operation.name=invoke_workflow gen_ai.workflow.name=w Error: there is no tool "none"`,
+		`invoke_workflow w in - error.type=TOOL_NOT_FOUND gen_ai.operation.name=invoke_workflow gen_ai.workflow.name=w ` +
+			`Error: there is no tool "none"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -68,7 +71,8 @@ func TestSpans(t *testing.T) {
 func BenchmarkToolStep(b *testing.B) {
 	caller := &fakeCaller{tools: newCaller().tools}
 	r := &Runner{Caller: caller}
-	job := Job{Kind: WorkflowJob, ID: "w", Program: compiled(b, `[{stepId: a, type: tool, config: {tool: echo, arguments: {n: "{{ 1 + 1 }}"}}}]`)}
+	job := Job{Kind: WorkflowJob, ID: "w", Program: compiled(b,
+		`[{stepId: a, type: tool, config: {tool: echo, arguments: {n: "{{ 1 + 1 }}"}}}]`)}
 	for b.Loop() {
 		if result := r.Run(context.Background(), job); result.Failure != nil {
 			b.Fatal(result.Failure)
@@ -80,7 +84,8 @@ func BenchmarkToolStep(b *testing.B) {
 func BenchmarkCompile(b *testing.B) {
 	list := steps(b, `
 - {stepId: a, type: tool, config: {tool: memory.list, arguments: {prefix: "{{ input.p }}"}}}
-- {stepId: b, type: conditional, config: {condition: "len(steps.a.keys) > 3", then: [{stepId: c, type: prompt, config: {prompt: "{{ steps.a }}"}}]}}
+- {stepId: b, type: conditional, config: {condition: "len(steps.a.keys) > 3", then: [
+    {stepId: c, type: prompt, config: {prompt: "{{ steps.a }}"}}]}}
 `)
 	for b.Loop() {
 		if _, faults := Compile(Definition{Steps: list}, nil); faults != nil {

@@ -5,15 +5,18 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
 // Names finds what names mean, and lists the actions there are in the order of
 // listings. *call.Runner implements it.
 type Names interface {
-	toolfold.Names
+	entry.Names
 	Actions() []*toolfold.Action
 }
 
@@ -51,7 +54,7 @@ func (u toolUse) toolPointer() string {
 	return jsonx.Pointer(u.at, "tool")
 }
 func (u toolUse) actionPointer() string {
-	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), toolfold.ActionParam)
+	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), reserved.Action)
 }
 
 // Check returns the tools that do not exist, and the actions that their tool
@@ -65,7 +68,8 @@ func (uses ToolUses) Check(known Names) Faults {
 		if u.offered {
 			if !slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.Matches(u.name) }) {
 				faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
-					Path: u.at, Kind: toolfold.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*", Got: toolfold.Shorten(u.name), Suggest: known.Nearest(u.name),
+					Path: u.at, Kind: toolfold.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*",
+					Got: shorten.Quoted(u.name), Suggest: known.Nearest(u.name),
 				}})
 			}
 			continue
@@ -73,7 +77,7 @@ func (uses ToolUses) Check(known Names) Faults {
 		entries := known.Lookup(u.name)
 		if len(entries) == 0 {
 			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
-				Path: u.toolPointer(), Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(u.name), Suggest: known.Nearest(u.name),
+				Path: u.toolPointer(), Kind: toolfold.ProblemEnum, Got: shorten.Quoted(u.name), Suggest: known.Nearest(u.name),
 			}})
 			continue
 		}
@@ -89,7 +93,7 @@ func (uses ToolUses) Check(known Names) Faults {
 			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{Path: u.actionPointer(), Kind: toolfold.ProblemMissing}})
 		case !strings.Contains(u.action, expression.Opening) && !slices.Contains(allowed, u.action):
 			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
-				Path: u.actionPointer(), Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(u.action), Allowed: allowed,
+				Path: u.actionPointer(), Kind: toolfold.ProblemEnum, Got: shorten.Quoted(u.action), Allowed: allowed,
 				Suggest: suggest.Nearest(u.action, allowed),
 			}})
 		}

@@ -8,10 +8,12 @@ import (
 )
 
 var estimateTexts = map[string]string{
-	"json":     `{"action":"store","key":"team/rules","value":{"freeze":"Friday","owners":["ann","bob"]},"limit":100}`,
-	"list":     `{"traces":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","label":"memory.store","status":"success","startedAt":"2026-01-31T12:00:00Z","durationMs":1.25}],"total":1}`,
-	"prose":    "The deployment is frozen on Fridays, because nobody wants to be called on the weekend when something goes wrong.",
-	"code":     "func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {\n\tif strings.TrimSpace(in.Name) == \"\" {\n\t\treturn Shown{}, errEmpty\n\t}\n}",
+	"json": `{"action":"store","key":"team/rules","value":{"freeze":"Friday","owners":["ann","bob"]},"limit":100}`,
+	"list": `{"traces":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","label":"memory.store","status":"success",` +
+		`"startedAt":"2026-01-31T12:00:00Z","durationMs":1.25}],"total":1}`,
+	"prose": "The deployment is frozen on Fridays, because nobody wants to be called on the weekend when something goes wrong.",
+	"code": "func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {\n\tif strings.TrimSpace(in.Name) == \"\" " +
+		"{\n\t\treturn Shown{}, errEmpty\n\t}\n}",
 	"accented": "Über die Löschung früherer Einträge entscheidet die Größe der Spuren, nicht ihr Alter.",
 	"numbers":  `[1,22,333,4444,55555,666666,7777777,0.5,12.25,1e9]`,
 }

@@ -5,6 +5,14 @@
 // values are: each operation whose work grows with its operands is charged to
 // a budget before it is done, and an evaluation ends with its context. Whole
 // numbers stay whole: what would round one is refused.
+//
+// The library has budgets of its own, for the nodes of a tree and the items that the
+// machine makes, and takes no context. They are not enough: a text doubled 26 times
+// takes 500 MB where metering stops at 17, a pattern matched with a text of 3 MB a
+// quarter of a second each time, larger expressions never end, and nothing ends a
+// goroutine that a deadline leaves behind. To compile and evaluate a usual expression
+// takes 0.1 ms with metering and 0.03 ms without. BenchmarkBombs and
+// BenchmarkMetering have the figures.
 package expression
 
 import (

@@ -34,14 +34,14 @@ var errByHand = errors.New("it has comments, or a layout that would not survive:
 // is there already. It refuses what it cannot read.
 func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
 	if h.format == tomlFile {
-		without, err := h.Remove(text)
+		without, err := h.Remove(text, Server)
 		if err != nil {
 			return nil, err
 		}
-		if has, _ := h.Has(text); has {
+		if has, _ := h.Has(text, Server); has {
 			var now, then map[string]any
 			if toml.Unmarshal(text, &now) == nil && toml.Unmarshal([]byte(h.table(command, args)), &then) == nil &&
-				reflect.DeepEqual(h.server(now), h.server(then)) {
+				reflect.DeepEqual(h.server(now, Server), h.server(then, Server)) {
 				return text, nil
 			}
 		}
@@ -57,35 +57,35 @@ func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
 		return nil, err
 	}
 	entry := ordered.MustJSON(h.entry(command, args))
-	if now := gjson.GetBytes(text, h.path()); now.Exists() && same([]byte(now.Raw), entry) {
+	if now := gjson.GetBytes(text, h.path(Server)); now.Exists() && same([]byte(now.Raw), entry) {
 		return text, nil
 	}
-	edited, err := sjson.SetRawBytes(text, h.path(), entry)
+	edited, err := sjson.SetRawBytes(text, h.path(Server), entry)
 	if err != nil {
 		return nil, fmt.Errorf("adding the entry: %w", err)
 	}
 	return likeBefore(text, edited), nil
 }
 
-// Remove returns the text of the host's file without the entry; the same text
-// when it has none.
-func (h *Host) Remove(text []byte) ([]byte, error) {
-	has, err := h.Has(text)
+// Remove returns the text of the host's file without the entry of a server; the
+// same text when it has none.
+func (h *Host) Remove(text []byte, server string) ([]byte, error) {
+	has, err := h.Has(text, server)
 	if err != nil || !has {
 		return text, err
 	}
 	if h.format == tomlFile {
-		return h.removeTable(text)
+		return h.removeTable(text, server)
 	}
-	edited, err := sjson.DeleteBytes(text, h.path())
+	edited, err := sjson.DeleteBytes(text, h.path(server))
 	if err != nil {
 		return nil, fmt.Errorf("removing the entry: %w", err)
 	}
 	return likeBefore(text, edited), nil
 }
 
-// Has reports whether the text of the host's file has the entry.
-func (h *Host) Has(text []byte) (bool, error) {
+// Has reports whether the text of the host's file has an entry of a server.
+func (h *Host) Has(text []byte, server string) (bool, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return false, nil
 	}
@@ -94,15 +94,15 @@ func (h *Host) Has(text []byte) (bool, error) {
 		if err := toml.Unmarshal(text, &all); err != nil {
 			return false, fmt.Errorf("reading TOML: %w", err)
 		}
-		return h.server(all) != nil, nil
+		return h.server(all, server) != nil, nil
 	}
 	if err := h.readable(text); err != nil {
 		return false, err
 	}
-	return gjson.GetBytes(text, h.path()).Exists(), nil
+	return gjson.GetBytes(text, h.path(server)).Exists(), nil
 }
 
-func (h *Host) path() string { return h.key + "." + Server }
+func (h *Host) path(server string) string { return h.key + "." + gjson.Escape(server) }
 
 // readable refuses a JSON file whose list of servers is not where it should be.
 func (h *Host) readable(text []byte) error {
@@ -117,17 +117,17 @@ func (h *Host) readable(text []byte) error {
 	return nil
 }
 
-// server returns the entry of a parsed TOML file; nil without one.
-func (h *Host) server(all map[string]any) any {
+// server returns the entry of a server in a parsed TOML file; nil without one.
+func (h *Host) server(all map[string]any, server string) any {
 	list, _ := all[h.key].(map[string]any)
-	return list[Server]
+	return list[server]
 }
 
 // removeTable takes out the lines of the entry's tables, and refuses where that
 // would change anything else.
-func (h *Host) removeTable(text []byte) ([]byte, error) {
+func (h *Host) removeTable(text []byte, server string) ([]byte, error) {
 	header := regexp.MustCompile(`^\s*\[`)
-	ours := regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + Server + `["']?\s*[.\]]`)
+	ours := regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + regexp.QuoteMeta(server) + `["']?\s*[.\]]`)
 	var result strings.Builder
 	inside := false
 	for line := range strings.Lines(string(text)) {
@@ -143,7 +143,7 @@ func (h *Host) removeTable(text []byte) ([]byte, error) {
 		return nil, fmt.Errorf("reading TOML: %w", err)
 	}
 	list := before[h.key].(map[string]any)
-	if delete(list, Server); len(list) == 0 {
+	if delete(list, server); len(list) == 0 {
 		delete(before, h.key)
 	}
 	if toml.Unmarshal([]byte(result.String()), &after) != nil || !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {

@@ -54,7 +54,7 @@ func TestPutAndRemove(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", h.Name, err)
 			}
-			if has, err := h.Has(with); !has || err != nil {
+			if has, err := h.Has(with, Server); !has || err != nil {
 				t.Fatalf("%s: %v, %v in\n%s", h.Name, has, err, with)
 			}
 			if again, err := h.Put(with, binary, args); err != nil || string(again) != string(with) {
@@ -64,7 +64,7 @@ func TestPutAndRemove(t *testing.T) {
 				strings.Contains(string(other), binary) {
 				t.Errorf("%s: another binary: %v\n%s", h.Name, err, other)
 			}
-			without, err := h.Remove(with)
+			without, err := h.Remove(with, Server)
 			if err != nil {
 				t.Fatalf("%s: %v", h.Name, err)
 			}

@@ -1,44 +1,47 @@
 package hosts
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tidwall/jsonc"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// Entry is a server as a host's settings name it, with its variables filled in.
+// Entry is a server as a host's settings name it.
 type Entry struct {
 	Name    string
-	Problem string // why it cannot be started or reached; empty = it can
+	Problem string // why it cannot be started or reached; empty = it can, as far as is known
 
 	Command []string // program and arguments; nil = it is at URL
-	Dir     string   // that the program starts in; empty = any
+	Dir     string   // that the program starts in; empty = any; relative ones start at the workspace
 	Env     []string // NAME=value, besides the environment
 
 	URL    string
 	Header map[string]string
 	SSE    bool // the older transport
 
-	only, except []string // names of tools
+	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except
 }
 
 // Shows reports whether the settings let a tool of the server through.
 func (e Entry) Shows(tool string) bool {
-	listed := len(e.only) == 0 || slices.Contains(e.only, "*") || slices.Contains(e.only, tool)
-	return listed && !slices.Contains(e.except, tool)
+	listed := len(e.Only) == 0 || slices.Contains(e.Only, "*") || slices.Contains(e.Only, tool)
+	return listed && !slices.Contains(e.Except, tool)
 }
 
 // Servers lists the servers in the text of one of the host's files, by name,
-// without those switched off. Relative paths in it start at the workspace. JSON may have comments.
+// without those switched off. Variables in it stay as they are written: see
+// [Entry.Filled]. JSON may have comments.
 func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
 	all, err := settings(text, h.format)
 	if err != nil {
@@ -47,10 +50,10 @@ func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
 	var entries []Entry
 	if h.Name == "claude-code" { // it has entries for single folders in the user's file
 		if absolute, err := filepath.Abs(workspace); err == nil {
-			entries = h.entries(object(object(object(all, "projects"), absolute), h.key), workspace)
+			entries = h.entries(object(object(object(all, "projects"), absolute), h.key))
 		}
 	}
-	for _, e := range h.entries(object(all, h.key), workspace) {
+	for _, e := range h.entries(object(all, h.key)) {
 		if !slices.ContainsFunc(entries, func(known Entry) bool { return known.Name == e.Name }) {
 			entries = append(entries, e)
 		}
@@ -119,7 +122,7 @@ func settings(text []byte, format format) (map[string]any, error) {
 	return all, nil
 }
 
-func (h *Host) entries(servers map[string]any, workspace string) []Entry {
+func (h *Host) entries(servers map[string]any) []Entry {
 	var list []Entry
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		entry, _ := servers[name].(map[string]any)
@@ -131,52 +134,63 @@ func (h *Host) entries(servers map[string]any, workspace string) []Entry {
 		if entry["disabled"] == true || set && !enabled {
 			continue
 		}
-		x := expander{workspace: workspace}
+		text := func(member string) string { value, _ := entry[member].(string); return value }
 		e := Entry{
-			Name: name, Dir: x.text(entry["cwd"]), Header: map[string]string{},
-			only:   append(texts(entry["includeTools"]), append(texts(entry["enabled_tools"]), texts(entry["tools"])...)...),
-			except: append(texts(entry["excludeTools"]), texts(entry["disabled_tools"])...),
+			Name: name, Dir: text("cwd"), Header: map[string]string{},
+			Only:   append(texts(entry["includeTools"]), append(texts(entry["enabled_tools"]), texts(entry["tools"])...)...),
+			Except: append(texts(entry["excludeTools"]), texts(entry["disabled_tools"])...),
 		}
-		if e.Dir != "" && !filepath.IsAbs(e.Dir) {
-			e.Dir = filepath.Join(workspace, e.Dir)
-		}
-		e.Command = x.list(entry["command"]) // OpenCode: with the arguments
-		if program := x.text(entry["command"]); program != "" {
-			e.Command = append([]string{program}, x.list(entry["args"])...)
+		e.Command = texts(entry["command"]) // OpenCode: with the arguments
+		if program := text("command"); program != "" {
+			e.Command = append([]string{program}, texts(entry["args"])...)
 		}
 		for _, member := range []string{"env", "environment"} {
 			variables := object(entry, member)
 			for _, name := range slices.Sorted(maps.Keys(variables)) {
-				e.Env = append(e.Env, name+"="+x.text(variables[name]))
+				e.Env = append(e.Env, name+"="+fmt.Sprint(variables[name]))
 			}
 		}
-		for _, member := range []string{"httpUrl", "serverUrl", "url"} {
-			if e.URL == "" {
-				e.URL = x.text(entry[member])
-			}
-		}
-		kind, _ := entry["type"].(string)
+		e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"))
+		kind := text("type")
 		e.SSE = kind == "sse" || h.Name == "gemini" && kind == "" && entry["httpUrl"] == nil && e.URL != ""
 		for _, member := range []string{"headers", "http_headers"} {
 			for name, value := range object(entry, member) {
-				e.Header[name] = x.text(value)
+				e.Header[name] = fmt.Sprint(value)
 			}
 		}
 		for name, variable := range object(entry, "env_http_headers") {
-			e.Header[name] = x.variable(fmt.Sprint(variable))
+			e.Header[name] = fmt.Sprintf("${%v}", variable)
 		}
-		if variable, ok := entry["bearer_token_env_var"].(string); ok {
-			e.Header["Authorization"] = "Bearer " + x.variable(variable)
+		if variable := text("bearer_token_env_var"); variable != "" {
+			e.Header["Authorization"] = "Bearer ${" + variable + "}"
 		}
-		switch {
-		case x.problem != "":
-			e.Problem = x.problem
-		case len(e.Command) == 0 && e.URL == "":
+		if len(e.Command) == 0 && e.URL == "" {
 			e.Problem = "the entry has neither a command nor a URL"
 		}
 		list = append(list, e)
 	}
 	return list
+}
+
+// Filled returns the entry with its variables filled in as hosts do, from the
+// environment. Problem says which cannot be. The user's other settings that have
+// servers mean the same by ${NAME}, ${NAME:-default} and ${workspaceFolder}.
+func (e Entry) Filled(workspace string) Entry {
+	x := expander{workspace: workspace}
+	filled := e
+	filled.Dir, filled.URL = x.text(e.Dir), x.text(e.URL)
+	if filled.Dir != "" && !filepath.IsAbs(filled.Dir) {
+		filled.Dir = filepath.Join(workspace, filled.Dir)
+	}
+	filled.Command, filled.Env, filled.Header = x.list(e.Command), x.list(e.Env), map[string]string{}
+	if len(filled.Command) > 0 && filled.Command[0] == "" {
+		filled.Command = nil
+	}
+	for name, value := range e.Header {
+		filled.Header[name] = x.text(value)
+	}
+	filled.Problem = cmp.Or(e.Problem, x.problem)
+	return filled
 }
 
 // object returns a member that is an object; nil when there is none.
@@ -202,11 +216,10 @@ type expander struct {
 
 // placeholder matches ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id} and
 // {env:NAME}, which OpenCode has.
-var placeholder = regexp.MustCompile(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
+var placeholder = regex.Lazy(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
 
-func (x *expander) text(value any) string {
-	text, _ := value.(string)
-	return placeholder.ReplaceAllStringFunc(text, func(match string) string {
+func (x *expander) text(text string) string {
+	return placeholder().ReplaceAllStringFunc(text, func(match string) string {
 		name := strings.Trim(strings.TrimPrefix(match, "$"), "{}")
 		switch name {
 		case "workspaceFolder":
@@ -229,23 +242,15 @@ func (x *expander) text(value any) string {
 			}
 			return value
 		}
-		return x.variable(name)
+		x.problem = fmt.Sprintf("the environment variable %s is not set", name)
+		return ""
 	})
 }
 
-func (x *expander) list(value any) []string {
-	items, _ := value.([]any)
+func (x *expander) list(texts []string) []string {
 	var list []string
-	for _, item := range items {
-		list = append(list, x.text(item))
+	for _, text := range texts {
+		list = append(list, x.text(text))
 	}
 	return list
-}
-
-func (x *expander) variable(name string) string {
-	value, set := os.LookupEnv(name)
-	if !set {
-		x.problem = fmt.Sprintf("the environment variable %s is not set", name)
-	}
-	return value
 }

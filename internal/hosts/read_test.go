@@ -31,20 +31,22 @@ func TestServers(t *testing.T) {
 		}},
 		{"vscode", `{ // comments and a comma at the end
 			"inputs":[{"id":"key"}],
-			"servers":{"a":{"type":"stdio","command":"a","args":["${workspaceFolder}/x"],"cwd":"sub"}, "b":{"url":"https://x","headers":{"K":"${input:key}"}},},}`, []Entry{
+			"servers":{"a":{"type":"stdio","command":"a","args":["${workspaceFolder}/x"],"cwd":"sub"},
+			"b":{"url":"https://x","headers":{"K":"${input:key}"}},},}`, []Entry{
 			{Name: "a", Command: []string{"a", workspace + "/x"}, Dir: filepath.Join(workspace, "sub")},
 			{Name: "b", URL: "https://x", Header: map[string]string{"K": ""}, Problem: `its client asks the user for "key"`},
 		}},
 		{"codex", "[mcp_servers.a]\ncommand = \"a\"\nargs = [\"1\"]\nenabled_tools = [\"get\"]\n[mcp_servers.a.env]\nK = \"v\"\n" +
 			"[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n[mcp_servers.web]\nurl = \"https://x\"\nbearer_token_env_var = " +
 			"\"HOSTS_SET\"\nenv_http_headers = { X = \"HOSTS_SET\" }\n", []Entry{
-			{Name: "a", Command: []string{"a", "1"}, Env: []string{"K=v"}, only: []string{"get"}},
+			{Name: "a", Command: []string{"a", "1"}, Env: []string{"K=v"}, Only: []string{"get"}},
 			{Name: "web", URL: "https://x", Header: map[string]string{"Authorization": "Bearer value", "X": "value"}},
 		}},
 		{"gemini", `{"mcpServers":{"a":{"url":"https://x/sse","excludeTools":["drop"]},"b":{"httpUrl":"https://x"}}}`, []Entry{
-			{Name: "a", URL: "https://x/sse", SSE: true, except: []string{"drop"}}, {Name: "b", URL: "https://x"},
+			{Name: "a", URL: "https://x/sse", SSE: true, Except: []string{"drop"}}, {Name: "b", URL: "https://x"},
 		}},
-		{"opencode", `{"mcp":{"a":{"type":"local","command":["a","b"],"environment":{"K":"{env:HOSTS_SET}"}},"off":{"type":"local","command":["x"],"enabled":false}}}`, []Entry{
+		{"opencode", `{"mcp":{"a":{"type":"local","command":["a","b"],"environment":{"K":"{env:HOSTS_SET}"}},"off":{"type":"local",` +
+			`"command":["x"],"enabled":false}}}`, []Entry{
 			{Name: "a", Command: []string{"a", "b"}, Env: []string{"K=value"}},
 		}},
 		{"cline", `{"mcpServers":{"a":{"transport":{"type":"stdio","command":"a","args":["b"]}},"off":{"disabled":true,"command":"x"}}}`, []Entry{
@@ -56,7 +58,10 @@ func TestServers(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", test.host, err)
 		}
-		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(Entry{}), cmpopts.EquateEmpty()); diff != "" {
+		for i, e := range got {
+			got[i] = e.Filled(workspace)
+		}
+		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", test.host, diff)
 		}
 	}
@@ -113,8 +118,8 @@ func TestShows(t *testing.T) {
 		e    Entry
 		want bool
 	}{
-		{Entry{}, true}, {Entry{only: []string{"*"}}, true}, {Entry{only: []string{"get"}}, true}, {Entry{only: []string{"set"}}, false},
-		{Entry{except: []string{"get"}}, false}, {Entry{only: []string{"get"}, except: []string{"get"}}, false},
+		{Entry{}, true}, {Entry{Only: []string{"*"}}, true}, {Entry{Only: []string{"get"}}, true}, {Entry{Only: []string{"set"}}, false},
+		{Entry{Except: []string{"get"}}, false}, {Entry{Only: []string{"get"}, Except: []string{"get"}}, false},
 	} {
 		if test.e.Shows("get") != test.want {
 			t.Errorf("%+v", test.e)

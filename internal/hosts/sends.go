@@ -2,9 +2,9 @@ package hosts
 
 import (
 	"encoding/json"
-	"regexp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // Sends says how a host rewrites a server's tools before a model sees them, as
@@ -32,11 +32,11 @@ func (s *Sends) Line(server, tool, description string) string {
 }
 
 // notInNames matches what hosts replace in the names of servers.
-var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+var notInNames = regex.Lazy(`[^a-zA-Z0-9_-]`)
 
 // Name returns the name of a server's tool that a model is shown.
 func (s *Sends) Name(server, tool string) string {
-	return s.name(notInNames.ReplaceAllString(server, "_"), tool)
+	return s.name(notInNames().ReplaceAllString(server, "_"), tool)
 }
 
 // Definition returns the definition of a tool as the host sends it. The schema

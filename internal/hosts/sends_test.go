@@ -9,14 +9,18 @@ import (
 // What hosts send was recorded from their requests.
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
-	const schema = `{"$schema":"s","type":"object","properties":{"n":{"type":"integer","minimum":1},"o":{"type":"object"},"l":{"type":"array","items":{"type":"string","format":"uri"}}},"required":["n"]}`
+	const schema = `{"$schema":"s","type":"object","properties":{"n":{"type":"integer","minimum":1},"o":{"type":"object"},` +
+		`"l":{"type":"array","items":{"type":"string","format":"uri"}}},"required":["n"]}`
 	open, shut, _ := strings.Cut(schema, `,"required"`)
 	shut = `,"required"` + shut
-	const wait = `"wait_for_previous":{"type":"boolean","description":"Set to true to wait for all previously requested tools in this turn to complete before starting. Set to false (or omit) to run in parallel. Use true when this tool depends on the output of previous tools."}`
+	const wait = `"wait_for_previous":{"type":"boolean","description":"Set to true to wait for all previously requested tools in this ` +
+		`turn to complete before starting. Set to false (or omit) to run in parallel. Use true when this tool depends on the ` +
+		`output of previous tools."}`
 	for host, want := range map[string]string{
 		"claude-code": `{"name":"mcp__a_b__get","description":"Get.","input_schema":` + schema + `}`,
 		"codex": `{"type":"function","name":"get","description":"Get.","strict":false,"parameters":` +
-			`{"type":"object","properties":{"n":{"type":"integer"},"o":{"type":"object","properties":{}},"l":{"type":"array","items":{"type":"string"}}},"required":["n"]}}`,
+			`{"type":"object","properties":{"n":{"type":"integer"},"o":{"type":"object","properties":{}},"l":{"type":"array",` +
+			`"items":{"type":"string"}}},"required":["n"]}}`,
 		"gemini": `{"name":"mcp_a_b_get","description":"Get.","parametersJsonSchema":` + strings.TrimSuffix(open, "}") + "," + wait + "}" +
 			shut + `}`,
 		"opencode": `{"type":"function","function":{"name":"a_b_get","description":"Get.","parameters":` + strings.TrimSuffix(schema, "}") +

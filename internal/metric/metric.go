@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // The types of metric.
@@ -66,7 +67,7 @@ func Check(name string, labels map[string]string) error {
 		size += len(label) + len(value)
 		if label == "" || len([]rune(label)) > maxLabelName || len([]rune(value)) > maxLabelValue {
 			return toolfold.Errorf(toolfold.InvalidInput, "label %q is refused: names have 1 to %d characters, values at most %d",
-				toolfold.Shorten(label), maxLabelName, maxLabelValue).About(toolfold.ProblemRefused, "labels")
+				shorten.Quoted(label), maxLabelName, maxLabelValue).About(toolfold.ProblemRefused, "labels")
 		}
 	}
 	if size > maxLabelBytes {
@@ -83,7 +84,7 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 	m := w.Metric
 	if declared != nil {
 		if w.Category != "" && w.Category != declared.InCategory() {
-			return m, toolfold.Errorf(TypeConflict, "metric %q has category %s", toolfold.Shorten(w.Name), declared.InCategory()).
+			return m, toolfold.Errorf(TypeConflict, "metric %q has category %s", shorten.Quoted(w.Name), declared.InCategory()).
 				WithHint("leave out category, or use another name")
 		}
 		m = *declared
@@ -92,13 +93,13 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 	}
 	switch {
 	case w.Type != "" && w.Type != m.Type:
-		return m, toolfold.Errorf(TypeConflict, "metric %q is a %s, not a %s", toolfold.Shorten(w.Name), m.Type, w.Type).
+		return m, toolfold.Errorf(TypeConflict, "metric %q is a %s, not a %s", shorten.Quoted(w.Name), m.Type, w.Type).
 			WithHint("leave out type, or use another name")
 	case w.Add && m.Type != Counter && m.Type != Gauge:
-		return m, toolfold.Errorf(TypeConflict, "metric %q is a %s: only counters and gauges are added to", toolfold.Shorten(w.Name), m.Type).
+		return m, toolfold.Errorf(TypeConflict, "metric %q is a %s: only counters and gauges are added to", shorten.Quoted(w.Name), m.Type).
 			WithHint("use metrics.record")
 	case m.Type == Counter && w.Value < 0:
-		return m, toolfold.Errorf(toolfold.InvalidInput, "counter %q only grows, and %v is negative", toolfold.Shorten(w.Name), w.Value).
+		return m, toolfold.Errorf(toolfold.InvalidInput, "counter %q only grows, and %v is negative", shorten.Quoted(w.Name), w.Value).
 			About(toolfold.ProblemRefused, "value").
 			WithHint("a number that goes up and down is a gauge, under another name")
 	}
@@ -131,8 +132,8 @@ type Item struct {
 	Name           string     `json:"name" doc:"Name of the metric."`
 	Type           string     `json:"type" doc:"Type of the metric." enum:"counter,gauge,histogram,summary,timer"`
 	Category       string     `json:"category" doc:"Category." enum:"system,application,agent,workflow,session,memory,provider,tool,trace,custom"`
-	CurrentValue   *float64   `json:"currentValue" doc:"Newest value; of a counter, the sum of its series. Null without points."`
-	SeriesCount    int        `json:"seriesCount" doc:"Sets of labels."`
+	CurrentValue   *float64   `json:"currentValue,omitempty" doc:"Newest value, of a counter the sum of its series; absent without any."`
+	SeriesCount    int        `json:"seriesCount,omitempty" doc:"Sets of labels."`
 	DataPointCount int        `json:"dataPointCount" doc:"Points that are kept."`
 	LastUpdated    *time.Time `json:"lastUpdated,omitempty" doc:"When the newest point was recorded."`
 }

@@ -90,11 +90,12 @@ type Keep struct {
 	Points int // of a series
 }
 
-// Timer is a timer that runs.
+// Timer is a timer that runs, also as a result.
 type Timer struct {
-	ID, Name  string
-	Labels    map[string]string
-	StartedAt time.Time // UTC, whole microseconds
+	ID        string            `json:"timerId" doc:"Timer ID." format:"uuid"`
+	Name      string            `json:"metricName" doc:"Name of the metric."`
+	Labels    map[string]string `json:"labels,omitempty" doc:"Labels of the series."`
+	StartedAt time.Time         `json:"startedAt" doc:"When it was started."` // UTC, whole microseconds
 }
 
 // Store keeps points and timers. Methods are safe for concurrent use, also by

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/expression"
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // The kinds of references.
@@ -40,7 +41,7 @@ type Set map[string]json.RawMessage
 
 type setKey struct{}
 
-// With has runs under the context use these definitions in place of the
+// With makes runs under the context use these definitions in place of the
 // present ones. Whether an agent or workflow exists, may run and is trusted is
 // still asked of the present one.
 func With(ctx context.Context, pins Set) context.Context {
@@ -57,7 +58,7 @@ func Of(ctx context.Context, r Reference) (definition json.RawMessage, pinned bo
 
 // Called returns the agent or workflow that a call of an action by any
 // of its names runs, where the arguments name it in plain text.
-func Called(names toolfold.Names, tool string, arguments json.RawMessage) (r Reference, found bool) {
+func Called(names entry.Names, tool string, arguments json.RawMessage) (r Reference, found bool) {
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(arguments, &args) // nil where it is one placeholder
 	text := func(name string) (value string) {
@@ -74,8 +75,8 @@ func Called(names toolfold.Names, tool string, arguments json.RawMessage) (r Ref
 		if r.ID = text(param); r.ID == "" || strings.Contains(r.ID, expression.Opening) {
 			continue
 		}
-		if slices.ContainsFunc(names.Lookup(tool), func(e *toolfold.Entry) bool {
-			return e.Action != nil && e.Action.FullName() == action && (e.Selector == "" || e.Selector == text(toolfold.ActionParam))
+		if slices.ContainsFunc(names.Lookup(tool), func(e *entry.Entry) bool {
+			return e.Action != nil && e.Action.FullName() == action && (e.Selector == "" || e.Selector == text(reserved.Action))
 		}) {
 			return r, true
 		}
@@ -92,12 +93,14 @@ func membersOf(raw json.RawMessage) (members map[string]json.RawMessage) {
 type Step struct {
 	Type   string          `json:"type"`
 	Config json.RawMessage `json:"config"`
+
+	ContinueOnError bool `json:"continueOnError"`
 }
 
 // Named lists the agents and workflows that steps name in plain text, in
-// steps within steps too. Those that an expression names are known only when
-// the step runs.
-func Named(names toolfold.Names, steps []Step) (list []Reference) {
+// steps within steps too. A name that an expression computes is known only
+// when the step runs.
+func Named(names entry.Names, steps []Step) (list []Reference) {
 	for _, s := range steps {
 		config := membersOf(s.Config)
 		text := func(name string) (value string) {
@@ -129,15 +132,15 @@ func Named(names toolfold.Names, steps []Step) (list []Reference) {
 // Repeatable reports whether a call may be made again when it is not known
 // whether it was done: its action is idempotent, or runs steps that are
 // recorded themselves.
-func Repeatable(names toolfold.Names, tool string, arguments json.RawMessage) bool {
+func Repeatable(names entry.Names, tool string, arguments json.RawMessage) bool {
 	if _, runs := Called(names, tool, arguments); runs {
 		return true
 	}
 	args := membersOf(arguments)
 	var selector string
-	_ = json.Unmarshal(args[toolfold.ActionParam], &selector)
+	_ = json.Unmarshal(args[reserved.Action], &selector)
 	entries := names.Lookup(tool)
-	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *toolfold.Entry) bool {
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *entry.Entry) bool {
 		return e.Action == nil || (e.Selector == "" || e.Selector == selector) && !e.Action.Hints().Idempotent
 	})
 }

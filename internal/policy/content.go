@@ -25,6 +25,8 @@ import (
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/secrets"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/validate"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -82,7 +84,7 @@ func (k *check) dependencies(v *verdict) {
 // imported returns why something of these names may not be imported; empty
 // where it may.
 func (k *check) imported(names []string) string {
-	cited := toolfold.Cut(names[0], 80)
+	cited := shorten.To(names[0], 80)
 	for _, name := range names {
 		if name == ".." || strings.HasPrefix(name, "../") {
 			return cited + " is outside of the workspace"
@@ -140,7 +142,7 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 	case running.Err() != nil:
 		v.failed(at, "the tests took longer than %v: %s", limit, out.Quote(testOutput, redact.Text))
 	case errors.As(err, &start):
-		v.warned(at, "no tests ran: %s cannot be started: %s", toolfold.Shorten(argv[0]), start.Reason)
+		v.warned(at, "no tests ran: %s cannot be started: %s", shorten.Quoted(argv[0]), start.Reason)
 	case errors.As(err, &exit):
 		v.failed(at, "%s: %s", exit.State, out.Quote(testOutput, redact.Text))
 	default:
@@ -171,7 +173,7 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 		files++
 		values, err := syntaxOf(name)([]byte(config.text))
 		if err != nil {
-			v.failed(c.Path, "%s", toolfold.Cut(err.Error(), 200))
+			v.failed(c.Path, "%s", shorten.To(err.Error(), 200))
 			continue
 		}
 		for _, s := range k.policy.Schemas {
@@ -212,7 +214,7 @@ func (k *check) validate(ctx context.Context, v *verdict, file string, values []
 		schema, err = workspace.BoundSchema(raw)
 	}
 	if err != nil {
-		v.warned(file, "its schema %s cannot be used: %s", name, toolfold.Cut(err.Error(), 200))
+		v.warned(file, "its schema %s cannot be used: %s", name, shorten.To(err.Error(), 200))
 		return nil
 	}
 	for _, value := range values {
@@ -225,12 +227,12 @@ func (k *check) validate(ctx context.Context, v *verdict, file string, values []
 			v.warned(file, "it was not held to %s: it is too large for that", name)
 			continue
 		}
-		problems, err := workspace.Await(ctx, func() ([]toolfold.Problem, error) { return toolfold.CheckSchema(raw, object, "") })
+		problems, err := workspace.Await(ctx, func() ([]toolfold.Problem, error) { return validate.Schema(raw, object, "") })
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			v.warned(file, "its schema %s cannot be used: %s", name, toolfold.Cut(err.Error(), 200))
+			v.warned(file, "its schema %s cannot be used: %s", name, shorten.To(err.Error(), 200))
 			return nil
 		}
 		for i, p := range problems {
@@ -238,7 +240,7 @@ func (k *check) validate(ctx context.Context, v *verdict, file string, values []
 				v.failed(file, "%d more problems", len(problems)-i)
 				break
 			}
-			v.failed(file, "%s: %s", name, toolfold.Cut(p.Text(), 200))
+			v.failed(file, "%s: %s", name, shorten.To(p.Text(), 200))
 		}
 	}
 	return nil

@@ -3,13 +3,14 @@ package policy
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -31,7 +32,7 @@ var (
 	ID    = toolfold.String{Name: "policyId", Doc: "Policy.", MinLen: 1, MaxLen: 64}
 	gates = toolfold.List{
 		Name: "gates", Doc: "What is checked.", MinItems: 1,
-		Of: toolfold.String{Enum: []string{PathViolation, ChangeRadius, Dependency, ContractTests, ConfigValidation, SensitiveChange}},
+		Of: toolfold.String{Enum: allGates},
 	}
 
 	FileRequired = toolfold.Fields{gates}.Params()
@@ -70,7 +71,7 @@ var settings = map[string]string{
 	"sensitivePaths": SensitiveChange,
 }
 
-var validID = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var validID = regex.Lazy(`^[a-z][a-z0-9-]*$`)
 
 // parseFile makes a policy of the text of a file.
 func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
@@ -88,9 +89,9 @@ func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
 	if p.Has(ChangeRadius) && p.Radius == 0 {
 		p.Radius = defaultRadius
 	}
-	if !validID.MatchString(p.ID) {
+	if !validID().MatchString(p.ID) {
 		return Policy{}, doc.Broken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first",
-			toolfold.Shorten(p.ID))
+			shorten.Quoted(p.ID))
 	}
 	if slices.ContainsFunc(builtIn, func(b Policy) bool { return b.ID == p.ID }) {
 		return Policy{}, doc.Broken("/policyId", "policyId %q is that of a built-in policy: choose another", p.ID)

@@ -29,6 +29,9 @@ const (
 	SensitiveChange  = "sensitive_change"
 )
 
+// allGates are all of them, in the order in which they are checked.
+var allGates = []string{PathViolation, ChangeRadius, Dependency, ContractTests, ConfigValidation, SensitiveChange}
+
 // The units of a change radius.
 const (
 	ByDirectory = "directory"
@@ -71,6 +74,16 @@ type Tests struct {
 type Schema struct {
 	Paths  []string `json:"paths"`
 	Schema string   `json:"schema"` // path in the workspace
+}
+
+// Covers returns what checks are for: the gates, and what the built-in policies say
+// of themselves.
+func Covers() []string {
+	list := slices.Clone(allGates)
+	for _, p := range builtIn {
+		list = append(list, p.ID+": "+p.Description)
+	}
+	return list
 }
 
 // Has reports whether a gate is one of the policy's.

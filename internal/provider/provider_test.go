@@ -67,10 +67,11 @@ func TestReadRefuses(t *testing.T) {
 		`{"type":"openai","baseURL":"ftp://x"}`:                   `providers/a/baseURL must be a http or https URL`,
 		`{"type":"openai","baseURL":"http://u:p@x/v1"}`:           `without a password`,
 		`{"type":"openai","baseURL":"http://x/v1","apiKey":"sk"}`: `"providers/a/apiKey" is unknown, did you mean "apiKeyEnv"?`,
-		`{"type":"sampling","command":["x"]}`:                     `"providers/a/command" is unknown; a provider of type sampling takes type, timeoutMs, model, maxTokens`,
-		`{"type":"sampling","maxTokens":0}`:                       `providers/a/maxTokens must be a whole number from 1 to 1000000, got 0`,
-		`{"type":"sampling","maxTokens":1.5}`:                     `maxTokens must be a whole number`,
-		`{"type":"sampling","timeoutMs":"9"}`:                     `providers/a/timeoutMs must be integer, got string`,
+		`{"type":"sampling","command":["x"]}`: `"providers/a/command" is unknown; a provider of type sampling takes type,` +
+			` timeoutMs, model, maxTokens`,
+		`{"type":"sampling","maxTokens":0}`:   `providers/a/maxTokens must be a whole number from 1 to 1000000, got 0`,
+		`{"type":"sampling","maxTokens":1.5}`: `maxTokens must be a whole number`,
+		`{"type":"sampling","timeoutMs":"9"}`: `providers/a/timeoutMs must be integer, got string`,
 		`{"type":"sampling","timeoutMs":` + strings.Repeat("9", 400) +
 			`}`: `providers/a/timeoutMs must be a whole number from 1 to 3600000, got 9999`,
 	} {

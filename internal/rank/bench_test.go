@@ -60,7 +60,8 @@ func BenchmarkFiveThousand(b *testing.B) {
 		longest := timings(50, func(int) { x.Find(rank.Query{Text: long, Limit: 10}) })
 		put := timings(500, func(i int) { x.Put(docs[i]) })
 		fmt.Printf("\nbuild %d ms, Find p50 %d µs, p99 %d µs, Find of %d kB p50 %d µs, Put of one p50 %d µs, p99 %d µs\n", build.Milliseconds(),
-			find[500].Microseconds(), find[990].Microseconds(), len(long)>>10, longest[25].Microseconds(), put[250].Microseconds(), put[495].Microseconds())
+			find[500].Microseconds(), find[990].Microseconds(), len(long)>>10, longest[25].Microseconds(), put[250].Microseconds(),
+			put[495].Microseconds())
 	}
 }
 

@@ -46,7 +46,8 @@ func TestChangesLeaveNoTrace(t *testing.T) {
 	x.Remove("passing")
 	fresh := rank.New(docs...)
 	for _, d := range docs[:20] {
-		if diff := cmp.Diff(fresh.Find(rank.Query{Text: d.Fields[0].Text, Limit: 60}), x.Find(rank.Query{Text: d.Fields[0].Text, Limit: 60})); diff != "" {
+		if diff := cmp.Diff(fresh.Find(rank.Query{Text: d.Fields[0].Text, Limit: 60}),
+			x.Find(rank.Query{Text: d.Fields[0].Text, Limit: 60})); diff != "" {
 			t.Fatalf("Find(%q) (-fresh +changed):\n%s", d.Fields[0].Text, diff)
 		}
 	}

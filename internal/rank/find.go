@@ -10,17 +10,21 @@ import (
 // What relevance is made of. Each value is in the middle of a range in which
 // BenchmarkSets changes little.
 const (
-	saturation    = 1.2 // BM25's k1
-	lengthShare   = 0.9 // BM25's b
-	nameBonus     = 0.7 // for a name that the query covers
+	nameBonus     = 1.0 // for a name that the query covers
 	sentenceBonus = 0.7 // for the best sentence against the whole query
-	inPassage     = 1.0 // weight of a word of a passage, which makes no document longer
-	passageBonus  = 0.5 // for the best passage
-	evenEvidence  = 0.4 // evidence times coverage that gives a Score of one half
+	inPassage     = 0.5 // weight of a word of a passage, which makes no document longer
+	passageBonus  = 0.2 // for the best passage
+	evenEvidence  = 0.3 // evidence times coverage that gives a Score of one half
 )
 
-// minCandidates is the fewest documents of which the texts are read.
-const minCandidates = 100
+// evidence weighs how often a word occurs in a document.
+var evidence = BM25{Saturation: 1.0, LengthShare: 0.9}
+
+// Bounds of the documents of which the texts are read: a third of all, within these.
+const (
+	minCandidates = 24
+	maxCandidates = 100
+)
 
 // finder answers one query under the index's lock.
 type finder struct {
@@ -36,9 +40,9 @@ type finder struct {
 	scores []float32 // by slot
 	best   []float64 // scratch of the candidates
 
-	singles map[int32][]int32    // sources by term
+	singles []int32              // by term: 1 + the first source that it is, see source.next
+	paired  []bool               // by term: it is one of two side by side
 	pairs   map[[2]int32][]int32 // sources by two terms
-	bloom   [64]uint64           // of the terms of sources
 
 	weight []float64 // by source: of its occurrences in a document
 	inName []float64 // by source: occurrences in the name
@@ -50,29 +54,38 @@ type finder struct {
 }
 
 var finders = sync.Pool{New: func() any {
-	return &finder{keys: map[string]int32{}, singles: map[int32][]int32{}, pairs: map[[2]int32][]int32{}}
+	return &finder{keys: map[string]int32{}, pairs: map[[2]int32][]int32{}}
 }}
 
 func (f *finder) reset(x *Index, query string) {
 	clear(f.keys)
-	clear(f.singles)
 	clear(f.pairs)
-	f.bloom = [64]uint64{}
+	for _, s := range f.sources { // of the last query
+		for _, term := range [...]int32{s.first, s.term} {
+			if term != noTerm {
+				f.singles[term], f.paired[term] = 0, false
+			}
+		}
+	}
 	*f = finder{
 		x: x, asked: f.asked[:0], keys: f.keys, sources: f.sources[:0], parts: f.parts[:0], whole: f.whole[:0],
-		scores: f.scores, best: f.best[:0], singles: f.singles, pairs: f.pairs, touch: f.touch[:0],
+		scores: f.scores, best: f.best[:0], singles: f.singles, paired: f.paired, pairs: f.pairs, touch: f.touch[:0],
 		weight: f.weight, inName: f.inName, value: f.value, named: f.named, share: f.share, inPass: f.inPass,
 	}
 	f.parse(query)
+	if more := len(x.terms) - len(f.singles); more > 0 {
+		f.singles, f.paired = append(f.singles, make([]int32, more)...), append(f.paired, make([]bool, more)...)
+	}
 	for i, s := range f.sources {
 		if s.term == noTerm {
+			f.sources[i].first = noTerm
 			continue
 		}
-		f.mark(s.term)
 		if s.first == noTerm {
-			f.singles[s.term] = append(f.singles[s.term], int32(i))
+			f.sources[i].next = f.singles[s.term]
+			f.singles[s.term] = int32(i + 1)
 		} else {
-			f.mark(s.first)
+			f.paired[s.first], f.paired[s.term] = true, true
 			key := [2]int32{s.first, s.term}
 			f.pairs[key] = append(f.pairs[key], int32(i))
 		}
@@ -91,16 +104,13 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-func (f *finder) mark(term int32)       { f.bloom[term>>6&63] |= 1 << (term & 63) }
-func (f *finder) maybe(term int32) bool { return f.bloom[term>>6&63]&(1<<(term&63)) != 0 }
-
 // candidates returns the slots of the documents that share the most with the
 // query, in no order.
 func (f *finder) candidates(limit int, keep func(id string) bool) []int32 {
 	x := f.x
 	f.scores = zeroed(f.scores, len(x.docs))
-	fixed := float32(saturation * (1 - lengthShare))
-	perWord := float32(saturation * lengthShare * float64(len(x.slots)) / max(x.length, 1))
+	fixed := float32(evidence.norm(0))
+	perWord := (float32(evidence.norm(1)) - fixed) * float32(len(x.slots)) / float32(max(x.length, 1))
 	for _, s := range f.sources {
 		worth := float32(s.worth)
 		for _, p := range s.postin {
@@ -146,24 +156,27 @@ func (f *finder) candidates(limit int, keep func(id string) bool) []int32 {
 // hits reads the texts of candidates and returns the best that are worth
 // something.
 func (f *finder) hits(candidates []int32, limit int) []Hit {
-	list := make([]Hit, 0, len(candidates))
-	slots := map[string]int32{}
+	type found struct {
+		slot            int32
+		worth, coverage float64
+	}
+	all := make([]found, 0, len(candidates))
 	for _, slot := range candidates {
-		worth, coverage := f.read(slot)
-		if worth > 0 {
-			e := &f.x.docs[slot]
-			slots[e.id] = e.order
-			list = append(list, Hit{ID: e.id, Worth: worth, Coverage: coverage})
+		if worth, coverage := f.read(slot); worth > 0 {
+			all = append(all, found{slot, worth, coverage})
 		}
 	}
-	slices.SortFunc(list, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Worth, a.Worth), cmp.Compare(slots[a.ID], slots[b.ID]))
+	slices.SortFunc(all, func(a, b found) int {
+		if a.worth != b.worth {
+			return cmp.Compare(b.worth, a.worth)
+		}
+		return cmp.Compare(f.x.docs[a.slot].order, f.x.docs[b.slot].order)
 	})
-	list = list[:min(limit, len(list))]
+	list := make([]Hit, min(limit, len(all)))
 	asked := math.Sqrt(f.wants * f.x.rarity(0))
-	for i := range list {
-		evidence := list[i].Worth / asked * list[i].Coverage
-		list[i].Score = evidence / (evidence + evenEvidence)
+	for i, one := range all[:len(list)] {
+		shown := one.worth / asked * one.coverage
+		list[i] = Hit{ID: f.x.docs[one.slot].id, Worth: one.worth, Coverage: one.coverage, Score: shown / (shown + evenEvidence)}
 	}
 	return list
 }
@@ -172,7 +185,7 @@ func (f *finder) hits(candidates []int32, limit int) []Hit {
 // it has.
 func (f *finder) read(slot int32) (worth, coverage float64) {
 	e := &f.x.docs[slot]
-	norm := saturation * (1 - lengthShare + lengthShare*float64(f.x.lengths[slot])*float64(len(f.x.slots))/max(f.x.length, 1))
+	norm := evidence.norm(float64(f.x.lengths[slot]) * float64(len(f.x.slots)) / max(f.x.length, 1))
 	clear(f.value)
 	clear(f.named)
 	clear(f.share)
@@ -247,6 +260,9 @@ func (f *finder) sum(terms []int32, nameRarity float64) float64 {
 
 // passage returns what a passage is worth to the query.
 func (f *finder) passage(terms []int32) float64 {
+	if !slices.ContainsFunc(terms, func(t int32) bool { return f.singles[t] > 0 || f.paired[t] }) {
+		return 0 // as most do
+	}
 	clear(f.inPass)
 	sum := 0.0
 	f.each(terms, true, func(s int32) {
@@ -275,13 +291,10 @@ func (f *finder) passage(terms []int32) float64 {
 // neighbours.
 func (f *finder) each(terms []int32, inOrder bool, found func(source int32)) {
 	for i, t := range terms {
-		if !f.maybe(t) {
-			continue
+		for n := f.singles[t]; n > 0; n = f.sources[n-1].next {
+			found(n - 1)
 		}
-		for _, s := range f.singles[t] {
-			found(s)
-		}
-		if inOrder && i > 0 && f.maybe(terms[i-1]) {
+		if inOrder && f.paired[t] && i > 0 && f.paired[terms[i-1]] {
 			for _, s := range f.pairs[[2]int32{terms[i-1], t}] {
 				found(s)
 			}

@@ -17,9 +17,9 @@ const (
 
 // What stands for a word counts less than the word.
 const (
-	synonymShare = 0.35
+	synonymShare = 0.2
 	guessShare   = 0.5 // of a word one slip away
-	pairShare    = 0.5 // of neighbours against a word as rare
+	pairShare    = 0.9 // of neighbours against a word as rare
 )
 
 // asked is a word of the query, or two that stand side by side, with all that
@@ -42,6 +42,7 @@ type source struct {
 	name   float64 // of a match in a name
 	share  float64 // of a match against the word itself
 	postin []posting
+	next   int32 // 1 + the next source that is the same term; 0 for the last
 }
 
 const noTerm = -1
@@ -56,7 +57,7 @@ func (f *finder) parse(query string) {
 		}
 		var part []int32
 		for i, w := range words {
-			part = append(part, f.ask(w.term, w.common, false))
+			part = append(part, f.ask(w.term))
 			if i > 0 && words[i-1].term != w.term {
 				part = append(part, f.askPair(words[i-1], w))
 			}
@@ -74,13 +75,13 @@ func (f *finder) parse(query string) {
 }
 
 // ask adds a word to what is asked for, once, and returns its index.
-func (f *finder) ask(key string, common, isPair bool) int32 {
+func (f *finder) ask(key string) int32 {
 	if i, ok := f.keys[key]; ok {
 		return i
 	}
 	i := int32(len(f.asked))
 	f.keys[key] = i
-	a := asked{key: key, isPair: isPair, rarity: f.x.rarity(0)}
+	a := asked{key: key, rarity: f.x.rarity(0)}
 	n, ok := f.x.numbers[key]
 	if ok {
 		a.rarity = f.x.rarity(f.x.count(n))

@@ -140,7 +140,7 @@ func (x *Index) Find(q Query) []Hit {
 	f := finders.Get().(*finder)
 	defer finders.Put(f)
 	f.reset(x, q.Text[:min(len(q.Text), longestQuery)])
-	return f.hits(f.candidates(max(minCandidates, 2*q.Limit), q.Keep), q.Limit)
+	return f.hits(f.candidates(max(q.Limit, min(max(len(x.slots)/3, minCandidates), maxCandidates)), q.Keep), q.Limit)
 }
 
 // background is the number of documents that a small index is thought to be
@@ -151,4 +151,21 @@ const background = 1000
 func Rarity(count, total float64) float64 {
 	total = max(total, count) + background
 	return math.Log(1 + (total-count+0.5)/(count+0.5))
+}
+
+// BM25 weighs how often a word occurs in a text.
+type BM25 struct {
+	Saturation  float64 // k1: the smaller it is, the more the first occurrence says
+	LengthShare float64 // b: how far a longer text needs more occurrences
+}
+
+// Share returns what count occurrences in a text of a length say, where texts have
+// a mean length: between 0 and 1.
+func (b BM25) Share(count, length, mean float64) float64 {
+	return count / (count + b.norm(length/mean))
+}
+
+// norm returns the count that says half, for a length against the mean.
+func (b BM25) norm(length float64) float64 {
+	return b.Saturation * (1 - b.LengthShare + b.LengthShare*length)
 }

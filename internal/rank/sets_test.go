@@ -52,7 +52,8 @@ func newFind(tb testing.TB, list []setTool) engine {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		f, err := toolfold.External{Name: t.Name, Description: t.Description, Server: t.Server, Category: "elsewhere", InputSchema: schema}.Family()
+		f, err := toolfold.External{Name: t.Name, Description: t.Description, Server: t.Server, Category: "elsewhere", InputSchema: schema}.
+			Family()
 		if err != nil {
 			tb.Fatal(err)
 		}

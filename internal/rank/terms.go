@@ -58,9 +58,8 @@ func phrasal(verb, particle string) (term string, ok bool) {
 
 // word is a word of a query.
 type word struct {
-	text   string // folded
-	term   string
-	common bool // requests of any subject have it
+	text string // folded
+	term string
 }
 
 // queryWords returns the words of a text that say something. A compound like
@@ -81,7 +80,7 @@ func queryWords(text string, known func(term string) bool) []word {
 			}
 			before = ""
 			if !words.IsStop(p) && !courtesies[p] {
-				all, before = append(all, word{p, words.Stem(p), words.IsCommon(p)}), p
+				all, before = append(all, word{p, words.Stem(p)}), p
 			}
 		}
 	}

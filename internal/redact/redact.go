@@ -4,23 +4,25 @@ package redact
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
-const hidden = "xxxxx"
+// Hidden stands in place of a secret.
+const Hidden = "xxxxx"
 
 var (
 	// secretName matches the names of parameters and members that hold a
 	// secret, such as sslpassword, access_token and X-Api-Key.
-	secretName = regexp.MustCompile(`(?i)(pass(word|wd|phrase)?|pwd|secret|token|key|credential|signature|auth(orization)?|^sig)$`)
+	secretName = regex.Lazy(`(?i)(pass(word|wd|phrase)?|pwd|secret|token|key|credential|signature|auth(orization)?|^sig)$`)
 	// userinfo matches the part of a URL before the last @, which a password
 	// that is not escaped may hold too.
-	userinfo = regexp.MustCompile(`(://)([^\s/:@?#]*)(:\S*)?@`)
+	userinfo = regex.Lazy(`(://)([^\s/:@?#]*)(:\S*)?@`)
 	// assignment matches name=value in URLs, connection strings and flags.
-	assignment = regexp.MustCompile(`([^\s=&;?#]+)(\s*=\s*)('[^']*'?|"[^"]*"?|[^\s&;#]*)`)
+	assignment = regex.Lazy(`([^\s=&;?#]+)(\s*=\s*)('[^']*'?|"[^"]*"?|[^\s&;#]*)`)
 	// header matches the credentials of an Authorization header.
-	header = regexp.MustCompile(`(?i)\b(bearer|basic)\s+\S+`)
+	header = regex.Lazy(`(?i)\b(bearer|basic)\s+\S+`)
 )
 
 // Value returns a decoded JSON value without the secrets in its texts, in
@@ -34,8 +36,8 @@ func Value(value any) any {
 		list := make([]any, len(v))
 		for i, item := range v {
 			list[i] = Value(item)
-			if flag, ok := list[max(0, i-1)].(string); ok && i > 0 && strings.HasPrefix(flag, "-") && isSecret(flag) {
-				list[i] = hidden // the value of a flag before it
+			if flag, ok := list[max(0, i-1)].(string); ok && i > 0 && strings.HasPrefix(flag, "-") && Names(flag) {
+				list[i] = Hidden // the value of a flag before it
 			}
 		}
 		return list
@@ -43,8 +45,8 @@ func Value(value any) any {
 		object := make(map[string]any, len(v))
 		for name, member := range v {
 			object[name] = Value(member)
-			if _, text := member.(string); text && isSecret(name) {
-				object[name] = hidden
+			if _, text := member.(string); text && Names(name) {
+				object[name] = Hidden
 			}
 		}
 		return object
@@ -55,28 +57,35 @@ func Value(value any) any {
 // Text returns a text without the secrets in it: in URLs, connection strings,
 // flags with = and Authorization headers.
 func Text(text string) string {
-	text = userinfo.ReplaceAllStringFunc(text, func(match string) string {
-		part := userinfo.FindStringSubmatch(match)
-		if part[3] == "" {
-			return part[1] + hidden + "@" // a name alone may be a token
-		}
-		return part[1] + part[2] + ":" + hidden + "@"
-	})
-	text = assignment.ReplaceAllStringFunc(text, func(match string) string {
-		part := assignment.FindStringSubmatch(match)
-		if !isSecret(part[1]) {
-			return match
-		}
-		return part[1] + part[2] + hidden
-	})
-	return header.ReplaceAllString(text, "$1 "+hidden)
+	// Most texts have none of the signs, and patterns take long to find that out.
+	if strings.Contains(text, "@") {
+		text = userinfo().ReplaceAllStringFunc(text, func(match string) string {
+			part := userinfo().FindStringSubmatch(match)
+			if part[3] == "" {
+				return part[1] + Hidden + "@" // a name alone may be a token
+			}
+			return part[1] + part[2] + ":" + Hidden + "@"
+		})
+	}
+	if strings.Contains(text, "=") {
+		text = assignment().ReplaceAllStringFunc(text, func(match string) string {
+			part := assignment().FindStringSubmatch(match)
+			if !Names(part[1]) {
+				return match
+			}
+			return part[1] + part[2] + Hidden
+		})
+	}
+	if lower := strings.ToLower(text); strings.Contains(lower, "bearer") || strings.Contains(lower, "basic") {
+		text = header().ReplaceAllString(text, "$1 "+Hidden)
+	}
+	return text
 }
 
-// isSecret reports whether a name, which may be escaped for a URL, names a
-// secret.
-func isSecret(name string) bool {
+// Names reports whether a name, which may be escaped for a URL, is that of a secret.
+func Names(name string) bool {
 	if plain, err := url.QueryUnescape(name); err == nil {
 		name = plain
 	}
-	return secretName.MatchString(strings.TrimRight(name, "[]"))
+	return secretName().MatchString(strings.TrimRight(name, "[]"))
 }

@@ -49,7 +49,8 @@ func TestValue(t *testing.T) {
 		"password": "hunter2", "apiKey": "hunter2", "apiKeyEnv": "MY_KEY", "httpTokenFile": "/f", "maxTokens": 5.0,
 		"command": []any{"curl", "--token", "hunter2", "-k", "x"},
 	}
-	want := `{"apiKey":"xxxxx","apiKeyEnv":"MY_KEY","command":["curl","--token","xxxxx","-k","x"],"httpTokenFile":"/f","maxTokens":5,"password":"xxxxx"}`
+	want := `{"apiKey":"xxxxx","apiKeyEnv":"MY_KEY","command":["curl","--token","xxxxx","-k","x"],"httpTokenFile":"/f",` +
+		`"maxTokens":5,"password":"xxxxx"}`
 	if got, err := json.Marshal(Value(settings)); err != nil || string(got) != want {
 		t.Errorf("got %s, %v\nwant %s", got, err, want)
 	}

@@ -58,6 +58,8 @@ type readFile struct {
 	Unread bool // it could not be looked at
 }
 
+// The process is a scanner before anything else of the program begins, in any program
+// that has this package: a test of it or the command.
 func init() {
 	if len(os.Args) != 2 || os.Args[1] != apartArgument {
 		return

@@ -118,7 +118,8 @@ func unchanged(root *os.Root, f Finding) (string, error) {
 		return "", toolfold.Errorf(FileChanged, "%s is not there any more; nothing was written", f.File).WithHint("scan again")
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return "", toolfold.Errorf(FileChanged, "%s is no plain file inside the workspace any more; nothing was written", f.File).WithHint("scan again")
+		return "", toolfold.Errorf(FileChanged, "%s is no plain file inside the workspace any more; nothing was written", f.File).
+			WithHint("scan again")
 	}
 	content, err := read(root, f.File)
 	if err != nil {
@@ -146,7 +147,8 @@ func writable(root *os.Root, name string) error {
 }
 
 func notWritable(name, why string) error {
-	return toolfold.Errorf(FileReadOnly, "%s cannot be written: %s; nothing was written", name, why).WithHint("ask the user to make it writable")
+	return toolfold.Errorf(FileReadOnly, "%s cannot be written: %s; nothing was written", name, why).
+		WithHint("ask the user to make it writable")
 }
 
 // backup keeps the text of a finding's file under a name that follows from it.
@@ -174,7 +176,8 @@ func restore(root *os.Root, name, before, after string) error {
 			WithHint("look at the file: it holds the fix and that change")
 	}
 	if err := safefile.Replace(root, filepath.FromSlash(name), []byte(before)); err != nil {
-		return toolfold.Errorf(FileReadOnly, "%s still has the fix, as it cannot be written back: %s", name, reason(err)).WithHint("copy the backup over it")
+		return toolfold.Errorf(FileReadOnly, "%s still has the fix, as it cannot be written back: %s", name, reason(err)).
+			WithHint("copy the backup over it")
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func TestDiffWritesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "diff a/src/a.ts b/src/a.ts\n--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n export const n = 1;\n-if (typeof n == \"number\") n;\n+if (typeof n === \"number\") n;\n"
+	want := "diff a/src/a.ts b/src/a.ts\n--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n export const n = 1;\n-if (typeof n == " +
+		"\"number\") n;\n+if (typeof n === \"number\") n;\n"
 	if applied.Diff != want || applied.Written || applied.Backup != "" {
 		t.Errorf("applied %+v", applied)
 	}
@@ -104,7 +105,8 @@ func TestRefusalsTouchNothing(t *testing.T) {
 		code   string
 		holds  string // empty = nothing is there
 	}{
-		"changed":   {func(_ *testing.T, path string) error { return os.WriteFile(path, []byte(faulty+"\n"), 0o644) }, FileChanged, faulty + "\n"},
+		"changed": {func(_ *testing.T, path string) error { return os.WriteFile(path, []byte(faulty+"\n"), 0o644) }, FileChanged,
+			faulty + "\n"},
 		"gone":      {func(_ *testing.T, path string) error { return os.Remove(path) }, FileChanged, ""},
 		"read-only": {func(_ *testing.T, path string) error { return os.Chmod(path, 0o444) }, FileReadOnly, faulty},
 		"link": {func(_ *testing.T, path string) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // ScanMissing is the code of a scan that is not there, or not any more.
@@ -71,7 +72,7 @@ type Listed struct {
 // List returns a page of a scan's findings. A cursor stays with its scan.
 func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
 	action := b.Family + ".list"
-	key, err := toolfold.DecodeCursor(l.Cursor, action)
+	key, err := toolfold.Page{Cursor: l.Cursor}.After(action)
 	if err != nil {
 		return Listed{}, err
 	}
@@ -104,12 +105,13 @@ func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
 		}
 	}
 	if !found {
-		return Listed{}, toolfold.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept", toolfold.Shorten(q.Scan), Kept).
+		return Listed{}, toolfold.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept",
+			shorten.Quoted(q.Scan), Kept).
 			WithHint("leave scanId out for the newest, or scan again")
 	}
 	listed := Listed{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}
 	if page.More {
-		listed.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.EncodeCursor(fmt.Sprint(page.Last, " ", q.Scan))}
+		listed.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprint(page.Last, " ", q.Scan))}
 	}
 	return listed, nil
 }

@@ -3,6 +3,8 @@ package scan
 import (
 	"regexp"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // bugRules look for faults in JavaScript and TypeScript, and for what all
@@ -11,15 +13,15 @@ var bugRules = []rule{{
 	name: "hard-coded-secret", kind: "security", level: "critical", confidence: 0.8, languages: every,
 	message: "the source contains a secret", advice: "Read it from the environment or a secret store, and revoke this one.",
 	find: where(func(s *source, i int) bool {
-		return s.at(i).kind == word && secretName.MatchString(s.at(i).text) && s.oneOf(i+1, "=", ":", ":=") && secretValue(s, i+2)
+		return s.at(i).kind == word && secretName().MatchString(s.at(i).text) && s.oneOf(i+1, "=", ":", ":=") && secretValue(s, i+2)
 	}),
 }, {
 	name: "sql-injection", kind: "security", level: "critical", confidence: 0.85, languages: every,
-	message: "SQL is put together from values", advice: "Use placeholders and pass the values as parameters.",
+	message: "SQL is built from values", advice: "Use placeholders and pass the values as parameters.",
 	find: where(sqlInjection),
 }, {
 	name: "eval", kind: "security", level: "critical", confidence: 0.9, languages: scripts, tests: true,
-	message: "text is run as code", advice: "Parse the data, or call a function by name from a table.",
+	message: "a string is run as code", advice: "Parse the data, or call a function by name from a table.",
 	find: where(func(s *source, i int) bool {
 		_, literal := s.quoted(i + 2)
 		return s.is(i, "eval", "(") && !s.oneOf(i-1, ".", "function") || s.is(i, "new", "Function", "(") ||
@@ -28,12 +30,13 @@ var bugRules = []rule{{
 }, {
 	name: "fixme-comment", kind: "other", level: "info", confidence: 0.9, languages: every,
 	message: "a comment says that something is broken", advice: "Mend it, or say why it may stay.",
-	find: func(s *source) []hit { return s.inComments(fixme) },
+	find: func(s *source) []hit { return s.inComments(fixme()) },
 }, {
 	name: "unclosed-file", kind: "resource-leak", level: "high", confidence: 0.6, languages: scripts,
 	message: "a file is opened and nothing in this file closes it", advice: "Close it in a finally block, or use pipeline().",
 	find: where(func(s *source, i int) bool {
-		return s.oneOf(i, "openSync", "createReadStream", "createWriteStream") && s.is(i+1, "(") && !s.is(i-1, "function") || s.is(i, "fs", ".", "open", "(")
+		return s.oneOf(i, "openSync", "createReadStream", "createWriteStream") && s.is(i+1, "(") && !s.is(i-1, "function") ||
+			s.is(i, "fs", ".", "open", "(")
 	}).unless("close", "closeSync", "destroy", "end", "pipe", "pipeline"),
 }, {
 	name: "interval-not-cleared", kind: "timer-leak", level: "high", confidence: 0.7, languages: scripts,
@@ -45,15 +48,16 @@ var bugRules = []rule{{
 	find: each(assignmentInCondition),
 }, {
 	name: "shared-state-in-parallel", kind: "concurrency", level: "high", confidence: 0.7, languages: scripts,
-	message: "promises that run at once change the same variable", advice: "Return values from the promises and combine them after Promise.all.",
-	find: where(sharedState),
+	message: "concurrent promises change the same variable",
+	advice:  "Return values from the promises and combine them after Promise.all.",
+	find:    where(sharedState),
 }, {
 	name: "missing-await", kind: "concurrency", level: "high", confidence: 0.75, languages: scripts, tests: true,
 	message: "the promise of an async function is dropped", advice: "Await it, or write void before it and handle its errors.",
 	find: missingAwait,
 }, {
 	name: "dynamic-html", kind: "security", level: "high", confidence: 0.8, languages: scripts,
-	message: "HTML is made from values", advice: "Set textContent, or sanitise the HTML.",
+	message: "HTML is built from values", advice: "Set textContent, or sanitise the HTML.",
 	find: where(func(s *source, i int) bool {
 		if s.oneOf(i, "innerHTML", "outerHTML") && s.is(i-1, ".") && s.oneOf(i+1, "=", "+=") {
 			return !s.literalUntilEnd(i + 2)
@@ -83,7 +87,7 @@ var bugRules = []rule{{
 	name: "timeout-in-loop", kind: "timer-leak", level: "medium", confidence: 0.7, languages: scripts,
 	message: "each turn of a loop starts a timer", advice: "Start one timer, or keep them and clear them.",
 	find: where(func(s *source, i int) bool {
-		return s.is(i, "setTimeout", "(") && s.loopsAround(i) > 0 && !s.at(i-1).isAwaited()
+		return s.is(i, "setTimeout", "(") && s.loopsAround(i) > 0 && !s.is(i-1, "await")
 	}).unless("clearTimeout"),
 }, {
 	name: "repeated-null-check", kind: "null-reference", level: "medium", confidence: 0.75, languages: scripts,
@@ -139,7 +143,7 @@ var bugRules = []rule{{
 	find: each(looseEquality),
 }, {
 	name: "throw-literal", kind: "type-error", level: "low", confidence: 0.9, languages: scripts, tests: true,
-	message: "what is thrown is no Error: it has no stack", advice: "Throw new Error(…).",
+	message: "the thrown value is not an Error: it has no stack", advice: "Throw new Error(…).",
 	find: where(func(s *source, i int) bool {
 		return s.is(i, "throw") && (s.at(i+1).kind == text || s.at(i+1).kind == number)
 	}),
@@ -147,11 +151,12 @@ var bugRules = []rule{{
 	name: "chained-array-calls", kind: "performance", level: "low", confidence: 0.6, languages: scripts,
 	message: "each call walks the whole array", advice: "Use one loop, or reduce, where the array is long.",
 	find: where(func(s *source, i int) bool {
-		return s.is(i, ".") && s.oneOf(i+1, "filter", "map") && s.is(i+2, "(") && s.is(s.partner(i+2)+1, ".") && s.oneOf(s.partner(i+2)+2, "filter", "map", "reduce")
+		return s.is(i, ".") && s.oneOf(i+1, "filter", "map") && s.is(i+2, "(") && s.is(s.partner(i+2)+1, ".") &&
+			s.oneOf(s.partner(i+2)+2, "filter", "map", "reduce")
 	}),
 }, {
 	name: "debugger", kind: "other", level: "low", confidence: 0.95, languages: scripts, tests: true,
-	message: "the program stops here under a debugger", advice: "Remove the statement.",
+	message: "a debugger statement is left in the code", advice: "Remove the statement.",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "debugger") || !s.begins(i) || s.oneOf(i+1, ":", "=", ".", "(") {
 			return nil
@@ -170,7 +175,7 @@ var bugRules = []rule{{
 	}),
 }, {
 	name: "shell-command", kind: "security", level: "high", confidence: 0.8, languages: onlyGo,
-	message: "a shell runs a line that is put together", advice: "Run the program with its arguments.",
+	message: "a shell runs a command that is built from values", advice: "Run the program with its arguments.",
 	find: where(func(s *source, i int) bool {
 		if !s.oneOf(i, "Command", "CommandContext") || !s.is(i+1, "(") || !s.is(i-2, "exec", ".") {
 			return false
@@ -188,29 +193,33 @@ var bugRules = []rule{{
 }}
 
 var (
-	secretName  = regexp.MustCompile(`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|private_?key|access_?key)$|^(password|secret|token)$`)
-	placeholder = regexp.MustCompile(`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]`)
-	sqlText     = regexp.MustCompile(`(?i)^\s*(select\s.+\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s)`)
-	fixme       = regexp.MustCompile(`\b(FIXME|BUG|XXX)\b`)
-	todo        = regexp.MustCompile(`\b(TODO|HACK)\b`)
-	fileCalls   = map[string]bool{"readFile": true, "writeFile": true, "appendFile": true, "readdir": true, "stat": true, "mkdir": true, "unlink": true, "exists": true, "copyFile": true, "rename": true, "rm": true}
+	secretName = regex.Lazy(
+		`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|private_?key|access_?key)$|^(password|secret|token)$`)
+	placeholder = regex.Lazy(`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]`)
+	sqlText     = regex.Lazy(`(?i)^\s*(select\s.+\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s)`)
+	fixme       = regex.Lazy(`\b(FIXME|BUG|XXX)\b`)
+	todo        = regex.Lazy(`\b(TODO|HACK)\b`)
+	fileCalls   = map[string]bool{"readFile": true, "writeFile": true, "appendFile": true, "readdir": true, "stat": true, "mkdir": true,
+		"unlink": true, "exists": true, "copyFile": true, "rename": true, "rm": true}
 )
 
 // secretValue reports whether a literal could be a secret: long enough, with
 // digits, and no placeholder.
 func secretValue(s *source, i int) bool {
 	content, ok := s.quoted(i)
-	return ok && len(content) >= 8 && strings.ContainsAny(content, "0123456789") && !placeholder.MatchString(content) && !s.oneOf(i+1, "+", "%")
+	return ok && len(content) >= 8 && strings.ContainsAny(content, "0123456789") && !placeholder().MatchString(content) &&
+		!s.oneOf(i+1, "+", "%")
 }
 
 func sqlInjection(s *source, i int) bool {
 	content, ok := s.quoted(i)
-	if !ok || !sqlText.MatchString(content+" ") {
+	if !ok || !sqlText().MatchString(content+" ") {
 		return false
 	}
 	literal := s.at(i).text
 	switch {
-	case s.lang == golang && s.is(i-2, "Sprintf", "(") && (strings.Contains(content, "%s") || strings.Contains(content, "%v") || strings.Contains(content, "'%")):
+	case s.lang == golang && s.is(i-2, "Sprintf", "(") &&
+		(strings.Contains(content, "%s") || strings.Contains(content, "%v") || strings.Contains(content, "'%")):
 		return true
 	case s.lang == python && (s.is(i+1, "%") || s.is(i+1, ".", "format")):
 		return true
@@ -221,8 +230,6 @@ func sqlInjection(s *source, i int) bool {
 	}
 	return s.is(i+1, "+") && s.at(i+2).kind == word
 }
-
-func (t token) isAwaited() bool { return t.text == "await" }
 
 // inComments returns the comments that match.
 func (s *source) inComments(pattern *regexp.Regexp) []hit {

@@ -36,8 +36,10 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 		arguments []string
 		read      func(s Scanner, root *os.Root, out []byte, c *collector) error
 	}{
-		{"eslint", scripts, func() string { return s.eslint(root) }, []string{"--format", "json", "--no-error-on-unmatched-pattern", "--no-warn-ignored", "--"}, readESLint},
-		{"ruff", onlyPython, func() string { found, _ := exec.LookPath("ruff"); return found }, []string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}, readRuff},
+		{"eslint", scripts, func() string { return s.eslint(root) },
+			[]string{"--format", "json", "--no-error-on-unmatched-pattern", "--no-warn-ignored", "--"}, readESLint},
+		{"ruff", onlyPython, func() string { found, _ := exec.LookPath("ruff"); return found },
+			[]string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}, readRuff},
 	} {
 		own := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 			l, _ := languageOf(name)
@@ -206,7 +208,8 @@ func readRuff(s Scanner, root *os.Root, out []byte, c *collector) error {
 		if m.Fix != nil && m.Fix.Applicability == "safe" {
 			f.Advice = m.Fix.Message
 			for _, e := range m.Fix.Edits {
-				f.Edits = append(f.Edits, Edit{offsetOf(content, e.Location.Row, e.Location.Column), offsetOf(content, e.EndLocation.Row, e.EndLocation.Column), e.Content})
+				f.Edits = append(f.Edits, Edit{offsetOf(content, e.Location.Row, e.Location.Column),
+					offsetOf(content, e.EndLocation.Row, e.EndLocation.Column), e.Content})
 			}
 		}
 		c.takeForeign(f)
@@ -221,18 +224,25 @@ var foreignKinds = map[Purpose]map[string]string{
 	Bugs: {
 		"ruff/F": "logic-error", "ruff/E7": "logic-error", "ruff/E9": "logic-error", "ruff/B": "logic-error", "ruff/S": "security",
 		"ruff/ASYNC": "concurrency", "ruff/PERF": "performance", "ruff/SIM115": "resource-leak", "eslint/no-": "logic-error",
-		"eslint/eqeqeq": "logic-error", "eslint/no-eval": "security", "eslint/no-implied-eval": "security", "eslint/require-atomic-updates": "concurrency",
-		"eslint/no-await-in-loop": "performance", "eslint/@typescript-eslint/no-unsafe": "type-error", "eslint/@typescript-eslint/no-floating-promises": "concurrency",
+		"eslint/eqeqeq": "logic-error", "eslint/no-eval": "security", "eslint/no-implied-eval": "security",
+		"eslint/require-atomic-updates": "concurrency",
+		"eslint/no-await-in-loop":       "performance", "eslint/@typescript-eslint/no-unsafe": "type-error",
+		"eslint/@typescript-eslint/no-floating-promises": "concurrency",
 		"eslint/": "other", "ruff/": "other",
 	},
 	Refactorings: {
 		"ruff/UP": "modernize-syntax", "ruff/SIM": "simplify-conditional", "ruff/I": "optimize-imports", "ruff/F401": "optimize-imports",
-		"ruff/N": "rename", "ruff/C4": "modernize-syntax", "ruff/PLR": "extract-function", "ruff/ERA": "other", "eslint/prefer-": "modernize-syntax",
-		"eslint/no-var": "modernize-syntax", "eslint/no-nested-ternary": "simplify-conditional", "eslint/no-unneeded-ternary": "simplify-conditional",
-		"eslint/no-else-return": "simplify-conditional", "eslint/no-magic-numbers": "extract-variable", "eslint/complexity": "extract-function",
-		"eslint/max-": "extract-function", "eslint/camelcase": "rename", "eslint/import": "optimize-imports", "eslint/sort-imports": "optimize-imports",
-		"eslint/no-console": "other", "eslint/no-unused-vars": "other", "eslint/object-shorthand": "modernize-syntax", "eslint/@typescript-eslint/no-explicit-any": "improve-types",
-		"eslint/@typescript-eslint/prefer-": "modernize-syntax", "eslint/@typescript-eslint/consistent-type": "improve-types",
+		"ruff/N": "rename", "ruff/C4": "modernize-syntax", "ruff/PLR": "extract-function", "ruff/ERA": "other",
+		"eslint/prefer-": "modernize-syntax",
+		"eslint/no-var":  "modernize-syntax", "eslint/no-nested-ternary": "simplify-conditional",
+		"eslint/no-unneeded-ternary": "simplify-conditional",
+		"eslint/no-else-return":      "simplify-conditional", "eslint/no-magic-numbers": "extract-variable",
+		"eslint/complexity": "extract-function",
+		"eslint/max-":       "extract-function", "eslint/camelcase": "rename", "eslint/import": "optimize-imports",
+		"eslint/sort-imports": "optimize-imports",
+		"eslint/no-console":   "other", "eslint/no-unused-vars": "other", "eslint/object-shorthand": "modernize-syntax",
+		"eslint/@typescript-eslint/no-explicit-any": "improve-types",
+		"eslint/@typescript-eslint/prefer-":         "modernize-syntax", "eslint/@typescript-eslint/consistent-type": "improve-types",
 	},
 }
 

@@ -106,13 +106,15 @@ var vetChecks = []goCheck{
 var staticKinds = map[string]string{
 	"SA1": "logic-error", "SA1012": "null-reference", "SA1015": "timer-leak", "SA1017": "concurrency", "SA1026": "type-error",
 	"SA1027": "concurrency", "SA1028": "type-error", "SA2": "concurrency", "SA3": "logic-error", "SA4": "logic-error",
-	"SA5": "logic-error", "SA5000": "null-reference", "SA5001": "resource-leak", "SA5003": "resource-leak", "SA5008": "type-error", "SA5010": "type-error",
+	"SA5": "logic-error", "SA5000": "null-reference", "SA5001": "resource-leak", "SA5003": "resource-leak", "SA5008": "type-error",
+	"SA5010": "type-error",
 	"SA5011": "null-reference", "SA6": "performance", "SA6002": "memory-leak", "SA9": "logic-error", "SA9001": "resource-leak",
 }
 
 // staticLevels are the severities of staticcheck's own.
 var staticLevels = map[lint.Severity]string{
-	lint.SeverityError: "high", lint.SeverityDeprecated: "info", lint.SeverityWarning: "medium", lint.SeverityInfo: "low", lint.SeverityHint: "info",
+	lint.SeverityError: "high", lint.SeverityDeprecated: "info", lint.SeverityWarning: "medium", lint.SeverityInfo: "low",
+	lint.SeverityHint: "info",
 }
 
 // leftOut are staticcheck's checks that find what one of go vet's does, and
@@ -160,7 +162,8 @@ var simpleKinds = map[string]string{
 	"S1036": "simplify-conditional", "S1034": "improve-types", "S1040": "improve-types", "S1016": "improve-types", "S1021": "extract-variable",
 	"QF": "modernize-syntax", "QF1001": "simplify-conditional", "QF1002": "simplify-conditional", "QF1003": "simplify-conditional",
 	"QF1006": "simplify-conditional", "QF1007": "simplify-conditional", "QF1009": "other", "QF1011": "improve-types",
-	"ST1003": "rename", "ST1006": "rename", "ST1012": "rename", "ST1019": "optimize-imports", "ST1001": "optimize-imports", "ST1017": "simplify-conditional",
+	"ST1003": "rename", "ST1006": "rename", "ST1012": "rename", "ST1019": "optimize-imports", "ST1001": "optimize-imports",
+	"ST1017": "simplify-conditional",
 }
 
 // simpleChecks are staticcheck's simplifications, quick fixes, and those of its

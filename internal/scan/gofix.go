@@ -46,16 +46,16 @@ func (g *goScan) modernize(ctx context.Context, module string, patterns []string
 		return
 	}
 	dir := filepath.Join(g.dir, filepath.FromSlash(module))
-	said, err := g.goCommand(ctx, dir, "env", "GOVERSION")
-	if have := strings.TrimSpace(string(said)); err == nil && version.Compare(version.Lang(have), fixerSince) < 0 {
+	out, err := g.goCommand(ctx, dir, "env", "GOVERSION")
+	if have := strings.TrimSpace(string(out)); err == nil && version.Compare(version.Lang(have), fixerSince) < 0 {
 		g.skip(module, fmt.Sprintf("modernize did not run: it needs %s or later, this is %s", fixerSince, have))
 		return
 	}
 	if err == nil {
-		said, err = g.goCommand(ctx, dir, slices.Concat([]string{"fix", "-json"}, fixers, patterns)...)
+		out, err = g.goCommand(ctx, dir, slices.Concat([]string{"fix", "-json"}, fixers, patterns)...)
 	}
 	var byPackage map[string]map[string]json.RawMessage
-	for decoder := json.NewDecoder(bytes.NewReader(said)); err == nil; {
+	for decoder := json.NewDecoder(bytes.NewReader(out)); err == nil; {
 		byPackage = nil
 		if err = decoder.Decode(&byPackage); err == nil {
 			g.takeFixes(byPackage)

@@ -9,10 +9,13 @@ import (
 // size of the largest file.
 var hostile = map[string][]string{
 	"a.ts": {
-		"(", "{", "a.", "var a=1\n", "a&&a.a&&", "f(", "if(", "import{a}from'a'\n", "`${", "'a'+a+", "?a:", "function a(){", "x.addEventListener(", "Promise.all(async a++",
-		"// a();\n", "for(;;){", "async function a(){}\na()\n", "/a", "catch{}", "var a;a=\n", "a=>", "a?", "import a from 'a';x;\n", "[a]=", ")", "setTimeout(()=>{",
+		"(", "{", "a.", "var a=1\n", "a&&a.a&&", "f(", "if(", "import{a}from'a'\n", "`${", "'a'+a+", "?a:", "function a(){",
+		"x.addEventListener(", "Promise.all(async a++",
+		"// a();\n", "for(;;){", "async function a(){}\na()\n", "/a", "catch{}", "var a;a=\n", "a=>", "a?", "import a from 'a';x;\n", "[a]=", ")",
+		"setTimeout(()=>{",
 	},
-	"a.py": {"(", "def f(a=[],", "import a\n", "from a import b\n", "open(", "except:pass\n", "assert(", "  time.sleep(1)\n", "# x = f()\n", "a is 'a'", "'", "lambda:", ":", "x=[\n", "async def a():\n time.sleep(\n"},
+	"a.py": {"(", "def f(a=[],", "import a\n", "from a import b\n", "open(", "except:pass\n", "assert(", "  time.sleep(1)\n", "# x = f()\n",
+		"a is 'a'", "'", "lambda:", ":", "x=[\n", "async def a():\n time.sleep(\n"},
 	"a.go": {"(", "func(", "{", "func a() {", "// x := a\n", "exec.Command(", "\"select a from b\"+a+", "`"},
 }
 

@@ -51,7 +51,8 @@ func Imports(name, content string) (imports []Import, fault string, known bool) 
 func (s *source) importsJavaScript() (imports []Import) {
 	add := func(at, quote int) {
 		found := Import{Line: s.line(s.at(at).start)}
-		if quoted := s.at(quote); quoted.kind == text && len(quoted.text) > 1 && !strings.Contains(quoted.text, `\`) && !strings.HasSuffix(quoted.text, "${") {
+		if quoted := s.at(quote); quoted.kind == text && len(quoted.text) > 1 && !strings.Contains(quoted.text, `\`) &&
+			!strings.HasSuffix(quoted.text, "${") {
 			written := quoted.text[1 : len(quoted.text)-1]
 			if strings.HasPrefix(written, "./") || strings.HasPrefix(written, "../") || written == "." || written == ".." {
 				written = below(path.Dir(s.name), written)
@@ -108,7 +109,8 @@ func (s *source) importsPython() (imports []Import) {
 	for i := range s.tokens {
 		switch {
 		case s.is(i, "__import__", "("), s.is(i, "import_module", "("):
-			if quoted := s.at(i + 2); quoted.kind == text && s.oneOf(i+3, ")", ",") && strings.Trim(quoted.text, `"'`) == quoted.text[1:len(quoted.text)-1] {
+			if quoted := s.at(i + 2); quoted.kind == text && s.oneOf(i+3, ")", ",") &&
+				strings.Trim(quoted.text, `"'`) == quoted.text[1:len(quoted.text)-1] {
 				add(i, s.pythonNames(quoted.text[1:len(quoted.text)-1])...)
 			} else {
 				add(i)

@@ -51,8 +51,9 @@ func manyFiles(t *testing.T, n int) Scanner {
 			s.write(t, fmt.Sprintf("web/d%d/f%d.ts", i/100, i), typescript)
 			continue
 		}
-		s.write(t, fmt.Sprintf("go/p%d/f%d.go", i/500, i), fmt.Sprintf("package p%d\n\n%s\nfunc f%d(x int) int {\n\tx = x\n\treturn x\n}\n", i/500,
-			strings.Repeat("// filler\n", 50), i))
+		s.write(t, fmt.Sprintf("go/p%d/f%d.go", i/500, i),
+			fmt.Sprintf("package p%d\n\n%s\nfunc f%d(x int) int {\n\tx = x\n\treturn x\n}\n", i/500,
+				strings.Repeat("// filler\n", 50), i))
 	}
 	return s
 }

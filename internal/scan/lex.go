@@ -112,7 +112,8 @@ func (s *source) regexpMayFollow() bool {
 	}
 	switch last := s.tokens[len(s.tokens)-1]; last.kind {
 	case word:
-		return s.oneOf(len(s.tokens)-1, "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield", "instanceof")
+		return s.oneOf(len(s.tokens)-1, "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield",
+			"instanceof")
 	case operator:
 		if last.text == "<" || last.text == ">" { // </div> of JSX, or a comparison with a regular expression
 			return false
@@ -160,7 +161,8 @@ func (s *source) lexPython() {
 				i += size
 				continue
 			}
-			if end < len(s.text) && (s.text[end] == '"' || s.text[end] == '\'') && end-i <= 2 && strings.Trim(strings.ToLower(s.text[i:end]), "rbfut") == "" {
+			if end < len(s.text) && (s.text[end] == '"' || s.text[end] == '\'') && end-i <= 2 &&
+				strings.Trim(strings.ToLower(s.text[i:end]), "rbfut") == "" {
 				i = s.pythonString(i, end)
 				continue
 			}

@@ -1,15 +1,16 @@
 package scan
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // pythonBugRules look for faults in Python.
 var pythonBugRules = []rule{{
 	name: "eval", kind: "security", level: "critical", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "text is run as code", advice: "Use ast.literal_eval, or parse the data.",
+	message: "a string is run as code", advice: "Use ast.literal_eval, or parse the data.",
 	find: where(func(s *source, i int) bool {
 		return s.oneOf(i, "eval", "exec") && s.is(i+1, "(") && !s.oneOf(i-1, ".", "def")
 	}),
@@ -21,7 +22,7 @@ var pythonBugRules = []rule{{
 	}),
 }, {
 	name: "unsafe-yaml", kind: "security", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "YAML may make any object", advice: "Use yaml.safe_load.",
+	message: "yaml.load can construct any object", advice: "Use yaml.safe_load.",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "yaml", ".", "load", "(") || len(s.arguments(i+3)) != 1 {
 			return nil
@@ -30,7 +31,7 @@ var pythonBugRules = []rule{{
 	}),
 }, {
 	name: "pickle", kind: "security", level: "medium", confidence: 0.6, languages: onlyPython,
-	message: "unpickling runs what the data says", advice: "Use JSON for data of others.",
+	message: "unpickling can run any code", advice: "Use JSON for data of others.",
 	find: where(func(s *source, i int) bool {
 		return s.is(i, "pickle", ".") && s.oneOf(i+2, "load", "loads") && s.is(i+3, "(")
 	}),
@@ -77,7 +78,8 @@ var pythonBugRules = []rule{{
 	name: "assert-tuple", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
 	message: "a tuple is always true: the assertion never fails", advice: "Take the parentheses off.",
 	find: where(func(s *source, i int) bool {
-		return s.is(i, "assert", "(") && s.at(s.partner(i+1)+1).kind == newline && s.find(i+2, s.partner(i+1), ",") > 0 && len(s.arguments(i+1)) > 1
+		return s.is(i, "assert", "(") && s.at(s.partner(i+1)+1).kind == newline && s.find(i+2, s.partner(i+1), ",") > 0 &&
+			len(s.arguments(i+1)) > 1
 	}),
 }, {
 	name: "blocking-call", kind: "concurrency", level: "medium", confidence: 0.9, languages: onlyPython,
@@ -87,7 +89,7 @@ var pythonBugRules = []rule{{
 	}),
 }, {
 	name: "no-timeout", kind: "resource-leak", level: "medium", confidence: 0.75, languages: onlyPython,
-	message: "the request may wait for ever", advice: "Pass timeout.",
+	message: "the request has no timeout", advice: "Pass timeout.",
 	find: where(func(s *source, i int) bool {
 		if !s.is(i, "requests", ".") || !s.oneOf(i+2, "get", "post", "put", "delete", "head", "patch", "request") || !s.is(i+3, "(") {
 			return false
@@ -101,7 +103,7 @@ var pythonBugRules = []rule{{
 	}),
 }, {
 	name: "bare-except", kind: "logic-error", level: "medium", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "the clause catches the end of the program too", advice: "Name the exceptions, at least Exception.",
+	message: "the clause also catches SystemExit and KeyboardInterrupt", advice: "Name the exceptions, at least Exception.",
 	find: where(func(s *source, i int) bool { return s.is(i, "except", ":") }),
 }, {
 	name: "empty-except", kind: "logic-error", level: "medium", confidence: 0.8, languages: onlyPython,
@@ -130,7 +132,7 @@ var pythonBugRules = []rule{{
 	}),
 }, {
 	name: "none-comparison", kind: "logic-error", level: "low", confidence: 0.95, languages: onlyPython, tests: true,
-	message: "== asks the object, which may say anything", advice: "Use is None or is not None.",
+	message: "== can be overridden by the object", advice: "Use is None or is not None.",
 	find: each(func(s *source, i int) *hit {
 		with := map[string]string{"==": "is", "!=": "is not"}[s.at(i).text]
 		if with == "" || s.at(i).kind != operator || !s.is(i+1, "None") {
@@ -170,7 +172,7 @@ var pythonRefactorRules = []rule{{
 	message: "sources are UTF-8", advice: "Remove the comment.",
 	find: func(s *source) []hit {
 		for _, c := range s.comments {
-			if s.line(c.start) <= 2 && codingComment.MatchString(c.text) {
+			if s.line(c.start) <= 2 && codingComment().MatchString(c.text) {
 				return []hit{{at: c.start, edits: []Edit{s.removeLine(c.start, c.end())}}}
 			}
 		}
@@ -178,7 +180,7 @@ var pythonRefactorRules = []rule{{
 	},
 }, {
 	name: "old-format", kind: "modernize-syntax", level: "trivial", confidence: 0.75, languages: onlyPython, tests: true,
-	message: "the text is formatted the old way", advice: "Use an f-string.",
+	message: "the string is formatted with % or format", advice: "Use an f-string.",
 	find: where(func(s *source, i int) bool {
 		content, ok := s.quoted(i)
 		return ok && (s.is(i+1, "%") && strings.Contains(content, "%") || s.is(i+1, ".", "format", "(") && strings.Contains(content, "{"))
@@ -189,11 +191,11 @@ var pythonRefactorRules = []rule{{
 	find: where(func(s *source, i int) bool { return s.oneOf(i, "==", "!=") && s.oneOf(i+1, "True", "False") }),
 }, {
 	name: "lambda-assignment", kind: "modernize-syntax", level: "trivial", confidence: 0.85, languages: onlyPython,
-	message: "the function has a name twice over and shows none of them", advice: "Write def.",
+	message: "a lambda is assigned to a name", advice: "Write def.",
 	find: where(func(s *source, i int) bool { return s.isName(i) && s.is(i+1, "=", "lambda") && s.begins(i) }),
 }, {
 	name: "star-import", kind: "optimize-imports", level: "minor", confidence: 0.9, languages: onlyPython,
-	message: "nobody sees where names come from", advice: "Import the names that are used.",
+	message: "a star import hides where names come from", advice: "Import the names that are used.",
 	find: where(func(s *source, i int) bool { return s.is(i, "import", "*") }),
 }, {
 	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: onlyPython, tests: true,
@@ -205,7 +207,7 @@ var pythonRefactorRules = []rule{{
 	find: lateImport,
 }}
 
-var codingComment = regexp.MustCompile(`^#.*coding[:=]\s*(utf-?8|UTF-?8)\b`)
+var codingComment = regex.Lazy(`^#.*coding[:=]\s*(utf-?8|UTF-?8)\b`)
 
 // statement returns the indexes at which the logical line around i begins, and
 // at which its suite does: after the colon that ends it, or after its last

@@ -2,9 +2,10 @@ package scan
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // refactorRules look for refactorings of JavaScript and TypeScript, and of what
@@ -197,13 +198,15 @@ var refactorRules = []rule{{
 	name: "type-suffix", kind: "rename", level: "breaking", confidence: 0.5, languages: onlyTyped,
 	message: "the name says that it is a type", advice: "Leave the word out.",
 	find: where(func(s *source, i int) bool {
-		return s.oneOf(i-1, "interface", "type", "class", "enum") && (s.begins(i-1) || s.is(i-2, "export")) && typeAffix.MatchString(s.at(i).text)
+		return s.oneOf(i-1, "interface", "type", "class", "enum") && (s.begins(i-1) || s.is(i-2, "export")) &&
+			typeAffix().MatchString(s.at(i).text)
 	}),
 }, {
 	name: "handler-name", kind: "rename", level: "minor", confidence: 0.5, languages: scripts,
 	message: "handlers are called handleEvent", advice: "Rename it.",
 	find: where(func(s *source, i int) bool {
-		return s.oneOf(i-1, "function", "const") && handlerName.MatchString(s.at(i).text) && (s.is(i-1, "function") || s.oneOf(i+2, "(", "async", "function"))
+		return s.oneOf(i-1, "function", "const") && handlerName().MatchString(s.at(i).text) &&
+			(s.is(i-1, "function") || s.oneOf(i+2, "(", "async", "function"))
 	}),
 }, {
 	name: "console-call", kind: "other", level: "trivial", confidence: 0.75, languages: scripts,
@@ -218,15 +221,18 @@ var refactorRules = []rule{{
 }, {
 	name: "todo-comment", kind: "other", level: "trivial", confidence: 0.8, languages: every,
 	message: "a comment says what is to be done", advice: "Do it, or open an issue.",
-	find: func(s *source) []hit { return s.inComments(todo) },
+	find: func(s *source) []hit { return s.inComments(todo()) },
 }}
 
 var (
-	typeAffix   = regexp.MustCompile(`^I[A-Z][a-z]|(Interface|Type|Class|Enum)$`)
-	handlerName = regexp.MustCompile(`^(click|change|submit|key|focus|blur|scroll|load)[A-Za-z]*Handler$|^on[A-Z]\w*Handler$`)
-	codeComment = regexp.MustCompile(`^\s*((if|for|while|switch)\s*\(.*\)\s*\{?|(const|let|var|return)\s.*;|\}?\s*else\s*\{|[\w.]+\(.*\);|[\w.]+\s*:?=\s.*;|import\s.*;|[{}]+;?)\s*$`)
-	goComment   = regexp.MustCompile(`^\s*((if|for|switch)\s.*\{|[\w.]+(, \w+)*\s*:=\s.*|return\s+[\w.]+\(.*\)|[\w.]+\.\w+\(.*\)|\})\s*$`)
-	pyComment   = regexp.MustCompile(`^\s*((if|for|while|def|class|with|elif)\s.*:|[\w.]+\s=\s.*[)\]}'"\d]|[\w.]+\(.*\)|(import|from)\s\w+.*|return\s+[\w.()]+)\s*$`)
+	typeAffix   = regex.Lazy(`^I[A-Z][a-z]|(Interface|Type|Class|Enum)$`)
+	handlerName = regex.Lazy(`^(click|change|submit|key|focus|blur|scroll|load)[A-Za-z]*Handler$|^on[A-Z]\w*Handler$`)
+	codeComment = regex.Lazy(
+		`^\s*((if|for|while|switch)\s*\(.*\)\s*\{?|(const|let|var|return)\s.*;|` +
+			`\}?\s*else\s*\{|[\w.]+\(.*\);|[\w.]+\s*:?=\s.*;|import\s.*;|[{}]+;?)\s*$`)
+	goComment = regex.Lazy(`^\s*((if|for|switch)\s.*\{|[\w.]+(, \w+)*\s*:=\s.*|return\s+[\w.]+\(.*\)|[\w.]+\.\w+\(.*\)|\})\s*$`)
+	pyComment = regex.Lazy(
+		`^\s*((if|for|while|def|class|with|elif)\s.*:|[\w.]+\s=\s.*[)\]}'"\d]|[\w.]+\(.*\)|(import|from)\s\w+.*|return\s+[\w.()]+)\s*$`)
 )
 
 // sameStatement reports whether no two statements lie between tokens.
@@ -311,7 +317,8 @@ func varDeclaration(s *source, i int) *hit {
 	end := s.find(i, i+200, ";")
 	comma := s.find(i+1, max(end, 0), ",")
 	block := s.parents[i]
-	if !s.is(i+2, "=") || end < 0 || comma > 0 || block >= 0 && !s.is(block, "{") || block < 0 && !s.has("import") && !s.has("export") || s.loopsAround(i) > 0 {
+	if !s.is(i+2, "=") || end < 0 || comma > 0 || block >= 0 && !s.is(block, "{") || block < 0 && !s.has("import") && !s.has("export") ||
+		s.loopsAround(i) > 0 {
 		return h
 	}
 	from, to := 0, len(s.tokens)
@@ -334,7 +341,8 @@ func varDeclaration(s *source, i int) *hit {
 			}
 		case j < i+1 || s.oneOf(j-1, "var", "let", "const", "function", "class"):
 			return h
-		case s.oneOf(j+1, "=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??=", "||=", "&&=", "**=", "|=", "&=", "<<=", ">>=") || s.oneOf(j-1, "++", "--"),
+		case s.oneOf(j+1, "=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??=", "||=", "&&=", "**=", "|=", "&=", "<<=", ">>=") ||
+			s.oneOf(j-1, "++", "--"),
 			s.oneOf(j+1, "of", "in"):
 			keyword = "let"
 		}
@@ -425,10 +433,12 @@ func indexOf(s *source, i int) *hit {
 // that a constant, a default or a member gives a name.
 func magicNumber(s *source, i int) bool {
 	t := s.at(i)
-	if t.kind != number || len(t.text) < 2 || strings.Trim(t.text, "10") == "" || t.text == "60" || t.text == "24" || t.text == "1024" || strings.HasPrefix(t.text, "0x") {
+	if t.kind != number || len(t.text) < 2 || strings.Trim(t.text, "10") == "" || t.text == "60" || t.text == "24" || t.text == "1024" ||
+		strings.HasPrefix(t.text, "0x") {
 		return false
 	}
-	return s.oneOf(i-1, "+", "-", "*", "/", "%", "<", ">", "<=", ">=", "===", "==", "!==", "!=") || s.oneOf(i+1, "*", "/", "%") && !s.is(i-1, "=")
+	return s.oneOf(i-1, "+", "-", "*", "/", "%", "<", ">", "<=", ">=", "===", "==", "!==", "!=") || s.oneOf(i+1, "*", "/", "%") &&
+		!s.is(i-1, "=")
 }
 
 // magicString reports the first of four and more equal literals.
@@ -549,7 +559,7 @@ func commentedOut(s *source) []hit {
 			if !strings.HasPrefix(c.text, mark) || !alone || i > from && line != s.line(s.comments[i-1].start)+1 {
 				break
 			}
-			if pattern.MatchString(strings.TrimPrefix(c.text, mark)) {
+			if pattern().MatchString(strings.TrimPrefix(c.text, mark)) {
 				code++
 			}
 		}

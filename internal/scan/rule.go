@@ -1,6 +1,9 @@
 package scan
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // rule is a fast rule: it looks at the tokens of one file.
 type rule struct {
@@ -40,6 +43,22 @@ var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "
 var rules = map[Purpose][]rule{
 	Bugs:         slices.Concat(bugRules, pythonBugRules),
 	Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
+}
+
+// Covers returns what a scan for a purpose looks for, as its findings say it and as
+// go vet describes its checks. It leaves out the tables of staticcheck, which take
+// long to build.
+func Covers(purpose Purpose) (list []string) {
+	for _, r := range rules[purpose] {
+		list = append(list, strings.ReplaceAll(r.name, "-", " ")+": "+r.message)
+	}
+	if purpose == Bugs {
+		for _, c := range vetChecks {
+			title, _, _ := strings.Cut(c.analyzer.Doc, "\n")
+			list = append(list, title)
+		}
+	}
+	return list
 }
 
 // fast runs the fast rules of a purpose over a file. Of a file that cannot be

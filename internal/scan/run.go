@@ -29,7 +29,8 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{}, read: map[string][sha256.Size]byte{}}
+	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{},
+		read: map[string][sha256.Size]byte{}}
 	for _, skipped := range w.skipped {
 		c.skip(skipped.Path, skipped.Reason)
 	}
@@ -58,7 +59,8 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 		if err := s.goPackages(ctx, dir, c); err != nil {
 			return nil, err
 		}
-		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck"}, Refactorings: {"modernize", "staticcheck"}}[r.Purpose]...)
+		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck"},
+			Refactorings: {"modernize", "staticcheck"}}[r.Purpose]...)
 	}
 	if !r.Fast {
 		ran, err := s.external(ctx, root, w.files, c)

@@ -46,7 +46,8 @@ const (
 
 // Kinds lists what a finding can be, by purpose.
 var Kinds = map[Purpose][]string{
-	Bugs: {"resource-leak", "memory-leak", "timer-leak", "null-reference", "type-error", "logic-error", "concurrency", "security", "performance", "other"},
+	Bugs: {"resource-leak", "memory-leak", "timer-leak", "null-reference", "type-error", "logic-error", "concurrency", "security",
+		"performance", "other"},
 	Refactorings: {"extract-function", "extract-variable", "inline-function", "rename", "move", "simplify-conditional", "remove-duplication",
 		"improve-types", "modernize-syntax", "optimize-imports", "other"},
 }
@@ -159,7 +160,8 @@ func finish(purpose Purpose, text string, findings []Finding) {
 	sum := sha256.Sum256([]byte(text))
 	hash := hex.EncodeToString(sum[:])
 	slices.SortStableFunc(findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(a.Message, b.Message))
 	})
 	lines := strings.Split(text, "\n")
 	seen := map[string]int{}

@@ -264,5 +264,6 @@ func (s *source) begins(i int) bool {
 	if i == 0 || previous.kind == newline || previous.kind == operator && strings.Contains(";{}", previous.text) {
 		return true
 	}
-	return !s.sameLine(i-1, i) && (previous.kind != operator || strings.Contains(")]", previous.text)) && s.at(i).kind == word && !s.oneOf(i, "in", "instanceof", "as", "of")
+	return !s.sameLine(i-1, i) && (previous.kind != operator || strings.Contains(")]", previous.text)) && s.at(i).kind == word &&
+		!s.oneOf(i, "in", "instanceof", "as", "of")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/glob"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -26,7 +27,8 @@ const (
 
 // skippedFolders hold what others wrote or a program made. Hidden folders are
 // skipped too. Both are scanned where a path names them.
-var skippedFolders = []string{"node_modules", "bower_components", "dist", "build", "out", "coverage", "vendor", "target", "__pycache__", "venv", "site-packages"}
+var skippedFolders = []string{"node_modules", "bower_components", "dist", "build", "out", "coverage", "vendor", "target", "__pycache__",
+	"venv", "site-packages"}
 
 // Limits of a walk.
 const (
@@ -57,7 +59,8 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
 		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
 			return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
-				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: toolfold.ProblemFormat, Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", glob.MaxAlternatives),
+				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: toolfold.ProblemFormat,
+				Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", glob.MaxAlternatives),
 			}}}
 		}
 		w.exclude = append(w.exclude, pattern)
@@ -66,7 +69,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 	for _, start := range r.Paths {
 		name, ok := s.inside(start)
 		if !ok {
-			return nil, toolfold.Errorf(workspace.PathNotUsable, "%s is outside of the workspace; nothing was scanned", toolfold.Shorten(start)).
+			return nil, toolfold.Errorf(workspace.PathNotUsable, "%s is outside of the workspace; nothing was scanned", shorten.Quoted(start)).
 				WithHint("name files and folders by their paths in the workspace")
 		}
 		names = append(names, name)
@@ -86,7 +89,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, e
 		}
 	}
 	if missing == len(names) {
-		return nil, toolfold.Errorf(PathMissing, "nothing is at %s", toolfold.Shorten(strings.Join(names, ", "))).
+		return nil, toolfold.Errorf(PathMissing, "nothing is at %s", shorten.Quoted(strings.Join(names, ", "))).
 			WithHint(`paths are below the workspace; "." is all of it`)
 	}
 	return w, nil
@@ -125,7 +128,8 @@ func (w *walker) start(name string) error {
 			return err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return toolfold.Errorf(workspace.PathNotUsable, "%s leads through a link, which is not followed; nothing was scanned", toolfold.Shorten(name)).
+			return toolfold.Errorf(workspace.PathNotUsable, "%s leads through a link, which is not followed; nothing was scanned",
+				shorten.Quoted(name)).
 				WithHint("name the file or folder that the link leads to, if it is in the workspace")
 		}
 		if path.Join(folder, part) == name && !info.IsDir() {

@@ -24,7 +24,8 @@ func TestWhichFiles(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
 	for _, name := range []string{
-		"a.ts", "b.test.ts", "c.py.txt", "gen/x.ts", "lib/deep/y.js", "lib/z.ts", "node_modules/m/i.js", ".hidden/h.ts", "lib/kept.ts", "lib/old/o.ts", "tmp/t.ts",
+		"a.ts", "b.test.ts", "c.py.txt", "gen/x.ts", "lib/deep/y.js", "lib/z.ts", "node_modules/m/i.js", ".hidden/h.ts", "lib/kept.ts",
+		"lib/old/o.ts", "tmp/t.ts",
 		"lib/only.ts", "lib/deep/only.ts", "we{i,r}d/w.ts",
 	} {
 		s.write(t, name, "debugger;\n")
@@ -41,7 +42,8 @@ func TestWhichFiles(t *testing.T) {
 		{"absolute", []string{s.Dir}, nil, all},
 		{"each once", []string{".", "lib", "a.ts", "./a.ts"}, nil, all},
 		{"folder below", []string{"lib/deep"}, nil, "lib/deep/only.ts lib/deep/y.js"},
-		{"named although ignored", []string{"gen", "node_modules/m", "lib/old/o.ts", ".hidden"}, nil, ".hidden/h.ts gen/x.ts lib/old/o.ts node_modules/m/i.js"},
+		{"named although ignored", []string{"gen", "node_modules/m", "lib/old/o.ts", ".hidden"}, nil,
+			".hidden/h.ts gen/x.ts lib/old/o.ts node_modules/m/i.js"},
 		{"exclude a name", []string{"."}, []string{"*.test.ts"}, "a.ts lib/deep/only.ts lib/deep/y.js lib/kept.ts lib/z.ts we{i,r}d/w.ts"},
 		{"exclude a folder", []string{"."}, []string{"lib", "we*"}, "a.ts b.test.ts"},
 		{"exclude below", []string{"."}, []string{"lib/**", "**/w.ts"}, "a.ts b.test.ts"},
@@ -69,7 +71,8 @@ func TestPathsStayInside(t *testing.T) {
 			t.Skipf("links cannot be made here: %v", err)
 		}
 	}
-	for _, path := range []string{"..", "../x", "/etc", outside.Dir, "out", "out/a.ts", "leak.ts", "self/ok.ts", "same.ts", "a\x00b", strings.Repeat("a/", 600)} {
+	for _, path := range []string{"..", "../x", "/etc", outside.Dir, "out", "out/a.ts", "leak.ts", "self/ok.ts", "same.ts", "a\x00b",
+		strings.Repeat("a/", 600)} {
 		_, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"ok.ts", path}, MaxFiles: 10})
 		if code(err) != "PATH_NOT_USABLE" {
 			t.Errorf("%q: %v", path, err)
@@ -78,11 +81,13 @@ func TestPathsStayInside(t *testing.T) {
 	if got := scanned(s.must(t, Request{Purpose: Bugs})); got != "ok.ts" {
 		t.Errorf("scanned %s", got)
 	}
-	_, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"nothing", "no/where", "ok.ts/x", strings.Repeat("n", 300)}, MaxFiles: 10})
+	_, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"nothing", "no/where", "ok.ts/x", strings.Repeat("n", 300)},
+		MaxFiles: 10})
 	if code(err) != PathMissing {
 		t.Errorf("nothing there: %v", err)
 	}
-	if _, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"."}, Exclude: []string{"a", "[a"}, MaxFiles: 10}); err == nil || !strings.Contains(err.Error(), "INVALID") {
+	if _, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"."}, Exclude: []string{"a", "[a"}, MaxFiles: 10}); err == nil ||
+		!strings.Contains(err.Error(), "INVALID") {
 		t.Errorf("a glob that is none: %v", err)
 	}
 }
@@ -102,7 +107,8 @@ func TestSkipped(t *testing.T) {
 	s.write(t, "large.ts", strings.Repeat("// filler\n", 200_000))
 	s.write(t, "lone.go", "package lone\n\nconst password = \"hunter2hunter2\"\n")
 	s.write(t, "mod/go.mod", "module example.com/m\n\ngo 1.24\n")
-	s.write(t, "mod/types/a.go", "package types\n\nvar x int = \"text\"\n\nconst password = \"hunter2hunter2\"\n\nfunc f() {}\n\nvar g = f == nil\n")
+	s.write(t, "mod/types/a.go", "package types\n\nvar x int = \"text\"\n\nconst password = \"hunter2hunter2\"\n\nfunc "+
+		"f() {}\n\nvar g = f == nil\n")
 	s.write(t, "mod/syntax/a.go", "package syntax\n\nconst password = \"hunter2hunter2\"\n\nfunc f( {\n")
 	s.write(t, "mod/good/a.go", "package good\n\nfunc f(x int) int {\n\tx = x\n\treturn x\n}\n")
 	s.write(t, "mod/needs/a.go", "package needs\n\nimport \"example.com/missing\"\n\nvar _ = missing.X\n")
@@ -114,8 +120,10 @@ func TestSkipped(t *testing.T) {
 		got[skipped.Path] += skipped.Reason + "; "
 	}
 	for path, want := range map[string]string{
-		"missing": "nothing at this path", "note.txt": "no rules", "open.ts": "line 2: { is not closed", "string.py": "line 1: the string is not closed",
-		"binary.js": "not text", "latin.js": "not text", "min.js": "minified", "large.ts": "more than 1048576 bytes", ".": "no go.mod", "mod/types": "mod/types/a.go:3:13",
+		"missing": "nothing at this path", "note.txt": "no rules", "open.ts": "line 2: { is not closed",
+		"string.py": "line 1: the string is not closed",
+		"binary.js": "not text", "latin.js": "not text", "min.js": "minified", "large.ts": "more than 1048576 bytes", ".": "no go.mod",
+		"mod/types":       "mod/types/a.go:3:13",
 		"mod/syntax/a.go": "line 5", "mod/needs": "mod/needs/a.go:3:8", "new": "go",
 	} {
 		if !strings.Contains(got[path], want) {
@@ -126,7 +134,8 @@ func TestSkipped(t *testing.T) {
 		}
 	}
 	want := []string{
-		"lone.go:3 go/hard-coded-secret", "mod/good/a.go:4 staticcheck/SA4018", "mod/good/a.go:4 vet/assign", "mod/syntax/a.go:3 go/hard-coded-secret",
+		"lone.go:3 go/hard-coded-secret", "mod/good/a.go:4 staticcheck/SA4018", "mod/good/a.go:4 vet/assign",
+		"mod/syntax/a.go:3 go/hard-coded-secret",
 		"mod/types/a.go:5 go/hard-coded-secret", "ok.ts:1 js/debugger", "open.ts:1 js/debugger", "string.py:2 python/none-comparison",
 	}
 	found := places(report.Findings)
@@ -154,11 +163,13 @@ func TestChoices(t *testing.T) {
 		r    Request
 		want func(Finding) bool
 	}{
-		{"kinds", all, Request{Purpose: Bugs, Kinds: []string{"security", "performance"}}, func(f Finding) bool { return f.Kind == "security" || f.Kind == "performance" }},
+		{"kinds", all, Request{Purpose: Bugs, Kinds: []string{"security", "performance"}},
+			func(f Finding) bool { return f.Kind == "security" || f.Kind == "performance" }},
 		{"severity", all, Request{Purpose: Bugs, Level: "high"}, func(f Finding) bool { return f.Level == "high" || f.Level == "critical" }},
 		{"least severity", all, Request{Purpose: Bugs, Level: "info"}, func(Finding) bool { return true }},
 		{"confidence", refactorings, Request{Purpose: Refactorings, MinConfidence: 0.8}, func(f Finding) bool { return f.Confidence >= 0.8 }},
-		{"impact", refactorings, Request{Purpose: Refactorings, Level: "minor"}, func(f Finding) bool { return f.Level == "minor" || f.Level == "trivial" }},
+		{"impact", refactorings, Request{Purpose: Refactorings, Level: "minor"},
+			func(f Finding) bool { return f.Level == "minor" || f.Level == "trivial" }},
 		{"most impact", refactorings, Request{Purpose: Refactorings, Level: "breaking"}, func(Finding) bool { return true }},
 	} {
 		want := slices.DeleteFunc(slices.Clone(test.all), func(f Finding) bool { return !test.want(f) })

@@ -10,6 +10,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -106,15 +107,62 @@ const allowMark = "gitleaks:allow"
 // has slashes. A line has at most one finding. A text of a megabyte with the
 // keywords of all rules takes seconds: the error is that of ctx, between rules.
 func Find(ctx context.Context, path, text string) ([]Finding, error) {
+	byLine := map[int]Finding{}
+	number, counted, of := 1, 0, ""
+	err := search(ctx, path, text, func(rule string, start, _ int) {
+		if start < 0 {
+			byLine[0] = Finding{Rule: rule}
+			return
+		}
+		if of != rule {
+			number, counted, of = 1, 0, rule
+		}
+		number, counted = number+strings.Count(text[counted:start], "\n"), start
+		// A rule of its own says more than one for every key.
+		if before, found := byLine[number]; !found || before.Rule == everyKey && rule != everyKey {
+			byLine[number] = Finding{rule, number}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.SortedFunc(maps.Values(byLine), func(a, b Finding) int { return a.Line - b.Line }), nil
+}
+
+// Hide returns a text with what looks like a credential replaced by instead.
+func Hide(text, instead string) string {
+	type span struct{ start, end int }
+	var found []span
+	_ = search(context.Background(), "", text, func(_ string, start, end int) { // the error is that of the context
+		if start >= 0 {
+			found = append(found, span{start, end})
+		}
+	})
+	slices.SortFunc(found, func(a, b span) int { return a.start - b.start })
+	var hidden strings.Builder
+	done := 0
+	for _, s := range found {
+		if s.start >= done {
+			hidden.WriteString(text[done:s.start])
+			hidden.WriteString(instead)
+		}
+		done = max(done, s.end)
+	}
+	hidden.WriteString(text[done:])
+	return hidden.String()
+}
+
+// search calls found with the rule and the place of everything that looks like a
+// credential; the place is -1 where the path alone decides.
+func search(ctx context.Context, path, text string, found func(rule string, start, end int)) error {
 	all := load()
 	if all.Allow.path(path) {
-		return nil, nil
+		return nil
 	}
 	lower := strings.ToLower(text)
-	byLine := map[int]Finding{}
 	for _, r := range all.Rules {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		if r.Path.text != "" && !r.Path.matches(path) || slices.ContainsFunc(r.Allow, func(a *allowed) bool {
 			return a.Condition != "AND" && a.path(path)
@@ -122,36 +170,25 @@ func Find(ctx context.Context, path, text string) ([]Finding, error) {
 			continue
 		}
 		if r.Regex.text == "" {
-			byLine[0] = Finding{Rule: r.ID}
+			found(r.ID, -1, -1)
 			continue
 		}
 		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, strings.ToLower(k)) }) {
 			continue
 		}
-		number, counted := 1, 0
 		for _, at := range r.Regex.compile().FindAllStringIndex(text, -1) {
 			match := strings.Trim(text[at[0]:at[1]], "\n")
 			start := at[0] + strings.Index(text[at[0]:at[1]], match)
-			number, counted = number+strings.Count(text[counted:start], "\n"), start
-			// A rule of its own says more than one for every key.
-			if before, found := byLine[number]; found && (before.Rule != everyKey || r.ID == everyKey) {
-				continue
-			}
 			secret := r.secret(match)
 			line := lineAround(text, start, start+len(match))
 			if r.Entropy > 0 && entropy(secret) <= r.Entropy || strings.Contains(line, allowMark) || all.Allow.finding(path, secret, match, line) ||
 				slices.ContainsFunc(r.Allow, func(a *allowed) bool { return a.finding(path, secret, match, line) }) {
 				continue
 			}
-			byLine[number] = Finding{r.ID, number}
+			found(r.ID, start, start+len(match))
 		}
 	}
-	var list []Finding
-	for _, f := range byLine {
-		list = append(list, f)
-	}
-	slices.SortFunc(list, func(a, b Finding) int { return a.Line - b.Line })
-	return list, nil
+	return nil
 }
 
 // secret is the part of a match that is the credential.

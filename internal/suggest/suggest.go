@@ -1,7 +1,12 @@
 // Package suggest finds the name that a misspelt one was meant to be.
 package suggest
 
-import "strings"
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // prefixCost bounds the cost of a name that the other begins with: more than
 // one mistyped letter, less than two.
@@ -24,6 +29,23 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Unknown goes through the members of an object that are none of the known names,
+// sorted, each with the known name that it may have been meant to be: one that the
+// object does not have, empty where none is near.
+func Unknown(known []string, object map[string]any) iter.Seq2[string, string] {
+	return func(yield func(name, near string) bool) {
+		free := slices.DeleteFunc(slices.Sorted(slices.Values(known)), func(name string) bool {
+			_, taken := object[name]
+			return taken
+		})
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if !slices.Contains(known, name) && !yield(name, Nearest(name, free)) {
+				return
+			}
+		}
+	}
 }
 
 // cost returns the distance of b from a; ok reports whether it is near at all.

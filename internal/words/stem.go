@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"hash/maphash"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/kljensen/snowball/english"
@@ -18,7 +19,7 @@ const longestStem = 32
 //go:embed irregular.txt
 var irregularText string
 
-var irregular = func() map[string]string {
+var irregular = sync.OnceValue(func() map[string]string {
 	forms := map[string]string{}
 	for line := range strings.Lines(irregularText) {
 		list := strings.Fields(line)
@@ -27,7 +28,7 @@ var irregular = func() map[string]string {
 		}
 	}
 	return forms
-}()
+})
 
 // recent remembers stems by a sum of their words, because finding one takes
 // microseconds. A word displaces another of the same place.
@@ -52,11 +53,12 @@ func Stem(word string) string {
 }
 
 func stem(word string) string {
-	if base, ok := irregular[word]; ok {
+	if base, ok := irregular()[word]; ok {
 		word = base
 	}
 	// The plural of an abbreviation: vms, pdfs, but not css.
-	if short, ok := strings.CutSuffix(word, "s"); ok && len(short) > 1 && !strings.HasSuffix(short, "s") && !strings.ContainsAny(short, "aeiouy") {
+	if short, ok := strings.CutSuffix(word, "s"); ok && len(short) > 1 && !strings.HasSuffix(short, "s") &&
+		!strings.ContainsAny(short, "aeiouy") {
 		return short
 	}
 	return english.Stem(word, true)

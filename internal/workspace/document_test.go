@@ -226,7 +226,8 @@ func TestBrief(t *testing.T) {
 	t.Parallel()
 	broken := make([]Broken, 25)
 	short := Brief("f", broken)
-	if diff := cmp.Diff(Broken{File: "f", Reason: "5 more files cannot be used"}, short[20]); diff != "" || len(short) != 21 || len(Brief("f", broken[:20])) != 20 {
+	if diff := cmp.Diff(Broken{File: "f", Reason: "5 more files cannot be used"}, short[20]); diff != "" || len(short) != 21 ||
+		len(Brief("f", broken[:20])) != 20 {
 		t.Error(len(short), diff)
 	}
 }

@@ -58,7 +58,8 @@ type known[T any] struct {
 // have one of the endings, such as ".yaml". A file has at most maxSize bytes.
 // Parse makes a value of the text of a file; it may keep neither. An empty
 // workspace has no files.
-func NewFiles[T any](workspace, folder string, endings []string, maxSize int64, parse func(file string, text []byte) (T, *Broken)) *Files[T] {
+func NewFiles[T any](workspace, folder string, endings []string, maxSize int64,
+	parse func(file string, text []byte) (T, *Broken)) *Files[T] {
 	return &Files[T]{
 		workspace: workspace, folder: folder, endings: endings, maxSize: maxSize, parse: parse,
 		lock: make(chan struct{}, 1), known: map[string]known[T]{},

@@ -152,7 +152,8 @@ func TestTooManyFiles(t *testing.T) {
 	}
 	reader, _ := texts(workspace)
 	files, broken, err := reader.Read(t.Context())
-	if diff := cmp.Diff([]Broken{{File: "f/0500.yaml", Reason: "it and 2 more are not read: 500 files are the most"}}, broken); diff != "" || len(files) != MaxFiles || err != nil {
+	if diff := cmp.Diff([]Broken{{File: "f/0500.yaml", Reason: "it and 2 more are not read: 500 files are the most"}}, broken); diff != "" ||
+		len(files) != MaxFiles || err != nil {
 		t.Error(len(files), err, diff)
 	}
 }

@@ -147,7 +147,8 @@ func normalised(origin string) string {
 	host, place := "", ""
 	if u, err := url.Parse(origin); err == nil && u.Host != "" {
 		host, place = u.Hostname(), u.Path
-	} else if before, after, found := strings.Cut(origin, ":"); found && !strings.ContainsAny(before, `/\`) && !strings.Contains(origin, "://") {
+	} else if before, after, found := strings.Cut(origin, ":"); found && !strings.ContainsAny(before, `/\`) &&
+		!strings.Contains(origin, "://") {
 		// user@host:path, as ssh takes it. A single letter is a drive.
 		_, host, found = strings.Cut(before, "@")
 		if !found {

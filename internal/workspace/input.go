@@ -10,13 +10,16 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/judge"
+	"github.com/toolfold/toolfold/internal/validate"
 )
 
 // CheckInput checks the argument input of a call against the inputSchema of a
 // workflow, and returns it with the defaults that the schema gives its outermost
 // properties, and with texts read as other values where only these are right. The
 // zero schema takes any object.
-func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage) (input map[string]any, problems []toolfold.Problem, err error) {
+func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage) (input map[string]any,
+	problems []toolfold.Problem, err error) {
 	input = map[string]any{}
 	if len(raw) > 0 {
 		if err := jsonx.Decode(raw, &input); err != nil {
@@ -33,7 +36,7 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 	}
 	_ = json.Unmarshal(schema.Text, &declared) // properties may be of another shape, such as true
 	for name, p := range declared.Properties {
-		if _, given := input[name]; given || len(p.Default) == 0 {
+		if _, present := input[name]; present || len(p.Default) == 0 {
 			continue
 		}
 		var value any
@@ -45,7 +48,7 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 		return nil, nil, toolfold.Errorf(toolfold.InvalidInput, "the input is too large to be checked against the inputSchema of %s", workflowID).
 			WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
 	}
-	check := func() ([]toolfold.Problem, error) { return toolfold.CheckSchema(schema.Text, input, "/input") }
+	check := func() ([]toolfold.Problem, error) { return validate.Schema(schema.Text, input, "/input") }
 	problems, err = Await(ctx, check)
 	if err == nil && mend(input, problems) {
 		problems, err = Await(ctx, check)
@@ -71,7 +74,8 @@ func mend(args map[string]any, problems []toolfold.Problem) bool {
 			continue
 		}
 		kind := jsonx.TypeName(read)
-		if !slices.ContainsFunc(strings.Split(p.Want, toolfold.TypeOr), func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
+		if !slices.ContainsFunc(strings.Split(p.Want, judge.TypeOr),
+			func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
 			continue
 		}
 		last := jsonx.UnescapePointer(p.Path[cut+1:])

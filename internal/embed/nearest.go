@@ -1,0 +1,35 @@
+package embed
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Near is a text by how near it is to a question.
+type Near struct {
+	ID         int64
+	Similarity float64
+}
+
+// maxNear is the most texts that are found by their vectors.
+const maxNear = 20
+
+// Nearest returns the texts that stand out: nearer to a question than texts are on
+// average, by half a standard deviation, the nearest first. How near unrelated texts
+// are differs from model to model.
+func Nearest(all []Near) []Near {
+	var sum, squares float64
+	for _, n := range all {
+		sum += n.Similarity
+		squares += n.Similarity * n.Similarity
+	}
+	count := float64(len(all))
+	mean := sum / max(count, 1)
+	bar := mean + 0.5*math.Sqrt(max(squares/max(count, 1)-mean*mean, 0))
+	list := slices.DeleteFunc(slices.Clone(all), func(n Near) bool { return n.Similarity <= 0 || n.Similarity < bar-1e-9 })
+	slices.SortFunc(list, func(a, b Near) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(b.ID, a.ID))
+	})
+	return list[:min(len(list), maxNear)]
+}

@@ -1,0 +1,212 @@
+// Package validate holds values to declared fields, and to JSON Schemas that were
+// written elsewhere.
+package validate
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/judge"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/suggest"
+)
+
+// Fields lists what is wrong with an object that should have the given members and
+// no others. All of them are optional; what is inside them is checked as declared.
+// Paths are JSON pointers into the object.
+func Fields(params []toolfold.Param, object map[string]any) []toolfold.Problem {
+	return toolfold.Param{Kind: toolfold.KindObject, Optional: params}.Check(object)
+}
+
+// Compile returns what lists the problems of an object that should satisfy a
+// schema: in the order of paths, at most [judge.MaxProblems], safe for concurrent
+// use. Errors mention name. References to other documents are refused.
+func Compile(name string, schema json.RawMessage) (func(object map[string]any) []toolfold.Problem, error) {
+	compiled, err := judge.Compile(name, schema)
+	if err != nil {
+		return nil, err
+	}
+	return foreign{compiled}.problems, nil
+}
+
+type foreign struct{ *judge.Foreign }
+
+// Schema lists what is wrong with a value that should satisfy a JSON
+// Schema written elsewhere. Paths of the problems are JSON pointers below at.
+// An error says what is wrong with the schema itself, which may refer to
+// nothing outside of it. It compiles the schema each time it is called.
+func Schema(schema json.RawMessage, value map[string]any, at string) ([]toolfold.Problem, error) {
+	var doc any
+	if err := jsonx.Decode(schema, &doc); err != nil {
+		return nil, fmt.Errorf("reading schema: %w", err)
+	}
+	if err := closedSchema(doc); err != nil {
+		return nil, err
+	}
+	problems, err := Compile("value", schema)
+	if err != nil {
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, errors.New(line)
+	}
+	found := problems(value)
+	for i := range found {
+		found[i].Path = at + found[i].Path
+	}
+	return found, nil
+}
+
+// closedSchema refuses references out of a schema, and identities under which
+// it could be referred to.
+func closedSchema(part any) error {
+	switch part := part.(type) {
+	case []any:
+		for _, inner := range part {
+			if err := closedSchema(inner); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, inner := range part {
+			target, isText := inner.(string)
+			if isText && (name == "$ref" || name == "$dynamicRef") && !strings.HasPrefix(target, "#") {
+				return fmt.Errorf("%s leads out of the schema: %s", name, shorten.Quoted(target))
+			}
+			if isText && (name == "$id" || name == "$schema" && !strings.Contains(target, "json-schema.org")) {
+				return fmt.Errorf("%s is not taken", name)
+			}
+			if err := closedSchema(inner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// problems lists what is wrong with an object, in terms of the schema.
+func (f foreign) problems(object map[string]any) []toolfold.Problem {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(f.Schema.Validate(object), &invalid) {
+		return nil
+	}
+	var found []toolfold.Problem
+	var collect func(*jsonschema.ValidationError)
+	collect = func(err *jsonschema.ValidationError) {
+		if len(err.Causes) == 0 {
+			found = append(found, f.explain(err, object)...)
+		}
+		for _, cause := range err.Causes {
+			if len(found) >= judge.MaxProblems {
+				return
+			}
+			collect(cause)
+		}
+	}
+	collect(invalid)
+	found = found[:min(len(found), judge.MaxProblems)]
+	slices.SortStableFunc(found, func(a, b toolfold.Problem) int { return cmp.Compare(a.Path, b.Path) })
+	return found
+}
+
+// explain turns one failed keyword into problems.
+func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]any) []toolfold.Problem {
+	_, fragment, _ := strings.Cut(cause.SchemaURL, "#")
+	fragment, _ = url.PathUnescape(fragment)
+	part, _ := jsonx.Lookup(f.Doc, fragment)
+	demand, _ := part.(map[string]any)
+	path := ""
+	for _, step := range cause.InstanceLocation {
+		path = jsonx.Pointer(path, step)
+	}
+	value, _ := jsonx.Lookup(object, path)
+	switch failed := cause.ErrorKind.(type) {
+	case *kind.Required:
+		var list []toolfold.Problem
+		for _, name := range failed.Missing {
+			list = append(list, toolfold.Problem{Path: jsonx.Pointer(path, name), Kind: toolfold.ProblemMissing})
+		}
+		return list
+	case *kind.AdditionalProperties:
+		members, _ := value.(map[string]any)
+		known, _ := demand["properties"].(map[string]any)
+		var list []toolfold.Problem
+		for name, near := range suggest.Unknown(slices.Collect(maps.Keys(known)), members) {
+			list = append(list, toolfold.Problem{Path: jsonx.Pointer(path, name), Kind: toolfold.ProblemUnknown, Suggest: near})
+		}
+		return list
+	}
+	keyword := ""
+	if words := cause.ErrorKind.KeywordPath(); len(words) > 0 {
+		keyword = words[0]
+	}
+	return []toolfold.Problem{explainValue(path, keyword, demand, value)}
+}
+
+func explainValue(path, keyword string, demand map[string]any, value any) toolfold.Problem {
+	p := toolfold.Problem{Path: path, Got: judge.Got(value)}
+	switch keyword {
+	case "type":
+		p.Kind, p.Got = toolfold.ProblemType, jsonx.TypeName(value)
+		if word, ok := demand["type"].(string); ok {
+			p.Want = word
+		} else {
+			p.Want = strings.Join(texts(demand["type"]), judge.TypeOr)
+		}
+	case "enum", "const":
+		p.Kind, p.Allowed = toolfold.ProblemEnum, texts(demand["enum"])
+		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		p.Kind, p.Min, p.Max = toolfold.ProblemRange, demanded(demand["minimum"]), demanded(demand["maximum"])
+	case "minLength", "maxLength":
+		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minLength"]), demanded(demand["maxLength"]), length(value)
+	case "minItems", "maxItems":
+		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minItems"]), demanded(demand["maxItems"]), length(value)
+	case "minProperties", "maxProperties":
+		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minProperties"]), demanded(demand["maxProperties"]), length(value)
+	case "format", "pattern":
+		text, _ := value.(string)
+		p.Kind, p.Want = toolfold.ProblemFormat, judge.WantedFormat(fmt.Sprint(demand[keyword]), text)
+	default:
+		p.Kind, p.Want = toolfold.ProblemFormat, "value that satisfies "+keyword
+	}
+	return p
+}
+
+func length(v any) any {
+	switch v := v.(type) {
+	case string:
+		return len([]rune(v))
+	case []any:
+		return len(v)
+	case map[string]any:
+		return len(v)
+	}
+	return nil
+}
+
+func texts(v any) []string {
+	var list []string
+	items, _ := v.([]any)
+	for _, item := range items {
+		list = append(list, fmt.Sprint(item))
+	}
+	return list
+}
+
+// demanded returns a number that a keyword demands; nil where it has none.
+func demanded(v any) *float64 {
+	if n, ok := judge.Float(v); ok {
+		return &n
+	}
+	return nil
+}
