@@ -13,8 +13,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Bounds of the arguments of one call. A decoded value takes many times the
@@ -75,10 +79,10 @@ func parseArguments(raw json.RawMessage) (*arguments, *toolfold.Error) {
 	case errors.As(err, &refused):
 		return nil, refused
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s is given twice", toolfold.Shorten(string(dec.StackPointer()))).
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s is given twice", shorten.Quoted(string(dec.StackPointer()))).
 			WithHint("give each member once")
 	case errors.As(err, &syntax) && (!utf8.Valid(raw) || strings.HasPrefix(syntax.Err.Error(), "invalid surrogate pair")):
-		at := toolfold.Cut(string(syntax.JSONPointer), maxPath)
+		at := shorten.To(string(syntax.JSONPointer), maxPath)
 		problem := toolfold.Problem{Path: at, Kind: toolfold.ProblemFormat, Want: "text in UTF-8"}
 		refused = toolfold.Errorf(toolfold.InvalidInput, "%s is not UTF-8 after byte %d", cmp.Or(problem.Name(), "a name"), syntax.ByteOffset).
 			WithHint("send text in UTF-8, other bytes as base64")
@@ -106,7 +110,7 @@ func (a *arguments) read(dec *jsontext.Decoder) error {
 		}
 		start := dec.InputOffset()
 		var value any
-		if name == toolfold.ParamsParam && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
+		if name == reserved.Params && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
 			a.params = &arguments{raw: a.raw, values: map[string]any{}, parts: map[string]json.RawMessage{}, count: a.count}
 			err = a.params.read(dec)
 			value, a.count = a.params.values, a.params.count
@@ -147,7 +151,7 @@ func (a *arguments) readValue(dec *jsontext.Decoder) (any, error) {
 		number := json.Number(token.String())
 		if _, err := number.Float64(); err != nil {
 			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s is a number beyond 64-bit floating point",
-				toolfold.Shorten(string(dec.StackPointer()))).WithHint("send it as a string, or smaller")
+				shorten.Quoted(string(dec.StackPointer()))).WithHint("send it as a string, or smaller")
 		}
 		return number, nil
 	case '[':
@@ -195,11 +199,11 @@ func kindName(kind jsontext.Kind) string {
 // others. A member that stands there already must say the same. Null, an empty
 // text and an empty object are no params.
 func (a *arguments) unfold() {
-	value, given := a.values[toolfold.ParamsParam]
-	if !given {
+	value, present := a.values[reserved.Params]
+	if !present {
 		return
 	}
-	problem := toolfold.Problem{Path: "/" + toolfold.ParamsParam, Kind: toolfold.ProblemType, Want: "object", Got: jsonx.TypeName(value)}
+	problem := toolfold.Problem{Path: "/" + reserved.Params, Kind: toolfold.ProblemType, Want: "object", Got: jsonx.TypeName(value)}
 	inner := a.params
 	switch text, isText := value.(string); {
 	case value == nil, isText && strings.TrimSpace(text) == "":
@@ -211,7 +215,7 @@ func (a *arguments) unfold() {
 			inner = nil
 		}
 	}
-	a.drop(toolfold.ParamsParam)
+	a.drop(reserved.Params)
 	if inner == nil {
 		a.problems = append(a.problems, problem)
 		return
@@ -225,11 +229,11 @@ func (a *arguments) unfold() {
 		case twice && value == nil:
 			continue
 		case twice && before != nil && !reflect.DeepEqual(before, value):
-			if len(a.problems) < toolfold.MaxProblems {
-				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("/"+toolfold.ParamsParam, name), Kind: toolfold.ProblemTwice})
+			if len(a.problems) < judge.MaxProblems {
+				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("/"+reserved.Params, name), Kind: toolfold.ProblemTwice})
 			}
 			continue
-		case !twice:
+		case !twice && !slices.Contains(a.names, name): // it is there still if it was taken
 			a.names = append(a.names, name)
 		}
 		a.moved[name] = true
@@ -240,12 +244,12 @@ func (a *arguments) unfold() {
 // pointer returns where a problem is in the arguments as they came: in params
 // holds what came in it, and what is missing where calls are shown with params,
 // unless other parameters stand beside it.
-func (a *arguments) pointer(p toolfold.Problem, e *toolfold.Entry) string {
+func (a *arguments) pointer(p toolfold.Problem, e *entry.Entry) string {
 	name, _, deeper := strings.Cut(strings.TrimPrefix(p.Path, "/"), "/")
 	name = e.Spelling(jsonx.UnescapePointer(name))
 	missing := p.Kind == toolfold.ProblemMissing && !deeper && e.Nested(name) && !a.flat()
 	if missing || a.moved[name] && p.Kind != toolfold.ProblemTwice {
-		return "/" + toolfold.ParamsParam + p.Path
+		return "/" + reserved.Params + p.Path
 	}
 	return p.Path
 }
@@ -254,19 +258,19 @@ func (a *arguments) pointer(p toolfold.Problem, e *toolfold.Entry) string {
 // it.
 func (a *arguments) flat() bool {
 	beside := func(name string) bool {
-		return name != toolfold.ActionParam && name != toolfold.ParamsParam && name != toolfold.IncludeFields
+		return name != reserved.Action && name != reserved.Params && name != reserved.Fields
 	}
 	return len(a.moved) == 0 && slices.ContainsFunc(a.names, beside)
 }
 
 // take removes a member that belongs to the call, not to the action.
-func (a *arguments) take(name string) (value any, given bool) {
-	value, given = a.values[name]
-	if given {
+func (a *arguments) take(name string) (value any, present bool) {
+	value, present = a.values[name]
+	if present {
 		delete(a.values, name)
 		a.stripped = true
 	}
-	return value, given
+	return value, present
 }
 
 // drop removes a member that the action does not get.
@@ -290,11 +294,15 @@ func (a *arguments) touch(name string) {
 	a.changed = true
 }
 
-// complete spells the names as the action does and fills in the defaults.
+// complete spells the names as the action does and fills in the defaults. What goes
+// to a tool declared elsewhere stays as it came.
 func (a *arguments) complete(t *target) {
+	if t.Action.Input != nil {
+		return
+	}
 	for i, name := range a.names {
-		value, kept := a.values[name]
-		if now := t.Canonical(name); kept && now != name {
+		value, present := a.values[name]
+		if now := t.Canonical(name); present && now != name {
 			part, whole := a.parts[name]
 			a.drop(name)
 			a.names[i], a.values[now] = now, value
@@ -304,9 +312,9 @@ func (a *arguments) complete(t *target) {
 		}
 	}
 	for _, p := range t.today {
-		value, given := a.values[p.Name]
+		value, present := a.values[p.Name]
 		switch {
-		case given:
+		case present:
 			if completed, changed := completeValue(value, p); changed {
 				a.values[p.Name] = completed
 				a.touch(p.Name)
@@ -321,15 +329,15 @@ func (a *arguments) complete(t *target) {
 // encode returns what the action decodes: the bytes that came, or, where
 // something has changed, an object put together of the bytes that have not.
 // A tool from elsewhere gets nothing that it did not declare.
-func (a *arguments) encode(e *toolfold.Entry) json.RawMessage {
+func (a *arguments) encode(e *entry.Entry) json.RawMessage {
 	if !a.changed && !(a.stripped && e.Action.Input != nil) {
 		return a.raw
 	}
 	out := make([]byte, 0, len(a.raw)+64)
 	out = append(out, '{')
 	for _, name := range a.names {
-		value, kept := a.values[name]
-		if !kept {
+		value, present := a.values[name]
+		if !present {
 			continue
 		}
 		if len(out) > 1 {

@@ -3,6 +3,8 @@ package call
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,7 +16,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/bounds"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 const (
@@ -34,6 +38,9 @@ type Bound struct {
 	Keep func(ctx context.Context, answer json.RawMessage) (usage string)
 }
 
+// codeTooLong is the code of an answer that is longer than it may be and must be whole.
+const codeTooLong = "RESULT_TOO_LONG"
+
 // Kept is the result field of an answer that was kept.
 const Kept = "answer"
 
@@ -42,23 +49,62 @@ const Kept = "answer"
 // answer ends. Of other results long parts are cut, and a warning names the
 // fields to ask for.
 func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) toolfold.Answer {
+	if own := c.Entry.Action.Family.ResultLimit; own > 0 && c.bound.Bytes > 0 {
+		c.bound.Bytes = own
+	}
 	content := Project(raw, c.input.fields)
-	most := c.bound.Bytes
-	if most <= 0 || len(content) <= most {
-		return toolfold.Answer{Content: withWarnings(content, c.input.warnings)}
+	limit := c.bound.Bytes
+	if limit <= 0 || len(content) <= limit {
+		return c.answered(content, len(c.input.fields) > 0)
 	}
 	ranged := slices.ContainsFunc(c.input.fields, func(field string) bool { return strings.Contains(field, "[") })
 	if c.target.pages && !ranged {
 		var err error
-		if raw, err = r.fewer(ctx, c, raw, most-forWarnings); err != nil {
+		if raw, err = r.fewer(ctx, c, raw, limit-forWarnings); err != nil {
 			return r.fail(ctx, c, err)
 		}
 		content = Project(raw, c.input.fields)
 	}
-	if len(content) > most {
+	switch {
+	case len(content) <= limit:
+	case c.Entry.Typed:
+		return r.fail(ctx, c, c.tooLong(ctx, content))
+	default:
 		content = c.cut(ctx, content)
 	}
-	return toolfold.Answer{Content: withWarnings(content, c.input.warnings)}
+	return c.answered(content, true)
+}
+
+// answered returns the answer of a call with this result; changed says that it is no
+// longer what the action returned.
+func (c *Call) answered(content json.RawMessage, changed bool) toolfold.Answer {
+	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed}
+	if c.reply == nil {
+		return answer
+	}
+	if c.reply.failed {
+		answer = c.reply.failure(c.Entry.Title()).Answer()
+	}
+	if answer.Reply = c.reply.warned(c.input.warnings); changed {
+		answer.Reply = c.reply.with(content, c.input.warnings)
+	}
+	return answer
+}
+
+// tooLong is the error in place of an answer that would be cut, where an output
+// schema promises a whole one. It says how to read on.
+func (c *Call) tooLong(ctx context.Context, whole json.RawMessage) *toolfold.Error {
+	err := toolfold.Errorf(codeTooLong, "%s: the answer has %d bytes, of at most %d", c.Entry.Title(), len(whole), c.bound.Bytes)
+	if c.Entry.Action.Effect == toolfold.Reads {
+		return err.WithHint("call %s by its full name or through tool_call, which answer parts of it, with %s",
+			c.Entry.Action.FullName(), reserved.Fields)
+	}
+	if c.bound.Keep != nil {
+		if usage := c.bound.Keep(ctx, whole); usage != "" {
+			return err.WithHint("it was done; %s has the answer for a while", usage)
+		}
+	}
+	return err.WithHint("it was done, and the answer is not kept")
 }
 
 // cut cuts the long parts of a result, and adds the warning that says how to
@@ -67,10 +113,10 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 	room := max(c.bound.Bytes-forWarnings, c.bound.Bytes/2)
 	warning := fmt.Sprintf("cut from %d bytes: ", len(whole))
-	if c.Entry.Action.Effect == toolfold.Reads {
+	if c.Entry.Action.Effect == toolfold.Reads && c.reply == nil { // another server may say something else the next time
 		k := cutter{}
 		content := k.fit(whole, room, "", treeOf(c.input.fields))
-		c.input.warnings = append(c.input.warnings, warning+k.found()+"; ask for it with "+toolfold.IncludeFields)
+		c.input.warnings = append(c.input.warnings, warning+k.found()+"; ask for it with "+reserved.Fields)
 		return content
 	}
 	k, usage := cutter{prefix: Kept + "."}, ""
@@ -82,19 +128,10 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 		k.prefix = ""
 		warning += k.found() + "; the rest is not kept"
 	} else {
-		warning += k.found() + "; " + usage + " has it for a while, ask with " + toolfold.IncludeFields
+		warning += k.found() + "; " + usage + " has it for a while, ask with " + reserved.Fields
 	}
 	c.input.warnings = append(c.input.warnings, warning)
 	return content
-}
-
-// pages reports whether an action reads a list that goes on at a cursor.
-func pages(a *toolfold.Action) bool {
-	has := func(params []toolfold.Param, name string) bool {
-		return slices.ContainsFunc(params, func(p toolfold.Param) bool { return p.Name == name })
-	}
-	return a.Effect == toolfold.Reads && has(a.Params(), toolfold.Limit) && has(a.Params(), toolfold.Cursor.Name) &&
-		has(a.Results(), nextCursor)
 }
 
 // The result fields of a list that tell how it goes on.
@@ -103,67 +140,52 @@ const (
 	nextCursor = "nextCursor"
 )
 
-// bindCursor binds the cursor in a result to its list.
-func bindCursor(raw json.RawMessage, list string) json.RawMessage {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
-		return raw
-	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil || name.String() != nextCursor {
-			if err != nil || dec.SkipValue() != nil {
-				return raw
-			}
-			continue
-		}
-		value, err := dec.ReadValue()
-		var cursor string
-		if err != nil || json.Unmarshal(value, &cursor) != nil || cursor == "" {
-			return raw
-		}
-		end := int(dec.InputOffset())
-		return slices.Concat(raw[:end-len(value)], ordered.MustJSON(toolfold.BindCursor(cursor, list)), raw[end:])
-	}
-	return raw
+// listMark stands before the cursors of a list, which is named by its action and
+// everything that chooses its entries.
+func listMark(list string) string {
+	sum := sha256.Sum256([]byte(list))
+	return base64.RawURLEncoding.EncodeToString(sum[:6]) + "."
 }
 
 // fewer runs a list action again with limits under which its answer fits into
 // room, or with a limit of one.
 func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room int) (json.RawMessage, error) {
 	all := longestList(raw)
-	kept := all
+	fitting := all
 	for range mostRuns {
 		size := len(Project(raw, c.input.fields))
-		if size <= room || kept <= 1 {
+		if size <= room || fitting <= 1 {
 			break
 		}
-		kept = max(1, min(kept-1, int(int64(kept)*int64(room)/int64(size)*9/10)))
-		c.args.set(toolfold.Limit, json.Number(strconv.Itoa(kept)))
+		fitting = max(1, min(fitting-1, int(int64(fitting)*int64(room)/int64(size)*9/10)))
+		c.args.set(reserved.Limit, json.Number(strconv.Itoa(fitting)))
 		var err error
 		if raw, _, err = c.invoke(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if kept < all {
+	if fitting < all {
 		if len(c.input.fields) > 0 {
 			c.input.fields = append(slices.Clone(c.input.fields), hasMore, nextCursor)
 		}
-		c.input.warnings = append(c.input.warnings, fmt.Sprintf("%d of %d entries fit into the answer: %s leads on", kept, all, nextCursor))
+		c.input.warnings = append(c.input.warnings, fmt.Sprintf("%d of %d entries fit into the answer: %s leads on", fitting, all, nextCursor))
 	}
 	return raw, nil
 }
 
-// longestList counts the items of the list in a result that takes the most
-// bytes.
+// longestList counts the items of the list in a result that takes the most bytes, or of
+// the longest object where there is no list.
 func longestList(raw json.RawMessage) int {
-	most, count := 0, 0
+	var longest child
 	for _, m := range children(raw) {
-		if m.value[0] == '[' && len(m.value) > most {
-			most, count = len(m.value), len(children(m.value))
+		opens, before := m.value[0], longest.value
+		switch {
+		case opens != '[' && opens != '{':
+		case before == nil, opens == '[' && before[0] == '{', opens == before[0] && len(m.value) > len(before):
+			longest = m
 		}
 	}
-	return count
+	return len(children(longest.value))
 }
 
 // child is a member of an object or an item of a list, whose name is nil.
@@ -213,33 +235,33 @@ const (
 	maxCutPath = 150 // bytes
 )
 
-// fit returns raw in at most room bytes, or little more. Kept is the part that the call
-// kept of the value that the path leads to.
-func (k *cutter) fit(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+// fit returns raw in at most room bytes, or little more. Parts names the
+// parts that the call selects of the value that the path leads to.
+func (k *cutter) fit(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	if len(raw) <= room {
 		return raw
 	}
 	switch raw[0] {
 	case '"':
-		return k.text(raw, room, path, kept)
+		return k.text(raw, room, path, parts)
 	case '{':
-		return k.members(raw, room, path, kept)
+		return k.members(raw, room, path, parts)
 	case '[':
-		return k.items(raw, room, path, kept)
+		return k.items(raw, room, path, parts)
 	}
 	return raw
 }
 
-func (k *cutter) text(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+func (k *cutter) text(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	text, _ := unquote(raw)
 	chars := utf8.RuneCountInString(text)
 	// Escapes take more room than characters do: what fits is found by halving.
-	most := min(len(text), room)
+	limit := min(len(text), room)
 	fitting := func(n int) json.RawMessage {
-		quoted, _ := jsontext.AppendQuote(nil, bounds.CutText(toolfold.Range{To: n}.Of(text), chars-n))
+		quoted, _ := jsontext.AppendQuote(nil, bounds.CutText(fields.Range{To: n}.Of(text), chars-n))
 		return quoted
 	}
-	low, high := 0, min(chars, most)
+	low, high := 0, min(chars, limit)
 	for low < high {
 		if middle := (low + high + 1) / 2; len(fitting(middle)) <= room {
 			low = middle
@@ -247,25 +269,25 @@ func (k *cutter) text(raw json.RawMessage, room int, path string, kept *tree) js
 			high = middle - 1
 		}
 	}
-	k.note(path, kept.origin(low), chars-low, "characters")
+	k.note(path, parts.origin(low), chars-low, "characters")
 	return fitting(low)
 }
 
 // items keeps the first items of a list whole, as many as there is room for, and
 // leaves out the others: an item without some of its members could be taken for
 // a whole one. Where that would leave most of the room, the next one is cut.
-func (k *cutter) items(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+func (k *cutter) items(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	all := children(raw)
 	out, count := []byte{'['}, 0
 	for _, c := range all {
 		free := room - len(out) - 2
-		at := kept.origin(count)
+		at := parts.origin(count)
 		value := c.value
 		if len(value) > free {
 			if free < room/2 {
 				break
 			}
-			inside, _ := kept.child("", true, at)
+			inside, _ := parts.child("", true, at)
 			value = k.fit(value, free, fmt.Sprintf("%s[%d:%d]", path, at, at+1), inside)
 		}
 		if count > 0 {
@@ -275,7 +297,7 @@ func (k *cutter) items(raw json.RawMessage, room int, path string, kept *tree) j
 		count++
 	}
 	if count < len(all) {
-		k.note(path, kept.origin(count), len(all)-count, "items")
+		k.note(path, parts.origin(count), len(all)-count, "items")
 	}
 	return append(out, ']')
 }
@@ -283,7 +305,7 @@ func (k *cutter) items(raw json.RawMessage, room int, path string, kept *tree) j
 // members shares room among the members of an object: short ones stay whole,
 // long ones are cut, and where even that is too little, the last ones are left
 // out.
-func (k *cutter) members(raw json.RawMessage, room int, path string, kept *tree) json.RawMessage {
+func (k *cutter) members(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	all := children(raw)
 	sizes := make([]int, len(all))
 	taken, count := 2, 0
@@ -305,21 +327,21 @@ func (k *cutter) members(raw json.RawMessage, room int, path string, kept *tree)
 		if i > 0 {
 			out = append(out, ',')
 		}
-		at := kept.origin(i)
+		at := parts.origin(i)
 		name, _ := unquote(c.name)
-		shown, inner := c.name, fmt.Sprintf("%s[%d:%d]", path, at, at+1)
-		if len(shown) > leastShare {
-			shown, _ = jsontext.AppendQuote(nil, toolfold.Cut(name, leastShare/6))
+		label, inner := c.name, fmt.Sprintf("%s[%d:%d]", path, at, at+1)
+		if len(label) > leastShare {
+			label, _ = jsontext.AppendQuote(nil, shorten.To(name, leastShare/6))
 		}
-		out = append(append(out, shown...), ':')
+		out = append(append(out, label...), ':')
 		if name != "" && !strings.ContainsAny(name, ".[]") {
 			inner = strings.TrimPrefix(path+"."+name, ".")
 		}
-		inside, _ := kept.child(name, false, at)
+		inside, _ := parts.child(name, false, at)
 		out = append(out, k.fit(c.value, share, inner, inside)...)
 	}
 	if count < len(all) {
-		k.note(path, kept.origin(count), len(all)-count, "members")
+		k.note(path, parts.origin(count), len(all)-count, "members")
 	}
 	return append(out, '}')
 }

@@ -1,7 +1,6 @@
 package call
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +12,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/forward"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Call is one call on its way through the middleware.
@@ -26,7 +30,7 @@ type Call struct {
 
 	// Entry is the action that the call means, as it was spelt. It is nil when
 	// the name or the action argument led to none.
-	Entry *toolfold.Entry
+	Entry *entry.Entry
 
 	// Origin is the source of the call.
 	Origin toolfold.Origin
@@ -38,6 +42,8 @@ type Call struct {
 	refused *toolfold.Error // why Entry is nil
 	ready   bool
 	input   normalised
+	failed  bool   // the result shows a failure
+	reply   *reply // of another server's tool; nil for other results
 }
 
 // Func answers a call. It never panics.
@@ -55,6 +61,10 @@ type Runner struct {
 
 	// inner runs the calls that others stand for: it may accept more names.
 	inner *Runner
+
+	// listed reports whether a name is in the list that the caller sees; nil where that
+	// does not matter.
+	listed func(ctx context.Context, name string) bool
 }
 
 // New returns a runner. Resolver returns the names as they are now for a
@@ -82,6 +92,14 @@ func (r *Runner) Accepting(resolver func(*toolfold.Rights) *Resolver) *Runner {
 	return &other
 }
 
+// OnlyListed returns a runner that refuses the names for which listed is false. What
+// its calls run in their turn may go by all names of r.
+func (r *Runner) OnlyListed(listed func(ctx context.Context, name string) bool) *Runner {
+	other := *r
+	other.listed = listed
+	return &other
+}
+
 // Bounded returns a runner whose answers are within a bound, those of calls
 // that others stand for too.
 func (r *Runner) Bounded(bound Bound) *Runner {
@@ -91,10 +109,10 @@ func (r *Runner) Bounded(bound Bound) *Runner {
 	return &other
 }
 
-// Lookup implements [toolfold.Names] for a caller with all rights.
-func (r *Runner) Lookup(name string) []*toolfold.Entry { return r.resolver(nil).Lookup(name) }
+// Lookup implements [entry.Names] for a caller with all rights.
+func (r *Runner) Lookup(name string) []*entry.Entry { return r.resolver(nil).Lookup(name) }
 
-// Nearest implements [toolfold.Names] for a caller with all rights.
+// Nearest implements [entry.Names] for a caller with all rights.
 func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
 
 // Actions lists the actions that a caller with all rights may run, in the order
@@ -116,24 +134,28 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	if c.args, c.refused = parseArguments(raw); c.refused == nil {
 		c.target, c.refused = names.resolve(name, c.args)
 	}
+	if c.target != nil && r.listed != nil && !r.listed(ctx, name) {
+		c.target, c.refused = nil, toolfold.Errorf(toolfold.UnknownTool, "%s is not listed", name).WithHint("tool_call runs it by its name")
+	}
 	if c.target != nil {
 		c.Entry = c.target.Entry
 	}
 	answer := r.run(ctx, c)
 	if forward := c.input.forward; forward != nil && answer.Err == nil {
 		if forwards == 0 {
-			answer = toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "%s calls itself", c.Entry.Title()).
-				WithHint("name the action to run"))
+			answer = toolfold.Errorf(toolfold.InvalidInput, "%s calls itself", c.Entry.Title()).
+				WithHint("name the action to run").Answer()
 		} else {
 			answer = r.inner.call(ctx, forward.Name, forward.Arguments, forwards-1)
 		}
 	}
 	if c.Entry != nil && c.Entry.Legacy {
 		a := c.Entry.Action
-		answer.Deprecated = &toolfold.Deprecation{Tool: cmp.Or(names.home[a], toolfold.Select(a).Tool)}
-		if !a.Family.Bare {
-			answer.Deprecated.Action = a.Name
+		now := entry.Select(a)
+		if home := names.home[a]; home != nil && !home.Legacy {
+			now = home.Entry
 		}
+		answer.Deprecated = &toolfold.Deprecation{Tool: now.Tool, Action: now.Selector}
 	}
 	return answer
 }
@@ -183,11 +205,16 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 		}
 	}()
 	if c.refused != nil {
-		return toolfold.Fail(c.refused)
+		return c.refused.Answer()
 	}
 	c.normalise()
 	if len(c.input.problems) > 0 {
 		return r.fail(ctx, c, &toolfold.Error{Code: toolfold.InvalidInput, Problems: c.input.problems})
+	}
+	if c.Entry.Typed && len(c.input.fields) > 0 {
+		return r.fail(ctx, c, toolfold.Errorf(toolfold.InvalidInput, "%s lists an output schema, so it answers every field", c.Entry.Title()).
+			About(toolfold.ProblemRefused, reserved.Fields).
+			WithHint("leave %s out, or call %s through tool_call", reserved.Fields, c.Entry.Action.FullName()))
 	}
 	raw, forward, err := c.invoke(ctx)
 	if err != nil {
@@ -197,12 +224,18 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 		c.input.forward = keeping(*forward, c.input.fields)
 		return toolfold.Answer{}
 	}
+	c.warnEmpty(raw)
 	return r.bounded(ctx, c, raw)
 }
 
+// pager is the result of a list that can be read on, as [toolfold.Paged] is.
+type pager interface {
+	BindCursor(bind func(cursor string) string)
+}
+
 // invoke runs the action and returns its result, or the call that stands for it.
-func (c *Call) invoke(ctx context.Context) (json.RawMessage, *toolfold.Forward, error) {
-	ctx = toolfold.WithFields(ctx, c.input.fields)
+func (c *Call) invoke(ctx context.Context) (json.RawMessage, *forward.Call, error) {
+	ctx = fields.With(ctx, c.input.fields)
 	if c.target.pages {
 		ctx = bounds.With(ctx, max(0, c.bound.Bytes-forWarnings))
 	}
@@ -210,15 +243,24 @@ func (c *Call) invoke(ctx context.Context) (json.RawMessage, *toolfold.Forward, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if forward, ok := result.(toolfold.Forward); ok {
+	if forward, ok := result.(forward.Call); ok {
 		return nil, &forward, nil
+	}
+	if came, ok := result.(toolfold.Reply); ok {
+		if c.reply, ok = readReply(came.Result); !ok {
+			return nil, nil, toolfold.Errorf(toolfold.UpstreamError, "%s: its server answered with no result of a tool", c.Entry.Title())
+		}
+		return c.reply.value(), nil, nil
+	}
+	if failing, ok := result.(toolfold.Failing); ok {
+		c.failed = failing.Failed()
+	}
+	if page, ok := result.(pager); ok && c.target.pages {
+		page.BindCursor(func(cursor string) string { return listMark(listOf(c.Entry.Action, c.args)) + cursor })
 	}
 	raw, err := ordered.JSON(result)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encoding result: %w", err)
-	}
-	if c.target.pages {
-		raw = bindCursor(raw, listOf(c.Entry.Action, c.args))
 	}
 	return raw, nil, nil
 }
@@ -229,25 +271,25 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) toolfold.Answer {
 	var known *toolfold.Error
 	switch {
 	case errors.As(err, &known):
-		told := *known
-		whole := told.Example != nil && (told.Usage != "" || told.Message != "")
-		if !whole && (told.Code == toolfold.InvalidInput || len(told.Problems) > 0) {
-			told.Problems = slices.Clone(told.Problems)
-			for i, p := range told.Problems {
-				told.Problems[i].Path = c.args.pointer(p, c.Entry)
+		refusal := *known
+		whole := refusal.Example != nil && (refusal.Usage != "" || refusal.Message != "")
+		if !whole && (refusal.Code == toolfold.InvalidInput || len(refusal.Problems) > 0) {
+			refusal.Problems = slices.Clone(refusal.Problems)
+			for i, p := range refusal.Problems {
+				refusal.Problems[i].Path = c.args.pointer(p, c.Entry)
 			}
 			if c.input.lost {
-				told.Hint = c.args.lostHint()
+				refusal.Hint = c.args.lostHint()
 			}
-			explain(c.Entry, &told)
+			return toolfold.Answer{Err: &refusal, Content: slices.Concat([]byte(`{"error":`), c.target.explain(&refusal), []byte{'}'})}
 		}
-		return toolfold.Fail(&told)
+		return (&refusal).Answer()
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-		return toolfold.Fail(toolfold.Errorf(toolfold.Cancelled, "%s was cancelled before it ended", c.Entry.Title()))
+		return toolfold.Errorf(toolfold.Cancelled, "%s was cancelled before it ended", c.Entry.Title()).Answer()
 	}
 	id := uuid.NewString()
 	r.log.Error("action failed", "action", c.Entry.Action.FullName(), "id", id, "err", err)
-	return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id))
+	return toolfold.Errorf(toolfold.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id).Answer()
 }
 
 // Refusal returns why a call would be refused before its action runs; nil where
@@ -257,7 +299,8 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) toolfold.Answer {
 func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *toolfold.Error {
 	args, refused := parseArguments(raw)
 	if refused != nil {
-		refused.Problems = []toolfold.Problem{{Path: at, Kind: toolfold.ProblemFormat, Want: "object with the parameters of " + toolfold.Shorten(name)}}
+		refused.Problems = []toolfold.Problem{{Path: at, Kind: toolfold.ProblemFormat, Want: "object with the parameters of " +
+			shorten.Quoted(name)}}
 		refused.Hint = "" // it is about calls
 		return refused
 	}
@@ -268,18 +311,18 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 		}
 		return refused
 	}
-	told := &toolfold.Error{Code: toolfold.InvalidInput}
+	refusal := &toolfold.Error{Code: toolfold.InvalidInput}
 	for _, p := range t.normalise(args).problems {
 		if p.Path = at + args.pointer(p, t.Entry); !open(p.Path) {
-			told.Problems = append(told.Problems, p)
+			refusal.Problems = append(refusal.Problems, p)
 		}
 	}
-	if len(told.Problems) == 0 {
+	if len(refusal.Problems) == 0 {
 		return nil
 	}
-	told.Hint = "usage and example are of what belongs at " + at
-	explain(t.Entry, told)
-	return told
+	refusal.Hint = "usage and example are of what belongs at " + at
+	t.explain(refusal)
+	return refusal
 }
 
 // withWarnings adds a warnings member to a result object.
@@ -302,8 +345,8 @@ func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
 func Permissions(next Func) Func {
 	return func(ctx context.Context, c *Call) toolfold.Answer {
 		if c.Entry != nil && !c.Origin.Rights.Allow(c.Entry.Action) {
-			return toolfold.Fail(toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted here", c.Entry.Title()).
-				WithHint("tools.list shows what is"))
+			return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted here", c.Entry.Title()).
+				WithHint("tools.list shows what is").Answer()
 		}
 		return next(ctx, c)
 	}

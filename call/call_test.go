@@ -38,13 +38,16 @@ func TestNormalise(t *testing.T) {
 		{"legacy name and spelling", "save_note", `{"body":"hi"}`, `{"meta":null,"text":"hi","tags":null,"owner":null}`},
 		{"null is absent", "note", `{"action":"save","text":"hi","tags":null,"limit":null,"include_fields":null}`,
 			`{"meta":null,"text":"hi","tags":null,"owner":null}`},
-		{"no arguments", "list_notes", ``, `{"notes":[{"id":"1","text":"one","meta":{"a":{"b":1},"c":2}},{"id":"2","text":"two","meta":{}}],"count":10}`},
+		{"no arguments", "list_notes", ``, `{"notes":[{"id":"1","text":"one","meta":{"a":{"b":1},"c":2}},{"id":"2","text":"two",` +
+			`"meta":{}}],"count":10}`},
 		{"one for many", "note", `{"action":"save","text":"hi","tags":"ops"}`, `{"meta":null,"text":"hi","tags":["ops"],"owner":null}`},
-		{"list as text", "note", `{"action":"save","text":"hi","tags":"[\"a\",\"b\"]"}`, `{"meta":null,"text":"hi","tags":["a","b"],"owner":null}`},
+		{"list as text", "note", `{"action":"save","text":"hi","tags":"[\"a\",\"b\"]"}`,
+			`{"meta":null,"text":"hi","tags":["a","b"],"owner":null}`},
 		{"numeral", "note", `{"action":"list","limit":"7","include_fields":["count"]}`, `{"count":7}`},
 		{"whole number with a point", "note", `{"action":"list","limit":7.0,"include_fields":["count"]}`, `{"count":7}`},
 		{"boolean as text", "note", `{"action":"save","text":"hi","pinned":"true","include_fields":["text"]}`, `{"text":"hi"}`},
-		{"object as text", "note", `{"action":"save","text":"hi","owner":"{\"name\":\"Ada\"}","include_fields":["owner"]}`, `{"owner":{"name":"Ada","age":1}}`},
+		{"object as text", "note", `{"action":"save","text":"hi","owner":"{\"name\":\"Ada\"}","include_fields":["owner"]}`,
+			`{"owner":{"name":"Ada","age":1}}`},
 		{"numeral where text is due stays text", "note", `{"action":"save","text":"42","include_fields":["text"]}`, `{"text":"42"}`},
 		{"numbers digit by digit", "note", `{"action":"save","text":"hi","meta":{"n":9007199254740993,"f":1.10},"include_fields":["meta"]}`,
 			`{"meta":{"n":9007199254740993,"f":1.10}}`},
@@ -54,8 +57,10 @@ func TestNormalise(t *testing.T) {
 			`{"count":10,"warnings":["list_notes has no parameter \"zzz\": ignored"]}`},
 		{"unknown member under a legacy name", "save_note", `{"body":"hi","owner":{"name":"Ada","x":1},"include_fields":["owner"]}`,
 			`{"owner":{"name":"Ada","age":1},"warnings":["save_note has no parameter \"owner/x\": ignored"]}`},
-		{"fields through lists", "note", `{"action":"list","include_fields":["notes.id","count"]}`, `{"notes":[{"id":"1"},{"id":"2"}],"count":10}`},
-		{"fields into open objects", "note", `{"action":"list","include_fields":["notes.meta.a.b"]}`, `{"notes":[{"meta":{"a":{"b":1}}},{"meta":{}}]}`},
+		{"fields through lists", "note", `{"action":"list","include_fields":["notes.id","count"]}`,
+			`{"notes":[{"id":"1"},{"id":"2"}],"count":10}`},
+		{"fields into open objects", "note", `{"action":"list","include_fields":["notes.meta.a.b"]}`,
+			`{"notes":[{"meta":{"a":{"b":1}}},{"meta":{}}]}`},
 		{"field and its part", "note", `{"action":"list","include_fields":["notes.meta","notes.meta.c"]}`,
 			`{"notes":[{"meta":{"a":{"b":1},"c":2}},{"meta":{}}]}`},
 		{"one field as text", "note", `{"action":"list","include_fields":"count"}`, `{"count":10}`},
@@ -63,8 +68,10 @@ func TestNormalise(t *testing.T) {
 			`{"meta":{"b":1,"a":2},"text":"hi"}`},
 		{"params as text", "note", `{"action":"save","params":"{\"text\":\"hi\",\"meta\":{\"n\":1.10}}","include_fields":["meta","text"]}`,
 			`{"meta":{"n":1.10},"text":"hi"}`},
-		{"params and flat", "note", `{"action":"save","text":"hi","params":{"tags":["a"]},"include_fields":["text","tags"]}`, `{"text":"hi","tags":["a"]}`},
-		{"params that say the same", "note", `{"action":"save","text":"hi","params":{"text":"hi","action":"save"},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"params and flat", "note", `{"action":"save","text":"hi","params":{"tags":["a"]},"include_fields":["text","tags"]}`,
+			`{"text":"hi","tags":["a"]}`},
+		{"params that say the same", "note", `{"action":"save","text":"hi","params":{"text":"hi","action":"save"},"include_fields":["text"]}`,
+			`{"text":"hi"}`},
 		{"null beside params", "note", `{"action":"save","text":null,"params":{"text":"hi"},"include_fields":["text"]}`, `{"text":"hi"}`},
 		{"null in params", "note", `{"action":"save","text":"hi","params":{"text":null},"include_fields":["text"]}`, `{"text":"hi"}`},
 		{"the action in params", "note", `{"params":{"action":"save","text":"hi","include_fields":["text"]}}`, `{"text":"hi"}`},
@@ -74,14 +81,18 @@ func TestNormalise(t *testing.T) {
 		{"params empty", "note", `{"action":"list","params":{},"include_fields":["count"]}`, `{"count":10}`},
 		{"params under a full name", "note.save", `{"params":{"text":"hi"},"include_fields":["text"]}`, `{"text":"hi"}`},
 		{"params under a legacy name", "save_note", `{"params":{"body":"hi"},"include_fields":["text"]}`, `{"text":"hi"}`},
-		{"null for fields in params", "note", `{"action":"list","params":{"include_fields":null,"limit":3},"include_fields":["count"]}`, `{"count":3}`},
+		{"null for fields in params", "note", `{"action":"list","params":{"include_fields":null,"limit":3},"include_fields":["count"]}`,
+			`{"count":3}`},
 		{"fields as JSON text", "note", `{"action":"save","text":"hi","include_fields":"[\"text\"]"}`, `{"text":"hi"}`},
 		{"fields as JSON text in params", "note", `{"action":"save","params":{"text":"hi","include_fields":"[\"text\"]"}}`, `{"text":"hi"}`},
-		{"what hosts add", "note", `{"action":"save","text":"hi","wait_for_previous":true,"toolCallId":"x","include_fields":["text"]}`, `{"text":"hi"}`},
-		{"what hosts add in params", "note", `{"action":"save","params":{"text":"hi","wait_for_previous":false},"include_fields":["text"]}`, `{"text":"hi"}`},
+		{"what hosts add", "note", `{"action":"save","text":"hi","wait_for_previous":true,"toolCallId":"x","include_fields":["text"]}`,
+			`{"text":"hi"}`},
+		{"what hosts add in params", "note", `{"action":"save","params":{"text":"hi","wait_for_previous":false},"include_fields":["text"]}`,
+			`{"text":"hi"}`},
 		{"sibling's parameter, null", "note", `{"action":"save","text":"hi","limit":null,"include_fields":["text"]}`, `{"text":"hi"}`},
 		{"every parameter, the strange ones say nothing", "note",
-			`{"action":"save","text":"hi","tags":null,"priority":null,"pinned":null,"owner":null,"meta":null,"limit":10,"id":"","include_fields":["text"]}`,
+			`{"action":"save","text":"hi","tags":null,"priority":null,"pinned":null,"owner":null,"meta":null,"limit":10,"id":"",` +
+				`"include_fields":["text"]}`,
 			`{"text":"hi"}`},
 		{"sibling's parameter in a read, empty", "note", `{"action":"list","text":"","include_fields":["count"]}`,
 			`{"count":10,"warnings":["note.list has no parameter \"text\": ignored (it belongs to save)"]}`},
@@ -118,8 +129,9 @@ func TestErrors(t *testing.T) {
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: text must be string, got number",` +
 				`"problems":[{"path":"/text","kind":"type","want":"string","got":"number"}],` + usage + `,` + example + `}}`},
 		{"enum", "note", `{"action":"save","text":"hi","priority":"hihg"}`,
-			`{"error":{"code":"INVALID_INPUT","message":"note.save: priority must be one of its allowed values, got \"hihg\", did you mean \"high\"?",` +
-				`"problems":[{"path":"/priority","kind":"enum","got":"hihg","allowed":["high","medium","low"],"suggest":"high"}],` + usage + `,` + example + `}}`},
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: priority must be one of its allowed values, got \"hihg\",` +
+				` did you mean \"high\"?","problems":[{"path":"/priority","kind":"enum","got":"hihg","allowed":["high","medium","low"],` +
+				`"suggest":"high"}],` + usage + `,` + example + `}}`},
 		{"range", "note", `{"action":"list","limit":1000}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.list: limit must be 1 to 100, got 1000",` +
 				`"problems":[{"path":"/limit","kind":"range","got":1000,"min":1,"max":100}],` +
@@ -129,7 +141,8 @@ func TestErrors(t *testing.T) {
 				`"problems":[{"path":"/text","kind":"length","got":21,"min":1,"max":20}],` + usage + `,` + example + `}}`},
 		{"nested", "note", `{"action":"save","text":"hi","owner":{"nmae":"Ada"}}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: owner/name is missing; \"owner/nmae\" is unknown, did you mean \"name\"?",` +
-				`"problems":[{"path":"/owner/name","kind":"missing"},{"path":"/owner/nmae","kind":"unknown","suggest":"name"}],` + usage + `,` + example + `}}`},
+				`"problems":[{"path":"/owner/name","kind":"missing"},{"path":"/owner/nmae","kind":"unknown","suggest":"name"}],` + usage + `,` +
+				example + `}}`},
 		{"stray in a write", "note", `{"action":"save","text":"hi","limit":3}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: limit belongs to list",` +
 				`"problems":[{"path":"/limit","kind":"stray","belongs_to":["list"]}],` + usage + `,` + example + `}}`},
@@ -157,9 +170,10 @@ func TestErrors(t *testing.T) {
 				`"problems":[{"path":"/params","kind":"type","want":"object","got":"array"}],` +
 				`"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list","limit":5,"priority":["high","low"]}}}`},
 		{"params that break off", "note", `{"action":"list","params":"{\"limit\":"}`,
-			`{"error":{"code":"INVALID_INPUT","message":"note.list: params must be object, got text: arguments are not valid JSON after byte 9: unexpected EOF",` +
-				`"problems":[{"path":"/params","kind":"type","want":"object","got":"text: arguments are not valid JSON after byte 9: unexpected EOF"}],` +
-				`"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list","limit":5,"priority":["high","low"]}}}`},
+			`{"error":{"code":"INVALID_INPUT","message":"note.list: params must be object, got text: arguments are not valid JSON after ` +
+				`byte 9: unexpected EOF","problems":[{"path":"/params","kind":"type","want":"object","got":"text: arguments are not valid JSON ` +
+				`after byte 9: unexpected EOF"}],"usage":"list(limit?: integer, priority?: (high|medium|low)[])","example":{"action":"list",` +
+				`"limit":5,"priority":["high","low"]}}}`},
 		{"wrong in params", "note", `{"action":"save","params":{"text":7}}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: params/text must be string, got number",` +
 				`"problems":[{"path":"/params/text","kind":"type","want":"string","got":"number"}],` + usage + `,` + example + `}}`},
@@ -171,19 +185,19 @@ func TestErrors(t *testing.T) {
 			`{"error":{"code":"INVALID_INPUT","message":"note.save: \"zzz\" is unknown",` +
 				`"problems":[{"path":"/zzz","kind":"unknown"}],` + usage + `,` + example + `}}`},
 		{"only the action came", "note", `{"action":"save"}`,
-			`{"error":{"code":"INVALID_INPUT","message":"note.save: text is missing","hint":"if you sent more, your host dropped it: put it into params",` +
-				`"problems":[{"path":"/text","kind":"missing"}],` + usage + `,` + example + `}}`},
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: text is missing","hint":"if you sent more,` +
+				` your host dropped it: put it into params","problems":[{"path":"/text","kind":"missing"}],` + usage + `,` + example + `}}`},
 		{"params came empty", "note", `{"action":"save","params":{}}`,
-			`{"error":{"code":"INVALID_INPUT","message":"note.save: text is missing","hint":"if you sent more, your host emptied params: send it as JSON text",` +
-				`"problems":[{"path":"/text","kind":"missing"}],` + usage + `,` + example + `}}`},
+			`{"error":{"code":"INVALID_INPUT","message":"note.save: text is missing","hint":"if you sent more,` +
+				` your host emptied params: send it as JSON text","problems":[{"path":"/text","kind":"missing"}],` + usage + `,` + example + `}}`},
 		{"format", "note", `{"action":"get","id":"x"}`,
 			`{"error":{"code":"INVALID_INPUT","message":"note.get: id must be a uuid",` +
 				`"problems":[{"path":"/id","kind":"format","want":"uuid","got":"x"}],` +
 				`"usage":"get(id: uuid)","example":{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001"}}}`},
 		{"field", "note", `{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001","include_fields":["txt"]}`,
-			`{"error":{"code":"INVALID_INPUT","message":"note.get: include_fields/0 must be one of its allowed values, got \"txt\", did you mean \"text\"?",` +
-				`"problems":[{"path":"/include_fields/0","kind":"enum","got":"txt","allowed":["id","text","meta"],"suggest":"text"}],` +
-				`"usage":"get(id: uuid)","example":{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001"}}}`},
+			`{"error":{"code":"INVALID_INPUT","message":"note.get: include_fields/0 must be one of its allowed values, got \"txt\",` +
+				` did you mean \"text\"?","problems":[{"path":"/include_fields/0","kind":"enum","got":"txt","allowed":["id","text",` +
+				`"meta"],"suggest":"text"}],"usage":"get(id: uuid)","example":{"action":"get","id":"7f0c2a34-0000-4000-8000-000000000001"}}}`},
 		{"legacy spelling in the error", "save_note", `{}`,
 			`{"error":{"code":"INVALID_INPUT","message":"save_note: body is missing","problems":[{"path":"/body","kind":"missing"}],` +
 				`"usage":"save_note(body: string, tags?: string[], priority?: high|medium|low, pinned?: boolean, owner?: object, meta?: object)",` +
@@ -195,9 +209,10 @@ func TestErrors(t *testing.T) {
 				`"problems":[{"path":"/action","kind":"missing","allowed":["save","list","get"],"suggest":"save"}],` + usage + `,` + example + `}}`},
 		{"misspelt action", "note", `{"action":"svae"}`,
 			`{"error":{"code":"INVALID_ACTION","message":"note: action must be one of its allowed values, got \"svae\", did you mean \"save\"?",` +
-				`"problems":[{"path":"/action","kind":"enum","got":"svae","allowed":["save","list","get"],"suggest":"save"}],` + usage + `,` + example + `}}`},
-		{"near-miss tool", "list_note", `{}`,
-			`{"error":{"code":"UNKNOWN_TOOL","message":"there is no tool \"list_note\", did you mean \"list_notes\"?",` +
+				`"problems":[{"path":"/action","kind":"enum","got":"svae","allowed":["save","list","get"],"suggest":"save"}],` + usage + `,` +
+				example + `}}`},
+		{"near-miss tool", "list_notse", `{}`,
+			`{"error":{"code":"UNKNOWN_TOOL","message":"there is no tool \"list_notse\", did you mean \"list_notes\"?",` +
 				`"usage":"list_notes(limit?: integer, priority?: (high|medium|low)[])","example":{"limit":5,"priority":["high","low"]}}}`},
 		{"unknown tool", "weather", `{}`,
 			`{"error":{"code":"UNKNOWN_TOOL","message":"there is no tool \"weather\"","hint":"call one of the listed tools"}}`},
@@ -219,7 +234,8 @@ func TestErrors(t *testing.T) {
 		{"too deep", "note", `{"action":"save","text":"hi","meta":` + strings.Repeat(`{"a":`, 300) + `1` + strings.Repeat("}", 300) + `}`,
 			`{"error":{"code":"INVALID_INPUT","message":"arguments nest deeper than 200 levels"}}`},
 		{"arguments that are no object", "note", `[1]`,
-			`{"error":{"code":"INVALID_INPUT","message":"arguments must be a JSON object, got array","hint":"send an object such as {\"action\":\"list\"}"}}`},
+			`{"error":{"code":"INVALID_INPUT","message":"arguments must be a JSON object, got array",` +
+				`"hint":"send an object such as {\"action\":\"list\"}"}}`},
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			t.Parallel()
@@ -305,10 +321,14 @@ func TestMiddleware(t *testing.T) {
 		name, args string
 		want       []string
 	}{
-		{"save_note", `{"body":"hi"}`, []string{"outer save_note note.save hi <nil> true", "inner save_note note.save hi <nil> true", "inner failed false", "outer failed false"}},
-		{"note", `{"action":"list"}`, []string{"outer note note.list <nil> 10 true", "inner note note.list <nil> 10 true", "inner failed false", "outer failed false"}},
-		{"note.save", `{}`, []string{"outer note.save note.save <nil> <nil> false", "inner note.save note.save <nil> <nil> false", "inner failed true", "outer failed true"}},
-		{"nothing", `{}`, []string{"outer nothing none <nil> <nil> false", "inner nothing none <nil> <nil> false", "inner failed true", "outer failed true"}},
+		{"save_note", `{"body":"hi"}`, []string{"outer save_note note.save hi <nil> true", "inner save_note note.save hi <nil> true",
+			"inner failed false", "outer failed false"}},
+		{"note", `{"action":"list"}`, []string{"outer note note.list <nil> 10 true", "inner note note.list <nil> 10 true", "inner failed false",
+			"outer failed false"}},
+		{"note.save", `{}`, []string{"outer note.save note.save <nil> <nil> false", "inner note.save note.save <nil> <nil> false",
+			"inner failed true", "outer failed true"}},
+		{"nothing", `{}`, []string{"outer nothing none <nil> <nil> false", "inner nothing none <nil> <nil> false", "inner failed true",
+			"outer failed true"}},
 	} {
 		seen = nil
 		runner.Call(t.Context(), test.name, []byte(test.args))

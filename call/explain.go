@@ -1,12 +1,16 @@
 package call
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // An error is paid for by the model that made the mistake: it costs at most
@@ -24,27 +28,28 @@ const (
 // types of optional parameters, the message, the usage (the example shows the
 // shape too), lists of values that a suggestion stands for, and at last
 // problems from the end. A message or usage that the action gave stays, and the
-// example goes in its place.
-func explain(e *toolfold.Entry, err *toolfold.Error) {
-	given := *err
+// example goes in its place. It returns the error encoded.
+func (t *target) explain(err *toolfold.Error) (encoded json.RawMessage) {
+	e, visible := t.Entry, t.shownInErrors()
+	original := *err
 	all := len(err.Problems)
 	err.Problems = slices.Clone(err.Problems[:min(all, maxProblems)])
 	texts := make([]string, len(err.Problems))
 	for i := range err.Problems {
-		err.Problems[i].Path = toolfold.Cut(err.Problems[i].Path, maxPath)
+		err.Problems[i].Path = shorten.To(err.Problems[i].Path, maxPath)
 		texts[i] = err.Problems[i].Text()
 	}
 	if err.Usage == "" { // an action may know that of what is wrong inside an argument
-		err.Usage = e.Usage(toolfold.DetailTypes)
+		err.Usage = visible.usage
 	}
 	if err.Example = e.FromCanonical(err.Example); err.Example == nil { // an action may know a truer one
-		err.Example = e.Example()
+		err.Example = visible.example
 	}
 	if err.Message == "" {
 		err.Message = e.Title() + ": " + strings.Join(texts, "; ")
 	}
 	count := func(atLeast int) {
-		if all >= atLeast && given.Message == "" {
+		if all >= atLeast && original.Message == "" {
 			err.Message = fmt.Sprintf("%s: %d problems", e.Title(), all)
 		}
 	}
@@ -52,7 +57,8 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 		if hidden := all - len(err.Problems); hidden > 0 {
 			err.Hint = fmt.Sprintf("%d more problems are not shown", hidden)
 		}
-		return len(ordered.MustJSON(err)) <= maxErrorBytes
+		encoded = ordered.MustJSON(err)
+		return len(encoded) <= maxErrorBytes
 	}
 	for _, shorten := range []func(){
 		func() {
@@ -63,19 +69,19 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 			}
 		},
 		func() {
-			if given.Usage == "" {
-				err.Usage = e.Usage(toolfold.DetailNames)
+			if original.Usage == "" {
+				err.Usage = visible.shortUsage
 			}
 		},
 		func() { count(3) },
 		func() {
-			if err.Usage = given.Usage; given.Usage != "" {
+			if err.Usage = original.Usage; original.Usage != "" {
 				err.Example = nil
 			}
 		},
 		func() {
 			for i, p := range err.Problems {
-				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+toolfold.IncludeFields) {
+				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+reserved.Fields) {
 					err.Problems[i].Allowed = nil
 				}
 			}
@@ -83,11 +89,26 @@ func explain(e *toolfold.Entry, err *toolfold.Error) {
 		func() { count(2) },
 	} {
 		if fits() {
-			return
+			return encoded
 		}
 		shorten()
 	}
 	for !fits() && len(err.Problems) > 1 {
 		err.Problems = err.Problems[:len(err.Problems)-1]
 	}
+	return encoded
+}
+
+// shownInErrors are the texts about a target that its errors show.
+type shownInErrors struct {
+	usage, shortUsage string
+	example           json.RawMessage
+}
+
+// shownInErrors renders the texts for the first error of the target.
+func (t *target) shownInErrors() *shownInErrors {
+	t.render.Do(func() {
+		t.shown = &shownInErrors{t.Usage(entry.DetailTypes), t.Usage(entry.DetailNames), t.Example()}
+	})
+	return t.shown
 }

@@ -1,6 +1,8 @@
 package call
 
-import "github.com/toolfold/toolfold"
+import (
+	"github.com/toolfold/toolfold/internal/reserved"
+)
 
 // addedByHosts are parameters that hosts add to every call of every tool, for
 // themselves. They are dropped without a word where the action has none of that
@@ -14,7 +16,7 @@ var addedByHosts = map[string]bool{
 // that pass declared parameters only drop the others in silence.
 func (a *arguments) lostHint() string {
 	if a.emptied {
-		return "if you sent more, your host emptied " + toolfold.ParamsParam + ": send it as JSON text"
+		return "if you sent more, your host emptied " + reserved.Params + ": send it as JSON text"
 	}
-	return "if you sent more, your host dropped it: put it into " + toolfold.ParamsParam
+	return "if you sent more, your host dropped it: put it into " + reserved.Params
 }

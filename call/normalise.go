@@ -11,23 +11,42 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/forward"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
 // target is an entry with what its calls are checked by, made by the first
 // of them.
 type target struct {
-	*toolfold.Entry
+	*entry.Entry
 	tool *folded // that the entry is called by; nil where its name leads to one action
 
 	compile  sync.Once
 	params   []toolfold.Param // as spelt
 	today    []toolfold.Param // as the action spells them
-	check    *toolfold.Checker
+	problems func(args map[string]any) []toolfold.Problem
 	defaults map[string]json.RawMessage // by today's name
 	pages    bool                       // it reads a list that goes on at a cursor
+	list     string                     // the result field with it, where no other hint says what to do when it is empty
+
+	render sync.Once
+	shown  *shownInErrors
+
+	gather sync.Once
+	others map[string]*stray // parameters of the other actions of the family
+}
+
+// stray is a parameter that other actions have.
+type stray struct {
+	owners   []string          // these actions
+	defaults []json.RawMessage // in them
 }
 
 func (t *target) compiled() *target {
@@ -39,11 +58,11 @@ func (t *target) compiled() *target {
 				t.defaults[p.Name] = ordered.MustJSON(p.Default)
 			}
 		}
-		check, err := t.Checker()
+		problems, err := t.Checker()
 		if err != nil {
 			panic(err) // a broken declaration, which Validate refuses at start-up
 		}
-		t.check, t.pages = check, pages(t.Action)
+		t.problems, t.pages, t.list = problems, t.Action.Pages(), listed(t.Action)
 	})
 	return t
 }
@@ -55,7 +74,7 @@ type normalised struct {
 	problems []toolfold.Problem
 	dropped  []toolfold.Problem // names that no action has: warnings if the call runs
 	lost     bool               // nothing but the action came, though more is required
-	forward  *toolfold.Forward  // the call that stands in for this one, once it ran
+	forward  *forward.Call      // the call that stands in for this one, once it ran
 }
 
 // normalise normalises and validates the arguments of a call of t. Afterwards
@@ -66,38 +85,59 @@ func (t *target) normalise(args *arguments) normalised {
 	p := normalised{problems: args.problems}
 	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required) > 0 && (t.Selector != "" || t.Nests())
 	filled := t.filled(args)
-	for _, name := range args.names { // strict hosts send null for every unused parameter
-		if value, ok := args.values[name]; ok && value == nil {
-			args.drop(name)
+	if t.Action.Input != nil {
+		t.dropNulls(args)
+	} else {
+		for _, name := range args.names { // strict hosts send null for every unused parameter
+			if value, ok := args.values[name]; ok && value == nil {
+				args.drop(name)
+			}
 		}
 	}
-	p.takeFields(t.Action, args)
+	if !t.Takes(reserved.Fields) {
+		p.takeFields(t.Action, args)
+	}
 	p.judgeNames(t, args, filled)
 	for _, param := range t.params {
 		if value, ok := args.values[param.Name]; ok {
 			args.values[param.Name] = p.shorten(jsonx.Pointer("", param.Name), value, param)
 		}
 	}
-	found := t.check.Problems(args.values)
+	found := t.problems(args.values)
 	// A single text may become a list, and then a list of numbers.
 	for range 2 {
 		if !p.mend(t, args, found) {
 			break
 		}
-		found = t.check.Problems(args.values)
+		found = t.problems(args.values)
 	}
 	p.problems = append(p.problems, found...)
 	if len(p.problems) > 0 {
 		p.problems = append(p.problems, p.dropped...) // one may be what another problem misses
 	} else {
 		for _, dropped := range p.dropped {
-			p.warn("%s has no parameter %q: ignored%s", t.Title(), toolfold.Shorten(dropped.Name()), didYouMean(dropped.Suggest))
+			p.warn("%s has no parameter %q: ignored%s", t.Title(), shorten.Quoted(dropped.Name()), didYouMean(dropped.Suggest))
 		}
+		p.dropObsolete(t, args)
 		args.complete(t)
 		p.unbindCursor(t, args)
 	}
-	p.problems = p.problems[:min(len(p.problems), toolfold.MaxProblems)]
+	p.problems = p.problems[:min(len(p.problems), judge.MaxProblems)]
 	return p
+}
+
+// dropNulls takes out nulls that the schema of a tool declared elsewhere refuses: there a
+// null may also mean something.
+func (t *target) dropNulls(args *arguments) {
+	if !slices.ContainsFunc(args.names, func(name string) bool { value, ok := args.values[name]; return ok && value == nil }) {
+		return
+	}
+	for _, problem := range t.problems(args.values) {
+		name := problem.Name()
+		if value, ok := args.values[name]; ok && value == nil {
+			args.drop(name)
+		}
+	}
 }
 
 func didYouMean(name string) string {
@@ -107,6 +147,21 @@ func didYouMean(name string) string {
 	return fmt.Sprintf(", did you mean %q?", name)
 }
 
+// dropObsolete takes out of a call by a legacy name the values that only the legacy
+// tool took.
+func (p *normalised) dropObsolete(t *target, args *arguments) {
+	if !t.Legacy {
+		return
+	}
+	for _, param := range t.today {
+		name := t.Spelling(param.Name)
+		if text, _ := args.values[name].(string); param.Obsolete(text) {
+			args.drop(name)
+			p.warn("%s %q has no effect: ignored", name, text)
+		}
+	}
+}
+
 // unbindCursor refuses the cursor of another list, or of the same with other
 // filters, where it would lead to a page without the entries that follow.
 func (p *normalised) unbindCursor(t *target, args *arguments) {
@@ -114,7 +169,7 @@ func (p *normalised) unbindCursor(t *target, args *arguments) {
 	if !t.pages || text == "" {
 		return
 	}
-	cursor, ok := toolfold.UnbindCursor(text, listOf(t.Action, args))
+	cursor, ok := strings.CutPrefix(text, listMark(listOf(t.Action, args)))
 	if !ok {
 		p.problems = append(p.problems, toolfold.Problem{Path: "/" + toolfold.Cursor.Name, Kind: toolfold.ProblemFormat,
 			Want: "nextCursor of " + t.Action.FullName() + " with the same parameters"})
@@ -123,12 +178,12 @@ func (p *normalised) unbindCursor(t *target, args *arguments) {
 	args.set(toolfold.Cursor.Name, cursor)
 }
 
-// listOf names the list that a call reads: its action, and all arguments but
-// those that choose the page.
+// listOf names the list that a call reads: its action and all arguments except
+// the ones that choose the page.
 func listOf(a *toolfold.Action, args *arguments) string {
 	filters := maps.Clone(args.values)
 	delete(filters, toolfold.Cursor.Name)
-	delete(filters, toolfold.Limit)
+	delete(filters, reserved.Limit)
 	return a.FullName() + string(ordered.MustJSON(filters))
 }
 
@@ -137,7 +192,7 @@ const maxFields = 100
 
 // takeFields takes include_fields out of args and checks it.
 func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
-	value, ok := args.take(toolfold.IncludeFields)
+	value, ok := args.take(reserved.Fields)
 	if !ok {
 		return
 	}
@@ -145,7 +200,7 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 		value, _, _ = convert(single, "array")
 	}
 	list, ok := value.([]any)
-	path := "/" + toolfold.IncludeFields
+	path := "/" + reserved.Fields
 	switch {
 	case !ok:
 		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "array", Got: jsonx.TypeName(value)})
@@ -166,13 +221,13 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 			p.fields = append(p.fields, name)
 		default:
 			if allowed == nil {
-				allowed = toolfold.FieldPaths(results)
+				allowed = fields.Paths(results)
 			}
 			p.problems = append(p.problems, toolfold.Problem{
-				Path: at, Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(name), Allowed: allowed, Suggest: suggest.Nearest(name, allowed),
+				Path: at, Kind: toolfold.ProblemEnum, Got: shorten.Quoted(name), Allowed: allowed, Suggest: suggest.Nearest(name, allowed),
 			})
 		}
-		if len(p.problems) == toolfold.MaxProblems {
+		if len(p.problems) == judge.MaxProblems {
 			return
 		}
 	}
@@ -180,8 +235,8 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 
 // declares reports whether a field, without its ranges, is one of the results.
 func declares(a *toolfold.Action, results []toolfold.Param, field string) bool {
-	path, ok := toolfold.PlainField(field)
-	return ok && (a.OpenResult() || toolfold.Declares(results, path))
+	path, ok := fields.Plain(field)
+	return ok && (a.OpenResult() || fields.Declares(results, path))
 }
 
 // filled reports whether a call holds every parameter that its tool declares: a
@@ -191,7 +246,7 @@ func (t *target) filled(args *arguments) bool {
 		return false
 	}
 	for name := range t.tool.params() {
-		if _, given := args.values[name]; !given {
+		if _, present := args.values[name]; !present {
 			return false
 		}
 	}
@@ -203,34 +258,49 @@ func (t *target) filled(args *arguments) bool {
 // nothing; with a warning where the action only reads or is called by its legacy
 // name; else as a problem.
 func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
+	count := 0
+	for _, param := range t.params {
+		if _, is := args.values[param.Name]; is {
+			count++
+		}
+	}
+	if count == len(args.values) {
+		return
+	}
 	var absent []string // parameters that a misspelt name could have meant
 	for _, param := range t.params {
-		if _, given := args.values[param.Name]; !given {
+		if _, present := args.values[param.Name]; !present {
 			absent = append(absent, param.Name)
 		}
 	}
-	absent = append(absent, toolfold.IncludeFields)
+	absent = append(absent, reserved.Fields)
 	for _, name := range slices.Sorted(maps.Keys(args.values)) {
 		if slices.ContainsFunc(t.params, func(p toolfold.Param) bool { return p.Name == name }) {
 			continue
 		}
 		value := args.values[name]
+		owners, isDefault := t.siblings(name, value)
+		if t.Action.Input != nil && !addedByHosts[name] {
+			strange := suggest.Nearest(name, absent) != "" || t.Selector != "" && len(owners) > 0 && t.Action.Effect != toolfold.Reads
+			if t.Action.Unchecked || !strange {
+				continue // its schema says what else it takes
+			}
+		}
 		args.drop(name)
 		if addedByHosts[name] {
 			continue
 		}
-		owners, isDefault := siblings(t.Action, name, value)
 		problem := toolfold.Problem{Path: jsonx.Pointer("", name)}
 		switch {
 		case filled && (saysNothing(value) || isDefault) && t.tool.params()[name]:
 			continue
 		case len(owners) > 0 && t.Legacy:
-			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(name))
+			p.warn("%s has no parameter %q: ignored", t.Title(), shorten.Quoted(name))
 			continue
 		case len(owners) > 0 && t.Action.Effect == toolfold.Reads:
 			p.warn("%s has no parameter %q: ignored (it belongs to %s)", t.Title(), name, strings.Join(owners, ", "))
 			continue
-		case len(p.problems) >= toolfold.MaxProblems:
+		case len(p.problems) >= judge.MaxProblems:
 			return
 		case len(p.dropped) > maxWarnings:
 			continue // the call holds something else, and says so
@@ -267,20 +337,32 @@ func (p *normalised) warn(format string, args ...any) {
 
 // siblings lists the other actions of the family that have a parameter, and
 // reports whether value is its default in one of them.
-func siblings(a *toolfold.Action, name string, value any) (owners []string, isDefault bool) {
-	for _, sibling := range a.Family.Actions {
-		if sibling == a {
-			continue
-		}
-		for _, p := range sibling.Params() {
-			if p.Name != name {
+func (t *target) siblings(name string, value any) (owners []string, isDefault bool) {
+	t.gather.Do(func() {
+		t.others = map[string]*stray{}
+		for _, sibling := range t.Action.Family.Actions {
+			if sibling == t.Action {
 				continue
 			}
-			owners = append(owners, sibling.Name)
-			isDefault = isDefault || p.Default != nil && bytes.Equal(ordered.MustJSON(value), ordered.MustJSON(p.Default))
+			for _, p := range sibling.Params() {
+				s := t.others[p.Name]
+				if s == nil {
+					s = &stray{}
+					t.others[p.Name] = s
+				}
+				s.owners = append(s.owners, sibling.Name)
+				if p.Default != nil {
+					s.defaults = append(s.defaults, ordered.MustJSON(p.Default))
+				}
+			}
 		}
+	})
+	s := t.others[name]
+	if s == nil {
+		return nil, false
 	}
-	return owners, isDefault
+	sent := ordered.MustJSON(value)
+	return s.owners, slices.ContainsFunc(s.defaults, func(d json.RawMessage) bool { return bytes.Equal(d, sent) })
 }
 
 // saysNothing reports whether a value is empty, false or 0, as strict hosts
@@ -317,20 +399,20 @@ func (p *normalised) shorten(path string, value any, param toolfold.Param) any {
 		if tooMany(len(v)) {
 			v = v[:param.MaxItems]
 		}
-		for i := 0; param.Items != nil && i < len(v) && len(p.problems) < toolfold.MaxProblems; i++ {
+		for i := 0; param.Items != nil && i < len(v) && len(p.problems) < judge.MaxProblems; i++ {
 			v[i] = p.shorten(jsonx.Index(path, i), v[i], *param.Items)
 		}
 		return v
 	case map[string]any:
 		if tooMany(len(v)) {
-			kept := map[string]any{}
+			known := map[string]any{}
 			for _, name := range slices.Sorted(maps.Keys(v))[:param.MaxItems] {
-				kept[name] = v[name]
+				known[name] = v[name]
 			}
-			return kept
+			return known
 		}
-		for _, member := range toolfold.Inside(param) {
-			if inner, given := v[member.Name]; given {
+		for _, member := range param.Members() {
+			if inner, present := v[member.Name]; present {
 				v[member.Name] = p.shorten(jsonx.Pointer(path, member.Name), inner, member)
 			}
 		}
@@ -352,11 +434,11 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 		case problem.Kind == toolfold.ProblemUnknown && t.Legacy:
 			delete(holder.(map[string]any), last)
 			args.touch(top)
-			p.warn("%s has no parameter %q: ignored", t.Title(), toolfold.Shorten(problem.Name()))
+			p.warn("%s has no parameter %q: ignored", t.Title(), shorten.Quoted(problem.Name()))
 			changed = true
 		case problem.Kind == toolfold.ProblemType:
 			value, _ := jsonx.Lookup(args.values, problem.Path)
-			for want := range strings.SplitSeq(problem.Want, toolfold.TypeOr) {
+			for want := range strings.SplitSeq(problem.Want, judge.TypeOr) {
 				mended, text, ok := convert(value, want)
 				if !ok {
 					continue
@@ -419,10 +501,10 @@ func completeValue(value any, p toolfold.Param) (completed any, changed bool) {
 			v[i], changed = item, changed || differs
 		}
 	case map[string]any:
-		for _, member := range toolfold.Inside(p) {
-			inner, given := v[member.Name]
+		for _, member := range p.Members() {
+			inner, present := v[member.Name]
 			switch {
-			case given:
+			case present:
 				item, differs := completeValue(inner, member)
 				v[member.Name], changed = item, changed || differs
 			case member.Default != nil:

@@ -6,8 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/forward"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // tree says what to keep of a value; nil keeps all of it. Of an object it keeps
@@ -19,7 +21,7 @@ type tree struct {
 }
 
 type part struct {
-	toolfold.Range
+	fields.Range
 	inside *tree
 }
 
@@ -39,25 +41,25 @@ func Project(result json.RawMessage, fields []string) json.RawMessage {
 }
 
 // treeOf returns what the fields keep together; no fields are nil.
-func treeOf(fields []string) *tree {
-	if len(fields) == 0 {
+func treeOf(named []string) *tree {
+	if len(named) == 0 {
 		return nil
 	}
 	root := &tree{}
-	for _, field := range fields {
-		steps, ok := toolfold.ParseField(field)
+	for _, field := range named {
+		steps, ok := fields.Parse(field)
 		if !ok {
 			continue // normalising has refused it
 		}
-		one := (*tree)(nil)
+		path := (*tree)(nil)
 		for i := len(steps) - 1; i >= 0; i-- {
 			if steps[i].Range != nil {
-				one = &tree{parts: []part{{*steps[i].Range, one}}}
+				path = &tree{parts: []part{{*steps[i].Range, path}}}
 			} else {
-				one = &tree{names: map[string]*tree{steps[i].Name: one}}
+				path = &tree{names: map[string]*tree{steps[i].Name: path}}
 			}
 		}
-		root = union(root, one)
+		root = union(root, path)
 	}
 	return root
 }
@@ -81,8 +83,8 @@ func union(a, b *tree) *tree {
 }
 
 // child returns what t keeps of the member called name, or of the item when
-// name is empty, at position i; kept is false for nothing.
-func (t *tree) child(name string, isItem bool, i int) (inside *tree, kept bool) {
+// name is empty, at position i; selected is false for nothing.
+func (t *tree) child(name string, isItem bool, i int) (inside *tree, selected bool) {
 	if t == nil {
 		return nil, true
 	}
@@ -90,21 +92,21 @@ func (t *tree) child(name string, isItem bool, i int) (inside *tree, kept bool) 
 	case isItem && len(t.parts) == 0:
 		return t, true
 	case isItem && len(t.names) > 0:
-		inside, kept = &tree{names: t.names}, true
+		inside, selected = &tree{names: t.names}, true
 	case !isItem && ok:
-		inside, kept = named, true
+		inside, selected = named, true
 	}
 	for _, p := range t.parts {
 		if !p.Has(i) {
 			continue
 		}
-		if kept {
+		if selected {
 			inside = union(inside.clone(), p.inside.clone())
 		} else {
-			inside, kept = p.inside, true
+			inside, selected = p.inside, true
 		}
 	}
-	return inside, kept
+	return inside, selected
 }
 
 // clone returns a copy that [union] may change.
@@ -131,7 +133,7 @@ func (t *tree) origin(i int) int {
 		return t.parts[0].From + i
 	}
 	for at := 0; ; at++ {
-		if _, kept := t.child("", true, at); kept {
+		if _, selected := t.child("", true, at); selected {
 			if i == 0 {
 				return at
 			}
@@ -180,8 +182,8 @@ func (t *tree) keep(out []byte, dec *jsontext.Decoder) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		inside, kept := t.child(unquoted, kind == '[', i)
-		if !kept {
+		inside, selected := t.child(unquoted, kind == '[', i)
+		if !selected {
 			if err := dec.SkipValue(); err != nil {
 				return nil, err
 			}
@@ -213,13 +215,13 @@ func unquote(quoted []byte) (string, error) {
 
 // keeping adds the wanted result fields to the call to which another is
 // forwarded, unless that has its own.
-func keeping(f toolfold.Forward, fields []string) *toolfold.Forward {
+func keeping(f forward.Call, fields []string) *forward.Call {
 	var args ordered.Map
 	if len(fields) == 0 || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {
 		return &f
 	}
-	if _, own := args.Get(toolfold.IncludeFields); !own {
-		args.Set(toolfold.IncludeFields, fields)
+	if _, own := args.Get(reserved.Fields); !own {
+		args.Set(reserved.Fields, fields)
 		f.Arguments = ordered.MustJSON(args)
 	}
 	return &f

@@ -8,17 +8,21 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
 // Resolver finds the action that a call means. It is immutable and safe for
 // concurrent use.
 type Resolver struct {
-	folded map[string]*folded          // tools with an action argument
-	home   map[*toolfold.Action]string // the first of these that takes an action
-	single map[string]*target          // names that lead to one action by themselves
-	names  []string                    // all of them, for suggestions
+	folded map[string]*folded           // tools with an action argument
+	single map[string]*target           // names that lead to one action by themselves
+	shared map[string][]string          // names that would lead to several actions: the full names of these
+	names  []string                     // all of them, for suggestions
+	home   map[*toolfold.Action]*target // the first way to call an action
 
 	// refuse words the refusal of a name that leads to no permitted action; nil
 	// where the name is not known either.
@@ -46,14 +50,21 @@ func (r *Resolver) Explaining(all func() *Resolver, why func(*toolfold.Action) s
 }
 
 // Silent returns a resolver that says of every name which leads nowhere that it is
-// not permitted, whether or not there is such an action.
-func (r *Resolver) Silent() *Resolver {
+// not permitted, whether or not there is such an action in all. Names that mean
+// an action for which allows is true are told which.
+func (r *Resolver) Silent(all func() *Resolver, allows func(*toolfold.Action) bool) *Resolver {
 	other := *r
 	other.refuse = func(name string, args *arguments) *toolfold.Error {
-		if f, _ := r.family(name); r.action(name, args) != nil || f == nil && r.Nearest(name) != "" {
-			return nil
+		if a := all().action(name, args); a != nil {
+			if allows(a) {
+				return nil
+			}
+		} else if f, _ := r.family(name); f == nil {
+			if near := r.Nearest(name); near != "" && near == all().Nearest(name) {
+				return nil
+			}
 		}
-		return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted", toolfold.Shorten(name)).WithHint("only the user can permit it")
+		return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted", shorten.Quoted(name)).WithHint("only the user can permit it")
 	}
 	return &other
 }
@@ -75,12 +86,12 @@ func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
 	if f == nil {
 		f, verb = r.family(name)
 	} else {
-		verb, _ = args.values[toolfold.ActionParam].(string)
+		verb, _ = args.values[reserved.Action].(string)
 	}
 	if f == nil {
 		return nil
 	}
-	a, _ := meant(f.family.Actions, verb)
+	a, _ := meant(f.family.Actions, verb, args.values)
 	return a
 }
 
@@ -107,10 +118,14 @@ func (f *folded) union() map[string]bool {
 
 // NewResolver accepts the names of the entries. Where two entries have the
 // same name the first counts: a legacy name goes before a full name that is
-// spelt alike. A tool with an action argument goes before both.
-func NewResolver(entries []*toolfold.Entry) *Resolver {
-	r := &Resolver{folded: map[string]*folded{}, home: map[*toolfold.Action]string{}, single: map[string]*target{}}
+// spelt alike. A tool with an action argument goes before both. Errors lead to the
+// first entry of an action.
+func NewResolver(entries []*entry.Entry) *Resolver {
+	r := &Resolver{
+		folded: map[string]*folded{}, home: map[*toolfold.Action]*target{}, single: map[string]*target{}, shared: map[string][]string{},
+	}
 	for _, e := range entries {
+		t := &target{Entry: e}
 		if e.Selector != "" {
 			f, known := r.folded[e.Tool]
 			if !known {
@@ -119,27 +134,62 @@ func NewResolver(entries []*toolfold.Entry) *Resolver {
 				r.folded[e.Tool] = f
 				r.names = append(r.names, e.Tool)
 			}
+			t.tool = f
 			if f.targets[e.Selector] == nil {
-				f.targets[e.Selector] = &target{Entry: e, tool: f}
+				f.targets[e.Selector] = t
 				f.actions = append(f.actions, e.Selector)
 			}
-			if r.home[e.Action] == "" {
-				r.home[e.Action] = e.Tool
-			}
-		} else if _, taken := r.single[e.Tool]; !taken {
-			r.single[e.Tool] = &target{Entry: e}
+		} else if before, taken := r.single[e.Tool]; taken {
+			r.share(before, e)
+		} else if r.shared[e.Tool] == nil {
+			r.single[e.Tool] = t
 			r.names = append(r.names, e.Tool)
+		} else {
+			r.shared[e.Tool] = append(r.shared[e.Tool], fullName(e.Action))
+		}
+		if r.home[e.Action] == nil {
+			r.home[e.Action] = t
 		}
 	}
 	return r
 }
 
-// FullNames returns entries for family.action and family_action.
-func FullNames(families []*toolfold.Family) []*toolfold.Entry {
-	var list []*toolfold.Entry
+// share makes a name that leads to an action of each of two entries lead to none, where
+// it is no name of ours: which of them comes first says nothing about which is meant.
+func (r *Resolver) share(before *target, e *entry.Entry) {
+	if before.Action == e.Action || r.home[before.Action] == before || !lent(before.Entry) || !lent(e) {
+		return
+	}
+	delete(r.single, e.Tool)
+	r.shared[e.Tool] = []string{fullName(before.Action), fullName(e.Action)}
+}
+
+// lent reports whether the name of an entry is neither that of a tool nor the full one:
+// that of a tool declared elsewhere, or family_action of one.
+func lent(e *entry.Entry) bool { return e.Action.Input != nil && e.Tool != e.Action.FullName() }
+
+// fullName is the name that no other action has: of a tool declared elsewhere its first
+// alias, which has the name of its server.
+func fullName(a *toolfold.Action) string {
+	if len(a.Aliases) > 0 {
+		return a.Aliases[0]
+	}
+	return a.FullName()
+}
+
+// FullNames returns entries for family.action, family_action and aliases.
+func FullNames(families []*toolfold.Family) []*entry.Entry {
+	var list []*entry.Entry
 	for _, f := range families {
 		for _, a := range f.Actions {
-			list = append(list, toolfold.NewEntry(a, a.FullName()), toolfold.NewEntry(a, f.Name+"_"+a.Name))
+			list = append(list, entry.New(a, a.FullName()), entry.New(a, f.Name+"_"+a.Name))
+		}
+	}
+	for _, f := range families { // behind the names of all
+		for _, a := range f.Actions {
+			for _, alias := range a.Aliases {
+				list = append(list, entry.New(a, alias))
+			}
 		}
 	}
 	return list
@@ -153,38 +203,54 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		return r.pick(f, args)
 	}
 	if t, ok := r.single[name]; ok {
-		if !t.Takes(toolfold.ParamsParam) {
+		if !t.Takes(reserved.Params) {
 			args.unfold()
 		}
 		return t, nil
 	}
+	if names := r.shared[name]; names != nil {
+		return nil, toolfold.Errorf(toolfold.UnknownTool, "%q is a tool of several servers: call %s",
+			shorten.Quoted(name), strings.Join(names[:min(len(names), maxAllowed)], " or "))
+	}
 	if f, verb := r.family(name); f != nil {
+		args.unfold()
 		return nil, r.noAction(name, f, verb, args)
 	}
 	if err := r.notPermitted(name, args); err != nil {
 		return nil, err
 	}
-	err := toolfold.UnknownName(name)
+	err := entry.Unknown(name)
 	near := r.Nearest(name)
 	if near == "" {
 		return nil, err.WithHint("call one of the listed tools")
 	}
 	err.Message += fmt.Sprintf(", did you mean %q?", near)
 	if e := r.Lookup(near); len(e) == 1 {
-		err.Usage, err.Example = e[0].Usage(toolfold.DetailTypes), e[0].Example()
+		err.Usage, err.Example = e[0].Usage(entry.DetailTypes), e[0].Example()
 	}
 	return nil, err
 }
 
-// family takes a name such as memory_save or memory.save apart where it begins
-// with a tool that takes an action.
+// family takes a name such as memory_save, memory.save, save_memory or
+// createTask apart where it begins or ends with a tool that takes an action.
 func (r *Resolver) family(name string) (f *folded, verb string) {
+	words := nameWords(name)
+	longest := 0 // words of the tool's name
 	for _, tool := range r.names {
-		rest, begins := strings.CutPrefix(name, tool)
-		if r.folded[tool] == nil || !begins || len(rest) < 2 || !strings.ContainsAny(rest[:1], "_.-/:") || f != nil && len(tool) < len(f.tool) {
+		own := nameWords(tool)
+		if r.folded[tool] == nil || len(own) >= len(words) || len(own) <= longest {
 			continue
 		}
-		f, verb = r.folded[tool], rest[1:]
+		same := func(part []string) bool {
+			return slices.EqualFunc(part, own, func(a, b string) bool { return singular(a) == singular(b) })
+		}
+		rest := len(words) - len(own)
+		switch {
+		case same(words[:len(own)]):
+			f, verb, longest = r.folded[tool], strings.Join(words[len(own):], "_"), len(own)
+		case same(words[rest:]):
+			f, verb, longest = r.folded[tool], strings.Join(words[:rest], "_"), len(own)
+		}
 	}
 	return f, verb
 }
@@ -195,13 +261,16 @@ func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments
 	if err := r.notPermitted(name, args); err != nil {
 		return err
 	}
-	problem := toolfold.Problem{Path: "/" + toolfold.ActionParam, Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(verb), Allowed: f.actions,
+	problem := toolfold.Problem{Path: "/" + reserved.Action, Kind: toolfold.ProblemEnum, Got: shorten.Quoted(verb), Allowed: f.actions,
 		Suggest: f.nearest(verb, args)}
 	err := &toolfold.Error{Code: toolfold.UnknownTool, Problems: []toolfold.Problem{problem}}
-	err.Message = fmt.Sprintf("there is no tool %q: call %s with one of its actions", toolfold.Shorten(name), f.tool)
-	if t := r.target(f, problem.Suggest); t != nil {
-		err.Message = fmt.Sprintf("there is no tool %q: call %s with action %q", toolfold.Shorten(name), t.Tool, problem.Suggest)
-		explain(t.Entry, err)
+	err.Message = fmt.Sprintf("there is no tool %q: call %s with one of its actions", shorten.Quoted(name), f.tool)
+	if t := r.home[f.family.Action(problem.Suggest)]; t != nil {
+		err.Message = fmt.Sprintf("there is no tool %q: call %s", shorten.Quoted(name), t.Tool)
+		if t.Selector != "" {
+			err.Message += fmt.Sprintf(" with action %q", t.Selector)
+		}
+		t.explain(err)
 	}
 	return err
 }
@@ -209,16 +278,16 @@ func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments
 // Lookup returns the entries that a name stands for, without a call: all
 // actions of a consolidated tool, else the one. Nil means there is no such
 // name.
-func (r *Resolver) Lookup(name string) []*toolfold.Entry {
+func (r *Resolver) Lookup(name string) []*entry.Entry {
 	if f, ok := r.folded[name]; ok {
-		list := make([]*toolfold.Entry, len(f.actions))
+		list := make([]*entry.Entry, len(f.actions))
 		for i, action := range f.actions {
 			list[i] = f.targets[action].Entry
 		}
 		return list
 	}
 	if t, ok := r.single[name]; ok {
-		return []*toolfold.Entry{t.Entry}
+		return []*entry.Entry{t.Entry}
 	}
 	return nil
 }
@@ -244,13 +313,14 @@ func (r *Resolver) Nearest(name string) string {
 }
 
 // target returns the way to call an action of the family of f, by f or else by
-// the other tool that the family is split into; nil when there is no such action.
+// the other tool that the family is split into; nil when no tool with an action
+// argument takes it.
 func (r *Resolver) target(f *folded, action string) *target {
 	if t := f.targets[action]; t != nil {
 		return t
 	}
-	if a := f.family.Action(action); a != nil && r.home[a] != "" {
-		return r.folded[r.home[a]].targets[action]
+	if t := r.home[f.family.Action(action)]; t != nil && t.tool != nil {
+		return t
 	}
 	return nil
 }
@@ -259,7 +329,7 @@ func (r *Resolver) target(f *folded, action string) *target {
 // for other actions.
 func (r *Resolver) apart(f *folded, action string) *target {
 	if a := f.family.Action(action); a != nil && a.Apart {
-		return r.single[toolfold.Select(a).Tool]
+		return r.single[entry.Select(a).Tool]
 	}
 	return nil
 }
@@ -268,22 +338,30 @@ func (r *Resolver) apart(f *folded, action string) *target {
 // more than read takes the actions of its family that read too; one that only
 // reads does not do more, because hosts let it pass for that.
 func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
-	name, _ := args.values[toolfold.ActionParam].(string)
-	if t := r.target(f, name); t == nil || !t.Takes(toolfold.ParamsParam) {
+	name, isText := args.values[reserved.Action].(string)
+	t := r.target(f, name)
+	var value any
+	found := false
+	if t != nil && t.Takes(reserved.Action) { // what params has of that name is a parameter
+		value, found = args.take(reserved.Action)
+	}
+	if t == nil || !t.Takes(reserved.Params) {
 		args.unfold()
 	}
-	value, given := args.take(toolfold.ActionParam)
-	name, isText := value.(string)
-	t := r.target(f, name)
+	if !found {
+		value, found = args.take(reserved.Action)
+		name, isText = value.(string)
+		t = r.target(f, name)
+	}
 	if t != nil && (t.Tool == f.tool || t.Action.Effect == toolfold.Reads) {
 		return t, nil
 	}
 	if apart := r.apart(f, name); apart != nil {
 		err := &toolfold.Error{
 			Code: toolfold.InvalidAction, Message: fmt.Sprintf("%s only reads: %s is the tool %s", f.tool, name, apart.Tool),
-			Problems: []toolfold.Problem{{Path: "/" + toolfold.ActionParam, Kind: toolfold.ProblemStray, BelongsTo: []string{apart.Tool}}},
+			Problems: []toolfold.Problem{{Path: "/" + reserved.Action, Kind: toolfold.ProblemStray, BelongsTo: []string{apart.Tool}}},
 		}
-		explain(apart.Entry, err)
+		apart.explain(err)
 		return nil, err
 	}
 	if t == nil && isText {
@@ -291,7 +369,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 			return nil, err
 		}
 	}
-	problem := toolfold.Problem{Path: "/" + toolfold.ActionParam, Allowed: f.actions}
+	problem := toolfold.Problem{Path: "/" + reserved.Action, Allowed: f.actions}
 	switch {
 	case t != nil:
 		problem.Kind, problem.Allowed, problem.BelongsTo = toolfold.ProblemStray, nil, []string{t.Tool}
@@ -300,19 +378,24 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 			Message:  fmt.Sprintf("%s only reads: %s is an action of %s", f.tool, name, t.Tool),
 			Problems: []toolfold.Problem{problem},
 		}
-		explain(t.Entry, err)
+		t.explain(err)
 		return nil, err
-	case !given || value == nil:
+	case !found || value == nil:
 		problem.Kind, problem.Suggest = toolfold.ProblemMissing, f.guess(args)
 	case !isText:
 		problem.Kind, problem.Want, problem.Got = toolfold.ProblemType, "string", jsonx.TypeName(value)
 		problem.Suggest = f.guess(args)
+		if list, ok := value.([]any); ok && len(list) == 1 {
+			if inside, ok := list[0].(string); ok {
+				problem.Suggest = f.nearest(inside, args)
+			}
+		}
 	default:
-		problem.Kind, problem.Got = toolfold.ProblemEnum, toolfold.Shorten(name)
+		problem.Kind, problem.Got = toolfold.ProblemEnum, shorten.Quoted(name)
 		problem.Suggest = f.nearest(name, args)
 	}
-	if args.moved[toolfold.ActionParam] {
-		problem.Path = "/" + toolfold.ParamsParam + problem.Path
+	if args.moved[reserved.Action] {
+		problem.Path = "/" + reserved.Params + problem.Path
 	}
 	err := &toolfold.Error{
 		Code:     toolfold.InvalidAction,
@@ -323,7 +406,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 		if t.Tool != f.tool {
 			err.Message += fmt.Sprintf(" (%s is an action of %s)", problem.Suggest, t.Tool)
 		}
-		explain(t.Entry, err)
+		t.explain(err)
 	}
 	return nil, err
 }
@@ -331,7 +414,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 // nearest returns the action that a name means, or else the one that the arguments
 // fit; empty where the name is a verb for what the family does not do.
 func (f *folded) nearest(name string, args *arguments) string {
-	a, known := meant(f.family.Actions, name)
+	a, known := meant(f.family.Actions, name, args.values)
 	switch {
 	case a != nil:
 		return a.Name
@@ -343,24 +426,24 @@ func (f *folded) nearest(name string, args *arguments) string {
 
 // guess returns the action that the given arguments fit best: all its required
 // parameters are there and it takes the most of the others. Among equals one
-// that only reads goes first, then one that could take the least besides. It is
-// none that deletes.
+// that only reads goes first, then one that could take the least besides, what chooses
+// a page aside. It is none that deletes.
 func (f *folded) guess(args *arguments) string {
-	best, most, fewest := f.family.Actions[0], -1, 0
+	best, matching, fewest := f.family.Actions[0], -1, 0
 	for _, a := range f.family.Actions {
-		if a.Effect == toolfold.Deletes || slices.ContainsFunc(a.Required.Params(), func(p toolfold.Param) bool { _, given := args.values[p.Name]; return !given }) {
+		if a.Effect == toolfold.Deletes || lacks(a, args.values) > 0 {
 			continue
 		}
 		known := 0
-		params := a.Params()
+		params := slices.DeleteFunc(a.Params(), func(p toolfold.Param) bool { return p.Name == reserved.Limit || p.Name == toolfold.Cursor.Name })
 		for _, p := range params {
-			if _, given := args.values[p.Name]; given {
+			if _, present := args.values[p.Name]; present {
 				known++
 			}
 		}
 		reads, bestReads := a.Effect == toolfold.Reads, best.Effect == toolfold.Reads
-		if known > most || known == most && (reads && !bestReads || reads == bestReads && len(params) < fewest) {
-			best, most, fewest = a, known, len(params)
+		if known > matching || known == matching && (reads && !bestReads || reads == bestReads && len(params) < fewest) {
+			best, matching, fewest = a, known, len(params)
 		}
 	}
 	return best.Name

@@ -1,11 +1,14 @@
 package call
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -80,11 +83,13 @@ var verbs = sync.OnceValue(func() map[string][]string {
 })
 
 // meant returns the action of a family that a name stands for: a name of today
-// or before, whatever joins its words; else what a verb of that meaning does; else
-// what is spelt like it. Known verbs are not taken for misspelt others, nor what
-// says the opposite. It is nil where nothing is meant, and known reports whether
-// the name is a verb all the same.
-func meant(actions []*toolfold.Action, name string) (action *toolfold.Action, known bool) {
+// or before, whatever joins its words; else what a verb of that meaning does, or an
+// action that declares the name among its Words; else what is spelt like it. Of
+// several that a verb may stand for, or that are spelt like it, the arguments decide.
+// Known verbs are taken for no misspelt others except verbs that read, and nothing for
+// what says the opposite. It is nil where nothing is meant,
+// and known reports whether the name is a verb all the same.
+func meant(actions []*toolfold.Action, name string, args map[string]any) (action *toolfold.Action, known bool) {
 	if len(actions) == 0 {
 		return nil, false
 	}
@@ -117,17 +122,97 @@ func meant(actions []*toolfold.Action, name string) (action *toolfold.Action, kn
 	if a := byName[word]; a != nil {
 		return a, true
 	}
-	stands, known := verbs()[word]
-	for _, verb := range stands {
+	verbs, known := verbs()[word]
+	var candidates []*toolfold.Action
+	for _, verb := range verbs {
 		if a := byName[foldName(verb)]; a != nil {
-			return a, true
+			candidates = append(candidates, a)
 		}
+	}
+	for _, a := range actions {
+		if declaresWord(a, word) && (!known || a.Effect != toolfold.Deletes) {
+			candidates = append(candidates, a)
+		}
+	}
+	if len(candidates) > 0 {
+		return fitting(candidates, actions, args), true
+	}
+	spellings = slices.DeleteFunc(spellings, func(s string) bool { return opposite(word, s) || known && byName[s].Effect != toolfold.Reads })
+	fit := slices.DeleteFunc(slices.Clone(spellings), func(s string) bool { return !fits(byName[s], args) })
+	if near := suggest.Nearest(word, fit); near != "" && given(args) > 0 {
+		return byName[near], known
 	}
 	if known {
 		return nil, true
 	}
-	spellings = slices.DeleteFunc(spellings, func(s string) bool { return opposite(word, s) })
 	return byName[suggest.Nearest(word, spellings)], false
+}
+
+// declaresWord reports whether a word, as foldName writes it, is one of the Words
+// of an action.
+func declaresWord(a *toolfold.Action, word string) bool {
+	for declared := range strings.SplitSeq(a.Words, ",") {
+		if foldName(declared) == word {
+			return true
+		}
+	}
+	return false
+}
+
+// fitting returns the first candidate that fits the arguments; without arguments the
+// first. Where none fits it is the only one of all actions that does, unless that
+// deletes.
+func fitting(candidates, actions []*toolfold.Action, args map[string]any) *toolfold.Action {
+	if given(args) == 0 {
+		return candidates[0]
+	}
+	for _, a := range candidates {
+		if fits(a, args) {
+			return a
+		}
+	}
+	var only *toolfold.Action
+	for _, a := range actions {
+		switch {
+		case a.Effect == toolfold.Deletes || !fits(a, args):
+		case only != nil:
+			return candidates[0]
+		default:
+			only = a
+		}
+	}
+	return cmp.Or(only, candidates[0])
+}
+
+// fits reports whether an action takes all arguments and gets all that it requires.
+func fits(a *toolfold.Action, args map[string]any) bool {
+	taken := 0
+	for _, p := range a.Params() {
+		if _, ok := args[p.Name]; ok {
+			taken++
+		}
+	}
+	return taken == given(args) && lacks(a, args) == 0
+}
+
+// given counts the arguments that are an action's own.
+func given(args map[string]any) (n int) {
+	for name := range args {
+		if name != reserved.Action && name != reserved.Fields {
+			n++
+		}
+	}
+	return n
+}
+
+// lacks counts the required parameters that are not given.
+func lacks(a *toolfold.Action, args map[string]any) (n int) {
+	for _, p := range a.Required.Params() {
+		if _, present := args[p.Name]; !present {
+			n++
+		}
+	}
+	return n
 }
 
 // opposite reports whether one word is the other with a syllable in front that
@@ -142,6 +227,30 @@ func opposite(a, b string) bool {
 }
 
 // foldName leaves out case, and what joins the words of a name.
-func foldName(name string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "", " ", "", "/", "", ":", "").Replace(strings.ToLower(name))
+func foldName(name string) string { return strings.Join(nameWords(name), "") }
+
+// nameWords splits a name such as save_memory, memory.save or saveMemory into its
+// words, in lower case.
+func nameWords(name string) []string {
+	var text strings.Builder
+	lower := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && lower {
+			text.WriteByte(' ')
+		}
+		lower = unicode.IsLower(r) || unicode.IsDigit(r)
+		if strings.ContainsRune("_-./:", r) {
+			r = ' '
+		}
+		text.WriteRune(unicode.ToLower(r))
+	}
+	return strings.Fields(text.String())
+}
+
+// singular cuts the ending of a plural noun.
+func singular(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(noun, "s")
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/schema"
 )
 
 // Fold says which actions of a family make up one tool.
@@ -18,43 +20,70 @@ type Fold string
 const (
 	ByFamily Fold = "family" // all of them
 	ByEffect Fold = "effect" // actions that only read, and actions that do more
+	None     Fold = "none"   // one each
 )
 
 // Folds lists the folds, the default first.
-func Folds() []Fold { return []Fold{ByFamily, ByEffect} }
+func Folds() []Fold { return []Fold{ByFamily, ByEffect, None} }
 
 // toolOf returns the tool that takes an action.
 func (f Fold) toolOf(a *toolfold.Action) string {
-	if f == ByEffect {
+	switch {
+	case a.Apart:
+		return entry.Select(a).Tool
+	case f == ByEffect:
 		return a.ToolByEffect()
+	case f == None && !a.Family.Bare:
+		return a.Family.Name + "_" + a.Name
 	}
 	return a.Family.Name
 }
 
+// alone reports whether an action is a tool of its own, which takes no action
+// argument.
+func (f Fold) alone(a *toolfold.Action) bool { return a.Apart || f == None }
+
+// entry returns the way to call an action.
+func (f Fold) entry(a *toolfold.Action) *entry.Entry {
+	if f.alone(a) {
+		return entry.New(a, f.toolOf(a))
+	}
+	e := entry.Select(a)
+	e.Tool = f.toolOf(a)
+	return e
+}
+
 // Tools returns the consolidated surface, in order: the tools of each family,
-// the one that only reads first, and one for each action that stands apart.
-func Tools(families []*toolfold.Family, fold Fold) []toolfold.Tool {
-	var list []toolfold.Tool
+// the one that only reads first, and one for each action that stands alone.
+func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
+	var list []entry.Tool
 	for _, f := range families {
 		folded := map[string][]*toolfold.Action{}
 		for _, a := range f.Actions {
-			if !a.Apart {
+			if !fold.alone(a) {
 				folded[fold.toolOf(a)] = append(folded[fold.toolOf(a)], a)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(folded)) {
-			list = append(list, toolfold.Tool{
+			t := entry.Tool{
 				Name: name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
-				Entries: selections(folded[name], fold), Schema: Schema(folded[name]), Hints: FoldHints(folded[name]),
-			})
+				Entries: entries(folded[name], fold), Schema: Schema(folded[name]), Hints: FoldHints(folded[name]),
+			}
+			if f.Bare && f.Apiece { // as it came
+				t.Summary, t.Doc, t.Schema, t.Whole = f.Doc, "", t.Entries[0].InputSchema(), true
+			}
+			list = append(list, t)
 		}
 		for _, a := range f.Actions {
-			if a.Apart {
-				e := toolfold.Select(a)
-				list = append(list, toolfold.Tool{
+			if fold.alone(a) {
+				e := fold.entry(a)
+				schema := schema.Object(e.Required, e.Optional, schema.Style{Describe: func(toolfold.Param) bool { return !a.Apart }})
+				if a.Input != nil {
+					schema = e.InputSchema()
+				}
+				list = append(list, entry.Tool{
 					Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: f.Category, Tier: f.Tier,
-					Entries: []*toolfold.Entry{e}, Schema: toolfold.ObjectSchema(e.Required, e.Optional, toolfold.Style{}),
-					Hints: a.Hints(), Whole: true,
+					Entries: []*entry.Entry{e}, Schema: schema, Hints: a.Hints(), Whole: a.Apart,
 				})
 			}
 		}
@@ -63,23 +92,13 @@ func Tools(families []*toolfold.Family, fold Fold) []toolfold.Tool {
 }
 
 // Entries returns the ways to call a family's actions: by the action argument,
-// those that stand apart by their own tool.
-func Entries(f *toolfold.Family, fold Fold) []*toolfold.Entry {
-	apart := func(a *toolfold.Action) bool { return a.Apart }
-	list := selections(slices.DeleteFunc(slices.Clone(f.Actions), apart), fold)
-	for _, a := range f.Actions {
-		if a.Apart {
-			list = append(list, toolfold.Select(a))
-		}
-	}
-	return list
-}
+// actions that stand alone by their own tool.
+func Entries(f *toolfold.Family, fold Fold) []*entry.Entry { return entries(f.Actions, fold) }
 
-func selections(actions []*toolfold.Action, fold Fold) []*toolfold.Entry {
-	list := make([]*toolfold.Entry, len(actions))
+func entries(actions []*toolfold.Action, fold Fold) []*entry.Entry {
+	list := make([]*entry.Entry, len(actions))
 	for i, a := range actions {
-		list[i] = toolfold.Select(a)
-		list[i].Tool = fold.toolOf(a)
+		list[i] = fold.entry(a)
 	}
 	return list
 }
@@ -93,6 +112,9 @@ func selections(actions []*toolfold.Action, fold Fold) []*toolfold.Entry {
 func Schema(actions []*toolfold.Action) json.RawMessage {
 	unclear := func(p toolfold.Param) bool { return p.Unclear }
 	union := Union(actions)
+	if actions[0].Family.Apiece {
+		union = nil
+	}
 	listEnumsOnce(union, map[string]bool{})
 	var names []string
 	for _, a := range actions {
@@ -100,7 +122,7 @@ func Schema(actions []*toolfold.Action) json.RawMessage {
 			names = append(names, a.Name)
 		}
 	}
-	return toolfold.ObjectSchema(nil, union, toolfold.Style{Describe: unclear, Listed: true, Actions: names})
+	return schema.Object(nil, union, schema.Style{Describe: unclear, Listed: true, Actions: names})
 }
 
 // Union lists the parameters of all actions, each once, in the order of first

@@ -17,11 +17,12 @@ type Choice struct {
 }
 
 // Choices counts the consolidated tools of the families at every level: of every
-// tier, and split by effect.
+// tier, split by effect, and one for each action.
 func Choices(families []*toolfold.Family) ([]Choice, error) {
 	var list []Choice
 	for _, o := range []surface.Options{
 		{Tier: toolfold.Core}, {Tier: toolfold.Standard}, {Tier: toolfold.Extended}, {Tier: toolfold.Extended, Fold: consolidate.ByEffect},
+		{Tier: toolfold.Extended, Fold: consolidate.None},
 	} {
 		if o.Fold == "" {
 			o.Fold = consolidate.ByFamily

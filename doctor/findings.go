@@ -3,13 +3,13 @@ package doctor
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/words"
 )
 
@@ -161,18 +161,15 @@ var rules = []rule{{
 }}
 
 var (
-	notNames    = pattern(`[^a-zA-Z0-9_-]`)
-	sentenceEnd = pattern(`[.!?](\s|$)|\n`)
+	notNames    = regex.Lazy(`[^a-zA-Z0-9_-]`)
+	sentenceEnd = regex.Lazy(`[.!?](\s|$)|\n`)
 	deleting    = words.Set("delete remove drop destroy purge erase wipe truncate uninstall")
 	// discovering matches tools that find or describe others, calling tools that run others.
-	discovering = pattern(`(?i)^(tools|.*(find|search|describe|list|discover|load|get)[_-]?tools?(_schema|_definition)?|tools?[_-](find|search|describe|list|load))$`)
-	calling     = pattern(`(?i)^(.*(call|invoke|execute|run|use)[_-]?tools?|tools?[_-](call|invoke|execute|run))$`)
+	discovering = regex.Lazy(
+		`(?i)^(tools|.*(find|search|describe|list|discover|load|get)[_-]?` +
+			`tools?(_schema|_definition)?|tools?[_-](find|search|describe|list|load))$`)
+	calling = regex.Lazy(`(?i)^(.*(call|invoke|execute|run|use)[_-]?tools?|tools?[_-](call|invoke|execute|run))$`)
 )
-
-// pattern compiles an expression when it is first used, not at every start.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
 
 // when returns the tool itself as the place of a finding.
 func when(found bool) []string {
@@ -273,7 +270,7 @@ func findLazy(l List) []Finding {
 	return found
 }
 
-// findTogether finds faults of the lists of a session together, which cost a
+// findTogether finds faults of the lists of a host together, which cost a
 // Claude model about so many tokens.
 func findTogether(host string, lists []List, claude int) []Finding {
 	var found []Finding
@@ -364,7 +361,7 @@ func (s schema) find(path string, match func(schema) bool) []string {
 func hasVerb(text string) bool {
 	for w := range words.Split(text) {
 		for _, part := range append(w.Parts, w.Text) {
-			if verbs[words.Stem(part)] {
+			if verbs()[words.Stem(part)] {
 				return true
 			}
 		}
@@ -373,7 +370,7 @@ func hasVerb(text string) bool {
 }
 
 // verbs are stems of the verbs that tools are described by.
-var verbs = func() map[string]bool {
+var verbs = sync.OnceValue(func() map[string]bool {
 	stems := map[string]bool{}
 	for word := range words.Set(`
 		abort accept access acquire activate add advance allow analyze analyse annotate answer append apply approve archive
@@ -401,4 +398,4 @@ var verbs = func() map[string]bool {
 		stems[words.Stem(word)] = true
 	}
 	return stems
-}()
+})

@@ -30,15 +30,15 @@ const DefaultWindow = 200_000
 
 // Inspection holds the costs of lists of tools, and their faults.
 type Inspection struct {
-	Method   string    `json:"method"`
-	Estimate Estimate  `json:"estimate"`
-	Window   int       `json:"window"` // tokens
-	Sessions []Session `json:"sessions"`
-	Servers  []Server  `json:"servers"`
+	Method   string   `json:"method"`
+	Estimate Estimate `json:"estimate"`
+	Window   int      `json:"window"`   // tokens
+	Totals   []Total  `json:"sessions"` // one a host
+	Servers  []Server `json:"servers"`
 }
 
-// Session sums up the servers of one host.
-type Session struct {
+// Total sums up the servers of one host.
+type Total struct {
 	Host string `json:"host,omitempty"` // empty for lists that no settings name
 	Cost
 	Instructions int       `json:"instructions"` // tokens
@@ -99,9 +99,9 @@ type Shown struct {
 }
 
 // Inspect counts lists. The window is that of the model, in tokens. Lists of
-// one host make up a session.
+// one host make up a total.
 func Inspect(lists []List, window int) (Inspection, error) {
-	in := Inspection{Method: Method, Estimate: Claude, Window: window, Sessions: []Session{}, Servers: []Server{}}
+	in := Inspection{Method: Method, Estimate: Claude, Window: window, Totals: []Total{}, Servers: []Server{}}
 	together := map[string][]List{}
 	for _, l := range lists {
 		s, err := inspect(l, window)
@@ -110,23 +110,23 @@ func Inspect(lists []List, window int) (Inspection, error) {
 		}
 		in.Servers = append(in.Servers, s)
 		if together[l.Host] == nil {
-			in.Sessions = append(in.Sessions, Session{Host: l.Host})
+			in.Totals = append(in.Totals, Total{Host: l.Host})
 		}
 		together[l.Host] = append(together[l.Host], l)
 	}
-	for i := range in.Sessions {
-		session := &in.Sessions[i]
+	for i := range in.Totals {
+		total := &in.Totals[i]
 		for _, s := range in.Servers {
-			if s.Host == session.Host {
-				session.Cost = session.Add(s.Cost)
-				session.Instructions += s.Instructions
+			if s.Host == total.Host {
+				total.Cost = total.Add(s.Cost)
+				total.Instructions += s.Instructions
 			}
 		}
-		if session.Tools > 0 {
-			session.Claude = Claude.Fixed + Claude.of(session.Tokens)
+		if total.Tools > 0 {
+			total.Claude = Claude.Fixed + Claude.of(total.Tokens)
 		}
-		session.Share = share(session.Tokens, window)
-		session.Findings = findTogether(session.Host, together[session.Host], session.Claude)
+		total.Share = share(total.Tokens, window)
+		total.Findings = findTogether(total.Host, together[total.Host], total.Claude)
 	}
 	return in, nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/tokens"
 )
 
-const goodTool = `{"name":"delete_note","title":"Delete","description":"Delete a note.","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]},"annotations":{"destructiveHint":true}}`
+const goodTool = `{"name":"delete_note","title":"Delete","description":"Delete a note.","inputSchema":{"type":"object",` +
+	`"properties":{"id":{"type":"string"}},"required":["id"]},"annotations":{"destructiveHint":true}}`
 
 func read(t *testing.T, text string) doctor.List {
 	t.Helper()
@@ -62,7 +63,8 @@ func TestReadList(t *testing.T) {
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	in := inspect(t, read(t, `{"instructions":"Be brief.","tools":[`+goodTool+`]}`))
-	text := `{"name":"delete_note","description":"Delete a note.","inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}}`
+	text := `{"name":"delete_note","description":"Delete a note.","inputSchema":{"type":"object",` +
+		`"properties":{"id":{"type":"string"}},"required":["id"]}}`
 	n, err := tokens.Count(text)
 	if err != nil {
 		t.Fatal(err)
@@ -74,21 +76,21 @@ func TestInspect(t *testing.T) {
 	if want := (doctor.Parts{Name: 2, Description: 4, Schema: 19}); s.List[0].Parts != want {
 		t.Errorf("%+v, want %+v", s.List[0].Parts, want)
 	}
-	if in.Sessions[0].Claude != doctor.Claude.Fixed+s.Claude || s.Claude <= n || s.Findings != nil || in.Sessions[0].Findings != nil {
+	if in.Totals[0].Claude != doctor.Claude.Fixed+s.Claude || s.Claude <= n || s.Findings != nil || in.Totals[0].Findings != nil {
 		t.Errorf("%+v", in)
 	}
-	if in := inspect(t, read(t, `[]`)); in.Sessions[0].Claude != 0 {
-		t.Errorf("no tools cost %d", in.Sessions[0].Claude)
+	if in := inspect(t, read(t, `[]`)); in.Totals[0].Claude != 0 {
+		t.Errorf("no tools cost %d", in.Totals[0].Claude)
 	}
 	two := inspect(t, read(t, `[`+goodTool+`]`), read(t, `[`+strings.Replace(goodTool, "delete", "erase", 1)+`]`))
-	if two.Sessions[0].Claude >= 2*in.Sessions[0].Claude {
+	if two.Totals[0].Claude >= 2*in.Totals[0].Claude {
 		t.Error("what is fixed is counted for each server")
 	}
 	here, there := read(t, `[`+goodTool+`]`), read(t, `[`+goodTool+`]`)
 	here.Host, there.Host = "codex", "cursor"
 	broken := doctor.List{Server: "broken", Host: "codex", Problem: "it does not start"}
 	apart := inspect(t, here, there, broken)
-	if len(apart.Sessions) != 2 || apart.Sessions[0].Tokens != n || apart.Sessions[0].Findings != nil ||
+	if len(apart.Totals) != 2 || apart.Totals[0].Tokens != n || apart.Totals[0].Findings != nil ||
 		apart.Servers[2].Problem != broken.Problem {
 		t.Errorf("%+v", apart)
 	}
@@ -113,7 +115,8 @@ func TestFindings(t *testing.T) {
 			tool("c", "Get it.", object, reads), []string{"a", "b"}},
 		{"untyped-parameter",
 			tool("a", "Get it.",
-				`{"type":"object","properties":{"x":{},"y":{"description":"any"},"z":{"enum":[1]},"u":true,"n":{"type":"object","properties":{"m":{}}},"l":{"type":"array","items":{}}}}`, reads), []string{"a.l[]", "a.n.m", "a.u", "a.x", "a.y"}},
+				`{"type":"object","properties":{"x":{},"y":{"description":"any"},"z":{"enum":[1]},"u":true,"n":{"type":"object",`+
+					`"properties":{"m":{}}},"l":{"type":"array","items":{}}}}`, reads), []string{"a.l[]", "a.n.m", "a.u", "a.x", "a.y"}},
 		{"list-without-items",
 			tool("a", "Get it.", `{"type":"object","properties":{"x":{"type":"array"},"y":{"type":"array","items":{"type":"string"}}}}`, reads),
 			[]string{"a.x"}},
@@ -143,8 +146,8 @@ func TestFindings(t *testing.T) {
 	in := inspect(t, l)
 	found := in.Servers[0].Findings
 	if len(found) != 2 || found[0].Rule != "long-instructions" || found[1].Rule != "lazy-where-deferred" ||
-		in.Sessions[0].Findings[0].Rule != "host-defers" {
-		t.Errorf("%+v, %+v", found, in.Sessions)
+		in.Totals[0].Findings[0].Rule != "host-defers" {
+		t.Errorf("%+v, %+v", found, in.Totals)
 	}
 	many := make([]string, 130)
 	for i := range many {
@@ -152,8 +155,8 @@ func TestFindings(t *testing.T) {
 	}
 	in = inspect(t, read(t, "["+strings.Join(many, ",")+"]"))
 	if found := in.Servers[0].Findings; len(found) != 1 || found[0].Rule != "too-many-tools" ||
-		in.Sessions[0].Findings[0].Rule != "large-context" {
-		t.Errorf("%+v, %+v", found, in.Sessions)
+		in.Totals[0].Findings[0].Rule != "large-context" {
+		t.Errorf("%+v, %+v", found, in.Totals)
 	}
 }
 
@@ -161,7 +164,7 @@ func TestCollidingNames(t *testing.T) {
 	t.Parallel()
 	other := read(t, `[`+strings.Replace(goodTool, "delete_note", "Delete-Note", 1)+`]`)
 	other.Server = "more"
-	found := inspect(t, read(t, "["+goodTool+"]"), other).Sessions[0].Findings
+	found := inspect(t, read(t, "["+goodTool+"]"), other).Totals[0].Findings
 	if len(found) != 1 || found[0].Rule != "colliding-names" || found[0].Where[0] != "notes.delete_note = more.Delete-Note" {
 		t.Errorf("%+v", found)
 	}

@@ -95,6 +95,18 @@ func (t Tool) definition() (string, error) {
 	return string(raw), nil
 }
 
+// CostOf is the cost of a list whose tools are shown as they are.
+func CostOf(l List) (total Cost, err error) {
+	for _, t := range l.Tools {
+		cost, err := t.cost()
+		if err != nil {
+			return Cost{}, err
+		}
+		total = total.Add(cost)
+	}
+	return total, nil
+}
+
 // ListOf returns the list of one of our own surfaces. Families counts the
 // tools that the surface has at any level.
 func ListOf(server, instructions string, listed []lazy.Listed, families int) List {

@@ -18,6 +18,10 @@ var (
 		"discover actions that deal with measurements",
 		"point me at the right instrument for the job",
 		"which of your abilities as a server handles backups",
+		"with what could I weigh these options",
+		"which instrument do I take for tuning",
+		"locate a function by what it is good for",
+		"what do you offer for keeping records",
 	}
 
 	describeAsks = []string{
@@ -36,6 +40,10 @@ var (
 		"what is the difference between these two actions",
 		"how is this tool meant to be used",
 		"full account of the parameters",
+		"what arguments may I hand to this command",
+		"instructions for using one instrument",
+		"which options does the action accept",
+		"teach me how this function works",
 	}
 
 	loadAsks = []string{
@@ -55,6 +63,10 @@ var (
 		"list this tool for me from now on",
 		"have the drawing commands ready for me",
 		"I keep needing this function, put it within reach",
+		"add the drawing instruments to my bench",
+		"give me direct access to a function",
+		"install a tool in this chat",
+		"show me another toolset permanently",
 	}
 
 	activeAsks = []string{
@@ -74,6 +86,10 @@ var (
 		"tools visible to this client",
 		"what is within reach in this conversation",
 		"what did I pull in before",
+		"which instruments lie on my bench",
+		"what have I got loaded",
+		"what can I call directly just now",
+		"is the drawing toolset on",
 	}
 
 	listAsks = []string{
@@ -91,6 +107,11 @@ var (
 		"why is a tool disabled",
 		"index of what is offered",
 		"give me the full menu",
+		"which tools have we got altogether",
+		"what instruments are in the box",
+		"name everything this server can do",
+		"show the tools group by group",
+		"what is in your repertoire",
 	}
 
 	restAsks = []string{
@@ -110,6 +131,10 @@ var (
 		"read on in a long result",
 		"where is the other half of that output",
 		"I only got the beginning, show the end",
+		"the reply was cut short, where is what follows",
+		"show what did not fit",
+		"get the truncated part",
+		"the list ended too early, I want what is left of it",
 	}
 
 	callAsks = []string{
@@ -128,5 +153,9 @@ var (
 		"execute an operation given its name and its parameters",
 		"go through the caller to start a tool",
 		"the name is known, run what is behind it",
+		"use a function although it is not shown to me",
+		"run the command called so-and-so",
+		"call something by its full name on my behalf",
+		"operate an instrument that is not on the bench",
 	}
 )

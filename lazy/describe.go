@@ -1,13 +1,17 @@
 package lazy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/schema"
 	"github.com/toolfold/toolfold/legacy"
 )
 
@@ -23,8 +27,9 @@ type ActionDoc struct {
 	Usage       string          `json:"usage"`            // the call with the types of all parameters
 	Params      json.RawMessage `json:"params,omitempty"` // what usage does not tell, by parameter
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
-	Returns     string          `json:"returns,omitempty"` // result fields; inner ones in brackets
-	Effect      string          `json:"effect,omitempty"`  // absent if it only reads
+	Output      json.RawMessage `json:"outputSchema,omitempty"` // of a tool declared elsewhere, beside inputSchema
+	Returns     string          `json:"returns,omitempty"`      // result fields; inner ones in brackets
+	Effect      string          `json:"effect,omitempty"`       // absent if it only reads
 	Example     json.RawMessage `json:"example,omitempty"`
 }
 
@@ -54,7 +59,7 @@ type Definition struct {
 // Describe returns the account of a tool, an action or a legacy name, as
 // JSON. An unknown name is an error that has the nearest one.
 func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.Error) {
-	return v.render(fmt.Sprint(with), name, func(entries []*toolfold.Entry) any {
+	return v.render(fmt.Sprint(with), name, func(entries []*entry.Entry) any {
 		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
 			doc := ToolDoc{
@@ -62,7 +67,8 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.E
 				Usage: v.callable(v.entry(entries[0])).Pattern(),
 			}
 			for _, e := range entries {
-				doc.Actions = append(doc.Actions, ActionRow{e.In(toolfold.FormFlat).Usage(toolfold.DetailNames), e.Action.Summary, e.Action.Effect.String()})
+				doc.Actions = append(doc.Actions, ActionRow{e.In(entry.FormFlat).Usage(entry.DetailNames), e.Action.Summary,
+					e.Action.Effect.String()})
 			}
 			return doc
 		}
@@ -73,7 +79,7 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.E
 // Define returns the whole definition of a tool, an action or a legacy name,
 // as JSON, with an output schema only where results are structured.
 func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.Error) {
-	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*toolfold.Entry) any {
+	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*entry.Entry) any {
 		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
 			actions := make([]*toolfold.Action, len(entries))
@@ -81,7 +87,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 				actions[i] = e.Action
 			}
 			definition := Definition{
-				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, toolfold.DetailNames),
+				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, entry.DetailNames),
 				InputSchema: consolidate.Schema(actions),
 			}
 			if structured {
@@ -89,27 +95,57 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 			}
 			return definition
 		}
-		e := v.entry(entries[0]).In(toolfold.FormFlat)
+		e := v.entry(entries[0]).In(entry.FormFlat)
+		if came := e.Action.Definition; came != nil {
+			return renamed(came, e.Action.FullName())
+		}
 		definition := Definition{Name: e.Tool, Description: join(e.Action.Summary, e.Action.Doc), InputSchema: inputSchema(e)}
 		if structured {
-			definition.OutputSchema = e.Action.OutputSchema()
+			definition.OutputSchema = schema.Output(e.Action)
 		}
 		return definition
 	})
 }
 
+// renamed returns the definition of a tool as it came, under another name.
+func renamed(definition json.RawMessage, name string) json.RawMessage {
+	out := append([]byte(`{"name":`), ordered.MustJSON(name)...)
+	ordered.Scan(definition, func(member []byte, start, end int) {
+		if string(member) != "name" {
+			out = append(append(append(out, ','), ordered.MustJSON(string(member))...), ':')
+			out = append(out, definition[start:end]...)
+		}
+	})
+	return append(out, '}')
+}
+
+// combines reports whether a schema that was written elsewhere says what no usage does: that
+// one of several must hold, or what stands in another spot.
+func combines(input json.RawMessage) bool {
+	var schema ordered.Map
+	if json.Unmarshal(input, &schema) != nil {
+		return false
+	}
+	input = ordered.MustJSON(slices.DeleteFunc(schema, func(m ordered.Member) bool { // what nothing refers to says nothing
+		return m.Key == "$defs" || m.Key == "definitions"
+	}))
+	return slices.ContainsFunc([]string{
+		"$ref", "anyOf", "oneOf", "allOf", "not", "if", "const", "patternProperties", "prefixItems", "dependentRequired",
+	}, func(keyword string) bool { return bytes.Contains(input, []byte(`"`+keyword+`":`)) })
+}
+
 // inputSchema returns the schema of a call of an entry, under a legacy name
 // the one that the legacy tool had.
-func inputSchema(e *toolfold.Entry) json.RawMessage {
+func inputSchema(e *entry.Entry) json.RawMessage {
 	if e.Legacy {
 		return legacy.Schema(e)
 	}
 	return e.InputSchema()
 }
 
-func actionDoc(e *toolfold.Entry, with Account) ActionDoc {
+func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	doc := ActionDoc{
-		Description: join(e.Action.Summary, e.Action.Doc), Usage: e.Usage(toolfold.DetailBounds),
+		Description: join(e.Action.Summary, e.Action.Doc), Usage: e.Usage(entry.DetailBounds),
 		Returns: fieldNames(e.Action.Results()),
 	}
 	if e.Action.Effect != toolfold.Reads {
@@ -124,8 +160,21 @@ func actionDoc(e *toolfold.Entry, with Account) ActionDoc {
 	if len(params) > 0 {
 		doc.Params = ordered.MustJSON(params)
 	}
-	if with.Schema {
+	switch {
+	case with.Schema:
 		doc.InputSchema = inputSchema(e)
+	case combines(e.Action.Input):
+		doc.Params, doc.InputSchema = nil, e.Action.Input // which says what usage would
+		if doc.Usage = e.Usage(entry.DetailNames); e.Selector != "" {
+			doc.Usage = strings.Replace(e.Pattern(), "ACTION", "'"+e.Selector+"'", 1)
+		}
+	}
+	if doc.InputSchema != nil {
+		ordered.Scan(e.Action.Definition, func(member []byte, start, end int) {
+			if string(member) == "outputSchema" {
+				doc.Output = e.Action.Definition[start:end]
+			}
+		})
 	}
 	if with.Examples && len(e.Action.Example) > 0 {
 		doc.Example = e.Example()
@@ -156,7 +205,7 @@ func fieldNames(params []toolfold.Param) string {
 		}
 		name := p.Name
 		var inner []string
-		for _, member := range toolfold.Inside(p) {
+		for _, member := range p.Members() {
 			inner = append(inner, member.Name)
 		}
 		if len(inner) > 0 && p.Name != "broken" { // files, lines and reasons are for people
@@ -167,7 +216,12 @@ func fieldNames(params []toolfold.Param) string {
 	return strings.Join(names, ", ")
 }
 
+// join puts a summary before the rest of a text, unless that begins with it: a sentence that
+// was too long for a summary is whole there.
 func join(summary, doc string) string {
+	if begin, long := strings.CutSuffix(summary, "…"); long && strings.HasPrefix(doc, begin) {
+		return doc
+	}
 	if doc == "" {
 		return summary
 	}

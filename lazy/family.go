@@ -4,24 +4,25 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 var (
 	query     = toolfold.String{Name: "query", Doc: "What you want to do, in words.", MaxLen: 20_000}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
-	name      = toolfold.String{Name: toolfold.CallName, Doc: "Tool, action or legacy name, such as memory.store."}
+	name      = toolfold.String{Name: reserved.CallName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = toolfold.Strings("names", "Several such names.")
 	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call."}
-	schema    = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
+	whole     = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = toolfold.String{Name: "category", Doc: "Only tools of this category."}
 	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also what may not be called, with the reason."}
 	id        = toolfold.UUID("id", "Id of the answer.")
-	arguments = toolfold.Object{Name: toolfold.CallArguments, Doc: "Action arguments, as in a direct call."}
+	arguments = toolfold.Object{Name: reserved.CallArguments, Doc: "Action arguments, as in a direct call."}
 )
 
 // Family declares the discovery tools.
 var Family = toolfold.Family{
-	Name: "tools", Summary: "Find and describe tools", Category: toolfold.Discovery, Tier: toolfold.Core,
+	Name: "tools", Summary: "Find and describe tools", Category: reserved.Discovery, Tier: toolfold.Core,
 	Doc: "Find says which action to call and how; describe gives the whole account of one.",
 	Actions: []*toolfold.Action{{
 		Name:     "find",
@@ -42,7 +43,7 @@ var Family = toolfold.Family{
 		Summary:  "Full account of an action, or the actions of a tool.",
 		Asks:     describeAsks,
 		Words:    "documentation, help, explain, parameters, arguments, schema, manual page, man page",
-		Optional: toolfold.Fields{name, many, examples.With(toolfold.Default(true)), schema.With(toolfold.Default(false), toolfold.Added())},
+		Optional: toolfold.Fields{name, many, examples.With(toolfold.Default(true)), whole.With(toolfold.Default(false), toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"name": "memory.store"}`,
 		Related:  []string{"tools.find", "tools.load"},
@@ -101,7 +102,7 @@ var Family = toolfold.Family{
 		Effect:   toolfold.Runs,
 		Example:  `{"name": "memory.get", "arguments": {"key": "team/rules"}}`,
 		Related:  []string{"tools.find"},
-		Run:      toolfold.Method((*Service).Call),
+		Run:      toolfold.Method((*Service).call),
 	}},
 }
 
@@ -128,7 +129,7 @@ type DescribeIn struct {
 
 // DescribeOut is the result of tools.describe.
 type DescribeOut struct {
-	Tools  []json.RawMessage `json:"tools" doc:"The accounts, in the order asked for."`
+	Tools  []json.RawMessage `json:"tools" doc:"The accounts, in the order asked for." type:"object"`
 	Errors []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`
 }
 
@@ -146,7 +147,7 @@ type LoadIn struct {
 // LoadOut is the result of tools.load.
 type LoadOut struct {
 	Loaded      []string          `json:"loaded" doc:"Tools that were meant."`
-	Definitions []json.RawMessage `json:"definitions" doc:"Name, description and inputSchema of each."`
+	Definitions []json.RawMessage `json:"definitions" doc:"Name, description and inputSchema of each." type:"object"`
 	Listed      bool              `json:"listed" doc:"Whether tools/list of this session has them."`
 	Note        string            `json:"note" doc:"How to call them."`
 	Errors      []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`

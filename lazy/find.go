@@ -12,9 +12,10 @@ import (
 
 // Weights of the texts of an action, beside its name.
 const (
-	summaryWeight = 2
-	wordsWeight   = 2
-	paramWeight   = 0.5
+	summaryWeight        = 2
+	wordsWeight          = 2
+	paramWeight          = 0.5
+	foreignSummaryWeight = 3 // of another server's tool, which has neither words nor requests
 )
 
 // Shares of its relevance that an action is ranked by.
@@ -23,6 +24,10 @@ const (
 	forbidden  = 0.5  // the query rules out what it does
 	needing    = 0.95 // it changes something or needs an id, and the query has no verb
 )
+
+// kinship is the share of the best worth in its family that each action gets: a
+// query that names the family without a word of the action is still led there.
+const kinship = 0.3
 
 // Found is an action that a query led to.
 type Found struct {
@@ -74,12 +79,23 @@ func (v *View) also(found []Found) string {
 
 // rank returns the hits of a query in the order of what it wants.
 func (v *View) rank(query string, limit int) []rank.Hit {
+	near := func(func(id string) bool) []string { return nil }
+	if m := v.catalogue.meaning; m != nil {
+		near = m.Near(query)
+	}
+	seen := func(id string) bool { return v.byID[id] != nil }
 	wants, ruled, rest := readWish(query)
 	// What is wanted is at most a few places down.
-	hits := v.catalogue.find(rank.Query{Text: rest, Limit: 2*limit + 10, Keep: func(id string) bool { return v.byID[id] != nil }})
+	hits, phrasing := v.catalogue.find(rank.Query{Text: rest, Limit: 2*limit + 10, Keep: seen})
+	phrased := phrasing.shares(query)
+	best := map[*toolfold.Family]float64{}
+	for _, hit := range hits {
+		f := v.byID[hit.ID].Family
+		best[f] = max(best[f], hit.Worth)
+	}
 	for i, hit := range hits {
 		a := v.byID[hit.ID]
-		share := 1.0
+		share := phrased(a.Name)
 		if !suits(a, wants) {
 			share *= unsuitable
 		}
@@ -91,11 +107,12 @@ func (v *View) rank(query string, limit int) []rank.Hit {
 		if wants == anything && (a.Effect != toolfold.Reads || needsID(a)) {
 			share *= needing
 		}
-		hits[i].Worth *= share
+		hits[i].Worth = share * (hit.Worth + kinship*best[a.Family])
 		hits[i].Score *= share
 	}
 	byWorth := func(a, b rank.Hit) int { return cmp.Compare(b.Worth, a.Worth) }
 	slices.SortStableFunc(hits, byWorth)
+	hits = merge(hits, near(seen))
 	if wants != reading && removes(rest) {
 		return hits
 	}
@@ -108,11 +125,49 @@ func (v *View) rank(query string, limit int) []rank.Hit {
 	return hits
 }
 
+// merge puts the actions that are near a query by their meaning between those found by
+// words.
+func merge(hits []rank.Hit, near []string) []rank.Hit {
+	if len(near) == 0 {
+		return hits
+	}
+	known := map[string]rank.Hit{}
+	var ids []string
+	for _, h := range hits {
+		known[h.ID], ids = h, append(ids, h.ID)
+	}
+	if _, also := known[near[0]]; !also {
+		known[near[0]] = rank.Hit{Score: fits} // nothing is nearer, in whatever words
+	}
+	merged := make([]rank.Hit, 0, len(hits)+len(near))
+	for _, id := range rank.Merge(ids, near) {
+		h := known[id]
+		h.ID = id
+		merged = append(merged, h)
+	}
+	return merged
+}
+
 // document returns what the index knows of an action.
 func document(a *toolfold.Action) rank.Document {
 	doc := rank.Document{ID: a.FullName(), Name: a.FullName(), Passages: a.Asks}
+	if a.Covers != nil {
+		doc.Passages = slices.Concat(a.Asks, a.Covers())
+	}
 	add := func(weight float64, texts ...string) {
 		doc.Fields = append(doc.Fields, rank.Field{Text: strings.Join(texts, " "), Weight: weight})
+	}
+	if a.Input != nil {
+		add(foreignSummaryWeight, a.Summary)
+		add(1, a.Family.Words, a.Doc)
+		if !a.Family.Bare { // whose summary is that of its only action
+			add(1, a.Family.Summary)
+		}
+		for _, p := range a.Params() {
+			add(1, p.Name)
+			add(paramWeight, append([]string{p.Doc}, p.Enum...)...)
+		}
+		return doc
 	}
 	add(summaryWeight, a.Summary)
 	add(wordsWeight, a.Words)

@@ -1,10 +1,11 @@
 package lazy
 
 import (
-	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/words"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // verbs are the verbs of each wish, by stem.
-var verbs = func() map[string]wish {
+var verbs = sync.OnceValue(func() map[string]wish {
 	of := map[string]wish{}
 	for w, list := range map[wish]string{
 		reading:  "get show list find search read view fetch display print lookup browse see tell describe enumerate",
@@ -38,15 +39,17 @@ var verbs = func() map[string]wish {
 		}
 	}
 	return of
-}()
+})
 
 // Beginnings of requests that say nothing of what is wanted, those of questions,
 // and verbs that are ruled out.
 var (
-	prelude = regexp.MustCompile(`(?i)^(hi|hello|hey|please|kindly|how (do|can|could|would|should) (i|we|you|one)|how to|(can|could|would|will) (i|we|you)( please)?|` +
-		`is it possible to|is there (a|any|some) way to|(i|we) (want|need|wish|would like|'d like)( you)? to|i'd like( you)? to|let'?s|let me|help me( to)?|go ahead and)[\s,!]+`)
-	question = regexp.MustCompile(`(?i)^(which|what|what's|who|whose|whom|where|when|why|how|is|are|am|was|were|do|does|did|has|have|had|any)\b`)
-	ruledOut = regexp.MustCompile(`(?i)\b(without|not|never|don['’]?t|no need to|instead of|rather than)\s+(\w+)`)
+	prelude = regex.Lazy(`(?i)^(hi|hello|hey|please|kindly|how (do|can|could|would|should) (i|we|you|one)|how ` +
+		`to|(can|could|would|will) (i|we|you)( please)?|is it possible to|is there (a|any|some) way to|(i|we) (want|need|wish|would like|'d ` +
+		`like)( you)? to|i'd like( you)? to|let'?s|let me|help me( to)?|go ahead and)[\s,!]+`)
+	question = regex.Lazy(
+		`(?i)^(which|what|what's|who|whose|whom|where|when|why|how|is|are|am|was|were|do|does|did|has|have|had|any)\b`)
+	ruledOut = regex.Lazy(`(?i)\b(without|not|never|don['’]?t|no need to|instead of|rather than)\s+(\w+)`)
 )
 
 // courtesies stand between a prelude and the verb.
@@ -57,9 +60,9 @@ var courtesies = words.Set("please want need like let help just also now then ki
 func readWish(query string) (wants wish, ruled map[wish]bool, rest string) {
 	ruled = map[wish]bool{}
 	query = strings.ReplaceAll(query, "get rid of", "remove") // not get
-	rest = ruledOut.ReplaceAllStringFunc(query, func(match string) string {
-		found := ruledOut.FindStringSubmatch(match)
-		w, isVerb := verbs[words.Stem(words.Fold(found[2]))]
+	rest = ruledOut().ReplaceAllStringFunc(query, func(match string) string {
+		found := ruledOut().FindStringSubmatch(match)
+		w, isVerb := verbs()[words.Stem(words.Fold(found[2]))]
 		if !isVerb {
 			return match
 		}
@@ -67,10 +70,10 @@ func readWish(query string) (wants wish, ruled map[wish]bool, rest string) {
 		return " "
 	})
 	text := strings.TrimSpace(rest)
-	for loc := prelude.FindStringIndex(text); loc != nil; loc = prelude.FindStringIndex(text) {
+	for loc := prelude().FindStringIndex(text); loc != nil; loc = prelude().FindStringIndex(text) {
 		text = text[loc[1]:]
 	}
-	if question.MatchString(text) {
+	if question().MatchString(text) {
 		return reading, ruled, rest
 	}
 	for w := range words.Split(text) {
@@ -79,7 +82,7 @@ func readWish(query string) (wants wish, ruled map[wish]bool, rest string) {
 			first = w.Parts[0]
 		}
 		if !words.IsStop(first) && !courtesies[first] {
-			return verbs[words.Stem(first)], ruled, rest
+			return verbs()[words.Stem(first)], ruled, rest
 		}
 	}
 	return anything, ruled, rest
@@ -88,7 +91,7 @@ func readWish(query string) (wants wish, ruled map[wish]bool, rest string) {
 // removes reports whether a text has a verb that destroys.
 func removes(text string) bool {
 	for w := range words.Split(text) {
-		if verbs[words.Stem(w.Text)] == removing {
+		if verbs()[words.Stem(w.Text)] == removing {
 			return true
 		}
 	}
@@ -104,7 +107,7 @@ func wishOf(name string) wish {
 			parts = []string{w.Text}
 		}
 		for _, p := range parts {
-			if found := verbs[words.Stem(p)]; found != anything {
+			if found := verbs()[words.Stem(p)]; found != anything {
 				return found
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -47,7 +47,7 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (usage str
 			size -= len(d.answers[0].answer)
 			d.answers = d.answers[1:]
 		}
-		e := view.callable(view.entry(toolfold.NewEntry(a, a.FullName())))
+		e := view.callable(view.entry(entry.New(a, a.FullName())))
 		return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(map[string]string{"id": id})))
 	}
 	return ""

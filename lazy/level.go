@@ -13,7 +13,10 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/schema"
 )
 
 // TTL says for how long a client may keep a list.
@@ -40,34 +43,44 @@ type Listed struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Hints       toolfold.Hints  `json:"-"`
-	Discovery   bool            `json:"-"` // reports whether it leads to the other tools
+
+	// OutputSchema is the schema of structured answers; nil where none is listed. Hosts
+	// keep it for programs: models are not charged for it.
+	OutputSchema json.RawMessage `json:"-"`
+
+	Discovery bool `json:"-"` // reports whether it leads to the other tools
 }
 
 // List shows a surface at a level. At the search level it leaves out all but
 // discovery and the core tier.
-func List(surface []toolfold.Tool, level Level) []Listed {
+func List(surface []entry.Tool, level Level) []Listed {
 	list := make([]Listed, 0, len(surface))
 	for _, t := range surface {
-		if level != Search || t.Tier == toolfold.Core || t.Category == toolfold.Discovery {
+		if level != Search || t.Tier == toolfold.Core || t.Category == reserved.Discovery {
 			list = append(list, show(t, level))
 		}
 	}
 	return list
 }
 
+// NoTier is before all tiers: what is listed whatever the tier.
+const NoTier toolfold.Tier = -1
+
 // Within returns the tools of a tier and those before it, which tools/list may
-// show.
-func Within(surface []toolfold.Tool, tier toolfold.Tier) []toolfold.Tool {
-	return slices.DeleteFunc(slices.Clone(surface), func(t toolfold.Tool) bool { return t.Tier > tier })
+// show. Discovery and the tools of other servers are in every tier.
+func Within(surface []entry.Tool, tier toolfold.Tier) []entry.Tool {
+	return slices.DeleteFunc(slices.Clone(surface), func(t entry.Tool) bool {
+		return t.Tier > tier && t.Category != reserved.Discovery && t.Entries[0].Action.Definition == nil
+	})
 }
 
 // Stubs is the least that is still a legal list: names and summaries.
-func Stubs(surface []toolfold.Tool) []Listed {
+func Stubs(surface []entry.Tool) []Listed {
 	list := make([]Listed, len(surface))
 	for i, t := range surface {
 		list[i] = Listed{
 			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
-			Hints: t.Hints, Discovery: t.Category == toolfold.Discovery,
+			Hints: t.Hints, Discovery: t.Category == reserved.Discovery,
 		}
 	}
 	return list
@@ -79,26 +92,37 @@ func Stubs(surface []toolfold.Tool) []Listed {
 // with actions just what tells a call from others, with the member that takes
 // the rest, unless calls are flat. It stays an open object, so that a host that
 // checks arguments lets through what it does not declare.
-func show(t toolfold.Tool, level Level) Listed {
-	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == toolfold.Discovery}
+func show(t entry.Tool, level Level) Listed {
+	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == reserved.Discovery}
 	switch {
 	case t.Dispatches():
-		detail := toolfold.DetailRequired
+		detail := entry.DetailRequired
 		switch {
-		case level == Full || level == Signature && !t.Entries[0].Nests():
-			detail = toolfold.DetailNames
-		case level == Signature:
-			detail = toolfold.DetailTypes
+		case level == Signature && nests(t), level == Full && t.Entries[0].Action.Family.Apiece:
+			detail = entry.DetailTypes
+		case level == Full || level == Signature:
+			detail = entry.DetailNames
 		}
 		l.Description += ": " + signatures(t.Entries, detail)
 	case level == Full && t.Doc != "":
 		l.Description += " " + t.Doc
 	}
 	l.InputSchema = ordered.MustJSON(schemaAt(t, level))
+	if t.Typed && level == Full {
+		l.OutputSchema = schema.Whole(t.Entries[0].Action)
+	}
 	return l
 }
 
-func schemaAt(t toolfold.Tool, level Level) ordered.Map {
+// nests reports whether calls of a tool are shown with the member params.
+func nests(t entry.Tool) bool { return slices.ContainsFunc(t.Entries, (*entry.Entry).Nests) }
+
+func schemaAt(t entry.Tool, level Level) ordered.Map {
+	if (level == Full || t.Whole) && !t.Dispatches() && t.Entries[0].Action.Input != nil { // written elsewhere, with definitions perhaps
+		var whole ordered.Map
+		_ = json.Unmarshal(t.Schema, &whole)
+		return whole
+	}
 	properties, required := ordered.Map{}, []string(nil)
 	switch {
 	case t.Whole || level == Full:
@@ -111,8 +135,8 @@ func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 	default:
 		params := t.Entries[0].Listed()
 		if t.Dispatches() {
-			properties.Set(toolfold.ActionParam, ordered.Map{{Key: "type", Value: "string"}})
-			required = append(required, toolfold.ActionParam)
+			properties.Set(reserved.Action, ordered.Map{{Key: "type", Value: "string"}})
+			required = append(required, reserved.Action)
 			var actions []*toolfold.Action
 			for _, e := range t.Entries {
 				actions = append(actions, e.Action)
@@ -124,13 +148,13 @@ func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 			}
 		}
 		for _, p := range params {
-			if level == Signature && !t.Entries[0].Nests() || !t.Dispatches() && slices.Contains(required, p.Name) {
-				properties.Set(p.Name, toolfold.Schema(p, toolfold.Style{Brief: true, Recorded: t.Entries[0].Legacy}))
+			if level == Signature && !nests(t) || !t.Dispatches() && slices.Contains(required, p.Name) {
+				properties.Set(p.Name, schema.Of(p, schema.Style{Brief: true, Recorded: t.Entries[0].Legacy}))
 			}
 		}
 	}
 	kind := "object"
-	if t.Form == toolfold.FormText {
+	if t.Form == entry.FormText {
 		kind = "string"
 	}
 	switch {
@@ -140,8 +164,8 @@ func schemaAt(t toolfold.Tool, level Level) ordered.Map {
 				properties[i].Value = ordered.Map{{Key: "type", Value: kind}}
 			}
 		}
-	case !t.Whole && t.Entries[0].Nests():
-		properties.Set(toolfold.ParamsParam, ordered.Map{{Key: "type", Value: kind}})
+	case !t.Whole && nests(t):
+		properties.Set(reserved.Params, ordered.Map{{Key: "type", Value: kind}})
 	}
 	return object(properties, required)
 }
@@ -151,7 +175,7 @@ func isObject(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &s) == nil && s.Type == toolfold.KindObject
 }
 
-func signatures(entries []*toolfold.Entry, detail toolfold.Detail) string {
+func signatures(entries []*entry.Entry, detail entry.Detail) string {
 	parts, printed := make([]string, len(entries)), map[string]bool{}
 	for i, e := range entries {
 		parts[i] = e.Signature(detail, printed)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // Discovery answers what sessions see of a surface that may change, and keeps
@@ -68,7 +69,7 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 	if tool := view.byName[name]; tool.Dispatches() {
 		name = tool.Entries[0].Action.Family.Name + ".ACTION"
 	}
-	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, toolfold.CallName, name, toolfold.CallArguments)
+	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, reserved.CallName, name, reserved.CallArguments)
 	if d.Grows(ctx) {
 		return "they are listed from now on; if your host does not show them, call " + form
 	}

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/forward"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -99,7 +101,7 @@ func nameError(name string, err *toolfold.Error) NameError {
 	if err.Hint != "" {
 		message += "; " + err.Hint
 	}
-	return NameError{Name: toolfold.Shorten(name), Message: message}
+	return NameError{Name: shorten.Quoted(name), Message: message}
 }
 
 // Load returns whole definitions and lists them where the session allows it.
@@ -151,7 +153,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	}
 	if in.Category != "" && !slices.Contains(categories, in.Category) {
 		return ListOut{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
-			Path: "/category", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(in.Category),
+			Path: "/category", Kind: toolfold.ProblemEnum, Got: shorten.Quoted(in.Category),
 			Allowed: categories, Suggest: suggest.Nearest(in.Category, categories),
 		}}}
 	}
@@ -168,7 +170,7 @@ func (s *Service) Rest(_ context.Context, in RestIn) (RestOut, error) {
 	return RestOut{Found: true, Answer: answer}, nil
 }
 
-// Call stands for another call.
-func (s *Service) Call(_ context.Context, in CallIn) (toolfold.Forward, error) {
-	return toolfold.Forward{Name: in.Name, Arguments: in.Arguments}, nil
+// call stands for another call.
+func (s *Service) call(_ context.Context, in CallIn) (forward.Call, error) {
+	return forward.Call{Name: in.Name, Arguments: in.Arguments}, nil
 }

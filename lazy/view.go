@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -15,15 +16,15 @@ import (
 type View struct {
 	level    Level
 	tier     toolfold.Tier
-	tools    []toolfold.Tool
-	disabled []toolfold.Tool
+	tools    []entry.Tool
+	disabled []entry.Tool
 	refused  map[string][]string // by family
-	names    toolfold.Names
+	names    entry.Names
 
-	listed  []Listed                             // what tools/list shows
-	byName  map[string]toolfold.Tool             // of tools
-	entries map[*toolfold.Action]*toolfold.Entry // how the surface calls an action
-	caller  string                               // the listed tool that runs any other; empty = none
+	listed  []Listed                          // what tools/list shows
+	byName  map[string]entry.Tool             // of tools
+	entries map[*toolfold.Action]*entry.Entry // how the surface calls an action
+	caller  string                            // the listed tool that runs any other; empty = none
 
 	catalogue *Catalogue
 	byID      map[string]*toolfold.Action // actions that the caller may see, by full name
@@ -39,9 +40,9 @@ type ViewOptions struct {
 	Tier      toolfold.Tier      // of the tools that tools/list shows at most
 	Families  []*toolfold.Family // that the caller may see
 	Catalogue *Catalogue         // has these families at least; nil = one of just these
-	Tools     []toolfold.Tool    // the same as tools of the surface
-	Disabled  []toolfold.Tool    // tools of the surface that the caller may not call at all
-	Names     toolfold.Names     // what the caller may call
+	Tools     []entry.Tool       // the same as tools of the surface
+	Disabled  []entry.Tool       // tools of the surface that the caller may not call at all
+	Names     entry.Names        // what the caller may call
 
 	// Refused has the actions that are not permitted, with the reason, by family; nil
 	// where the caller is not to know.
@@ -51,8 +52,10 @@ type ViewOptions struct {
 // NewView returns a view.
 func NewView(o ViewOptions) *View {
 	v := &View{
-		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, listed: List(Within(o.Tools, o.Tier), o.Level),
-		catalogue: o.Catalogue, byName: map[string]toolfold.Tool{}, entries: map[*toolfold.Action]*toolfold.Entry{}, byID: map[string]*toolfold.Action{},
+		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names,
+		listed:    List(Within(o.Tools, o.Tier), o.Level),
+		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
+		byID: map[string]*toolfold.Action{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
 	for _, t := range o.Tools {
@@ -70,7 +73,7 @@ func NewView(o ViewOptions) *View {
 		for _, a := range f.Actions {
 			v.byID[a.FullName()] = a
 			if v.entries[a] == nil {
-				v.entries[a] = toolfold.NewEntry(a, a.FullName())
+				v.entries[a] = entry.New(a, a.FullName())
 			}
 		}
 	}
@@ -92,7 +95,7 @@ type Row struct {
 	Summary  string            `json:"summary" doc:"What it does."`
 	Category toolfold.Category `json:"category" doc:"Tool category."`
 	Enabled  bool              `json:"enabled" doc:"Whether it can be called."`
-	Reason   string            `json:"reason,omitempty" doc:"Why it cannot be called."`
+	Reason   string            `json:"reason,omitempty" doc:"Why it cannot be called, or why calls fail just now."`
 	Refused  []string          `json:"refused,omitempty" doc:"Actions that are not permitted, and why; with include_disabled."`
 }
 
@@ -102,6 +105,9 @@ func (v *View) Rows() []Row {
 	var rows []Row
 	for _, t := range v.tools {
 		row := Row{Name: t.Name, Summary: t.Summary, Category: t.Category, Enabled: true}
+		if trouble := t.Entries[0].Action.Family.Trouble; trouble != nil {
+			row.Reason = trouble()
+		}
 		if t.Dispatches() {
 			row.Refused = v.refused[t.Entries[0].Action.Family.Name]
 		}
@@ -116,11 +122,11 @@ func (v *View) Rows() []Row {
 }
 
 // lookup finds the entries that a name stands for.
-func (v *View) lookup(name string) ([]*toolfold.Entry, *toolfold.Error) {
+func (v *View) lookup(name string) ([]*entry.Entry, *toolfold.Error) {
 	if entries := v.names.Lookup(name); len(entries) > 0 {
 		return entries, nil
 	}
-	err := toolfold.UnknownName(name)
+	err := entry.Unknown(name)
 	if near := v.names.Nearest(name); near != "" {
 		return nil, err.WithHint("did you mean %s?", near)
 	}
@@ -136,7 +142,7 @@ func (v *View) lookup(name string) ([]*toolfold.Entry, *toolfold.Error) {
 
 // entry returns how the surface calls the action of an entry: a legacy name is
 // described as it is, any other the way it is listed.
-func (v *View) entry(e *toolfold.Entry) *toolfold.Entry {
+func (v *View) entry(e *entry.Entry) *entry.Entry {
 	if e.Legacy || v.entries[e.Action] == nil {
 		return e
 	}
@@ -145,7 +151,7 @@ func (v *View) entry(e *toolfold.Entry) *toolfold.Entry {
 
 // callable returns an entry as most hosts can call it: they refuse the name of a
 // tool that is not listed, which is called by way of one that is.
-func (v *View) callable(e *toolfold.Entry) *toolfold.Entry {
+func (v *View) callable(e *entry.Entry) *entry.Entry {
 	if v.caller == "" || v.lists(e.Tool) {
 		return e
 	}
@@ -153,11 +159,11 @@ func (v *View) callable(e *toolfold.Entry) *toolfold.Entry {
 }
 
 // usage returns how the caller calls an entry.
-func (v *View) usage(e *toolfold.Entry) string {
+func (v *View) usage(e *entry.Entry) string {
 	if text, ok := v.usages.Load(e); ok {
 		return text.(string)
 	}
-	text := v.callable(e).Usage(toolfold.DetailCall)
+	text := v.callable(e).Usage(entry.DetailCall)
 	v.usages.Store(e, text)
 	return text
 }
@@ -169,15 +175,15 @@ func (v *View) lists(tool string) bool {
 
 // toolsOf returns the tools of the surface under which the actions that a name
 // stands for are called.
-func (v *View) toolsOf(name string) ([]toolfold.Tool, *toolfold.Error) {
+func (v *View) toolsOf(name string) ([]entry.Tool, *toolfold.Error) {
 	entries, err := v.lookup(name)
 	if err != nil {
 		return nil, err
 	}
-	var list []toolfold.Tool
+	var list []entry.Tool
 	for _, e := range entries {
 		home, ok := v.byName[v.entries[e.Action].Tool]
-		if ok && !slices.ContainsFunc(list, func(t toolfold.Tool) bool { return t.Name == home.Name }) {
+		if ok && !slices.ContainsFunc(list, func(t entry.Tool) bool { return t.Name == home.Name }) {
 			list = append(list, home)
 		}
 	}
@@ -186,7 +192,7 @@ func (v *View) toolsOf(name string) ([]toolfold.Tool, *toolfold.Error) {
 
 // render returns the account of a name, made on its first use. Unknown names
 // are not kept.
-func (v *View) render(key, name string, render func([]*toolfold.Entry) any) (json.RawMessage, *toolfold.Error) {
+func (v *View) render(key, name string, render func([]*entry.Entry) any) (json.RawMessage, *toolfold.Error) {
 	key += " " + name
 	if text, ok := v.rendered.Load(key); ok {
 		v.hits.Add(1)

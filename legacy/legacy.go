@@ -7,28 +7,37 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/schema"
 )
 
 // Tools returns the legacy surface, in the order of the declarations.
-func Tools(families []*toolfold.Family) []toolfold.Tool {
-	var list []toolfold.Tool
+func Tools(families []*toolfold.Family) []entry.Tool {
+	var list []entry.Tool
 	for _, e := range Entries(families) {
 		a := e.Action
-		list = append(list, toolfold.Tool{
+		list = append(list, entry.Tool{
 			Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: a.Family.Category, Tier: a.Family.Tier,
-			Entries: []*toolfold.Entry{e}, Schema: Schema(e), Hints: a.Hints(), Whole: a.Apart,
+			Entries: []*entry.Entry{e}, Schema: Schema(e), Hints: a.Hints(), Whole: a.Apart,
 		})
 	}
 	return list
 }
 
 // Entries returns the ways to call actions by their legacy names.
-func Entries(families []*toolfold.Family) []*toolfold.Entry {
-	var list []*toolfold.Entry
+func Entries(families []*toolfold.Family) []*entry.Entry {
+	var list []*entry.Entry
 	for _, f := range families {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
-				list = append(list, toolfold.Spell(a, old))
+				list = append(list, entry.Spell(a, old))
+			}
+			switch {
+			case a.Definition == nil:
+			case f.Bare: // it was a tool of its own, and is one
+				list = append(list, entry.New(a, f.Name))
+			default:
+				list = append(list, entry.New(a, f.Name+"_"+a.Name))
 			}
 		}
 	}
@@ -36,9 +45,13 @@ func Entries(families []*toolfold.Family) []*toolfold.Entry {
 }
 
 // Schema returns the schema that a legacy tool had: without the parameters
-// that were added since, and with whole numbers as plain numbers.
-func Schema(e *toolfold.Entry) json.RawMessage {
-	return toolfold.ObjectSchema(e.Required, e.Optional, toolfold.Style{
+// that were added since, and with whole numbers as plain numbers. That of a tool
+// declared elsewhere is as it came.
+func Schema(e *entry.Entry) json.RawMessage {
+	if e.Action.Input != nil {
+		return e.InputSchema()
+	}
+	return schema.Object(e.Required, e.Optional, schema.Style{
 		Describe: func(toolfold.Param) bool { return true }, Recorded: true,
 	})
 }

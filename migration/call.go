@@ -10,8 +10,10 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/legacy"
 )
 
@@ -35,7 +37,7 @@ type oldTool struct {
 
 // NewRewriter returns a rewriter that knows every name of the families.
 func NewRewriter(families []*toolfold.Family) *Rewriter {
-	var entries []*toolfold.Entry
+	var entries []*entry.Entry
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, consolidate.ByFamily)...)
 	}
@@ -43,7 +45,7 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 	for _, f := range families {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
-				if old.Name != toolfold.Select(a).Tool { // some are called as they were
+				if old.Name != entry.Select(a).Tool { // some are called as they were
 					r.legacy[old.Name] = &oldTool{old, a}
 				}
 			}
@@ -65,22 +67,22 @@ func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 		return Call{}, nil, fmt.Errorf("unknown tool %q", c.Name)
 	}
 	e := entries[0]
-	if e.Selector != "" || e.Tool == toolfold.Select(e.Action).Tool {
+	if e.Selector != "" || e.Tool == entry.Select(e.Action).Tool {
 		return c, nil, nil
 	}
 	args, err := e.ToCanonical(c.Arguments)
 	if err != nil {
 		return Call{}, nil, fmt.Errorf("arguments of %s: %w", c.Name, err)
 	}
-	fields := toolfold.Param{Name: toolfold.IncludeFields, Kind: toolfold.KindAny}
+	fields := toolfold.Param{Name: reserved.Fields, Kind: toolfold.KindAny}
 	args, dropped = prune("", args, append(e.Action.Params(), fields))
-	selected := toolfold.Select(e.Action)
+	selected := entry.Select(e.Action)
 	return Call{Name: selected.Tool, Arguments: selected.FromCanonical(args)}, dropped, nil
 }
 
 // prune takes out of an object, or of the objects in a list, the members that
-// params does not have, and returns their paths: legacy names ignore them,
-// present ones refuse them. Other values stay as they are.
+// params does not have, or not with that value, and returns their paths: legacy
+// names ignore them, present ones refuse them. Other values stay as they are.
 func prune(path string, raw json.RawMessage, params []toolfold.Param) (pruned json.RawMessage, dropped []string) {
 	inside := func(path string, raw json.RawMessage, params []toolfold.Param) json.RawMessage {
 		raw, more := prune(path, raw, params)
@@ -102,12 +104,14 @@ func prune(path string, raw json.RawMessage, params []toolfold.Param) (pruned js
 	for _, m := range members {
 		at, value := jsonx.Pointer(path, m.Key), m.Value.(json.RawMessage)
 		i := slices.IndexFunc(params, func(p toolfold.Param) bool { return p.Name == m.Key })
+		var text string
+		_ = json.Unmarshal(value, &text) // what is no text stays empty
 		switch {
-		case i < 0:
+		case i < 0, params[i].Obsolete(text):
 			dropped = append(dropped, at)
 			continue
-		case len(toolfold.Inside(params[i])) > 0 && !params[i].Loose:
-			value = inside(at, value, toolfold.Inside(params[i]))
+		case len(params[i].Members()) > 0 && !params[i].Loose:
+			value = inside(at, value, params[i].Members())
 		}
 		known.Set(m.Key, value)
 	}

@@ -8,6 +8,7 @@ import (
 	"text/template"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -31,7 +32,7 @@ type section struct {
 }
 
 // Costs are the tokens of the default list of tools, by fold.
-type Costs struct{ Family, Effect int }
+type Costs struct{ Family, Effect, None int }
 
 // Guide is the migration guide for callers, in Markdown.
 func Guide(specs []*toolfold.Family, costs Costs) (string, error) {
@@ -58,7 +59,7 @@ func (r *Rewriter) section(s *toolfold.Family) (section, error) {
 	section := section{Name: s.Name}
 	for _, a := range s.Actions {
 		for _, old := range a.Legacy {
-			row, err := r.row(toolfold.Spell(a, old))
+			row, err := r.row(entry.Spell(a, old))
 			if err != nil {
 				return section, err
 			}
@@ -71,7 +72,7 @@ func (r *Rewriter) section(s *toolfold.Family) (section, error) {
 	return section, nil
 }
 
-func (r *Rewriter) row(e *toolfold.Entry) (row, error) {
+func (r *Rewriter) row(e *entry.Entry) (row, error) {
 	call := Call{Name: e.Tool, Arguments: e.Example()}
 	now, _, err := r.Rewrite(call)
 	if err != nil {
@@ -84,7 +85,7 @@ func (r *Rewriter) row(e *toolfold.Entry) (row, error) {
 		}
 	}
 	return row{
-		Old: e.Tool, New: toolfold.Select(e.Action).Title(), Renamed: strings.Join(renamed, ", "),
+		Old: e.Tool, New: entry.Select(e.Action).Title(), Renamed: strings.Join(renamed, ", "),
 		OldCall: string(ordered.MustJSON(call)), NewCall: string(ordered.MustJSON(now)),
 	}, nil
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // node is a JSON value and where it stands in the text.
@@ -124,7 +125,7 @@ func (d *document) call(n node) bool {
 	if found == nil || found.prefix != "" || arguments == nil {
 		return false
 	}
-	selected := toolfold.Select(found.action)
+	selected := entry.Select(found.action)
 	if !arguments.isObject && !arguments.isNull {
 		d.note(*found, selected.Tool, "its arguments are no object: change the call by hand", true)
 		return true
@@ -134,7 +135,7 @@ func (d *document) call(n node) bool {
 	if selected.Selector == "" {
 		return true
 	}
-	action := `"` + toolfold.ActionParam + `": "` + selected.Selector + `"`
+	action := `"` + reserved.Action + `": "` + selected.Selector + `"`
 	switch {
 	case arguments.isNull:
 		d.edits = append(d.edits, edit{arguments.start, arguments.end, "{" + action + "}"})

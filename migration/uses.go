@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // Use is a place in a file that names a legacy tool.
@@ -89,22 +91,22 @@ type name struct {
 	action     *toolfold.Action
 }
 
-func (n name) tool() string { return toolfold.Select(n.action).Tool }
+func (n name) tool() string { return entry.Select(n.action).Tool }
 
 // word is a run of characters that a tool's name may have.
-var word = regexp.MustCompile(`[A-Za-z0-9_][A-Za-z0-9_-]*`)
+var word = regex.Lazy(`[A-Za-z0-9_][A-Za-z0-9_-]*`)
 
 // hostPrefix is put by hosts in front of a tool's name.
-var hostPrefix = regexp.MustCompile(`^(mcp_+[A-Za-z0-9-]+_+|toolfold[_-])$`)
+var hostPrefix = regex.Lazy(`^(mcp_+[A-Za-z0-9-]+_+|toolfold[_-])$`)
 
 // names finds the legacy names between two places.
 func (d *document) names(start, end int) (list []name) {
-	for _, at := range word.FindAllStringIndex(d.text[start:end], -1) {
+	for _, at := range word().FindAllStringIndex(d.text[start:end], -1) {
 		from, to := start+at[0], start+at[1]
 		found := d.text[from:to]
 		for i := range found {
 			e := d.legacy[found[i:]]
-			if e == nil || i > 0 && !hostPrefix.MatchString(found[:i]) {
+			if e == nil || i > 0 && !hostPrefix().MatchString(found[:i]) {
 				continue
 			}
 			list = append(list, name{from, to, found[:i], e.old, e.action})
@@ -165,7 +167,7 @@ func (d *document) quoted(start, end int, likeJSON bool) {
 		if n.start == start || n.end == end || !strings.ContainsRune("\"'`", rune(d.text[n.start-1])) || d.text[n.end] != d.text[n.start-1] {
 			continue
 		}
-		switch selected := toolfold.Select(n.action); {
+		switch selected := entry.Select(n.action); {
 		case likeJSON:
 			d.note(n, n.tool(), "it is not JSON that can be read: change it by hand", true)
 		case n.prefix != "":
@@ -179,8 +181,8 @@ func (d *document) quoted(start, end int, likeJSON bool) {
 // toolValue and listValue match what stands in front of the tool of a step, and
 // of a value in a list or under any key.
 var (
-	toolValue = regexp.MustCompile(`(^|[\s{,-])["']?tool["']?:\s*["']?$`)
-	listValue = regexp.MustCompile(`[:,\[-]\s*["']?$`)
+	toolValue = regex.Lazy(`(^|[\s{,-])["']?tool["']?:\s*["']?$`)
+	listValue = regex.Lazy(`[:,\[-]\s*["']?$`)
 )
 
 // yaml handles values of YAML: the tools of steps, and lists of tools. Where it
@@ -197,11 +199,11 @@ func (d *document) yaml(start, end int) {
 				continue
 			}
 			switch {
-			case n.prefix != "" && listValue.MatchString(before):
+			case n.prefix != "" && listValue().MatchString(before):
 				d.listed(n)
-			case n.prefix == "" && toolValue.MatchString(before) && err != nil:
+			case n.prefix == "" && toolValue().MatchString(before) && err != nil:
 				d.note(n, n.action.FullName(), "it is not YAML that can be read: change it by hand", true)
-			case n.prefix == "" && toolValue.MatchString(before):
+			case n.prefix == "" && toolValue().MatchString(before):
 				d.called(n)
 			}
 		}
@@ -210,24 +212,24 @@ func (d *document) yaml(start, end int) {
 }
 
 // frontLists match the keys of front matter that list tools.
-var frontLists = regexp.MustCompile(`(?i)^(disallowed-?tools|allowed-?tools|tools):(.*)$`)
+var frontLists = regex.Lazy(`(?i)^(disallowed-?tools|allowed-?tools|tools):(.*)$`)
 
 // frontMatter matches what stands between lines of dashes at the start of a
 // file, and fence the line that begins a code block.
 var (
-	frontMatter = regexp.MustCompile(`(?s)\A\x{feff}?---\r?\n(.*?)(\n---|\z)`)
-	fence       = regexp.MustCompile("(?m)^[ \t]*(```+|~~~+)[ \t]*(\\w*)[^\n]*\n")
+	frontMatter = regex.Lazy(`(?s)\A\x{feff}?---\r?\n(.*?)(\n---|\z)`)
+	fence       = regex.Lazy("(?m)^[ \t]*(```+|~~~+)[ \t]*(\\w*)[^\n]*\n")
 )
 
 // markdown handles front matter, code blocks and prose.
 func (d *document) markdown() {
 	at := 0
-	if front := frontMatter.FindStringSubmatchIndex(d.text); front != nil {
+	if front := frontMatter().FindStringSubmatchIndex(d.text); front != nil {
 		d.frontMatter(front[2], front[3])
 		at = front[3]
 	}
 	for at < len(d.text) {
-		block := fence.FindStringSubmatchIndex(d.text[at:])
+		block := fence().FindStringSubmatchIndex(d.text[at:])
 		if block == nil {
 			d.prose(at, len(d.text))
 			return
@@ -261,7 +263,7 @@ func (d *document) frontMatter(start, end int) {
 	for at := start; at < end; {
 		stop := at + strings.IndexByte(d.text[at:end]+"\n", '\n')
 		line := d.text[at:stop]
-		if key := frontLists.FindStringSubmatch(line); key != nil {
+		if key := frontLists().FindStringSubmatch(line); key != nil {
 			list, denies = true, strings.HasPrefix(strings.ToLower(key[1]), "dis")
 		} else if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "-") {
 			list = false
@@ -282,8 +284,8 @@ func (d *document) frontMatter(start, end int) {
 // alone match what may stand before and after a name in prose that is neither
 // part of a path, a call, an address or quoted code.
 var (
-	aloneBefore = regexp.MustCompile("(^|[\\s(*\"“])`?$")
-	aloneAfter  = regexp.MustCompile("^`?([\\s,;:)*!?\"”]|\\.(\\s|$)|$)")
+	aloneBefore = regex.Lazy("(^|[\\s(*\"“])`?$")
+	aloneAfter  = regex.Lazy("^`?([\\s,;:)*!?\"”]|\\.(\\s|$)|$)")
 )
 
 // prose handles text for models and people.
@@ -293,12 +295,13 @@ func (d *document) prose(start, end int) {
 			d.called(n)
 			continue
 		}
-		if !aloneBefore.MatchString(d.text[max(start, n.start-4):n.start]) || !aloneAfter.MatchString(d.text[n.end:min(end, n.end+5)]) || n.prefix != "" {
+		if !aloneBefore().MatchString(d.text[max(start, n.start-4):n.start]) || !aloneAfter().MatchString(d.text[n.end:min(end, n.end+5)]) ||
+			n.prefix != "" {
 			d.note(n, n.prefix+n.tool(), "what it is part of is changed by hand", true)
 			continue
 		}
 		from, to := n.start, n.end
-		tool, action := n.tool(), toolfold.Select(n.action).Selector
+		tool, action := n.tool(), entry.Select(n.action).Selector
 		if from > start && to < end && d.text[from-1] == '`' && d.text[to] == '`' {
 			from, to = from-1, to+1
 			tool, action = "`"+tool+"`", "`"+action+"`"

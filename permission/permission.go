@@ -16,6 +16,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -29,13 +31,17 @@ type Rules struct {
 	ReadOnly bool     `json:"readOnly,omitempty"` // permit only what merely reads
 	Allow    []string `json:"allow,omitempty"`    // permit only what a pattern matches; empty permits all
 	Deny     []string `json:"deny,omitempty"`     // goes before Allow
+
+	// Named permits tools of other servers only where Allow names them: who has rights of
+	// their own was given them for what is known here.
+	Named bool `json:"named,omitempty"`
 }
 
 // Rights returns the rights of callers: nil where everything is permitted. The
 // actions that find, describe and call others stay, unless denied, because what
 // they call is checked in its turn.
 func (r Rules) Rights() *toolfold.Rights {
-	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 {
+	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 && !r.Named {
 		return nil
 	}
 	var known sync.Map // of bool by full name: every call asks
@@ -75,10 +81,12 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	if i := slices.IndexFunc(r.Deny, a.Matches); i >= 0 {
 		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}
-	discovery := a.Family.Category == toolfold.Discovery
+	discovery := a.Family.Category == reserved.Discovery
 	switch {
 	case r.ReadOnly && a.Effect != toolfold.Reads && !discovery:
 		return "readOnly", fmt.Sprintf("the server only reads (readOnly), it %s", a.Effect)
+	case r.Named && a.Definition != nil && !slices.ContainsFunc(r.Allow, a.Matches):
+		return "allow", "a tool of another server, which allow does not name"
 	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.Matches):
 		return "allow", "not in allow"
 	}
@@ -106,9 +114,10 @@ func (r Rules) Check(families []*toolfold.Family) error {
 				continue
 			}
 			if near := suggest.Nearest(pattern, known); near != "" {
-				return fmt.Errorf("%s: %q matches no action, did you mean %q?", setting.name, toolfold.Shorten(pattern), near)
+				return fmt.Errorf("%s: %q matches no action, did you mean %q?", setting.name, shorten.Quoted(pattern), near)
 			}
-			return fmt.Errorf("%s: %q matches no action; patterns are such as memory.store, memory, *.delete or memory_store", setting.name, toolfold.Shorten(pattern))
+			return fmt.Errorf("%s: %q matches no action; patterns are such as memory.store, memory, *.delete or memory_store", setting.name,
+				shorten.Quoted(pattern))
 		}
 	}
 	return nil

@@ -71,7 +71,8 @@ func TestReason(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	families := []*toolfold.Family{family(t)}
-	for pattern, want := range map[string]string{"note.svae": `deny: "note.svae" matches no action, did you mean "note.save"?`, "zzzzzzzz": "patterns are such as"} {
+	for pattern, want := range map[string]string{"note.svae": `deny: "note.svae" matches no action, did you mean "note.save"?`,
+		"zzzzzzzz": "patterns are such as"} {
 		if err := (permission.Rules{Deny: []string{"note", pattern}}).Check(families); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", pattern, err)
 		}

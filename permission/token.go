@@ -9,12 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Bounds of the tokens in a file.
@@ -40,12 +40,12 @@ const (
 	denyWord     = "deny="
 )
 
-var tokenName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
+var tokenName = regex.Lazy(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
 // CheckTokenName refuses what is no name of a token.
 func CheckTokenName(name string) error {
-	if !tokenName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a token: letters, digits and ._@- are, at most 64 of them", toolfold.Shorten(name))
+	if !tokenName().MatchString(name) {
+		return fmt.Errorf("%q is no name of a token: letters, digits and ._@- are, at most 64 of them", shorten.Quoted(name))
 	}
 	return nil
 }
@@ -152,7 +152,8 @@ func parseToken(line string) (t Token, err error) {
 		return t, err
 	}
 	t.Name = words[0]
-	if n, err := hex.Decode(t.Hash[:], []byte(hash[:min(len(hash), 2*sha256.Size)])); err != nil || n != sha256.Size || len(hash) != 2*sha256.Size {
+	if n, err := hex.Decode(t.Hash[:], []byte(hash[:min(len(hash), 2*sha256.Size)])); err != nil || n != sha256.Size ||
+		len(hash) != 2*sha256.Size {
 		return t, fmt.Errorf("the hash of %s is not %d hexadecimal digits", t.Name, 2*sha256.Size)
 	}
 	for _, word := range words[2:] {
@@ -167,11 +168,11 @@ func parseToken(line string) (t Token, err error) {
 		case strings.HasPrefix(word, denyWord):
 			into, patterns = &t.Rules.Deny, word[len(denyWord):]
 		default:
-			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS", toolfold.Shorten(word), t.Name, readOnlyWord, allowWord, denyWord)
+			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS", shorten.Quoted(word), t.Name, readOnlyWord, allowWord, denyWord)
 		}
 		for pattern := range strings.SplitSeq(patterns, ",") {
 			if pattern == "" { // an empty allow would permit all
-				return t, fmt.Errorf("%q of %s has an empty pattern", toolfold.Shorten(word), t.Name)
+				return t, fmt.Errorf("%q of %s has an empty pattern", shorten.Quoted(word), t.Name)
 			}
 			*into = append(*into, pattern)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -86,7 +87,7 @@ func comeAndGo(t *testing.T, s *surface.Surface, stop chan struct{}) {
 }
 
 func useTools(t *testing.T, s *surface.Surface, session string) {
-	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Session: session, ListGrows: true})
+	ctx := carried.With(t.Context(), toolfold.Origin{Session: session, ListGrows: true})
 	callBy := func(tool, args string) (string, bool) {
 		answer := s.Runner.Call(ctx, tool, json.RawMessage(args))
 		if answer.Err != nil && answer.Err.Code == toolfold.Internal {
@@ -108,7 +109,8 @@ func useTools(t *testing.T, s *surface.Surface, session string) {
 				t.Errorf("calling %s answered %s", name, got)
 			}
 		}
-		if loaded, ok := call(`{"action":"load","names":["weather_report","almanac"]}`); !ok || !strings.Contains(loaded, `"loaded":["weather_report"`) {
+		if loaded, ok := call(`{"action":"load","names":["weather_report","almanac"]}`); !ok ||
+			!strings.Contains(loaded, `"loaded":["weather_report"`) {
 			t.Errorf("weather_report is not loaded: %s", loaded)
 		}
 		if active, ok := call(`{"action":"active"}`); !ok || !strings.Contains(active, `"loaded":["weather_report"`) {
@@ -196,7 +198,8 @@ func TestRefusedToolsAreNotSeen(t *testing.T) {
 		`{"action":"describe","names":["weather_report","tools"]}`:                      false,
 		`{"action":"find","query":"what is the weather like tomorrow, say","limit":50}`: false,
 	} {
-		got := string(s.Runner.Call(t.Context(), map[bool]string{false: "tools", true: "tool_call"}[strings.HasPrefix(args, `{"name"`)], json.RawMessage(args)).Content)
+		got := string(s.Runner.Call(t.Context(), map[bool]string{false: "tools", true: "tool_call"}[strings.HasPrefix(args, `{"name"`)],
+			json.RawMessage(args)).Content)
 		shown := strings.Contains(got, `"Weather of a city`) || strings.Contains(got, `"tool":"weather_report"`) ||
 			strings.Contains(got, `"not permitted here"`) && strings.Contains(got, "reason")
 		if shown != want {

@@ -14,6 +14,9 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/legacy"
 )
@@ -41,19 +44,20 @@ func (m Mode) DefaultLevel() lazy.Level {
 
 // Tools returns the tools that a surface may show. The whole legacy list stays
 // as it was; discovery joins it where less is shown, because then it is needed.
-func Tools(families []*toolfold.Family, o Options) []toolfold.Tool {
+func Tools(families []*toolfold.Family, o Options) []entry.Tool {
 	o = o.complete()
-	var list []toolfold.Tool
+	var list []entry.Tool
 	switch {
 	case o.Mode == Consolidated:
 		list = consolidate.Tools(families, o.Fold)
 	case o.Level == lazy.Full && o.Tier == toolfold.Extended:
-		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Category == toolfold.Discovery }))
+		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Category == reserved.Discovery }))
 	default:
 		list = legacy.Tools(families)
 	}
 	for i, t := range list {
 		list[i] = t.WithForm(o.form(t.Dispatches()))
+		list[i].Typed = o.typed(t.Entries[0])
 	}
 	return list
 }
@@ -71,12 +75,19 @@ type Options struct {
 	Level  lazy.Level       // empty = the mode's own
 	Tier   toolfold.Tier    // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
 	Fold   consolidate.Fold // of the consolidated tools; empty = by family
-	Params toolfold.Form    // of calls where a list does not declare every parameter; empty = in an object
-	Strict bool             // clients may not use names that are not the mode's
+	Params entry.Form       // of calls where a list does not declare every parameter; empty = in an object
+	Strict bool             // clients may not use names that are not listed
+
+	// Structured lists output schemas in legacy mode too. The consolidated tools that
+	// are one action have them wherever whole schemas are listed.
+	Structured bool
 
 	// ResultLimit is the most bytes of an answer to a client; 0 is
-	// [toolfold.DefaultResultLimit], negative is no limit.
+	// [bounds.DefaultLimit], negative is no limit.
 	ResultLimit int
+
+	// Meaning finds actions by what texts mean, beside their words; nil does not.
+	Meaning lazy.Meaning
 
 	Rights     *toolfold.Rights // of all callers; those of a caller narrow them. Nil is everything
 	Middleware []call.Middleware
@@ -89,19 +100,25 @@ func (o Options) complete() Options {
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
 	o.Tier = cmp.Or(o.Tier, toolfold.Extended)
 	o.Fold = cmp.Or(o.Fold, consolidate.ByFamily)
-	o.Params = cmp.Or(o.Params, toolfold.FormObject)
-	o.ResultLimit = cmp.Or(o.ResultLimit, toolfold.DefaultResultLimit)
+	o.Params = cmp.Or(o.Params, entry.FormObject)
+	o.ResultLimit = cmp.Or(o.ResultLimit, bounds.DefaultLimit)
 	o.Params = o.form(o.Mode == Consolidated)
 	return o
 }
 
 // form returns the form in which calls of tools are shown: flat where the list
 // declares every parameter, as level signature does for tools of one action.
-func (o Options) form(dispatches bool) toolfold.Form {
+func (o Options) form(dispatches bool) entry.Form {
 	if o.Level == lazy.Full || o.Level == lazy.Signature && !dispatches {
-		return toolfold.FormFlat
+		return entry.FormFlat
 	}
 	return o.Params
+}
+
+// typed reports whether the tool of an entry lists an output schema: where it is one
+// action whose result is declared, and whole schemas are listed. Old lists had none.
+func (o Options) typed(e *entry.Entry) bool {
+	return o.Level == lazy.Full && e.Selector == "" && !e.Action.OpenResult() && (o.Mode == Consolidated || o.Structured)
 }
 
 // Surface offers families to the clients of one server. Put families into it
@@ -110,7 +127,8 @@ type Surface struct {
 	Mode      Mode
 	Level     lazy.Level
 	Tier      toolfold.Tier
-	Params    toolfold.Form // in which calls are shown
+	Fold      consolidate.Fold
+	Params    entry.Form // in which calls are shown
 	Discovery *lazy.Discovery
 
 	// Runner calls under every name, and answers in full; Client is for calls
@@ -148,7 +166,11 @@ type view struct {
 // New returns a surface without families. It opens nothing.
 func New(o Options) *Surface {
 	o = o.complete()
-	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Params: o.Params, options: o, rights: o.Rights, onGrow: func(context.Context) {}, catalogue: lazy.NewCatalogue()}
+	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Fold: o.Fold, Params: o.Params, options: o, rights: o.Rights,
+		onGrow: func(context.Context) {}, catalogue: lazy.NewCatalogue()}
+	if o.Meaning != nil {
+		s.catalogue.Understand(o.Meaning)
+	}
 	s.snapshot.Store(&snapshot{})
 	every := func(r *toolfold.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
@@ -159,7 +181,21 @@ func New(o Options) *Surface {
 		func(r *toolfold.Rights) *lazy.View { return s.view(r).View },
 		func(ctx context.Context) { s.onGrow(ctx) },
 	)
+	if o.Strict {
+		s.Client = s.Client.OnlyListed(s.lists)
+	}
 	return s
+}
+
+// lists reports whether the caller's session is listed a tool. Discovery counts as
+// listed everywhere.
+func (s *Surface) lists(ctx context.Context, name string) bool {
+	for _, e := range s.view(toolfold.OriginOf(ctx).Rights).client.Lookup(name) {
+		if e.Action.Family.Category == reserved.Discovery {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Discovery.List(ctx), func(l lazy.Listed) bool { return l.Name == name })
 }
 
 // permissions refuses what the surface's rights and the caller's do not include.
@@ -180,67 +216,83 @@ func (s *Surface) view(r *toolfold.Rights) *view {
 	if r != nil && r.Text != "" { // rights that are read anew are the same
 		key = r.Text
 	}
-	made, ok := now.views.Load(key)
+	known, ok := now.views.Load(key)
 	if !ok { // many may ask at once, at the start: one of them makes it
-		if made, ok = now.views.LoadOrStore(key, sync.OnceValue(func() *view { return s.newView(now, r) })); !ok && now.count.Add(1) > maxViews {
+		if known, ok = now.views.LoadOrStore(key, sync.OnceValue(func() *view { return s.newView(now, r) })); !ok && now.count.Add(1) > maxViews {
 			now.views.Clear()
 			now.count.Store(0)
 		}
 	}
-	return made.(func() *view)()
+	return known.(func() *view)()
 }
 
 // newView makes the view of a snapshot for callers with the given rights.
 func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	families := r.Filter(s.rights.Filter(now.families))
-	shown := Tools(families, s.options)
-	var folded, split []*toolfold.Entry
+	listed := Tools(families, s.options)
+	var folded, split []*entry.Entry
 	for _, f := range families {
 		folded = append(folded, consolidate.Entries(f, consolidate.ByFamily)...)
 		split = append(split, consolidate.Entries(f, s.options.Fold)...)
 	}
 	old := legacy.Entries(families)
-	entries := map[Mode][]*toolfold.Entry{Consolidated: split, Legacy: old}[s.Mode]
+	entries := map[Mode][]*entry.Entry{Consolidated: split, Legacy: old}[s.Mode]
 	for i, e := range entries { // calls of the listed tools are shown in the form of the list
 		if !e.Action.Apart || e.Selector != "" {
 			entries[i] = e.In(s.options.form(e.Selector != ""))
 		}
 	}
-	others := slices.Concat(old, call.FullNames(families))
-	names := call.NewResolver(slices.Concat(split, others))
+	resolver := func() *call.Resolver {
+		list := split
+		if s.options.Fold == consolidate.None { // a family is not listed, so none of its hints can be broken
+			list = slices.Concat(split, folded)
+		}
+		return call.NewResolver(slices.Concat(list, old, call.FullNames(families)))
+	}
+	names := resolver()
+	all := sync.OnceValue(func() *call.Resolver { return resolverOf(now.families, s.options.Fold) })
 	worded := func(names *call.Resolver) *call.Resolver {
 		switch {
 		case r != nil:
-			return names.Silent()
-		case s.rights != nil && s.rights.Why != nil:
-			return names.Explaining(sync.OnceValue(func() *call.Resolver { return resolverOf(now.families, s.options.Fold) }), s.rights.Why)
+			return names.Silent(all, func(a *toolfold.Action) bool { return r.Allow(a) && s.rights.Allow(a) })
+		case s.rights != nil:
+			return names.Explaining(all, s.rights.Reason)
 		}
 		return names
 	}
 	v := &view{every: worded(names), client: worded(names)}
 	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
-		v.every = worded(call.NewResolver(slices.Concat(split, folded, others)))
+		v.every = worded(call.NewResolver(slices.Concat(split, folded, old, call.FullNames(families))))
+	}
+	if s.Level == lazy.Full { // calls from within are answered as ever
+		for i, e := range entries {
+			typed := *e
+			typed.Typed = s.options.typed(e)
+			entries[i] = &typed
+		}
+		v.client = worded(resolver())
 	}
 	if s.options.Strict {
 		v.client = worded(call.NewResolver(entries))
 	}
-	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t toolfold.Tool) bool {
-		return slices.ContainsFunc(shown, func(other toolfold.Tool) bool { return other.Name == t.Name })
+	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t entry.Tool) bool {
+		return slices.ContainsFunc(listed, func(other entry.Tool) bool { return other.Name == t.Name })
 	})
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: shown, Disabled: disabled, Refused: s.refused(now, r), Names: names})
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: listed,
+		Disabled: disabled, Refused: s.refused(now, r), Names: names})
 	return v
 }
 
 // refused lists what the rights of the surface leave out, with the reason, by
 // family. Callers with rights of their own are not told.
 func (s *Surface) refused(now *snapshot, r *toolfold.Rights) map[string][]string {
-	if r != nil || s.rights == nil || s.rights.Why == nil {
+	if r != nil || s.rights == nil {
 		return nil
 	}
 	refused := map[string][]string{}
 	for _, f := range now.families {
 		for _, a := range f.Actions {
-			if why := s.rights.Why(a); why != "" {
+			if why := s.rights.Reason(a); why != "" {
 				refused[f.Name] = append(refused[f.Name], a.Name+": "+why)
 			}
 		}
@@ -251,7 +303,7 @@ func (s *Surface) refused(now *snapshot, r *toolfold.Rights) map[string][]string
 // resolverOf returns the names of families, by which it is told what rights
 // leave out.
 func resolverOf(families []*toolfold.Family, fold consolidate.Fold) *call.Resolver {
-	var entries []*toolfold.Entry
+	var entries []*entry.Entry
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, fold)...)
 	}
@@ -282,6 +334,12 @@ func (s *Surface) Put(families ...*toolfold.Family) error {
 			return err
 		}
 	}
+	return s.PutValid(families...)
+}
+
+// PutValid is Put of families that a test holds to [toolfold.Family.Validate], so
+// that a start does not pay for it.
+func (s *Surface) PutValid(families ...*toolfold.Family) error {
 	return s.change(func(list []*toolfold.Family) []*toolfold.Family {
 		for _, f := range families {
 			i := slices.IndexFunc(list, func(other *toolfold.Family) bool { return other.Name == f.Name })
@@ -307,7 +365,7 @@ func (s *Surface) change(edit func([]*toolfold.Family) []*toolfold.Family) error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	families := edit(slices.Clone(s.Families()))
-	if err := toolfold.ValidateAll(families); err != nil {
+	if err := agree(families); err != nil {
 		return err
 	}
 	s.catalogue.Follow(families)

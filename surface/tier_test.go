@@ -1,12 +1,14 @@
 package surface_test
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -53,7 +55,7 @@ func TestTier(t *testing.T) {
 func TestLoadBeyondTheTier(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Tier: toolfold.Core})
-	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Session: "one", ListGrows: true})
+	ctx := carried.With(t.Context(), toolfold.Origin{Session: "one", ListGrows: true})
 	answer := s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"load","names":["weather_report"]}`))
 	if !strings.Contains(string(answer.Content), `"listed":true`) {
 		t.Errorf("load answered %s", answer.Content)
@@ -71,7 +73,8 @@ func TestCallsAreShownAsListed(t *testing.T) {
 	t.Parallel()
 	for _, level := range lazy.Levels() {
 		s := live(t, surface.Options{Level: level})
-		described := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"describe","params":{"name":"weather_report"}}`)).Content)
+		described := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"describe","params":{"name":"weather_report"}}`)).
+			Content)
 		listed := s.Discovery.List(t.Context())
 		at := slices.IndexFunc(listed, func(l lazy.Listed) bool { return l.Name == "weather_report" })
 		if at < 0 {
@@ -88,6 +91,37 @@ func TestCallsAreShownAsListed(t *testing.T) {
 		refused := s.Client.Call(t.Context(), "weather_report", json.RawMessage(`{"city":"Kiel","days":"many"}`))
 		if strings.Contains(string(refused.Content), `params?: {days`) != inObject {
 			t.Errorf("%s: %s refuses a call with %s", level, raw, refused.Content)
+		}
+	}
+}
+
+// Tools of other servers, which have a whole definition, are listed in every tier, and
+// discovery alone beside them where there is none.
+func TestToolsOfOtherServersHaveNoTier(t *testing.T) {
+	t.Parallel()
+	for _, mode := range surface.Modes() {
+		s := live(t, surface.Options{Mode: mode, Tier: lazy.NoTier, Level: lazy.Lazy})
+		foreign, err := toolfold.External{
+			Name: "tide_table", Description: "Tides of a harbour.", Category: "harbour", Effect: toolfold.Reads,
+			InputSchema: json.RawMessage(`{"type":"object"}`), Aliases: []string{"harbour.tide_table"},
+			Definition: json.RawMessage(`{"name":"tide_table","inputSchema":{"type":"object"}}`),
+			Relay: func(context.Context, json.RawMessage) (toolfold.Reply, error) {
+				return toolfold.Reply{Result: json.RawMessage(`{"content":[]}`)}, nil
+			},
+		}.Family()
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, foreign)
+		listed := false
+		for _, l := range s.Discovery.List(t.Context()) {
+			listed = listed || l.Name == "tide_table"
+			if l.Name != "tide_table" && !l.Discovery {
+				t.Errorf("%s lists %s", mode, l.Name)
+			}
+		}
+		if !listed {
+			t.Errorf("%s does not list tide_table", mode)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func Examples(t *testing.T, families ...*toolfold.Family) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if answer := runner.Call(t.Context(), a.FullName(), raw); a.Effect != toolfold.Reads && (!answer.IsError() || answer.Err.Code != toolfold.InvalidInput) {
+			if answer := runner.Call(t.Context(), a.FullName(), raw); a.Effect != toolfold.Reads &&
+				(answer.Err == nil || answer.Err.Code != toolfold.InvalidInput) {
 				t.Errorf("%s takes a parameter %s: %s", a.FullName(), strange, answer.Content)
 			}
 		}

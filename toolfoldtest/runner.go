@@ -8,6 +8,9 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/legacy"
 )
 
@@ -21,12 +24,26 @@ func Mount[S any](t testing.TB, family toolfold.Family, service S) *toolfold.Fam
 	return mounted
 }
 
+// WithModel returns a context under which actions that ask [toolfold.Sample] are
+// answered by answer, as by the model of a client.
+func WithModel(ctx context.Context, answer func(toolfold.Prompt) (toolfold.Completion, error)) context.Context {
+	return carried.With[sampling.Sampler](ctx, model(answer))
+}
+
+type model func(toolfold.Prompt) (toolfold.Completion, error)
+
+// Sample implements [sampling.Sampler].
+func (m model) Sample(_ context.Context, p sampling.Prompt) (sampling.Completion, error) {
+	done, err := m(toolfold.Prompt{Text: p.Text, System: p.System, Model: p.Model, MaxTokens: p.MaxTokens, Schema: p.Schema})
+	return sampling.Completion{Text: done.Text, Model: done.Model, Truncated: done.Truncated}, err
+}
+
 // Runner calls the actions of families under every name, as a server does.
 func Runner(families ...*toolfold.Family) *call.Runner { return RunnerWith(families) }
 
 // RunnerWith is Runner with middleware around its calls.
 func RunnerWith(families []*toolfold.Family, middleware ...call.Middleware) *call.Runner {
-	var entries []*toolfold.Entry
+	var entries []*entry.Entry
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, consolidate.ByFamily)...)
 	}

@@ -34,6 +34,28 @@ func (k Talk) Expect(action, args, want string) {
 	}
 }
 
+// ExpectPages fails the test when the pages of a list, each asked for with the cursor
+// of the one before, are not want, in which the cursors are left out. Args are those
+// of the first page.
+func (k Talk) ExpectPages(action, args string, want ...string) {
+	k.T.Helper()
+	asked := args
+	for i, page := range want {
+		answer := k.Call(action, asked)
+		var next struct{ NextCursor string }
+		if err := json.Unmarshal([]byte(answer), &next); err != nil {
+			k.T.Fatal(err)
+		}
+		if diff := cmp.Diff(page, strings.Replace(answer, `,"nextCursor":"`+next.NextCursor+`"`, "", 1)); diff != "" {
+			k.T.Errorf("%s %s: %s", action, asked, diff)
+		}
+		if more := i+1 < len(want); more != (next.NextCursor != "") {
+			k.T.Fatalf("%s %s: page %d of %d has the cursor %q", action, asked, i+1, len(want), next.NextCursor)
+		}
+		asked = strings.TrimSuffix(args, "}") + `,"cursor":"` + next.NextCursor + `"}`
+	}
+}
+
 // Refuse fails the test when the answer is not an error with the code, a text
 // in its message and one in its hint.
 func (k Talk) Refuse(action, args, code, message, hint string) {

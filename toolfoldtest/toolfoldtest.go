@@ -23,6 +23,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/golden"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
@@ -41,7 +42,7 @@ func Run(t *testing.T, family toolfold.Family) {
 	spec := family.Declared()
 	for _, mode := range surface.Modes() {
 		for _, level := range lazy.Levels() {
-			for _, form := range toolfold.Forms() {
+			for _, form := range entry.Forms() {
 				for _, l := range surface.List([]*toolfold.Family{spec}, surface.Options{Mode: mode, Level: level, Params: form}) {
 					CheckSchema(t, l.Name, l.InputSchema)
 				}
@@ -79,7 +80,7 @@ func lines(list []lazy.Listed) []string {
 func usages(s *toolfold.Family) []string {
 	var lines []string
 	for _, a := range s.Actions {
-		lines = append(lines, toolfold.Select(a).In(toolfold.FormObject).Usage(toolfold.DetailCall))
+		lines = append(lines, entry.Select(a).In(entry.FormObject).Usage(entry.DetailCall))
 	}
 	return lines
 }
@@ -98,7 +99,7 @@ func rewrites(t *testing.T, s *toolfold.Family) []string {
 	var lines []string
 	for _, a := range s.Actions {
 		for _, old := range a.Legacy {
-			call := migration.Call{Name: old.Name, Arguments: toolfold.Spell(a, old).Example()}
+			call := migration.Call{Name: old.Name, Arguments: entry.Spell(a, old).Example()}
 			now, _, err := rewriter.Rewrite(call)
 			if err != nil {
 				t.Fatal(err)

@@ -1,0 +1,75 @@
+package call
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+)
+
+// listed returns the result field with the list of an action that reads pages; it is
+// empty where the action requires something to list within, or says itself what to
+// do where nothing is found.
+func listed(a *toolfold.Action) string {
+	if !a.Pages() || len(a.Required) > 0 {
+		return ""
+	}
+	results := a.Results()
+	if slices.ContainsFunc(results, func(p toolfold.Param) bool { return p.Name == "message" }) {
+		return ""
+	}
+	i := slices.IndexFunc(results, func(p toolfold.Param) bool { return p.Kind == toolfold.KindArray })
+	if i < 0 {
+		return ""
+	}
+	return results[i].Name
+}
+
+// warnEmpty says what to do next where a list is empty: leave the filters out, or
+// make the first item.
+func (c *Call) warnEmpty(result json.RawMessage) {
+	list := c.target.list
+	if list == "" || c.args.values[toolfold.Cursor.Name] != nil || !bytes.Contains(result, []byte(`"`+list+`":[]`)) {
+		return
+	}
+	for _, m := range children(result) { // such as the files that cannot be read
+		if m.value[0] == '[' && len(m.value) > len("[]") {
+			return
+		}
+	}
+	var filters []string
+	for _, name := range slices.Sorted(maps.Keys(c.args.values)) {
+		value := ordered.MustJSON(c.args.values[name])
+		if name != reserved.Limit && !bytes.Equal(value, c.target.defaults[name]) {
+			filters = append(filters, c.Entry.Spelling(name))
+		}
+	}
+	family := c.Entry.Action.Family
+	first := slices.IndexFunc(family.Actions, makes)
+	switch {
+	case len(filters) > 0:
+		c.input.warn("nothing matches %s; leave out what need not match", strings.Join(filters, ", "))
+	case first >= 0:
+		c.input.warn("there are no %s; %s adds to them", list, family.Actions[first].FullName())
+	default:
+		c.input.warn("there are no %s; tools.describe %s tells where they come from", list, family.Name)
+	}
+}
+
+// makes reports whether an action makes something new: it adds, or it changes something
+// without the id of what is there.
+func makes(a *toolfold.Action) bool {
+	switch a.Effect {
+	case toolfold.Adds:
+		return true
+	case toolfold.Sets, toolfold.Runs:
+		return !a.Forwards() &&
+			!slices.ContainsFunc(a.Required.Params(), func(p toolfold.Param) bool { return strings.HasSuffix(p.Name, "Id") })
+	}
+	return false
+}

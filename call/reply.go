@@ -1,0 +1,207 @@
+package call
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
+)
+
+// reply is the answer of another server's tool. What it says is read as a value, so
+// that it can be projected and cut as our own results are; images and sounds are
+// not part of it, and stay whole.
+type reply struct {
+	raw     json.RawMessage // the CallToolResult
+	members ordered.Map
+	form    form
+	media   []json.RawMessage // blocks
+	failed  bool
+}
+
+// form says how a reply holds its value.
+type form int
+
+const (
+	inBlocks     form = iota // {"content": blocks, "structuredContent": …}
+	inText                   // {"text": …}, of one block
+	inJSON                   // the object in one block, or {"result": …} with what else it holds
+	inStructured             // structuredContent, which the text repeats
+)
+
+// readReply reads a CallToolResult; false for what is none.
+func readReply(raw json.RawMessage) (*reply, bool) {
+	r := &reply{raw: raw}
+	if !json.Valid(raw) || json.Unmarshal(raw, &r.members) != nil || r.members == nil {
+		return nil, false
+	}
+	r.failed = string(r.member("isError")) == "true"
+	return r, true
+}
+
+func (r *reply) member(name string) json.RawMessage {
+	value, _ := r.members.Get(name)
+	raw, _ := value.(json.RawMessage)
+	return raw
+}
+
+// value returns what the reply says as a JSON object.
+func (r *reply) value() json.RawMessage {
+	var blocks, said []json.RawMessage
+	_ = json.Unmarshal(r.member("content"), &blocks) // none where it is no list
+	r.media = nil
+	for _, block := range blocks {
+		if isMedia(block) {
+			r.media = append(r.media, block)
+		} else {
+			said = append(said, block)
+		}
+	}
+	structured := r.member("structuredContent")
+	text, single := soleText(said)
+	switch isJSON := single && json.Valid([]byte(text)); {
+	case structured != nil && structured[0] == '{' && (len(said) == 0 || isJSON && sameJSON([]byte(text), structured)):
+		r.form = inStructured
+		return structured
+	case structured == nil && isJSON && strings.HasPrefix(strings.TrimSpace(text), "{"):
+		r.form = inJSON
+		return json.RawMessage(strings.TrimSpace(text))
+	case structured == nil && isJSON && strings.HasPrefix(strings.TrimSpace(text), "["):
+		r.form = inJSON
+		return ordered.MustJSON(ordered.Map{{Key: "result", Value: json.RawMessage(strings.TrimSpace(text))}})
+	case structured == nil && single:
+		r.form = inText
+		return ordered.MustJSON(ordered.Map{{Key: "text", Value: text}})
+	}
+	r.form = inBlocks
+	value := ordered.Map{}
+	if len(said) > 0 {
+		value.Set("content", said)
+	}
+	if structured != nil {
+		value.Set("structuredContent", structured)
+	}
+	return ordered.MustJSON(value)
+}
+
+// isMedia reports whether a block holds encoded bytes, which nothing can be cut from.
+func isMedia(block json.RawMessage) bool {
+	var b struct {
+		Type     string
+		Resource struct{ Blob *string }
+	}
+	_ = json.Unmarshal(block, &b)
+	return b.Type == "image" || b.Type == "audio" || b.Resource.Blob != nil
+}
+
+// soleText returns the text of the only block, false where there is another or none, or
+// it is more than text.
+func soleText(blocks []json.RawMessage) (string, bool) {
+	var b struct {
+		Type, Text  string
+		Annotations json.RawMessage
+		Meta        json.RawMessage `json:"_meta"`
+	}
+	if len(blocks) != 1 || json.Unmarshal(blocks[0], &b) != nil {
+		return "", false
+	}
+	return b.Text, b.Type == "text" && b.Annotations == nil && b.Meta == nil
+}
+
+func sameJSON(a, b []byte) bool {
+	canonical := func(raw []byte) []byte {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber()
+		var v any
+		if dec.Decode(&v) != nil {
+			return nil
+		}
+		text, _ := json.Marshal(v) // it sorts members
+		return text
+	}
+	return bytes.Equal(canonical(a), canonical(b))
+}
+
+// with returns the result with another value in place of its own, in the same form, and
+// with warnings in a block of their own.
+func (r *reply) with(value json.RawMessage, warnings []string) json.RawMessage {
+	var blocks []json.RawMessage
+	var whole struct {
+		Text    *string
+		Content []json.RawMessage
+	}
+	_ = json.Unmarshal(value, &whole)
+	untyped := func(block json.RawMessage) bool {
+		var b struct{ Type string }
+		return json.Unmarshal(block, &b) != nil || b.Type == ""
+	}
+	structured := json.RawMessage(nil)
+	switch {
+	case r.form == inText && whole.Text != nil:
+		blocks = append(blocks, textBlock(*whole.Text))
+	case r.form == inBlocks && len(whole.Content) > 0 && !slices.ContainsFunc(whole.Content, untyped):
+		blocks = append(blocks, whole.Content...)
+		var members ordered.Map
+		_ = json.Unmarshal(value, &members)
+		if rest, ok := members.Get("structuredContent"); ok {
+			structured = rest.(json.RawMessage)
+		}
+	case string(value) != "{}" || len(r.media) == 0:
+		blocks = append(blocks, textBlock(string(value)))
+	}
+	blocks = append(blocks, r.media...)
+	if len(warnings) > 0 {
+		blocks = append(blocks, warningBlock(warnings))
+	}
+	result := ordered.Map{{Key: "content", Value: blocks}}
+	if structured != nil {
+		result.Set("structuredContent", structured)
+	}
+	for _, m := range r.members {
+		if m.Key != "content" && m.Key != "structuredContent" {
+			result.Set(m.Key, m.Value)
+		}
+	}
+	return ordered.MustJSON(result)
+}
+
+// warned returns the result as it came, with warnings in a block behind the others.
+func (r *reply) warned(warnings []string) json.RawMessage {
+	if len(warnings) == 0 {
+		return r.raw
+	}
+	var blocks []json.RawMessage
+	_ = json.Unmarshal(r.member("content"), &blocks)
+	result := slices.Clone(r.members)
+	result.Set("content", append(blocks, warningBlock(warnings)))
+	return ordered.MustJSON(result)
+}
+
+func textBlock(text string) json.RawMessage {
+	return ordered.MustJSON(ordered.Map{{Key: "type", Value: "text"}, {Key: "text", Value: text}})
+}
+
+func warningBlock(warnings []string) json.RawMessage {
+	return textBlock(string(ordered.MustJSON(map[string][]string{"warnings": warnings})))
+}
+
+// failure returns the error of a reply that is one: what it says is for clients, which get
+// it as it came.
+func (r *reply) failure(name string) *toolfold.Error {
+	var blocks []json.RawMessage
+	_ = json.Unmarshal(r.member("content"), &blocks)
+	text := ""
+	for _, block := range blocks {
+		if said, ok := soleText([]json.RawMessage{block}); ok && text == "" {
+			text = said
+		}
+	}
+	if text == "" {
+		text = "it failed and gave no reason"
+	}
+	const most = 500 // characters
+	return toolfold.Errorf(toolfold.UpstreamError, "%s: %s", name, shorten.To(text, most))
+}
