@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -80,7 +79,7 @@ type transport interface {
 	check(ctx context.Context, message []byte) refusal
 	// refuse answers the request with what check returned.
 	refuse(refusal)
-	// pass has mcp-go answer a message in place of the request.
+	// pass makes mcp-go answer a message in place of the request.
 	pass(ctx context.Context, message []byte)
 }
 
@@ -113,12 +112,12 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 // headers, version and metadata. What it found of a request holds for all that
 // look the same to it.
 func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
-	key, message := r.admissionKey(), r.checkMessage(r.params.name)
+	key := r.appendAdmissionKey(make([]byte, 0, 1024))
 	if terms, ok := s.admissions.get(key); ok {
 		r.terms = terms
 		return nil
 	}
-	answer := t.check(ctx, message)
+	answer := t.check(ctx, r.checkMessage())
 	if r.terms == nil || !r.terms.read(answer.body) {
 		answer.body = rewritten(answer.body, r.id)
 		return &answer
@@ -152,41 +151,47 @@ func (r *request) checkedMethod() mcp.MCPMethod {
 	return mcp.MethodToolsList
 }
 
-// checkMessage returns what mcp-go checks of the request, with the given name of a
-// tool.
-func (r *request) checkMessage(name json.RawMessage) []byte {
+// checkMessage returns what mcp-go checks of the request.
+func (r *request) checkMessage() []byte {
 	params := []byte("{")
 	if r.method == mcp.MethodToolsCall {
-		params = appendMember(params, "name", name)
+		params = appendMember(params, "name", r.params.name)
 	}
 	params = append(appendMember(params, "_meta", r.meta.protocol), '}')
 	return encode(r.version, json.RawMessage("1"), json.RawMessage(`"`+r.checkedMethod()+`"`), params)
 }
 
-// checkedHeaders are the headers that mcp-go looks at, but for the tool's name.
+// checkedHeaders are the headers that mcp-go looks at, but for the tool's name, as
+// [http.Header] spells them.
 var checkedHeaders = [...]string{
 	"Content-Type", "Accept", mcp.HeaderLastEventID, mcp.HeaderProtocolVersion, mcp.HeaderMethod, server.HeaderKeySessionID,
 }
 
-// admissionKey returns all that mcp-go checks of a request. Every name of a tool
-// is as good as the next where the header has the same or there is none.
-func (r *request) admissionKey() string {
-	name, key := r.params.name, make([]byte, 0, 512)
+// appendAdmissionKey appends all that mcp-go checks of a request. Every name of a
+// tool is as good as the next where the header has the same or there is none.
+// Neither headers nor JSON hold the bytes 0 and 1.
+func (r *request) appendAdmissionKey(key []byte) []byte {
 	for _, header := range checkedHeaders {
-		values := r.header.Values(header)
 		if header == server.HeaderKeySessionID && r.session != nil {
-			values = []string{"in a session"}
+			key = append(key, 1)
+		} else {
+			key = appendValues(key, r.header[header])
 		}
-		for _, value := range values {
-			key = append(append(key, value...), 1)
-		}
-		key = append(key, 0)
 	}
-	called, header := textOfJSON(name), r.header.Values(mcp.HeaderName)
-	if called != "" && (len(header) == 0 || len(header) == 1 && header[0] == called && !strings.HasPrefix(called, "=?")) {
-		name = json.RawMessage(`"` + strconv.Itoa(len(header)) + `"`)
+	name, header := r.params.name, r.header[mcp.HeaderName]
+	if r.tool != "" && (len(header) == 0 || len(header) == 1 && header[0] == r.tool && !strings.HasPrefix(r.tool, "=?")) {
+		key = append(key, 1, byte(len(header)))
 	} else {
-		key = append(append(key, strings.Join(header, "\x01")...), 0)
+		key = append(append(appendValues(key, header), name...), 0)
 	}
-	return string(append(append(key, r.method...), r.checkMessage(name)...))
+	key = append(append(key, r.method...), 0)
+	key = append(append(key, r.version...), 0)
+	return append(key, r.meta.protocol...)
+}
+
+func appendValues(key []byte, values []string) []byte {
+	for _, value := range values {
+		key = append(append(key, value...), 1)
+	}
+	return append(key, 0)
 }

@@ -20,7 +20,8 @@ func TestOrderIsCheckedForEveryKindOfRequest(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"text":"x"}` + meta + `}}`
 	}
 	modern := func(name, header string) (*mcptest.HTTP, string, []string) {
-		return now, call(name, ","+mcptest.ModernMeta), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", header}
+		return now, call(name, ","+mcptest.ModernMeta), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call",
+			"Mcp-Name", header}
 	}
 	good := func() {
 		t.Helper()
@@ -37,19 +38,23 @@ func TestOrderIsCheckedForEveryKindOfRequest(t *testing.T) {
 	for range 2 {
 		good()
 		h, body, headers := modern("echo", "nope")
-		if answer, status := h.Post(body, headers...); status != http.StatusBadRequest || !strings.Contains(answer, `"id":1,"error":{"code":-32020`) {
+		if answer, status := h.Post(body, headers...); status != http.StatusBadRequest ||
+			!strings.Contains(answer, `"id":1,"error":{"code":-32020`) {
 			t.Errorf("the header of another tool is answered %d %s", status, answer)
 		}
 		if answer, status := now.Post(body, headers[:4]...); status != http.StatusBadRequest {
 			t.Errorf("no header of the tool is answered %d %s", status, answer)
 		}
-		if answer, status := now.Post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list", "Mcp-Name", "echo"); status != http.StatusBadRequest {
+		if answer, status := now.Post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list", "Mcp-Name",
+			"echo"); status != http.StatusBadRequest {
 			t.Errorf("the header of another method is answered %d %s", status, answer)
 		}
-		if answer, status := now.Post(body, "Mcp-Protocol-Version", "2025-11-25"); status != http.StatusBadRequest && status != http.StatusNotFound {
+		if answer, status := now.Post(body, "Mcp-Protocol-Version", "2025-11-25"); status != http.StatusBadRequest &&
+			status != http.StatusNotFound {
 			t.Errorf("two versions are answered %d %s", status, answer)
 		}
-		if answer, status := now.Post(strings.Replace(body, `"clientCapabilities":{}`, `"clientCapabilities":[]`, 1), headers...); status == http.StatusOK && strings.Contains(answer, "content") {
+		if answer, status := now.Post(strings.Replace(body, `"clientCapabilities":{}`, `"clientCapabilities":[]`, 1),
+			headers...); status == http.StatusOK && strings.Contains(answer, "content") {
 			t.Errorf("capabilities that are a list are answered %d %s", status, answer)
 		}
 		if answer, status := now.Post(call("echo", "")); status != http.StatusNotFound {
@@ -77,7 +82,8 @@ func TestStatusOfErrors(t *testing.T) {
 	for method, params := range map[string]string{
 		"tools/list": `"lazy":1`, "tools/describe": `"tool_name":"nope"`, "tools/describe_batch": `"tool_names":7`,
 	} {
-		if answer, status := now.Modern("3", method, params+","); status != http.StatusBadRequest || !strings.Contains(answer, `"id":3,"error":{"code":-32602`) {
+		if answer, status := now.Modern("3", method, params+","); status != http.StatusBadRequest ||
+			!strings.Contains(answer, `"id":3,"error":{"code":-32602`) {
 			t.Errorf("%s is answered %d %s", method, status, answer)
 		}
 		body := `{"jsonrpc":"2.0","id":3,"method":"` + method + `","params":{` + params + `}}`

@@ -16,28 +16,42 @@ func TestBadInputOverStdio(t *testing.T) {
 	s, _ := newServer(t, lazy.Lazy)
 	good := `{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{"text":"still here"}}}`
 	for why, test := range map[string]struct{ line, want string }{
-		"no JSON":                    {`garbage`, `-32700`},
-		"an empty batch":             {`[]`, `-32700`},
-		"no version":                 {`{"id":1,"method":"tools/list"}`, `-32600`},
-		"unknown method":             {`{"jsonrpc":"2.0","id":1,"method":"tools/nope"}`, `-32601`},
-		"deep nesting":               {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 200_000) + `1` + strings.Repeat(`}`, 200_001), `-32700`},
-		"nested arguments":           {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}}}`, `arguments nest deeper than 200 levels`},
-		"unknown tool":               {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}`, `UNKNOWN_TOOL`},
-		"nearly a tool":              {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ehco"}}`, `did you mean \\\"echo\\\"?`},
-		"no tool":                    {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, `UNKNOWN_TOOL`},
-		"array arguments":            {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":[1]}}`, `must be a JSON object, got array`},
-		"text arguments":             {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":"x"}}`, `must be a JSON object, got string`},
-		"ten megabytes":              {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 10<<20) + `"}}}`, `longer than 4194304 bytes`},
-		"four million bytes":         {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find","query":"` + strings.Repeat("x", 4_000_000) + `"}}}`, `got 4000000`},
+		"no JSON":        {`garbage`, `-32700`},
+		"an empty batch": {`[]`, `-32700`},
+		"no version":     {`{"id":1,"method":"tools/list"}`, `-32600`},
+		"unknown method": {`{"jsonrpc":"2.0","id":1,"method":"tools/nope"}`, `-32601`},
+		"deep nesting": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 200_000) + `1` +
+			strings.Repeat(`}`, 200_001), `-32700`},
+		"nested arguments": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find",` +
+			`"query":` + strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000) + `}}}`, `arguments nest deeper than 200 levels`},
+		"unknown tool":  {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"nope"}}`, `UNKNOWN_TOOL`},
+		"nearly a tool": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ehco"}}`, `did you mean \\\"echo\\\"?`},
+		"no tool":       {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, `UNKNOWN_TOOL`},
+		"array arguments": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":[1]}}`,
+			`must be a JSON object, got array`},
+		"text arguments": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":"x"}}`,
+			`must be a JSON object, got string`},
+		"ten megabytes": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find",` +
+			`"query":"` + strings.Repeat("x", 10<<20) + `"}}}`, `longer than 4194304 bytes`},
+		"four million bytes": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find",` +
+			`"query":"` + strings.Repeat("x", 4_000_000) + `"}}}`, `got 4000000`},
 		"an id that is null":         {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, `id must be a string or a number`},
 		"neither request nor answer": {`{"jsonrpc":"2.0","id":4}`, `"id":4,"error":{"code":-32600,"message":"a request needs a method"}`},
-		"a number beyond floats":     {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e999}}}`, `beyond 64-bit floating point`},
-		"a long name":                {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"load","` + strings.Repeat("p", 100_000) + `":1}}}`, `is unknown`},
-		"an id that is not UTF-8":    {"{\"jsonrpc\":\"2.0\",\"id\":\"a\xff\",\"method\":\"ping\"}", `"id":null,"error":{"code":-32600,"message":"id is not UTF-8"}`},
-		"a name that is not UTF-8":   {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\xff\"}}", `"id":7,"error":{"code":-32600,"message":"the message is not UTF-8"}`},
-		"a token that is not UTF-8":  {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"_meta\":{\"progressToken\":\"\xff\"}}}", `the message is not UTF-8`},
-		"a text that is not UTF-8":   {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"a\xff\"}}}", `\"message\":\"text is not UTF-8 after byte 10\"`},
-		"an id as an object":         {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `id must be a string or a number`},
+		"a number beyond floats": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1e999}}}`,
+			`beyond 64-bit floating point`},
+		"a long name": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"load","` +
+			strings.Repeat("p", 100_000) + `":1}}}`, `is unknown`},
+		"an id that is not UTF-8": {"{\"jsonrpc\":\"2.0\",\"id\":\"a\xff\",\"method\":\"ping\"}",
+			`"id":null,"error":{"code":-32600,"message":"id is not UTF-8"}`},
+		"a name that is not UTF-8": {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\xff\"}}",
+			`"id":7,"error":{"code":-32600,"message":"the message is not UTF-8"}`},
+		"a token that is not UTF-8": {
+			"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"_meta\":{\"progressToken\":\"\xff\"}}}",
+			`the message is not UTF-8`},
+		"a text that is not UTF-8": {
+			"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"arguments\":{\"text\":\"a\xff\"}}}",
+			`\"message\":\"text is not UTF-8 after byte 10\"`},
+		"an id as an object": {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `id must be a string or a number`},
 	} {
 		answers := mcptest.Stdio(t, s, test.line, good)
 		if !strings.Contains(answers[0], test.want) {
@@ -54,7 +68,8 @@ func TestEndOfInputWaitsForAnswers(t *testing.T) {
 	s, _ := newServer(t, lazy.Lazy)
 	var lines []string
 	for range 50 {
-		lines = append(lines, `{"jsonrpc":"2.0","id":`+strings.Repeat("1", len(lines)%9+1)+`,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`)
+		lines = append(lines, `{"jsonrpc":"2.0","id":`+strings.Repeat("1", len(lines)%9+1)+`,"method":"tools/call","params":{"name":"echo",`+
+			`"arguments":{"text":"x"}}}`)
 	}
 	var out strings.Builder
 	if err := s.Stdio(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &out); err != nil {
@@ -71,7 +86,8 @@ func TestNumbersComeBackAsSent(t *testing.T) {
 	s, _ := newServer(t, lazy.Lazy)
 	h := mcptest.Connect(t, s)
 	h.Post(mcptest.Initialize)
-	answer, _ := h.Post(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"echo","arguments":{"n":9007199254740993}}}`)
+	answer, _ := h.Post(`{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{"name":"echo",` +
+		`"arguments":{"n":9007199254740993}}}`)
 	if strings.Count(answer, "9007199254740993") != 2 { // id, text
 		t.Errorf("answered %s", answer)
 	}
@@ -128,7 +144,8 @@ func TestBearerToken(t *testing.T) {
 			t.Errorf("%s with %q is answered %d, want %d", test.path, test.authorization, got, test.want)
 		}
 		// A refusal is the end of nothing but the request.
-		if answer, status := h.Post(mcptest.Initialize, "Authorization", "Bearer secret"); status != http.StatusOK || !strings.Contains(answer, "serverInfo") {
+		if answer, status := h.Post(mcptest.Initialize, "Authorization", "Bearer secret"); status != http.StatusOK ||
+			!strings.Contains(answer, "serverInfo") {
 			t.Errorf("after %s with %q a good request is answered %d %q", test.path, test.authorization, status, answer)
 		}
 	}

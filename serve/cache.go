@@ -10,19 +10,19 @@ type cache[V any] struct {
 
 const maxCached = 256
 
-func (c *cache[V]) get(key string) (value V, ok bool) {
+func (c *cache[V]) get(key []byte) (value V, ok bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	value, ok = c.byKey[key]
+	value, ok = c.byKey[string(key)]
 	return value, ok
 }
 
 // put adds a value. A full cache begins anew.
-func (c *cache[V]) put(key string, value V) {
+func (c *cache[V]) put(key []byte, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byKey == nil || len(c.byKey) >= maxCached {
 		c.byKey = map[string]V{}
 	}
-	c.byKey[key] = value
+	c.byKey[string(key)] = value
 }

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // deprecatedMeta is the member of a result's _meta that tells a caller of a
@@ -24,7 +27,7 @@ const structuredMeta = "toolfold/structured"
 
 // answer answers a request for tools that is in order.
 func (s *Server) answer(ctx context.Context, r *request) {
-	ctx = toolfold.WithOrigin(ctx, r.origin())
+	ctx = carried.With(ctx, r.origin())
 	handle := s.describe
 	switch r.method {
 	case mcp.MethodToolsList:
@@ -32,7 +35,8 @@ func (s *Server) answer(ctx context.Context, r *request) {
 	case mcp.MethodToolsCall:
 		handle = s.call
 	}
-	out := append(append(make([]byte, 0, 1024), answerStart...), r.id...)
+	buffer := answers.Get().(*[]byte)
+	out := append(append((*buffer)[:0], answerStart...), r.id...)
 	out, failed := handle(ctx, r, append(out, `,"result":{`...))
 	status := http.StatusOK
 	if failed != nil {
@@ -42,7 +46,17 @@ func (s *Server) answer(ctx context.Context, r *request) {
 		}
 	}
 	r.end(out, status)
+	if failed == nil && cap(out) <= maxKeptAnswer {
+		*buffer = out
+		answers.Put(buffer)
+	}
 }
+
+// answers has the buffers of answers that were written, to write others in.
+var answers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxKeptAnswer bounds the buffers that are kept, in bytes.
+const maxKeptAnswer = 64 << 10
 
 // answerStart begins every answer, before its id.
 const answerStart = `{"jsonrpc":"2.0","id":`
@@ -50,11 +64,11 @@ const answerStart = `{"jsonrpc":"2.0","id":`
 // wantsStructured reports whether the answer to a request is sent as structured
 // content too.
 func (s *Server) wantsStructured(r *request) (bool, *toolfold.Error) {
-	switch asked := r.meta.structured; {
-	case asked == nil:
+	switch wanted := r.meta.structured; {
+	case wanted == nil:
 		return s.structured, nil
-	case string(asked) == "true" || string(asked) == "false":
-		return string(asked) == "true", nil
+	case string(wanted) == "true" || string(wanted) == "false":
+		return string(wanted) == "true", nil
 	}
 	return false, toolfold.Errorf(toolfold.InvalidInput, "_meta %s must be true or false", structuredMeta)
 }
@@ -63,14 +77,14 @@ func (s *Server) wantsStructured(r *request) (bool, *toolfold.Error) {
 func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	structured, refused := s.wantsStructured(r)
 	if refused != nil {
-		return r.appendResult(out, toolfold.Fail(refused), structured), nil
+		return r.appendResult(out, refused.Answer(), structured), nil
 	}
 	ctx = r.withProgress(r.withCaller(ctx))
-	name := textOfJSON(r.params.name)
+	name := r.tool
 	run := func(ctx context.Context) toolfold.Answer {
 		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)
 		if refusal != nil {
-			return toolfold.Fail(refusal)
+			return refusal.Answer()
 		}
 		defer leave()
 		return s.surface.Client.Call(ctx, name, r.params.arguments)
@@ -79,7 +93,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	case r.sampling() == nil:
 		return r.appendResult(out, run(ctx), structured), nil
 	case !r.modern():
-		return r.appendResult(out, run(toolfold.WithSampler(ctx, asking{s, r})), structured), nil
+		return r.appendResult(out, run(carried.With[sampling.Sampler](ctx, asking{s, r})), structured), nil
 	}
 	answer, asks := s.callModern(ctx, r, name, run) // its client is asked between requests
 	if asks != nil {
@@ -91,9 +105,13 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 // appendResult appends an answer as JSON in one text block, and as structured
 // content if that is wanted. Many hosts give a model both.
 func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bool) []byte {
-	out, _ = jsontext.AppendQuote(append(out, `"content":[{"type":"text","text":`...), answer.Content) // invalid UTF-8 is replaced, as in any JSON
+	if answer.Reply != nil {
+		return r.appendReply(out, answer, structured)
+	}
+	// invalid UTF-8 is replaced, as in any JSON
+	out, _ = jsontext.AppendQuote(append(out, `"content":[{"type":"text","text":`...), answer.Content)
 	out = append(out, `}]`...)
-	if structured {
+	if structured && !answer.Typed || answer.Typed && !answer.IsError() {
 		out = append(append(out, `,"structuredContent":`...), answer.Content...)
 	}
 	if answer.IsError() {
@@ -104,6 +122,43 @@ func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bo
 		meta = append([]byte(`"`+deprecatedMeta+`":`), ordered.MustJSON(answer.Deprecated)...)
 	}
 	return r.terms.append(out, meta)
+}
+
+// serverInfoMeta is the member of _meta in which a server of 2026-07-28 names itself.
+const serverInfoMeta = protocolMeta + "serverInfo"
+
+// appendReply appends the result of another server's tool: all that it has, but for what
+// the protocol version of that server adds.
+func (r *request) appendReply(out []byte, answer toolfold.Answer, structured bool) []byte {
+	var meta []byte
+	members, content := []byte("{"), false
+	ordered.Scan(answer.Reply, func(name []byte, start, end int) {
+		value := answer.Reply[start:end]
+		switch string(name) {
+		case "resultType":
+		case "_meta":
+			inner := []byte("{")
+			ordered.Scan(value, func(name []byte, start, end int) {
+				if string(name) != serverInfoMeta { // which server it was is said by the connection
+					inner = appendMember(inner, string(name), value[start:end])
+				}
+			})
+			meta = inner[1:]
+		case "structuredContent":
+			structured = false
+			fallthrough
+		default:
+			content = content || string(name) == "content"
+			members = appendMember(members, string(name), value)
+		}
+	})
+	if !content {
+		members = appendMember(members, "content", json.RawMessage("[]"))
+	}
+	if structured && !answer.IsError() {
+		members = appendMember(members, "structuredContent", answer.Content)
+	}
+	return r.terms.append(append(out, members[1:]...), meta)
 }
 
 // appendAsks appends what a call asks its client.
@@ -124,13 +179,12 @@ func (r *request) appendAsks(out []byte, asks *mcp.CallToolResult) ([]byte, *pro
 // withCaller returns a context for spans within the caller's trace, where its
 // message or else the HTTP request names one.
 func (r *request) withCaller(ctx context.Context) context.Context {
-	carrier := propagation.MapCarrier{}
-	if parent := textOfJSON(r.meta.traceparent); parent != "" {
-		carrier["traceparent"], carrier["tracestate"] = parent, textOfJSON(r.meta.tracestate)
-	} else if parent := r.header.Get("traceparent"); parent != "" {
-		carrier["traceparent"], carrier["tracestate"] = parent, r.header.Get("tracestate")
-	} else {
+	parent, state := textOfJSON(r.meta.traceparent), textOfJSON(r.meta.tracestate)
+	if parent == "" {
+		parent, state = r.header.Get("traceparent"), r.header.Get("tracestate")
+	}
+	if parent == "" {
 		return ctx
 	}
-	return propagation.TraceContext{}.Extract(ctx, carrier)
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": parent, "tracestate": state})
 }

@@ -31,19 +31,19 @@ type turnKey struct{}
 // enter waits until a call may run, and refuses it when that takes longer than
 // most.
 // Leave ends the call's turn.
-func (c *calls) enter(ctx context.Context, most time.Duration) (_ context.Context, leave func(), refusal *toolfold.Error) {
+func (c *calls) enter(ctx context.Context, limit time.Duration) (_ context.Context, leave func(), refusal *toolfold.Error) {
 	t := &turn{calls: c, held: true}
 	select {
 	case c.free <- struct{}{}:
 	default:
-		late := time.NewTimer(most)
+		late := time.NewTimer(limit)
 		defer late.Stop()
 		select {
 		case c.free <- struct{}{}:
 		case <-ctx.Done():
 			return ctx, nil, toolfold.Errorf(toolfold.Cancelled, "the call was cancelled before it ran")
 		case <-late.C:
-			return ctx, nil, toolfold.Errorf(codeBusy, "%d calls are running, and none ended for %s", cap(c.free), most).
+			return ctx, nil, toolfold.Errorf(codeBusy, "%d calls are running, and none ended for %s", cap(c.free), limit).
 				WithHint("nothing was done: call again in a moment")
 		}
 	}

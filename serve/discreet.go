@@ -24,12 +24,12 @@ func (h *discreetHandler) Handle(ctx context.Context, r slog.Record) error {
 	if !h.Handler.Enabled(ctx, level) {
 		return nil
 	}
-	kept := slog.NewRecord(r.Time, level, r.Message, r.PC)
+	record := slog.NewRecord(r.Time, level, r.Message, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		if !strings.HasPrefix(a.Key, "session") && !strings.Contains(a.Value.String(), "mcp-session-") {
-			kept.AddAttrs(a)
+			record.AddAttrs(a)
 		}
 		return true
 	})
-	return h.Handler.Handle(ctx, kept)
+	return h.Handler.Handle(ctx, record)
 }

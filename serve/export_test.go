@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Hurry has a server wait for clients and calls only that long.
+// Hurry makes a server wait for clients and calls only that long.
 func (s *Server) Hurry(most time.Duration) {
 	s.waits = patience{body: most, write: most, call: most}
 }

@@ -57,8 +57,8 @@ func (s *Server) describe(ctx context.Context, r *request, out []byte) ([]byte, 
 	return r.terms.append(append(out, members[1:len(members)-1]...), nil), nil
 }
 
-func (s *Server) describeOne(view *lazy.View, asked json.RawMessage, structured bool) (ordered.Map, *toolfold.Error) {
-	name := textOfJSON(asked)
+func (s *Server) describeOne(view *lazy.View, names json.RawMessage, structured bool) (ordered.Map, *toolfold.Error) {
+	name := textOfJSON(names)
 	if name == "" {
 		return nil, toolfold.Errorf(toolfold.InvalidInput, `tool_name must be a text, such as {"tool_name":"memory.store"}`)
 	}
@@ -86,14 +86,14 @@ func (s *Server) describeBatch(view *lazy.View, asked json.RawMessage, structure
 	}
 	described, failed := []ordered.Map{}, []ordered.Map{}
 	for _, name := range names {
-		one, err := s.schemaOf(view, name, structured)
+		schema, err := s.schemaOf(view, name, structured)
 		if err != nil {
 			failed = append(failed, ordered.Map{
 				{Key: "tool_name", Value: name}, {Key: "message", Value: err.Message}, {Key: "hint", Value: err.Hint},
 			})
 			continue
 		}
-		described = append(described, one)
+		described = append(described, schema)
 	}
 	return ordered.Map{{Key: "tools", Value: described}, {Key: "errors", Value: failed}}, nil
 }

@@ -29,7 +29,8 @@ var extensionCases = []struct {
 	{"stubs", `9007199254740995`, "tools/list", `"lazy":true`,
 		[]string{`"name":"echo"`, `"inputSchema":{"type":"object","properties":{}}`}, []string{`"query"`}},
 	{"everything", `5`, "tools/list", `"lazy":false`, []string{`"enum":["find"`, `"text":{"type":"string"}`}, nil},
-	{"as the server shows it", `6`, "tools/list", ``, []string{`find(query)`, `"_meta":{"anthropic/alwaysLoad":true}`}, []string{`"enum":["find"`}},
+	{"as the server shows it", `6`, "tools/list", ``, []string{`find(query)`, `"_meta":{"anthropic/alwaysLoad":true}`},
+		[]string{`"enum":["find"`}},
 	{"neither true nor false", `7`, "tools/list", `"lazy":1`, []string{`"code":-32602`, `lazy must be true or false`}, nil},
 }
 
@@ -135,7 +136,8 @@ func TestLoading(t *testing.T) {
 	before, _ := now.Modern("1", "tools/list", "")
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + load + `,` + mcptest.ModernMeta + `}}`
 	answer, _ = now.Post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "tools")
-	if !strings.Contains(answer, `\"listed\":false`) || !strings.Contains(answer, `not listed: call tool_call {\\\"name\\\":\\\"echo\\\"`) || strings.Contains(answer, "list_changed") {
+	if !strings.Contains(answer, `\"listed\":false`) || !strings.Contains(answer, `not listed: call tool_call {\\\"name\\\":\\\"echo\\\"`) ||
+		strings.Contains(answer, "list_changed") {
 		t.Errorf("2026-07-28 is answered %s", answer)
 	}
 	if after, _ := now.Modern("1", "tools/list", ""); after != before {

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -12,6 +11,8 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -95,11 +96,11 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 // caller's own, which has to limit connections and idle time itself. An empty
 // token asks for none; hosts are those of [HTTP].
 func (s *Server) Handler(token string, hosts ...string) http.Handler {
-	var given tokens
+	var fixed tokens
 	if token != "" {
-		given = fixedToken(sha256.Sum256([]byte(token)))
+		fixed = fixedToken(sha256.Sum256([]byte(token)))
 	}
-	_, handler := s.web(given, hosts)
+	_, handler := s.web(fixed, hosts)
 	return handler
 }
 
@@ -143,17 +144,17 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := r.Context()
 	if !modern && (r.Method == http.MethodGet || r.Method == http.MethodDelete) {
-		one := s.sessions.enter(r.Header.Get(server.HeaderKeySessionID), callerOf(ctx))
-		if one == nil {
+		session := s.sessions.enter(r.Header.Get(server.HeaderKeySessionID), callerOf(ctx))
+		if session == nil {
 			http.Error(w, noSession, http.StatusNotFound)
 			return
 		}
-		defer s.sessions.leave(one)
+		defer s.sessions.leave(session)
 		if r.Method == http.MethodGet { // a stream ends with its session
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
 			defer cancel()
-			defer context.AfterFunc(one.ctx, cancel)()
+			defer context.AfterFunc(session.ctx, cancel)()
 		}
 	}
 	s.streamable.Handle(&response{w}, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: ctx})
@@ -179,16 +180,16 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 	defer cancel()
 	r.cancel = cancel
 	if id := from.Header.Get(server.HeaderKeySessionID); id != "" && !modern && r.method != mcp.MethodInitialize {
-		one := s.sessions.enter(id, r.caller)
-		if one == nil {
+		session := s.sessions.enter(id, r.caller)
+		if session == nil {
 			http.Error(w, noSession, http.StatusNotFound)
 			return
 		}
-		defer s.sessions.leave(one)
-		r.session, r.questions = one.client, &one.questions
-		one.requests.cancel(r)
-		defer one.requests.enter(r)()
-		if one.questions.take(r.message) {
+		defer s.sessions.leave(session)
+		r.session, r.questions = session.client, &session.questions
+		session.requests.cancel(r)
+		defer session.requests.enter(r)()
+		if session.questions.take(r.message) {
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
@@ -239,14 +240,23 @@ func (s *web) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, &http.MaxBytesError{Limit: s.limits.Body}
 	}
 	counted := &countedBody{from: http.MaxBytesReader(w, r.Body, s.limits.Body), all: &s.bodies, limit: maxBodies * s.limits.Body}
-	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), 16<<10)+bytes.MinRead))
-	if _, err := body.ReadFrom(counted); err != nil {
-		s.bodies.Add(-counted.mine)
-		return nil, err
+	body := make([]byte, 0, min(max(r.ContentLength, 0), 16<<10)+1) // where the length is said, one more to find the end
+	for {
+		n, err := counted.Read(body[len(body):cap(body)])
+		if body = body[:len(body)+n]; err == io.EOF {
+			break
+		}
+		if err != nil {
+			s.bodies.Add(-counted.mine)
+			return nil, err
+		}
+		if len(body) == cap(body) {
+			body = slices.Grow(body, len(body))
+		}
 	}
 	// From here on the connection is read to notice when the client leaves.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return body.Bytes(), nil
+	return body, nil
 }
 
 // refuseBody answers a request whose body could not be read.
@@ -285,7 +295,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// endSession has mcp-go forget a session.
+// endSession makes mcp-go forget a session.
 func (s *web) endSession(id string) {
 	s.streamable.Handle(&capture{refusal{header: http.Header{}}}, &server.HTTPRequest{
 		Method: http.MethodDelete, Header: http.Header{server.HeaderKeySessionID: {id}}, Context: context.Background(),
@@ -331,12 +341,19 @@ func (p *posted) answer(message []byte, status int) {
 		p.event(message)
 	default:
 		p.w.Header()["Content-Type"] = jsonContent
+		if len(message) > knownLength {
+			p.w.Header()["Content-Length"] = []string{strconv.Itoa(len(message))}
+		}
 		p.w.WriteHeader(status)
 		p.w.Write(message)
 	}
 }
 
 var jsonContent = []string{"application/json"}
+
+// knownLength is the most bytes of an answer of which net/http finds the length
+// itself; of longer ones it would write chunks.
+const knownLength = 2048
 
 // response carries what mcp-go answers. It writes each message whole.
 type response struct{ http.ResponseWriter }

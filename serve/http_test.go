@@ -103,7 +103,8 @@ func TestBodies(t *testing.T) {
 		return response.StatusCode, string(text)
 	}
 	large := mcptest.Initialize + strings.Repeat(" ", 10_000)
-	for why, body := range map[string]io.Reader{"with a length": strings.NewReader(large), "in chunks": io.MultiReader(strings.NewReader(large))} {
+	for why, body := range map[string]io.Reader{"with a length": strings.NewReader(large),
+		"in chunks": io.MultiReader(strings.NewReader(large))} {
 		if status, text := post(body); status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "10000 bytes") {
 			t.Errorf("a large body %s is answered %d %s", why, status, text)
 		}
@@ -140,7 +141,8 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	}
 	defer conn.Close()
 	conn.(*net.TCPConn).SetReadBuffer(4096)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"toolfold/structured":true},"arguments":{"text":"` +
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",` +
+		`"_meta":{"toolfold/structured":true},"arguments":{"text":"` +
 		strings.Repeat("x", 4_000_000) + `"}}}` // the answer has it twice, which is more than any socket holds
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
 		server.Listener.Addr(), h.Session, len(body), body)
@@ -222,7 +224,8 @@ func TestCalls(t *testing.T) {
 		}
 	})
 	<-started
-	if answer, _ := h.Post(echo); !strings.Contains(answer, "SERVER_BUSY") || !strings.Contains(answer, "1 calls are running") || !strings.Contains(answer, "call again") {
+	if answer, _ := h.Post(echo); !strings.Contains(answer, "SERVER_BUSY") || !strings.Contains(answer, "1 calls are running") ||
+		!strings.Contains(answer, "call again") {
 		t.Errorf("a call beyond the limit is answered %s", answer)
 	}
 	if answer, _ := h.Post(ping); !strings.Contains(answer, `"result":{}`) {
@@ -277,12 +280,13 @@ func TestOddRequests(t *testing.T) {
 	h := mcptest.Connect(t, s)
 	h.Post(mcptest.Initialize)
 	for why, test := range map[string]struct{ body, want string }{
-		"an empty method":        {`{"jsonrpc":"2.0","id":5,"method":""}`, `"id":5,"error":{"code":-32600`},
-		"null as method":         {`{"jsonrpc":"2.0","id":5,"method":null}`, `"id":5,"error":{"code":-32600`},
-		"a number as method":     {`{"jsonrpc":"2.0","id":5,"method":7}`, `"id":5,"error":{"code":-32600`},
-		"a list as params":       {`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[1]}`, `params must be an object`},
-		"a number as name":       {`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":7}}`, `name must not be of type number`},
-		"a list as client":       {`{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"clientInfo":[]}}`, `params.clientInfo must not be of type array`},
+		"an empty method":    {`{"jsonrpc":"2.0","id":5,"method":""}`, `"id":5,"error":{"code":-32600`},
+		"null as method":     {`{"jsonrpc":"2.0","id":5,"method":null}`, `"id":5,"error":{"code":-32600`},
+		"a number as method": {`{"jsonrpc":"2.0","id":5,"method":7}`, `"id":5,"error":{"code":-32600`},
+		"a list as params":   {`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[1]}`, `params must be an object`},
+		"a number as name":   {`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":7}}`, `name must not be of type number`},
+		"a list as client": {`{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"clientInfo":[]}}`,
+			`params.clientInfo must not be of type array`},
 		"a made-up cursor":       {`{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":"%%%"}}`, `ask again without cursor`},
 		"a number as cursor":     {`{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":7}}`, `ask again without cursor`},
 		"an id that is too long": {`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 2000) + `","method":"ping"}`, `id is longer`},
@@ -292,8 +296,10 @@ func TestOddRequests(t *testing.T) {
 		"an escaped name":        {`{"jsonrpc":"2.0","\u0069d":8,"method":"ping"}`, `"id":8,`},
 		"an escaped method":      {`{"jsonrpc":"2.0","id":8,"method":"pin\u0067"}`, `"id":8,"result":{}`},
 		"null as params":         {`{"jsonrpc":"2.0","id":8,"method":"ping","params":null}`, `"id":8,"result":{}`},
-		"arguments before name":  {`{"jsonrpc":"2.0","params":{"arguments":{"text":"x"},"name":"echo"},"method":"tools/call","id":1.5}`, `"text":"{\"text\":\"x\"}"`},
-		"arguments named twice":  {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1},"arguments":{"n":2}}}`, `"text":"{\"n\":2}"`},
+		"arguments before name": {`{"jsonrpc":"2.0","params":{"arguments":{"text":"x"},"name":"echo"},"method":"tools/call","id":1.5}`,
+			`"text":"{\"text\":\"x\"}"`},
+		"arguments named twice": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"n":1},` +
+			`"arguments":{"n":2}}}`, `"text":"{\"n\":2}"`},
 	} {
 		answer, _ := h.Post(test.body)
 		if !strings.Contains(answer, test.want) || strings.Contains(answer, "Go ") {
@@ -333,7 +339,8 @@ func TestListsAreKept(t *testing.T) {
 		t.Errorf("without a session the list is %d %.100s", status, answer)
 	}
 	h.Post(mcptest.Initialize)
-	if answer, status := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, "Content-Type", "text/plain"); status != http.StatusBadRequest {
+	if answer, status := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`, "Content-Type",
+		"text/plain"); status != http.StatusBadRequest {
 		t.Errorf("as plain text the list is %d %.100s", status, answer)
 	}
 }

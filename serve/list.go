@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -25,8 +26,9 @@ type toolList struct {
 // listedTool is a tool as tools/list has it.
 type listedTool struct {
 	lazy.Listed
-	Annotations annotations    `json:"annotations"`
-	Meta        map[string]any `json:"_meta,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  annotations     `json:"annotations"`
+	Meta         map[string]any  `json:"_meta,omitempty"`
 }
 
 type annotations struct {
@@ -46,22 +48,25 @@ func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	if cursor := string(r.params.cursor); cursor != "" && cursor != "null" && cursor != `""` {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "tools/list has one page and gives out no cursor: ask again without cursor"}
 	}
-	asked := string(r.params.lazy)
-	if asked != "" && asked != "true" && asked != "false" {
+	lazy := string(r.params.lazy)
+	if lazy != "" && lazy != "true" && lazy != "false" {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "lazy must be true or false"}
 	}
-	if byMeta := string(r.meta.lazy); asked == "" && (byMeta == "true" || byMeta == "false") {
-		asked = byMeta
+	if byMeta := string(r.meta.lazy); lazy == "" && (byMeta == "true" || byMeta == "false") {
+		lazy = byMeta
 	}
-	key := asked
+	key := []byte(lazy)
 	if rights := r.caller.rights; rights != nil {
-		key += " " + rights.Text
+		key = append(append(key, ' '), rights.Text...)
 	}
-	own := asked == "" && r.session != nil && s.hasGrown(r.session.SessionID())
+	own := false // whether the session has a longer list than others
+	if lazy == "" && r.session != nil {
+		_, own = s.grown.Load(r.session.SessionID())
+	}
 	lists := s.lists.Load() // those of the catalogue as it is now
 	list, cached := lists.get(key)
 	if cached = cached && !own; !cached {
-		list = s.listed(ctx, asked)
+		list = s.listed(ctx, lazy)
 		if !own {
 			lists.put(key, list)
 		}
@@ -83,7 +88,10 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 	list, tokens := make([]listedTool, len(tools)), 0
 	for i, l := range tools {
 		tokens += estimate.Tokens([]byte(l.Name+l.Description)) + estimate.Tokens(l.InputSchema)
-		list[i] = listedTool{Listed: l, Annotations: annotations{l.Hints.ReadOnly, l.Hints.Destructive, l.Hints.Idempotent, l.Hints.OpenWorld}}
+		list[i] = listedTool{
+			Listed: l, OutputSchema: l.OutputSchema,
+			Annotations: annotations{l.Hints.ReadOnly, l.Hints.Destructive, l.Hints.Idempotent, l.Hints.OpenWorld},
+		}
 		if l.Discovery {
 			list[i].Meta = alwaysLoad
 		}
@@ -97,12 +105,6 @@ func (s *Server) tellGrown(ctx context.Context) {
 		s.grown.Store(r.session.SessionID(), true)
 		r.notify(mcp.MethodNotificationToolsListChanged, ordered.Map{})
 	}
-}
-
-// hasGrown reports whether the list of a session is longer than that of others.
-func (s *Server) hasGrown(session string) bool {
-	_, ok := s.grown.Load(session)
-	return ok
 }
 
 // forget drops what a session loaded. Requests of 2026-07-28 have sessions of

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // maxID bounds the id of a request in bytes: ids are kept while it runs.
@@ -27,6 +27,7 @@ type message struct {
 	methodText      json.RawMessage
 	method          mcp.MCPMethod
 	rawParams       json.RawMessage
+	tool            string // the name of a called tool; empty where it is no text
 	params          struct {
 		name, arguments     json.RawMessage // of a call
 		state, responses    json.RawMessage // of one that goes on
@@ -58,12 +59,17 @@ func readMessage(raw []byte) *message {
 	}) {
 		return nil
 	}
-	m.method = mcp.MCPMethod(textOfJSON(m.methodText))
+	if m.method = mcp.MethodToolsCall; string(m.methodText) != toolsCall { // most are, and need no text of their own
+		m.method = mcp.MCPMethod(textOfJSON(m.methodText))
+	}
 	p, meta := &m.params, &m.meta
 	scan(m.rawParams, []named{
 		{"name", &p.name}, {"arguments", &p.arguments}, {"_meta", &p.rawMeta}, {"requestState", &p.state}, {"inputResponses", &p.responses},
 		{"lazy", &p.lazy}, {"cursor", &p.cursor}, {"tool_name", &p.toolName}, {"tool_names", &p.toolNames}, {"requestId", &p.requestID},
 	})
+	if m.method == mcp.MethodToolsCall {
+		m.tool = textOfJSON(p.name)
+	}
 	meta.protocol = p.rawMeta
 	if scan(p.rawMeta, []named{
 		{"progressToken", &meta.progressToken}, {"traceparent", &meta.traceparent}, {"tracestate", &meta.tracestate},
@@ -118,14 +124,18 @@ func encode(version, id, method, params json.RawMessage) []byte {
 	return append(appendMember(out, "params", params), '}')
 }
 
+const toolsCall = `"` + string(mcp.MethodToolsCall) + `"`
+
 // textOfJSON returns a JSON string decoded; empty for any other value.
-func textOfJSON(raw json.RawMessage) (text string) {
-	if len(raw) > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+func textOfJSON(raw json.RawMessage) string {
+	switch {
+	case len(raw) == 0:
+		return ""
+	case len(raw) > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw):
 		return string(raw[1 : len(raw)-1])
 	}
-	if len(raw) > 0 {
-		_ = json.Unmarshal(raw, &text)
-	}
+	var text string
+	_ = json.Unmarshal(raw, &text)
 	return text
 }
 
@@ -199,8 +209,8 @@ func failure(id json.RawMessage, code int, text string) []byte {
 // no client can know.
 var (
 	idMark = "id-" + uuid.NewString() + "-"
-	masked = regexp.MustCompile(`"` + idMark + `([0-9a-f]*)"`)
-	plain  = regexp.MustCompile(`^(-?[0-9]{1,15}|"[ !#-%'-;=?-\[\]-~]*")$`) // no encoder changes it
+	masked = regex.Lazy(`"` + idMark + `([0-9a-f]*)"`)
+	plain  = regex.Lazy(`^(-?[0-9]{1,15}|"[ !#-%'-;=?-\[\]-~]*")$`) // no encoder changes it
 )
 
 // masked returns the message for mcp-go, with its id and that of the request that
@@ -217,7 +227,7 @@ func (m *message) masked() []byte {
 }
 
 func mask(id json.RawMessage) json.RawMessage {
-	if id == nil || plain.Match(id) {
+	if id == nil || plain().Match(id) {
 		return id
 	}
 	return json.RawMessage(`"` + idMark + hex.EncodeToString(id) + `"`)
@@ -225,19 +235,19 @@ func mask(id json.RawMessage) json.RawMessage {
 
 // unmask puts masked ids back as they were written.
 func unmask(text []byte) []byte {
-	return masked.ReplaceAllFunc(text, func(found []byte) []byte {
-		id, _ := hex.DecodeString(string(masked.FindSubmatch(found)[1]))
+	return masked().ReplaceAllFunc(text, func(found []byte) []byte {
+		id, _ := hex.DecodeString(string(masked().FindSubmatch(found)[1]))
 		return id
 	})
 }
 
 // goTypes matches how encoding/json speaks of a value of the wrong type.
-var goTypes = regexp.MustCompile(`(?:json: )?cannot unmarshal (.+?) into Go (?:struct field (?:\w+\.)?(\S+)|value) of type \S+`)
+var goTypes = regex.Lazy(`(?:json: )?cannot unmarshal (.+?) into Go (?:struct field (?:\w+\.)?(\S+)|value) of type \S+`)
 
 // inPlainWords rewrites an error of mcp-go that names Go types.
 func inPlainWords(text string) string {
-	return goTypes.ReplaceAllStringFunc(text, func(found string) string {
-		parts := goTypes.FindStringSubmatch(found)
+	return goTypes().ReplaceAllStringFunc(text, func(found string) string {
+		parts := goTypes().FindStringSubmatch(found)
 		if parts[2] == "" {
 			parts[2] = "a value"
 		}

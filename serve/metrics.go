@@ -60,10 +60,10 @@ func counter(name, help string) prometheus.Counter {
 func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
 
 // listed counts an answer to tools/list.
-func (m *Metrics) listed(tokens int, kept bool) {
+func (m *Metrics) listed(tokens int, cached bool) {
 	m.lists.Inc()
 	m.listTokens.Add(float64(tokens))
-	if kept {
+	if cached {
 		m.listHits.Inc()
 	}
 }
@@ -82,9 +82,10 @@ func (m *Metrics) caches(d *lazy.Discovery) {
 		"toolfold_describe_cache_misses_total": func(c lazy.CacheCounts) int64 { return c.Misses },
 	} {
 		// A second server with the same metrics is not counted.
-		_ = m.Add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: "Descriptions by whether they were kept from before."}, func() float64 {
-			return float64(count(d.View(context.Background()).Cache()))
-		}))
+		_ = m.Add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: "Descriptions by whether they were kept from before."},
+			func() float64 {
+				return float64(count(d.View(context.Background()).Cache()))
+			}))
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 const (
@@ -45,33 +47,33 @@ func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, d
 		return nil, nil, fmt.Errorf("%d prompts of this client wait for its model: it has to answer some first", maxClientPrompts)
 	}
 	if p.count >= maxPrompts {
-		most := slices.MaxFunc(slices.Collect(maps.Keys(p.byClient)), func(a, b string) int {
+		busiest := slices.MaxFunc(slices.Collect(maps.Keys(p.byClient)), func(a, b string) int {
 			return len(p.byClient[a]) - len(p.byClient[b])
 		})
-		oldest := p.byClient[most][0]
+		oldest := p.byClient[busiest][0]
 		oldest.fail(errors.New("the prompt waited too long for its client's model while others had to wait"))
-		p.remove(most, oldest)
+		p.remove(busiest, oldest)
 	}
 	if p.byClient == nil {
 		p.byClient = map[string][]*waiting{}
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	ctx, stop := context.WithTimeoutCause(ctx, promptWait, fmt.Errorf("the client's model did not answer within %s", promptWait))
-	one := &waiting{fail}
-	p.byClient[client] = append(p.byClient[client], one)
+	prompt := &waiting{fail}
+	p.byClient[client] = append(p.byClient[client], prompt)
 	p.count++
 	return ctx, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		stop()
 		fail(nil)
-		p.remove(client, one)
+		p.remove(client, prompt)
 	}, nil
 }
 
-func (p *prompts) remove(client string, one *waiting) {
+func (p *prompts) remove(client string, prompt *waiting) {
 	list := p.byClient[client]
-	i := slices.Index(list, one)
+	i := slices.Index(list, prompt)
 	if i < 0 {
 		return
 	}
@@ -112,7 +114,7 @@ type parked struct {
 
 // question is a prompt on its way to the client and back.
 type question struct {
-	prompt toolfold.Prompt
+	prompt sampling.Prompt
 	answer chan mcp.InputResponse
 }
 
@@ -127,12 +129,13 @@ func (s *Server) callModern(
 	}
 	var responses mcp.InputResponses
 	if raw := r.params.responses; raw != nil && json.Unmarshal(raw, &responses) != nil {
-		return toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "inputResponses must be an object, with an answer under each key of inputRequests")), nil
+		return toolfold.Errorf(toolfold.InvalidInput,
+			"inputResponses must be an object, with an answer under each key of inputRequests").Answer(), nil
 	}
 	p := s.parking.leave(state, tool)
 	if p == nil {
-		return toolfold.Fail(toolfold.Errorf(toolfold.InvalidInput, "the call of this requestState has ended, or was continued already").
-			WithHint("call again without requestState")), nil
+		return toolfold.Errorf(toolfold.InvalidInput, "the call of this requestState has ended, or was continued already").
+			WithHint("call again without requestState").Answer(), nil
 	}
 	p.take(responses)
 	return p.wait(ctx)
@@ -147,7 +150,7 @@ func (l *parking) start(ctx context.Context, r *request, tool string, run func(c
 		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
-		p.done <- run(toolfold.WithSampler(running, p))
+		p.done <- run(carried.With[sampling.Sampler](running, p))
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		l.leave(p.state, tool) // no client came back in time
@@ -180,19 +183,19 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *mcp.Ca
 			}
 		case <-ctx.Done():
 			p.cancel()
-			return toolfold.Fail(toolfold.Errorf(toolfold.Cancelled, "the call was cancelled")), nil
+			return toolfold.Errorf(toolfold.Cancelled, "the call was cancelled").Answer(), nil
 		}
 	}
 }
 
-// Sample implements [toolfold.Sampler].
-func (p *parked) Sample(ctx context.Context, prompt toolfold.Prompt) (toolfold.Completion, error) {
+// Sample implements [sampling.Sampler].
+func (p *parked) Sample(ctx context.Context, prompt sampling.Prompt) (sampling.Completion, error) {
 	if err := checkTools(p.offers, prompt); err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
 	if err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	defer done()
 	defer pause(ctx)()
@@ -204,7 +207,7 @@ func (p *parked) Sample(ctx context.Context, prompt toolfold.Prompt) (toolfold.C
 	select {
 	case response := <-q.answer:
 		if err := response.DecodeFor(mcp.MethodSamplingCreateMessage); err != nil {
-			return toolfold.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
+			return sampling.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
 		}
 		return completion(response.Sampling)
 	case <-ctx.Done():
@@ -214,7 +217,7 @@ func (p *parked) Sample(ctx context.Context, prompt toolfold.Prompt) (toolfold.C
 		if p.parking.leave(p.state, p.tool) != nil {
 			p.cancel() // the client did not come back, so the rest would reach no client
 		}
-		return toolfold.Completion{}, context.Cause(ctx)
+		return sampling.Completion{}, context.Cause(ctx)
 	}
 }
 

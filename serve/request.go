@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -45,7 +46,8 @@ type request struct {
 type outlet interface {
 	// event writes a notification or a request before the answer.
 	event(message []byte)
-	// answer writes the answer, nil for none. Status is that of HTTP.
+	// answer writes the answer, nil for none, and does not keep it. Status is that of
+	// HTTP.
 	answer(message []byte, status int)
 }
 
@@ -99,7 +101,7 @@ func (r *request) withProgress(ctx context.Context) context.Context {
 	if token == nil || string(token) == "null" {
 		return ctx
 	}
-	return toolfold.WithProgress(ctx, func(p toolfold.Progress) {
+	return carried.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
 		params := ordered.Map{{Key: "progressToken", Value: token}, {Key: "progress", Value: p.Done}, {Key: "total", Value: p.Total}}
 		if p.Message != "" {
 			params.Set("message", p.Message)

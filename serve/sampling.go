@@ -8,8 +8,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // defaultSampleTokens is the most tokens of an answer when a prompt does not
@@ -18,11 +18,11 @@ const defaultSampleTokens = 4096
 
 // checkTools refuses a prompt with tools to a client that takes none: it would
 // have to answer with an error.
-func checkTools(client *mcp.SamplingCapability, p toolfold.Prompt) error {
+func checkTools(client *mcp.SamplingCapability, p sampling.Prompt) error {
 	if len(p.Tools) == 0 || client.Tools != nil {
 		return nil
 	}
-	return toolfold.ErrNoTools
+	return sampling.ErrNoTools
 }
 
 // asking sends sampling/createMessage to the client in the course of its call, as
@@ -32,25 +32,25 @@ type asking struct {
 	request *request
 }
 
-// Sample implements [toolfold.Sampler].
-func (a asking) Sample(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+// Sample implements [sampling.Sampler].
+func (a asking) Sample(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
 	if err := checkTools(a.request.sampling(), p); err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
 	if err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	defer done()
 	defer pause(ctx)()
 	result, err := a.request.questions.sample(ctx, a.request, sampleParams(p))
 	if err != nil {
-		return toolfold.Completion{}, err
+		return sampling.Completion{}, err
 	}
 	return completion(result)
 }
 
-func sampleParams(p toolfold.Prompt) mcp.CreateMessageParams {
+func sampleParams(p sampling.Prompt) mcp.CreateMessageParams {
 	params := mcp.CreateMessageParams{
 		Messages:     []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent(p.Text)}},
 		SystemPrompt: p.System,
@@ -89,30 +89,30 @@ func sampleParams(p toolfold.Prompt) mcp.CreateMessageParams {
 }
 
 // completion takes the text and the calls out of a client's answer.
-func completion(result *mcp.CreateMessageResult) (toolfold.Completion, error) {
+func completion(result *mcp.CreateMessageResult) (sampling.Completion, error) {
 	if result == nil {
-		return toolfold.Completion{}, errors.New("the client's model gave no answer")
+		return sampling.Completion{}, errors.New("the client's model gave no answer")
 	}
 	content, err := mcp.ParseSamplingContent(result.Content)
 	if err != nil {
-		return toolfold.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
+		return sampling.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
 	}
-	done := toolfold.Completion{Text: textOf(content), Model: result.Model, Truncated: result.StopReason == "maxTokens"}
+	done := sampling.Completion{Text: textOf(content), Model: result.Model, Truncated: result.StopReason == "maxTokens"}
 	blocks, several := content.([]mcp.Content)
-	if one, ok := content.(mcp.Content); ok && !several {
-		blocks = []mcp.Content{one}
+	if single, ok := content.(mcp.Content); ok && !several {
+		blocks = []mcp.Content{single}
 	}
 	for _, block := range blocks {
 		if use, ok := block.(mcp.ToolUseContent); ok {
 			arguments, err := ordered.JSON(use.Input)
 			if err != nil {
-				return toolfold.Completion{}, fmt.Errorf("reading the client's call of %s: %w", use.Name, err)
+				return sampling.Completion{}, fmt.Errorf("reading the client's call of %s: %w", use.Name, err)
 			}
-			done.Calls = append(done.Calls, toolfold.UsedOffer{ID: use.ID, Name: use.Name, Arguments: arguments})
+			done.Calls = append(done.Calls, sampling.UsedOffer{ID: use.ID, Name: use.Name, Arguments: arguments})
 		}
 	}
 	if done.Text == "" && done.Calls == nil {
-		return toolfold.Completion{}, errors.New("the client's model answered without text")
+		return sampling.Completion{}, errors.New("the client's model answered without text")
 	}
 	return done, nil
 }

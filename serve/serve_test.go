@@ -23,7 +23,8 @@ func newServer(t testing.TB, level lazy.Level, more ...toolfold.External) (*serv
 }
 
 // newLimited is newServer with limits, a log, and more tools.
-func newLimited(t testing.TB, level lazy.Level, limits serve.Limits, log *slog.Logger, more ...toolfold.External) (*serve.Server, *surface.Surface) {
+func newLimited(t testing.TB, level lazy.Level, limits serve.Limits, log *slog.Logger, more ...toolfold.External) (*serve.Server,
+	*surface.Surface) {
 	t.Helper()
 	metrics := serve.NewMetrics()
 	s := surface.New(surface.Options{Level: level, ResultLimit: -1, Log: quiet, Middleware: []call.Middleware{metrics.Calls}})

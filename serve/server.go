@@ -113,6 +113,10 @@ type Server struct {
 	grown      sync.Map                        // ids of the sessions whose list has grown
 }
 
+// Caller returns what services call the actions of other families with, see
+// [toolfold.Do]. A call has the rights and the origin of its context.
+func (s *Server) Caller() toolfold.Caller { return s.surface.Runner }
+
 // surface returns what a server with these options offers.
 func (o Options) surface() (*surface.Surface, error) {
 	rules := permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}

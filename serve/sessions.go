@@ -18,9 +18,9 @@ const sessionIdle = 30 * time.Minute
 // many: a new one ends the one that was idle longest. It implements mcp-go's
 // SessionIdManager.
 type sessions struct {
-	most int
-	now  func() time.Time
-	end  func(id string) // has mcp-go forget a session
+	limit int
+	now   func() time.Time
+	end   func(id string) // has mcp-go forget a session
 
 	mu   sync.Mutex
 	byID map[string]*list.Element
@@ -39,8 +39,8 @@ type httpSession struct {
 	cancel    context.CancelFunc
 }
 
-func newSessions(most int, now func() time.Time) *sessions {
-	return &sessions{most: most, now: now, byID: map[string]*list.Element{}, used: list.New()}
+func newSessions(limit int, now func() time.Time) *sessions {
+	return &sessions{limit: limit, now: now, byID: map[string]*list.Element{}, used: list.New()}
 }
 
 // Generate begins a session.
@@ -49,22 +49,22 @@ func (s *sessions) Generate() string {
 	var ended []string
 	for e := s.used.Front(); e != nil; {
 		next := e.Next()
-		if one := e.Value.(*httpSession); s.expired(one) {
+		if session := e.Value.(*httpSession); s.expired(session) {
 			ended = append(ended, s.remove(e))
 		}
 		e = next
 	}
-	for len(s.byID) >= s.most {
+	for len(s.byID) >= s.limit {
 		ended = append(ended, s.remove(s.longestIdle()))
 	}
-	one := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now()}
-	one.ctx, one.cancel = context.WithCancel(context.Background())
-	s.byID[one.id] = s.used.PushBack(one)
+	session := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now()}
+	session.ctx, session.cancel = context.WithCancel(context.Background())
+	s.byID[session.id] = s.used.PushBack(session)
 	s.mu.Unlock()
 	for _, id := range ended {
 		s.end(id)
 	}
-	return one.id
+	return session.id
 }
 
 // longestIdle is the session used longest ago of those with nothing open, or of
@@ -78,16 +78,16 @@ func (s *sessions) longestIdle() *list.Element {
 	return s.used.Front()
 }
 
-func (s *sessions) expired(one *httpSession) bool {
-	return one.open == 0 && s.now().Sub(one.last) >= sessionIdle
+func (s *sessions) expired(session *httpSession) bool {
+	return session.open == 0 && s.now().Sub(session.last) >= sessionIdle
 }
 
 // remove ends a session here and returns its id.
 func (s *sessions) remove(e *list.Element) string {
-	one := s.used.Remove(e).(*httpSession)
-	one.cancel()
-	delete(s.byID, one.id)
-	return one.id
+	session := s.used.Remove(e).(*httpSession)
+	session.cancel()
+	delete(s.byID, session.id)
+	return session.id
 }
 
 // Validate returns an error for an id that is no session's.
@@ -115,8 +115,8 @@ func (s *sessions) own(client server.SessionWithClientInfo, from *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.byID[client.SessionID()]; ok {
-		one := e.Value.(*httpSession)
-		one.caller, one.client = from.id, client
+		session := e.Value.(*httpSession)
+		session.caller, session.client = from.id, client
 	}
 }
 
@@ -129,29 +129,29 @@ func (s *sessions) enter(id string, from *caller) *httpSession {
 		s.mu.Unlock()
 		return nil
 	}
-	one := e.Value.(*httpSession)
-	if one.caller != from.id {
+	session := e.Value.(*httpSession)
+	if session.caller != from.id {
 		s.mu.Unlock()
 		return nil
 	}
-	if s.expired(one) {
+	if s.expired(session) {
 		s.remove(e)
 		s.mu.Unlock()
 		s.end(id)
 		return nil
 	}
 	defer s.mu.Unlock()
-	one.open++
+	session.open++
 	s.touch(e)
-	return one
+	return session
 }
 
 // leave ends a request of a session.
-func (s *sessions) leave(one *httpSession) {
+func (s *sessions) leave(session *httpSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one.open--
-	if e, ok := s.byID[one.id]; ok {
+	session.open--
+	if e, ok := s.byID[session.id]; ok {
 		s.touch(e)
 	}
 }

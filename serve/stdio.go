@@ -20,6 +20,10 @@ const (
 	// stdioOpen bounds the calls of the client that run; until one ends, no more
 	// input is read.
 	stdioOpen = 1024
+	// stdioLines bounds the lines that wait to be written.
+	stdioLines = 64
+	// stdioWrite bounds the bytes that are written at a time, but for one line.
+	stdioWrite = 64 << 10
 	// stdioSubscriptions bounds its open subscriptions.
 	stdioSubscriptions = 64
 	// stdioGrace bounds how long running requests may take after the client
@@ -39,7 +43,7 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &stdio{
 		server: s, out: out, cancel: cancel,
 		calls: semaphore.NewWeighted(stdioOpen), subscriptions: semaphore.NewWeighted(stdioSubscriptions),
-		notifications: make(chan mcp.JSONRPCNotification, 100), lines: make(chan stdioLine), gone: make(chan struct{}),
+		notifications: make(chan mcp.JSONRPCNotification, 100), lines: make(chan stdioLine, stdioLines), gone: make(chan struct{}),
 	}
 	defer close(c.gone)
 	if err := s.mcp.RegisterSession(ctx, c); err != nil {
@@ -101,18 +105,19 @@ type stdio struct {
 
 // stdioLine is a line to write after the notifications that were sent before it.
 type stdioLine struct {
-	text  []byte // nil = none, but for the notifications
-	after int64  // their number, since the connection began
+	text    []byte        // nil = none, but for the notifications
+	after   int64         // their number, since the connection began
+	written chan struct{} // closed once it is; nil where nothing waits for that
 }
 
 func (c *stdio) line(text []byte) stdioLine {
 	taken := c.notified.Load() // first: what is taken meanwhile is written before the line anyway
-	return stdioLine{text, taken + int64(len(c.notifications))}
+	return stdioLine{text: text, after: taken + int64(len(c.notifications))}
 }
 
 // waitForCalls waits until no call runs, for at most the given time.
-func (c *stdio) waitForCalls(most time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), most)
+func (c *stdio) waitForCalls(limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if c.calls.Acquire(ctx, stdioOpen) == nil {
 		c.calls.Release(stdioOpen)
@@ -144,11 +149,11 @@ var errTooLong = errors.New("the line is too long")
 
 // readLine reads a line of its own. Of one that is longer than most bytes it
 // keeps nothing and returns errTooLong once the line has ended.
-func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
+func readLine(r *bufio.Reader, limit int64) (line []byte, err error) {
 	size := int64(0)
 	for {
 		part, err := r.ReadSlice('\n')
-		if size += int64(len(part)); size <= most+1 {
+		if size += int64(len(part)); size <= limit+1 {
 			line = append(line, part...)
 		} else {
 			line = nil
@@ -156,7 +161,7 @@ func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if size > most+1 && (err == nil || err == io.EOF) {
+		if size > limit+1 && (err == nil || err == io.EOF) {
 			return nil, errTooLong
 		}
 		return line, err
@@ -243,7 +248,7 @@ func (c *stdio) event(message []byte) { c.write(message) }
 
 func (c *stdio) answer(message []byte, _ int) {
 	if message != nil {
-		c.write(message)
+		c.write(bytes.Clone(message))
 	}
 }
 
@@ -257,46 +262,72 @@ func (c *stdio) write(line []byte) {
 }
 
 // flush waits until everything is written, but for most no longer.
-func (c *stdio) flush(most time.Duration) {
+func (c *stdio) flush(limit time.Duration) {
+	last := c.line(nil)
+	last.written = make(chan struct{})
+	late := time.After(limit)
 	select {
-	case c.lines <- c.line(nil):
-	case <-time.After(most):
+	case c.lines <- last:
+		select {
+		case <-last.written:
+		case <-late:
+		}
+	case <-late:
 	}
 }
 
-// writeAll writes to the client.
+// writeAll writes to the client: what has come meanwhile at once.
 func (c *stdio) writeAll() {
+	var out []byte
 	for {
+		if out = out[:0]; cap(out) > 2*stdioWrite {
+			out = nil
+		}
 		select {
 		case n := <-c.notifications:
-			c.notify(n)
+			out = c.appendNotification(out, n)
 		case line := <-c.lines:
-			for c.notified.Load() < line.after {
-				c.notify(<-c.notifications)
-			}
-			if line.text != nil {
-				c.writeLine(line.text)
+			for more := true; more; {
+				for c.notified.Load() < line.after {
+					out = c.appendNotification(out, <-c.notifications)
+				}
+				if line.text != nil {
+					out = append(append(out, line.text...), '\n')
+				}
+				if line.written != nil || len(out) > stdioWrite {
+					c.flushed(out, line.written)
+					out = out[:0]
+				}
+				select {
+				case line = <-c.lines:
+				default:
+					more = false
+				}
 			}
 		case <-c.gone:
 			return
 		}
+		c.flushed(out, nil)
 	}
 }
 
-func (c *stdio) notify(n mcp.JSONRPCNotification) {
+func (c *stdio) appendNotification(out []byte, n mcp.JSONRPCNotification) []byte {
 	c.notified.Add(1)
-	c.writeLine(notification(n))
+	return append(append(out, notification(n)...), '\n')
 }
 
-// writeLine writes a line. When it cannot, everything ends.
-func (c *stdio) writeLine(line []byte) {
-	if c.failure.Load() != nil {
-		return
+// flushed writes lines, and then closes written where that is not nil. When it
+// cannot write, everything ends.
+func (c *stdio) flushed(lines []byte, written chan struct{}) {
+	if len(lines) > 0 && c.failure.Load() == nil {
+		if _, err := c.out.Write(lines); err != nil {
+			err = fmt.Errorf("writing an answer: %w", err)
+			c.failure.Store(&err)
+			c.cancel()
+		}
 	}
-	if _, err := c.out.Write(append(line, '\n')); err != nil {
-		err = fmt.Errorf("writing an answer: %w", err)
-		c.failure.Store(&err)
-		c.cancel()
+	if written != nil {
+		close(written)
 	}
 }
 

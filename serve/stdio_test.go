@@ -62,7 +62,8 @@ func TestStdioOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], "serverInfo") || !strings.Contains(lines[1], "list_changed") || !strings.Contains(lines[2], `"id":2`) {
+	if len(lines) != 3 || !strings.Contains(lines[0], "serverInfo") || !strings.Contains(lines[1], "list_changed") ||
+		!strings.Contains(lines[2], `"id":2`) {
 		t.Errorf("answered %q", lines)
 	}
 }

@@ -49,7 +49,8 @@ func TestStructuredContent(t *testing.T) {
 func TestStructuredMustBeABoolean(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	for _, call := range []string{`"method":"tools/call","params":{"name":"echo",`, `"method":"tools/describe","params":{"tool_name":"echo",`} {
+	for _, call := range []string{`"method":"tools/call","params":{"name":"echo",`,
+		`"method":"tools/describe","params":{"tool_name":"echo",`} {
 		answer := mcptest.Stdio(t, s, `{"jsonrpc":"2.0","id":1,`+call+`"_meta":{"toolfold/structured":"yes"}}}`)[0]
 		if !strings.Contains(answer, "toolfold/structured must be true or false") {
 			t.Errorf("%s answered %s", call, answer)

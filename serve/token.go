@@ -116,7 +116,15 @@ func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error
 				return nil, fmt.Errorf("%s: token %s: %w", t.path, token.Name, err)
 			}
 		}
-		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: token.Rules.Rights()}
+		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: rightsOf(token)}
 	}
 	return callers, nil
+}
+
+// rightsOf returns the rights of a token. One that has some reaches the tools of other
+// servers only by allow.
+func rightsOf(token permission.Token) *toolfold.Rights {
+	rules := token.Rules
+	rules.Named = rules.ReadOnly || len(rules.Allow) > 0 || len(rules.Deny) > 0
+	return rules.Rights()
 }

@@ -22,24 +22,26 @@ func TestTokenFiles(t *testing.T) {
 		mode os.FileMode
 		want string // empty for a good one
 	}{
-		"good":                   {"0123456789abcdef\n", 0o600, ""},
-		"for a group":            {"0123456789abcdef", 0o640, ""},
-		"two lines":              {"0123456789abcdef\n# another\n\n0123456789abcdeg\r\n", 0o600, ""},
-		"with rules":             {"ci sha256:" + strings.Repeat("0a", 32) + " read-only allow=note,note.save deny=list_notes", 0o600, ""},
-		"empty":                  {" \n# nothing\n", 0o600, "is empty"},
-		"short":                  {"0123456789abcde", 0o600, "line 1: the token has fewer than 16 characters"},
-		"two words":              {"0123456789abcdef 0123456789abcdef", 0o600, "white space"},
-		"a byte order mark":      {"\xef\xbb\xbf0123456789abcdef", 0o600, "byte order mark"},
-		"large":                  {strings.Repeat("x", 5000), 0o600, "larger than"},
-		"very large":             {strings.Repeat("# \n", 100_000), 0o600, "larger than"},
-		"a hash alone":           {"sha256:" + strings.Repeat("0a", 32), 0o600, "no name"},
-		"a short hash":           {"ci sha256:0a", 0o600, "64 hexadecimal digits"},
-		"a wrong name":           {"c/i sha256:" + strings.Repeat("0a", 32), 0o600, "no name of a token"},
-		"twice the name":         {"ci sha256:" + strings.Repeat("0a", 32) + "\nci sha256:" + strings.Repeat("0b", 32), 0o600, "line 2: the name or the token is there twice"},
-		"twice the token":        {"ci sha256:" + strings.Repeat("0a", 32) + "\ncd sha256:" + strings.Repeat("0a", 32), 0o600, "twice"},
-		"a misspelt rule":        {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "none of read-only, allow="},
-		"an empty rule":          {"ci sha256:" + strings.Repeat("0a", 32) + " allow=", 0o600, "empty pattern"},
-		"a rule for nothing":     {"ci sha256:" + strings.Repeat("0a", 32) + " deny=nota", 0o600, `token ci: deny: "nota" matches no action, did you mean "note"?`},
+		"good":              {"0123456789abcdef\n", 0o600, ""},
+		"for a group":       {"0123456789abcdef", 0o640, ""},
+		"two lines":         {"0123456789abcdef\n# another\n\n0123456789abcdeg\r\n", 0o600, ""},
+		"with rules":        {"ci sha256:" + strings.Repeat("0a", 32) + " read-only allow=note,note.save deny=list_notes", 0o600, ""},
+		"empty":             {" \n# nothing\n", 0o600, "is empty"},
+		"short":             {"0123456789abcde", 0o600, "line 1: the token has fewer than 16 characters"},
+		"two words":         {"0123456789abcdef 0123456789abcdef", 0o600, "white space"},
+		"a byte order mark": {"\xef\xbb\xbf0123456789abcdef", 0o600, "byte order mark"},
+		"large":             {strings.Repeat("x", 5000), 0o600, "larger than"},
+		"very large":        {strings.Repeat("# \n", 100_000), 0o600, "larger than"},
+		"a hash alone":      {"sha256:" + strings.Repeat("0a", 32), 0o600, "no name"},
+		"a short hash":      {"ci sha256:0a", 0o600, "64 hexadecimal digits"},
+		"a wrong name":      {"c/i sha256:" + strings.Repeat("0a", 32), 0o600, "no name of a token"},
+		"twice the name": {"ci sha256:" + strings.Repeat("0a", 32) + "\nci sha256:" + strings.Repeat("0b", 32), 0o600,
+			"line 2: the name or the token is there twice"},
+		"twice the token": {"ci sha256:" + strings.Repeat("0a", 32) + "\ncd sha256:" + strings.Repeat("0a", 32), 0o600, "twice"},
+		"a misspelt rule": {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "none of read-only, allow="},
+		"an empty rule":   {"ci sha256:" + strings.Repeat("0a", 32) + " allow=", 0o600, "empty pattern"},
+		"a rule for nothing": {"ci sha256:" + strings.Repeat("0a", 32) + " deny=nota", 0o600,
+			`token ci: deny: "nota" matches no action, did you mean "note"?`},
 		"readable for everybody": {"0123456789abcdef", 0o644, "chmod 600"},
 		"writable for everybody": {"0123456789abcdef", 0o602, "chmod 600"},
 	} {
@@ -54,7 +56,8 @@ func TestTokenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := openToken(path, families, quietLog)
-		if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path)) {
+		if (err == nil) != (test.want == "") || err != nil &&
+			(!strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%s: %v, want %q", why, err, test.want)
 		}
 	}

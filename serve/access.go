@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // sameOrigin refuses requests under a name that is not the server's, and those
@@ -97,8 +99,8 @@ func bearer(token tokens, next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		from, err := token.caller(strings.TrimLeft(given, " "))
+		scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		from, err := token.caller(strings.TrimLeft(credentials, " "))
 		if err != nil {
 			refuse(w, r, "the server cannot read its bearer token: its log says why", http.StatusServiceUnavailable)
 			return
@@ -108,8 +110,33 @@ func bearer(token tokens, next http.Handler) http.Handler {
 			refuse(w, r, "a bearer token is required", http.StatusUnauthorized)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, from)))
+		ctx := context.WithValue(r.Context(), callerKey{}, from)
+		if r.Method == http.MethodGet || r.Header.Get(mcp.HeaderMethod) == string(mcp.MethodSubscriptionsListen) {
+			var end context.CancelFunc
+			ctx, end = context.WithCancel(ctx)
+			defer end()
+			go endWithToken(ctx, end, token, strings.TrimLeft(credentials, " "))
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
+}
+
+// endWithToken ends a stream when its token is not good any more: nothing is asked
+// again on it by which that would be seen.
+func endWithToken(ctx context.Context, end context.CancelFunc, token tokens, credentials string) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if from, err := token.caller(credentials); err == nil && from == nil {
+				end()
+				return
+			}
+		}
+	}
 }
 
 // unlimited lets only callers with all rights through.
