@@ -35,6 +35,8 @@ type Server struct {
 	URL    string
 	Header http.Header
 	SSE    bool // the older transport, HTTP with server-sent events
+
+	Account *Account // the user's login at URL; nil for none
 }
 
 // Answer holds the tools and instructions of a server. Package doctor reads its
@@ -57,42 +59,17 @@ const (
 // it started have ended when it returns. The version is that of this client. Errors
 // say why there is no list, without the secrets that reaching the server takes.
 func List(ctx context.Context, s Server, version string) (Answer, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	tap := &tap{waiting: map[jsonrpc.ID]string{}, stderr: &child.Tail{Keep: maxSaid}}
-	var ended func() error
-	switch {
-	case s.Argv != nil:
-		transport, wait, err := start(ctx, cancel, s, tap.stderr)
-		if err != nil {
-			return Answer{}, s.reason(err, "")
-		}
-		tap.Transport, ended = transport, wait
-	default:
-		transport, err := reach(s, tap)
-		if err != nil {
-			return Answer{}, s.reason(err, "")
-		}
-		tap.Transport, ended = transport, func() error { return nil }
-	}
-	answer, err := ask(ctx, tap, version)
-	if end := ended(); err != nil && end != nil && ctx.Err() == nil {
-		err = end // a program that failed says more than a connection that was closed
-	}
-	if err != nil {
-		return Answer{}, s.reason(err, lastLine(tap.stderr.String()))
-	}
-	return answer, nil
-}
-
-// ask holds the session.
-func ask(ctx context.Context, tap *tap, version string) (Answer, error) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "toolfold-doctor", Version: version}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	session, err := client.Connect(ctx, tap, nil)
+	session, err := Connect(ctx, s, Client{Name: "toolfold-doctor", Version: version})
 	if err != nil {
 		return Answer{}, err
 	}
-	defer session.Close()
+	answer, err := session.List(ctx)
+	session.Close()
+	return answer, err
+}
+
+// list asks for all tools.
+func list(ctx context.Context, session *mcp.ClientSession, tap *tap) (Answer, error) {
 	answer := Answer{Tools: []json.RawMessage{}}
 	if hello := session.InitializeResult(); hello != nil {
 		answer.Instructions = hello.Instructions
@@ -199,7 +176,7 @@ func reach(s Server, tap *tap) (mcp.Transport, error) {
 		return nil, errors.New("the address is no http or https URL")
 	}
 	client := &http.Client{
-		Transport: headers{s.Header, tap},
+		Transport: headers{s.Header, s.Account, tap},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if r.URL.Host != at.Host || r.URL.Scheme != at.Scheme || len(via) > 5 {
 				return errors.New("it redirects to another server, which is not given the headers: use that URL")
@@ -210,14 +187,16 @@ func reach(s Server, tap *tap) (mcp.Transport, error) {
 	if s.SSE {
 		return &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client}, nil
 	}
-	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxBytes}, nil
+	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true,
+		MaxEventSize: maxBytes}, nil
 }
 
 // headers adds the headers of a server to requests, and the version that the
 // session agreed on, which the transport cannot know behind a [tap].
 type headers struct {
-	add http.Header
-	tap *tap
+	add     http.Header
+	account *Account // nil for none
+	tap     *tap
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -230,7 +209,13 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if agreed := h.tap.agreed(); agreed != "" && r.Header.Get(version) == "" {
 		r.Header.Set(version, agreed)
 	}
-	response, err := http.DefaultTransport.RoundTrip(r)
+	send := http.DefaultTransport.RoundTrip
+	if h.account != nil {
+		send = func(r *http.Request) (*http.Response, error) {
+			return h.account.authorize(r, http.DefaultTransport.RoundTrip)
+		}
+	}
+	response, err := send(r)
 	if err == nil {
 		response.Body = struct {
 			io.Reader
@@ -249,6 +234,9 @@ type tap struct {
 	mu      sync.Mutex
 	waiting map[jsonrpc.ID]string // methods of requests without a response
 	list    json.RawMessage       // the last answer to tools/list
+	calls   map[string]*call      // that run, by their progress token
+	owners  map[jsonrpc.ID]*call  // of requests without a response that are calls
+	broke   error                 // why nothing is read any more
 	version string                // that initialize agreed on
 }
 
@@ -284,6 +272,15 @@ func (c *tapped) Write(ctx context.Context, message jsonrpc.Message) error {
 	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
 		c.tap.mu.Lock()
 		c.tap.waiting[request.ID] = request.Method
+		if request.Method == "tools/call" {
+			var params struct {
+				Meta struct{ ProgressToken string } `json:"_meta"`
+			}
+			_ = json.Unmarshal(request.Params, &params)
+			if call := c.tap.calls[params.Meta.ProgressToken]; call != nil {
+				c.tap.owners[request.ID] = call
+			}
+		}
 		c.tap.mu.Unlock()
 	}
 	return c.Connection.Write(ctx, message)
@@ -303,7 +300,16 @@ func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 			_ = json.Unmarshal(response.Result, &hello) // the client reads it too, and refuses it
 			c.tap.version = hello.ProtocolVersion
 		}
+		if call := c.tap.owners[response.ID]; call != nil {
+			call.result = response.Result
+			delete(c.tap.owners, response.ID)
+		}
 		delete(c.tap.waiting, response.ID)
+	}
+	if err != nil {
+		c.tap.mu.Lock()
+		c.tap.broke = err
+		c.tap.mu.Unlock()
 	}
 	return message, err
 }
@@ -328,6 +334,8 @@ func (s Server) reason(err error, stderr string) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		text = "it did not answer in time"
+	case errors.Is(err, bufio.ErrTooLong):
+		text = fmt.Sprintf("it sent a message of more than %d MB", maxBytes>>20)
 	case errors.As(err, &unstarted):
 		text = "it does not start: " + text
 	case errors.As(err, &exit):

@@ -108,7 +108,8 @@ func TestHTTP(t *testing.T) {
 				t.Error("requests after the first have no protocol version")
 			}
 			s.Header.Set("Authorization", "Bearer wrongwrong")
-			if _, err := upstream.List(t.Context(), s, "1"); err == nil || strings.Contains(err.Error(), "wrongwrong") || !strings.Contains(err.Error(), "Unauthorized") {
+			if _, err := upstream.List(t.Context(), s, "1"); err == nil || strings.Contains(err.Error(), "wrongwrong") ||
+				!strings.Contains(err.Error(), "Unauthorized") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -126,7 +127,8 @@ func TestOlderHTTP(t *testing.T) {
 		}
 		_ = json.NewDecoder(r.Body).Decode(&request)
 		result := map[string]string{
-			"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"},"instructions":"Be brief."}`,
+			"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"},` +
+				`"instructions":"Be brief."}`,
 			"tools/list": `{"tools":[{"name":"get_000","inputSchema":` + schema + `}]}`,
 		}[request.Method]
 		w.Header().Set("Content-Type", "application/json")

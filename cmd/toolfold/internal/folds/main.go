@@ -1,0 +1,151 @@
+// The program folds prints what lists of tools cost a model, as they are and folded, for
+// each listing level. Its arguments are files with answers to tools/list, or folders of
+// them. It fails where a list of twenty tools or more costs more than it should.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// The most that folded lists may cost, in percent of what they cost as they are: several
+// together at the lazy level, each there, and together at the signature level. They hold for
+// lists of largeList tools or more; none may cost more than before.
+const (
+	largeList      = 20
+	several        = 3
+	mostTogether   = 6.0
+	mostEach       = 9.0
+	mostSignatures = 14.0
+)
+
+var levels = []lazy.Level{lazy.Lazy, lazy.Signature, lazy.Full}
+
+func main() {
+	flag.Parse()
+	if err := run(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "folds:", err)
+		os.Exit(1)
+	}
+}
+
+func run(paths []string) error {
+	var files []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			inside, err := filepath.Glob(filepath.Join(path, "*.json"))
+			if err != nil {
+				return err
+			}
+			files = append(files, inside...)
+		} else {
+			files = append(files, path)
+		}
+	}
+	if len(files) == 0 {
+		return errors.New("name files with answers to tools/list, or folders of them")
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "list\ttools\ttokens\tfolded\tlazy\t%\tsignature\t%\tfull\t%\t")
+	var faults []error
+	raw, large, folded := 0, 0, map[lazy.Level]int{}
+	for _, file := range files {
+		cost, err := measure(file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		cost.print(w)
+		share := percent(cost.levels[lazy.Lazy].Tokens, cost.raw.Tokens)
+		if cost.levels[lazy.Lazy].Tokens > cost.raw.Tokens {
+			faults = append(faults, fmt.Errorf("%s costs more than before", cost.name))
+		}
+		if cost.raw.Tools < largeList {
+			continue
+		}
+		if share > mostEach {
+			faults = append(faults, fmt.Errorf("%s costs %.1f %% at lazy, more than %.0f", cost.name, share, mostEach))
+		}
+		raw, large = raw+cost.raw.Tokens, large+1
+		for _, level := range levels {
+			folded[level] += cost.levels[level].Tokens
+		}
+	}
+	fmt.Fprintf(w, "lists of %d or more\t\t%d\t", largeList, raw)
+	for _, level := range levels {
+		fmt.Fprintf(w, "\t%d\t%.1f", folded[level], percent(folded[level], raw))
+	}
+	fmt.Fprintln(w, "\t")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if share := percent(folded[lazy.Lazy], raw); large >= several && share > mostTogether {
+		faults = append(faults, fmt.Errorf("the large lists cost %.1f %% at lazy, more than %.0f", share, mostTogether))
+	}
+	if share := percent(folded[lazy.Signature], raw); share > mostSignatures {
+		faults = append(faults, fmt.Errorf("the large lists cost %.1f %% at signature, more than %.0f", share, mostSignatures))
+	}
+	return errors.Join(faults...)
+}
+
+func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
+
+// cost holds the tokens of one list.
+type cost struct {
+	name   string
+	raw    doctor.Cost
+	levels map[lazy.Level]doctor.Cost
+}
+
+func (c cost) print(w *tabwriter.Writer) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t%d", c.name, c.raw.Tools, c.raw.Tokens, c.levels[lazy.Lazy].Tools)
+	for _, level := range levels {
+		fmt.Fprintf(w, "\t%d\t%.1f", c.levels[level].Tokens, percent(c.levels[level].Tokens, c.raw.Tokens))
+	}
+	fmt.Fprintln(w, "\t")
+}
+
+// measure counts a list in a file, which is named after its server.
+func measure(file string) (cost, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return cost{}, err
+	}
+	var answer upstream.Answer
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return cost{}, fmt.Errorf("reading an answer to tools/list: %w", err)
+	}
+	c := cost{name: strings.TrimSuffix(filepath.Base(file), ".json"), levels: map[lazy.Level]doctor.Cost{}}
+	var listed []lazy.Listed
+	for _, raw := range answer.Tools {
+		var l lazy.Listed
+		if err := json.Unmarshal(raw, &l); err != nil {
+			return cost{}, fmt.Errorf("reading a tool: %w", err)
+		}
+		listed = append(listed, l)
+	}
+	if c.raw, err = doctor.Count(listed); err != nil {
+		return cost{}, err
+	}
+	families, _, err := gateway.Fold(gateway.Upstream{Name: c.name}, answer, nil)
+	if err != nil {
+		return cost{}, err
+	}
+	for _, level := range levels {
+		if c.levels[level], err = doctor.Count(surface.List(families, surface.Options{Level: level})); err != nil {
+			return cost{}, err
+		}
+	}
+	return c, nil
+}

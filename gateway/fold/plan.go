@@ -1,0 +1,482 @@
+// Package fold decides which tools of another MCP server become one tool: those
+// that act on the same thing and have the same kind of effect.
+//
+// What reads is kept apart from what does more, so that the hints of a folded
+// tool are true of everything it does and a host can let the reading one pass.
+// Schemas play no part: tools of one noun share few parameters, and those often
+// with another meaning, so every action keeps its own.
+//
+// A [Plan] is data. It follows from the server's name and its list alone, is the
+// same on every machine, and may be written otherwise by its user.
+package fold
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/regex"
+)
+
+// Tool holds the properties of a tool that a plan depends on.
+type Tool struct {
+	Name  string
+	Reads bool // it says that it changes nothing
+	Size  int  // bytes of its name, description and schema; 0 = many
+}
+
+// Plan says which family and action each tool of a server becomes.
+type Plan struct {
+	Families []Family `yaml:"families"`
+}
+
+// Clone returns a copy that shares nothing with the plan.
+func (p Plan) Clone() Plan {
+	p.Families = slices.Clone(p.Families)
+	for i := range p.Families {
+		p.Families[i].Actions = slices.Clone(p.Families[i].Actions)
+	}
+	return p
+}
+
+// Family is one folded tool.
+type Family struct {
+	Name    string   `yaml:"name"`
+	Summary string   `yaml:"summary"`        // at most 60 characters, shown in every listing
+	Noun    string   `yaml:"noun,omitempty"` // later tools that act on it join; empty takes tools that join no other
+	Reads   bool     `yaml:"reads"`          // its tools only read; the others may do anything
+	Bare    bool     `yaml:"bare,omitempty"` // its one action is called without an action argument
+	Actions []Action `yaml:"actions"`
+}
+
+// Action is one tool of the server, in its family.
+type Action struct {
+	Name string `yaml:"action"`
+	Tool string `yaml:"tool"` // the server's own name
+}
+
+const (
+	maxSummary = 60 // characters
+	maxName    = 40 // characters of a family's name
+	maxBase    = 24 // of these, for the server
+	maxAction  = 64 // characters of an action's name
+	writeTwin  = "_write"
+	readTwin   = "_read"
+	elsewhere  = "_mcp" // follows a server's name that is one of ours
+	fewTools   = 14     // of one effect, that are one family whatever they act on
+	fewSmall   = 3      // tools that may cost less as they are
+	foldedSize = 240    // bytes of a folded tool in a list, without its actions
+	actionSize = 16     // and of each of these
+	leastGroup = 3      // tools that are worth a family of their own while many are left
+	niceGroup  = 4      // tools that always are, where there are more than a few
+)
+
+// Server holds the properties of a server that a plan depends on, beside its tools.
+type Server struct {
+	Name  string
+	Alone bool // every tool is a family of its own
+
+	// Taken reports whether a name is used by others: no family gets it, nor a name under
+	// which with an action it could be taken for one. Nil = none is.
+	Taken func(string) bool
+}
+
+// Make plans the families of a server.
+func Make(s Server, tools []Tool) Plan {
+	plan, _ := Plan{}.Join(s, tools)
+	return plan
+}
+
+// Join returns the plan with the tools that it has no action for yet, and their
+// names. Nothing that it has is renamed, but a tool that no longer only reads
+// leaves a family that does. Actions of tools that are gone stay, for when they
+// come back.
+func (p Plan) Join(s Server, tools []Tool) (joined Plan, added []string) {
+	b := builder{server: s.Name, prefix: sharedPrefix(tools), taken: s.Taken, tools: map[string]bool{}}
+	if b.taken == nil {
+		b.taken = func(string) bool { return false }
+	}
+	reads := map[string]bool{}
+	for _, t := range tools {
+		reads[t.Name] = t.Reads
+		b.tools[t.Name] = true
+	}
+	placed := map[string]bool{}
+	for _, f := range p.Families {
+		f.Actions = slices.DeleteFunc(slices.Clone(f.Actions), func(a Action) bool {
+			now, there := reads[a.Tool]
+			return there && f.Reads && !now || placed[a.Tool]
+		})
+		for _, a := range f.Actions {
+			placed[a.Tool] = true
+		}
+		b.families = append(b.families, f)
+	}
+	b.base = b.baseOf(s.Name)
+	for _, reading := range []bool{true, false} {
+		var rest []subjected
+		for _, t := range tools {
+			if placed[t.Name] || t.Reads != reading {
+				continue
+			}
+			placed[t.Name] = true
+			added = append(added, t.Name)
+			words := b.words(t.Name)
+			rest = append(rest, subjected{t, words, subject(words)})
+		}
+		if s.Alone {
+			b.separate(rest)
+		} else {
+			b.place(rest, reading, len(p.Families) == 0)
+		}
+	}
+	return Plan{b.families}, added
+}
+
+// subjected is a tool with the words of its name and of what it acts on.
+type subjected struct {
+	Tool
+	words, subject []string
+}
+
+// has reports whether the tool acts on a noun, which may be several words.
+func (t subjected) has(noun string) bool {
+	return strings.Contains(" "+strings.Join(t.subject, " ")+" ", " "+noun+" ")
+}
+
+type builder struct {
+	server   string
+	tools    map[string]bool // by the server's names
+	base     string          // that names of families begin with
+	prefix   int             // words that all names of tools begin with
+	taken    func(string) bool
+	families []Family
+}
+
+// words returns the words of a tool's name without words that all names have. A name
+// without letters and digits of ASCII is called tool.
+func (b *builder) words(name string) []string {
+	words := wordsOf(name)
+	if len(words) > b.prefix {
+		words = words[b.prefix:]
+	}
+	if len(words) == 0 {
+		return []string{"tool"}
+	}
+	return words
+}
+
+// sharedPrefix counts the words that all names begin with, up to a verb. Each name keeps
+// one.
+func sharedPrefix(tools []Tool) int {
+	if len(tools) < 2 {
+		return 0
+	}
+	first := wordsOf(tools[0].Name)
+	shared := len(first) - 1
+	if i := slices.IndexFunc(first, func(word string) bool { return verbs()[word] }); i >= 0 {
+		shared = min(shared, i)
+	}
+	for _, t := range tools[1:] {
+		words := wordsOf(t.Name)
+		n := 0
+		for n < min(shared, len(words)-1) && words[n] == first[n] {
+			n++
+		}
+		shared = n
+	}
+	return max(shared, 0)
+}
+
+// place puts tools of one effect into families: the existing ones, new ones of the
+// nouns that most of them share, and one for the rest.
+func (b *builder) place(tools []subjected, reading, anew bool) {
+	var rest []subjected
+	for _, t := range tools {
+		if f := b.familyFor(t, reading); f != nil {
+			b.add(f, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	for anew = anew && len(rest) > fewTools; anew; {
+		least := leastGroup
+		if len(rest) <= fewTools {
+			least = niceGroup
+		}
+		noun := bestNoun(rest, least)
+		if noun == "" {
+			break
+		}
+		f := b.open(noun, reading)
+		rest = slices.DeleteFunc(rest, func(t subjected) bool {
+			if !t.has(noun) {
+				return false
+			}
+			b.add(f, t)
+			return true
+		})
+	}
+	if len(rest) == 0 {
+		return
+	}
+	f := b.family("", reading)
+	switch size := sizeOf(rest); {
+	case f == nil && len(rest) <= fewSmall && size > 0 && size < foldedSize+actionSize*len(rest):
+		b.separate(rest)
+		return
+	case f == nil:
+		f = b.open("", reading)
+	}
+	for _, t := range rest {
+		b.add(f, t)
+	}
+}
+
+// sizeOf adds up the sizes of tools; 0 where one is not known.
+func sizeOf(tools []subjected) (size int) {
+	for _, t := range tools {
+		if t.Size == 0 {
+			return 0
+		}
+		size += t.Size
+	}
+	return size
+}
+
+// separate gives every tool a family of its own, under its own name where that is free: a
+// longer one would cost more.
+func (b *builder) separate(tools []subjected) {
+	for _, t := range tools {
+		noun := strings.Join(t.words, " ")
+		name := b.nameOf(noun, t.Reads)
+		if plainName().MatchString(t.Name) && len(t.Name) <= maxName && !b.taken(t.Name) && !b.taken(t.Name+writeTwin) &&
+			!slices.ContainsFunc(b.families, func(f Family) bool { return f.Name == t.Name }) {
+			name = t.Name
+		}
+		f := Family{Name: name, Summary: cut("Tool "+noun, maxSummary), Reads: t.Reads, Bare: true}
+		b.families = append(b.families, f)
+		b.add(&b.families[len(b.families)-1], t)
+	}
+}
+
+// familyFor returns the family of the longest noun that a tool acts on; nil for
+// none.
+func (b *builder) familyFor(t subjected, reading bool) *Family {
+	var best *Family
+	for i := range b.families {
+		f := &b.families[i]
+		if f.Reads == reading && f.Noun != "" && t.has(f.Noun) && (best == nil || len(f.Noun) > len(best.Noun)) {
+			best = f
+		}
+	}
+	return best
+}
+
+func (b *builder) family(noun string, reading bool) *Family {
+	for i := range b.families {
+		if f := &b.families[i]; f.Noun == noun && f.Reads == reading && !f.Bare {
+			return f
+		}
+	}
+	return nil
+}
+
+// bestNoun returns the words that make the best family of
+// at least so many tools, empty for none: words that many tools share, above all at the end, as "alert" in secret
+// scanning alert. Of equals it is the longest, then the first in the alphabet.
+func bestNoun(tools []subjected, least int) (noun string) {
+	counts, scores := map[string]int{}, map[string]int{}
+	for _, t := range tools {
+		seen := map[string]bool{}
+		for from := range t.subject {
+			for to := from + 1; to <= min(from+3, len(t.subject)); to++ {
+				phrase := strings.Join(t.subject[from:to], " ")
+				if !seen[phrase] {
+					seen[phrase] = true
+					counts[phrase]++
+					scores[phrase] += 2
+					if to == len(t.subject) {
+						scores[phrase]++
+					}
+				}
+			}
+		}
+	}
+	for phrase, n := range counts {
+		better := cmp.Or(
+			cmp.Compare(scores[phrase], scores[noun]),
+			cmp.Compare(strings.Count(phrase, " "), strings.Count(noun, " ")),
+			cmp.Compare(noun, phrase),
+		)
+		if n >= least && better > 0 {
+			noun = phrase
+		}
+	}
+	return noun
+}
+
+// open adds a family without actions.
+func (b *builder) open(noun string, reading bool) *Family {
+	summary := map[bool]string{true: "Read", false: "Change"}[reading]
+	if noun == "" {
+		summary = map[bool]string{true: "Only reads", false: "Changes things"}[reading]
+	} else {
+		summary += " " + noun
+	}
+	b.families = append(b.families, Family{Name: b.nameOf(noun, reading), Summary: cut(summary, maxSummary), Noun: noun, Reads: reading})
+	return &b.families[len(b.families)-1]
+}
+
+// nameOf returns a free name for a family: server or server_noun, with _write
+// where the other effect has that name.
+func (b *builder) nameOf(noun string, reading bool) string {
+	twin := map[bool]string{true: readTwin, false: writeTwin}[reading]
+	stem := b.base
+	if noun != "" {
+		stem += "_" + strings.ReplaceAll(noun, " ", "_")
+	}
+	stem = strings.TrimRight(cut(stem, maxName-len(writeTwin)-2), "_")
+	free := func(name string) bool {
+		return !b.taken(name) && !b.taken(name+writeTwin) &&
+			!slices.ContainsFunc(b.families, func(f Family) bool { return f.Name == name })
+	}
+	for n := 1; ; n++ {
+		name := stem
+		if n > 1 {
+			name = fmt.Sprintf("%s%d", stem, n)
+		}
+		if free(name) {
+			return name
+		}
+		if free(name + twin) {
+			return name + twin
+		}
+	}
+}
+
+// baseOf returns what the names of a server's families begin with: its name in
+// small letters, and _mcp after one that is ours.
+func (b *builder) baseOf(server string) string {
+	base := strings.Join(wordsOf(server), "_")
+	if base == "" || base[0] < 'a' {
+		base = strings.TrimRight("mcp_"+base, "_")
+	}
+	base = strings.TrimRight(cut(base, maxBase), "_")
+	if b.taken(base) {
+		base += elsewhere
+	}
+	return base
+}
+
+// add puts a tool into a family, under what of its name the family does not say.
+func (b *builder) add(f *Family, t subjected) {
+	used := func(name string) bool {
+		if f.Name == b.server && name != t.Name && b.tools[name] {
+			return true // it would read as the server's own name of another tool
+		}
+		for _, other := range b.families { // family_action leads to one action
+			for _, a := range other.Actions {
+				if other.Name+"_"+a.Name == f.Name+"_"+name {
+					return true
+				}
+			}
+		}
+		return b.taken(f.Name+"."+name) || b.taken(f.Name+"_"+name) ||
+			slices.ContainsFunc(f.Actions, func(a Action) bool { return a.Name == name })
+	}
+	short, long := actionName(t.words, f.Noun), actionName(t.words, "")
+	name := short
+	for n := 1; name == "" || used(name); n++ {
+		if n == 1 {
+			name = long
+		} else {
+			name = fmt.Sprintf("%s_%d", cmp.Or(long, "tool"), n)
+		}
+	}
+	f.Actions = append(f.Actions, Action{name, t.Name})
+}
+
+// actionName joins the words of a tool's name, without a noun and what leads to it, and
+// without articles; empty where nothing is left.
+func actionName(words []string, noun string) string {
+	nouns := strings.Fields(noun)
+	for i := 0; len(nouns) > 0 && i+len(nouns) <= len(words); i++ {
+		same := true
+		for j, word := range nouns {
+			same = same && singular(words[i+j]) == word
+		}
+		if !same {
+			continue
+		}
+		before, after := words[:i], words[i+len(nouns):]
+		for len(before) > 0 && len(after) == 0 && fillers()[before[len(before)-1]] {
+			before = before[:len(before)-1]
+		}
+		for len(after) > 0 && len(before) == 0 && fillers()[after[0]] {
+			after = after[1:]
+		}
+		words = slices.Concat(before, after)
+		break
+	}
+	var kept []string
+	for i, word := range words {
+		if article := word == "a" || word == "an" || word == "the"; !article || i == len(words)-1 {
+			kept = append(kept, word)
+		}
+	}
+	name := strings.Join(kept, "_")
+	if name != "" && name[0] < 'a' {
+		name = "tool_" + name
+	}
+	return strings.TrimRight(cut(name, maxAction), "_")
+}
+
+func cut(text string, most int) string { return text[:min(len(text), most)] }
+
+var plainName = regex.Lazy(`^[a-z][a-z0-9_]*$`)
+
+// Check says what is wrong with a plan that a user wrote: every tool must be
+// exactly one action, and what does more than read in no family that reads.
+func (p Plan) Check(tools []Tool, taken func(string) bool) error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	reads, seen, names := map[string]bool{}, map[string]string{}, map[string]bool{}
+	for _, t := range tools {
+		reads[t.Name] = t.Reads
+	}
+	for _, f := range p.Families {
+		if !plainName().MatchString(f.Name) || len(f.Name) > maxName {
+			fault("family %q: a name has small letters, digits and _, at most %d of them", f.Name, maxName)
+		}
+		if names[f.Name] || taken != nil && taken(f.Name) {
+			fault("family %s: the name is in use", f.Name)
+		}
+		names[f.Name] = true
+		actions := map[string]bool{}
+		for _, a := range f.Actions {
+			if !plainName().MatchString(a.Name) || len(a.Name) > maxAction {
+				fault("%s: action %q: a name has small letters, digits and _, at most %d of them", f.Name, a.Name, maxAction)
+			}
+			if actions[a.Name] {
+				fault("%s: action %s is there twice", f.Name, a.Name)
+			}
+			actions[a.Name] = true
+			if before := seen[a.Tool]; before != "" {
+				fault("tool %q is there twice, in %s and %s", a.Tool, before, f.Name)
+			}
+			seen[a.Tool] = f.Name
+			if now, there := reads[a.Tool]; there && f.Reads && !now {
+				fault("%s: tool %q does more than read", f.Name, a.Tool)
+			}
+		}
+	}
+	for _, t := range tools {
+		if seen[t.Name] == "" {
+			fault("tool %q is in no family", t.Name)
+		}
+	}
+	return errors.Join(faults...)
+}

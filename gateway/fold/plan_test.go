@@ -1,0 +1,194 @@
+package fold
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// written returns tools by name, those with an exclamation mark doing more than
+// read.
+func written(names ...string) []Tool {
+	var tools []Tool
+	for _, name := range names {
+		tools = append(tools, Tool{Name: strings.TrimSuffix(name, "!"), Reads: !strings.HasSuffix(name, "!")})
+	}
+	return tools
+}
+
+// show prints a plan, a line per family.
+func show(p Plan) string {
+	var b strings.Builder
+	for _, f := range p.Families {
+		fmt.Fprintf(&b, "%s (%s):", f.Name, f.Summary)
+		for _, a := range f.Actions {
+			fmt.Fprintf(&b, " %s=%s", a.Name, a.Tool)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func TestMake(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		server string
+		tools  []Tool
+		want   string
+	}{
+		{"Web Browser", written("browser_click!", "browser_snapshot", "browser_navigate_back!"), `
+web_browser (Only reads): snapshot=browser_snapshot
+web_browser_write (Changes things): click=browser_click navigate_back=browser_navigate_back
+`},
+		{"notes", written("API-retrieve-a-page", "API-update-a-page!", "API-get-HTTPLog", "API-getUser"), `
+notes (Only reads): retrieve_page=API-retrieve-a-page get_http_log=API-get-HTTPLog get_user=API-getUser
+notes_write (Changes things): update_page=API-update-a-page
+`},
+		{"calc", written("add!", "sub.tract!"), `
+calc (Changes things): add=add sub_tract=sub.tract
+`},
+		{"same", written("get_a", "get-a", "getA", "get a"), `
+same (Only reads): a=get_a get=get-a
+`},
+		{"日本", written("検索", "検索2", "1st_thing"), `
+mcp (Only reads): tool=検索 tool_2=検索2 tool_1st_thing=1st_thing
+`},
+		{"tracker", written(
+			"list_issues", "get_issue", "search_issues", "create_issue!", "update_issue!", "delete_issue!", "add_issue_comment!",
+			"list_boards", "get_board", "search_boards", "create_board!", "rename_board!", "archive_board!", "list_users", "get_me",
+			"list_projects", "get_project", "list_project_members", "list_labels", "get_label", "get_server_info", "ping", "set_label!",
+			"invite_user!", "remove_user!", "mute!", "get_issue_history", "watch_issue!", "export_board",
+		), `
+tracker_board (Read board): list=list_boards get=get_board search=search_boards export=export_board
+tracker_issue (Read issue): list=list_issues get=get_issue search=search_issues get_history=get_issue_history
+tracker (Only reads): list_users=list_users get_me=get_me list_projects=list_projects get_project=get_project ` +
+			`list_project_members=list_project_members list_labels=list_labels get_label=get_label get_server_info=get_server_info ping=ping
+tracker_write (Changes things): create_issue=create_issue update_issue=update_issue delete_issue=delete_issue ` +
+			`add_issue_comment=add_issue_comment create_board=create_board rename_board=rename_board archive_board=archive_board ` +
+			`set_label=set_label invite_user=invite_user remove_user=remove_user mute=mute watch_issue=watch_issue
+`},
+	} {
+		got := show(Make(Server{Name: test.server}, test.tools))
+		if test.server == "same" { // the names differ only by what separates their words
+			if n := strings.Count(got, "="); n != 4 {
+				t.Errorf("%d of 4 tools are planned: %s", n, got)
+			}
+			continue
+		}
+		if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.server, diff)
+		}
+	}
+}
+
+// random returns tools whose names share words, in all ways of writing.
+func random(r *rand.Rand, n int) []Tool {
+	verbs := []string{"get", "list", "create", "update", "remove", "run", "browse"}
+	nouns := []string{"issue", "issues", "pull request", "board", "branches", "my team", "用户", "x", "2fa", "policy"}
+	join := []string{"_", "-", ".", "/", " ", ""}
+	seen := map[string]bool{}
+	var tools []Tool
+	for range n {
+		words := strings.Fields(verbs[r.IntN(len(verbs))] + " " + nouns[r.IntN(len(nouns))] + " " + nouns[r.IntN(len(nouns))])
+		words = words[:1+r.IntN(len(words))]
+		between := join[r.IntN(len(join))]
+		for i := range words {
+			if between == "" && i > 0 {
+				words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+			}
+		}
+		if name := strings.Join(words, between); !seen[name] {
+			seen[name] = true
+			tools = append(tools, Tool{Name: name, Reads: r.IntN(2) == 0, Size: r.IntN(400)})
+		}
+	}
+	return tools
+}
+
+// Whatever a server calls its tools, each is one action, no name is one of ours or
+// twice there, and a plan is what its own check takes. Later tools rename nothing.
+func TestEveryToolOnce(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	taken := func(name string) bool {
+		return slices.Contains([]string{"memory", "memory_write", "memory_store", "task", "srv_issue", "srv_get"}, name)
+	}
+	for i := range 300 {
+		server := []string{"srv", "memory", "9 lives", "", strings.Repeat("long name ", 9), "task"}[i%6]
+		srv := Server{Name: server, Alone: i%7 == 0, Taken: taken}
+		tools := random(r, 1+r.IntN(90))
+		plan := Make(srv, tools)
+		if err := plan.Check(tools, taken); err != nil {
+			t.Fatalf("%s of %v: %v\n%s", server, tools, err, show(plan))
+		}
+		for _, f := range plan.Families {
+			if f.Summary == "" || len(f.Summary) > 60 || len(f.Actions) == 0 {
+				t.Errorf("family %+v", f)
+			}
+			for _, a := range f.Actions {
+				if taken(f.Name + "_" + a.Name) {
+					t.Errorf("%s with %s reads as a name of others", f.Name, a.Name)
+				}
+			}
+		}
+		if diff := cmp.Diff(plan, Make(srv, slices.Clone(tools))); diff != "" {
+			t.Fatalf("the same list has two plans:\n%s", diff)
+		}
+		more := append(slices.Clone(tools), random(r, 20)...)
+		slices.SortFunc(more, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+		more = slices.CompactFunc(more, func(a, b Tool) bool { return a.Name == b.Name })
+		for i, now := range more { // what was planned keeps its hint
+			for _, before := range tools {
+				if before.Name == now.Name {
+					more[i] = before
+				}
+			}
+		}
+		joined, added := plan.Join(srv, more)
+		if err := joined.Check(more, taken); err != nil || len(added) != len(more)-len(tools) {
+			t.Fatalf("%d joined %d tools, %d added: %v", len(more), len(tools), len(added), err)
+		}
+		for k, f := range plan.Families {
+			if diff := cmp.Diff(f.Actions, joined.Families[k].Actions[:len(f.Actions)]); diff != "" || f.Name != joined.Families[k].Name {
+				t.Fatalf("joining renamed %s:\n%s", f.Name, diff)
+			}
+		}
+	}
+}
+
+// A tool that no longer says that it only reads leaves the family that does; one
+// that is gone keeps its place.
+func TestJoinMoves(t *testing.T) {
+	t.Parallel()
+	plan := Make(Server{Name: "s"}, written("get_x", "get_y", "set_x!"))
+	joined, added := plan.Join(Server{Name: "s"}, written("get_x!", "set_x!"))
+	want := "s (Only reads): get_y=get_y\ns_write (Changes things): set_x=set_x get_x=get_x\n"
+	if got := show(joined); got != want || !slices.Equal(added, []string{"get_x"}) {
+		t.Errorf("added %v:\n%s", added, got)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	tools := written("a", "b!", "c")
+	for _, test := range []struct {
+		plan Plan
+		want string
+	}{
+		{Plan{[]Family{{Name: "x", Actions: []Action{{"a", "a"}, {"b", "b"}}}}}, `tool "c" is in no family`},
+		{Plan{[]Family{{Name: "x", Actions: []Action{{"a", "a"}, {"a", "b"}, {"c", "c"}}}}}, "x: action a is there twice"},
+		{Plan{[]Family{{Name: "x", Actions: []Action{{"a", "a"}, {"b", "b"}, {"c", "c"}, {"d", "a"}}}}}, `tool "a" is there twice, in x and x`},
+		{Plan{[]Family{{Name: "x", Reads: true, Actions: []Action{{"a", "a"}, {"b", "b"}, {"c", "c"}}}}}, `x: tool "b" does more than read`},
+		{Plan{[]Family{{Name: "memory", Actions: []Action{{"a", "a"}, {"b", "b"}, {"c", "c"}}}}}, "family memory: the name is in use"},
+		{Plan{[]Family{{Name: "X y", Actions: []Action{{"A", "a"}, {"b", "b"}, {"c", "c"}}}}}, `family "X y": a name has small letters`},
+	} {
+		err := test.plan.Check(tools, func(name string) bool { return name == "memory" })
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+}

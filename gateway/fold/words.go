@@ -1,0 +1,109 @@
+package fold
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// wordsOf splits the name of a tool into words of small ASCII letters and
+// digits: at every other character, and where a small letter or a digit is
+// followed by a capital, as in getIssue, or an acronym ends, as in APIKey.
+func wordsOf(name string) []string {
+	runes := []rune(name)
+	var words []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			words = append(words, string(word))
+			word = nil
+		}
+	}
+	for i, r := range runes {
+		if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			end()
+			continue
+		}
+		if unicode.IsUpper(r) && i > 0 {
+			after := unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1])
+			acronymEnds := unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1])
+			if after || acronymEnds {
+				end()
+			}
+		}
+		word = append(word, unicode.ToLower(r))
+	}
+	end()
+	return words
+}
+
+// verbs are the words that tools are called by what they do. Of a name that
+// begins or ends with one, the rest says what it is done to.
+var verbs = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
+	abort accept activate add analyze append apply approve archive assign attach authenticate authorize batch begin block build
+	calculate call cancel change check checkout clear clone close commit compare complete compute configure confirm connect convert
+	copy count create deactivate debug decline decode delete deploy describe destroy detach detect diff disable disconnect discover
+	dismiss dispatch download drag drop duplicate edit emulate enable encode end evaluate exec execute explain export extract fetch
+	fill filter find finish follow fork format forward generate get grant handle hide hover import index init insert inspect install
+	invite invoke join kill launch leave link list load lock log login logout lookup make manage mark merge modify monitor move
+	mute navigate notify open parse patch pause perform pin ping play poll post press preview process promote publish purge push
+	put query read rebuild receive recover refresh register reject release remove rename render reopen replace reply report
+	reprioritize request reset resize resolve restart restore resume retrieve retry return revert revoke run save scan schedule
+	search select send set share show simulate snapshot sort split star start stop store stream submit subscribe suggest summarize
+	suspend swap switch sync tag take terminate test toggle track transfer transform translate trigger type unarchive unassign
+	unblock unfollow uninstall unlink unlock unmute unpin unpublish unregister unresolve unshare unstar unsubscribe unwatch update
+	upgrade upload upsert use validate verify view wait watch write`)
+})
+
+// fillers are words that say nothing about what a tool is for.
+var fillers = sync.OnceValue(func() map[string]bool {
+	return wordSet("a an the to for from of in on by with and or at into as is my")
+})
+
+func wordSet(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range strings.Fields(text) {
+		set[word] = true
+	}
+	return set
+}
+
+// singular returns an English noun in the singular, as far as its ending tells.
+func singular(word string) string {
+	ends := func(endings ...string) bool {
+		return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(word, ending) })
+	}
+	switch {
+	case len(word) < 4 || ends("ss", "us", "is"):
+		return word
+	case ends("ies") && len(word) > 4:
+		return word[:len(word)-3] + "y"
+	case ends("sses", "shes", "ches", "xes", "zes"):
+		return word[:len(word)-2]
+	case ends("s"):
+		return word[:len(word)-1]
+	}
+	return word
+}
+
+// subject returns the words for what a tool acts on, in the singular: the verb at
+// the beginning or else at the end, and fillers, left out. A verb alone is its
+// own subject.
+func subject(words []string) []string {
+	rest := words
+	switch {
+	case len(rest) > 1 && verbs()[rest[0]]:
+		rest = rest[1:]
+	case len(rest) > 1 && verbs()[rest[len(rest)-1]]:
+		rest = rest[:len(rest)-1]
+	}
+	var nouns []string
+	for _, word := range rest {
+		if !fillers()[word] {
+			nouns = append(nouns, singular(word))
+		}
+	}
+	return nouns
+}

@@ -1,0 +1,276 @@
+// Package gateway offers the tools of other MCP servers as families: folded by a
+// plan, called by way of a session that all callers share.
+//
+// Lists are kept on disk, so that what is offered is known before a server is
+// started; the first call starts it. A server that fails, hangs or floods is answered
+// for within its time limit, is started again after a pause that grows, and slows no
+// other. What a server lists anew is held against what was accepted: a tool that
+// changed is held back until it is approved.
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// Upstream is another MCP server whose tools are offered.
+type Upstream struct {
+	Name   string // as its user calls it
+	Server upstream.Server
+
+	Include, Exclude []string // patterns of tools, as of [path.Match]; without Include all but Exclude
+	Timeout          time.Duration
+	MaxConcurrency   int     // calls at a time
+	ResultLimit      int     // bytes of an answer to a client; 0 = that of the server
+	Changes          Changes // empty = Hold
+	Alone            bool    // its tools are not folded: each is listed by itself
+}
+
+// Defaults apply where an [Upstream] says nothing. A call may take longer than Timeout
+// while its server reports progress, up to mostPatience.
+const (
+	DefaultTimeout     = 60 * time.Second
+	DefaultConcurrency = 16
+	mostPatience       = 30 * time.Minute
+)
+
+// Changes says what becomes of a tool that is new or has changed since it was accepted.
+type Changes string
+
+// The ways with changes.
+const (
+	Hold   Changes = "hold"   // it is not offered until it is approved
+	Warn   Changes = "warn"   // it is offered, and the log says so
+	Accept Changes = "accept" // it is offered
+)
+
+// Options say what a gateway offers.
+type Options struct {
+	Upstreams []Upstream
+	Dir       string            // where lists and plans are kept, made when it is needed; empty keeps none
+	Taken     func(string) bool // names that families and their actions must not have
+	Version   string            // of this client
+	Log       *slog.Logger      // nil = the default logger
+	Now       func() time.Time  // nil = time.Now
+}
+
+// Gateway offers the tools of other servers. It is safe for concurrent use.
+type Gateway struct {
+	options Options
+	links   []*link
+
+	planning sync.Mutex // held while names of families are chosen
+
+	mu      sync.Mutex
+	changed func([]*toolfold.Family) // set by Follow
+	work    sync.WaitGroup
+	stop    context.CancelFunc
+	life    context.Context
+}
+
+// New returns the gateway to servers. It starts none; what it knows of them is on disk.
+func New(o Options) (*Gateway, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Taken == nil {
+		o.Taken = func(string) bool { return false }
+	}
+	g := &Gateway{options: o}
+	g.life, g.stop = context.WithCancel(context.Background())
+	seen := map[string]bool{}
+	for _, u := range o.Upstreams {
+		if u.Name == "" || seen[u.Name] {
+			return nil, fmt.Errorf("upstream %q: every server needs a name of its own", u.Name)
+		}
+		seen[u.Name] = true
+		for _, pattern := range slices.Concat(u.Include, u.Exclude) {
+			if _, err := path.Match(pattern, ""); err != nil {
+				return nil, fmt.Errorf("upstream %s: pattern %q: %w", u.Name, pattern, err)
+			}
+		}
+		u.Changes = cmp.Or(u.Changes, Hold)
+		u.Timeout, u.MaxConcurrency = cmp.Or(u.Timeout, DefaultTimeout), cmp.Or(u.MaxConcurrency, DefaultConcurrency)
+		l := newLink(g, u)
+		g.links = append(g.links, l)
+		if err := l.restore(); err != nil {
+			return nil, fmt.Errorf("upstream %s: %w", u.Name, err)
+		}
+	}
+	return g, nil
+}
+
+// Fold returns the families that a list of a server becomes, and the plan of them. They
+// can be listed and described, but not called.
+func Fold(u Upstream, answer upstream.Answer, taken func(string) bool) ([]*toolfold.Family, fold.Plan, error) {
+	g, err := New(Options{Upstreams: []Upstream{u}, Taken: taken})
+	if err != nil {
+		return nil, fold.Plan{}, err
+	}
+	l := g.links[0]
+	l.closed = true
+	if err := l.take(answer); err != nil {
+		return nil, fold.Plan{}, err
+	}
+	return l.offered(), l.planned(), nil
+}
+
+// taken reports whether a name is used by others than a link.
+func (g *Gateway) taken(name string, besides *link) bool {
+	if g.options.Taken(name) {
+		return true
+	}
+	for _, l := range g.links {
+		if l != besides && l.uses(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Families returns what is known of the servers as families, in the order of the
+// servers.
+func (g *Gateway) Families() []*toolfold.Family {
+	var list []*toolfold.Family
+	for _, l := range g.links {
+		list = append(list, l.offered()...)
+	}
+	return list
+}
+
+// Follow calls f with all families after each change of them, one at a time. What
+// another process approves or plans is such a change, within a few seconds.
+func (g *Gateway) Follow(f func([]*toolfold.Family)) {
+	g.mu.Lock()
+	g.changed = f
+	g.mu.Unlock()
+	if g.options.Dir != "" {
+		g.work.Go(g.watch)
+	}
+}
+
+func (g *Gateway) tell() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.changed != nil && g.life.Err() == nil {
+		g.changed(g.Families())
+	}
+}
+
+// Learn asks the servers of which nothing is known yet for their tools, all at once, and
+// returns when they have answered or the context ends; what comes later is told to who
+// follows. An error names the servers that have no tools to offer, and why.
+func (g *Gateway) Learn(ctx context.Context) error {
+	var wait sync.WaitGroup
+	errs := make([]error, len(g.links))
+	for i, l := range g.links {
+		if l.known() {
+			continue
+		}
+		wait.Add(1)
+		done := make(chan error, 1)
+		g.work.Go(func() { done <- l.refresh(g.life) })
+		go func() {
+			defer wait.Done()
+			select {
+			case err := <-done:
+				errs[i] = err
+			case <-ctx.Done():
+				errs[i] = errors.New("it has not listed its tools yet")
+			}
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("upstream %s: %w", l.Name, errs[i])
+			}
+		}()
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// Unknown names the servers that have never listed their tools.
+func (g *Gateway) Unknown() []string {
+	var names []string
+	for _, l := range g.links {
+		if !l.known() {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+// Trouble says of each server that has some what is wrong with it, by name.
+func (g *Gateway) Trouble() map[string]string {
+	all := map[string]string{}
+	for _, l := range g.links {
+		if text := l.why(); text != "" {
+			all[l.Name] = text
+		}
+	}
+	return all
+}
+
+// Refresh asks a server for its tools, whether or not they are known, and keeps what it
+// lists. The error says why there is no list.
+func (g *Gateway) Refresh(ctx context.Context, server string) error {
+	l, err := g.link(server)
+	if err != nil {
+		return err
+	}
+	return l.refresh(ctx)
+}
+
+// link returns the server of a name.
+func (g *Gateway) link(server string) (*link, error) {
+	for _, l := range g.links {
+		if l.Name == server {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no upstream %q", server)
+}
+
+// Approve takes what a server has changed: the named tools, without names all. It
+// returns those that it took.
+func (g *Gateway) Approve(server string, tools ...string) ([]string, error) {
+	l, err := g.link(server)
+	if err != nil {
+		return nil, err
+	}
+	return l.approve(tools)
+}
+
+// Plan returns how the tools of a server are folded; false for a server that is not
+// known, or not yet.
+func (g *Gateway) Plan(server string) (fold.Plan, bool) {
+	for _, l := range g.links {
+		if l.Name == server && l.known() {
+			return l.planned(), true
+		}
+	}
+	return fold.Plan{}, false
+}
+
+// Close ends the sessions. What was started has ended when it returns.
+func (g *Gateway) Close() {
+	g.stop()
+	var wait sync.WaitGroup
+	for _, l := range g.links {
+		wait.Go(l.close)
+	}
+	wait.Wait()
+	g.work.Wait()
+}

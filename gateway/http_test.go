@@ -1,0 +1,75 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// A server over HTTP, of either era, is called like any other, also after it was started
+// anew and knows no session of before.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]*mcp.StreamableHTTPOptions{"sessions": {}, "stateless": {Stateless: true, JSONResponse: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler := func() http.Handler {
+				s := mcp.NewServer(&mcp.Implementation{Name: "srv", Version: "1"}, nil)
+				s.AddTool(&mcp.Tool{Name: "echo", Description: "Echo.", InputSchema: json.RawMessage(`{"type":"object"}`)},
+					func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+						return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}}}, nil
+					})
+				return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, options)
+			}
+			var now atomic.Value
+			now.Store(handler())
+			down := atomic.Bool{}
+			at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case down.Load():
+					http.Error(w, "down for a while", http.StatusServiceUnavailable)
+				case r.Header.Get("X-Key") != "letmein":
+					http.Error(w, "who are you", http.StatusUnauthorized)
+				default:
+					now.Load().(http.Handler).ServeHTTP(w, r)
+				}
+			}))
+			defer at.Close()
+			u := gateway.Upstream{Name: "srv", Server: upstream.Server{URL: at.URL, Header: http.Header{"X-Key": {"letmein"}}}}
+			wrong := gateway.Upstream{Name: "wrong", Server: upstream.Server{URL: at.URL}}
+			s, g := offering(t, t.TempDir(), surface.Options{}, u, wrong)
+			defer g.Close() // before the server, which waits for its sessions
+			if why := g.Trouble()["wrong"]; !strings.Contains(why, "Unauthorized") {
+				t.Errorf("without a key: %q", why)
+			}
+			call := func() string {
+				answer := s.Client.Call(t.Context(), "srv.echo", json.RawMessage(`{"a":[1.50,"b"]}`))
+				return string(answer.Content) + string(answer.Reply)
+			}
+			const want = `{"type":"text","text":"{\"a\":[1.50,\"b\"]}"}`
+			if got := call(); !strings.Contains(got, want) {
+				t.Errorf("answered with %s", got)
+			}
+			now.Store(handler())
+			if got := call(); !strings.Contains(got, want) {
+				t.Errorf("after a new start: %s", got)
+			}
+			down.Store(true)
+			if got := call(); !strings.Contains(got, "UPSTREAM_ERROR") || strings.Contains(got, "letmein") {
+				t.Errorf("while it is down: %s", got)
+			}
+			down.Store(false)
+			waitFor(t, func() bool { return strings.Contains(call(), want) })
+		})
+	}
+}

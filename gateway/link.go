@@ -1,0 +1,387 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// startTime is the least that a server may take to start and to list its tools: what runs a
+// package may have to download it. Its callers do not wait longer than its time limit.
+const startTime = time.Minute
+
+// Pauses between attempts to start a server that fails.
+const (
+	firstPause = time.Second
+	mostPause  = time.Minute
+)
+
+// link is one server: what is known of it, and the session with it.
+type link struct {
+	Upstream
+	gateway *Gateway
+	slots   chan struct{} // of calls that run
+
+	mu       sync.Mutex
+	kept     kept
+	families []*toolfold.Family
+	live     map[string]string // digests of the tools that are listed and accepted, by name
+
+	open     map[*openCall]bool // calls that run
+	session  *upstream.Session
+	attempt  chan struct{} // closed when the attempt that runs has ended; nil for none
+	trouble  string        // why the last attempt failed
+	failures int           // in a row
+	asking   bool          // a list that changed is being asked for
+	again    bool          // it changed once more since
+	flags    []string      // of the tools that are offered; nil = not looked for yet
+	retry    time.Time     // not before
+	closed   bool
+}
+
+func newLink(g *Gateway, u Upstream) *link {
+	return &link{Upstream: u, gateway: g, slots: make(chan struct{}, u.MaxConcurrency)}
+}
+
+func (l *link) known() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept.Tools != nil
+}
+
+func (l *link) offered() []*toolfold.Family {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.families)
+}
+
+func (l *link) planned() fold.Plan {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.kept.Plan.Clone()
+}
+
+// uses reports whether a family of the plan has a name.
+func (l *link) uses(name string) bool {
+	return slices.ContainsFunc(l.planned().Families, func(f fold.Family) bool { return f.Name == name })
+}
+
+// shows reports whether the user lets a tool through.
+func (l *link) shows(tool string) bool {
+	matches := func(pattern string) bool { ok, _ := path.Match(pattern, tool); return ok }
+	return (len(l.Include) == 0 || slices.ContainsFunc(l.Include, matches)) && !slices.ContainsFunc(l.Exclude, matches)
+}
+
+// why returns what is wrong with the server just now, for people and models.
+func (l *link) why() string {
+	flagged := l.flagged()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var parts []string
+	if l.trouble != "" {
+		parts = append(parts, l.trouble)
+	}
+	if held := l.kept.held(); len(held) > 0 {
+		names := make([]string, len(held))
+		for i, h := range held {
+			names[i] = h.Name + " (" + h.why + ")"
+		}
+		const most = 10
+		more := ""
+		if len(names) > most {
+			more = fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		parts = append(parts, "held back until the user approves: "+strings.Join(names[:min(most, len(names))], ", ")+more)
+	}
+	if len(flagged) > 0 {
+		parts = append(parts, "look at the texts of its tools: "+strings.Join(flagged[:min(len(flagged), 5)], ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// connected returns the session, and starts the server where there is none. Callers
+// share an attempt, which their leaving does not end.
+func (l *link) connected(ctx context.Context) (*upstream.Session, error) {
+	l.mu.Lock()
+	if l.session != nil {
+		select {
+		case <-l.session.Gone():
+			gone := l.session
+			l.session = nil
+			l.gateway.work.Go(gone.Close)
+		default:
+			defer l.mu.Unlock()
+			return l.session, nil
+		}
+	}
+	switch pause := l.retry.Sub(l.gateway.options.Now()); {
+	case l.closed:
+		l.mu.Unlock()
+		return nil, errors.New("the gateway is closed")
+	case l.attempt == nil && pause > 0:
+		defer l.mu.Unlock()
+		return nil, fmt.Errorf("%s; it is started again in %s", l.trouble, pause.Round(time.Second)+time.Second)
+	case l.attempt == nil:
+		l.attempt = make(chan struct{})
+		l.gateway.work.Go(l.connect)
+	}
+	attempt := l.attempt
+	l.mu.Unlock()
+	select {
+	case <-attempt:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == nil {
+		return nil, errors.New(l.trouble)
+	}
+	return l.session, nil
+}
+
+// connect starts the server, within its time limit, and asks for its list again.
+func (l *link) connect() {
+	ctx, cancel := context.WithTimeout(l.gateway.life, max(l.Timeout, startTime))
+	defer cancel()
+	session, err := upstream.Connect(ctx, l.Server, upstream.Client{
+		Name: "toolfold", Version: l.gateway.options.Version,
+		Sample:  l.sample,
+		Changed: l.listChanged,
+	})
+	l.mu.Lock()
+	if l.closed && session != nil {
+		l.mu.Unlock()
+		session.Close()
+		l.mu.Lock()
+		session, err = nil, errors.New("the gateway is closed")
+	}
+	if l.session = session; err != nil {
+		l.session, l.trouble = nil, err.Error()
+		l.retry = l.gateway.options.Now().Add(min(firstPause<<min(l.failures, 10), mostPause))
+		l.failures++
+		l.gateway.options.Log.Warn("starting an upstream", "upstream", l.Name, "err", err)
+	} else {
+		l.trouble, l.failures, l.retry = "", 0, time.Time{}
+	}
+	close(l.attempt)
+	l.attempt = nil
+	fresh := l.session != nil && l.kept.Tools != nil
+	l.mu.Unlock()
+	if fresh { // what is on disk may be old
+		_ = l.refresh(l.gateway.life)
+	}
+}
+
+// refresh asks the server for its list, and offers what is accepted of it.
+func (l *link) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(l.Timeout, startTime))
+	defer cancel()
+	l.mu.Lock()
+	before := l.live
+	l.mu.Unlock()
+	session, err := l.connected(ctx)
+	var answer upstream.Answer
+	if err == nil {
+		answer, err = session.List(ctx)
+	}
+	if err == nil {
+		err = l.take(answer)
+	}
+	if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New("it did not answer in time")
+		}
+		l.mu.Lock()
+		l.trouble = err.Error()
+		l.mu.Unlock()
+		return err
+	}
+	l.mu.Lock()
+	same := before != nil && maps.Equal(before, l.live)
+	l.flags = nil
+	l.mu.Unlock()
+	if !same {
+		l.gateway.tell()
+	}
+	return nil
+}
+
+// listChanged asks for a list that has changed. A server that says so all the time is asked
+// once in a pause.
+func (l *link) listChanged() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.asking {
+		l.again = true
+		return
+	}
+	l.asking = true
+	l.gateway.work.Go(func() {
+		for more := true; more; {
+			_ = l.refresh(l.gateway.life)
+			select {
+			case <-time.After(firstPause):
+			case <-l.gateway.life.Done():
+			}
+			l.mu.Lock()
+			more = l.again && !l.closed
+			l.again, l.asking = false, more
+			l.mu.Unlock()
+		}
+	})
+}
+
+// flagged lists what in the texts of the tools that are offered its user should look at.
+func (l *link) flagged() []string {
+	var others []string
+	for _, other := range l.gateway.links {
+		if other != l {
+			other.mu.Lock()
+			others = slices.AppendSeq(others, maps.Keys(other.live))
+			other.mu.Unlock()
+		}
+	}
+	slices.Sort(others)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.flags == nil {
+		l.flags = []string{}
+		all, _ := l.kept.definitions()
+		for _, d := range all {
+			for _, flag := range flags(d, others) {
+				l.flags = append(l.flags, fmt.Sprintf("%s has %s", shorten.Quoted(d.Name), flag))
+			}
+		}
+	}
+	return l.flags
+}
+
+// call calls a tool for the caller of the context.
+func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage) (toolfold.Reply, error) {
+	patience, gaveUp := context.WithCancelCause(ctx)
+	defer gaveUp(nil)
+	alive := time.AfterFunc(l.Timeout, func() { gaveUp(context.DeadlineExceeded) })
+	defer alive.Stop()
+	end := time.AfterFunc(mostPatience, func() { gaveUp(context.DeadlineExceeded) })
+	defer end.Stop()
+	select {
+	case l.slots <- struct{}{}:
+	case <-patience.Done():
+		return toolfold.Reply{}, l.failure(ctx, patience, tool, fmt.Errorf("%d calls of it run already", cap(l.slots)))
+	}
+	defer func() { <-l.slots }()
+	defer l.enter(&openCall{ctx, alive})()
+	for attempt := 0; ; attempt++ {
+		session, err := l.connected(patience)
+		if err != nil {
+			return toolfold.Reply{}, l.failure(ctx, patience, tool, err)
+		}
+		result, err := session.Call(patience, tool, arguments, func(p upstream.Progress) {
+			alive.Reset(l.Timeout)
+			toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
+		})
+		switch {
+		case err == nil:
+			return toolfold.Reply{Result: result}, nil
+		case errors.Is(err, upstream.ErrGone) && attempt == 0: // it was not taken, so it can be made again
+			l.drop(session)
+			continue
+		}
+		var refused *upstream.Refused
+		if !errors.As(err, &refused) && patience.Err() == nil {
+			l.drop(session)
+			l.mu.Lock()
+			l.trouble = err.Error()
+			l.mu.Unlock()
+		}
+		return toolfold.Reply{}, l.failure(ctx, patience, tool, err)
+	}
+}
+
+// openCall is a call that runs: the context of its caller, and the timer that ends it.
+type openCall struct {
+	ctx   context.Context
+	alive *time.Timer
+}
+
+func (l *link) enter(c *openCall) (leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[*openCall]bool{}
+	}
+	l.open[c] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.open, c)
+	}
+}
+
+// sample asks the model of the caller for the server, where it is known whose call that is
+// about. The call may take as long as the model does.
+func (l *link) sample(_ context.Context, p upstream.Prompt) (upstream.Completion, error) {
+	l.mu.Lock()
+	var asking *openCall
+	for c := range l.open {
+		asking = c
+	}
+	count := len(l.open)
+	l.mu.Unlock()
+	if count != 1 {
+		return upstream.Completion{}, fmt.Errorf("%d calls of this server run, so it is not known whose model it asks", count)
+	}
+	asking.alive.Stop()
+	defer asking.alive.Reset(l.Timeout)
+	done, err := toolfold.Sample(asking.ctx, toolfold.Prompt{Text: p.Text, System: p.System, Model: p.Model, MaxTokens: p.MaxTokens})
+	return upstream.Completion{Text: done.Text, Model: done.Model, Truncated: done.Truncated}, err
+}
+
+// drop gives up a session that is of no use any more.
+func (l *link) drop(session *upstream.Session) {
+	l.mu.Lock()
+	if l.session == session {
+		l.session = nil
+	}
+	l.mu.Unlock()
+	l.gateway.work.Go(session.Close)
+}
+
+// failure words the error of a call that got no answer.
+func (l *link) failure(ctx, patience context.Context, tool string, err error) error {
+	var refused *upstream.Refused
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case patience.Err() != nil:
+		return toolfold.Errorf(toolfold.TimedOut, "%s: the server %s did not answer within %s, the call was cancelled", tool, l.Name, l.Timeout).
+			WithHint("whether it was done is not known; other tools are not affected")
+	case errors.As(err, &refused):
+		return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s refused the call: %s", tool, l.Name, shorten.To(refused.Error(), 500))
+	}
+	return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s failed: %s", tool, l.Name, err).WithHint("other tools are not affected")
+}
+
+func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	session := l.session
+	l.session = nil
+	l.mu.Unlock()
+	if session != nil {
+		session.Close()
+	}
+}

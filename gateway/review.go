@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// errUnknown is returned for a server that has not listed its tools yet.
+var errUnknown = errors.New("it has not listed its tools yet")
+
+// HeldTool is a tool that is not offered until it is approved.
+type HeldTool struct {
+	Name string
+	Now  json.RawMessage // its definition, as the server sends it
+	Was  json.RawMessage // as it was accepted; nil for a new tool
+}
+
+// Held lists the tools of a server that wait for approval.
+func (g *Gateway) Held(server string) ([]HeldTool, error) {
+	l, err := g.link(server)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []HeldTool
+	all, _ := l.kept.definitions()
+	for _, d := range all {
+		if l.kept.Accepted[d.Name] != d.digest() {
+			list = append(list, HeldTool{Name: d.Name, Now: d.raw, Was: l.kept.Before[d.Name]})
+		}
+	}
+	return list, nil
+}
+
+// Listed returns what a server has listed last, and the families that it is folded into;
+// false where it has listed nothing yet.
+func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*toolfold.Family, known bool) {
+	l, err := g.link(server)
+	if err != nil || !l.known() {
+		return answer, nil, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return upstream.Answer{Name: l.Name, Instructions: l.kept.Instructions, Tools: l.kept.Tools}, slices.Clone(l.families), true
+}
+
+// UsePlan folds the tools of a server by a plan that its user wrote. It fails, and
+// changes nothing, where a tool is not exactly one action or a name is in use.
+func (g *Gateway) UsePlan(server string, plan fold.Plan) error {
+	l, err := g.link(server)
+	if err != nil {
+		return err
+	}
+	if !l.known() {
+		return errUnknown
+	}
+	k := l.latest()
+	if err := plan.Check(k.tools(), func(name string) bool { return g.taken(name, l) }); err != nil {
+		return err
+	}
+	return l.planAs(k, plan)
+}
+
+// Replan folds the tools of a server anew, as if it were added now, and returns the plan.
+// Names may change.
+func (g *Gateway) Replan(server string) (fold.Plan, error) {
+	l, err := g.link(server)
+	if err != nil {
+		return fold.Plan{}, err
+	}
+	if !l.known() {
+		return fold.Plan{}, errUnknown
+	}
+	if err := l.planAs(l.latest(), fold.Plan{}); err != nil {
+		return fold.Plan{}, err
+	}
+	return l.planned(), nil
+}
+
+func (l *link) planAs(k kept, plan fold.Plan) error {
+	k.Plan = plan
+	if err := l.adopt(k); err != nil {
+		return err
+	}
+	l.gateway.tell()
+	return nil
+}
+
+// watchEvery is how often the files of what is kept are looked at.
+const watchEvery = 2 * time.Second
+
+// watch takes over what other processes approve and plan.
+func (g *Gateway) watch() {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	seen := map[string]time.Time{}
+	for {
+		changed := false
+		for _, l := range g.links {
+			info, err := os.Stat(filepath.Join(g.options.Dir, l.file()))
+			if err != nil || info.ModTime().Equal(seen[l.Name]) {
+				continue
+			}
+			seen[l.Name] = info.ModTime()
+			changed = l.takeOver() || changed
+		}
+		if changed {
+			g.tell()
+		}
+		select {
+		case <-ticker.C:
+		case <-g.life.Done():
+			return
+		}
+	}
+}
+
+// takeOver adopts what another process has kept of the server, and reports whether that
+// differs from what is known here.
+func (l *link) takeOver() bool {
+	k, found, err := l.read()
+	if err != nil || !found {
+		return false
+	}
+	l.mu.Lock()
+	same := bytes.Equal(ordered.MustJSON(l.kept), ordered.MustJSON(k))
+	l.mu.Unlock()
+	if same {
+		return false
+	}
+	if err := l.adopt(k); err != nil {
+		l.gateway.options.Log.Warn("reading what is kept of an upstream", "upstream", l.Name, "err", err)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,271 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/toolfold/toolfold/internal/safefile"
+)
+
+// Account is the login of this user at a server, as OAuth 2.1 has it: an access token
+// that is renewed before it ends. All processes of the user share it through the file of
+// [Accounts]. It is safe for concurrent use.
+type Account struct {
+	accounts Accounts
+	name     string // of the upstream
+	url      string // of the server that the token is for
+
+	mu     sync.Mutex // held while the token is renewed, so that callers wait for one renewal
+	login  *login     // as the file had it when it was last read; nil for none, and before
+	lacks  time.Time  // when the file that has no login was written; zero for no file
+	looked bool
+	client *http.Client
+}
+
+// Accounts is the file with the logins of this user, which only this user can read.
+type Accounts struct {
+	Path string
+}
+
+// login holds the entry of an account in the file.
+type login struct {
+	URL    string       `json:"url"` // a login is not used for another server
+	Token  oauth2.Token `json:"token"`
+	Issued time.Time    `json:"issued"`
+	Client registration `json:"client"`
+}
+
+// registration holds the client that this machine registered at an authorization server.
+type registration struct {
+	ID       string           `json:"id"`
+	Secret   string           `json:"secret,omitempty"`
+	TokenURL string           `json:"tokenUrl"`
+	Style    oauth2.AuthStyle `json:"style,omitempty"`
+	Scopes   []string         `json:"scopes,omitempty"`
+}
+
+// ErrLogin is returned where a server wants a login that is not there, or is over.
+var ErrLogin = errors.New("it wants a login")
+
+// maxAccounts bounds the file of the logins, in bytes.
+const maxAccounts = 1 << 20
+
+// Of returns the account for a server. It reads nothing yet.
+func (a Accounts) Of(name, url string) *Account {
+	return &Account{accounts: a, name: name, url: url, client: &http.Client{Timeout: 30 * time.Second}}
+}
+
+// Names lists the upstreams that the file has a login for, with their URLs.
+func (a Accounts) Names() (map[string]string, error) {
+	logins, err := a.read()
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for name, l := range logins {
+		names[name] = l.URL
+	}
+	return names, nil
+}
+
+// Remove takes a login out of the file, and reports whether there was one.
+func (a Accounts) Remove(ctx context.Context, name string) (removed bool, err error) {
+	err = a.update(ctx, func(logins map[string]*login) bool {
+		_, removed = logins[name]
+		delete(logins, name)
+		return removed
+	})
+	return removed, err
+}
+
+// written returns when the file was written; the zero time where there is none.
+func (a Accounts) written() time.Time {
+	info, err := os.Stat(a.Path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+func (a Accounts) read() (map[string]*login, error) {
+	logins := map[string]*login{}
+	root, err := os.OpenRoot(filepath.Dir(a.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return logins, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the logins: %w", err)
+	}
+	defer root.Close()
+	text, err := safefile.Read(root, filepath.Base(a.Path), maxAccounts)
+	if errors.Is(err, fs.ErrNotExist) {
+		return logins, nil
+	}
+	if err == nil && json.Unmarshal(text, &logins) != nil {
+		err = errors.New("it is not JSON") // the error itself could quote a token
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the logins in %s: %w", a.Path, err)
+	}
+	return logins, nil
+}
+
+// update changes the file where edit says so, one process at a time.
+func (a Accounts) update(ctx context.Context, edit func(map[string]*login) (changed bool)) error {
+	if err := os.MkdirAll(filepath.Dir(a.Path), 0o700); err != nil {
+		return fmt.Errorf("writing the logins: %w", err)
+	}
+	unlock, err := safefile.Lock(ctx, a.Path+".lock")
+	if err != nil {
+		return fmt.Errorf("writing the logins: %w", err)
+	}
+	defer unlock()
+	logins, err := a.read()
+	if err != nil || !edit(logins) {
+		return err
+	}
+	text, err := json.MarshalIndent(logins, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing the logins: %w", err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(a.Path))
+	if err != nil {
+		return fmt.Errorf("writing the logins: %w", err)
+	}
+	defer root.Close()
+	if err := safefile.Replace(root, filepath.Base(a.Path), append(text, '\n')); err != nil {
+		return fmt.Errorf("writing the logins: %w", err)
+	}
+	return nil
+}
+
+// ends returns when the token is to be renewed: a quarter of its life, and at most a
+// minute, before it ends. The zero time is never.
+func (l *login) ends() time.Time {
+	if l.Token.Expiry.IsZero() {
+		return time.Time{}
+	}
+	return l.Token.Expiry.Add(-min(time.Minute, l.Token.Expiry.Sub(l.Issued)/4))
+}
+
+// token returns the access token, renewed where it is about to end or is the refused one;
+// empty where there is no login. Callers wait for one renewal.
+func (a *Account) token(ctx context.Context, refused string) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fresh := func() bool {
+		ends := a.login.ends()
+		return (ends.IsZero() || time.Now().Before(ends)) && a.login.Token.AccessToken != refused
+	}
+	if a.login != nil && fresh() {
+		return a.login.Token.AccessToken, nil
+	}
+	written := a.accounts.written()
+	if a.login == nil && a.looked && written.Equal(a.lacks) {
+		return "", nil
+	}
+	a.looked, a.lacks = true, written
+	var failed error
+	err := a.accounts.update(ctx, func(logins map[string]*login) bool { // another process may have renewed it
+		if a.login = logins[a.name]; a.login == nil || a.login.URL != a.url {
+			a.login = nil
+			return false
+		}
+		if fresh() {
+			return false
+		}
+		if failed = a.renew(ctx); failed == nil {
+			logins[a.name] = a.login
+		}
+		return failed == nil
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case failed != nil && refused == "" && time.Now().Before(a.login.Token.Expiry):
+		return a.login.Token.AccessToken, nil // the next call tries again
+	case failed != nil:
+		return "", failed
+	case a.login == nil:
+		return "", nil
+	}
+	return a.login.Token.AccessToken, nil
+}
+
+// loginFirst returns [ErrLogin] with the command to give.
+func (a *Account) loginFirst(why string) error {
+	return fmt.Errorf("%w%s: toolfold upstream login %s", ErrLogin, why, a.name)
+}
+
+// renew exchanges the refresh token.
+func (a *Account) renew(ctx context.Context) error {
+	if a.login.Token.RefreshToken == "" {
+		return a.loginFirst(", as the last one is over")
+	}
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, a.client)
+	issued := time.Now()
+	client := a.login.Client
+	config := oauth2.Config{
+		ClientID: client.ID, ClientSecret: client.Secret, Scopes: client.Scopes,
+		Endpoint: oauth2.Endpoint{TokenURL: client.TokenURL, AuthStyle: client.Style},
+	}
+	token, err := config.TokenSource(ctx, &oauth2.Token{RefreshToken: a.login.Token.RefreshToken}).Token()
+	var refused *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &refused) && refused.ErrorCode == "invalid_grant":
+		return a.loginFirst(", as the last one is over")
+	case errors.As(err, &refused):
+		return fmt.Errorf("renewing the login: the authorization server answered %s %s", refused.Response.Status, refused.ErrorCode)
+	case err != nil:
+		return fmt.Errorf("renewing the login: %w", err)
+	}
+	a.login = &login{URL: a.login.URL, Token: *token, Issued: issued, Client: client}
+	return nil
+}
+
+// authorize sends a request with the access token, and once more with a renewed one
+// where the server refuses it. Requests that have an Authorization header of their own
+// are sent as they are.
+func (a *Account) authorize(r *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if r.Header.Get("Authorization") != "" {
+		return send(r)
+	}
+	refused := ""
+	for {
+		token, err := a.token(r.Context(), refused)
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := send(r)
+		if err != nil || response.StatusCode != http.StatusUnauthorized {
+			return response, err
+		}
+		_ = response.Body.Close()
+		switch {
+		case token == "":
+			return nil, a.loginFirst("")
+		case refused != "":
+			return nil, a.loginFirst(", as it refuses the present one")
+		case r.Body != nil && r.GetBody == nil:
+			return nil, errors.New("the login was renewed, and the request cannot be sent again")
+		case r.Body != nil:
+			if r.Body, err = r.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		refused = token
+	}
+}

@@ -1,0 +1,176 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+)
+
+// Login says how a user logs in at a server.
+type Login struct {
+	Server Server
+
+	// Show is called with the address that the user opens in a browser, which leads
+	// back to this process.
+	Show func(address string)
+
+	// Paste returns the address that the browser was led to, from a user whose browser
+	// does not run here. Nil waits for the browser.
+	Paste func(ctx context.Context) (address string, err error)
+
+	// ClientID and ClientSecret are of a client that the authorization server knows
+	// already. Empty registers one.
+	ClientID, ClientSecret string
+}
+
+// LogIn lets a user log in at the server of an account, and keeps the login. It
+// returns ErrNoLogin where the server wants none.
+func (a *Account) LogIn(ctx context.Context, l Login) error {
+	request, response, err := challenge(ctx, l.Server)
+	switch {
+	case errors.Is(err, ErrNoLogin):
+		return err
+	case err != nil:
+		return l.Server.reason(err, "")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("waiting for the browser: %w", err)
+	}
+	defer listener.Close()
+	back := "http://" + listener.Addr().String() + "/callback"
+	config := &auth.AuthorizationCodeHandlerConfig{
+		RedirectURL: back, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: a.client,
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			l.Show(args.URL)
+			if l.Paste == nil {
+				return served(ctx, listener)
+			}
+			address, err := l.Paste(ctx)
+			if err != nil {
+				return nil, err
+			}
+			at, err := url.Parse(strings.TrimSpace(address))
+			if err != nil || at.Query().Get("code") == "" && at.Query().Get("error") == "" {
+				return nil, errors.New("that is not the address that the browser was led to: it begins with " + back)
+			}
+			return resultOf(at.Query())
+		},
+		NewTokenSource: func(ctx context.Context, config *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
+			client := registration{
+				ID: config.ClientID, Secret: config.ClientSecret, TokenURL: config.Endpoint.TokenURL,
+				Style: config.Endpoint.AuthStyle, Scopes: config.Scopes,
+			}
+			err := a.accounts.update(ctx, func(logins map[string]*login) bool {
+				logins[a.name] = &login{URL: a.url, Token: *token, Issued: time.Now(), Client: client}
+				return true
+			})
+			return oauth2.StaticTokenSource(token), err
+		},
+	}
+	if l.ClientID != "" {
+		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: l.ClientID}
+		if l.ClientSecret != "" {
+			config.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: l.ClientSecret}
+		}
+	} else {
+		config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "toolfold", RedirectURIs: []string{back}, TokenEndpointAuthMethod: "none",
+			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		}}
+	}
+	handler, err := auth.NewAuthorizationCodeHandler(config)
+	if err != nil {
+		return fmt.Errorf("logging in: %w", err)
+	}
+	if err := handler.Authorize(ctx, request, response); err != nil {
+		return fmt.Errorf("logging in: %w", err)
+	}
+	return nil
+}
+
+// ErrNoLogin is returned where a server answers without a login.
+var ErrNoLogin = errors.New("it wants no login")
+
+// challenge asks a server for what it refuses without a login.
+func challenge(ctx context.Context, s Server) (*http.Request, *http.Response, error) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"toolfold","version":"0"}}}`
+	method, body := http.MethodPost, hello
+	if s.SSE {
+		method, body = http.MethodGet, ""
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.URL, strings.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	for name, values := range s.Header {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if response.StatusCode != http.StatusUnauthorized {
+		response.Body.Close()
+		if response.StatusCode >= 300 {
+			return nil, nil, fmt.Errorf("it answered %s", response.Status)
+		}
+		return nil, nil, ErrNoLogin
+	}
+	return request, response, nil
+}
+
+// served waits for the browser that the authorization server leads back.
+func served(ctx context.Context, listener net.Listener) (*auth.AuthorizationResult, error) {
+	type outcome struct {
+		result *auth.AuthorizationResult
+		err    error
+	}
+	done := make(chan outcome, 1)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /callback", func(w http.ResponseWriter, r *http.Request) {
+		result, err := resultOf(r.URL.Query())
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		text := "You are logged in. This window can be closed.\n"
+		if err != nil {
+			text = "That did not work: see the terminal.\n"
+		}
+		fmt.Fprint(w, text)
+		select {
+		case done <- outcome{result, err}:
+		default:
+		}
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	defer func() {
+		ending, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(ending)
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func resultOf(query url.Values) (*auth.AuthorizationResult, error) {
+	if code := query.Get("error"); code != "" {
+		return nil, fmt.Errorf("the authorization server refused: %s %s", code, query.Get("error_description"))
+	}
+	return &auth.AuthorizationResult{Code: query.Get("code"), State: query.Get("state"), Iss: query.Get("iss")}, nil
+}
