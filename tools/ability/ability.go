@@ -27,9 +27,10 @@ var (
 	conflicts = toolfold.List{Name: "conflicts", Doc: "Abilities that never come with it.", Of: toolfold.String{MaxLen: maxID}, MaxItems: 20}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most abilities to return.", Min: 1, Max: 500}
 
-	agentID      = toolfold.String{Name: "agentId", Doc: "Agent the texts are for.", MaxLen: 100}
-	task         = toolfold.String{Name: "task", Doc: "Agent's task; empty = all by priority.", MaxLen: 5000}
-	core         = toolfold.List{Name: "coreAbilities", Doc: "Abilities that go first, related or not.", Of: toolfold.String{MaxLen: maxID}, MaxItems: 50}
+	agentID = toolfold.String{Name: "agentId", Doc: "Agent the texts are for.", MaxLen: 100}
+	task    = toolfold.String{Name: "task", Doc: "Agent's task; empty = all by priority.", MaxLen: 5000}
+	core    = toolfold.List{Name: "coreAbilities", Doc: "Abilities that go first, related or not.", Of: toolfold.String{MaxLen: maxID},
+		MaxItems: 50}
 	maxAbilities = toolfold.Int{Name: "maxAbilities", Doc: "Most texts.", Min: 1, Max: 50}
 	maxTokens    = toolfold.Int{Name: "maxTokens", Doc: "Most tokens of combinedContent.", Min: 100, Max: 100000}
 	headings     = toolfold.Bool{Name: "includeMetadata", Doc: "Put a heading above each text."}

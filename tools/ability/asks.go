@@ -19,6 +19,9 @@ var (
 		"disable a skill without deleting it",
 		"update the guidance on interviewing witnesses",
 		"upload the style manual for subtitles as an instruction",
+		"lay down a policy for answering journalists",
+		"add a chapter to the handbook that assistants follow",
+		"train the helpers in our method of grafting trees",
 	}
 
 	getAsks = []string{
@@ -37,6 +40,10 @@ var (
 		"print the tone of voice guide",
 		"let me see that guide in full",
 		"bring up a playbook to read it",
+		"quote the policy on answering journalists word for word",
+		"turn to the handbook's chapter on fire drills",
+		"what precisely have we laid down about gratuities",
+		"the manual entry for pruning roses, please",
 	}
 
 	listAsks = []string{
@@ -55,6 +62,10 @@ var (
 		"do we have an ability about subtitles",
 		"show me our whole collection of know-how",
 		"what can agents be instructed with",
+		"which policies and manuals have we got for the assistants",
+		"what chapters does the handbook have",
+		"name every skill that was ever registered",
+		"what training have the helpers had",
 	}
 
 	injectAsks = []string{
@@ -74,6 +85,9 @@ var (
 		"what guidance is there for this particular piece of work",
 		"match our rulebooks to this customer's case",
 		"which know-how fits this piece of writing",
+		"which of the manuals matter for repairing this violin",
+		"give me only those policies that bear on the current order",
+		"what does the handbook say that is relevant to this brief",
 	}
 
 	removeAsks = []string{
@@ -92,5 +106,9 @@ var (
 		"scrap one of the skills",
 		"that skill has had its day",
 		"strike a guide from the collection",
+		"delete the chapter on faxes from the handbook",
+		"the policy on gratuities was repealed, take it out",
+		"wipe the manual for the old press",
+		"let a training text lapse",
 	}
 )

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/validate"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -28,23 +30,6 @@ const fence = "---"
 // matter declares front matter: the parameters of register but for the content,
 // and the fields that only files have.
 var matter = slices.Concat(toolfold.Fields{newID, version, author}, details).Params()
-
-// definition is the front matter of a file.
-type definition struct {
-	AbilityID    string   `json:"abilityId"`
-	DisplayName  string   `json:"displayName"`
-	Version      string   `json:"version"`
-	Description  string   `json:"description"`
-	Category     string   `json:"category"`
-	Tags         []string `json:"tags"`
-	Author       string   `json:"author"`
-	Requires     []string `json:"requires"`
-	Conflicts    []string `json:"conflicts"`
-	ApplicableTo []string `json:"applicableTo"`
-	ExcludeFrom  []string `json:"excludeFrom"`
-	Priority     int      `json:"priority"`
-	Enabled      bool     `json:"enabled"`
-}
 
 func newFiles(dir string) *workspace.Files[Ability] {
 	return workspace.NewFiles(dir, Folder, []string{".md"}, maxFile, func(file string, text []byte) (Ability, *workspace.Broken) {
@@ -80,27 +65,21 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 	if values == nil {
 		values = map[string]any{}
 	}
-	if problems := toolfold.CheckFields(matter, values); len(problems) > 0 {
+	if problems := validate.Fields(matter, values); len(problems) > 0 {
 		return Ability{}, describe(doc, problems)
 	}
-	d := definition{AbilityID: name}
+	a := Ability{ID: name, Content: content, Source: workspace.InFile}
 	for _, p := range matter {
 		if _, isSet := values[p.Name]; !isSet && p.Default != nil {
 			values[p.Name] = p.Default
 		}
 	}
 	doc.Value = values
-	if err := doc.Decode(&d); err != nil {
+	if err := doc.Decode(&a); err != nil {
 		return Ability{}, doc.Broken("", "%v", err)
 	}
-	a := Ability{
-		ID: d.AbilityID, DisplayName: d.DisplayName, Version: d.Version, Description: d.Description, Category: d.Category,
-		Tags: d.Tags, Content: content, Author: d.Author, Requires: d.Requires, Conflicts: d.Conflicts,
-		ApplicableTo: d.ApplicableTo, ExcludeFrom: d.ExcludeFrom, Priority: d.Priority, Enabled: d.Enabled,
-		Source: workspace.InFile,
-	}
 	if why := misnamed(a.ID); why != "" {
-		return Ability{}, doc.Broken("/"+abilityID.Name, "abilityId %q %s", toolfold.Shorten(a.ID), why)
+		return Ability{}, doc.Broken("/"+abilityID.Name, "abilityId %q %s", shorten.Quoted(a.ID), why)
 	}
 	if problems := checkReferences(a); len(problems) > 0 {
 		return Ability{}, describe(doc, problems)
@@ -121,7 +100,8 @@ func cut(text string) (front, content string, broken *workspace.Broken) {
 			return text[:end], strings.TrimLeft(text[end+len(line):], "\n"), nil
 		}
 		if end += len(line); end > maxMatter {
-			return "", "", &workspace.Broken{Line: 1, Reason: fmt.Sprintf("the front matter has no closing %s in its first %d bytes", fence, maxMatter)}
+			return "", "", &workspace.Broken{Line: 1, Reason: fmt.Sprintf("the front matter has no closing %s in its first %d bytes", fence,
+				maxMatter)}
 		}
 	}
 	if end == 0 {
@@ -155,7 +135,7 @@ type library struct {
 	untrusted map[string]Ability
 }
 
-// files returns the abilities in files, by id. The first file of an id counts.
+// inFiles returns the abilities in files, by id. The first file of an id counts.
 func (s *Service) inFiles(ctx context.Context) (library, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {

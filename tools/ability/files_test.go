@@ -182,7 +182,8 @@ func TestFolderFollowsEdits(t *testing.T) {
 	for _, text := range []string{"One.", "Two.", "---\nnope: 1\n---\n", "---\nnope: 1\n---\n", "Three."} {
 		writeFile(t, dir, "a.md", text)
 		got, err := s.inFiles(t.Context())
-		if broken := strings.Contains(text, "nope"); err != nil || broken != (len(got.broken) == 1) || !broken && got.abilities["a"].Content != text {
+		if broken := strings.Contains(text, "nope"); err != nil || broken != (len(got.broken) == 1) || !broken &&
+			got.abilities["a"].Content != text {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}

@@ -85,13 +85,13 @@ func relevant(l library, agent string, hits []hit) (fitting, near []hit) {
 	hits = slices.DeleteFunc(hits, func(h hit) bool { return l.obstacle(h.id, agent) != "" })
 	for _, h := range hits {
 		switch {
-		case h.worth >= max(threshold, nearness*hits[0].worth):
+		case h.worth >= threshold && h.place >= nearness*hits[0].place:
 			fitting = append(fitting, h)
 		case h.worth >= threshold/2 && len(near) < maxNear:
 			near = append(near, h)
 		}
 	}
-	worth := func(h hit) float64 { return h.worth * (1 + boost*float64(l.abilities[h.id].Priority-50)/50) }
+	worth := func(h hit) float64 { return h.place * (1 + boost*float64(l.abilities[h.id].Priority-50)/50) }
 	slices.SortFunc(fitting, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(worth(b), worth(a)), byPriority(l.abilities[a.id], l.abilities[b.id]))
 	})

@@ -113,7 +113,8 @@ func TestInjectText(t *testing.T) {
 	want := InjectOut{
 		AgentID: "coder", InjectedAbilities: []string{"first", "second", "third"},
 		Injected: []Injected{
-			{AbilityID: "first", Tokens: 2, Reason: "priority"}, {AbilityID: "second", Tokens: 2, Reason: "priority"}, {AbilityID: "third", Reason: "priority"},
+			{AbilityID: "first", Tokens: 2, Reason: "priority"}, {AbilityID: "second", Tokens: 2, Reason: "priority"},
+			{AbilityID: "third", Reason: "priority"},
 		},
 		CombinedContent: "One.\n\n---\n\nTwo.", TokenCount: countOf(t, "One.\n\n---\n\nTwo."),
 	}
@@ -217,8 +218,8 @@ func TestInjectSaysWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"injected":[{"abilityId":"house","tokens":3,"reason":"core"},{"abilityId":"base","tokens":3,"reason":"go-concurrency requires it"},` +
-		`{"abilityId":"go-concurrency","tokens":15,"reason":"task: race, goroutines","score":0.67}],` +
+	want := `{"injected":[{"abilityId":"house","tokens":3,"reason":"core"},{"abilityId":"base","tokens":3,` +
+		`"reason":"go-concurrency requires it"},{"abilityId":"go-concurrency","tokens":15,"reason":"task: race, goroutines","score":0.67}],` +
 		`"leftOut":[{"abilityId":"data-privacy","reason":"fits too little: data","score":0.39}]}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -239,7 +240,8 @@ func TestInjectForALongTask(t *testing.T) {
 	if out := inject(t, s, in); len(out.Injected) > 0 {
 		t.Errorf("a page about lighthouses got %+v", out.Injected)
 	}
-	in.Task = "The order service is slow. " + string(page[:600]) + " Read the execution plan with EXPLAIN ANALYZE and say which index the WHERE and the JOIN lack."
+	in.Task = "The order service is slow. " + string(page[:600]) + " Read the execution plan with EXPLAIN ANALYZE and say which index " +
+		"the WHERE and the JOIN lack."
 	if out := inject(t, s, in); len(out.Injected) != 1 || out.Injected[0].AbilityID != "sql-tuning" {
 		t.Errorf("a page with a question about SQL got %+v", out.Injected)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -32,11 +33,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out.Total = len(list)
 	list = slices.DeleteFunc(list, func(a Ability) bool { return after != nil && byPriority(a, *after) <= 0 })
 	list, out.Paged = toolfold.CutPage(list, in.Limit, func(last Ability) string {
-		return toolfold.EncodeCursor(strconv.Itoa(last.Priority) + " " + last.ID)
+		return toolfold.CursorOf(strconv.Itoa(last.Priority) + " " + last.ID)
 	})
 	for _, a := range list {
 		out.Abilities = append(out.Abilities, Item{
-			AbilityID: a.ID, DisplayName: a.DisplayName, Description: toolfold.Brief(ctx, "abilities.description", a.Description),
+			AbilityID: a.ID, DisplayName: a.DisplayName, Description: fields.Brief(ctx, "abilities.description", a.Description),
 			Category: a.Category, Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled, Trusted: s.workspace.Mark(a.Source),
 		})
 	}
@@ -63,7 +64,7 @@ func parseCursor(text string) (*Ability, error) {
 	if text == "" {
 		return nil, nil
 	}
-	key, err := toolfold.DecodeCursor(text, "ability.list")
+	key, err := toolfold.Page{Cursor: text}.After("ability.list")
 	number, id, _ := strings.Cut(key, " ")
 	n, notNumber := strconv.Atoi(number)
 	if err != nil || notNumber != nil || misnamed(id) != "" {

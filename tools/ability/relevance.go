@@ -2,6 +2,7 @@ package ability
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -14,21 +15,23 @@ import (
 // What relevance is made of. The values were chosen on testdata/tasks.txt and
 // the odd tasks of testdata/trades, where their neighbours do about as well.
 const (
-	headWeight   = 1.5  // of a word in id, title or tags, where one elsewhere weighs 1
-	saturation   = 0.4  // BM25's k1: in a short text one mention says nearly all
-	lengthShare  = 0.6  // BM25's b
-	background   = 1000 // abilities that a small library is thought to be part of
-	commonShare  = 0.4  // of a word that requests of any subject have
-	formShare    = 0.8  // of a match in another form: response for responsive
-	synonymShare = 0.3  // of a match by a synonym
+	headWeight   = 1.5 // of a word in id, title or tags, where one elsewhere weighs 1
+	commonShare  = 0.4 // of a word that requests of any subject have
+	formShare    = 0.8 // of a match in another form: response for responsive, rollout for roll out
+	synonymShare = 0.3 // of a match by a synonym
+	minJoined    = 7   // bytes of the stem of two words that may be written in one; shorter ones meet by chance
 )
+
+// evidence weighs how often a word occurs: in a short text one mention says nearly all.
+var evidence = rank.BM25{Saturation: 0.4, LengthShare: 0.6}
 
 // An ability is put in unasked when its relevance reaches threshold, so that a
 // task that no ability is for gets none, and is near enough to the best one's,
 // so that a task with a clear answer gets no chance finds besides.
 const (
 	threshold = 0.45
-	nearness  = 0.7
+	nearness  = 0.8
+	besides   = 0.85 // of the worth by which a text is compared that has the words in its content only
 )
 
 // maxShown bounds the words that a reason names.
@@ -38,23 +41,54 @@ const maxShown = 5
 type document struct {
 	weights map[string]float64 // by stem
 	forms   map[string]bool    // words as they are written
+	head    map[string]bool    // stems of id, title, tags and description: what the text is for
+	pairs   map[string]bool    // stems side by side, and the stem of both in one word
 	length  float64
 }
 
 // analyse splits the texts of an ability. The parts of a compound count as words,
 // so that oauth finds oauth2.
 func analyse(a Ability) document {
-	d := document{weights: map[string]float64{}, forms: map[string]bool{}}
+	d := document{weights: map[string]float64{}, forms: map[string]bool{}, head: map[string]bool{}, pairs: map[string]bool{}}
 	add := func(weight float64, texts ...string) {
-		for _, word := range split(strings.Join(texts, "\n")) {
+		text := strings.Join(texts, "\n")
+		for _, word := range split(text) {
 			d.weights[words.Stem(word)] += weight
 			d.forms[word] = true
 			d.length++
 		}
+		for pair := range sideBySide(text) {
+			d.pairs[pair.joined], d.pairs[pair.apart] = true, true
+		}
 	}
 	add(headWeight, a.ID, a.DisplayName, strings.Join(a.Tags, "\n"))
-	add(1, a.Category, a.Description, a.Content)
+	add(1, a.Description)
+	for stem := range d.weights {
+		d.head[stem] = true
+	}
+	add(1, a.Category, a.Content)
 	return d
+}
+
+// pair is two words side by side, as stems.
+type pair struct{ apart, joined string }
+
+// sideBySide yields the pairs of neighbours in a text: roll out may be written
+// rollout.
+func sideBySide(text string) iter.Seq[pair] {
+	return func(yield func(pair) bool) {
+		before := ""
+		for w := range words.Split(text) {
+			if w.Char {
+				before = ""
+				continue
+			}
+			if before != "" && !words.IsStop(before) && !yield(pair{words.Stem(before) + " " + words.Stem(w.Text), words.Stem(before + w.Text)}) {
+				return
+			}
+			before = w.Text
+		}
+	}
 }
 
 // split returns the words of a text that can say something about its subject.
@@ -86,6 +120,7 @@ func split(text string) []string {
 type hit struct {
 	id    string
 	worth float64  // of the shared words against what the task asks for
+	place float64  // the worth by which hits are compared with each other
 	words []string // of the task, the most telling first
 }
 
@@ -97,17 +132,26 @@ func (h hit) score() float64 {
 // match finds the abilities that share words with a task, best first.
 func match(documents map[string]document, task string) []hit {
 	terms := split(task)
+	for pair := range sideBySide(task) {
+		for _, d := range documents {
+			if len(pair.joined) >= minJoined && d.weights[pair.joined] > 0 {
+				terms = append(terms, pair.joined)
+				break
+			}
+		}
+	}
 	slices.Sort(terms)
 	terms = slices.Compact(terms)
 	mean := 0.0
 	for _, d := range documents {
 		mean += d.length / float64(len(documents))
 	}
-	type evidence struct {
+	type shared struct {
 		worth float64
 		words map[string]float64
+		head  bool // one stands in the head
 	}
-	found := map[string]evidence{}
+	found := map[string]shared{}
 	total := 0.0
 	for _, word := range terms {
 		stem := words.Stem(word)
@@ -117,7 +161,7 @@ func match(documents map[string]document, task string) []hit {
 				having++
 			}
 		}
-		rarity := rarity(having, float64(len(documents)))
+		rarity := rank.Rarity(having, float64(len(documents))) / rank.Rarity(0, float64(len(documents)))
 		if words.IsCommon(word) {
 			rarity *= commonShare
 		}
@@ -131,7 +175,13 @@ func match(documents map[string]document, task string) []hit {
 				share = synonymShare
 				for _, other := range rank.Synonyms(stem) {
 					weight = max(weight, d.weights[other])
+					if d.pairs[other] {
+						weight = max(weight, 1)
+					}
 				}
+			}
+			if weight < 1 && len(stem) >= minJoined && d.pairs[stem] {
+				weight, share = 1, formShare
 			}
 			if weight == 0 {
 				continue
@@ -140,9 +190,9 @@ func match(documents map[string]document, task string) []hit {
 			if e.words == nil {
 				e.words = map[string]float64{}
 			}
-			frequency := weight * (1 + saturation) / (weight + saturation*(1-lengthShare+lengthShare*d.length/mean))
-			e.words[word] = rarity * share * frequency
+			e.words[word] = rarity * share * (1 + evidence.Saturation) * evidence.Share(weight, d.length, mean)
 			e.worth += e.words[word]
+			e.head = e.head || d.head[stem]
 			found[id] = e
 		}
 	}
@@ -151,17 +201,15 @@ func match(documents map[string]document, task string) []hit {
 		telling := slices.SortedFunc(maps.Keys(e.words), func(a, b string) int {
 			return cmp.Or(cmp.Compare(e.words[b], e.words[a]), cmp.Compare(a, b))
 		})
-		hits = append(hits, hit{id: id, worth: e.worth / math.Sqrt(max(total, 1)), words: telling[:min(maxShown, len(telling))]})
+		worth := e.worth / math.Sqrt(max(total, 1))
+		place := worth
+		if !e.head {
+			place *= besides
+		}
+		hits = append(hits, hit{id: id, worth: worth, place: place, words: telling[:min(maxShown, len(telling))]})
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.worth, a.worth), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(a.id, b.id))
 	})
 	return hits
-}
-
-// rarity is BM25's idf of a word that count of total abilities have, as a share
-// of that of a word that none has.
-func rarity(count, total float64) float64 {
-	of := func(count float64) float64 { return math.Log(1 + (total+background-count+0.5)/(count+0.5)) }
-	return of(count) / of(0)
 }

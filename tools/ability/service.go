@@ -3,10 +3,11 @@ package ability
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -37,7 +38,7 @@ func New(store Store, folder workspace.Folder) *Service {
 // Register keeps an ability in the store.
 func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, error) {
 	if why := misnamed(in.AbilityID); why != "" {
-		return RegisterOut{}, toolfold.Errorf(InvalidID, "abilityId %q %s", toolfold.Shorten(in.AbilityID), why).
+		return RegisterOut{}, toolfold.Errorf(InvalidID, "abilityId %q %s", shorten.Quoted(in.AbilityID), why).
 			WithHint("use an id such as go-errors")
 	}
 	a := Ability{
@@ -68,38 +69,34 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 }
 
 // Get reads an ability.
-func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
+func (s *Service) Get(ctx context.Context, in GetIn) (Ability, error) {
 	a, found, err := s.stored(ctx, in.AbilityID)
 	if err != nil {
-		return GetOut{}, err
+		return Ability{}, err
 	}
 	if !found {
 		files, err := s.inFiles(ctx)
 		if err != nil {
-			return GetOut{}, err
+			return Ability{}, err
 		}
 		if a, found = files.abilities[in.AbilityID]; !found {
-			missing := toolfold.Errorf(NotFound, "there is no ability %q", toolfold.Shorten(in.AbilityID)).
+			missing := toolfold.Errorf(NotFound, "there is no ability %q", shorten.Quoted(in.AbilityID)).
 				WithHint("ability.list shows those there are")
 			if fault, ok := files.faultOf(in.AbilityID); ok {
-				missing.Message += fmt.Sprintf("; %s line %d: %s", fault.File, fault.Line, toolfold.Shorten(fault.Reason))
+				missing.Message += fmt.Sprintf("; %s line %d: %s", fault.File, fault.Line, shorten.Quoted(fault.Reason))
 				missing.Hint = "mend the file; ability.list has the whole reason"
 			}
-			return GetOut{}, missing
+			return Ability{}, missing
 		}
 	}
-	return GetOut{
-		AbilityID: a.ID, DisplayName: a.DisplayName, Version: a.Version, Description: a.Description, Category: a.Category,
-		Tags: a.Tags, Content: a.Content, Author: a.Author, Source: a.Source, File: a.File, Trusted: s.workspace.Mark(a.Source),
-		Requires: a.Requires, Conflicts: a.Conflicts, ApplicableTo: a.ApplicableTo, ExcludeFrom: a.ExcludeFrom,
-		Priority: a.Priority, Enabled: a.Enabled,
-	}, nil
+	a.Trusted = s.workspace.Mark(a.Source)
+	return a, nil
 }
 
 // Remove removes an ability from the store.
 func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	id := in.AbilityID
-	out := RemoveOut{AbilityID: id, Message: "there is no ability " + strconv.Quote(toolfold.Shorten(id))}
+	out := RemoveOut{AbilityID: id, Message: "there is no ability " + strconv.Quote(shorten.Quoted(id))}
 	if misnamed(id) != "" {
 		return out, nil
 	}
@@ -137,14 +134,14 @@ func (s *Service) stored(ctx context.Context, id string) (a Ability, found bool,
 	return a, found, nil
 }
 
-var wellNamed = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var wellNamed = regex.Lazy(`^[a-z][a-z0-9-]*$`)
 
 // misnamed says what is wrong with an id, empty when nothing is.
 func misnamed(id string) string {
 	if len(id) > maxID {
 		return fmt.Sprintf("is longer than %d", maxID)
 	}
-	if !wellNamed.MatchString(id) {
+	if !wellNamed().MatchString(id) {
 		return "is not lower-case letters, digits and dashes with a letter first"
 	}
 	return ""
@@ -158,7 +155,7 @@ func checkReferences(a Ability) []toolfold.Problem {
 			if id == a.ID || misnamed(id) != "" {
 				problems = append(problems, toolfold.Problem{
 					Path: fmt.Sprintf("/%s/%d", field, i), Kind: toolfold.ProblemFormat,
-					Want: "valid id of another ability", Got: toolfold.Shorten(id),
+					Want: "valid id of another ability", Got: shorten.Quoted(id),
 				})
 			}
 		}

@@ -45,8 +45,8 @@ func TestRegisterAndGet(t *testing.T) {
 		}
 	}
 	got, err := s.Get(t.Context(), GetIn{"go-errors"})
-	want := GetOut{
-		AbilityID: "go-errors", Content: "Wrap.", DisplayName: "Errors", Description: "d", Category: "go", Tags: []string{"go"},
+	want := Ability{
+		ID: "go-errors", Content: "Wrap.", DisplayName: "Errors", Description: "d", Category: "go", Tags: []string{"go"},
 		ApplicableTo: []string{"coder"}, ExcludeFrom: []string{"bob"}, Priority: 8, Enabled: true,
 		Requires: []string{"go"}, Conflicts: []string{"panics"}, Source: Registered,
 	}
@@ -108,7 +108,8 @@ func TestRegisteredGoesBeforeFile(t *testing.T) {
 	}
 	check("registered", "stored", "stored")
 	removed, err := s.Remove(t.Context(), RemoveIn{"both"})
-	if want := "removed both; from now on its id is that of the file .toolfold/abilities/both.md"; err != nil || !removed.Removed || removed.Message != want {
+	if want := "removed both; from now on its id is that of the file .toolfold/abilities/both.md"; err != nil || !removed.Removed ||
+		removed.Message != want {
 		t.Errorf("%+v, %v", removed, err)
 	}
 	check("file", "filed", "(From the workspace file .toolfold/abilities/both.md)\n\nfiled")

@@ -15,26 +15,28 @@ const (
 // Registered is the source of an ability in the store.
 const Registered = workspace.Registered
 
-// Ability is a text with what decides when it is used. Empty texts and lists
-// are absent. Its JSON names are those of rows in a store, not of any argument
-// or result: the two may differ.
+// Ability is a text with what decides when it is used. It is the result of
+// ability.get, where empty texts and lists are absent, and the front matter of a
+// file. The store keeps all but Source, File and Trusted.
 type Ability struct {
-	ID           string   `json:"abilityId"`
-	DisplayName  string   `json:"displayName,omitempty"`
-	Version      string   `json:"version,omitempty"` // of files only
-	Description  string   `json:"description,omitempty"`
-	Category     string   `json:"category,omitempty"`
-	Tags         []string `json:"tags,omitempty"`
-	Content      string   `json:"content"`
-	Author       string   `json:"author,omitempty"` // of files only
-	Source       string   `json:"source,omitempty"` // [Registered] or [workspace.InFile]; empty as the store has it
-	File         string   `json:"-"`                // path in the workspace; empty for a registered one
-	Requires     []string `json:"requires,omitempty"`
-	Conflicts    []string `json:"conflicts,omitempty"`
-	ApplicableTo []string `json:"applicableTo,omitempty"` // none = every agent
-	ExcludeFrom  []string `json:"excludeFrom,omitempty"`
-	Priority     int      `json:"priority"` // 1 to 100
-	Enabled      bool     `json:"enabled"`
+	ID          string   `json:"abilityId" doc:"Ability ID."`
+	DisplayName string   `json:"displayName,omitempty" doc:"Title."`
+	Version     string   `json:"version,omitempty" doc:"Version in the file."`
+	Description string   `json:"description,omitempty" doc:"Summary."`
+	Category    string   `json:"category,omitempty" doc:"Subject."`
+	Tags        []string `json:"tags,omitempty" doc:"Labels; any one matches."`
+	Content     string   `json:"content" doc:"The text, Markdown."`
+	Author      string   `json:"author,omitempty" doc:"Author in the file."`
+	Source      string   `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	File        string   `json:"file,omitempty" doc:"Path in the workspace."`
+	// false or nil; set by Get
+	Trusted      *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."`
+	Requires     []string `json:"requires,omitempty" doc:"Abilities that come with it."`
+	Conflicts    []string `json:"conflicts,omitempty" doc:"Abilities that never come with it."`
+	ApplicableTo []string `json:"applicableTo,omitempty" doc:"Agents it is for; none or * = all."`
+	ExcludeFrom  []string `json:"excludeFrom,omitempty" doc:"Agents it is not for."`
+	Priority     int      `json:"priority" doc:"Higher goes first."` // 1 to 100
+	Enabled      bool     `json:"enabled" doc:"Whether inject uses it."`
 }
 
 // Store keeps registered abilities. IDs are ASCII. Methods are safe for

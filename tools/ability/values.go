@@ -35,27 +35,6 @@ type GetIn struct {
 	AbilityID string `json:"abilityId"`
 }
 
-// GetOut is the result of ability.get. Empty texts and lists are absent.
-type GetOut struct {
-	AbilityID    string   `json:"abilityId" doc:"Ability ID."`
-	DisplayName  string   `json:"displayName,omitempty" doc:"Title."`
-	Version      string   `json:"version,omitempty" doc:"Version in the file."`
-	Description  string   `json:"description,omitempty" doc:"Summary."`
-	Category     string   `json:"category,omitempty" doc:"Subject."`
-	Tags         []string `json:"tags,omitempty" doc:"Labels; any one matches."`
-	Content      string   `json:"content" doc:"The text, Markdown."`
-	Author       string   `json:"author,omitempty" doc:"Author in the file."`
-	Source       string   `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
-	File         string   `json:"file,omitempty" doc:"Path in the workspace."`
-	Trusted      *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."` // false or nil
-	Requires     []string `json:"requires,omitempty" doc:"Abilities that come with it."`
-	Conflicts    []string `json:"conflicts,omitempty" doc:"Abilities that never come with it."`
-	ApplicableTo []string `json:"applicableTo,omitempty" doc:"Agents it is for; none or * = all."`
-	ExcludeFrom  []string `json:"excludeFrom,omitempty" doc:"Agents it is not for."`
-	Priority     int      `json:"priority" doc:"Higher goes first."`
-	Enabled      bool     `json:"enabled" doc:"Whether inject uses it."`
-}
-
 // ListIn are the arguments of ability.list.
 type ListIn struct {
 	Category string   `json:"category"`
@@ -82,7 +61,8 @@ type Item struct {
 	Tags        []string `json:"tags,omitempty" doc:"Labels; any one matches."`
 	Priority    int      `json:"priority" doc:"Higher goes first."`
 	Enabled     bool     `json:"enabled" doc:"Whether inject uses it."`
-	Trusted     *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."` // false or nil
+	// false or nil
+	Trusted *bool `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."`
 }
 
 // InjectIn are the arguments of ability.inject.

@@ -97,7 +97,7 @@ var Family = toolfold.Family{
 		Summary: "Run an agent's steps; answers when they are done.",
 		Asks:    runAsks,
 		Words:   "start, execute, delegate, invoke, ask",
-		Doc: "A failing step is a result with success=false, error and the outputs so far. Abilities that fit join the system prompt. " +
+		Doc: "A run that fails answers its error, and the outputs so far. Abilities that fit join the system prompt. " +
 			"Agents delegate at most 5 deep.",
 		Changed: "Branches, loops and parallel steps run. An agent without steps sends the input to a model under its system prompt. " +
 			"The agent joins the session it is run in. abilities names those in its prompts.",

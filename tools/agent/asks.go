@@ -18,6 +18,10 @@ var (
 		"declare an agent with a model and instructions",
 		"put together a bot that grades essays",
 		"establish a digital clerk for permits",
+		"sign up an expert on viticulture",
+		"add a robot colleague who proofreads labels",
+		"create a role for a night watchman bot",
+		"we need another virtual employee for bookkeeping",
 	}
 
 	updateAsks = []string{
@@ -36,6 +40,10 @@ var (
 		"extend the duties of the grading bot",
 		"reconfigure the researcher",
 		"swap the model that the claims checker runs on",
+		"the proofreader should be stricter, change its instructions",
+		"edit the role of our bookkeeping robot",
+		"retrain the expert with other steps",
+		"let the night watch use a cheaper model",
 	}
 
 	listAsks = []string{
@@ -53,6 +61,11 @@ var (
 		"what assistants have been set up",
 		"roster of the agents",
 		"how many bots are enabled",
+		"which experts have we got",
+		"what robots are in our service",
+		"whom can I ask for help here",
+		"show the virtual employees and their duties",
+		"do we have somebody for viticulture",
 	}
 
 	runAsks = []string{
@@ -71,6 +84,10 @@ var (
 		"pass my text through the translator agent",
 		"use the pharmacy assistant for this prescription",
 		"have an agent do this for me now",
+		"get the expert's opinion on this vintage",
+		"put the question to our bookkeeping robot",
+		"let the proofreader loose on these labels",
+		"assign this letter to a virtual employee and bring me the reply",
 	}
 
 	getAsks = []string{
@@ -90,6 +107,10 @@ var (
 		"how is this assistant configured",
 		"how was the assistant on the night desk defined",
 		"let me read a bot's prompt",
+		"what is the proofreader told to do",
+		"the job description of our bookkeeping robot",
+		"show how one expert was set up",
+		"which tools may the night watch use",
 	}
 
 	removeAsks = []string{
@@ -107,5 +128,10 @@ var (
 		"decommission an agent for good",
 		"an assistant leaves the team for ever",
 		"take a bot off the books",
+		"delete the proofreader",
+		"lay off the bookkeeping robot",
+		"the viticulture expert has left, strike him off",
+		"terminate a virtual employee",
+		"cancel the registration of an agent",
 	}
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -27,22 +28,6 @@ var fileFields = slices.Concat(
 	// would refuse.
 	toolfold.Fields{toolfold.Any{Name: workflow.Name, Doc: workflow.Doc}},
 ).Params()
-
-// definition is the content of a file.
-type definition struct {
-	AgentID       string         `json:"agentId"`
-	Description   string         `json:"description"`
-	DisplayName   string         `json:"displayName"`
-	Capabilities  []string       `json:"capabilities"`
-	Team          string         `json:"team"`
-	Tags          []string       `json:"tags"`
-	SystemPrompt  string         `json:"systemPrompt"`
-	Enabled       bool           `json:"enabled"`
-	Version       string         `json:"version"`
-	Role          string         `json:"role"`
-	Expertise     []string       `json:"expertise"`
-	Orchestration *Orchestration `json:"orchestration"`
-}
 
 // filed is a profile of a file with what is checked at each use: the tools
 // that there are, and the ids of the other files.
@@ -63,25 +48,21 @@ func parseFile(file string, text []byte) (filed, *workspace.Broken) {
 		return filed{}, faults.Broken(doc)
 	}
 	var steps []engine.Step
-	if raw, given := doc.Value[workflow.Name]; given {
+	if raw, present := doc.Value[workflow.Name]; present {
 		var faults engine.Faults
 		if steps, faults = engine.ParseSteps(ordered.MustJSON(raw), "/"+workflow.Name); len(faults) > 0 {
 			return filed{}, faults.Broken(doc)
 		}
 	}
-	d := definition{AgentID: workspace.Stem(file), Enabled: true}
-	if err := doc.Decode(&d); err != nil {
+	delete(doc.Value, workflow.Name)
+	p := Profile{AgentID: workspace.Stem(file), Enabled: true, Source: workspace.InFile, File: file}
+	if err := doc.Decode(&p); err != nil {
 		return filed{}, doc.Broken("", "%v", err)
 	}
-	if !validID(d.AgentID) {
-		return filed{}, doc.Broken("/agentId", "agentId %q %s", toolfold.Shorten(d.AgentID), idRule)
+	if !validID(p.AgentID) {
+		return filed{}, doc.Broken("/agentId", "agentId %q %s", shorten.Quoted(p.AgentID), idRule)
 	}
-	p := Profile{
-		AgentID: d.AgentID, Description: d.Description, DisplayName: d.DisplayName, Capabilities: d.Capabilities,
-		Team: d.Team, Tags: d.Tags, SystemPrompt: d.SystemPrompt, Workflow: steps, Enabled: d.Enabled,
-		Version: d.Version, Role: d.Role, Expertise: d.Expertise, Orchestration: d.Orchestration,
-		Source: workspace.InFile, File: file,
-	}
+	p.Workflow = steps
 	uses, faults := engine.Check(p.steps(p.Workflow))
 	if len(faults) > 0 {
 		return filed{}, faults.Broken(doc)

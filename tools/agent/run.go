@@ -10,10 +10,13 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/pins"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -111,7 +114,7 @@ func (s *Service) findToRun(ctx context.Context, id string) (Profile, error) {
 	if !pinned {
 		return present, err
 	}
-	var then GetOut
+	var then Profile
 	if err := json.Unmarshal(definition, &then); err != nil {
 		return Profile{}, fmt.Errorf("decoding agent of a task: %w", err)
 	}
@@ -121,16 +124,13 @@ func (s *Service) findToRun(ctx context.Context, id string) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	if present.Source != then.Source || then.CreatedAt != nil && !then.CreatedAt.Equal(present.CreatedAt) {
-		return Profile{}, toolfold.Errorf(NotFound, "agent %q was removed after the task was submitted; another one has its id", toolfold.Shorten(id)).
+	if present.Source != then.Source || !then.CreatedAt.IsZero() && !then.CreatedAt.Equal(present.CreatedAt) {
+		return Profile{}, toolfold.Errorf(NotFound, "agent %q was removed after the task was submitted; another one has its id",
+			shorten.Quoted(id)).
 			WithHint("task.submit it again to run that one")
 	}
-	return Profile{
-		AgentID: then.AgentID, Description: then.Description, DisplayName: then.DisplayName, Capabilities: then.Capabilities,
-		Team: then.Team, Tags: then.Tags, SystemPrompt: then.SystemPrompt, Workflow: then.Workflow, Version: then.Version,
-		Role: then.Role, Expertise: then.Expertise, Orchestration: then.Orchestration,
-		Enabled: present.Enabled, Source: present.Source, File: present.File, Rights: present.Rights,
-	}, nil
+	then.Enabled, then.Source, then.File, then.Rights = present.Enabled, present.Source, present.File, present.Rights
+	return then, nil
 }
 
 // withinRights returns the context of a run: it has no more rights than its
@@ -141,12 +141,13 @@ func (s *Service) withinRights(ctx context.Context, p Profile) (context.Context,
 	}
 	limits, err := s.ParseRights(p.Rights)
 	if err != nil {
-		return nil, toolfold.Errorf(PermissionDenied, "the rights of who changed agent %q cannot be read: a later toolfold wrote them", p.AgentID).
+		return nil, toolfold.Errorf(PermissionDenied, "the rights of who changed agent %q cannot be read: a later toolfold wrote them",
+			p.AgentID).
 			WithHint("agent.remove it and agent.register it anew")
 	}
 	origin := toolfold.OriginOf(ctx)
 	origin.Rights = origin.Rights.And(limits)
-	return toolfold.WithOrigin(ctx, origin), nil
+	return carried.With(ctx, origin), nil
 }
 
 // job makes a profile ready to run. The run notes in used which abilities its
@@ -162,7 +163,7 @@ func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 	}
 	steps := p.Workflow
 	if len(steps) == 0 {
-		if steps, err = implied(input); err != nil {
+		if steps, err = implied(p.AgentID, input); err != nil {
 			return engine.Job{}, err
 		}
 		if p.SystemPrompt == "" {
@@ -184,11 +185,12 @@ func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 }
 
 // implied is the step of an agent without any.
-func implied(input map[string]any) ([]engine.Step, error) {
+func implied(agentID string, input map[string]any) ([]engine.Step, error) {
 	if len(input) == 0 {
 		return nil, &toolfold.Error{
-			Code: toolfold.InvalidInput, Message: "agent.run: input is missing: an agent without steps has nothing else to work on",
-			Problems: []toolfold.Problem{{Path: "/input", Kind: toolfold.ProblemMissing}},
+			Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{Path: "/input", Kind: toolfold.ProblemMissing}},
+			Hint:    "an agent without steps has nothing else to work on",
+			Example: ordered.MustJSON(map[string]any{"agentId": agentID, "input": map[string]any{"question": "Which notes are stale?"}}),
 		}
 	}
 	for _, value := range input {
@@ -241,7 +243,7 @@ func (s *Service) inject(agent string, used *injected) func(context.Context, str
 			Injected        []Ability
 		}](ctx, s.Runner.Caller, "ability.inject", map[string]any{
 			"agentId": agent, "task": string(task[:min(len(task), maxTask)]), "maxTokens": abilityTokens,
-			toolfold.IncludeFields: []string{"combinedContent", "injected.abilityId", "injected.tokens"},
+			reserved.Fields: []string{"combinedContent", "injected.abilityId", "injected.tokens"},
 		})
 		var refused *toolfold.Error
 		switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,10 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
@@ -61,11 +63,11 @@ func New(store Store, o Options) *Service {
 	return &Service{store, files, o}
 }
 
-var idForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,49}$`)
+var idForm = regex.Lazy(`^[A-Za-z][A-Za-z0-9_-]{0,49}$`)
 
 const idRule = "must be a letter, then letters, digits, dashes and underscores, at most 50"
 
-func validID(id string) bool { return idForm.MatchString(id) }
+func validID(id string) bool { return idForm().MatchString(id) }
 
 // Register adds an agent.
 func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, error) {
@@ -83,7 +85,7 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 		p.Rights = rights.Text
 	}
 	if !validID(p.AgentID) {
-		return RegisterOut{}, toolfold.Errorf(InvalidID, "agentId %q %s", toolfold.Shorten(p.AgentID), idRule).WithHint("such as code-reviewer")
+		return RegisterOut{}, toolfold.Errorf(InvalidID, "agentId %q %s", shorten.Quoted(p.AgentID), idRule).WithHint("such as code-reviewer")
 	}
 	warnings, err := s.check("agent.register", p)
 	if err != nil {
@@ -238,7 +240,7 @@ func parseSteps(action string, raw []json.RawMessage) ([]engine.Step, error) {
 
 // List lists agents, a page at a time: registered ones and files together.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.CursorAfter(in.Cursor, "agent.list")
+	after, err := in.After("agent.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -259,7 +261,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 		switch {
 		case hidden:
-			broken = append(broken, workspace.Broken{File: p.File, Reason: "an agent of this id is registered and counts; agent.remove it to use the file"})
+			broken = append(broken, workspace.Broken{File: p.File,
+				Reason: "an agent of this id is registered and counts; agent.remove it to use the file"})
 		case in.Team != "" && in.Team != p.Team || in.Enabled != nil && *in.Enabled != p.Enabled:
 		default:
 			out.Total++
@@ -272,7 +275,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	all, out.Paged = toolfold.CutPage(all, in.Limit, func(last Profile) string { return toolfold.CursorOf(last.AgentID) })
 	for _, p := range all {
 		out.Agents = append(out.Agents, Item{
-			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: toolfold.Brief(ctx, "agents.description", p.Description),
+			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: fields.Brief(ctx, "agents.description", p.Description),
 			Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities, Trusted: s.Folder.Mark(p.Source),
 		})
 	}
@@ -283,21 +286,10 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 }
 
 // Get reads one profile.
-func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
+func (s *Service) Get(ctx context.Context, in GetIn) (Profile, error) {
 	p, err := s.find(ctx, in.AgentID)
-	if err != nil {
-		return GetOut{}, err
-	}
-	out := GetOut{
-		AgentID: p.AgentID, DisplayName: p.DisplayName, Version: p.Version, Description: p.Description, Role: p.Role,
-		Expertise: p.Expertise, Capabilities: p.Capabilities, Team: p.Team, Tags: p.Tags, Enabled: p.Enabled,
-		SystemPrompt: p.SystemPrompt, Workflow: p.Workflow, Orchestration: p.Orchestration,
-		Source: p.Source, File: p.File, Trusted: s.Folder.Mark(p.Source),
-	}
-	if !p.CreatedAt.IsZero() {
-		out.CreatedAt = &p.CreatedAt
-	}
-	return out, nil
+	p.Trusted = s.Folder.Mark(p.Source)
+	return p, err
 }
 
 // Remove removes a registered agent.
@@ -321,7 +313,7 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 		return RemoveOut{}, toolfold.Errorf(RemoveFailed, "agent %q is the file %s, which is not removed", in.AgentID, file).
 			WithHint("delete the file")
 	}
-	return RemoveOut{AgentID: in.AgentID, Message: fmt.Sprintf("there is no agent %q", toolfold.Shorten(in.AgentID))}, nil
+	return RemoveOut{AgentID: in.AgentID, Message: fmt.Sprintf("there is no agent %q", shorten.Quoted(in.AgentID))}, nil
 }
 
 // nearby bounds the registered agents among which an error looks for a near name.
@@ -336,7 +328,7 @@ func (s *Service) unknown(ctx context.Context, id string, files []Profile) error
 	for _, p := range append(page.Profiles, files...) {
 		ids = append(ids, p.AgentID)
 	}
-	e := toolfold.Errorf(NotFound, "there is no agent %q", toolfold.Shorten(id)).WithHint("agent.list shows those there are")
+	e := toolfold.Errorf(NotFound, "there is no agent %q", shorten.Quoted(id)).WithHint("agent.list shows those there are")
 	if near := suggest.Nearest(id, ids); near != "" {
 		return e.WithHint("did you mean %q? agent.list shows those there are", near)
 	}

@@ -11,31 +11,31 @@ import (
 // Registered is the source of a profile in the store.
 const Registered = workspace.Registered
 
-// Profile is an agent. Only files have the fields after Enabled. Its JSON
-// names are those of rows in a store, not of any argument or result: the two
-// may differ.
+// Profile is an agent. It is the result of agent.get, where empty texts and lists
+// are absent, and the content of a file. The store keeps all but Source, File and
+// Trusted.
 type Profile struct {
-	AgentID      string        `json:"agentId"`
-	Description  string        `json:"description"`
-	DisplayName  string        `json:"displayName,omitempty"`
-	Capabilities []string      `json:"capabilities,omitempty"`
-	Team         string        `json:"team,omitempty"`
-	Tags         []string      `json:"tags,omitempty"`
-	SystemPrompt string        `json:"systemPrompt,omitempty"`
-	Workflow     []engine.Step `json:"workflow,omitempty"`
-	Enabled      bool          `json:"enabled"`
+	AgentID       string         `json:"agentId" doc:"Agent ID."`
+	DisplayName   string         `json:"displayName,omitempty" doc:"Name for people."`
+	Version       string         `json:"version,omitempty" doc:"Version of the file."`
+	Description   string         `json:"description" doc:"What it is for."`
+	Role          string         `json:"role,omitempty" doc:"Agent's role."`            // of files only
+	Expertise     []string       `json:"expertise,omitempty" doc:"Areas of knowledge."` // of files only
+	Capabilities  []string       `json:"capabilities,omitempty" doc:"Skills."`
+	Team          string         `json:"team,omitempty" doc:"Team."`
+	Tags          []string       `json:"tags,omitempty" doc:"Labels."`
+	Enabled       bool           `json:"enabled" doc:"Whether runs are allowed."`
+	SystemPrompt  string         `json:"systemPrompt,omitempty" doc:"May have {{ input.x }}."`
+	Workflow      []engine.Step  `json:"workflow,omitempty" doc:"Steps."`
+	Orchestration *Orchestration `json:"orchestration,omitempty" doc:"Delegation settings."` // of files only
+	Source        string         `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	File          string         `json:"file,omitempty" doc:"Path in the workspace."`
+	// false or nil; set by Get
+	Trusted   *bool     `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."`
+	CreatedAt time.Time `json:"createdAt,omitzero" doc:"When it was registered."` // whole microseconds; zero for a file
 
-	Version       string         `json:"version,omitempty"`
-	Role          string         `json:"role,omitempty"`
-	Expertise     []string       `json:"expertise,omitempty"`
-	Orchestration *Orchestration `json:"orchestration,omitempty"`
-
-	Source    string    `json:"-"` // [Registered] or [workspace.InFile]
-	File      string    `json:"-"` // its path in the workspace; empty for a registered one
-	CreatedAt time.Time `json:"-"` // whole microseconds; zero for a file
-
-	// Rights are those that all who registered or changed the profile had, see
-	// [toolfold.Rights.Text]; empty = all, as for a file.
+	// Rights are the rights that everybody who registered or changed the profile
+	// had, see [toolfold.Rights.Text]; empty = all, as for a file.
 	Rights string `json:"-"`
 }
 

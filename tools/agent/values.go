@@ -86,6 +86,7 @@ type RunIn struct {
 
 // RunOut is the result of agent.run.
 type RunOut struct {
+	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
 	Success         bool                `json:"success" doc:"Whether it ran to its end."`
 	AgentID         string              `json:"agentId" doc:"Agent ID."`
 	Source          string              `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
@@ -94,8 +95,10 @@ type RunOut struct {
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Steps that ran."`
 	Abilities       []Ability           `json:"abilities,omitempty" doc:"Those in system prompts of this run."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
-	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
 }
+
+// Failed implements [toolfold.Failing].
+func (o RunOut) Failed() bool { return !o.Success }
 
 // Ability is one that was put into a system prompt.
 type Ability struct {
@@ -106,27 +109,6 @@ type Ability struct {
 // GetIn are the arguments of agent.get.
 type GetIn struct {
 	AgentID string `json:"agentId"`
-}
-
-// GetOut is the result of agent.get.
-type GetOut struct {
-	AgentID       string         `json:"agentId" doc:"Agent ID."`
-	DisplayName   string         `json:"displayName,omitempty" doc:"Name for people."`
-	Version       string         `json:"version,omitempty" doc:"Version of the file."`
-	Description   string         `json:"description" doc:"What it is for."`
-	Role          string         `json:"role,omitempty" doc:"Agent's role."`
-	Expertise     []string       `json:"expertise,omitempty" doc:"Areas of knowledge."`
-	Capabilities  []string       `json:"capabilities,omitempty" doc:"Skills."`
-	Team          string         `json:"team,omitempty" doc:"Team."`
-	Tags          []string       `json:"tags,omitempty" doc:"Labels."`
-	Enabled       bool           `json:"enabled" doc:"Whether runs are allowed."`
-	SystemPrompt  string         `json:"systemPrompt,omitempty" doc:"May have {{ input.x }}."`
-	Workflow      []engine.Step  `json:"workflow,omitempty" doc:"Steps."`
-	Orchestration *Orchestration `json:"orchestration,omitempty" doc:"Delegation settings."`
-	Source        string         `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
-	File          string         `json:"file,omitempty" doc:"Path in the workspace."`
-	Trusted       *bool          `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
-	CreatedAt     *time.Time     `json:"createdAt,omitempty" doc:"When it was registered."`
 }
 
 // RemoveIn are the arguments of agent.remove.

@@ -22,6 +22,7 @@ var (
 		"lint the project for defects",
 		"audit our billing code for weaknesses",
 		"hunt for problems in the source of the ticket machine",
+		"does the elevator software have flaws",
 	}
 
 	runAsks = []string{
@@ -40,6 +41,10 @@ var (
 		"cure the crash in the payroll code",
 		"undo the unsafe comparison by the suggested change",
 		"eliminate a reported fault",
+		"put right the flaw that the inspection reported",
+		"make the glitch go away",
+		"how would you correct finding number three",
+		"carry out the repair and keep the old file",
 	}
 
 	listAsks = []string{
@@ -59,5 +64,9 @@ var (
 		"open defects, most serious on top",
 		"rank the reported mistakes by severity",
 		"show what the code check has against us",
+		"which flaws are known in the elevator software",
+		"what glitches have we got",
+		"show only the leaks among the findings",
+		"the complete list of weaknesses from the last inspection",
 	}
 )

@@ -23,23 +23,25 @@ var (
 var Family = toolfold.Family{
 	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: toolfold.Extended,
 	Words: "bug, lint, linter, static analysis, vulnerability, defect, error, issue, problem, leak, crash, weakness",
-	Doc: "Go with go vet and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted workspaces with eslint and ruff " +
-		"where they are installed. A finding keeps its bugId while its line stays the same.",
+	Doc: "Go with go vet and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted " +
+		"workspaces with eslint and ruff where they are installed. A finding keeps its bugId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.Was("bugfix_scan"),
 		Summary: "Look for faults in files: leaks, races, nil, types, logic, security.",
 		Asks:    scanAsks,
+		Covers:  func() []string { return scan.Covers(scan.Bugs) },
 		Words:   "lint, check, analyse, analyze, inspect, audit, review, vet, detect, vulnerabilities, sniff out",
 		Doc:     "Shows the five worst; bugfix.list has all. skipped says what could not be analysed.",
-		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be analysed is in skipped. " +
-			"maxFiles may be up to 10,000. The rest of the findings is in bugfix.list instead of an artifact.",
+		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be " +
+			"analysed is in skipped. maxFiles may be up to 10,000. The rest of the findings is in bugfix.list instead of an artifact.",
 		Required: toolfold.Fields{scan.Paths},
-		Optional: toolfold.Fields{categories, minSeverity, scan.Exclude, scan.MaxFiles.With(toolfold.Default(100)), useAST.With(toolfold.Default(true))},
-		Effect:   toolfold.Adds,
-		Example:  `{"paths": ["src"], "minSeverity": "low"}`,
-		Related:  []string{"bugfix.list", "bugfix.run"},
-		Run:      toolfold.Method((*Service).Scan),
+		Optional: toolfold.Fields{categories, minSeverity, scan.Exclude, scan.MaxFiles.With(toolfold.Default(100)),
+			useAST.With(toolfold.Default(true))},
+		Effect:  toolfold.Adds,
+		Example: `{"paths": ["src"], "minSeverity": "low"}`,
+		Related: []string{"bugfix.list", "bugfix.run"},
+		Run:     toolfold.Method((*Service).Scan),
 	}, {
 		Name:    "run",
 		Legacy:  toolfold.Was("bugfix_run"),
@@ -51,12 +53,13 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{
 			bugID,
 		},
-		Optional: toolfold.Fields{scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true))},
-		Effect:   toolfold.Sets,
-		Example:  `{"bugId": "` + exampleID + `"}`,
-		Related:  []string{"bugfix.scan", "bugfix.list"},
-		Run:      toolfold.Method((*Service).Run),
-		Writes:   toolfold.Files((*Service).Writes),
+		Optional: toolfold.Fields{scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)),
+			scan.Backup.With(toolfold.Default(true))},
+		Effect:  toolfold.Sets,
+		Example: `{"bugId": "` + exampleID + `"}`,
+		Related: []string{"bugfix.scan", "bugfix.list"},
+		Run:     toolfold.Method((*Service).Run),
+		Writes:  toolfold.Files((*Service).Writes),
 	}, {
 		Name:     "list",
 		Legacy:   toolfold.Was("bugfix_list"),

@@ -59,7 +59,8 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	}
 	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), BySeverity: report.ByLevel(), TopItems: []Brief{}}
 	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
-		out.TopItems = append(out.TopItems, Brief{BugID: f.ID, Severity: f.Level, Message: f.Message, File: f.File, Line: f.Line, Fixable: f.Fixable()})
+		out.TopItems = append(out.TopItems, Brief{BugID: f.ID, Severity: f.Level, Message: f.Message, File: f.File, Line: f.Line,
+			Fixable: f.Fixable()})
 	}
 	return out, nil
 }

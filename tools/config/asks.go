@@ -19,6 +19,10 @@ var (
 		"value of an option in the workspace's file",
 		"to what have we set the time zone option",
 		"check one entry of the settings",
+		"which value does this knob have",
+		"what is our default language set to",
+		"how high is the limit configured",
+		"read me the parameter for timeouts",
 	}
 
 	setAsks = []string{
@@ -36,6 +40,11 @@ var (
 		"override a preference",
 		"store an API key name in the user's settings",
 		"alter the port the server listens on",
+		"make German the default language",
+		"raise the configured limit",
+		"turn a knob of the server and keep it so",
+		"from now on use the larger model everywhere",
+		"assign a value to a parameter of the installation",
 	}
 
 	showAsks = []string{
@@ -54,6 +63,10 @@ var (
 		"read the global options",
 		"lay open all the knobs and their positions",
 		"how are all the switches set",
+		"what are all the parameters of this installation",
+		"show me every option that was touched",
+		"which preferences have we got",
+		"a full account of how things are configured",
 	}
 
 	unsetAsks = []string{
@@ -73,6 +86,10 @@ var (
 		"unconfigure the provider",
 		"forget my choice for this option",
 		"let the default apply again",
+		"put the limit back to what it was out of the box",
+		"cancel my setting for the language",
+		"throw out a parameter from the settings",
+		"restore the default of a knob",
 	}
 
 	testAsks = []string{
@@ -91,5 +108,9 @@ var (
 		"latency of the model",
 		"validate the provider's key",
 		"probe the chat model",
+		"is the model up and answering",
+		"can we talk to the AI at all",
+		"do a trial request to the provider",
+		"check that the key for the language model is accepted",
 	}
 )

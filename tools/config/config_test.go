@@ -86,7 +86,8 @@ func call(t *testing.T, files Files, action, args string) string {
 // callAs runs an action for the caller in the context.
 func callAs(t *testing.T, ctx context.Context, files Files, action, args string) string {
 	t.Helper()
-	return string(toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(files, nil))).Call(ctx, "config."+action, json.RawMessage(args)).Content)
+	return string(toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(files, nil))).
+		Call(ctx, "config."+action, json.RawMessage(args)).Content)
 }
 
 // failure is the error in an answer, without the usage and example that the
@@ -113,8 +114,10 @@ func TestGet(t *testing.T) {
 		{"default", `{"path":"on"}`, `{"path":"on","scope":"merged","found":false}`},
 		{"global over default", `{"path":"level"}`, `{"path":"level","value":"high","scope":"merged","found":true,"source":"global"}`},
 		{"local over global", `{"path":"count"}`, `{"path":"count","value":7,"scope":"merged","found":true,"source":"local"}`},
-		{"objects are replaced", `{"path":"policy"}`, `{"path":"policy","value":{"deep":{"leaf":"x"}},"scope":"merged","found":true,"source":"local"}`},
-		{"inside an object", `{"path":"policy.deep.leaf"}`, `{"path":"policy.deep.leaf","value":"x","scope":"merged","found":true,"source":"local"}`},
+		{"objects are replaced", `{"path":"policy"}`, `{"path":"policy","value":{"deep":{"leaf":"x"}},"scope":"merged",` +
+			`"found":true,"source":"local"}`},
+		{"inside an object", `{"path":"policy.deep.leaf"}`,
+			`{"path":"policy.deep.leaf","value":"x","scope":"merged","found":true,"source":"local"}`},
 		{"index", `{"path":"allow.1","scope":"global"}`, `{"path":"allow.1","value":"b","scope":"global","found":true}`},
 		{"index too high", `{"path":"allow.2"}`, `{"path":"allow.2","scope":"merged","found":false}`},
 		{"one scope has no defaults", `{"path":"level","scope":"local"}`, `{"path":"level","scope":"local","found":false}`},
@@ -155,7 +158,10 @@ func TestShow(t *testing.T) {
 	files := tempFiles(t)
 	write(t, files, Global, `{"listing": "full", "tool_mode": "legacy"}`)
 	for _, test := range []struct{ name, args, want string }{
-		{"merged", `{}`, `{"scope":"merged","config":{"fold":"family","listing":"full","maxBodyBytes":4194304,"maxCalls":256,"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"metricDays":90,"metricPoints":1000000,"params":"object","readOnly":false,"resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,"tier":"extended","toolMode":"consolidated","traceArguments":false,"traceCalls":true,"traceDays":14,"traceMegabytes":256,"worker":true},` +
+		{"merged", `{}`, `{"scope":"merged","config":{"fold":"family","listing":"full","maxBodyBytes":4194304,"maxCalls":256,` +
+			`"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"metricDays":90,"metricPoints":1000000,"params":"object",` +
+			`"readOnly":false,"resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,"tier":"extended",` +
+			`"toolMode":"consolidated","traceArguments":false,"traceCalls":true,"traceDays":14,"traceMegabytes":256,"worker":true},` +
 			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}],"sources":{"listing":"global"}}`},
 		{"no file", `{"scope":"local"}`, `{"scope":"local","config":{}}`},
 	} {

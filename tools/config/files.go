@@ -16,7 +16,9 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/validate"
 )
 
 // The sources of a setting. The first three are also the scopes of the actions.
@@ -106,10 +108,13 @@ type layer struct {
 // Ignored is an entry of a settings file that does not apply. It is kept when
 // the file is written.
 type Ignored struct {
-	Scope   string `json:"scope" doc:"File that has the entry."`
-	Path    string `json:"path,omitempty" doc:"Dotted path of the entry; absent for a whole file that cannot be used."` // dotted; empty = the whole file
-	Suggest string `json:"suggest,omitempty" doc:"Setting that may be meant."`                                          // the setting that may be meant
-	Reason  string `json:"reason,omitempty" doc:"Why it does not apply; absent where no setting has that name."`        // empty = no setting has that name
+	Scope string `json:"scope" doc:"File that has the entry."`
+	// dotted; empty = the whole file
+	Path string `json:"path,omitempty" doc:"Dotted path of the entry; absent for a whole file that cannot be used."`
+	// the setting that may be meant
+	Suggest string `json:"suggest,omitempty" doc:"Setting that may be meant."`
+	// empty = no setting has that name
+	Reason string `json:"reason,omitempty" doc:"Why it does not apply; absent where no setting has that name."`
 }
 
 // Text returns the entry as a phrase, without its scope.
@@ -318,7 +323,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 			continue
 		}
 		delete(values, name)
-		entry := Ignored{Scope: scope, Path: toolfold.Shorten(name)}
+		entry := Ignored{Scope: scope, Path: shorten.Quoted(name)}
 		switch {
 		case slices.Contains(names(f.declared(), Trusted), name):
 			entry.Reason = "only the user may set it, or the file of a workspace that the user trusts"
@@ -330,7 +335,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 		ignored = append(ignored, entry)
 	}
 	var invalid []string
-	for _, p := range toolfold.CheckFields(Params(f.declared()), values) {
+	for _, p := range validate.Fields(Params(f.declared()), values) {
 		path := dotted(p)
 		top, _, _ := strings.Cut(path, ".")
 		switch {
@@ -338,7 +343,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 			if i := strings.LastIndex(path, "."); p.Suggest != "" {
 				p.Suggest = path[:i+1] + p.Suggest
 			}
-			ignored = append(ignored, Ignored{Scope: scope, Path: toolfold.Shorten(path), Suggest: p.Suggest})
+			ignored = append(ignored, Ignored{Scope: scope, Path: shorten.Quoted(path), Suggest: p.Suggest})
 		case scope == Local:
 			delete(values, top)
 			ignored = append(ignored, Ignored{Scope: scope, Path: top, Reason: explain(path, p)})
@@ -439,7 +444,7 @@ func dotted(p toolfold.Problem) string {
 // allowed.
 func explain(name string, p toolfold.Problem) string {
 	if p.Kind == toolfold.ProblemEnum {
-		text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(p.Allowed, ", "), toolfold.Shorten(fmt.Sprint(p.Got)))
+		text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(p.Allowed, ", "), shorten.Quoted(fmt.Sprint(p.Got)))
 		if p.Suggest != "" {
 			text += fmt.Sprintf(", did you mean %q?", p.Suggest)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/bounds"
 )
 
 func TestLayers(t *testing.T) {
@@ -52,8 +52,9 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Options{
-		MaxBodyBytes: 4 << 20, MaxSessions: 1000, MaxConnections: 1024, MaxCalls: 256, TraceCalls: true, TraceDays: 14, TraceMegabytes: 256, TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
-		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", ResultLimit: toolfold.DefaultResultLimit, Store: "memory:",
+		MaxBodyBytes: 4 << 20, MaxSessions: 1000, MaxConnections: 1024, MaxCalls: 256, TraceCalls: true, TraceDays: 14, TraceMegabytes: 256,
+		TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
+		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", ResultLimit: bounds.DefaultLimit, Store: "memory:",
 		Providers: map[string]json.RawMessage{"x": json.RawMessage(`{"command":["true"],"type":"command"}`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -152,7 +153,8 @@ func TestLoadInvalid(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
 	write(t, files, Global, `{"level": "hgih", "policy": {"parallel": 1}, "on": "yes"}`)
-	want := `global settings file: level must be one of low, high, got "hgih", did you mean "high"?; on must be boolean, got string; policy.parallel must be boolean, got number`
+	want := `global settings file: level must be one of low, high, got "hgih", did you mean "high"?; on must be boolean,` +
+		` got string; policy.parallel must be boolean, got number`
 	if _, err := files.Load(); err == nil || err.Error() != want {
 		t.Errorf("loading answered %v", err)
 	}
@@ -196,7 +198,8 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for action, args := range map[string]string{"show": `{}`, "set": `{"path":"listing","value":"full"}`} {
-		if got := failure(t, call(t, files, action, args)); got.Code != FileProblem || got.Message != "global settings file: it is not a plain file" {
+		if got := failure(t, call(t, files, action, args)); got.Code != FileProblem ||
+			got.Message != "global settings file: it is not a plain file" {
 			t.Errorf("%s answered %+v", action, got)
 		}
 	}
@@ -210,7 +213,8 @@ func TestDefaultFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Files{Global: filepath.Join(dir, "toolfold", "config.json"), Workspace: "/w"}); !cmp.Equal(want, files, cmp.AllowUnexported(Files{})) {
+	if want := (Files{Global: filepath.Join(dir, "toolfold", "config.json"), Workspace: "/w"}); !cmp.Equal(want, files,
+		cmp.AllowUnexported(Files{})) {
 		t.Errorf("got %+v, want %+v", files, want)
 	}
 }

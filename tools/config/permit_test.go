@@ -21,12 +21,16 @@ import (
 // samples are valid values that differ from the defaults. A new setting needs
 // one.
 var samples = map[string]any{
-	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true, "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
+	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true,
+	"resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "memoryNamespace": "x", "worker": false,
-	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "taskRetentionDays": 2, "maxInterruptions": 2, "metricPoints": 2000, "defaultProvider": "x",
+	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "taskRetentionDays": 2,
+	"maxInterruptions": 2, "metricPoints": 2000, "defaultProvider": "x",
 	"readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
-	"providers": map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},
+	"providers":  map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},
+	"embeddings": map[string]any{"baseURL": "http://127.0.0.1:1/v1", "model": "x"},
+	"upstreams":  map[string]any{"x": map[string]any{"command": "x", "env": map[string]any{"A": "b"}}},
 }
 
 // byWorkspace and byClient are all that a cloned repository and a client may
@@ -94,7 +98,8 @@ func TestSources(t *testing.T) {
 				err := test.set(&files, p.Name)
 				allowed := test.allowed == nil || strings.Contains(" "+strings.Join(test.allowed, " ")+" ", " "+p.Name+" ")
 				var refusal *toolfold.Error
-				if err != nil && (!errors.As(err, &refusal) || refusal.Code != toolfold.PermissionDenied || !strings.Contains(refusal.Hint, "ask the user")) {
+				if err != nil && (!errors.As(err, &refusal) || refusal.Code != toolfold.PermissionDenied ||
+					!strings.Contains(refusal.Hint, "ask the user")) {
 					t.Errorf("refused with %v", err)
 				}
 				layers, err := files.Load()
@@ -238,7 +243,8 @@ func TestSetEndsWithContext(t *testing.T) {
 	<-held
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := New(files, nil).Set(ctx, SetIn{Path: "listing", Value: []byte(`"full"`), Scope: Local}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := New(files, nil).Set(ctx, SetIn{Path: "listing", Value: []byte(`"full"`), Scope: Local}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("answered %v", err)
 	}
 	held <- struct{}{}

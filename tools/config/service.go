@@ -19,7 +19,9 @@ import (
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/validate"
 )
 
 // FileProblem is the code of a settings file that cannot be read, written or
@@ -188,7 +190,8 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 		list, _ := declared(object(s.files.declared()), steps[:len(steps)-1])
 		moved := value == nil && list.Kind == toolfold.KindArray // another item has its place
 		if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(value) && !moved {
-			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: the %s settings file has %s twice", action, scope, steps[0]).WithHint("ask the user to take one of them out")
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: the %s settings file has %s twice", action, scope, steps[0]).
+				WithHint("ask the user to take one of them out")
 		}
 		return edited, s.compare(action, scope, steps[0], before, after)
 	})
@@ -237,7 +240,7 @@ func (s *Service) permit(ctx context.Context, action, name, scope string) error 
 // around it too long.
 func (s *Service) compare(action, scope, name string, before, after map[string]any) error {
 	if value, set := after[name]; set {
-		for _, p := range toolfold.CheckFields(Params(s.files.declared()), map[string]any{name: value}) {
+		for _, p := range validate.Fields(Params(s.files.declared()), map[string]any{name: value}) {
 			if p.Kind != toolfold.ProblemUnknown {
 				return toolfold.Errorf(toolfold.InvalidInput, "%s: %s", action, explain(dotted(p), p)).
 					About(toolfold.ProblemRefused, "path").WithHint("set %s as a whole", name)
@@ -250,7 +253,8 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 	if wrong := s.providerFault(after); wrong != nil {
 		if had := s.providerFault(before); had == nil || had.Error() != wrong.Error() {
 			return toolfold.Errorf(toolfold.InvalidInput, "%s: %v", action, wrong).About(toolfold.ProblemRefused, "path").
-				WithHint(`set a provider as a whole, such as {"type":"openai","baseURL":"http://127.0.0.1:11434/v1","model":"…"} or {"type":"command","command":["claude","-p"]}, and %s after it`, provider.DefaultSetting)
+				WithHint(`set a provider as a whole, such as {"type":"openai","baseURL":"http://127.0.0.1:11434/v1",`+
+					`"model":"…"} or {"type":"command","command":["claude","-p"]}, and %s after it`, provider.DefaultSetting)
 		}
 	}
 	if s.files.Check == nil {
@@ -276,7 +280,8 @@ func (s *Service) providerFault(global map[string]any) error {
 		return err
 	}
 	if _, known := set.Providers[set.Default]; set.Default != "" && !known {
-		return fmt.Errorf("%s is %q, and no provider is called that; there are %s", provider.DefaultSetting, toolfold.Shorten(set.Default), cmp.Or(strings.Join(set.Names(), ", "), "none"))
+		return fmt.Errorf("%s is %q, and no provider is called that; there are %s", provider.DefaultSetting, shorten.Quoted(set.Default),
+			cmp.Or(strings.Join(set.Names(), ", "), "none"))
 	}
 	return nil
 }
@@ -403,7 +408,7 @@ func read(setting toolfold.Param, sent json.RawMessage) (any, error) {
 	setting.Name = "value" // of the action, whose argument it is
 	var first []toolfold.Problem
 	for i, reading := range readings {
-		problems := toolfold.CheckFields([]toolfold.Param{setting}, map[string]any{"value": reading})
+		problems := validate.Fields([]toolfold.Param{setting}, map[string]any{"value": reading})
 		if len(problems) == 0 {
 			return reading, nil
 		}
@@ -417,7 +422,8 @@ func read(setting toolfold.Param, sent json.RawMessage) (any, error) {
 func (s *Service) unknownPath(path string) error {
 	known := names(s.files.declared(), User)
 	return &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
-		Path: "/path", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(path), Allowed: known, Suggest: suggest.Nearest(toolfold.Shorten(path), known),
+		Path: "/path", Kind: toolfold.ProblemEnum, Got: shorten.Quoted(path), Allowed: known,
+		Suggest: suggest.Nearest(shorten.Quoted(path), known),
 	}}}
 }
 

@@ -114,7 +114,8 @@ func TestSetRefuses(t *testing.T) {
 			"hole in a list", `{"path":"servers.2","value":{"host":"h"}}`, `config.set: servers.0 must be object, got null`,
 			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		}, {
-			"list where an object is due", `{"path":"policy.parallel","value":true}`, `config.set: policy.parallel cannot be reached: cannot set array element for non-numeric key 'parallel'`,
+			"list where an object is due", `{"path":"policy.parallel","value":true}`,
+			`config.set: policy.parallel cannot be reached: cannot set array element for non-numeric key 'parallel'`,
 			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		},
 	} {
@@ -227,7 +228,8 @@ func TestSetRefusesDuplicates(t *testing.T) {
 	files := nestedFiles(t)
 	const text = `{"level": "low", "on": true, "level": "low"}`
 	write(t, files, Global, text)
-	if got := failure(t, call(t, files, "set", `{"path":"level","value":"high"}`)); got.Message != "config.set: the global settings file has level twice" {
+	if got := failure(t, call(t, files, "set", `{"path":"level","value":"high"}`)); got.Message != "config.set: the global "+
+		"settings file has level twice" {
 		t.Errorf("answered %+v", got)
 	}
 	if now := content(t, files, Global); now != text {

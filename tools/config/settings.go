@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/provider"
 )
 
@@ -51,56 +53,105 @@ var Settings = append([]Setting{
 		Enum: []string{"search", "lazy", "signature", "full"},
 	}, Client},
 	{toolfold.String{
-		Name: "params", Doc: "What listings below full declare for parameters: an object, JSON text (for strict hosts), or, at signature, each by itself.",
+		Name: "params", Doc: "What listings below full declare for parameters: an object, JSON text (for strict hosts), or, at " +
+			"signature, each by itself.",
 		Enum: []string{"object", "text", "flat"},
 	}.With(toolfold.Default("object")), Client},
 	{toolfold.String{
-		Name: "tier", Doc: "How many tools tools/list shows; the others are found and called all the same.",
-		Enum: []string{"core", "standard", "extended"},
+		Name: "tier", Doc: "How many tools tools/list shows beside those of upstreams; the others are found and called all the same.",
+		Enum: []string{"none", "core", "standard", "extended"},
 	}.With(toolfold.Default("extended")), Client},
 	{toolfold.String{
-		Name: "fold", Doc: "What one tool holds: a whole family, or of families that do both, what reads apart from what changes.",
-		Enum: []string{"family", "effect"},
+		Name: "fold", Doc: "What one tool holds: a whole family; what reads apart from what changes; or, with none, one action.",
+		Enum: []string{"family", "effect", "none"},
 	}.With(toolfold.Default("family")), User},
 	{toolfold.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(toolfold.Default(false)), Workspace},
-	{toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.With(toolfold.Default(toolfold.DefaultResultLimit)), User},
+	{toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.
+		With(toolfold.Default(bounds.DefaultLimit)), User},
 	{toolfold.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(toolfold.Default(false)), Workspace},
 	{toolfold.Bool{Name: "readOnly", Doc: "Offer only what merely reads."}.With(toolfold.Default(false)), Narrowing},
-	{toolfold.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").With(toolfold.MaxItems(200)), User},
-	{toolfold.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(toolfold.MaxItems(200)), Narrowing},
+	{toolfold.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").
+		With(toolfold.MaxItems(200)), User},
+	{toolfold.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(toolfold.MaxItems(200)),
+		Narrowing},
 	{toolfold.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
 	{toolfold.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
 	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
-	{toolfold.String{Name: "allowedHosts", Doc: "Host names, separated by commas, that HTTP clients may use besides the server's own address.", MinLen: 1}, User},
+	{toolfold.String{Name: "allowedHosts", Doc: "Host names, separated by commas, that HTTP clients may use besides the server's own address.",
+		MinLen: 1}, User},
 	{toolfold.Int{Name: "maxBodyBytes", Doc: "Most bytes of one message.", Min: 1 << 10, Max: 1 << 30}.With(toolfold.Default(4 << 20)), User},
 	{toolfold.Int{Name: "maxSessions", Doc: "Most HTTP sessions at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1000)), User},
 	{toolfold.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
 	{toolfold.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
 	{toolfold.String{
-		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else a trusted repository's origin, or machine and path.",
+		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else a trusted repository's " +
+			"origin, or machine and path.",
 		MinLen: 1, MaxLen: 200,
 	}, User},
 	{toolfold.String{
 		Name: "memoryNamespace", Doc: "Namespace of memory for calls that name none; unset, default, and all where entries are looked for.",
 		MinLen: 1, MaxLen: 100,
 	}, Trusted},
-	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.With(toolfold.Default(false)), User},
+	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.
+		With(toolfold.Default(false)), User},
 	{toolfold.Bool{Name: "traceCalls", Doc: "Record calls in traces; runs and tasks always are."}.With(toolfold.Default(true)), User},
 	{toolfold.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(toolfold.Default(14)), User},
-	{toolfold.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.With(toolfold.Default(256)), User},
+	{toolfold.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.
+		With(toolfold.Default(256)), User},
 	{toolfold.Int{Name: "taskRetentionDays", Doc: "Days that ended tasks are kept.", Min: 1, Max: 3650}.With(toolfold.Default(30)), User},
-	{toolfold.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.With(toolfold.Default(5)), User},
+	{toolfold.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.
+		With(toolfold.Default(5)), User},
 	{toolfold.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(toolfold.Default(90)), User},
-	{toolfold.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.With(toolfold.Default(1_000_000)), User},
+	{toolfold.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.
+		With(toolfold.Default(1_000_000)), User},
 	{toolfold.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(toolfold.Default(true)), User},
 	{toolfold.List{
 		Name: "testCommand", Doc: "Program and arguments that test the workspace, for refactor.apply; no shell.",
 		Of: toolfold.String{MaxLen: 1000}, MinItems: 1, MaxItems: 100,
 	}, Trusted},
-}, madeByUser(providerSettings())...)
+	{toolfold.Object{
+		Name: "embeddings", Doc: "Endpoint of vectors, by which notes and tools are found in other words: it gets their texts.",
+		Optional: toolfold.Fields{
+			toolfold.String{Name: "baseURL", Doc: "Where the API is, up to /v1.", MinLen: 1},
+			toolfold.String{Name: "model", Doc: "Model of the vectors.", MinLen: 1},
+			toolfold.String{Name: "apiKeyEnv", Doc: "Environment variable that holds the key.", MinLen: 1},
+		},
+	}, User},
+	{toolfold.Map{Name: "upstreams", Doc: "Other MCP servers whose tools are served too, by name.", Of: upstreamSettings}, User},
+}, providerSettings()...)
+
+// upstreamSettings declares one member of upstreams: [Upstream].
+var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
+	toolfold.String{Name: "command", Doc: "Program to start, which speaks MCP on its standard input and output.", MinLen: 1},
+	toolfold.Strings("args", "Arguments of the program.").With(toolfold.MaxItems(100)),
+	toolfold.Map{
+		Name: "env", Doc: "Environment variables of the program, besides those of every program; ${NAME} stands for one of yours.",
+		Of: toolfold.String{},
+	},
+	toolfold.String{Name: "cwd", Doc: "Folder that the program starts in: else the workspace.", MinLen: 1},
+	toolfold.String{Name: "url", Doc: "Address of the server, in place of a command.", MinLen: 1},
+	toolfold.Map{
+		Name: "headers", Doc: "Headers of requests to the address; ${NAME} stands for an environment variable of yours.",
+		Of: toolfold.String{},
+	},
+	toolfold.String{Name: "type", Doc: "Transport: sse for the older one over HTTP.", Enum: []string{"stdio", "http", "sse"}},
+	toolfold.String{
+		Name: "fold", Doc: "What one tool of it holds: a noun, what reads apart from what changes, or, with none, one of its tools.",
+		Enum: []string{"effect", "none"},
+	},
+	toolfold.Strings("include", "Only these of its tools: names, or patterns such as list_*.").With(toolfold.MaxItems(1000)),
+	toolfold.Strings("exclude", "Not these of its tools.").With(toolfold.MaxItems(1000)),
+	toolfold.Int{Name: "timeoutMs", Doc: "Time for a call: 60000 unless set.", Min: 1, Max: 3_600_000},
+	toolfold.Int{Name: "maxConcurrency", Doc: "Most calls of it at a time: 16 unless set.", Min: 1, Max: 10_000},
+	toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer: that of the server unless set.", Min: 4000, Max: 1 << 20},
+	toolfold.String{
+		Name: "changes", Doc: "What becomes of a tool that changed since it was accepted, or is new: held back unless set.",
+		Enum: []string{"hold", "warn", "accept"},
+	},
+}}
 
 // providerSettings declares the settings of package provider.
-func providerSettings() toolfold.Fields {
+func providerSettings() []Setting {
 	settings := toolfold.Object{}
 	for _, o := range provider.Options {
 		var field toolfold.Field
@@ -122,9 +173,9 @@ func providerSettings() toolfold.Fields {
 			settings.Optional = append(settings.Optional, field)
 		}
 	}
-	return toolfold.Fields{
-		toolfold.Map{Name: provider.ProvidersSetting, Doc: provider.ProvidersDoc, Of: settings},
-		toolfold.String{Name: provider.DefaultSetting, Doc: provider.DefaultDoc, MinLen: 1},
+	return []Setting{
+		{toolfold.Map{Name: provider.ProvidersSetting, Doc: provider.ProvidersDoc, Of: settings}, User},
+		{toolfold.String{Name: provider.DefaultSetting, Doc: provider.DefaultDoc, MinLen: 1}, User},
 	}
 }
 
@@ -164,14 +215,34 @@ type Options struct {
 	TestCommand       []string                   `json:"testCommand"` // empty = none
 	Providers         map[string]json.RawMessage `json:"providers"`
 	DefaultProvider   string                     `json:"defaultProvider"`
+	Upstreams         map[string]Upstream        `json:"upstreams"` // empty = none
+	Embeddings        Embeddings                 `json:"embeddings"`
 }
 
-func madeByUser(fields toolfold.Fields) []Setting {
-	list := make([]Setting, len(fields))
-	for i, f := range fields {
-		list[i].Field = f
-	}
-	return list
+// Embeddings names the endpoint that turns texts into vectors.
+type Embeddings struct {
+	BaseURL   string `json:"baseURL,omitempty"` // empty = none
+	Model     string `json:"model,omitempty"`
+	APIKeyEnv string `json:"apiKeyEnv,omitempty"`
+}
+
+// Upstream is another MCP server whose tools are served too. It has a command or
+// a URL. Texts may name variables, as the files of clients do.
+type Upstream struct {
+	Command        string            `json:"command,omitempty"`
+	Args           []string          `json:"args,omitempty"`
+	Env            map[string]string `json:"env,omitempty"`
+	Cwd            string            `json:"cwd,omitempty"` // empty = the workspace
+	URL            string            `json:"url,omitempty"`
+	Headers        map[string]string `json:"headers,omitempty"`
+	Type           string            `json:"type,omitempty"`    // empty = stdio with a command, else http
+	Fold           string            `json:"fold,omitempty"`    // empty = effect
+	Include        []string          `json:"include,omitempty"` // empty = all
+	Exclude        []string          `json:"exclude,omitempty"`
+	TimeoutMs      int               `json:"timeoutMs,omitempty"`      // 0 = the default
+	MaxConcurrency int               `json:"maxConcurrency,omitempty"` // 0 = the default
+	ResultLimit    int               `json:"resultLimit,omitempty"`    // 0 = that of the server
+	Changes        string            `json:"changes,omitempty"`        // empty = hold
 }
 
 // Params returns settings as plain data, in order.
@@ -188,13 +259,13 @@ func object(settings []Setting) toolfold.Param {
 	return toolfold.Param{Kind: toolfold.KindObject, Optional: Params(settings)}
 }
 
-// rights lists the settings by who may make them, with the types of those that
-// clients may make.
+// rights lists the settings by who may make them, with types for the settings
+// that clients may make.
 func rights() string {
 	var clients, local, user []string
 	for _, s := range Settings {
 		p := s.Param()
-		typed := p.Name + " (" + toolfold.TypeWord(p) + ")"
+		typed := p.Name + " (" + entry.TypeWord(p) + ")"
 		switch {
 		case s.By >= Client:
 			clients = append(clients, typed)

@@ -18,6 +18,10 @@ var (
 		"document message channels of the signal box",
 		"create a spec of paths, methods and bodies",
 		"outline an HTTP interface for hospital beds",
+		"write down the web routes of a museum's ticket counter",
+		"create an API definition for the tax office",
+		"what would the interface of a lending library look like, specify it",
+		"draw up endpoints for lighthouse signals",
 	}
 
 	componentAsks = []string{
@@ -36,6 +40,10 @@ var (
 		"define the methods of a tariff calculator",
 		"write the frame of a plug-in",
 		"stub out a user interface element with its properties",
+		"give me the bare bones of a parser class",
+		"write the outline of a widget for seat maps",
+		"set up an empty module with its methods",
+		"produce stub code for a toll collector",
 	}
 
 	schemaAsks = []string{
@@ -54,6 +62,10 @@ var (
 		"generate types for a weather station's readings",
 		"lay out the attributes of a product",
 		"entity with fields, enums and references",
+		"which fields should a passport record have, design it",
+		"structure the data of a choir",
+		"make a typed model for harvest yields",
+		"create tables for a pawn shop",
 	}
 
 	architectureAsks = []string{
@@ -72,6 +84,10 @@ var (
 		"describe the system's parts and connections",
 		"blueprint of an airport's baggage software",
 		"outline a modular architecture for a newsroom",
+		"make a block diagram of the observatory's systems",
+		"chart how data flows between our departments' programs",
+		"create an overview drawing of the ticketing landscape",
+		"design the system layout for a harbour",
 	}
 
 	listAsks = []string{
@@ -91,6 +107,10 @@ var (
 		"recent design documents",
 		"which sketches do we have in the drawer",
 		"an index of all generated documents",
+		"which drawings have we got",
+		"what did we draft for the observatory",
+		"show all data models on file",
+		"list the blueprints of the past weeks",
 	}
 
 	getAsks = []string{
@@ -110,5 +130,9 @@ var (
 		"return the spec we wrote yesterday",
 		"I need to see last month's data model once more",
 		"the wording of a finished spec",
+		"let me see one of the drawings",
+		"read out the interface definition for the tax office",
+		"show a particular blueprint in full",
+		"bring back the class outline you made",
 	}
 )

@@ -47,7 +47,7 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	var all []Listed
 	for _, d := range f.designs {
 		if q.Type == "" || d.Type == q.Type {
-			all = append(all, Listed{d.ID, d.Type, d.Format, d.Name, d.CreatedAt})
+			all = append(all, Listed{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, CreatedAt: d.CreatedAt})
 		}
 	}
 	slices.SortFunc(all, func(a, b Listed) int {

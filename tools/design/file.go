@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -114,7 +115,7 @@ func (s *Service) look(ctx context.Context, t *target, overwrite bool) error {
 	if overwrite {
 		return nil
 	}
-	exists := toolfold.Errorf(Exists, "%s exists, and toolfold did not write what is in it; nothing was written", toolfold.Shorten(t.name)).
+	exists := toolfold.Errorf(Exists, "%s exists, and toolfold did not write what is in it; nothing was written", shorten.Quoted(t.name)).
 		WithHint("choose another outputPath, or pass overwrite: true to replace it")
 	if info.Size() > MaxBytes { // no design is larger
 		return exists
@@ -178,7 +179,7 @@ func (t *target) write(text string) error {
 		err = t.writeSynced(name, text) // a file system whose files have one name
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return toolfold.Errorf(Exists, "%s came to be meanwhile; nothing was written", toolfold.Shorten(t.name)).
+		return toolfold.Errorf(Exists, "%s came to be meanwhile; nothing was written", shorten.Quoted(t.name)).
 			WithHint("call again, or choose another outputPath")
 	}
 	if err != nil {

@@ -146,7 +146,7 @@ func (s *Service) keep(ctx context.Context, d Design, problems []toolfold.Proble
 // namespace goes into the ids of designs. It must stay the same.
 var namespace = uuid.MustParse("7b0d6c52-8d0e-4d52-9f0a-64f1d1f3a7c1")
 
-// made are the types of designs that there are.
+// designTypes are the types of designs that there are.
 var designTypes = []string{"api", "component", "schema", "architecture"}
 
 // List lists designs, a page at a time.
@@ -161,7 +161,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			About(toolfold.ProblemRefused, "status").
 			WithHint("leave status out")
 	}
-	after, err := toolfold.ParseCursor(in.Cursor, "design.list")
+	after, err := in.Position("design.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -169,13 +169,12 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing designs: %w", err)
 	}
-	designs, paged := toolfold.CutPage(page.Designs, in.Limit, func(last Listed) string {
+	out := ListOut{Total: page.Total}
+	out.Designs, out.Paged = toolfold.CutPage(page.Designs, in.Limit, func(last Listed) string {
 		return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 	})
-	out := ListOut{Designs: []Item{}, Total: page.Total, Paged: paged}
-	for _, l := range designs {
-		out.Designs = append(out.Designs, Item{DesignID: l.ID, Type: l.Type, Format: l.Format, Name: l.Name, Status: Draft,
-			CreatedAt: l.CreatedAt})
+	for i := range out.Designs {
+		out.Designs[i].Status = Draft
 	}
 	return out, nil
 }
@@ -206,7 +205,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	if !found {
 		return GetOut{}, toolfold.Errorf(NotFound, "there is no design %s", in.DesignID).WithHint("design.list shows those there are")
 	}
-	out := GetOut{Item: Item{DesignID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
+	out := GetOut{Listed: Listed{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
 	// One offset goes through both texts.
 	offset := min(in.Offset, len(d.Content)+len(d.Documentation))
 	excerpt, more := part(d.Content+d.Documentation, offset, maxShown)

@@ -145,7 +145,8 @@ func TestComponentsAndArchitecturesHaveTheirTexts(t *testing.T) {
 	if got := b.get("get", fmt.Sprintf(`{"designId":"%s"}`, c["designId"])); got["content"] != whole || got["format"] != "javascript" {
 		t.Errorf("read back %v", got)
 	}
-	a := `{"name":"Shop","description":"d","pattern":"mvc","components":[{"id":"a","name":"A","type":"cache"}],"format":"%s","outputPath":"%s"}`
+	a := `{"name":"Shop","description":"d","pattern":"mvc","components":[{"id":"a","name":"A","type":"cache"}],` +
+		`"format":"%s","outputPath":"%s"}`
 	puml := b.get("architecture", fmt.Sprintf(a, "plantuml", "a.puml"))
 	b.expectFile("a.puml", puml["diagram"].(string))
 	md := b.get("architecture", fmt.Sprintf(a, "markdown", "a.md"))

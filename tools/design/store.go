@@ -46,8 +46,12 @@ type Page struct {
 	Total   int // of all designs that the query picks, After and Limit aside
 }
 
-// Listed is a design without its texts.
+// Listed is a design as design.list shows it. The store leaves Status out.
 type Listed struct {
-	ID, Type, Format, Name string
-	CreatedAt              time.Time
+	ID        string    `json:"designId" doc:"The design." format:"uuid"`
+	Type      string    `json:"type" doc:"Its type." enum:"api,component,schema,architecture"`
+	Format    string    `json:"format" doc:"What was written; the language of a component."`
+	Name      string    `json:"name" doc:"Its name."`
+	Status    string    `json:"status" doc:"Always draft." enum:"draft,review,approved,implemented,deprecated"`
+	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
 }

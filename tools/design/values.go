@@ -97,19 +97,9 @@ type ListIn struct {
 
 // ListOut is the result of design.list.
 type ListOut struct {
-	Designs []Item `json:"designs" doc:"Newest first."`
-	Total   int    `json:"total" doc:"Designs that match, on all pages."`
+	Designs []Listed `json:"designs" doc:"Newest first."`
+	Total   int      `json:"total" doc:"Designs that match, on all pages."`
 	toolfold.Paged
-}
-
-// Item is a design as design.list shows it.
-type Item struct {
-	DesignID  string    `json:"designId" doc:"The design." format:"uuid"`
-	Type      string    `json:"type" doc:"Its type." enum:"api,component,schema,architecture"`
-	Format    string    `json:"format" doc:"What was written; the language of a component."`
-	Name      string    `json:"name" doc:"Its name."`
-	Status    string    `json:"status" doc:"Always draft." enum:"draft,review,approved,implemented,deprecated"`
-	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
 }
 
 // GetIn are the arguments of design.get.
@@ -120,7 +110,7 @@ type GetIn struct {
 
 // GetOut is the result of design.get.
 type GetOut struct {
-	Item
+	Listed
 	Content       string `json:"content" doc:"The text."`
 	Documentation string `json:"documentation,omitempty" doc:"Markdown page, of an architecture."`
 	NextOffset    int    `json:"nextOffset,omitempty" doc:"Pass as offset to read on; absent at the end."`

@@ -19,6 +19,10 @@ var (
 		"review whether the changes respect the boundaries",
 		"pass or fail for my working copy",
 		"is what I changed acceptable",
+		"would this change break our regulations",
+		"may I alter these files, check it first",
+		"test my edits against the safety rules",
+		"do the files I touched comply",
 	}
 
 	listAsks = []string{
@@ -38,6 +42,10 @@ var (
 		"browse the guard rules",
 		"what is forbidden when files are edited",
 		"which sets of rules could I hold the team to",
+		"which regulations are there for edits",
+		"what guardrails have we got",
+		"show the rule books for changing files",
+		"names of the protection profiles",
 	}
 
 	applyAsks = []string{
@@ -57,5 +65,9 @@ var (
 		"activate a restriction for this joint work",
 		"set the rules that the run has to follow",
 		"nothing outside the annex may be changed by this team",
+		"put a session under the safety rules",
+		"keep this team from touching other files",
+		"make the regulations binding for the room",
+		"switch guardrails on for the session",
 	}
 )

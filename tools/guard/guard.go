@@ -10,10 +10,11 @@ import (
 
 var (
 	policyID     = policy.ID
-	changedPaths = toolfold.List{Name: "changedPaths", Doc: "Files, or git for all uncommitted changes.", Unclear: true, MinItems: 1, MaxItems: 1000, Of: toolfold.String{MaxLen: 500}}
-	target       = toolfold.String{Name: "target", Doc: "Put in place of {{target}}.", MaxLen: 100}
-	sessionID    = toolfold.UUID("sessionId", "Active session.")
-	limit        = toolfold.Int{Name: "limit", Doc: "Most policies to return.", Min: 1, Max: policy.MaxPolicies}
+	changedPaths = toolfold.List{Name: "changedPaths", Doc: "Files, or git for all uncommitted changes.", Unclear: true, MinItems: 1,
+		MaxItems: 1000, Of: toolfold.String{MaxLen: 500}}
+	target    = toolfold.String{Name: "target", Doc: "Put in place of {{target}}.", MaxLen: 100}
+	sessionID = toolfold.UUID("sessionId", "Active session.")
+	limit     = toolfold.Int{Name: "limit", Doc: "Most policies to return.", Min: 1, Max: policy.MaxPolicies}
 )
 
 // Family declares the guard tool.
@@ -27,11 +28,12 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.Was("guard_check"),
 		Summary: "Check changed files against a policy; PASS, WARN or FAIL per gate.",
 		Asks:    checkAsks,
+		Covers:  policy.Covers,
 		Words:   "validate, verify, uncommitted, secrets, allowed, before merge",
-		Doc: "Files are read as they are now. contract_tests runs the policy's command, in a trusted workspace. WARN is also what could not be checked. " +
-			"For a file named git, pass ./git.",
-		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown policy is POLICY_NOT_FOUND. " +
-			"Each gate has paths and a suggestion in place of details and of a list of suggestions.",
+		Doc: "Files are read as they are now. contract_tests runs the policy's command, in a trusted workspace. WARN is also " +
+			"what could not be checked. For a file named git, pass ./git.",
+		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown " +
+			"policy is POLICY_NOT_FOUND. Each gate has paths and a suggestion in place of details and of a list of suggestions.",
 		Required: toolfold.Fields{policyID, changedPaths},
 		Optional: toolfold.Fields{target},
 		Effect:   toolfold.Runs,
@@ -56,8 +58,8 @@ var Family = toolfold.Family{
 		Summary: "Hold a session to a policy: its calls write no other files.",
 		Asks:    applyAsks,
 		Words:   "enforce, restrict, bind, lock down, attach",
-		Doc: "Holds for agents that run with the sessionId and for calls of connections that opened, joined or guarded the session, until it ends. " +
-			"Path gates only. The policy is kept as it is now; apply it again after a change.",
+		Doc: "Holds for agents that run with the sessionId and for calls of connections that opened, joined or guarded the " +
+			"session, until it ends. Path gates only. The policy is kept as it is now; apply it again after a change.",
 		Changed:  "Calls of the session are held to the policy. Adds target.",
 		Required: toolfold.Fields{sessionID, policyID},
 		Optional: toolfold.Fields{target.With(toolfold.Added())},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/policy"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Rules hold the calls of sessions to their policies. They are asked before
@@ -56,7 +57,7 @@ func (r Rules) judge(b *Binding, files []string) error {
 	}
 	if refused != nil {
 		return toolfold.Errorf(Violation, "%s may not be written: policy %s of session %s: %s; nothing was written",
-			toolfold.Cut(refused.Path, 120), b.PolicyID, b.SessionID, toolfold.Cut(refused.Reason, 160)).
+			shorten.To(refused.Path, 120), b.PolicyID, b.SessionID, shorten.To(refused.Reason, 160)).
 			WithHint("write a file that the policy allows (guard.list shows it), or ask whoever opened the session")
 	}
 	for _, area := range areas {
@@ -64,8 +65,9 @@ func (r Rules) judge(b *Binding, files []string) error {
 			continue
 		}
 		if len(b.Areas) >= b.Radius {
-			return toolfold.Errorf(Violation, "%s may not be written: policy %s of session %s lets %d be changed, and there were: %s; nothing was written",
-				toolfold.Cut(files[0], 120), b.PolicyID, b.SessionID, b.Radius, toolfold.Cut(strings.Join(b.Areas, ", "), 160)).
+			return toolfold.Errorf(Violation, "%s may not be written: policy %s of session %s lets %d be changed, and there were: "+
+				"%s; nothing was written",
+				shorten.To(files[0], 120), b.PolicyID, b.SessionID, b.Radius, shorten.To(strings.Join(b.Areas, ", "), 160)).
 				WithHint("stay within those, or ask whoever opened the session")
 		}
 		b.Areas = append(b.Areas, area)

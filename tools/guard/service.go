@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/policy"
 	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
@@ -126,21 +127,23 @@ func (s *Service) find(ctx context.Context, id, target, code string) (policy.Pol
 		case !p.NeedsTarget() && target != "":
 			return p, toolfold.Errorf(code, "policy %s has no %s for target to stand for", id, policy.Target).WithHint("leave target out")
 		case target != "" && !policy.ValidTarget(target):
-			return p, toolfold.Errorf(code, "target %q is not a plain name or path", toolfold.Shorten(target)).
+			return p, toolfold.Errorf(code, "target %q is not a plain name or path", shorten.Quoted(target)).
 				WithHint("use letters, digits and any of _ @ . + - with slashes between them")
 		}
 		return p.For(target), nil
 	}
 	for _, b := range broken {
 		if b.Stem() == id {
-			return policy.Policy{}, toolfold.Errorf(workspace.FileBroken, "policy %q cannot be used: %s", toolfold.Shorten(id), toolfold.Cut(b.Text(), 300)).WithHint("mend the file")
+			return policy.Policy{}, toolfold.Errorf(workspace.FileBroken, "policy %q cannot be used: %s", shorten.Quoted(id),
+				shorten.To(b.Text(), 300)).WithHint("mend the file")
 		}
 	}
-	e := toolfold.Errorf(NotFound, "there is no policy %q", toolfold.Shorten(id))
+	e := toolfold.Errorf(NotFound, "there is no policy %q", shorten.Quoted(id))
 	if near := suggest.Nearest(id, ids); near != "" {
 		return policy.Policy{}, e.WithHint("did you mean %q?", near)
 	}
-	return policy.Policy{}, e.WithHint("there are %s; guard.list has all; more are files in %s", strings.Join(ids[:min(len(ids), 6)], ", "), policy.Folder)
+	return policy.Policy{}, e.WithHint("there are %s; guard.list has all; more are files in %s", strings.Join(ids[:min(len(ids), 6)], ", "),
+		policy.Folder)
 }
 
 // ListIn are the arguments of guard.list.
@@ -178,7 +181,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	for _, p := range list[:min(len(list), in.Limit)] {
 		item := Item{
 			PolicyID: p.ID, Description: p.Description, Source: p.Source(), Gates: p.Gates, NeedsTarget: p.NeedsTarget(),
-			AllowedPaths: slices.Concat([]string{}, p.Allowed), ForbiddenPaths: slices.Concat([]string{}, p.Forbidden), Trusted: s.policies.Mark(p.Source()),
+			AllowedPaths: append([]string{}, p.Allowed...), ForbiddenPaths: append([]string{}, p.Forbidden...),
+			Trusted: s.policies.Mark(p.Source()),
 		}
 		if p.Has(policy.ChangeRadius) {
 			item.ChangeRadiusLimit = p.Radius
@@ -217,7 +221,8 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 		}
 	}
 	if len(b.Gates) == 0 {
-		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "policy %s has neither of the gates %s and %s, which alone hold for a session", p.ID, policy.PathViolation, policy.ChangeRadius).
+		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "policy %s has neither of the gates %s and %s, which alone hold for a session", p.ID,
+			policy.PathViolation, policy.ChangeRadius).
 			WithHint("guard.check checks changes against the others")
 	}
 	if p.Has(policy.PathViolation) {
@@ -235,7 +240,8 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	case status != sessions.Active:
 		return ApplyOut{}, sessions.Ended(status)
 	case !slices.Contains(ids, p.ID):
-		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "the session has %d policies, the maximum", maxPolicies).WithHint("put rules together in one policy")
+		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "the session has %d policies, the maximum", maxPolicies).
+			WithHint("put rules together in one policy")
 	}
 	return ApplyOut{
 		Applied: true, SessionID: b.SessionID, PolicyID: p.ID, AppliedPolicies: ids,

@@ -41,6 +41,10 @@ var (
 		"tell me the value of that key again",
 		"what was it that you wrote down under this name",
 		"bring up the card labelled tariffs/2026",
+		"show me the card for the boiler",
+		"what stands in the ledger under rent/may",
+		"read the dossier entry with this name",
+		"give back the saved text exactly as it was",
 	}
 
 	searchAsks = []string{
@@ -61,6 +65,9 @@ var (
 		"recall whatever relates to the spring collection",
 		"find what I said about insurance, I don't know the key",
 		"what have you learned about the way I like my reports",
+		"what has been noted about the boiler",
+		"any information in the files on the Hansen family",
+		"which of our records deal with frost damage",
 	}
 
 	listAsks = []string{
@@ -78,6 +85,11 @@ var (
 		"show every key, without the values",
 		"which facts are there about clients, just the names",
 		"what have you got stored",
+		"which notes have we got",
+		"show the index of the card file",
+		"what entries are in the ledger, most recent first",
+		"what have I saved lately",
+		"enumerate what has been filed under clients",
 	}
 
 	deleteAsks = []string{
@@ -96,6 +108,10 @@ var (
 		"get rid of the stored password hint",
 		"this memory is wrong, remove it",
 		"wipe one entry from the notebook",
+		"tear this page out of the notebook",
+		"remove the card for the boiler",
+		"delete one record that is out of date",
+		"the dossier entry is mistaken, scrap it",
 	}
 
 	exportAsks = []string{
@@ -115,6 +131,10 @@ var (
 		"transfer the knowledge out of this server",
 		"get all contents of the memory at once, for a backup",
 		"I want everything you know in one document",
+		"print out the entire card index",
+		"hand me all records with their contents as a file",
+		"copy the ledger to somewhere safe",
+		"give the archive everything that was noted",
 	}
 
 	importAsks = []string{
@@ -133,6 +153,10 @@ var (
 		"put the snapshot back",
 		"bulk insert keys and values",
 		"feed in all the addresses of the association",
+		"read in a whole card index",
+		"add all these records from a file",
+		"load the old ledger back in",
+		"enter many notes together from a list",
 	}
 
 	statsAsks = []string{
@@ -152,6 +176,10 @@ var (
 		"a count of records per notebook",
 		"what does the notebook weigh",
 		"how crowded is the card index by now",
+		"how many cards are in the index",
+		"how big has the archive become",
+		"what number of facts do we hold",
+		"storage taken up by the dossiers",
 	}
 
 	bulkDeleteAsks = []string{
@@ -170,6 +198,10 @@ var (
 		"strip out the whole branch legal/old/ of the notebook",
 		"wipe a selection of entries",
 		"sweep away the test records",
+		"remove the cards of all former members",
+		"delete every record under winter/",
+		"clear away the entries of one customer",
+		"take these five notes out together",
 	}
 
 	clearAsks = []string{
@@ -187,5 +219,10 @@ var (
 		"drop the whole collection of records",
 		"total amnesia, please",
 		"leave nothing in the notebook",
+		"shred the complete card index",
+		"delete the whole notebook",
+		"all records must go",
+		"wipe your memory clean",
+		"begin with blank pages, erase the lot",
 	}
 )

@@ -85,7 +85,7 @@ func IndexText(e Entry) string {
 // where a word is common, entries about it are looked at before entries that
 // only mention it. Without it the oldest would be left out of a long list.
 func isStrong(count, entryWords int) bool {
-	return frequency(float64(count), float64(entryWords), 40) >= 0.62
+	return evidence.Share(float64(count), float64(entryWords), 40) >= 0.62
 }
 
 // namespaceToken stands for a namespace among the words, so that a search in

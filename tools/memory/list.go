@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -17,16 +16,19 @@ const (
 	newest = "newest"
 )
 
+// nothingThere says what to do where no entry matches.
+const nothingThere = "nothing is stored there; memory.stats shows what is, memory.search looks into values"
+
 // List lists keys.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
-	list := listing{"list", scope, cmp.Or(in.Order, byKey)}
-	after, err := list.parseCursor(in.Cursor)
+	order := cmp.Or(in.Order, byKey)
+	after, err := parsePosition(in.Cursor, "list")
 	if err != nil {
 		return ListOut{}, err
 	}
 	var headings []Heading
-	if list.order == newest {
+	if order == newest {
 		headings, err = s.store.Newest(ctx, scope, after.moment(), in.Limit+1)
 	} else {
 		headings, err = s.store.Headings(ctx, scope, Page{After: after.place(), Limit: in.Limit + 1})
@@ -39,17 +41,17 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		return ListOut{}, fmt.Errorf("counting keys: %w", err)
 	}
 	if out.Total == 0 {
-		out.Message = "nothing is stored there; memory.stats shows what is, memory.search looks into values"
+		out.Message = nothingThere
 	}
 	room := maxAnswer
 	for _, h := range headings {
 		room -= h.encodedLen()
 		if len(out.Keys) == in.Limit || room < 0 {
-			out.HasMore, out.NextCursor = true, list.cursor(after)
+			out.HasMore, out.NextCursor = true, after.cursor()
 			break
 		}
 		out.Keys = append(out.Keys, Listed{h.Key, h.Namespace, h.StoredAt, s.labels(h.Tags, h.Workspace, h.ExpiresAt)})
-		if list.order == newest {
+		if order == newest {
 			after = position{StoredAt: h.StoredAt.UnixMicro(), ID: h.ID}
 		} else {
 			after = position{Namespace: h.Namespace, Key: h.Key}
@@ -68,17 +70,9 @@ func (h Heading) encodedLen() int {
 	return size
 }
 
-// listing identifies the list that a cursor belongs to.
-type listing struct {
-	action string
-	scope  Scope
-	order  string
-}
-
 // position is the last entry of a page: its Place or its Moment, by the order of
 // the list. The zero value is before the first page.
 type position struct {
-	Listing        uint32 // sum of the listing
 	Namespace, Key string
 	StoredAt, ID   int64 // StoredAt in microseconds since 1970
 }
@@ -92,31 +86,21 @@ func (p position) moment() Moment {
 	return Moment{time.UnixMicro(p.StoredAt).UTC(), p.ID}
 }
 
-// sum identifies the listing, whatever the time.
-func (l listing) sum() uint32 {
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%q %q %q %q %q %q", l.action, l.order, l.scope.Namespace, l.scope.Prefix, l.scope.Workspace, l.scope.Tags)
-	return h.Sum32()
+// cursor returns the cursor of the page after the position.
+func (p position) cursor() string {
+	raw, _ := json.Marshal([]any{p.Namespace, p.Key, p.StoredAt, p.ID}) // plain values always encode
+	return toolfold.CursorOf(string(raw))
 }
 
-// cursor returns the cursor of the page after a position.
-func (l listing) cursor(after position) string {
-	raw, _ := json.Marshal([]any{l.sum(), after.Namespace, after.Key, after.StoredAt, after.ID}) // plain values always encode
-	return toolfold.EncodeCursor(string(raw))
-}
-
-// parseCursor parses a cursor of the listing. An empty one is the position before
-// the first entry.
-func (l listing) parseCursor(cursor string) (after position, err error) {
+// parsePosition parses a cursor that an action issued. An empty one is the position
+// before the first entry.
+func parsePosition(cursor, action string) (after position, err error) {
 	if cursor == "" {
 		return after, nil
 	}
-	raw, err := toolfold.DecodeCursor(cursor, "memory."+l.action)
-	if err != nil || json.Unmarshal([]byte(raw), &[]any{&after.Listing, &after.Namespace, &after.Key, &after.StoredAt, &after.ID}) != nil {
-		return position{}, badCursor("is not one that " + l.action + " returned")
-	}
-	if after.Listing != l.sum() {
-		return position{}, badCursor("belongs to another list, order or filter")
+	raw, err := toolfold.Page{Cursor: cursor}.After("memory." + action)
+	if err != nil || json.Unmarshal([]byte(raw), &[]any{&after.Namespace, &after.Key, &after.StoredAt, &after.ID}) != nil {
+		return position{}, badCursor("is not one that " + action + " returned")
 	}
 	return after, nil
 }
@@ -126,11 +110,15 @@ func badCursor(reason string) error {
 		WithHint("pass nextCursor of the page before, with the same other parameters, or no cursor for the first page")
 }
 
-// maxStats bounds the namespaces that stats lists, and the keys that it names.
+// maxStats bounds the namespaces on a page of stats, and the keys that it names.
 const maxStats = 1000
 
-// Stats counts entries per namespace.
+// Stats counts entries per namespace, a page of namespaces at a time.
 func (s *Service) Stats(ctx context.Context, in StatsIn) (StatsOut, error) {
+	after, err := in.After("memory.stats")
+	if err != nil {
+		return StatsOut{}, err
+	}
 	now := s.now()
 	totals, err := s.store.Totals(ctx, Scope{Namespace: cmp.Or(in.Namespace, s.Namespace), Now: now})
 	if err != nil {
@@ -140,8 +128,12 @@ func (s *Service) Stats(ctx context.Context, in StatsIn) (StatsOut, error) {
 	room, named := maxAnswer, 0
 	for _, t := range totals {
 		out.TotalEntries += t.Count
+		if in.Cursor != "" && t.Namespace <= after || out.HasMore {
+			continue
+		}
 		room -= encodedLen(t.Namespace) + perEntry
-		if len(out.ByNamespace) == maxStats || room < 0 {
+		if len(out.ByNamespace) == in.Limit || room < 0 {
+			out.HasMore = true
 			continue
 		}
 		stats := NamespaceStats{Count: t.Count, Bytes: t.Bytes}
@@ -159,6 +151,10 @@ func (s *Service) Stats(ctx context.Context, in StatsIn) (StatsOut, error) {
 			named += len(stats.Keys)
 		}
 		out.ByNamespace[t.Namespace] = stats
+		out.NextCursor = toolfold.CursorOf(t.Namespace)
+	}
+	if !out.HasMore {
+		out.NextCursor = ""
 	}
 	return out, nil
 }

@@ -13,9 +13,10 @@ import "github.com/toolfold/toolfold"
 
 // Family declares the memory tools.
 var Family = toolfold.Family{
-	Name:     "memory",
-	Summary:  "Key-value notebook",
-	Doc:      "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. Without namespace, search, list, export and stats look at all, the others at default, unless the setting memoryNamespace says which.",
+	Name:    "memory",
+	Summary: "Key-value notebook",
+	Doc: "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. Without namespace, " +
+		"search, list, export and stats look at all, the others at default, unless the setting memoryNamespace says which.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
 	Tier:     toolfold.Core,
@@ -53,7 +54,8 @@ var Family = toolfold.Family{
 		Summary: "Find entries by words in key or value, best first.",
 		Asks:    searchAsks,
 		Words:   "find, query, look for, locate, grep, mention, talk about, full text, content, scan",
-		Doc: `Ignores case, accents and English word forms. Rare words and words of the key count most; none must be there, but "words in quotes", side by side. ` +
+		Doc: `Ignores case, accents and English word forms. Rare words and words of the key count most; none must be there,` +
+			` but "words in quotes", side by side. ` +
 			"An unknown word finds longer or similar ones.",
 		Changed: "Looks into values, and for words instead of a piece of the key; ranks; adds score. " +
 			"Values of more than 500 characters come as excerpt and size. " +
@@ -100,7 +102,8 @@ var Family = toolfold.Family{
 		Summary: "Return whole entries, for a backup or for import elsewhere.",
 		Asks:    exportAsks,
 		Words:   "dump, download, copy, move elsewhere, all values, archive",
-		Doc:     "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have. What exceeds that comes as omitted; from the shell all is whole.",
+		Doc: "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have. What exceeds that " +
+			"comes as omitted; from the shell all is whole.",
 		Changed: "Sorted, and in pages: limit and cursor go through them.",
 		Optional: toolfold.Fields{
 			namespace, prefix, metadata.With(toolfold.Default(true)),
@@ -127,17 +130,20 @@ var Family = toolfold.Family{
 		Related:  []string{"memory.export"},
 		Run:      toolfold.Method((*Service).Import),
 	}, {
-		Name:     "stats",
-		Legacy:   toolfold.Was("memory_stats"),
-		Summary:  "Count entries and bytes per namespace.",
-		Asks:     statsAsks,
-		Words:    "statistics, how many, how big, size, usage, number of, which namespaces, bytes, space",
-		Changed:  "Adds bytes. detailed names the first 1,000 keys; list has the rest.",
-		Optional: toolfold.Fields{namespace, detailed.With(toolfold.Default(false))},
-		Effect:   toolfold.Reads,
-		Example:  `{"detailed": true}`,
-		Related:  []string{"memory.list"},
-		Run:      toolfold.Method((*Service).Stats),
+		Name:    "stats",
+		Legacy:  toolfold.Was("memory_stats"),
+		Summary: "Count entries and bytes per namespace.",
+		Asks:    statsAsks,
+		Words:   "statistics, how many, how big, size, usage, number of, which namespaces, bytes, space",
+		Changed: "Adds bytes, and pages of namespaces. detailed names the first 1,000 keys of a page; list has the rest.",
+		Optional: toolfold.Fields{
+			namespace, detailed.With(toolfold.Default(false)),
+			limit.With(toolfold.Default(maxStats), toolfold.Max(maxStats), toolfold.Added()), cursor.With(toolfold.Added()),
+		},
+		Effect:  toolfold.Reads,
+		Example: `{"detailed": true}`,
+		Related: []string{"memory.list"},
+		Run:     toolfold.Method((*Service).Stats),
 	}, {
 		Name:    "bulk_delete",
 		Legacy:  toolfold.Was("memory_bulk_delete"),

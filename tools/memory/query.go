@@ -124,5 +124,5 @@ func (t *term) setRarity(last int64) {
 		span := float64(t.ids[0] - t.ids[len(t.ids)-1] + 1)
 		count *= float64(last) / span
 	}
-	t.rarity = rarity(count, float64(last))
+	t.rarity = rank.Rarity(count, float64(last))
 }

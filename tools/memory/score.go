@@ -1,36 +1,24 @@
 package memory
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolfold/toolfold/internal/rank"
 	"github.com/toolfold/toolfold/internal/words"
 )
 
 // What relevance is made of.
 const (
-	saturation   = 1.2  // BM25's k1
-	lengthShare  = 0.75 // BM25's b
 	keyBonus     = 1.0  // of a word in the key, in occurrences
 	synonymShare = 0.35 // of a synonym against the word itself
 	pairBonus    = 0.3  // of neighbours in the query that are neighbours in the entry
-	background   = 1000 // entries that a small notebook is thought to be part of
 	minPrefix    = 3    // characters of a word that may be the beginning of another
 )
 
-// rarity is BM25's idf of a word that count of total entries have.
-func rarity(count, total float64) float64 {
-	total = max(total, count) + background
-	return math.Log(1 + (total-count+0.5)/(count+0.5))
-}
-
-// frequency is BM25's share of a word that occurs count times in an entry of
-// so many words, between 0 and 1.
-func frequency(count, entryWords, meanWords float64) float64 {
-	return count / (count + saturation*(1-lengthShare+lengthShare*entryWords/meanWords))
-}
+// evidence weighs how often a word occurs in an entry.
+var evidence = rank.BM25{Saturation: 1.2, LengthShare: 0.75}
 
 // ranker scores the candidates of a query.
 type ranker struct {
@@ -148,11 +136,11 @@ func (r *ranker) score(t tally, meanWords float64) float64 {
 		asked += term.rarity
 		if t.count[i] == 0 && t.inKey[i] == 0 {
 			found += synonymShare * term.rarity * min(t.like[i], 1)
-			sum += synonymShare * term.rarity * frequency(t.like[i], float64(t.words), meanWords)
+			sum += synonymShare * term.rarity * evidence.Share(t.like[i], float64(t.words), meanWords)
 			continue
 		}
 		found += term.rarity * term.worth
-		sum += term.rarity * term.worth * frequency(t.count[i]+keyBonus*t.inKey[i], float64(t.words), meanWords)
+		sum += term.rarity * term.worth * evidence.Share(t.count[i]+keyBonus*t.inKey[i], float64(t.words), meanWords)
 		if t.pair[i] {
 			sum += pairBonus * min(term.rarity, r.query.terms[i-1].rarity)
 		}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -40,7 +40,7 @@ const maxWhole = 500
 
 // Search finds entries by words.
 func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
-	offset, err := parseOffset(in)
+	offset, err := parseOffset(in.Cursor)
 	if err != nil {
 		return SearchOut{}, err
 	}
@@ -51,9 +51,14 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		}
 		s.indexed.Store(!left)
 	}
+	s.makeVectors()
 	in.Namespace = cmp.Or(in.Namespace, s.Namespace)
 	scope := Scope{in.Namespace, in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
 	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: s.Workspace, joinRoom: maxJoinBytes}
+	var question func() ([]int8, bool)
+	if s.Vectors != nil && len(find.query.phrases) == 0 { // quotes ask for words
+		question = s.Vectors.Ask(in.Query)
+	}
 	results, err := find.run(ctx)
 	if err != nil {
 		return SearchOut{}, fmt.Errorf("searching: %w", err)
@@ -62,16 +67,24 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	if out.Total, err = find.total(ctx, len(results)); err != nil {
 		return SearchOut{}, fmt.Errorf("counting matches: %w", err)
 	}
+	if question != nil {
+		byWords := len(results)
+		if results, err = s.addNear(ctx, scope, question, results); err != nil {
+			return SearchOut{}, fmt.Errorf("looking for what is near: %w", err)
+		}
+		out.Total += len(results) - byWords
+	}
 	switch {
 	case len(results) == 0:
 		out.Message = "nothing matches; try other words, or memory.list to see the keys"
 	case out.Total > len(results):
-		out.Message = fmt.Sprintf("the best %d of %d that match can be read: narrow it with more words, tags, prefix or namespace", len(results), out.Total)
+		out.Message = fmt.Sprintf("the best %d of %d that match can be read: narrow it with more words, tags, prefix or namespace", len(results),
+			out.Total)
 	}
 	results = results[min(offset, len(results)):]
 	if len(results) > in.Limit {
 		results = results[:in.Limit]
-		out.HasMore, out.NextCursor = true, writeOffset(in, offset+in.Limit)
+		out.HasMore, out.NextCursor = true, writeOffset(offset+in.Limit)
 	}
 	cut := newExcerpter(newRanker(find.query))
 	for chunk := range slices.Chunk(results, loadChunk) {
@@ -91,7 +104,8 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 			if !ok {
 				continue
 			}
-			hit := Hit{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score, Labels: s.labels(e.Tags, e.Workspace, e.ExpiresAt)}
+			hit := Hit{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score,
+				Labels: s.labels(e.Tags, e.Workspace, e.ExpiresAt)}
 			if utf8.RuneCount(e.Value) <= maxWhole {
 				hit.Value = e.Value
 			} else {
@@ -111,34 +125,21 @@ const elsewhere = 0.9
 // loadChunk is the most values of results that are held at once.
 const loadChunk = 8
 
-// A cursor of search is the number of results before the page, and a sum of
-// the question, so that it is not passed with another one.
-func writeOffset(in SearchIn, offset int) string {
-	return toolfold.EncodeCursor(fmt.Sprintf("%d %x", offset, questionSum(in)))
-}
+// A cursor of search is the number of results before the page.
+func writeOffset(offset int) string { return toolfold.CursorOf(strconv.Itoa(offset)) }
 
-func parseOffset(in SearchIn) (offset int, err error) {
-	if in.Cursor == "" {
+func parseOffset(cursor string) (offset int, err error) {
+	if cursor == "" {
 		return 0, nil
 	}
-	var sum uint32
-	raw, err := toolfold.DecodeCursor(in.Cursor, "memory.search")
+	raw, err := toolfold.Page{Cursor: cursor}.After("memory.search")
 	if err == nil {
-		_, err = fmt.Sscanf(raw, "%d %x", &offset, &sum)
+		offset, err = strconv.Atoi(raw)
 	}
 	if err != nil || offset < 0 {
 		return 0, badCursor("is not one that search returned")
 	}
-	if sum != questionSum(in) {
-		return 0, badCursor("belongs to another query or filter")
-	}
 	return offset, nil
-}
-
-func questionSum(in SearchIn) uint32 {
-	h := fnv.New32a()
-	fmt.Fprintf(h, "%q %q %q %q %q", in.Query, in.Namespace, in.Prefix, in.Workspace, tagSet(in.Tags))
-	return h.Sum32()
 }
 
 // search finds the entries of a scope that match a query.
@@ -147,8 +148,8 @@ type search struct {
 	scope Scope
 	query query
 
-	// workspace is the one whose entries come first among entries that match about
-	// as well; empty prefers none.
+	// workspace names the workspace whose entries come first among entries that
+	// match about as well; empty prefers none.
 	workspace string
 
 	last int64             // LastID

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Limits of an entry, of lists in calls and of answers.
@@ -48,16 +49,22 @@ const (
 
 // Service runs the memory actions. It is safe for concurrent use.
 type Service struct {
-	// Namespace is that of calls that name none; empty = default for those
-	// of single entries, and all for those that look for entries.
+	// Namespace is that of calls that name none; empty = default for calls
+	// on single entries, and all for calls that look for entries.
 	Namespace string
 
 	// Workspace is the name of the workspace that entries are stored from. Search
 	// prefers its entries; empty prefers none.
 	Workspace string
 
+	// Vectors makes vectors of entries, by which search finds them in other words; nil:
+	// it goes by words only.
+	Vectors Embedder
+
 	store   Store
 	now     func() time.Time
+	changed atomic.Bool  // entries may lack their vectors
+	making  atomic.Bool  // their vectors are being made
 	indexed atomic.Bool  // no entry is left that an earlier version indexed
 	expired atomic.Int64 // when expired entries were last removed, in milliseconds since 1970
 }
@@ -94,7 +101,7 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	if in.IfAbsent {
 		added, err := s.store.Add(ctx, e)
 		if err == nil && !added {
-			err = toolfold.Errorf(KeyExists, "%q exists in namespace %q; nothing was stored", toolfold.Shorten(e.Key), e.Namespace).
+			err = toolfold.Errorf(KeyExists, "%q exists in namespace %q; nothing was stored", shorten.Quoted(e.Key), e.Namespace).
 				WithHint("memory.get shows it; without ifAbsent its entry is replaced")
 		}
 		if err != nil {
@@ -108,6 +115,7 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 			out.Message = "stored; the earlier value is replaced"
 		}
 	}
+	s.makeVectors()
 	s.expire(ctx, e.StoredAt)
 	return out, nil
 }

@@ -138,6 +138,18 @@ type Store interface {
 	// it removed.
 	Expire(ctx context.Context, now time.Time, limit int) (removed int, err error)
 
+	// WithoutVector lists entries that have no vector of a model for what they hold
+	// now, the latest first, at most limit.
+	WithoutVector(ctx context.Context, model string, limit int) ([]Unread, error)
+
+	// PutVectors stores vectors of a model, each in the place of one that the entry
+	// had. An entry that changed since it was read, or is gone, gets none.
+	PutVectors(ctx context.Context, model string, list []EntryVector) error
+
+	// Vectors lists the vectors of a model of the latest entries of a scope, at most
+	// limit, without those of entries that changed since.
+	Vectors(ctx context.Context, scope Scope, model string, limit int) ([]EntryVector, error)
+
 	// Reindex replaces the words of up to limit entries that an earlier version
 	// indexed in another form, and reports whether more are left.
 	Reindex(ctx context.Context, limit int, words func(Entry) string) (left bool, err error)
@@ -188,4 +200,17 @@ type Candidate struct {
 	StoredAt  time.Time
 	Workspace string
 	Words     string // IndexText
+}
+
+// Unread is an entry of which no vector was made yet.
+type Unread struct {
+	ID int64 // the store's own
+	Entry
+}
+
+// EntryVector is the vector of an entry as it was stored at a time.
+type EntryVector struct {
+	ID       int64 // the store's own
+	StoredAt time.Time
+	Vector   []int8
 }

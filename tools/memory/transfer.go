@@ -26,8 +26,7 @@ const (
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
 	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), out.ExportedAt}
-	list := listing{"export", scope, byKey}
-	after, err := list.parseCursor(in.Cursor)
+	after, err := parsePosition(in.Cursor, "export")
 	if err != nil {
 		return ExportOut{}, err
 	}
@@ -60,6 +59,9 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		fit++
 	}
 	if fit == 0 {
+		if in.Cursor == "" {
+			out.Message = nothingThere
+		}
 		return out, nil
 	}
 	entries, err := s.store.Entries(ctx, scope, Page{After: after.place(), Limit: fit})
@@ -80,7 +82,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	}
 	out.Count = len(out.Data)
 	if fit < len(headings) {
-		out.HasMore, out.NextCursor = true, list.cursor(after)
+		out.HasMore, out.NextCursor = true, after.cursor()
 	}
 	return out, nil
 }
@@ -122,6 +124,7 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 		return ImportOut{}, fmt.Errorf("importing entries: %w", err)
 	}
 	out.Imported, out.Skipped = stored, len(entries)-stored
+	s.makeVectors()
 	s.expire(ctx, out.ImportedAt)
 	return out, nil
 }
@@ -142,7 +145,7 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "value was cut to fit into an answer: it is not whole")
 	}
 	maps.DeleteFunc(members, func(_ string, member any) bool { return member == nil })
-	if problems := toolfold.CheckObject(entry.Param(), members); len(problems) > 0 {
+	if problems := entry.Param().Check(members); len(problems) > 0 {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "%s", problems[0].Text())
 	}
 	var e struct {

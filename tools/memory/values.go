@@ -204,21 +204,23 @@ type Rejected struct {
 type StatsIn struct {
 	Namespace string `json:"namespace"`
 	Detailed  bool   `json:"detailed"`
+	toolfold.Page
 }
 
 // StatsOut is the result of stats.
 type StatsOut struct {
-	TotalEntries   int                       `json:"totalEntries" doc:"Entries counted."`
-	NamespaceCount int                       `json:"namespaceCount" doc:"Namespaces that are not empty."`
-	ByNamespace    map[string]NamespaceStats `json:"byNamespace" doc:"Per namespace; 1,000 at most."`
+	TotalEntries   int                       `json:"totalEntries" doc:"Entries, of all pages."`
+	NamespaceCount int                       `json:"namespaceCount" doc:"Namespaces that are not empty, of all pages."`
+	ByNamespace    map[string]NamespaceStats `json:"byNamespace" doc:"Per namespace, a page of them."`
 	GeneratedAt    time.Time                 `json:"generatedAt" doc:"When."`
+	toolfold.Paged
 }
 
 // NamespaceStats sums up a namespace.
 type NamespaceStats struct {
 	Count int      `json:"count" doc:"Entries counted."`
 	Bytes int      `json:"bytes" doc:"Bytes of the values."`
-	Keys  []string `json:"keys,omitempty" doc:"Keys, if detailed: the first 1,000 of all namespaces; list has the rest."`
+	Keys  []string `json:"keys,omitempty" doc:"Keys, if detailed: the first 1,000 of the page; list has the rest."`
 }
 
 // BulkDeleteIn holds the arguments of bulk_delete: Keys or Prefix.

@@ -18,6 +18,10 @@ var (
 		"put a new point into a time series",
 		"the queue at the gate has 30 people, keep the figure",
 		"document the fuel level as a measurement",
+		"the thermometer reads 21 degrees, put it on file",
+		"enter a score of 87 for the tasting",
+		"log 14.2 litres per hectare as today's reading",
+		"feed a new value into the statistics",
 	}
 
 	incrementAsks = []string{
@@ -36,6 +40,10 @@ var (
 		"mark one more occurrence",
 		"plus one for rejected claims",
 		"the fifth lorry just left, count it",
+		"one more goal for the home side",
+		"a further patient came in, add to the tally",
+		"count up by ten",
+		"move the counter of returned books on",
 	}
 
 	queryAsks = []string{
@@ -55,6 +63,10 @@ var (
 		"mean waiting time of callers",
 		"trend of the turnover",
 		"compute a figure from the recorded points",
+		"what is the highest score so far this season",
+		"plot-ready values of the fuel consumption",
+		"how much milk was delivered on average per day",
+		"compare this month's figure over time",
 	}
 
 	listAsks = []string{
@@ -74,5 +86,9 @@ var (
 		"catalogue of gauges",
 		"what do we keep score of",
 		"a table of all gauges with their present reading",
+		"which figures have we got",
+		"what statistics are kept for the dairy",
+		"show the names of everything that is counted",
+		"list the scores and tallies",
 	}
 )

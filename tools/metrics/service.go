@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // NotFound is the code for a metric that was never recorded.
@@ -102,7 +103,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	case err != nil:
 		return QueryOut{}, fmt.Errorf("reading points: %w", err)
 	case !found:
-		return QueryOut{}, toolfold.Errorf(NotFound, "there is no metric %q", toolfold.Shorten(in.MetricName)).
+		return QueryOut{}, toolfold.Errorf(NotFound, "there is no metric %q", shorten.Quoted(in.MetricName)).
 			WithHint("metrics.list shows those there are")
 	case more:
 		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "the range has more than %d points", metric.MaxRead).
@@ -170,7 +171,7 @@ func newest(series []metric.Series, limit int) []DataPoint {
 
 // List lists metrics, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.CursorAfter(in.Cursor, "metrics.list")
+	after, err := in.After("metrics.list")
 	if err != nil {
 		return ListOut{}, err
 	}

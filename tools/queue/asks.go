@@ -19,6 +19,10 @@ var (
 		"reserve a track for batch jobs",
 		"rush orders should wait in a lane by themselves",
 		"a new line where two jobs run side by side",
+		"add an in-tray for parcels",
+		"we need a second conveyor for urgent goods",
+		"set aside a line for the night shift's work",
+		"new queue that handles two repairs at a time",
 	}
 
 	listAsks = []string{
@@ -38,6 +42,10 @@ var (
 		"what is the concurrency of each queue",
 		"where is work piling up",
 		"how many orders wait per lane",
+		"which in-trays have we got",
+		"how much is lying in each tray",
+		"show the conveyors and what is on them",
+		"are any lines standing still",
 	}
 
 	updateAsks = []string{
@@ -57,6 +65,10 @@ var (
 		"make the thumbnails queue less important",
 		"widen a lane so that more gets through",
 		"this line should come before the others",
+		"let the conveyor take eight pieces at once",
+		"rename what the in-tray is described as",
+		"speed up a lane by running more in parallel",
+		"set another ceiling for the repairs line",
 	}
 
 	pauseAsks = []string{
@@ -75,6 +87,11 @@ var (
 		"give the lane a break",
 		"let nothing more out of this lane for the time being",
 		"put the waiting orders on ice",
+		"stop the conveyor for the moment",
+		"nothing should leave the in-tray until Monday",
+		"take a lane out of service temporarily",
+		"let running work finish but start no more",
+		"hold all repairs",
 	}
 
 	resumeAsks = []string{
@@ -94,6 +111,10 @@ var (
 		"carry on with the queue",
 		"the lane may deliver work again",
 		"take the orders off the ice",
+		"set the conveyor in motion again",
+		"work through the in-tray once more",
+		"put a lane back into service",
+		"repairs may start again",
 	}
 
 	removeAsks = []string{
@@ -113,5 +134,9 @@ var (
 		"scrap a queue that has no open tasks",
 		"a lane that nobody uses should go",
 		"strike this queue from the list",
+		"do away with the conveyor",
+		"delete the in-tray for parcels",
+		"shut a lane permanently",
+		"that line is superfluous, take it out",
 	}
 )

@@ -29,7 +29,8 @@ var Family = toolfold.Family{
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
 		Required: toolfold.Fields{name},
 		Optional: toolfold.Fields{
-			description, concurrency.With(toolfold.Default(work.DefaultConcurrency)), priority.With(toolfold.Default(work.Medium)), perProcess.With(toolfold.Added()),
+			description, concurrency.With(toolfold.Default(work.DefaultConcurrency)), priority.With(toolfold.Default(work.Medium)),
+			perProcess.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Adds,
 		Once:    true, // what is there is refused

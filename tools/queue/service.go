@@ -8,6 +8,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/work"
 )
 
@@ -35,9 +37,9 @@ func New(store Store, now func() time.Time, newID func() string) *Service {
 }
 
 // Create makes a queue.
-func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
+func (s *Service) Create(ctx context.Context, in CreateIn) (Queue, error) {
 	if strings.TrimSpace(in.Name) == "" {
-		return Shown{}, toolfold.Errorf(toolfold.InvalidInput, "name is empty").
+		return Queue{}, toolfold.Errorf(toolfold.InvalidInput, "name is empty").
 			About(toolfold.ProblemRefused, "name").
 			WithHint("tasks are submitted to a queue by its name; give it one")
 	}
@@ -48,20 +50,20 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Shown, error) {
 	created, err := s.store.Create(ctx, q, MaxQueues)
 	switch {
 	case err != nil:
-		return Shown{}, fmt.Errorf("creating queue: %w", err)
+		return Queue{}, fmt.Errorf("creating queue: %w", err)
 	case created.Taken != "":
-		return Shown{}, toolfold.Errorf(Exists, "there is a queue %q already, with queueId %s", toolfold.Shorten(in.Name), created.Taken).
+		return Queue{}, toolfold.Errorf(Exists, "there is a queue %q already, with queueId %s", shorten.Quoted(in.Name), created.Taken).
 			WithHint("submit tasks to it, or choose another name")
 	case created.Full:
-		return Shown{}, toolfold.Errorf(toolfold.LimitReached, "there are %d queues, the maximum", MaxQueues).
+		return Queue{}, toolfold.Errorf(toolfold.LimitReached, "there are %d queues, the maximum", MaxQueues).
 			WithHint("use one of queue.list, or remove one with queue.remove")
 	}
-	return q.view(), nil
+	return q, nil
 }
 
 // List lists queues, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.ParseCursor(in.Cursor, "queue.list")
+	after, err := in.Position("queue.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -75,9 +77,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Queues: []Item{}, Total: page.Total, Paged: paged}
 	for _, q := range queues {
 		n := q.Counts
-		view := q.Queue.view()
-		view.Description = toolfold.Brief(ctx, "queues.description", view.Description)
-		out.Queues = append(out.Queues, Item{Shown: view, Stats: Stats{
+		q.Description = fields.Brief(ctx, "queues.description", q.Description)
+		out.Queues = append(out.Queues, Item{Queue: q.Queue, Stats: Stats{
 			Pending: n[work.Pending], Queued: n[work.Queued], Running: n[work.Running], Paused: n[work.Paused],
 			Completed: n[work.Completed], Failed: n[work.Failed], Cancelled: n[work.Cancelled], Timeout: n[work.TimedOut],
 		}})
@@ -86,7 +87,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 }
 
 // Update changes a queue.
-func (s *Service) Update(ctx context.Context, in UpdateIn) (Shown, error) {
+func (s *Service) Update(ctx context.Context, in UpdateIn) (Queue, error) {
 	q, found, err := s.store.Update(ctx, in.QueueID, func(q *Queue) {
 		set(&q.Description, in.Description)
 		set(&q.MaxConcurrency, in.MaxConcurrency)
@@ -94,12 +95,12 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (Shown, error) {
 		set(&q.PerProcess, in.PerProcess)
 	})
 	if err != nil {
-		return Shown{}, fmt.Errorf("updating queue: %w", err)
+		return Queue{}, fmt.Errorf("updating queue: %w", err)
 	}
 	if !found {
-		return Shown{}, notFound(in.QueueID)
+		return Queue{}, notFound(in.QueueID)
 	}
-	return q.view(), nil
+	return q, nil
 }
 
 // set sets a value where one is given.
@@ -110,24 +111,24 @@ func set[V any](value, update *V) {
 }
 
 // Pause holds back the tasks of a queue.
-func (s *Service) Pause(ctx context.Context, in QueueIn) (Shown, error) {
+func (s *Service) Pause(ctx context.Context, in QueueIn) (Queue, error) {
 	return s.setPaused(ctx, in.QueueID, true)
 }
 
 // Resume lets the tasks of a queue run again.
-func (s *Service) Resume(ctx context.Context, in QueueIn) (Shown, error) {
+func (s *Service) Resume(ctx context.Context, in QueueIn) (Queue, error) {
 	return s.setPaused(ctx, in.QueueID, false)
 }
 
-func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (Shown, error) {
+func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (Queue, error) {
 	q, found, err := s.store.SetPaused(ctx, idOrName, paused)
 	if err != nil {
-		return Shown{}, fmt.Errorf("pausing or resuming queue: %w", err)
+		return Queue{}, fmt.Errorf("pausing or resuming queue: %w", err)
 	}
 	if !found {
-		return Shown{}, notFound(idOrName)
+		return Queue{}, notFound(idOrName)
 	}
-	return q.view(), nil
+	return q, nil
 }
 
 // Remove removes a queue all of whose tasks have ended. They stay as they are.
@@ -143,13 +144,13 @@ func (s *Service) Remove(ctx context.Context, in QueueIn) (RemoveOut, error) {
 	case !found:
 		return RemoveOut{}, notFound(in.QueueID)
 	case open > 0:
-		return RemoveOut{}, toolfold.Errorf(InUse, "%d tasks of queue %q have not ended", open, toolfold.Shorten(q.Name)).
+		return RemoveOut{}, toolfold.Errorf(InUse, "%d tasks of queue %q have not ended", open, shorten.Quoted(q.Name)).
 			WithHint("wait for them, or task.cancel each one that task.list shows for this queueId")
 	}
 	return RemoveOut{QueueID: q.ID, Name: q.Name, Removed: true}, nil
 }
 
 func notFound(idOrName string) error {
-	return toolfold.Errorf(NotFound, "there is no queue %q", toolfold.Shorten(idOrName)).
+	return toolfold.Errorf(NotFound, "there is no queue %q", shorten.Quoted(idOrName)).
 		WithHint("queue.list shows those there are")
 }

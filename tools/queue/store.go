@@ -7,14 +7,16 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Queue is a queue as it is stored.
+// Queue is a queue, also as a result.
 type Queue struct {
-	ID, Name, Description string
-	MaxConcurrency        int  // of each workspace
-	PerProcess            bool // and of each process
-	DefaultPriority       string
-	Paused                bool
-	CreatedAt             time.Time // UTC, whole microseconds; zero for the default queue
+	ID              string    `json:"queueId" doc:"ID or name of the queue."`
+	Name            string    `json:"name" doc:"Name of the queue."`
+	Description     string    `json:"description,omitempty" doc:"What the queue is for."`
+	MaxConcurrency  int       `json:"maxConcurrency" doc:"Tasks at once, in each workspace."`
+	PerProcess      bool      `json:"perProcess,omitempty" doc:"Count maxConcurrency in each process, not over all."`
+	DefaultPriority string    `json:"defaultPriority" doc:"For tasks without priority." enum:"critical,high,medium,low,background"`
+	Paused          bool      `json:"isPaused" doc:"Whether its tasks are held back."`
+	CreatedAt       time.Time `json:"createdAt,omitzero" doc:"When it was made; absent for the default queue."` // UTC, whole microseconds
 }
 
 // Store keeps queues. The default queue is always there. All methods are safe

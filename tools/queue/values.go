@@ -1,10 +1,6 @@
 package queue
 
-import (
-	"time"
-
-	"github.com/toolfold/toolfold"
-)
+import "github.com/toolfold/toolfold"
 
 // CreateIn are the arguments of queue.create.
 type CreateIn struct {
@@ -29,29 +25,6 @@ type QueueIn struct {
 	QueueID string `json:"queueId"`
 }
 
-// Shown is a queue as a result.
-type Shown struct {
-	QueueID         string     `json:"queueId" doc:"ID or name of the queue."`
-	Name            string     `json:"name" doc:"Name of the queue."`
-	Description     string     `json:"description,omitempty" doc:"What the queue is for."`
-	MaxConcurrency  int        `json:"maxConcurrency" doc:"Tasks at once, in each workspace."`
-	PerProcess      bool       `json:"perProcess,omitempty" doc:"Count maxConcurrency in each process, not over all."`
-	DefaultPriority string     `json:"defaultPriority" doc:"For tasks without priority." enum:"critical,high,medium,low,background"`
-	IsPaused        bool       `json:"isPaused" doc:"Whether its tasks are held back."`
-	CreatedAt       *time.Time `json:"createdAt,omitempty" doc:"When it was made; absent for the default queue."` // nil for the default queue
-}
-
-func (q Queue) view() Shown {
-	s := Shown{
-		QueueID: q.ID, Name: q.Name, Description: q.Description, MaxConcurrency: q.MaxConcurrency,
-		PerProcess: q.PerProcess, DefaultPriority: q.DefaultPriority, IsPaused: q.Paused,
-	}
-	if !q.CreatedAt.IsZero() {
-		s.CreatedAt = &q.CreatedAt
-	}
-	return s
-}
-
 // RemoveOut is the result of queue.remove.
 type RemoveOut struct {
 	QueueID string `json:"queueId" doc:"ID or name of the queue."`
@@ -73,7 +46,7 @@ type ListOut struct {
 
 // Item is a queue as queue.list shows it.
 type Item struct {
-	Shown
+	Queue
 	Stats Stats `json:"stats" doc:"Tasks in each state."`
 }
 
@@ -82,9 +55,9 @@ type Stats struct {
 	Pending   int `json:"pending" doc:"Tasks in this state."`
 	Queued    int `json:"queued" doc:"Tasks in this state."`
 	Running   int `json:"running" doc:"Tasks in this state."`
-	Paused    int `json:"paused" doc:"Tasks in this state."`
+	Paused    int `json:"paused,omitempty" doc:"Tasks in this state; absent if none."`
 	Completed int `json:"completed" doc:"Tasks in this state."`
 	Failed    int `json:"failed" doc:"Tasks in this state."`
-	Cancelled int `json:"cancelled" doc:"Tasks in this state."`
-	Timeout   int `json:"timeout" doc:"Tasks in this state."`
+	Cancelled int `json:"cancelled,omitempty" doc:"Tasks in this state; absent if none."`
+	Timeout   int `json:"timeout,omitempty" doc:"Tasks in this state; absent if none."`
 }

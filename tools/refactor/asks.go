@@ -20,6 +20,8 @@ var (
 		"opportunities to extract a function",
 		"review the code quality of the tariff module",
 		"technical debt in this folder",
+		"where is our program clumsy",
+		"show me what could be written more elegantly",
 	}
 
 	applyAsks = []string{
@@ -38,6 +40,10 @@ var (
 		"put the suggested simplification into the file",
 		"make the change to the code that the scan recommended",
 		"tidy this function up",
+		"make the proposed improvement real",
+		"write this passage of the program more elegantly, as proposed",
+		"show what the code would look like after the clean-up",
+		"go ahead with suggestion number two",
 	}
 
 	listAsks = []string{
@@ -56,5 +62,9 @@ var (
 		"filter the improvements by kind",
 		"rank the proposed clean-ups by their weight",
 		"show what the quality check came up with",
+		"which suggestions for better code have we got",
+		"what clumsy passages were found",
+		"the open proposals for the program's structure",
+		"see every improvement of low risk",
 	}
 )

@@ -24,20 +24,23 @@ var (
 var Family = toolfold.Family{
 	Name: "refactor", Summary: "Improve code", Category: "code", Tier: toolfold.Extended,
 	Words: "clean up, simplify, modernize, restructure, technical debt, code smell, quality, tidy up, polish, ugly code",
-	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted workspaces with eslint and ruff " +
-		"where they are installed. A finding keeps its opportunityId while its line stays the same.",
+	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted " +
+		"workspaces with eslint and ruff where they are installed. A finding keeps its opportunityId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.Was("refactor_scan"),
 		Summary: "Look for code to simplify, modernize, rename, extract or remove.",
 		Asks:    scanAsks,
+		Covers:  func() []string { return scan.Covers(scan.Refactorings) },
 		Words:   "clean up, code smell, duplication, long functions, unused imports, dead code, analyse, analyze, improve, getting messy",
-		Doc:     "Shows the five weightiest; refactor.list has all. skipped says what could not be analysed.",
+		Doc:     "Shows the five of highest impact; refactor.list has all. skipped says what could not be analysed.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
-			"maxFiles may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list instead of an artifact.",
+			"maxFiles may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list " +
+			"instead of an artifact.",
 		Required: toolfold.Fields{scan.Paths},
 		Optional: toolfold.Fields{
-			types, minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact, scan.Exclude, scan.MaxFiles.With(toolfold.Default(100)),
+			types, minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact, scan.Exclude,
+			scan.MaxFiles.With(toolfold.Default(100)),
 		},
 		Effect:  toolfold.Adds,
 		Example: `{"paths": ["src"], "types": ["modernize-syntax"]}`,
@@ -53,7 +56,8 @@ var Family = toolfold.Family{
 		Changed:  "Changes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup and runTests act.",
 		Required: toolfold.Fields{opportunityID},
 		Optional: toolfold.Fields{
-			scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true)), runTests.With(toolfold.Default(false)),
+			scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true)),
+			runTests.With(toolfold.Default(false)),
 		},
 		Effect:  toolfold.Runs,
 		Example: `{"opportunityId": "` + exampleID + `"}`,
@@ -63,7 +67,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "list",
 		Legacy:   toolfold.Was("refactor_list"),
-		Summary:  "List the improvements that a scan found, the weightiest first.",
+		Summary:  "List the improvements that a scan found, highest impact first.",
 		Asks:     listAsks,
 		Words:    "findings, results, opportunities, suggestions, show all, overview, proposals, came out",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed. An unknown type is refused.",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -34,7 +35,7 @@ type ScanOut struct {
 	ScanID string `json:"scanId" doc:"The scan." format:"uuid"`
 	scan.Summary
 	ByImpact map[string]int `json:"byImpact" doc:"Findings by impact."`
-	TopItems []Brief        `json:"topItems" doc:"The weightiest."`
+	TopItems []Brief        `json:"topItems" doc:"Highest impact first."`
 }
 
 // Brief is a finding in the result of a scan.
@@ -61,7 +62,8 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	}
 	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), ByImpact: report.ByLevel(), TopItems: []Brief{}}
 	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
-		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.Message, File: f.File, Line: f.Line, Fixable: f.Fixable()})
+		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.Message, File: f.File, Line: f.Line,
+			Fixable: f.Fixable()})
 	}
 	return out, nil
 }
@@ -120,7 +122,7 @@ type ListIn struct {
 // ListOut is the result of refactor.list.
 type ListOut struct {
 	ScanID string `json:"scanId,omitempty" doc:"The scan; absent where there is none." format:"uuid"`
-	Items  []Item `json:"items" doc:"The weightiest first."`
+	Items  []Item `json:"items" doc:"Highest impact first."`
 	Total  int    `json:"total" doc:"Findings that match, on all pages."`
 	toolfold.Paged
 }
@@ -141,7 +143,8 @@ func item(f scan.Finding) Item {
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if known := scan.Kinds[scan.Refactorings]; in.Type != "" && !slices.Contains(known, in.Type) {
 		return ListOut{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
-			Path: "/type", Kind: toolfold.ProblemEnum, Got: toolfold.Shorten(in.Type), Allowed: known, Suggest: suggest.Nearest(toolfold.Shorten(in.Type), known),
+			Path: "/type", Kind: toolfold.ProblemEnum, Got: shorten.Quoted(in.Type), Allowed: known,
+			Suggest: suggest.Nearest(shorten.Quoted(in.Type), known),
 		}}}
 	}
 	listed, err := s.bench.List(ctx, scan.Listing{ScanID: in.ScanID, Kind: in.Type, Level: in.Impact, Page: in.Page})

@@ -18,6 +18,10 @@ var (
 		"get the agents together on one problem",
 		"start a teamwork session on the harvest plan",
 		"call a round table",
+		"set up a panel on water rights",
+		"start a huddle of the cooks",
+		"found a committee for the anniversary",
+		"several agents should tackle this jointly, open a place for them",
 	}
 
 	noteAsks = []string{
@@ -36,6 +40,10 @@ var (
 		"post an update for the others at the round table",
 		"let the reviewer know what is missing",
 		"add an entry to the log of the shared effort",
+		"inform the panel that the hearing moved",
+		"put in the committee's minutes that we agreed",
+		"let my fellow cooks know that the oven is broken",
+		"leave the others a message",
 	}
 
 	statusAsks = []string{
@@ -54,6 +62,10 @@ var (
 		"summary of how a session turned out",
 		"where do things stand in the investigation",
 		"who is at the table and since when",
+		"how far has the panel come",
+		"who sits on the committee",
+		"show the minutes of one huddle",
+		"what was the outcome of our work together",
 	}
 
 	completeAsks = []string{
@@ -73,6 +85,10 @@ var (
 		"complete the session and keep what came out of it",
 		"everything is settled, the meeting can be closed",
 		"mark the joint case as won",
+		"the panel has finished its work",
+		"close the committee with a final report",
+		"the huddle is over and was a success",
+		"we are through together, put the result on record",
 	}
 
 	listAsks = []string{
@@ -92,6 +108,10 @@ var (
 		"who opened a session today",
 		"who is working together on what",
 		"which cases did we fail",
+		"which panels and committees have we got",
+		"what are people working on together",
+		"show the huddles of this week",
+		"list cooperations that succeeded",
 	}
 
 	joinAsks = []string{
@@ -110,6 +130,10 @@ var (
 		"enrol an agent in a shared effort",
 		"let me sit at their table",
 		"count the interpreter in",
+		"add a hydrologist to the panel",
+		"I want to be on the committee",
+		"let the pastry cook come to the huddle",
+		"make an agent a member",
 	}
 
 	leaveAsks = []string{
@@ -129,6 +153,10 @@ var (
 		"the observer goes",
 		"count the interpreter out",
 		"he has to go, take him off the list of participants",
+		"the hydrologist resigns from the panel",
+		"take me off the committee",
+		"a cook leaves the huddle early",
+		"end one agent's membership",
 	}
 
 	failAsks = []string{
@@ -147,5 +175,9 @@ var (
 		"end it, we could not agree",
 		"the parties fell out, end it without success",
 		"no way forward for the team, stop here and say why",
+		"the panel reached no agreement, close it as failed",
+		"the committee broke up in a quarrel",
+		"cancel the huddle, there is no gas",
+		"mark the cooperation as a failure",
 	}
 )

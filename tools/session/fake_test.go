@@ -56,11 +56,12 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	for _, s := range f.sessions {
 		if (q.Status == "" || s.Status == q.Status) && (q.Initiator == "" || s.Initiator == q.Initiator) &&
 			(q.AgentID == "" || slices.Contains(s.agents(), q.AgentID)) {
-			all = append(all, Listed{s.ID, s.Initiator, s.Task, s.Status, s.present(), s.CreatedAt, s.UpdatedAt})
+			all = append(all, Listed{ID: s.ID, Initiator: s.Initiator, Task: s.Task, Status: s.Status, Present: s.present(),
+				CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt})
 		}
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return newerFirst(positionOf(a), positionOf(b)) })
-	page := Page{Total: len(all)}
+	page := Page{Sessions: []Listed{}, Total: len(all)}
 	for _, l := range all {
 		if (q.After == nil || newerFirst(*q.After, positionOf(l)) < 0) && len(page.Sessions) < q.Limit {
 			page.Sessions = append(page.Sessions, l)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/sessions"
 )
 
@@ -76,10 +77,11 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 	if err != nil {
 		return StatusOut{}, fmt.Errorf("reading notes: %w", err)
 	}
+	var paged toolfold.Paged
 	out := StatusOut{
 		Stale: s.isStale(session.Status, session.UpdatedAt), NoteCount: total,
 		SessionID: session.ID, Status: session.Status, Initiator: session.Initiator, Task: session.Task,
-		Participants: []Member{}, CreatedAt: session.CreatedAt, UpdatedAt: session.UpdatedAt,
+		Participants: session.Participants, CreatedAt: session.CreatedAt, UpdatedAt: session.UpdatedAt,
 		Summary: session.Summary, Error: session.Failure,
 		Workspace: session.Workspace, Metadata: session.Metadata,
 	}
@@ -89,25 +91,15 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 	case sessions.Failed:
 		out.FailedAt = &session.EndedAt
 	}
-	for _, p := range session.Participants {
-		m := Member{AgentID: p.AgentID, Role: p.Role, JoinedAt: p.JoinedAt}
-		if !p.LeftAt.IsZero() {
-			m.LeftAt = &p.LeftAt
-		}
-		out.Participants = append(out.Participants, m)
-	}
-	notes, paged := toolfold.CutPage(notes, in.Limit, func(last Note) string { return toolfold.CursorOf(strconv.Itoa(last.Number)) })
+	out.Notes, paged = toolfold.CutPage(notes, in.Limit, func(last Note) string { return toolfold.CursorOf(strconv.Itoa(last.Number)) })
 	out.NextCursor = paged.NextCursor
-	for _, n := range notes {
-		out.Notes = append(out.Notes, Noted{n.AgentID, n.Text, n.At})
-	}
 	return out, nil
 }
 
 // noteCursor returns the number of the last note of the page before, zero for
 // the first page.
 func noteCursor(cursor string) (number int, err error) {
-	after, err := toolfold.CursorAfter(cursor, "session.status")
+	after, err := toolfold.Page{Cursor: cursor}.After("session.status")
 	if err != nil || after == "" {
 		return 0, err
 	}
@@ -119,8 +111,8 @@ func noteCursor(cursor string) (number int, err error) {
 	return number, nil
 }
 
-// staleAfter is how long nothing happens in an active session before it is said
-// to be stale.
+// staleAfter is the time without activity after which an active session is
+// reported as stale.
 const staleAfter = 24 * time.Hour
 
 func (s *Service) isStale(status string, updatedAt time.Time) bool {
@@ -200,7 +192,7 @@ func (s *Service) Leave(ctx context.Context, in LeaveIn) (LeaveOut, error) {
 
 // List lists sessions, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.ParseCursor(in.Cursor, "session.list")
+	after, err := in.Position("session.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -209,16 +201,14 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing sessions: %w", err)
 	}
-	sessions, paged := toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string { return positionOf(last).Cursor() })
-	out := ListOut{Sessions: []Item{}, Total: page.Total, Paged: paged}
+	out := ListOut{Total: page.Total}
+	out.Sessions, out.Paged = toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string { return positionOf(last).Cursor() })
 	if page.Total == 0 {
 		out.Message = "no session matches; session.list without filters shows all, session.create opens one"
 	}
-	for _, l := range sessions {
-		out.Sessions = append(out.Sessions, Item{
-			SessionID: l.ID, Initiator: l.Initiator, Task: toolfold.Brief(ctx, "sessions.task", l.Task), Status: l.Status,
-			ParticipantCount: l.Present, CreatedAt: l.CreatedAt, Stale: s.isStale(l.Status, l.UpdatedAt),
-		})
+	for i := range out.Sessions {
+		l := &out.Sessions[i]
+		l.Task, l.Stale = fields.Brief(ctx, "sessions.task", l.Task), s.isStale(l.Status, l.UpdatedAt)
 	}
 	return out, nil
 }
@@ -243,7 +233,8 @@ func (s *Service) change(ctx context.Context, id, failed string, edit edit) (Ses
 }
 
 // changeBy is change with another way to save than [Store.Save].
-func (s *Service) changeBy(ctx context.Context, id, failed string, edit edit, save func(context.Context, Session) (bool, error)) (Session, error) {
+func (s *Service) changeBy(ctx context.Context, id, failed string, edit edit,
+	save func(context.Context, Session) (bool, error)) (Session, error) {
 	for range attempts {
 		session, err := s.find(ctx, id)
 		if err != nil {

@@ -18,12 +18,13 @@ var (
 	workspace = toolfold.String{Name: "workspace", Doc: "Folder or project of the session.", MaxLen: 200}
 	metadata  = toolfold.Object{Name: "metadata", Doc: "Anything to keep with the session."}
 	summary   = toolfold.String{Name: "summary", Doc: "What was achieved.", MaxLen: 5000}
-	status    = toolfold.String{Name: "status", Doc: "State of the session.", Enum: []string{sessions.Active, sessions.Completed, sessions.Failed}}
-	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 100}
-	agentID   = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
-	role      = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}
-	text      = toolfold.String{Name: "note", Doc: "What others should know.", MinLen: 1, MaxLen: 5000}
-	failure   = toolfold.Object{
+	status    = toolfold.String{Name: "status", Doc: "State of the session.",
+		Enum: []string{sessions.Active, sessions.Completed, sessions.Failed}}
+	limit   = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 100}
+	agentID = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
+	role    = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}
+	text    = toolfold.String{Name: "note", Doc: "What others should know.", MinLen: 1, MaxLen: 5000}
+	failure = toolfold.Object{
 		Name: "error", Doc: "Why it failed.",
 		Required: toolfold.Fields{
 			toolfold.String{Name: "code", Doc: "Short name of the failure.", MinLen: 1},
@@ -108,13 +109,14 @@ var Family = toolfold.Family{
 		Related: []string{"session.status", "session.join"},
 		Run:     toolfold.Method((*Service).List),
 	}, {
-		Name:     "join",
-		Legacy:   toolfold.Was("session_join"),
-		Summary:  "Add an agent to an active session, or bring it back.",
-		Asks:     joinAsks,
-		Words:    "enter, take part, participate, invite, collaborate, sit in, let in, add",
-		Doc:      "At most 10 are present. One that is in already stays as it is.",
-		Changed:  "Joining again after leaving takes up the same membership, with the role asked for now. Agents that left do not count towards the 10.",
+		Name:    "join",
+		Legacy:  toolfold.Was("session_join"),
+		Summary: "Add an agent to an active session, or bring it back.",
+		Asks:    joinAsks,
+		Words:   "enter, take part, participate, invite, collaborate, sit in, let in, add",
+		Doc:     "At most 10 are present. One that is in already stays as it is.",
+		Changed: "Joining again after leaving takes up the same membership, with the role asked for now. Agents that left do " +
+			"not count towards the 10.",
 		Required: toolfold.Fields{sessionID, agentID},
 		Optional: toolfold.Fields{role.With(toolfold.Default(Collaborator))},
 		Effect:   toolfold.Adds,

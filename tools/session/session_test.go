@@ -179,10 +179,12 @@ func TestList(t *testing.T) {
 	}
 	b.call("join", `{"sessionId":"$3","agentId":"bob"}`)
 	b.call("complete", `{"sessionId":"$1"}`)
-	b.Expect("list", `{"limit":1,"status":"completed"}`, `{"sessions":[{"sessionId":"$1","initiator":"ann","task":"ship","status":"completed",`+
-		`"participantCount":1,"createdAt":"2026-03-01T11:00:00.123456Z"}],"total":1,"hasMore":false}`)
+	b.Expect("list", `{"limit":1,"status":"completed"}`,
+		`{"sessions":[{"sessionId":"$1","initiator":"ann","task":"ship","status":"completed",`+
+			`"participantCount":1,"createdAt":"2026-03-01T11:00:00.123456Z"}],"total":1,"hasMore":false}`)
 	b.Expect("list", `{"initiator":"ann","include_fields":["sessions.sessionId","sessions.participantCount","total"]}`,
-		`{"sessions":[{"sessionId":"$4","participantCount":1},{"sessionId":"$3","participantCount":2},{"sessionId":"$1","participantCount":1}],"total":3}`)
+		`{"sessions":[{"sessionId":"$4","participantCount":1},{"sessionId":"$3","participantCount":2},{"sessionId":"$1",`+
+			`"participantCount":1}],"total":3}`)
 	b.Expect("list", `{"initiator":"nobody"}`, `{"sessions":[],"total":0,`+
 		`"message":"no session matches; session.list without filters shows all, session.create opens one","hasMore":false}`)
 	b.Refuse("list", `{"cursor":"nonsense"}`, toolfold.InvalidInput, "cursor must be a nextCursor of session.list", "")
@@ -288,9 +290,11 @@ func TestSizes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	large := strings.Repeat("x", maxJSON)
-	b.Refuse("create", `{"initiator":"ann","task":"ship","metadata":{"x":"`+large+`"}}`, toolfold.InvalidInput, "the limit is 65536", "memory.store")
+	b.Refuse("create", `{"initiator":"ann","task":"ship","metadata":{"x":"`+large+`"}}`, toolfold.InvalidInput, "the limit is 65536",
+		"memory.store")
 	b.call("create", `{"initiator":"ann","task":"ship"}`)
-	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E","message":"`+large+`"}}`, toolfold.InvalidInput, "the limit is 65536", "memory.store")
+	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E","message":"`+large+`"}}`, toolfold.InvalidInput, "the limit is 65536",
+		"memory.store")
 	for n := range MaxJoined - 1 {
 		b.call("join", fmt.Sprintf(`{"sessionId":"$1","agentId":"b%d"}`, n))
 		b.call("leave", fmt.Sprintf(`{"sessionId":"$1","agentId":"b%d"}`, n))
@@ -313,7 +317,8 @@ func TestHandOver(t *testing.T) {
 	b.call("leave", `{"sessionId":"$1","agentId":"bob"}`)
 	b.Refuse("note", `{"sessionId":"$1","agentId":"bob","note":"hello"}`, AgentNotParticipant, `"bob" is not in the session`, "ann")
 
-	b.Expect("list", `{"agentId":"ann","include_fields":["sessions.sessionId","sessions.stale","total"]}`, `{"sessions":[{"sessionId":"$1"}],"total":1}`)
+	b.Expect("list", `{"agentId":"ann","include_fields":["sessions.sessionId","sessions.stale","total"]}`,
+		`{"sessions":[{"sessionId":"$1"}],"total":1}`)
 	b.Expect("list", `{"agentId":"bob","include_fields":["sessions","total"]}`, `{"sessions":[],"total":0}`)
 	if empty := b.call("list", `{"agentId":"bob"}`); !strings.Contains(empty, "session.create") {
 		t.Errorf("got %s, want what to do next", empty)
@@ -322,11 +327,11 @@ func TestHandOver(t *testing.T) {
 	first := b.call("status", `{"sessionId":"$1","limit":1}`)
 	var page struct {
 		NoteCount  int
-		Notes      []Noted
+		Notes      []Note
 		NextCursor string
 	}
 	if err := json.Unmarshal([]byte(first), &page); err != nil || page.NoteCount != 2 || len(page.Notes) != 1 ||
-		page.Notes[0].Note != "the tag is missing" || page.NextCursor == "" {
+		page.Notes[0].Text != "the tag is missing" || page.NextCursor == "" {
 		t.Fatalf("got %s, %v", first, err)
 	}
 	b.Expect("status", `{"sessionId":"$1","limit":1,"cursor":"`+page.NextCursor+`","include_fields":["notes","nextCursor"]}`,

@@ -33,19 +33,22 @@ type Session struct {
 	Participants []Participant
 }
 
-// Participant is an agent's membership of a session.
+// Participant is an agent's membership of a session, also in the result of
+// session.status.
 type Participant struct {
-	AgentID, Role string
-	JoinedAt      time.Time
-	LeftAt        time.Time // zero while present
+	AgentID  string    `json:"agentId" doc:"Name of the agent."`
+	Role     string    `json:"role" doc:"Agent's session role." enum:"initiator,collaborator,delegate"`
+	JoinedAt time.Time `json:"joinedAt" doc:"When the agent joined, or joined again."`
+	LeftAt   time.Time `json:"leftAt,omitzero" doc:"When the agent left."` // zero while present
 }
 
-// Note is a message of a participant to the others.
+// Note is a message of a participant to the others, also in the result of
+// session.status.
 type Note struct {
-	Number  int // of the session's version that it made: later notes have higher ones
-	AgentID string
-	Text    string
-	At      time.Time
+	Number  int       `json:"-"` // of the session's version that it made: later notes have higher ones
+	AgentID string    `json:"agentId" doc:"Name of the agent."`
+	Text    string    `json:"note" doc:"What others should know."`
+	At      time.Time `json:"createdAt" doc:"When it was noted."`
 }
 
 // Failure describes the failure of a session.
@@ -97,9 +100,14 @@ type Page struct {
 	Total    int // of all sessions that the query picks, After and Limit aside
 }
 
-// Listed is a session as a list needs it.
+// Listed is a session as session.list shows it. The store leaves Stale out.
 type Listed struct {
-	ID, Initiator, Task, Status string
-	Present                     int // participants that have not left
-	CreatedAt, UpdatedAt        time.Time
+	ID        string    `json:"sessionId" doc:"Session ID." format:"uuid"`
+	Initiator string    `json:"initiator" doc:"Agent that opened the session."`
+	Task      string    `json:"task" doc:"What the session is about."`
+	Status    string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
+	Present   int       `json:"participantCount" doc:"Agents present."`
+	CreatedAt time.Time `json:"createdAt" doc:"When it was opened."`
+	Stale     bool      `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
+	UpdatedAt time.Time `json:"-"`
 }

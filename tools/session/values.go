@@ -37,7 +37,7 @@ type StatusOut struct {
 	Status       string          `json:"status" doc:"State of the session." enum:"active,completed,failed"`
 	Initiator    string          `json:"initiator" doc:"Agent that opened the session."`
 	Task         string          `json:"task" doc:"What the session is about."`
-	Participants []Member        `json:"participants" doc:"Agents in joining order."`
+	Participants []Participant   `json:"participants" doc:"Agents in joining order."`
 	CreatedAt    time.Time       `json:"createdAt" doc:"When it was opened."`
 	UpdatedAt    time.Time       `json:"updatedAt" doc:"When it last changed."`
 	CompletedAt  *time.Time      `json:"completedAt,omitempty" doc:"When it was completed."`
@@ -47,17 +47,17 @@ type StatusOut struct {
 	Workspace    string          `json:"workspace,omitempty" doc:"Folder or project of the session."`
 	Metadata     json.RawMessage `json:"metadata,omitempty" doc:"Anything to keep with the session." type:"object"`
 
-	Stale      bool    `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
-	NoteCount  int     `json:"noteCount,omitempty" doc:"Notes of the session."`
-	Notes      []Noted `json:"notes,omitempty" doc:"Latest first."`
-	NextCursor string  `json:"nextCursor,omitempty" doc:"Cursor of earlier notes."`
+	Stale      bool   `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
+	NoteCount  int    `json:"noteCount,omitempty" doc:"Notes of the session."`
+	Notes      []Note `json:"notes,omitempty" doc:"Latest first."`
+	NextCursor string `json:"nextCursor,omitempty" doc:"Cursor of earlier notes."`
 }
 
-// Noted is a note as session.status shows it.
-type Noted struct {
-	AgentID   string    `json:"agentId" doc:"Name of the agent."`
-	Note      string    `json:"note" doc:"What others should know."`
-	CreatedAt time.Time `json:"createdAt" doc:"When it was noted."`
+// BindCursor does what that of [toolfold.Paged] does.
+func (s *StatusOut) BindCursor(bind func(cursor string) string) {
+	if s.NextCursor != "" {
+		s.NextCursor = bind(s.NextCursor)
+	}
 }
 
 // NoteIn are the arguments of session.note.
@@ -72,14 +72,6 @@ type NoteOut struct {
 	SessionID string    `json:"sessionId" doc:"Session ID." format:"uuid"`
 	AgentID   string    `json:"agentId" doc:"Name of the agent."`
 	CreatedAt time.Time `json:"createdAt" doc:"When it was noted."`
-}
-
-// Member is a participant as session.status shows it.
-type Member struct {
-	AgentID  string     `json:"agentId" doc:"Name of the agent."`
-	Role     string     `json:"role" doc:"Agent's session role." enum:"initiator,collaborator,delegate"`
-	JoinedAt time.Time  `json:"joinedAt" doc:"When the agent joined, or joined again."`
-	LeftAt   *time.Time `json:"leftAt,omitempty" doc:"When the agent left."`
 }
 
 // CompleteIn are the arguments of session.complete.
@@ -106,21 +98,10 @@ type ListIn struct {
 
 // ListOut is the result of session.list.
 type ListOut struct {
-	Sessions []Item `json:"sessions" doc:"Newest first."`
-	Total    int    `json:"total" doc:"Sessions that match, on all pages."`
-	Message  string `json:"message,omitempty" doc:"What to do next, where none matches."`
+	Sessions []Listed `json:"sessions" doc:"Newest first."`
+	Total    int      `json:"total" doc:"Sessions that match, on all pages."`
+	Message  string   `json:"message,omitempty" doc:"What to do next, where none matches."`
 	toolfold.Paged
-}
-
-// Item is a session as session.list shows it.
-type Item struct {
-	SessionID        string    `json:"sessionId" doc:"Session ID." format:"uuid"`
-	Initiator        string    `json:"initiator" doc:"Agent that opened the session."`
-	Task             string    `json:"task" doc:"What the session is about."`
-	Status           string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
-	ParticipantCount int       `json:"participantCount" doc:"Agents present."`
-	CreatedAt        time.Time `json:"createdAt" doc:"When it was opened."`
-	Stale            bool      `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
 }
 
 // JoinIn are the arguments of session.join.

@@ -21,6 +21,8 @@ var (
 		"have the archive indexed overnight",
 		"kick off a batch job",
 		"postpone this work until the weekend",
+		"issue a work order for the turbine",
+		"put this errand on the list to be done",
 	}
 
 	statusAsks = []string{
@@ -39,6 +41,10 @@ var (
 		"when will the scheduled job start",
 		"look at one particular task",
 		"did the indexing succeed",
+		"how is work order 1184 coming along",
+		"what did the errand yield",
+		"has my request been dealt with yet",
+		"show one order with its outcome",
 	}
 
 	listAsks = []string{
@@ -56,6 +62,11 @@ var (
 		"what work is outstanding",
 		"which orders were cancelled",
 		"jobs submitted since yesterday",
+		"which work orders have we got",
+		"what errands are still to be run",
+		"show all orders that are finished",
+		"everything that was commissioned this month",
+		"what is there left to do",
 	}
 
 	cancelAsks = []string{
@@ -73,6 +84,11 @@ var (
 		"break off the indexing",
 		"end a task before it is done",
 		"pull the plug on the batch job",
+		"cancel work order 1184",
+		"forget the errand, nobody needs to do it",
+		"stop what is being computed",
+		"the commission is off",
+		"drop a job that has not begun",
 	}
 
 	waitAsks = []string{
@@ -92,6 +108,50 @@ var (
 		"stand by for the result",
 		"sit tight until the order is through",
 		"do not answer before the work is complete",
+		"wait for work order 1184",
+		"come back when the errand is run",
+		"hang on until the outcome is there",
+		"remain until all is processed",
+	}
+
+	updateAsks = []string{
+		"pause the nightly backup",
+		"the weekly report is to come on Friday instead",
+		"suspend the regular export until further notice",
+		"let the paused schedule go on",
+		"change the cron expression of the sync",
+		"move the scheduled cleaning to another hour",
+		"the reminder is to come every two hours from now on",
+		"switch off the regular job over the holidays",
+		"resume the schedule of the inventory count",
+		"give the standing order other input",
+		"raise the priority of the regular billing",
+		"the standing order is for weekdays only",
+		"edit the timetable of the backup",
+		"make no more of them for a while",
+		"reschedule the monthly statement",
+		"put the hourly check on hold",
+		"the standing order needs a longer time limit",
+		"rename the schedule",
+	}
+
+	triggerAsks = []string{
+		"do not wait until midnight, start it now",
+		"set off the scheduled backup by hand",
+		"start the planned work ahead of time",
+		"fire the schedule once by hand",
+		"an extra issue of the weekly report before its time",
+		"bring the postponed order forward",
+		"carry out the standing order out of turn",
+		"have the delayed order begin at once",
+		"set the schedule off manually",
+		"skip the delay of a waiting order",
+		"carry out the standing order immediately",
+		"begin tomorrow's work today",
+		"try out the schedule by hand",
+		"do not wait for the appointed hour",
+		"start it before its time",
+		"advance the planned collection to this minute",
 	}
 
 	retryAsks = []string{
@@ -111,5 +171,9 @@ var (
 		"have another try at the backup",
 		"once more from the top, it went wrong",
 		"the run was cancelled by mistake, bring it back",
+		"work order 1184 failed, issue it again",
+		"send the errand out a second time",
+		"try the broken job again",
+		"repeat what did not succeed",
 	}
 )

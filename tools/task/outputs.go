@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // outputs is the variable of the placeholders in a task's input: an object with
@@ -23,7 +24,7 @@ const outputs = "tasks"
 
 // refers matches what begins as a placeholder of the variable outputs does.
 // Other placeholders are data, such as the prompt of an agent to register.
-var refers = regexp.MustCompile(`\{\{\s*` + outputs + `\s*[.?\[]`)
+var refers = regex.Lazy(`\{\{\s*` + outputs + `\s*[.?\[]`)
 
 // maxFilled bounds the values that placeholders of one input are replaced with,
 // in bytes.
@@ -45,8 +46,8 @@ type piece struct {
 }
 
 func parseText(text string) (pieces []piece, err error) {
-	for refers.MatchString(text) {
-		at := refers.FindStringIndex(text)[0]
+	for refers().MatchString(text) {
+		at := refers().FindStringIndex(text)[0]
 		_, source, after, found, err := expression.Placeholder(text[at:])
 		if err == nil && !found {
 			break
@@ -61,7 +62,7 @@ func parseText(text string) (pieces []piece, err error) {
 			err = errors.New("it names no task")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("{{ %s }}: %w", toolfold.Shorten(source), err)
+			return nil, fmt.Errorf("{{ %s }}: %w", shorten.Quoted(source), err)
 		}
 		pieces = append(pieces, piece{plain: text[:at]}, p)
 		text = after
@@ -74,7 +75,7 @@ func parseText(text string) (pieces []piece, err error) {
 func texts(value any, at string, f func(pointer, text string) (any, error)) (_ any, err error) {
 	switch v := value.(type) {
 	case string:
-		if refers.MatchString(v) {
+		if refers().MatchString(v) {
 			return f(at, v)
 		}
 	case []any:
@@ -98,7 +99,7 @@ func texts(value any, at string, f func(pointer, text string) (any, error)) (_ a
 // dependencies have completed.
 func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]bool, err error) {
 	open = map[string]bool{}
-	if !refers.Match(t.Input) {
+	if !refers().Match(t.Input) {
 		return open, nil
 	}
 	value, err := expression.Decode(t.Input)
@@ -118,18 +119,20 @@ func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]
 		open[pointer] = true
 		pieces, err := parseText(text)
 		if err != nil {
-			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %v", toolfold.Cut(pointer, 80), err).
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %v", shorten.To(pointer, 80), err).
 				WithHint(`{{ tasks.NAME.output }} or {{ tasks["ID"].output }} stands for the output of a dependency`)
 		}
 		for _, p := range pieces {
 			for _, name := range p.names {
 				switch known[name] {
 				case 0:
-					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, which is the name or id of no dependency", toolfold.Cut(pointer, 80), toolfold.Shorten(name)).
+					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, which is the name or id of no dependency",
+						shorten.To(pointer, 80), shorten.Quoted(name)).
 						WithHint("add its taskId to dependencies")
 				case 1:
 				default:
-					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, the name of several dependencies", toolfold.Cut(pointer, 80), toolfold.Shorten(name)).
+					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, the name of several dependencies", shorten.To(pointer, 80),
+						shorten.Quoted(name)).
 						WithHint(`refer to one by its id: {{ tasks["ID"].output }}`)
 				}
 			}
@@ -141,7 +144,7 @@ func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]
 
 // Refers reports whether the input of a task has placeholders for outputs of its
 // dependencies.
-func (t Task) Refers() bool { return len(t.Dependencies) > 0 && refers.Match(t.Input) }
+func (t Task) Refers() bool { return len(t.Dependencies) > 0 && refers().Match(t.Input) }
 
 // Fill returns the input of a task with its placeholders replaced by outputs of
 // dependencies. What it puts in is not looked at for placeholders.
@@ -183,7 +186,7 @@ func (t Task) Fill(ctx context.Context, dependencies []Outcome) (json.RawMessage
 				err = expression.ErrTooMuch
 			}
 			if err != nil {
-				return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: {{ %s }}: %v", pointer, toolfold.Shorten(p.source), err)
+				return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: {{ %s }}: %v", pointer, shorten.Quoted(p.source), err)
 			}
 			if i == 1 && len(pieces) == 3 && pieces[0].plain == "" && pieces[2].plain == "" {
 				return value, nil

@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/pins"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -19,7 +23,7 @@ const maxDefinition = 1 << 20
 
 // reference returns the agent or workflow that a task runs; false for none,
 // and where its input names it by an expression.
-func (t Task) reference(names toolfold.Names) (r pins.Reference, found bool) {
+func (t Task) reference(names entry.Names) (r pins.Reference, found bool) {
 	switch {
 	case t.AgentID != "":
 		return pins.Reference{Kind: pins.Agent, ID: t.AgentID}, true
@@ -36,9 +40,9 @@ func (t Task) reference(names toolfold.Names) (r pins.Reference, found bool) {
 // Define returns the definitions of the agent or workflow that a task runs, and
 // of all that these name, as they are at present. It is empty for a task of
 // neither. An agent or workflow that does not exist, must not run or is not
-// trusted is refused; those that it names are left out then, and their step
-// fails.
-func (t Task) Define(ctx context.Context, caller toolfold.Caller, names toolfold.Names) (definition string, err error) {
+// trusted is refused; where one that it names is not usable, it is left out and
+// the step that names it fails.
+func (t Task) Define(ctx context.Context, caller toolfold.Caller, names entry.Names) (definition string, err error) {
 	root, found := t.reference(names)
 	if !found {
 		return "", nil
@@ -61,14 +65,15 @@ func (t Task) Define(ctx context.Context, caller toolfold.Caller, names toolfold
 	}
 	text := ordered.MustJSON(set)
 	if len(text) > maxDefinition {
-		return "", toolfold.Errorf(toolfold.InvalidInput, "%s, with all that it names, is defined in %d bytes, the limit for a task is %d", root, len(text), maxDefinition).
+		return "", toolfold.Errorf(toolfold.InvalidInput, "%s, with all that it names, is defined in %d bytes, the limit for a task is %d", root,
+			len(text), maxDefinition).
 			WithHint("have it name agents by an expression, such as {{ input.agent }}: those are looked up when the step runs")
 	}
 	return string(text), nil
 }
 
 // Pins reads a definition that Define returned.
-func Pins(definition string) (set pins.Set, err error) {
+func Pins(definition string) (set map[string]json.RawMessage, err error) {
 	if definition == "" {
 		return nil, nil
 	}
@@ -76,6 +81,39 @@ func Pins(definition string) (set pins.Set, err error) {
 		return nil, fmt.Errorf("decoding definition of a task: %w", err)
 	}
 	return set, nil
+}
+
+// Lacking returns an agent or workflow of a file that the folder of a process
+// does not have, where set holds what a task was submitted with; empty for none.
+// Root is the error of [Task.Define] for what was to be looked up.
+func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.RawMessage, root error) (what string, err error) {
+	if refused, ok := absent(root); ok {
+		return refused.Message, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		kind, id, _ := strings.Cut(name, " ")
+		var then struct {
+			Source string `json:"source"`
+		}
+		_ = json.Unmarshal(set[name], &then) // workflows are all files
+		if kind == pins.Agent && then.Source != workspace.InFile {
+			continue
+		}
+		_, err := describe(ctx, caller, pins.Reference{Kind: kind, ID: id})
+		if refused, ok := absent(err); ok {
+			return refused.Message, nil
+		}
+		if _, ok := errors.AsType[*toolfold.Error](err); err != nil && !ok {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// absent returns the refusal that says that there is no such agent or workflow.
+func absent(err error) (*toolfold.Error, bool) {
+	refused, ok := errors.AsType[*toolfold.Error](err)
+	return refused, ok && (refused.Code == "AGENT_NOT_FOUND" || refused.Code == "WORKFLOW_NOT_FOUND")
 }
 
 // stepsOf returns the steps of the result of agent.get or workflow.describe.
@@ -108,12 +146,13 @@ func describe(ctx context.Context, caller toolfold.Caller, r pins.Reference) (js
 	if err := json.Unmarshal(raw, &state); err != nil {
 		return nil, fmt.Errorf("decoding result of %s: %w", action, err)
 	}
-	short := toolfold.Shorten(r.ID)
+	short := shorten.Quoted(r.ID)
 	switch {
 	case state.Enabled != nil && !*state.Enabled:
 		return nil, toolfold.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", short).WithHint("choose another of agent.list")
 	case r.Kind == pins.Workflow && state.Status != "active":
-		return nil, toolfold.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).WithHint("set status: active in its file, or choose another of workflow.list")
+		return nil, toolfold.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).
+			WithHint("set status: active in its file, or choose another of workflow.list")
 	case state.Trusted != nil && !*state.Trusted:
 		return nil, toolfold.Errorf(workspace.Untrusted, "%s %q is a file of a workspace that is not trusted", r.Kind, short).
 			WithHint("the user has to type, in the workspace: toolfold trust")
@@ -129,7 +168,7 @@ var decisive = []string{
 
 // changed lists the agents and workflows of a definition that are no more what
 // they were, or are gone.
-func changed(then, now pins.Set) []string {
+func changed(then, now map[string]json.RawMessage) []string {
 	var list []string
 	for name, before := range then {
 		var a, b map[string]json.RawMessage

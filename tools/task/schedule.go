@@ -8,16 +8,33 @@ import (
 	"github.com/netresearch/go-cron"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // cronSyntax is that of five fields, so that a schedule is due once a minute at
 // most, and @daily and its like.
 var cronSyntax = cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
+// every begins a schedule of an interval.
+const every = "@every "
+
+// Bounds of an interval.
+const (
+	minEvery = time.Minute
+	maxEvery = 366 * 24 * time.Hour
+)
+
 // Next returns the first time of a schedule after a time. Without CRON_TZ= in
 // front its fields are UTC, whatever the zones of the machines are that share a
-// store.
-func Next(schedule string, after time.Time) (time.Time, error) {
+// store. Intervals are counted from a time.
+func Next(schedule string, from, after time.Time) (time.Time, error) {
+	if text, ok := strings.CutPrefix(schedule, every); ok {
+		interval, err := time.ParseDuration(strings.TrimSpace(text))
+		if err != nil || interval < minEvery || interval > maxEvery {
+			return time.Time{}, errors.New("an interval is a number with h or m, such as @every 90m, and at least a minute")
+		}
+		return from.UTC().Add(interval * (max(0, after.Sub(from))/interval + 1)), nil
+	}
 	parsed, err := cronSyntax.Parse(schedule)
 	if err != nil {
 		return time.Time{}, err
@@ -35,26 +52,30 @@ func applySchedule(in SubmitIn, t *Task) error {
 	if in.Schedule == "" {
 		return nil
 	}
-	const example = "five fields, minute hour day month weekday, in UTC or a zone in front: CRON_TZ=Europe/Berlin 0 9 * * 1-5"
 	if in.Type == Wait || len(in.Dependencies) > 0 {
 		return toolfold.Errorf(toolfold.InvalidInput, "a task with a schedule takes no dependencies and not type wait").
 			About(toolfold.ProblemRefused, "schedule").
 			WithHint("for steps that follow each other, have it run a workflow")
 	}
-	if strings.Contains(in.Schedule, "@every") {
-		return toolfold.Errorf(toolfold.InvalidInput, "schedule does not take @every").
-			About(toolfold.ProblemRefused, "schedule").
-			WithHint("write it as %s; */15 * * * * is every 15 minutes", example)
-	}
-	start := t.CreatedAt
-	if t.ScheduledAt.After(start) {
+	return t.setSchedule(in.Schedule, t.CreatedAt)
+}
+
+// setSchedule gives a task a schedule that begins now, or at its earliest time.
+func (t *Task) setSchedule(schedule string, now time.Time) error {
+	start, later := now, t.ScheduledAt.After(now)
+	if later {
 		start = t.ScheduledAt.Add(-time.Microsecond)
 	}
-	next, err := Next(in.Schedule, start)
+	next, err := Next(schedule, start, start)
 	if err != nil {
-		return toolfold.Errorf(toolfold.InvalidInput, "schedule %q: %s", toolfold.Shorten(in.Schedule), toolfold.Cut(err.Error(), 120)).
-			About(toolfold.ProblemRefused, "schedule").WithHint("%s", example)
+		return toolfold.Errorf(toolfold.InvalidInput, "schedule %q: %s", shorten.Quoted(schedule), shorten.To(err.Error(), 120)).
+			About(toolfold.ProblemRefused, "schedule").
+			WithHint("five fields, minute hour day month weekday, in UTC or a zone in front: CRON_TZ=Europe/Berlin 0 9 * * 1-5; " +
+				"or an interval: @every 90m")
 	}
-	t.Schedule, t.NextAt = in.Schedule, next
+	if later && strings.HasPrefix(schedule, every) {
+		next = t.ScheduledAt
+	}
+	t.Schedule, t.NextAt = schedule, next
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/work"
 )
 
@@ -28,6 +30,13 @@ type Options struct {
 	Names  Actions         // that tasks may call
 	Now    func() time.Time
 	NewID  func() string // UUIDs
+
+	// NoModel returns why a provider cannot answer the prompts of a task; nil where
+	// it can. An empty name is the default one. Nil is not asked.
+	NoModel func(provider string) *toolfold.Error
+
+	// ParseRights reads a text of [toolfold.Rights].
+	ParseRights func(text string) (*toolfold.Rights, error)
 
 	// Workspace names the workspace that the service belongs to. Tasks that it
 	// submits run only in processes that work this workspace.
@@ -69,7 +78,7 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 		return Record{}, err
 	}
 	record := Record{Item: s.item(t)}
-	if !toolfold.Wants(ctx, "input") {
+	if !fields.Wants(ctx, "input") {
 		record.Input = nil
 	}
 	switch t.Status {
@@ -97,6 +106,8 @@ func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {
 		return "", nil
 	case t.Workspace == "":
 		return "it was submitted before tasks belonged to a workspace: call task.retry in the folder that it is for", nil
+	case t.Status == Paused && t.Schedule != "":
+		return "task.update with paused: false", nil
 	case t.Status == Paused:
 		return fmt.Sprintf("queue %s is paused: queue.resume", t.QueueID), nil
 	case t.Status == Queued:
@@ -106,6 +117,13 @@ func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {
 		}
 		if !worked {
 			return fmt.Sprintf("no server of workspace %s is open: start toolfold serve or toolfold worker there", t.Workspace), nil
+		}
+		lacks, err := s.Store.Lacking(ctx, t.ID)
+		if err != nil {
+			return "", fmt.Errorf("looking for workers: %w", err)
+		}
+		if lacks != "" {
+			return fmt.Sprintf("a server of workspace %s whose folder has it: in one that is open, %s", t.Workspace, lacks), nil
 		}
 		return fmt.Sprintf("a free place in queue %s", t.QueueID), nil
 	}
@@ -130,10 +148,10 @@ func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {
 // Wait waits until a task ends, in whatever process, and shows it. When the time
 // is up it shows the task as it is; so it does soon for one that no process is
 // there to run.
-func (s *Service) Wait(ctx context.Context, in WaitIn) (Record, error) {
+func (s *Service) Wait(ctx context.Context, in WaitIn) (Waited, error) {
 	t, err := s.find(ctx, in.TaskID)
 	if err != nil {
-		return Record{}, err
+		return Waited{}, err
 	}
 	limited, done := context.WithTimeout(ctx, time.Duration(in.TimeoutMs)*time.Millisecond)
 	defer done()
@@ -141,19 +159,20 @@ func (s *Service) Wait(ctx context.Context, in WaitIn) (Record, error) {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		state, found, err := s.Store.State(ctx, t.ID)
 		if err != nil {
-			return Record{}, fmt.Errorf("waiting for task: %w", err)
+			return Waited{}, fmt.Errorf("waiting for task: %w", err)
 		}
 		shown := !found || t.Schedule != "" || Final(state) || limited.Err() != nil
 		if !shown && state != Running && time.Now().After(unmanned) {
 			worked, err := s.Store.Worked(ctx, t.Workspace)
 			if err != nil {
-				return Record{}, fmt.Errorf("looking for workers: %w", err)
+				return Waited{}, fmt.Errorf("looking for workers: %w", err)
 			}
 			shown = !worked
 			unmanned = time.Now().Add(5 * time.Second)
 		}
 		if shown {
-			return s.Status(ctx, StatusIn{TaskID: in.TaskID})
+			record, err := s.Status(ctx, StatusIn{TaskID: in.TaskID})
+			return Waited{record}, err
 		}
 		select {
 		case <-limited.Done():
@@ -178,20 +197,20 @@ func notFound(id string) error {
 }
 
 func queueNotFound(idOrName string) error {
-	return toolfold.Errorf(QueueNotFound, "there is no queue %q", toolfold.Shorten(idOrName)).
+	return toolfold.Errorf(QueueNotFound, "there is no queue %q", shorten.Quoted(idOrName)).
 		WithHint("queue.list shows those there are, queue.create makes one")
 }
 
-// List lists tasks, a page at a time. Input and output are left out, but for
-// calls that name them in include_fields, as is what a task is by default.
+// List lists tasks, a page at a time. Input, output and members with their
+// default value are left out unless include_fields names them.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.ParseCursor(in.Cursor, "task.list")
+	after, err := in.Position("task.list")
 	if err != nil {
 		return ListOut{}, err
 	}
 	query := Query{
-		AgentID: in.AgentID, Statuses: in.Status, Priorities: in.Priority, Tags: in.Tags,
-		Limit: in.Limit + 1, After: after, Input: toolfold.Wants(ctx, "tasks.input"), Output: toolfold.Wants(ctx, "tasks.output"),
+		AgentID: in.AgentID, ScheduleID: strings.ToLower(in.ScheduleID), Statuses: in.Status, Priorities: in.Priority, Tags: in.Tags,
+		Limit: in.Limit + 1, After: after, Input: fields.Wants(ctx, "tasks.input"), Output: fields.Wants(ctx, "tasks.output"),
 	}
 	if in.QueueID != "" {
 		id, found, err := s.Store.QueueID(ctx, in.QueueID)
@@ -228,7 +247,8 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 		return RetryOut{}, err
 	}
 	if before.Workspace != "" && !Final(before.Status) || before.Status == Completed {
-		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is %s; only failed, cancelled and timed-out tasks can be retried", before.Status)
+		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is %s; only failed, cancelled and timed-out tasks can be retried",
+			before.Status)
 	}
 	retrial := Retrial{TaskID: before.ID, Reset: in.ResetAttempts, At: s.now()}
 	var since []string
@@ -251,7 +271,8 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 			retrial.Definition = present
 		}
 	} else if in.Current {
-		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is of workspace %s, where its agent or workflow may be another", before.Workspace).
+		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is of workspace %s, where its agent or workflow may be another",
+			before.Workspace).
 			WithHint("retry it there, or without current")
 	}
 	t, blocked, err := s.Store.Retry(ctx, retrial)
@@ -277,7 +298,7 @@ func obstructed(blocked []Obstacle) error {
 			WithHint("task.wait for it, or cancel it first")
 	}
 	if first.Status == "" {
-		return toolfold.Errorf(toolfold.InvalidInput, "dependency %q is no task", toolfold.Shorten(first.TaskID)).
+		return toolfold.Errorf(toolfold.InvalidInput, "dependency %q is no task", shorten.Quoted(first.TaskID)).
 			About(toolfold.ProblemRefused, "dependencies").
 			WithHint("dependencies are the ids that task.submit returned")
 	}

@@ -62,9 +62,10 @@ type Task struct {
 	// processes that work this workspace run it.
 	Workspace string
 
-	// Schedule is a cron expression; empty = none. A task that has one is never
-	// run, but whenever it is due, a task is made of it whose ScheduleID is its
-	// ID, unless the one before has not ended.
+	// Schedule is a cron expression or an interval; empty = none. A task that has
+	// one is never run, but whenever it is due, a task is made of it whose
+	// ScheduleID is its ID, unless the one before has not ended. While it is
+	// paused, its status says so, and it is not due.
 	Schedule, ScheduleID string
 
 	// NextAt is when a pending task is due; the zero time while it waits for

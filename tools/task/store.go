@@ -35,7 +35,7 @@ type Store interface {
 	// List returns tasks, newest first, those of one moment by falling id.
 	List(ctx context.Context, q Query) (Page, error)
 
-	// Cancel ends a task, or has its worker stop it if it runs and force is
+	// Cancel ends a task, or asks its worker to stop it if it runs and force is
 	// false. A task that has ended stays as it is. Before is the state that
 	// it was in.
 	Cancel(ctx context.Context, c Cancellation) (before string, found bool, err error)
@@ -44,6 +44,20 @@ type Store interface {
 	// another state stays as it is, as does a task whose dependencies are
 	// in its way: those are returned.
 	Retry(ctx context.Context, r Retrial) (t Task, blocked []Obstacle, err error)
+
+	// Lacking returns what workers of its workspace lack that have given a task
+	// back; empty where none has.
+	Lacking(ctx context.Context, id string) (what string, err error)
+
+	// Change changes a task that has a schedule, by a function that is given it as
+	// it is, and returns it; false where there is no such task. An error of the
+	// function leaves it as it is.
+	Change(ctx context.Context, id string, change func(*Task) error) (t Task, found bool, err error)
+
+	// Trigger makes a task of one with a schedule, unless one is open, which is
+	// returned as existing then; of another one that waits for its time alone, it
+	// is that time. Without a status, nothing was started.
+	Trigger(ctx context.Context, id string, now time.Time) (Submission, error)
 
 	// Worked reports whether a process works a workspace at present.
 	Worked(ctx context.Context, workspace string) (bool, error)
@@ -56,6 +70,7 @@ type Submission struct {
 	Status   string
 	Position int // in the line of its queue, from 1; 0 when it is not in line
 
+	TaskID    string    // that Trigger has started
 	Existing  string    // id of the open task of the key, which was not submitted now
 	CreatedAt time.Time // of that one
 
@@ -92,6 +107,7 @@ type Retrial struct {
 // Query picks tasks. What is empty does not filter.
 type Query struct {
 	QueueID, AgentID           string
+	ScheduleID                 string
 	Statuses, Priorities, Tags []string // any of them
 	Limit                      int
 	After                      *toolfold.Position // nil = from the newest

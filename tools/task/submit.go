@@ -31,7 +31,8 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	rights := toolfold.OriginOf(ctx).Rights
 	if rights != nil {
 		if t.Rights = rights.Text; t.Rights == "" {
-			return SubmitOut{}, toolfold.Errorf(toolfold.PermissionDenied, "your rights cannot be kept with a task").WithHint("call the action itself")
+			return SubmitOut{}, toolfold.Errorf(toolfold.PermissionDenied, "your rights cannot be kept with a task").
+				WithHint("call the action itself")
 		}
 	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
@@ -56,6 +57,14 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		ids = append(ids, strings.ToLower(id))
 	}
 	t.Dependencies = distinct(ids)
+	if in.DelayMs > 0 {
+		if !in.ScheduledAt.IsZero() {
+			return SubmitOut{}, toolfold.Errorf(toolfold.InvalidInput, "a task takes one of delayMs and scheduledAt").
+				About(toolfold.ProblemRefused, "delayMs").
+				WithHint("leave one of them out")
+		}
+		in.ScheduledAt = t.CreatedAt.Add(time.Duration(in.DelayMs) * time.Millisecond)
+	}
 	if !in.ScheduledAt.IsZero() {
 		t.ScheduledAt = in.ScheduledAt.UTC().Truncate(time.Microsecond)
 	}
@@ -80,31 +89,33 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	if t.Schedule != "" {
 		t.Definition = "" // it follows changes
 	}
-	made, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
+	submission, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
 	switch {
 	case err != nil:
 		return SubmitOut{}, fmt.Errorf("submitting task: %w", err)
-	case made.QueueID == "":
+	case submission.QueueID == "":
 		return SubmitOut{}, queueNotFound(in.QueueID)
-	case made.Full:
-		return SubmitOut{}, toolfold.Errorf(toolfold.LimitReached, "%d tasks of this workspace have not ended, which is the most there may be", s.MaxOpen).
+	case submission.Full:
+		return SubmitOut{}, toolfold.Errorf(toolfold.LimitReached, "%d tasks of this workspace have not ended, which is the most there may be",
+			s.MaxOpen).
 			WithHint("wait for some to end, or task.cancel those that are not needed; task.list shows them")
-	case len(made.Blocked) > 0:
-		return SubmitOut{}, obstructed(made.Blocked)
+	case len(submission.Blocked) > 0:
+		return SubmitOut{}, obstructed(submission.Blocked)
 	}
-	if made.Existing != "" {
-		return s.existing(ctx, in, t, made)
+	if submission.Existing != "" {
+		return s.existing(ctx, in, t, submission)
 	}
 	return SubmitOut{
-		TaskID: t.ID, QueueID: made.QueueID, Status: made.Status, Position: made.Position, SubmittedAt: t.CreatedAt,
+		TaskID: t.ID, QueueID: submission.QueueID, Status: submission.Status, Position: submission.Position, SubmittedAt: t.CreatedAt,
 	}, nil
 }
 
 // existing is the answer for the open task of a key, which says how it differs
 // from what was to be submitted.
-func (s *Service) existing(ctx context.Context, in SubmitIn, submitted Task, made Submission) (SubmitOut, error) {
-	out := SubmitOut{TaskID: made.Existing, QueueID: made.QueueID, Status: made.Status, SubmittedAt: made.CreatedAt, Existing: true}
-	open, err := s.find(ctx, made.Existing)
+func (s *Service) existing(ctx context.Context, in SubmitIn, submitted Task, submission Submission) (SubmitOut, error) {
+	out := SubmitOut{TaskID: submission.Existing, QueueID: submission.QueueID, Status: submission.Status, SubmittedAt: submission.CreatedAt,
+		Existing: true}
+	open, err := s.find(ctx, submission.Existing)
 	if err != nil {
 		return SubmitOut{}, err
 	}
@@ -118,7 +129,7 @@ func (s *Service) existing(ctx context.Context, in SubmitIn, submitted Task, mad
 		{"workflowId", submitted.WorkflowID != open.WorkflowID},
 		{"input", !bytes.Equal(submitted.Input, open.Input)},
 		{"schedule", submitted.Schedule != open.Schedule},
-		{"scheduledAt", !submitted.ScheduledAt.Equal(open.ScheduledAt)},
+		{"scheduledAt", in.DelayMs == 0 && !submitted.ScheduledAt.Equal(open.ScheduledAt)},
 		{"dependencies", !slices.Equal(submitted.Dependencies, open.Dependencies)},
 		{"type", submitted.Type != open.Type},
 		{"timeoutMs", submitted.Timeout != open.Timeout},
@@ -130,7 +141,8 @@ func (s *Service) existing(ctx context.Context, in SubmitIn, submitted Task, mad
 		}
 	}
 	if len(differ) > 0 {
-		out.Message = "nothing was submitted: the open task of this key has another " + strings.Join(differ, ", ") + "; task.cancel it first to replace it"
+		out.Message = "nothing was submitted: the open task with this key has another " + strings.Join(differ, ", ") +
+			"; task.cancel it first to replace it"
 	}
 	return out, nil
 }

@@ -18,9 +18,12 @@ var (
 	queueID     = toolfold.String{Name: "queueId", Doc: "ID or name of a queue."}
 	depends     = toolfold.Strings("dependencies", "Tasks to complete first.").With(toolfold.MaxItems(50))
 	tags        = toolfold.Strings("tags", "Labels.")
-	kind        = toolfold.String{Name: "type", Doc: "Execution mode.", Enum: kinds}
-	key         = toolfold.String{Name: "key", Doc: "Answers the open task of this key.", MaxLen: 200}
-	schedule    = toolfold.String{Name: "schedule", Doc: "Cron: [CRON_TZ=Zone] minute hour day month weekday.", MaxLen: 200}
+	kind        = toolfold.String{Name: "type", Doc: "Execution mode.", Enum: kinds, OldEnum: oldKinds}
+	key         = toolfold.String{Name: "key", Doc: "Idempotency key among open tasks.", MaxLen: 200}
+	schedule    = toolfold.String{Name: "schedule", Doc: "[CRON_TZ=Zone] minute hour day month weekday, or @every 90m.", MaxLen: 200}
+	scheduleID  = toolfold.UUID("scheduleId", "Task whose schedule they belong to.")
+	delay       = toolfold.Int{Name: "delayMs", Doc: "Starts later.", Min: 1, Max: 366 * 86_400_000}
+	paused      = toolfold.Bool{Name: "paused", Doc: "Makes no tasks for now."}
 	scheduledAt = toolfold.Time("scheduledAt", "Earliest start time.")
 	timeout     = toolfold.Int{Name: "timeoutMs", Doc: "Limit of one attempt, or of the wait.", Min: 1, Max: 86_400_000}
 	maxAttempts = toolfold.Int{Name: "maxAttempts", Doc: "Tries before it fails.", Min: 1, Max: 20}
@@ -40,21 +43,25 @@ const maxWait = 50_000
 var Family = toolfold.Family{
 	Name: "task", Summary: "Durable work queue", Category: "tasks", Tier: toolfold.Core,
 	Doc: "Tasks run in a process that serves the workspace they were submitted in, as what they run was when they were submitted. " +
-		"A task whose process dies goes on after its finished steps; a step under way runs again where its action is idempotent or it says idempotent: true, else the task fails.",
+		"A task whose process dies goes on after its finished steps; a step under way runs again where its action is idempotent or it says " +
+		"idempotent: true, else the task fails.",
 	Actions: []*toolfold.Action{{
 		Name:    "submit",
 		Legacy:  toolfold.Was("task_submit"),
 		Summary: "Have an agent, workflow or action run later, durably.",
 		Asks:    submitAsks,
 		Words:   "background, defer, kick off, overnight, later, ticket, batch",
-		Doc: "With schedule, a task is made of it at each time (UTC without zone), unless the last still runs; cancel ends that. " +
-			"{{ tasks.NAME.output }} in input: a dependency's. type retry tries 3 times; wait runs nothing.",
-		Changed: "Tasks are run. Needs agentId, workflowId, input.tool or type wait, and checks the input. Dependencies are checked and waited for. Without priority, the queue's counts. " +
-			"Types had no effect: retry, timeout and wait have one now, parallel, conditional, loop and callback are refused.",
+		Doc: "With schedule, a task is made of it at each time (UTC without zone), unless the last still runs. " +
+			"{{ tasks.NAME.output }} in input: a dependency's. type retry tries 3 times; wait only waits.",
+		Changed: "Tasks are run. Needs agentId, workflowId, input.tool or type wait, and checks the input. Dependencies are checked and " +
+			"waited for. Without priority, the queue's counts. Types had no effect: retry, timeout and wait have one now, parallel, " +
+			"conditional, loop and callback do not exist any more; under the old name they are ignored.",
 		Required: toolfold.Fields{name},
 		Optional: toolfold.Fields{
 			description, agentID, workflowID.With(toolfold.Added()), input, priority, queueID, depends, tags.With(toolfold.MaxItems(20)),
-			kind.With(toolfold.Default(Sequential)), scheduledAt, timeout.With(toolfold.Added()), maxAttempts.With(toolfold.Added()), key.With(toolfold.Added()), schedule.With(toolfold.Added()),
+			kind.With(toolfold.Default(Sequential)), scheduledAt, timeout.With(toolfold.Added()), maxAttempts.With(toolfold.Added()),
+			key.With(toolfold.Added()), schedule.With(toolfold.Added()),
+			delay.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Runs, // later, but whatever it is given
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
@@ -78,16 +85,41 @@ var Family = toolfold.Family{
 		Summary: "List tasks, newest first.",
 		Asks:    listAsks,
 		Words:   "jobs, pending, waiting, failed, history, backlog, tickets, batches",
-		Doc:     "Filters combine; of several values any will do. What is empty or by default, sizes, start, end, input and output only come when include_fields names them (tasks.completedAt); long texts are cut unless it does.",
-		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on. Of a task, what is empty or by default, sizes, start, end, input and output are left out unless asked for.",
+		Doc: "Filters combine; of several values any will do. What is empty or by default, sizes, start, end, input and output only come " +
+			"when include_fields names them (tasks.completedAt); long texts are cut unless it does.",
+		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on. Of a task, what is empty or by default, sizes, " +
+			"start, end, input and output are left out unless asked for.",
 		Optional: toolfold.Fields{
-			queueID, agentID, status.With(toolfold.Many()), priority.With(toolfold.Many()), tags,
+			queueID, agentID, scheduleID.With(toolfold.Added()), status.With(toolfold.Many()), priority.With(toolfold.Many()), tags,
 			limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Reads,
 		Example: `{"status": ["queued", "running"], "limit": 10}`,
 		Related: []string{"task.status"},
 		Run:     toolfold.Method((*Service).List),
+	}, {
+		Name:     "update",
+		Summary:  "Change or pause a schedule; what is not given stays.",
+		Asks:     updateAsks,
+		Words:    "reschedule, suspend, resume, edit, other time, modify",
+		Doc:      "It runs with no more rights than all have who changed it.",
+		Required: toolfold.Fields{taskID},
+		Optional: toolfold.Fields{schedule, paused, name, description, input, priority, timeout, maxAttempts},
+		Effect:   toolfold.Runs, // later, what it is given
+		Example:  `{"taskId": "22222222-2222-4222-8222-222222222222", "schedule": "0 7 * * 1-5"}`,
+		Related:  []string{"task.list", "task.cancel"},
+		Run:      toolfold.Method((*Service).Update),
+	}, {
+		Name:     "trigger",
+		Summary:  "Run a schedule, or what waits for its time, now.",
+		Asks:     triggerAsks,
+		Words:    "ahead of time, off schedule, out of turn",
+		Doc:      "While a task of the schedule is open, that one is answered.",
+		Required: toolfold.Fields{taskID},
+		Effect:   toolfold.Runs,
+		Example:  `{"taskId": "22222222-2222-4222-8222-222222222222"}`,
+		Related:  []string{"task.wait"},
+		Run:      toolfold.Method((*Service).Trigger),
 	}, {
 		Name:     "cancel",
 		Legacy:   toolfold.Was("task_cancel"),
@@ -111,7 +143,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{taskID},
 		Optional: toolfold.Fields{timeout.With(toolfold.Default(30_000), toolfold.Max(maxWait))},
 		Effect:   toolfold.Reads,
-		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "timeoutMs": 20000}`,
+		Example:  `{"taskId": "22222222-2222-4222-8222-222222222222", "timeoutMs": 20000}`,
 		Related:  []string{"task.status"},
 		Run:      toolfold.Method((*Service).Wait),
 	}, {

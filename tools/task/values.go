@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/work"
 )
 
@@ -22,6 +23,7 @@ type SubmitIn struct {
 	Tags         []string        `json:"tags"`
 	Type         string          `json:"type"`
 	ScheduledAt  time.Time       `json:"scheduledAt"`
+	DelayMs      int             `json:"delayMs"`
 	TimeoutMs    int             `json:"timeoutMs"`
 	MaxAttempts  int             `json:"maxAttempts"`
 	Key          string          `json:"key"`
@@ -35,8 +37,8 @@ type SubmitOut struct {
 	Status      string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	Position    int       `json:"position" doc:"Place in its queue's line, 1 is next; 0 when not in line."`
 	SubmittedAt time.Time `json:"submittedAt" doc:"When it was accepted."`
-	Existing    bool      `json:"existing,omitempty" doc:"True for the open task of this key: nothing was submitted."`
-	Message     string    `json:"message,omitempty" doc:"How the open task of this key differs from what was sent."`
+	Existing    bool      `json:"existing,omitempty" doc:"True if an open task has the key: nothing was submitted."`
+	Message     string    `json:"message,omitempty" doc:"How the open task with the key differs from what was sent."`
 }
 
 // StatusIn are the arguments of task.status.
@@ -59,6 +61,12 @@ type Record struct {
 	WaitsFor string   `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
 }
 
+// Waited is the result of task.wait. Waiting for a task that fails has failed.
+type Waited struct{ Record }
+
+// Failed implements [toolfold.Failing].
+func (w Waited) Failed() bool { return Final(w.Status) && w.Status != Completed }
+
 // Steps is the progress of a running task.
 type Steps struct {
 	Done  float64 `json:"done" doc:"Steps done; one that runs counts in part."`
@@ -68,11 +76,12 @@ type Steps struct {
 // Item is a task as task.list shows it: without Input, Output, their sizes,
 // what is empty or by default, and when it ran, unless they are asked for.
 type Item struct {
+	Error        string          `json:"error,omitempty" doc:"Why the last attempt failed, or why it was cancelled."`
 	TaskID       string          `json:"taskId" doc:"Task ID." format:"uuid"`
 	QueueID      string          `json:"queueId,omitempty" doc:"ID or name of a queue."`
 	Name         string          `json:"name" doc:"Title."`
 	Description  string          `json:"description,omitempty" doc:"Details."`
-	Type         string          `json:"type,omitempty" doc:"Execution mode." enum:"sequential,parallel,conditional,loop,retry,timeout,wait,callback,other"`
+	Type         string          `json:"type,omitempty" doc:"Execution mode." enum:"sequential,retry,timeout,wait,other"`
 	Priority     string          `json:"priority,omitempty" doc:"How urgent." enum:"critical,high,medium,low,background"`
 	Status       string          `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	AgentID      string          `json:"agentId,omitempty" doc:"Agent that runs it."`
@@ -82,7 +91,7 @@ type Item struct {
 	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
 	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
 	Dependencies []string        `json:"dependencies,omitzero" doc:"Tasks to complete first."`
-	Key          string          `json:"key,omitempty" doc:"Answers the open task of this key."`
+	Key          string          `json:"key,omitempty" doc:"Idempotency key among open tasks."`
 	Tags         []string        `json:"tags,omitzero" doc:"Labels."`
 	Attempt      int             `json:"attempt,omitempty" doc:"Present or last attempt."`
 	MaxAttempts  int             `json:"maxAttempts,omitempty" doc:"Tries before it fails."`
@@ -90,8 +99,7 @@ type Item struct {
 
 	Interruptions int        `json:"interruptions,omitempty" doc:"Runs cut off because their process stopped or died."`
 	Workspace     string     `json:"workspace,omitempty" doc:"Workspace it runs in, when it is another one."` // empty = the caller's
-	Error         string     `json:"error,omitempty" doc:"Why the last attempt failed, or why it was cancelled."`
-	Schedule      string     `json:"schedule,omitempty" doc:"Cron: [CRON_TZ=Zone] minute hour day month weekday."`
+	Schedule      string     `json:"schedule,omitempty" doc:"[CRON_TZ=Zone] minute hour day month weekday, or @every 90m."`
 	ScheduleID    string     `json:"scheduleId,omitempty" doc:"Task whose schedule it belongs to."`
 	NextAt        *time.Time `json:"nextAt,omitempty" doc:"When a pending task runs next."`
 	ScheduledAt   *time.Time `json:"scheduledAt,omitempty" doc:"Earliest start time."`
@@ -123,8 +131,8 @@ func (s *Service) item(t Task) Item {
 // brief leaves out of a task in a list what it is by default, and sizes and
 // times that its status says, but for members that the call names.
 func (i *Item) brief(ctx context.Context) {
-	i.Description = toolfold.Brief(ctx, "tasks.description", i.Description)
-	i.Error = toolfold.Brief(ctx, "tasks.error", i.Error)
+	i.Description = fields.Brief(ctx, "tasks.description", i.Description)
+	i.Error = fields.Brief(ctx, "tasks.error", i.Error)
 	leaveOut(ctx, "queueId", &i.QueueID, i.QueueID == DefaultQueue)
 	leaveOut(ctx, "type", &i.Type, i.Type == Sequential)
 	leaveOut(ctx, "priority", &i.Priority, i.Priority == work.Medium)
@@ -136,7 +144,7 @@ func (i *Item) brief(ctx context.Context) {
 	leaveOut(ctx, "outputBytes", &i.OutputBytes, true)
 	leaveOut(ctx, "startedAt", &i.StartedAt, true)
 	leaveOut(ctx, "completedAt", &i.CompletedAt, true)
-	if !toolfold.Wants(ctx, "tasks.createdAt") {
+	if !fields.Wants(ctx, "tasks.createdAt") {
 		i.CreatedAt = i.CreatedAt.Truncate(time.Second)
 	}
 }
@@ -144,7 +152,7 @@ func (i *Item) brief(ctx context.Context) {
 // leaveOut empties a member of a task in a list that is silent, that is says
 // nothing worth its tokens, unless the call names it.
 func leaveOut[T any](ctx context.Context, member string, value *T, silent bool) {
-	if silent && !toolfold.Wants(ctx, "tasks."+member) {
+	if silent && !fields.Wants(ctx, "tasks."+member) {
 		var zero T
 		*value = zero
 	}
@@ -165,6 +173,8 @@ type ListIn struct {
 	Status   []string `json:"status"`
 	Priority []string `json:"priority"`
 	Tags     []string `json:"tags"`
+
+	ScheduleID string `json:"scheduleId"`
 	toolfold.Page
 }
 
@@ -173,6 +183,39 @@ type ListOut struct {
 	Tasks []Item `json:"tasks" doc:"Newest first."`
 	Total int    `json:"total" doc:"Tasks that match, on all pages."`
 	toolfold.Paged
+}
+
+// UpdateIn are the arguments of task.update. What is nil stays as it is.
+type UpdateIn struct {
+	TaskID      string          `json:"taskId"`
+	Schedule    *string         `json:"schedule"`
+	Paused      *bool           `json:"paused"`
+	Name        *string         `json:"name"`
+	Description *string         `json:"description"`
+	Input       json.RawMessage `json:"input"`
+	Priority    *string         `json:"priority"`
+	TimeoutMs   *int            `json:"timeoutMs"`
+	MaxAttempts *int            `json:"maxAttempts"`
+}
+
+// UpdateOut is the result of task.update.
+type UpdateOut struct {
+	TaskID   string     `json:"taskId" doc:"Task ID." format:"uuid"`
+	Status   string     `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
+	Schedule string     `json:"schedule" doc:"When it runs."`
+	NextAt   *time.Time `json:"nextAt,omitempty" doc:"When a pending task runs next."`
+}
+
+// TriggerIn are the arguments of task.trigger.
+type TriggerIn struct {
+	TaskID string `json:"taskId"`
+}
+
+// TriggerOut is the result of task.trigger.
+type TriggerOut struct {
+	TaskID   string `json:"taskId" doc:"Task that runs." format:"uuid"`
+	Status   string `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
+	Existing bool   `json:"existing,omitempty" doc:"It was open already."`
 }
 
 // CancelIn are the arguments of task.cancel.

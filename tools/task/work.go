@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // Actions knows what tasks may call. *call.Runner implements it.
 type Actions interface {
-	toolfold.Names
+	entry.Names
 
 	// Refusal returns why a call would be refused before its action runs; nil
 	// where it would run. Paths of its problems begin with at; problems at
@@ -39,7 +40,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 				About(toolfold.ProblemRefused, "agentId", "workflowId", "input").
 				WithHint("submit a task for each, with dependencies where one is to follow the other")
 		}
-		definition, err := t.Define(ctx, s.Caller, s.Names)
+		definition, err := s.defined(ctx, t)
 		if err != nil || t.WorkflowID == "" {
 			return definition, err
 		}
@@ -68,7 +69,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		return "", e.WithHint("beside tool, input has arguments, an object")
 	}
 	if len(s.permitted(ctx, call.Tool)) == 0 {
-		err := toolfold.UnknownName(call.Tool)
+		err := entry.Unknown(call.Tool)
 		if near := s.Names.Nearest(call.Tool); near != "" && len(s.permitted(ctx, near)) > 0 {
 			err.Message += fmt.Sprintf(", did you mean %q?", near)
 		}
@@ -81,14 +82,14 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 	if refused := s.Names.Refusal(ctx, call.Tool, call.Arguments, at, func(path string) bool { return open[path] }); refused != nil {
 		return "", refused
 	}
-	return t.Define(ctx, s.Caller, s.Names)
+	return s.defined(ctx, t)
 }
 
 // permitted returns the entries that a name stands for of actions that the
 // caller may run.
-func (s *Service) permitted(ctx context.Context, name string) []*toolfold.Entry {
+func (s *Service) permitted(ctx context.Context, name string) []*entry.Entry {
 	rights := toolfold.OriginOf(ctx).Rights
-	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *toolfold.Entry) bool { return !rights.Allow(e.Action) })
+	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *entry.Entry) bool { return !rights.Allow(e.Action) })
 }
 
 // checkInput holds the input of a workflow against its schema.

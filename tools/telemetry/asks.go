@@ -18,5 +18,9 @@ var (
 		"big picture of activity and errors",
 		"report on the system's performance",
 		"what do the numbers look like across the board",
+		"one page with all key indicators",
+		"how busy was the system this week",
+		"a digest of what was measured",
+		"report the figures of every area together",
 	}
 )

@@ -17,6 +17,11 @@ var (
 		"begin a time measurement for the loading of the ship",
 		"from this moment on, count the minutes",
 		"I am starting on the claim, keep track of the time",
+		"start timing the fermentation",
+		"press the button, the match has kicked off",
+		"run a chronometer for the dive",
+		"open the time sheet for this order",
+		"measure how long the glue takes",
 	}
 
 	listAsks = []string{
@@ -36,6 +41,10 @@ var (
 		"who is on the clock",
 		"whose stopwatch is still going",
 		"what am I being clocked for",
+		"which stopwatches have we got going",
+		"what is the chronometer at",
+		"show the running time sheets",
+		"how long has the dive lasted until now",
 	}
 
 	stopAsks = []string{
@@ -54,5 +63,9 @@ var (
 		"end my working hours for today",
 		"how many minutes was I at it, I am finished",
 		"freeze the clock, the drill is over",
+		"the match is over, how long was it",
+		"stop the chronometer",
+		"close the time sheet for this order",
+		"fermentation is done, read the clock off",
 	}
 )

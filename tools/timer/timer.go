@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 var (
@@ -85,25 +86,25 @@ func New(store metric.Store, retention metric.Retention, now func() time.Time, n
 }
 
 // Start starts a timer.
-func (s *Service) Start(ctx context.Context, in StartIn) (Shown, error) {
+func (s *Service) Start(ctx context.Context, in StartIn) (metric.Timer, error) {
 	if err := metric.Check(in.MetricName, in.Labels); err != nil {
-		return Shown{}, err
+		return metric.Timer{}, err
 	}
 	t := metric.Timer{ID: s.newID(), Name: in.MetricName, Labels: in.Labels, StartedAt: s.now()}
 	full, err := s.store.Start(ctx, t, MaxTimers)
 	if err != nil {
-		return Shown{}, fmt.Errorf("starting timer: %w", err)
+		return metric.Timer{}, fmt.Errorf("starting timer: %w", err)
 	}
 	if full {
-		return Shown{}, toolfold.Errorf(toolfold.LimitReached, "%d timers run, the maximum", MaxTimers).
+		return metric.Timer{}, toolfold.Errorf(toolfold.LimitReached, "%d timers run, the maximum", MaxTimers).
 			WithHint("stop some that timer.list shows")
 	}
-	return view(t), nil
+	return t, nil
 }
 
 // List lists the timers that run, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.ParseCursor(in.Cursor, "timer.list")
+	after, err := in.Position("timer.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -111,13 +112,10 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing timers: %w", err)
 	}
-	timers, paged := toolfold.CutPage(timers, in.Limit, func(last metric.Timer) string {
+	out := ListOut{Total: total}
+	out.Timers, out.Paged = toolfold.CutPage(timers, in.Limit, func(last metric.Timer) string {
 		return toolfold.Position{CreatedAt: last.StartedAt, ID: last.ID}.Cursor()
 	})
-	out := ListOut{Timers: []Shown{}, Total: total, Paged: paged}
-	for _, t := range timers {
-		out.Timers = append(out.Timers, view(t))
-	}
 	return out, nil
 }
 
@@ -129,15 +127,11 @@ func (s *Service) Stop(ctx context.Context, in StopIn) (StopOut, error) {
 		return StopOut{}, fmt.Errorf("stopping timer: %w", err)
 	}
 	if !found {
-		return StopOut{}, toolfold.Errorf(NotFound, "no timer %s runs; it may have been stopped", toolfold.Shorten(in.TimerID)).
+		return StopOut{}, toolfold.Errorf(NotFound, "no timer %s runs; it may have been stopped", shorten.Quoted(in.TimerID)).
 			WithHint("timer.list shows those that run")
 	}
 	return StopOut{
 		TimerID: t.ID, MetricName: t.Name, Labels: t.Labels, StoppedAt: now,
 		DurationMs: float64(max(0, now.Sub(t.StartedAt)).Microseconds()) / 1000,
 	}, nil
-}
-
-func view(t metric.Timer) Shown {
-	return Shown{TimerID: t.ID, MetricName: t.Name, Labels: t.Labels, StartedAt: t.StartedAt}
 }

@@ -4,20 +4,13 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/metric"
 )
 
 // StartIn are the arguments of timer.start.
 type StartIn struct {
 	MetricName string            `json:"metricName"`
 	Labels     map[string]string `json:"labels"`
-}
-
-// Shown is a timer as a result.
-type Shown struct {
-	TimerID    string            `json:"timerId" doc:"Timer ID." format:"uuid"`
-	MetricName string            `json:"metricName" doc:"Name of the metric."`
-	Labels     map[string]string `json:"labels,omitempty" doc:"Labels of the series."`
-	StartedAt  time.Time         `json:"startedAt" doc:"When it was started."`
 }
 
 // ListIn are the arguments of timer.list.
@@ -27,8 +20,8 @@ type ListIn struct {
 
 // ListOut is the result of timer.list.
 type ListOut struct {
-	Timers []Shown `json:"timers" doc:"The first started first."`
-	Total  int     `json:"total" doc:"Timers that run, on all pages."`
+	Timers []metric.Timer `json:"timers" doc:"The first started first."`
+	Total  int            `json:"total" doc:"Timers that run, on all pages."`
 	toolfold.Paged
 }
 

@@ -18,6 +18,10 @@ var (
 		"show past requests and how they ended",
 		"what did the assistant do this morning",
 		"protocol of all recorded calls",
+		"which records of past calls have we got",
+		"show the journal of everything that was run",
+		"what went on here last night",
+		"list the runs of the invoice bot that ended in errors",
 	}
 
 	getAsks = []string{
@@ -37,6 +41,10 @@ var (
 		"drill down into one trace",
 		"take me through the run from beginning to end",
 		"what exactly did the clerk do in that run",
+		"show one entry of the journal with all its steps",
+		"the full record of the run at noon",
+		"what was called in which order",
+		"reconstruct how the invoice bot proceeded",
 	}
 
 	analyzeAsks = []string{
@@ -55,5 +63,9 @@ var (
 		"post-mortem of a run",
 		"where does the agent waste time",
 		"investigate the failure of a run",
+		"what held up the invoice bot",
+		"where did the time go in that run",
+		"tell me the reason for the breakdown at noon",
+		"find out what made it fail",
 	}
 )

@@ -8,6 +8,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // NotFound is the code for a trace that is not there.
@@ -31,7 +33,7 @@ func New(store Store, flush func(context.Context) error, now func() time.Time) *
 
 // List lists traces, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.ParseCursor(in.Cursor, "trace.list")
+	after, err := in.Position("trace.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -61,7 +63,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 
 // Get shows the spans of a trace, a page at a time.
 func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
-	after, err := toolfold.DecodeCursor(in.Cursor, "trace.get")
+	after, err := in.After("trace.get")
 	if err != nil {
 		return GetOut{}, err
 	}
@@ -83,7 +85,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		TraceID: in.TraceID, Label: t.label, Status: t.status, StartedAt: t.start, DurationMs: millis(t.duration()),
 		Spans: []SpanItem{}, SpanCount: len(t.spans),
 	}
-	withAnswers := slices.Contains(toolfold.WantedFields(ctx), "spans.answer")
+	withAnswers := slices.Contains(fields.Wanted(ctx), "spans.answer")
 	var answered []string
 	bytes := 0
 	for i, n := range t.spans[start:] {
@@ -92,7 +94,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			bytes += n.AnswerBytes
 		}
 		if i == in.Limit || i > 0 && bytes > maxPage {
-			out.HasMore, out.NextCursor = true, toolfold.EncodeCursor(t.spans[start+i-1].ID)
+			out.HasMore, out.NextCursor = true, toolfold.CursorOf(t.spans[start+i-1].ID)
 			break
 		}
 		if n.AnswerBytes > 0 {
@@ -131,7 +133,7 @@ func (n *node) item(t *tree) SpanItem {
 		item.Error = &Fault{Code: n.Code, Message: n.Message}
 	}
 	if n.Kind == Call && n.Status != Running {
-		item.Arguments, item.Result = &Volume{n.Arguments.Bytes, n.Arguments.Tokens}, &Volume{n.Result.Bytes, n.Result.Tokens}
+		item.Arguments, item.Result = &n.Arguments, &n.Result
 	}
 	return item
 }
@@ -159,7 +161,7 @@ func (s *Service) tree(ctx context.Context, id string) (*tree, error) {
 		return nil, fmt.Errorf("reading trace: %w", err)
 	}
 	if len(spans) == 0 {
-		return nil, toolfold.Errorf(NotFound, "there is no trace %q", toolfold.Shorten(id)).
+		return nil, toolfold.Errorf(NotFound, "there is no trace %q", shorten.Quoted(id)).
 			WithHint("trace.list shows those that are kept")
 	}
 	return newTree(spans, heard, s.now()), nil

@@ -69,8 +69,11 @@ type Span struct {
 	AnswerBytes int
 }
 
-// Size counts a JSON text in bytes and, estimated, in tokens.
-type Size struct{ Bytes, Tokens int }
+// Size is the size of a JSON text.
+type Size struct {
+	Bytes  int `json:"bytes" doc:"Bytes."`
+	Tokens int `json:"tokens" doc:"Tokens, estimated."`
+}
 
 // Duration returns how long the span took, up to now while it is running.
 func (s Span) Duration(now time.Time) time.Duration {

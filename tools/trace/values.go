@@ -60,17 +60,11 @@ type SpanItem struct {
 	DurationMs  float64           `json:"durationMs" doc:"How long it took, so far if running."`
 	Error       *Fault            `json:"error,omitempty" doc:"Why it failed."`
 	Attempts    int               `json:"attempts,omitempty" doc:"Attempts, if more than one."`
-	Arguments   *Volume           `json:"arguments,omitempty" doc:"Size of a call's arguments."`
-	Result      *Volume           `json:"result,omitempty" doc:"Size of a call's result."`
+	Arguments   *Size             `json:"arguments,omitempty" doc:"Size of a call's arguments."`
+	Result      *Size             `json:"result,omitempty" doc:"Size of a call's result."`
 	Attributes  map[string]string `json:"attributes,omitempty" doc:"Further data."`
 	AnswerBytes int               `json:"answerBytes,omitempty" doc:"Size of the answer that is kept."`
 	Answer      json.RawMessage   `json:"answer,omitempty" doc:"What the run answered; only if include_fields names spans.answer." type:"object"`
-}
-
-// Volume is the size of a JSON text.
-type Volume struct {
-	Bytes  int `json:"bytes" doc:"Bytes."`
-	Tokens int `json:"tokens" doc:"Tokens, estimated."`
 }
 
 // Fault describes a failure.

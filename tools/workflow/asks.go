@@ -17,6 +17,11 @@ var (
 		"kick off the pipeline for new footage",
 		"start the automated routine now",
 		"work off the protocol for a safety drill",
+		"execute the runbook for a power cut",
+		"do the opening ritual of the shop",
+		"start the script for new members",
+		"let the prescribed sequence run with these values",
+		"follow the runbook now",
 	}
 
 	listAsks = []string{
@@ -36,6 +41,29 @@ var (
 		"what protocols have been defined",
 		"which established routines could I start",
 		"show the procedures that are retired",
+		"which runbooks have we got",
+		"what scripts for routine work exist",
+		"show the prescribed sequences",
+		"is anything automated for new members",
+	}
+
+	checkAsks = []string{
+		"is this definition of a procedure valid",
+		"check a workflow before I save it",
+		"validate the YAML of a pipeline",
+		"are there mistakes in this draft of a routine",
+		"lint the steps I wrote",
+		"would this definition work",
+		"verify the syntax of a workflow file",
+		"proofread the procedure that I drafted",
+		"find errors in the definition without running it",
+		"does this recipe of steps have the right form",
+		"test whether the definition is accepted",
+		"look over my new automation before it goes live",
+		"which line of the workflow text is wrong",
+		"dry check of a step list",
+		"make sure the drafted runbook is well formed",
+		"inspect the definition for unknown tools",
 	}
 
 	describeAsks = []string{
@@ -55,5 +83,9 @@ var (
 		"outline of a defined process",
 		"what would happen if I started the billing process",
 		"read me the routine before the shift",
+		"what does the runbook for a power cut prescribe",
+		"read the script before we use it",
+		"which values must I supply to that routine",
+		"show one sequence with all its stages",
 	}
 )

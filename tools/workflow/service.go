@@ -14,7 +14,9 @@ import (
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/pins"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/validate"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -90,7 +92,7 @@ func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 	if len(w.InputSchema) > 0 {
 		var err error
 		if w.schema, err = workspace.BoundSchema(w.InputSchema); err == nil {
-			_, err = toolfold.CheckSchema(w.InputSchema, map[string]any{}, "")
+			_, err = validate.Schema(w.InputSchema, map[string]any{}, "")
 		}
 		if err != nil {
 			return workflow{}, doc.Broken("/inputSchema", "inputSchema: %v", err)
@@ -144,10 +146,11 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	}
 	for _, b := range broken {
 		if b.Stem() == id {
-			return workflow{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", toolfold.Shorten(id), b.Text()).WithHint("mend the file")
+			return workflow{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", shorten.Quoted(id), b.Text()).
+				WithHint("mend the file")
 		}
 	}
-	e := toolfold.Errorf(NotFound, "there is no workflow %q", toolfold.Shorten(id))
+	e := toolfold.Errorf(NotFound, "there is no workflow %q", shorten.Quoted(id))
 	near := suggest.Nearest(id, ids)
 	switch {
 	case near != "":
@@ -161,14 +164,15 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 }
 
 // sample is a workflow file that the example of workflow.run runs.
-const sample = `{name: Count notes, steps: [{stepId: count, type: tool, config: {tool: memory.list, arguments: {prefix: "{{ input.prefix }}", limit: 1}}}]}`
+const sample = `{name: Count notes, steps: [{stepId: count, type: tool, config: {tool: memory.list,` +
+	` arguments: {prefix: "{{ input.prefix }}", limit: 1}}}]}`
 
 // fewIDs bounds the workflows that an error names.
 const fewIDs = 5
 
 // List lists workflows, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := toolfold.CursorAfter(in.Cursor, "workflow.list")
+	after, err := in.After("workflow.list")
 	if err != nil {
 		return ListOut{}, err
 	}
@@ -213,6 +217,50 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 	return out, nil
 }
 
+// Check reads a definition as the file of a workflow is read, and says what is
+// wrong with it. It saves nothing.
+func (s *Service) Check(_ context.Context, in CheckIn) (CheckOut, error) {
+	text, isText := []byte(in.Definition), false
+	var said string
+	if isText = json.Unmarshal(in.Definition, &said) == nil; isText {
+		text = []byte(said)
+	}
+	if len(text) > maxFileSize {
+		return CheckOut{}, toolfold.Errorf(toolfold.InvalidInput, "definition has %d bytes, the limit of a file is %d", len(text), maxFileSize).
+			About(toolfold.ProblemRefused, "definition")
+	}
+	w, broken := parseFile("definition.yaml", text)
+	if broken == nil {
+		if faults := w.uses.Check(s.tools); len(faults) > 0 {
+			broken = faults.Broken(w.places)
+		}
+	}
+	missing := ""
+	if broken == nil {
+		program, faults := engine.Compile(w.definition(), s.tools)
+		var warnings []string
+		if len(faults) == 0 {
+			faults, warnings = s.runner.Providers.Check(program)
+		}
+		if len(faults) > 0 {
+			broken = faults.Broken(w.places)
+		}
+		missing = strings.Join(warnings, "; ")
+	}
+	if broken != nil {
+		out := CheckOut{Reason: broken.Reason, Message: "mend it and check it again"}
+		if isText {
+			out.Line = broken.Line
+		}
+		return out, nil
+	}
+	out := CheckOut{Valid: true, Message: "save it as " + Folder + "/ID.yaml, ID being what workflow.run calls it by"}
+	if missing != "" {
+		out.Message += "; but " + missing
+	}
+	return out, nil
+}
+
 // Run runs a workflow. What keeps it from starting is an error; a step that
 // fails is a result that says so, with the outputs of those before.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
@@ -221,7 +269,8 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, err
 	}
 	if !s.folder.IsTrusted() {
-		return RunOut{}, toolfold.Errorf(workspace.Untrusted, "workflow %q is the file %s of a workspace that is not trusted", w.WorkflowID, w.file).
+		return RunOut{}, toolfold.Errorf(workspace.Untrusted, "workflow %q is the file %s of a workspace that is not trusted",
+			w.WorkflowID, w.file).
 			WithHint("%s", s.folder.HowToTrust())
 	}
 	if w.Status != Active {
@@ -237,7 +286,8 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		faults, _ = s.runner.Providers.Check(program)
 	}
 	if len(faults) > 0 {
-		return RunOut{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).WithHint("mend the file")
+		return RunOut{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).
+			WithHint("mend the file")
 	}
 	ctx, refused := engine.Enter(ctx, engine.WorkflowJob, w.WorkflowID, -1)
 	if refused != nil {

@@ -16,14 +16,17 @@ type RunIn struct {
 
 // RunOut is the result of workflow.run.
 type RunOut struct {
+	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
 	Success         bool                `json:"success" doc:"Whether it ran to its end."`
 	WorkflowID      string              `json:"workflowId" doc:"Workflow ID."`
 	StepsCompleted  int                 `json:"stepsCompleted" doc:"Outermost steps that succeeded."`
 	Output          any                 `json:"output" doc:"Output of the last step; where one failed, the outputs so far by stepId."`
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Outermost steps that ran."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
-	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
 }
+
+// Failed implements [toolfold.Failing].
+func (o RunOut) Failed() bool { return !o.Success }
 
 // ListIn are the arguments of workflow.list.
 type ListIn struct {
@@ -49,6 +52,19 @@ type Item struct {
 	Trusted   *bool  `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
 }
 
+// CheckIn are the arguments of workflow.check.
+type CheckIn struct {
+	Definition json.RawMessage `json:"definition"`
+}
+
+// CheckOut is the result of workflow.check.
+type CheckOut struct {
+	Valid   bool   `json:"valid" doc:"Whether it would run as a file."`
+	Reason  string `json:"reason,omitempty" doc:"What is wrong."`
+	Line    int    `json:"line,omitempty" doc:"Line of the text."`
+	Message string `json:"message" doc:"What to do next."`
+}
+
 // DescribeIn are the arguments of workflow.describe.
 type DescribeIn struct {
 	WorkflowID string `json:"workflowId"`
@@ -64,5 +80,6 @@ type DescribeOut struct {
 	Steps       []engine.Step   `json:"steps" doc:"Outermost steps."`
 	InputSchema json.RawMessage `json:"inputSchema" doc:"JSON Schema of input." type:"object"`
 	File        string          `json:"file" doc:"Path in the workspace."`
-	Trusted     *bool           `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
+	// false or nil
+	Trusted *bool `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."`
 }

@@ -22,6 +22,7 @@ var (
 	name        = toolfold.String{Name: "name", Doc: "Title.", MinLen: 1, MaxLen: 200}
 	version     = toolfold.String{Name: "version", Doc: "Version.", MinLen: 1, MaxLen: 50}
 	description = toolfold.String{Name: "description", Doc: "What it does.", MaxLen: 2000}
+	definition  = toolfold.Any{Name: "definition", Doc: "The file: its YAML text, or an object."}
 	inputSchema = toolfold.Object{Name: "inputSchema", Doc: "JSON Schema of input."}
 )
 
@@ -36,7 +37,7 @@ var Family = toolfold.Family{
 		Summary:  "Run a workflow's steps; answers when they are done.",
 		Asks:     runAsks,
 		Words:    "start, execute, procedure, predefined sequence, pipeline, carry out, perform",
-		Doc:      "A failing step is a result with success=false, error and the outputs so far. Only active workflows run.",
+		Doc:      "A run that fails answers its error, and the outputs so far. Only active workflows run.",
 		Changed:  "Runs the file of that id, where any id ran the same three steps. An unknown id and an input that does not fit are errors.",
 		Required: toolfold.Fields{workflowID},
 		Optional: toolfold.Fields{input},
@@ -68,6 +69,17 @@ var Family = toolfold.Family{
 		Example:  `{"workflowId": "count-notes"}`,
 		Related:  []string{"workflow.run", "workflow.list"},
 		Run:      toolfold.Method((*Service).Describe),
+	}, {
+		Name:     "check",
+		Summary:  "Check a workflow before it is saved, without running it.",
+		Asks:     checkAsks,
+		Words:    "validate, verify, lint, mistakes",
+		Required: toolfold.Fields{definition},
+		Effect:   toolfold.Reads,
+		Example: `{"definition": {"name": "Count notes", "steps": [{"stepId": "count", "type": "tool", ` +
+			`"config": {"tool": "memory.list", "arguments": {"limit": 1}}}]}}`,
+		Related: []string{"workflow.run"},
+		Run:     toolfold.Method((*Service).Check),
 	}},
 }
 

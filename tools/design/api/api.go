@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -138,9 +138,9 @@ func resolve(m Model, format string) (resolved, faults) {
 	taken := map[string]bool{}
 	spelt := map[string]string{} // paths by what they are whatever their parameters are called
 	for i, e := range m.Endpoints {
-		e.Path = colonNames.ReplaceAllString(e.Path, "$1{$2}")
+		e.Path = colonNames().ReplaceAllString(e.Path, "$1{$2}")
 		at := fmt.Sprintf("/endpoints/%d", i)
-		shape := templates.ReplaceAllString(e.Path, "{}")
+		shape := templates().ReplaceAllString(e.Path, "{}")
 		if before, ok := spelt[shape]; ok && before != e.Path {
 			found.refuse(at+"/path", "path whose parameters are called as in "+before)
 		}
@@ -190,16 +190,16 @@ func parseBase(found *faults, address, format string) *url.URL {
 }
 
 var (
-	templates  = regexp.MustCompile(`\{[^{}]*\}`)
-	colonNames = regexp.MustCompile(`(^|/):([A-Za-z_][A-Za-z0-9_]*)`)
-	plainName  = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-	token      = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // a header's or cookie's name
+	templates  = regex.Lazy(`\{[^{}]*\}`)
+	colonNames = regex.Lazy(`(^|/):([A-Za-z_][A-Za-z0-9_]*)`)
+	plainName  = regex.Lazy(`^[A-Za-z0-9_-]+$`)
+	token      = regex.Lazy("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // a header's or cookie's name
 )
 
 // resolveParameters checks the path and returns its parameters, in the order
 // they stand there and declared or not, before those of other places.
 func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
-	rest := templates.ReplaceAllString(e.Path, "")
+	rest := templates().ReplaceAllString(e.Path, "")
 	if e.Path == "" || strings.ContainsAny(rest, "{}?#\\\"<>^`| ") || text.Line(e.Path) != e.Path {
 		found.refuse(at+"/path", "path such as /users/{id}, without query, spaces and stray braces")
 		return nil
@@ -235,7 +235,7 @@ func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
 		switch {
 		case p.In == InHeader && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name)):
 			found.refuse(name, "header other than Accept, Content-Type and Authorization, which are said elsewhere")
-		case (p.In == InHeader || p.In == InCookie) && !token.MatchString(p.Name):
+		case (p.In == InHeader || p.In == InCookie) && !token().MatchString(p.Name):
 			found.refuse(name, "name that a "+p.In+" can have")
 		case p.In == InPath && !strings.Contains(e.Path, "{"+p.Name+"}"):
 			found.refuse(name, "name in braces in the path")
@@ -246,14 +246,14 @@ func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
 		}
 	}
 	var all []Parameter
-	for _, name := range templates.FindAllString(e.Path, -1) {
+	for _, name := range templates().FindAllString(e.Path, -1) {
 		name = name[1 : len(name)-1]
 		p, known := declared[InPath+" "+name]
 		if !known {
 			p = Parameter{Name: name, In: InPath, Type: "string"}
 		}
 		p.Required = true
-		if !plainName.MatchString(name) || slices.ContainsFunc(all, func(q Parameter) bool { return q.Name == name }) {
+		if !plainName().MatchString(name) || slices.ContainsFunc(all, func(q Parameter) bool { return q.Name == name }) {
 			found.refuse(at+"/path", "path whose names in braces are letters, digits, - and _, each once")
 		}
 		all = append(all, p)

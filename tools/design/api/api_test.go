@@ -29,7 +29,8 @@ func orders() api.Model {
 					{Name: "id", Description: "Its id."}, {Name: "fields", Type: "array"},
 					{Name: "X-Trace", In: "header", Required: true, Description: "Of the call."},
 				},
-				ResponseBody: json.RawMessage(`{"type":["object","null"],"properties":{"z":{"type":"string"},"a":{"type":"number","minimum":1.50}},"required":["z"]}`),
+				ResponseBody: json.RawMessage(`{"type":["object","null"],"properties":{"z":{"type":"string"},"a":{"type":"number",` +
+					`"minimum":1.50}},"required":["z"]}`),
 			},
 			{
 				Path: "/orders", Method: "POST", Summary: "Place an order", Description: "Answers at once.", Tags: []string{"orders"},

@@ -3,6 +3,7 @@ package component_test
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -15,6 +16,14 @@ import (
 
 	"github.com/toolfold/toolfold/tools/design/component"
 )
+
+// A test that was built with -trimpath does not know where the standard library is.
+func TestMain(m *testing.M) {
+	if root, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
+		build.Default.GOROOT = strings.TrimSpace(string(root))
+	}
+	os.Exit(m.Run())
+}
 
 // models are components of every type, plain, with everything, and with names
 // that mean something in some language or end something in another.

@@ -4,12 +4,13 @@
 package component
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -194,7 +195,7 @@ type fieldView struct {
 // Tag is the Go struct tag that keeps the name that the caller gave; empty
 // where a tag cannot hold it.
 func (f fieldView) Tag() string {
-	if !tagged.MatchString(f.Key) {
+	if !tagged().MatchString(f.Key) {
 		return ""
 	}
 	option := ""
@@ -204,7 +205,7 @@ func (f fieldView) Tag() string {
 	return " `json:\"" + f.Key + option + "\"`"
 }
 
-var tagged = regexp.MustCompile(`^[A-Za-z0-9_.-]*[A-Za-z0-9_.]$`)
+var tagged = regex.Lazy(`^[A-Za-z0-9_.-]*[A-Za-z0-9_.]$`)
 
 type depView struct {
 	Name, Type string
@@ -353,7 +354,7 @@ func (w *writer) spellOut(t typ) string {
 		of[i] = w.spellOut(t.of[i])
 	}
 	if t.shape != named {
-		return w.spell(t, of)
+		return w.typeOf(t, of)
 	}
 	name := text.Pascal(t.words)
 	if w.opaques[name] == "" {
@@ -361,6 +362,10 @@ func (w *writer) spellOut(t typ) string {
 		w.Opaque = append(w.Opaque, standIn(w.opaques[name], name, false))
 	}
 	return w.opaques[name]
+}
+
+func (l language) referTo(name string) string {
+	return strings.ReplaceAll(cmp.Or(l.reference, "$1"), "$1", name)
 }
 
 func standIn(declared, name string, dep bool) opaque {
@@ -387,7 +392,7 @@ func (w *writer) addMembers(dependencies []string) {
 		w.Methods = append(w.Methods, signature)
 	}
 	if w.Inner {
-		w.Deps = append(w.Deps, depView{w.claim(members, w.member([]string{"inner"})), w.reference(w.Name)})
+		w.Deps = append(w.Deps, depView{w.claim(members, w.member([]string{"inner"})), w.referTo(w.Name)})
 	}
 	seen := map[string]bool{}
 	for i, name := range dependencies {
@@ -405,7 +410,7 @@ func (w *writer) addMembers(dependencies []string) {
 		seen[pascal] = true
 		declared := w.types.Claim(pascal)
 		w.Opaque = append(w.Opaque, standIn(declared, pascal, true))
-		w.Deps = append(w.Deps, depView{w.claim(members, w.member(words)), w.reference(declared)})
+		w.Deps = append(w.Deps, depView{w.claim(members, w.member(words)), w.referTo(declared)})
 	}
 	if w.kind.form != object && len(w.Deps) > 0 {
 		w.DepsType = w.record("Deps")

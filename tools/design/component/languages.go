@@ -26,9 +26,9 @@ type language struct {
 	function  func(words []string) string
 	namespace func(words []string) string // nil = the file itself is the namespace
 
-	spell     func(t typ, of []string) string            // a type, of spelt parts
-	optional  func(spelt string, t typ) string           // a field that may be absent
-	reference func(name string) string                   // the type of something to depend on
+	spell     map[shape]string                           // types; $1 and $2 are those in them
+	optional  func(spelt string, t typ) string           // a field that may be absent, and what may be nothing
+	reference string                                     // the type of something to depend on, which is $1; empty = its name
 	escape    *strings.Replacer                          // of lines in comments
 	remark    func(indent string, lines []string) string // a comment
 	gap       string                                     // between interface and implementation
@@ -50,6 +50,22 @@ func (l language) claim(scope text.Scope, name string) string {
 
 //go:embed templates
 var templates embed.FS
+
+// typeOf spells a type, of spelt parts.
+func (l language) typeOf(t typ, of []string) string {
+	form := t.shape
+	if form == dict && t.of[0].shape == boolean && l.spell[booleanDict] != "" {
+		form = booleanDict
+	}
+	spelling, known := l.spell[form]
+	if !known { // it may be nothing
+		return l.optional(of[0], t.of[0])
+	}
+	for i, part := range of {
+		spelling = strings.ReplaceAll(spelling, fmt.Sprint("$", i+1), part)
+	}
+	return spelling
+}
 
 // render fills the language's template in.
 func (l language) render(v *view) Code {
@@ -120,7 +136,7 @@ var languages = map[string]language{
 		// What objects have anyway cannot be a field of a class.
 		takenMembers: strings.Fields("constructor prototype toString valueOf sharedInstance"),
 		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Camel, freeFields: true,
-		spell: spellTS, optional: asIs, reference: itself, escape: closeStar, gap: "\n", remark: starred,
+		spell: spellTS, optional: asIs, escape: closeStar, gap: "\n", remark: starred,
 	},
 	"javascript": {
 		title:    "JavaScript",
@@ -130,7 +146,7 @@ var languages = map[string]language{
 		takenMembers: strings.Fields("constructor prototype toString valueOf sharedInstance"),
 		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Camel, freeFields: true,
 		// A tag or a brace in a comment would be JSDoc.
-		spell: spellTS, optional: asIs, reference: itself, escape: strings.NewReplacer("*/", `*\/`, "@", "(at)", "{", "(", "}", ")"), gap: "\n",
+		spell: spellTS, optional: asIs, escape: strings.NewReplacer("*/", `*\/`, "@", "(at)", "{", "(", "}", ")"), gap: "\n",
 		remark: starred,
 	},
 	"python": {
@@ -140,33 +156,12 @@ var languages = map[string]language{
 			"bool bytes list dict set object self input deps typing dataclasses"),
 		takenMembers: strings.Fields("self input output"),
 		field:        text.Snake, member: text.Snake, function: text.Snake,
-		spell: func(t typ, of []string) string {
-			switch t.shape {
-			case texts:
-				return "str"
-			case integer:
-				return "int"
-			case number:
-				return "float"
-			case boolean:
-				return "bool"
-			case moment:
-				return "datetime"
-			case bytes:
-				return "bytes"
-			case list:
-				return "list[" + of[0] + "]"
-			case set:
-				return "set[" + of[0] + "]"
-			case dict:
-				return "dict[" + of[0] + ", " + of[1] + "]"
-			case maybe:
-				return "Optional[" + of[0] + "]"
-			}
-			return "Any"
+		spell: map[shape]string{
+			anything: "Any", texts: "str", integer: "int", number: "float", boolean: "bool", moment: "datetime", bytes: "bytes",
+			list: "list[$1]", set: "set[$1]", dict: "dict[$1, $2]",
 		},
-		optional:  func(spelt string, _ typ) string { return "Optional[" + spelt + "]" },
-		reference: itself, escape: strings.NewReplacer(`\`, `\\`, `"`, `\"`), gap: "\n\n", remark: docstring,
+		optional: func(spelt string, _ typ) string { return "Optional[" + spelt + "]" },
+		escape:   strings.NewReplacer(`\`, `\\`, `"`, `\"`), gap: "\n\n", remark: docstring,
 	},
 	"go": {
 		title: "Go",
@@ -177,32 +172,11 @@ var languages = map[string]language{
 		takenMembers:  strings.Fields("c ctx input output sharedOnce sharedInstance"),
 		takenPackages: []string{"main", "init", "internal", "vendor", "testdata"},
 		field:         text.Pascal, member: text.Camel, function: text.Pascal,
-		spell: func(t typ, of []string) string {
-			switch t.shape {
-			case texts:
-				return "string"
-			case integer:
-				return "int64"
-			case number:
-				return "float64"
-			case boolean:
-				return "bool"
-			case moment:
-				return "time.Time"
-			case bytes:
-				return "[]byte"
-			case list:
-				return "[]" + of[0]
-			case set:
-				return "map[" + of[0] + "]struct{}"
-			case dict:
-				return "map[" + of[0] + "]" + of[1]
-			case maybe:
-				return pointer(of[0], t.of[0])
-			}
-			return "any"
+		spell: map[shape]string{
+			anything: "any", texts: "string", integer: "int64", number: "float64", boolean: "bool", moment: "time.Time", bytes: "[]byte",
+			list: "[]$1", set: "map[$1]struct{}", dict: "map[$1]$2",
 		},
-		optional: pointer, reference: itself, escape: strings.NewReplacer(), gap: "\n", remark: prefixed("// "),
+		optional: pointer, escape: strings.NewReplacer(), gap: "\n", remark: prefixed("// "),
 		finish: func(code string) string {
 			formatted, err := format.Source([]byte(code))
 			if err != nil {
@@ -221,33 +195,13 @@ var languages = map[string]language{
 		takenMembers: strings.Fields("new input output self"),
 		field:        text.Snake, member: text.Snake, function: text.Snake,
 		namespace: func(words []string) string { return text.Snake(words) + "_module" },
-		spell: func(t typ, of []string) string {
-			switch t.shape {
-			case texts:
-				return "String"
-			case integer:
-				return "i64"
-			case number:
-				return "f64"
-			case boolean:
-				return "bool"
-			case moment:
-				return "std::time::SystemTime"
-			case bytes:
-				return "Vec<u8>"
-			case list:
-				return "Vec<" + of[0] + ">"
-			case set:
-				return "std::collections::HashSet<" + of[0] + ">"
-			case dict:
-				return "std::collections::HashMap<" + of[0] + ", " + of[1] + ">"
-			case maybe:
-				return "Option<" + of[0] + ">"
-			}
-			return "Box<dyn std::any::Any>"
+		spell: map[shape]string{
+			anything: "Box<dyn std::any::Any>", texts: "String", integer: "i64", number: "f64", boolean: "bool",
+			moment: "std::time::SystemTime", bytes: "Vec<u8>",
+			list: "Vec<$1>", set: "std::collections::HashSet<$1>", dict: "std::collections::HashMap<$1, $2>",
 		},
 		optional:  func(spelt string, _ typ) string { return "Option<" + spelt + ">" },
-		reference: func(name string) string { return "Box<dyn " + name + ">" },
+		reference: "Box<dyn $1>",
 		escape:    strings.NewReplacer(), gap: "\n", remark: prefixed("/// "),
 	},
 	"java": {
@@ -261,61 +215,18 @@ var languages = map[string]language{
 			UnsupportedOperationException Integer System Void FunctionalInterface input deps`),
 		takenMembers: strings.Fields("input output sharedInstance"),
 		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Pascal,
-		spell: func(t typ, of []string) string {
-			switch t.shape {
-			case texts:
-				return "String"
-			case integer:
-				return "Long"
-			case number:
-				return "Double"
-			case boolean:
-				return "Boolean"
-			case moment:
-				return "Instant"
-			case bytes:
-				return "byte[]"
-			case list:
-				return "List<" + of[0] + ">"
-			case set:
-				return "Set<" + of[0] + ">"
-			case dict:
-				return "Map<" + of[0] + ", " + of[1] + ">"
-			case maybe:
-				return of[0]
-			}
-			return "Object"
+		spell: map[shape]string{
+			anything: "Object", texts: "String", integer: "Long", number: "Double", boolean: "Boolean", moment: "Instant", bytes: "byte[]",
+			list: "List<$1>", set: "Set<$1>", dict: "Map<$1, $2>",
 		},
 		// A backslash before u would be read as the character of that code.
-		optional: asIs, reference: itself, escape: strings.NewReplacer("*/", "*&#47;", `\`, "&#92;", "@", "&#64;"), gap: "\n", remark: starred,
+		optional: asIs, escape: strings.NewReplacer("*/", "*&#47;", `\`, "&#92;", "@", "&#64;"), gap: "\n", remark: starred,
 	},
 }
 
-func spellTS(t typ, of []string) string {
-	switch t.shape {
-	case texts:
-		return "string"
-	case integer, number:
-		return "number"
-	case boolean:
-		return "boolean"
-	case moment:
-		return "Date"
-	case bytes:
-		return "Uint8Array"
-	case list:
-		return "Array<" + of[0] + ">"
-	case set:
-		return "Set<" + of[0] + ">"
-	case dict:
-		if t.of[0].shape == boolean { // which a Record does not take
-			return "Map<" + of[0] + ", " + of[1] + ">"
-		}
-		return "Record<" + of[0] + ", " + of[1] + ">"
-	case maybe:
-		return "(" + of[0] + " | null)"
-	}
-	return "unknown"
+var spellTS = map[shape]string{
+	anything: "unknown", texts: "string", integer: "number", number: "number", boolean: "boolean", moment: "Date", bytes: "Uint8Array",
+	list: "Array<$1>", set: "Set<$1>", dict: "Record<$1, $2>", booleanDict: "Map<$1, $2>", maybe: "($1 | null)",
 }
 
 // pointer is a Go type that can be nil.
@@ -328,8 +239,6 @@ func pointer(spelt string, t typ) string {
 }
 
 func asIs(spelt string, _ typ) string { return spelt }
-
-func itself(name string) string { return name }
 
 // jsReserved are the words that a variable or parameter in a module cannot be
 // called.

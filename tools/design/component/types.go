@@ -21,8 +21,9 @@ const (
 	list
 	set
 	dict
-	maybe // or nothing
-	named // a type of the caller's
+	booleanDict // a dict by booleans, for languages that spell it otherwise
+	maybe       // or nothing
+	named       // a type of the caller's
 )
 
 // typ is the type of an input or output.

@@ -1,0 +1,67 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/toolfold/toolfold/internal/pins"
+)
+
+// defined is [Task.Define] for a task that is submitted: it refuses a definition
+// that asks a model in any case, where none can answer.
+func (s *Service) defined(ctx context.Context, t Task) (definition string, err error) {
+	definition, err = t.Define(ctx, s.Caller, s.Names)
+	root, found := t.reference(s.Names)
+	if err != nil || !found || s.NoModel == nil {
+		return definition, err
+	}
+	set, err := Pins(definition)
+	if err != nil {
+		return "", err
+	}
+	for _, provider := range asks(set, root, nil) {
+		if refused := s.NoModel(provider); refused != nil {
+			refused.Message = root.String() + " asks a model, and a task has no client to lend it one: " + refused.Message
+			return "", refused
+		}
+	}
+	return definition, nil
+}
+
+// asks lists the providers that a run asks whatever its input is: not those of
+// conditional steps and loops, of steps whose failure lets others go on, and of
+// agents that an expression names. Empty is the default one.
+func asks(set pins.Set, r pins.Reference, within []pins.Reference) (providers []string) {
+	described, found := set[r.String()]
+	if !found || slices.Contains(within, r) {
+		return nil
+	}
+	steps := stepsOf(described)
+	if len(steps) == 0 && r.Kind == pins.Agent {
+		return []string{""} // it is one prompt
+	}
+	return asked(set, steps, append(within, r))
+}
+
+func asked(set pins.Set, steps []pins.Step, within []pins.Reference) (providers []string) {
+	for _, s := range steps {
+		var config struct {
+			Provider string      `json:"provider"`
+			Steps    []pins.Step `json:"steps"`
+		}
+		_ = json.Unmarshal(s.Config, &config) // what has another form is refused when it runs
+		switch {
+		case s.ContinueOnError:
+		case s.Type == "prompt":
+			providers = append(providers, config.Provider)
+		case s.Type == "parallel":
+			providers = append(providers, asked(set, config.Steps, within)...)
+		case s.Type == "delegate":
+			for _, inner := range pins.Named(nil, []pins.Step{s}) {
+				providers = append(providers, asks(set, inner, within)...)
+			}
+		}
+	}
+	return providers
+}
