@@ -58,12 +58,21 @@ func (c *cut) Renew(ctx context.Context, worker string, lease time.Duration) (bo
 
 func (e env) workOn(ledger queue.Ledger, o queue.Options) {
 	e.Helper()
+	e.workWith(ledger, o, func(jobs *queue.Jobs) *queue.Jobs { return jobs })
+}
+
+// workWith works with what change makes of the jobs.
+func (e env) workWith(ledger queue.Ledger, o queue.Options, change func(*queue.Jobs) *queue.Jobs) {
+	e.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	o.Tick, o.Workspace = 20*time.Millisecond, place
 	go func() {
 		open := func(ctx context.Context) (queue.Ledger, *queue.Jobs, error) {
 			_, jobs, err := openerOf(e.store)(ctx)
+			if err == nil {
+				jobs = change(jobs)
+			}
 			return ledger, jobs, err
 		}
 		ended <- queue.New(open, e.calls, o).Work(ctx)
@@ -95,6 +104,15 @@ func TestLostAnswers(t *testing.T) {
 		if n := len(e.names()); n != 2 {
 			e.Errorf("%d calls, want 2", n)
 		}
+	})
+}
+
+// A worker of which River takes no jobs starts it again.
+func TestDeafRiver(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.workWith(e.ledger(), queue.Options{}, (*queue.Jobs).Deaf)
+		e.await(e.submit("a", task.SubmitIn{}), task.Completed)
+		e.await(e.submit("b", task.SubmitIn{}), task.Completed)
 	})
 }
 

@@ -15,6 +15,9 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/permission"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -71,13 +74,13 @@ func (c *calls) names() []string {
 
 // Lookup knows agent.run and workflow.run as what they are. The name once is an
 // action that may not be done twice; all others may.
-func (*calls) Lookup(name string) []*toolfold.Entry {
+func (*calls) Lookup(name string) []*entry.Entry {
 	family, action, _ := strings.Cut(name, ".")
 	a := &toolfold.Action{Name: action, Effect: toolfold.Sets, Family: &toolfold.Family{Name: family}}
 	if action == "run" || name == "once" {
 		a.Effect = toolfold.Runs
 	}
-	return []*toolfold.Entry{{Tool: name, Action: a}}
+	return []*entry.Entry{{Tool: name, Action: a}}
 }
 
 func (*calls) Refusal(context.Context, string, json.RawMessage, string, func(string) bool) *toolfold.Error {
@@ -93,7 +96,7 @@ func answer(content string) toolfold.Answer {
 // untilStopped is a call that ends only when it is told to.
 func untilStopped(ctx context.Context, _ json.RawMessage) toolfold.Answer {
 	<-ctx.Done()
-	return toolfold.Fail(toolfold.Errorf("STOPPED", "stopped"))
+	return toolfold.Errorf("STOPPED", "stopped").Answer()
 }
 
 // env is a store, the families on it, and the calls that its tasks make.
@@ -132,12 +135,13 @@ func newEnv(t *testing.T, address string, c *calls) env {
 		t.Fatal(err)
 	}
 	tasks := task.New(task.Options{
-		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, CancelWait: patient, Workspace: place, MaxInterruptions: 5,
+		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, ParseRights: permission.Parse,
+		CancelWait: patient, Workspace: place, MaxInterruptions: 5,
 	})
 	return env{t, c, store, db, tasks, family.New(db.Queue(), time.Now, uuid.NewString), &atomic.Value{}}
 }
 
-// work has a worker run until the test ends, or until stop is called, which
+// work runs a worker until the test ends, or until stop is called, which
 // waits for it.
 func (e env) work(o queue.Options) (stop func()) {
 	e.Helper()
@@ -179,7 +183,7 @@ func (e env) submit(name string, in task.SubmitIn) (id string) {
 
 func (e env) status(id string) task.Record {
 	e.Helper()
-	record, err := e.tasks.Status(toolfold.WithFields(e.Context(), []string{"input"}), task.StatusIn{TaskID: id})
+	record, err := e.tasks.Status(fields.With(e.Context(), []string{"input"}), task.StatusIn{TaskID: id})
 	if err != nil {
 		e.Fatal(err)
 	}

@@ -65,8 +65,8 @@ var errTaken = errors.New("another process has the task")
 func (j *journal) Begin(ctx context.Context, path string) error {
 	limited, done := context.WithTimeout(ctx, answerWithin)
 	defer done()
-	kept, err := j.ledger.KeepStep(limited, j.run, Step{Path: path})
-	if err == nil && !kept {
+	saved, err := j.ledger.KeepStep(limited, j.run, Step{Path: path})
+	if err == nil && !saved {
 		err = errTaken
 	}
 	if err != nil {
@@ -83,9 +83,9 @@ func (j *journal) Begin(ctx context.Context, path string) error {
 func (j *journal) Finish(ctx context.Context, path string, record json.RawMessage) error {
 	for {
 		limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
-		kept, err := j.ledger.KeepStep(limited, j.run, Step{path, record})
+		saved, err := j.ledger.KeepStep(limited, j.run, Step{path, record})
 		done()
-		if err == nil && !kept {
+		if err == nil && !saved {
 			return errTaken
 		}
 		if err == nil {

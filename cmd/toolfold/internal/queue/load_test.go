@@ -222,7 +222,8 @@ var historyTriggers = map[string][]string{
 	},
 	"pgx": {
 		`CREATE TABLE test_history (task_id text, status text)`,
-		`CREATE FUNCTION test_note() RETURNS trigger AS $$ BEGIN INSERT INTO test_history VALUES (new.id, new.status); RETURN new; END $$ LANGUAGE plpgsql`,
+		`CREATE FUNCTION test_note() RETURNS trigger AS $$ BEGIN INSERT INTO test_history VALUES (new.id,` +
+			` new.status); RETURN new; END $$ LANGUAGE plpgsql`,
 		`CREATE TRIGGER test_new AFTER INSERT OR UPDATE OF status ON tasks FOR EACH ROW EXECUTE FUNCTION test_note()`,
 	},
 }

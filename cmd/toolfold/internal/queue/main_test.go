@@ -19,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -79,7 +80,8 @@ func submitForever(url string) error {
 	if err != nil {
 		return err
 	}
-	tasks := task.New(task.Options{Store: db.Task(), Caller: &calls{}, Names: &calls{}, Now: time.Now, NewID: uuid.NewString, Workspace: place, MaxInterruptions: 5})
+	tasks := task.New(task.Options{Store: db.Task(), Caller: &calls{}, Names: &calls{}, Now: time.Now, NewID: uuid.NewString, Workspace: place,
+		MaxInterruptions: 5})
 	for {
 		out, err := tasks.Submit(context.Background(), task.SubmitIn{
 			Name: "accepted", Type: task.Sequential, Input: json.RawMessage(`{"tool":"accepted"}`),
@@ -122,22 +124,22 @@ func (d diary) Call(ctx context.Context, _ string, args json.RawMessage) toolfol
 		Ms   int    `json:"ms"`
 	}
 	if err := json.Unmarshal(args, &in); err != nil {
-		return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "%v", err))
+		return toolfold.Errorf(toolfold.Internal, "%v", err).Answer()
 	}
 	d.write("begin", in.Task)
 	select {
 	case <-time.After(time.Duration(in.Ms) * time.Millisecond):
 	case <-ctx.Done():
 		d.write("stop", in.Task)
-		return toolfold.Fail(toolfold.Errorf("STOPPED", "%v", context.Cause(ctx)))
+		return toolfold.Errorf("STOPPED", "%v", context.Cause(ctx)).Answer()
 	}
 	d.write("end", in.Task)
 	return toolfold.Answer{Content: json.RawMessage(`{"done":true}`)}
 }
 
 // Lookup says that every action may be done twice.
-func (diary) Lookup(name string) []*toolfold.Entry {
-	return []*toolfold.Entry{{Tool: name, Action: &toolfold.Action{Name: name, Effect: toolfold.Sets, Family: &toolfold.Family{Name: "test"}}}}
+func (diary) Lookup(name string) []*entry.Entry {
+	return []*entry.Entry{{Tool: name, Action: &toolfold.Action{Name: name, Effect: toolfold.Sets, Family: &toolfold.Family{Name: "test"}}}}
 }
 
 func (diary) Nearest(string) string { return "" }
@@ -191,7 +193,7 @@ func (p *process) kill() {
 	p.Wait()
 }
 
-// stop has the process end by itself.
+// stop makes the process end by itself.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	p.input.Close()

@@ -122,6 +122,10 @@ type Ledger interface {
 	// and returns their number.
 	GiveBack(ctx context.Context, worker string, runs []Run, now time.Time) (int, error)
 
+	// Refuse queues a task again that a worker cannot run for what its folder
+	// lacks. For a while the worker does not claim it.
+	Refuse(ctx context.Context, worker string, run Run, lacks string, again time.Duration, now time.Time) error
+
 	// Release queues tasks whose time has come, makes tasks of those with a
 	// schedule, and returns their number; it may leave some for the next call.
 	Release(ctx context.Context, now time.Time) (int, error)

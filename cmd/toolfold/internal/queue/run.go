@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/sessions"
@@ -50,7 +51,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		}
 	})
 	run := Run{t.ID, t.Turn}
-	reporting := toolfold.WithProgress(within, func(p toolfold.Progress) {
+	reporting := carried.With[func(toolfold.Progress)](within, func(p toolfold.Progress) {
 		s.runs.note(run, func(progress *task.Progress) {
 			progress.Done, progress.Total = p.Done, p.Total
 			if p.Message != "" {
@@ -115,13 +116,17 @@ func (s *working) traced(ctx context.Context, t task.Task, steps *journal) toolf
 	ctx, span := tracer.Tracer(scopeName).Start(ctx, "task "+label, trace.WithNewRoot(), trace.WithAttributes(attributes...))
 	defer span.End()
 	answer := s.call(ctx, t, steps)
-	if text, _ := failureOf(answer); text != "" {
+	if text, _ := failureOf(answer); text != "" && !isLacking(answer) {
 		code, message, _ := strings.Cut(text, ": ")
 		span.SetAttributes(attribute.String("error.type", code))
 		span.SetStatus(codes.Error, message)
 	}
 	return answer
 }
+
+// lacking is the code of the answer of a run that has not begun, because the
+// worker's folder lacks what it runs. No caller sees it.
+const lacking = "LACKING"
 
 // scopeName is the instrumentation scope of the spans of tasks.
 const scopeName = "github.com/toolfold/toolfold/internal/engine/queue"
@@ -132,7 +137,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 	defer func() {
 		if p := recover(); p != nil {
 			s.options.Log.Error("a task panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
-			answer = toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the call broke off; the worker's log has it under task %s", t.ID))
+			answer = toolfold.Errorf(toolfold.Internal, "the call broke off; the worker's log has it under task %s", t.ID).Answer()
 		}
 	}()
 	from := toolfold.Origin{Client: "a task"}
@@ -140,30 +145,38 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 		var err error
 		if from.Rights, err = permission.Parse(t.Rights); err != nil {
 			s.options.Log.Error("reading the rights of a task", "task", t.ID, "err", err)
-			return toolfold.Fail(toolfold.Errorf(toolfold.PermissionDenied, "the rights of who submitted the task cannot be read: a later toolfold wrote them"))
+			return toolfold.Errorf(toolfold.PermissionDenied,
+				"the rights of who submitted the task cannot be read: a later toolfold wrote them").Answer()
 		}
 	}
-	ctx = toolfold.WithOrigin(ctx, from)
+	ctx = carried.With(ctx, from)
 	if t.Refers() {
 		outcomes, err := s.ledger.Outcomes(ctx, t.Dependencies)
 		if err == nil {
 			t.Input, err = t.Fill(ctx, outcomes)
 		}
 		if refused, ok := errors.AsType[*toolfold.Error](err); ok {
-			return toolfold.Fail(refused)
+			return refused.Answer()
 		}
 		if err != nil {
 			s.options.Log.Error("filling in the input of a task", "task", t.ID, "err", err)
-			return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the outputs of its dependencies could not be read; the worker's log has it under task %s", t.ID))
+			return toolfold.Errorf(toolfold.Internal,
+				"the outputs of its dependencies could not be read; the worker's log has it under task %s", t.ID).Answer()
 		}
 	}
 	set, err := s.define(ctx, t)
+	if lacks, failed := task.Lacking(ctx, s.caller, set, err); lacks != "" || failed != nil {
+		if err = failed; lacks != "" {
+			return toolfold.Errorf(lacking, "%s", lacks).Answer()
+		}
+	}
 	if refused, ok := errors.AsType[*toolfold.Error](err); ok {
-		return toolfold.Fail(refused)
+		return refused.Answer()
 	}
 	if err != nil {
 		s.options.Log.Error("reading the agent or workflow of a task", "task", t.ID, "err", err)
-		return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the agent or workflow could not be read; the worker's log has it under task %s", t.ID))
+		return toolfold.Errorf(toolfold.Internal,
+			"the agent or workflow could not be read; the worker's log has it under task %s", t.ID).Answer()
 	}
 	ctx = pins.With(ctx, set)
 	if t.AgentID == "" && t.WorkflowID == "" {
@@ -175,7 +188,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 	}
 	args, err := json.Marshal(map[string]any{param: cmp.Or(t.AgentID, t.WorkflowID), "input": t.Input})
 	if err != nil {
-		return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the input is not JSON"))
+		return toolfold.Errorf(toolfold.Internal, "the input is not JSON").Answer()
 	}
 	return s.caller.Call(ctx, action, args)
 }
@@ -207,11 +220,12 @@ func (s *working) callAction(ctx context.Context, t task.Task, steps *journal) t
 	}
 	const whole = "" // the path of the task itself
 	if _, begun := steps.Lookup(whole); begun {
-		return toolfold.Fail(toolfold.Errorf(engine.Interrupted, "%s was under way when its process ended, and is not known to be done", call.Tool).
-			WithHint("see whether it was done; task.retry runs it again"))
+		return toolfold.Errorf(engine.Interrupted, "%s was under way when its process ended, and is not known to be done",
+			call.Tool).
+			WithHint("see whether it was done; task.retry runs it again").Answer()
 	}
 	if err := steps.Begin(ctx, whole); err != nil {
-		return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "the beginning could not be recorded: %v", err))
+		return toolfold.Errorf(toolfold.Internal, "the beginning could not be recorded: %v", err).Answer()
 	}
 	answer := s.caller.Call(ctx, call.Tool, call.Arguments)
 	if failure, _ := failureOf(answer); failure != "" {
@@ -228,6 +242,12 @@ const maxOutput = 4 << 20
 // not recorded.
 func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answer, recorded bool, stopped error) {
 	e := Ending{Run: Run{t.ID, t.Turn}, Output: bounded(answer.Content), Recorded: recorded}
+	if isLacking(answer) && stopped == nil {
+		if err := s.ledger.Refuse(ctx, s.id, e.Run, answer.Err.Message, s.options.Again, s.options.Now()); err != nil {
+			s.warn(ctx, "giving a task back", err)
+		}
+		return
+	}
 	failure, retry := failureOf(answer)
 	switch {
 	case failure == "":
@@ -267,6 +287,8 @@ func bounded(output json.RawMessage) json.RawMessage {
 func outOfTime(t task.Task) string {
 	return fmt.Sprintf("it took longer than %d ms", t.Timeout.Milliseconds())
 }
+
+func isLacking(answer toolfold.Answer) bool { return answer.Err != nil && answer.Err.Code == lacking }
 
 // failureOf returns why a call failed, empty for success, and whether another
 // attempt may help. A run of an agent or a workflow may answer, and say in the

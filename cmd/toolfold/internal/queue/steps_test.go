@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -31,23 +32,23 @@ func (e env) runs(text string) {
 		r := runner.Run(ctx, engine.Job{Kind: engine.WorkflowJob, ID: "steps", Program: program})
 		out, err := json.Marshal(map[string]any{"success": r.Failure == nil, "output": r.Outputs, "error": r.Failure})
 		if err != nil {
-			return toolfold.Fail(toolfold.Errorf(toolfold.Internal, "%v", err))
+			return toolfold.Errorf(toolfold.Internal, "%v", err).Answer()
 		}
 		return toolfold.Answer{Content: out}
 	})
 }
 
 // listless are names that list no actions.
-type listless struct{ toolfold.Names }
+type listless struct{ entry.Names }
 
 func (listless) Actions() []*toolfold.Action { return nil }
 
-// count has an action count its calls, and fail where fails says so.
+// count makes an action count its calls, and fail where fails says so.
 func (e env) count(name string, fails func(n int32) bool) *atomic.Int32 {
 	var n atomic.Int32
 	e.on(name, func(context.Context, json.RawMessage) toolfold.Answer {
 		if now := n.Add(1); fails != nil && fails(now) {
-			return toolfold.Fail(toolfold.Errorf("NO", "not yet"))
+			return toolfold.Errorf("NO", "not yet").Answer()
 		}
 		return answer(fmt.Sprintf(`{"n":%d}`, n.Load()))
 	})
@@ -56,7 +57,8 @@ func (e env) count(name string, fails func(n int32) bool) *atomic.Int32 {
 
 const stepsOfTest = `[
 	{"stepId":"a","type":"tool","config":{"tool":"a"}},
-	{"stepId":"l","type":"loop","config":{"items":[1,2],"steps":[{"stepId":"b","type":"tool","config":{"tool":"b"}},{"stepId":"c","type":"tool","config":{"tool":"c"}}]}},
+	{"stepId":"l","type":"loop","config":{"items":[1,2],"steps":[{"stepId":"b","type":"tool","config":{"tool":"b"}},
+			{"stepId":"c","type":"tool","config":{"tool":"c"}}]}},
 	{"stepId":"d","type":"tool","config":{"tool":"d","arguments":{"from":"{{ steps.l[1].c.n + steps.a.n }}"}}}]`
 
 // No finished step runs again, whatever starts the task again: an attempt, or
@@ -76,7 +78,8 @@ func TestFinishedStepsAreKept(t *testing.T) {
 			e.Fatal(err)
 		}
 		got := e.await(id, task.Completed)
-		if want := `{"a":{"n":1},"d":{"n":1},"l":[{"b":{"n":1},"c":{"n":2}},{"b":{"n":2},"c":{"n":5}}]}`; !strings.Contains(string(got.Output), want) {
+		if want := `{"a":{"n":1},"d":{"n":1},"l":[{"b":{"n":1},"c":{"n":2}},{"b":{"n":2},` +
+			`"c":{"n":5}}]}`; !strings.Contains(string(got.Output), want) {
 			e.Errorf("the output is %s, want %s", got.Output, want)
 		}
 		if a.Load() != 1 || b.Load() != 2 || c.Load() != 5 || d.Load() != 1 {
@@ -105,10 +108,13 @@ func TestStepsUnderWay(t *testing.T) {
 		for name, test := range map[string]struct {
 			input, code string
 		}{
-			"idempotent": {`[{"stepId":"first","type":"tool","config":{"tool":"first"}},{"stepId":"s","type":"tool","config":{"tool":"often"}}]`, ""},
-			"says so":    {`[{"stepId":"first","type":"tool","config":{"tool":"first"}},{"stepId":"s","type":"tool","idempotent":true,"config":{"tool":"once"}}]`, ""},
-			"not known":  {`[{"stepId":"first","type":"tool","config":{"tool":"first"}},{"stepId":"s","type":"tool","config":{"tool":"once"}}]`, engine.Interrupted},
-			"call":       {``, engine.Interrupted},
+			"idempotent": {`[{"stepId":"first","type":"tool","config":{"tool":"first"}},{"stepId":"s","type":"tool","config":{"tool":"often"}}]`,
+				""},
+			"says so": {`[{"stepId":"first","type":"tool","config":{"tool":"first"}},{"stepId":"s","type":"tool","idempotent":true,` +
+				`"config":{"tool":"once"}}]`, ""},
+			"not known": {`[{"stepId":"first","type":"tool","config":{"tool":"first"}},{"stepId":"s","type":"tool","config":{"tool":"once"}}]`,
+				engine.Interrupted},
+			"call": {``, engine.Interrupted},
 		} {
 			first.Store(0)
 			blocked.Store(2)
@@ -153,7 +159,7 @@ func TestStoppedTasksKeepWhatTheyMade(t *testing.T) {
 		e.work(queue.Options{})
 		input := json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"x"}}`)
 		under := func(id string) {
-			e.until(func() bool { return e.status(id).Progress != nil }, func() string { return "no progress is shown" })
+			e.until(func() bool { p := e.status(id).Progress; return p != nil && p.Done >= 1 }, func() string { return "no progress is shown" })
 		}
 		late := e.submit("late", task.SubmitIn{Input: input, TimeoutMs: 1500})
 		cancelled := e.submit("cancelled", task.SubmitIn{Input: input})

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -42,6 +43,10 @@ type Options struct {
 	// that is recorded all the same; 5 s. Its slot stays taken until it ends.
 	Yield time.Duration
 
+	// Again is the time for which a task is left to others that the worker gave
+	// back because its folder lacks what the task runs; 10 s.
+	Again time.Duration
+
 	// Retention bounds how long tasks are kept after their end; zero = for ever.
 	Retention time.Duration
 
@@ -61,7 +66,7 @@ type Worker struct {
 // Caller calls actions, and knows them by name. A *call.Runner implements it.
 type Caller interface {
 	toolfold.Caller
-	toolfold.Names
+	entry.Names
 }
 
 // Opener opens a store: its ledger, and River on the same database.
@@ -73,6 +78,7 @@ func New(open Opener, caller Caller, o Options) *Worker {
 	o.Tick = cmp.Or(o.Tick, 500*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	o.Yield = cmp.Or(o.Yield, 5*time.Second)
+	o.Again = cmp.Or(o.Again, 10*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -100,6 +106,7 @@ type working struct {
 	none    time.Time
 
 	renewed atomic.Pointer[time.Time] // when the lease was last asked for
+	called  atomic.Bool               // a job has run since jobs were last inserted
 }
 
 // claimed is a task that no job has begun to run yet, with the context of its
@@ -132,10 +139,25 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, s.leave())
 	}
-	defer release()
+	defer func() { release() }()
+	stop := func(stop func(context.Context) error) bool {
+		limited, done := context.WithTimeout(context.WithoutCancel(ctx), w.options.Grace)
+		defer done()
+		return stop(limited) == nil
+	}
+	restart := func() error {
+		_ = stop(client.Stop) || stop(client.StopAndCancel)
+		next, releaseNext, err := jobs.start(ctx, s.id, w.options.Workspace, s.work)
+		if err != nil {
+			return err
+		}
+		release()
+		client, release = next, releaseNext
+		return nil
+	}
 	var loops sync.WaitGroup
 	loops.Go(func() { s.keepLease(ctx) })
-	loops.Go(func() { s.look(ctx) })
+	loops.Go(func() { s.look(ctx, restart) })
 	loops.Wait()
 
 	// While runs end, the lease is renewed and cancelled runs are stopped.
@@ -143,11 +165,6 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 	ending, done := context.WithCancel(context.WithoutCancel(ctx))
 	loops.Go(func() { s.keepLease(ending) })
 	loops.Go(func() { s.each(ending, w.options.Tick, "comparing runs", s.compare) })
-	stop := func(stop func(context.Context) error) bool {
-		limited, done := context.WithTimeout(ending, w.options.Grace)
-		defer done()
-		return stop(limited) == nil
-	}
 	stopped := stop(client.Stop) || stop(client.StopAndCancel)
 	done()
 	loops.Wait()
@@ -160,6 +177,7 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 
 // work runs tasks, one after the other, until none can be claimed.
 func (s *working) work(ctx context.Context) {
+	s.called.Store(true)
 	for {
 		c, found, err := s.claim(ctx)
 		if err != nil {
@@ -209,11 +227,11 @@ func (s *working) claim(ctx context.Context) (c claimed, found bool, err error) 
 
 // enter starts a lease.
 func (s *working) enter(ctx context.Context) error {
-	asked := time.Now()
+	sent := time.Now()
 	if err := s.ledger.Enter(ctx, s.id, s.options.Workspace, s.options.Lease); err != nil {
 		return err
 	}
-	s.renewed.Store(&asked)
+	s.renewed.Store(&sent)
 	return nil
 }
 
@@ -221,8 +239,8 @@ func (s *working) enter(ctx context.Context) error {
 // left for tasks to stop in. It asks the clock of the process, and that of the
 // machine, which goes on while a laptop sleeps.
 func (s *working) leaseLost() bool {
-	asked, now := *s.renewed.Load(), time.Now()
-	return max(now.Sub(asked), now.Round(0).Sub(asked.Round(0))) > s.options.Lease*4/5
+	sent, now := *s.renewed.Load(), time.Now()
+	return max(now.Sub(sent), now.Round(0).Sub(sent.Round(0))) > s.options.Lease*4/5
 }
 
 // keepLease renews the lease until ctx ends, and stops all runs when it is
@@ -241,13 +259,13 @@ func (s *working) keepLease(ctx context.Context) {
 	s.each(ctx, interval, "renewing the lease", func(ctx context.Context) error {
 		limited, done := context.WithTimeout(ctx, interval)
 		defer done()
-		asked := time.Now()
+		sent := time.Now()
 		alive, err := s.ledger.Renew(limited, s.id, s.options.Lease)
 		switch {
 		case err != nil:
 			return err
 		case alive:
-			s.renewed.Store(&asked)
+			s.renewed.Store(&sent)
 			return nil
 		}
 		s.options.Log.Warn("the lease ran out; tasks are stopped and run again", "tasks", len(s.runs.list()))
@@ -257,9 +275,15 @@ func (s *working) keepLease(ctx context.Context) {
 	watch.Wait()
 }
 
-// look does, until ctx ends, what has to be done again and again.
-func (s *working) look(ctx context.Context) {
-	tick := 0
+// stalls is how many times in a row jobs are inserted that nothing takes before River is
+// started again: a connection that is lost while it starts leaves it without the part
+// that fetches jobs, and it says nothing.
+const stalls = 5
+
+// look does, until ctx ends, what has to be done again and again. Restart starts River
+// again.
+func (s *working) look(ctx context.Context, restart func() error) {
+	tick, stalled := 0, 0
 	s.each(ctx, s.options.Tick, "comparing runs", func(ctx context.Context) error {
 		err := s.compare(ctx)
 		if tick%2 == 0 {
@@ -276,8 +300,19 @@ func (s *working) look(ctx context.Context) {
 			}
 		}
 		if tick%4 == 2 {
-			if _, err := s.ledger.Wake(ctx, s.id, s.options.Workspace); err != nil {
+			n, err := s.ledger.Wake(ctx, s.id, s.options.Workspace)
+			if err != nil {
 				s.warn(ctx, "inserting jobs", err)
+			}
+			if stalled++; n == 0 || s.called.Swap(false) || len(s.runs.list()) > 0 {
+				stalled = 0
+			}
+			if stalled >= stalls {
+				stalled = 0
+				s.options.Log.Warn("nothing takes the jobs of the queue; it is started again", "tasks", n)
+				if err := restart(); err != nil {
+					s.warn(ctx, "starting the queue again", err)
+				}
 			}
 		}
 		if s.options.Retention > 0 && tick%20 == 10 {

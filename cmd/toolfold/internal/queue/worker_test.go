@@ -24,7 +24,7 @@ func TestOutcomes(t *testing.T) {
 			return answer(`{"got":` + string(args) + `}`)
 		})
 		e.on("bad", func(context.Context, json.RawMessage) toolfold.Answer {
-			return toolfold.Fail(toolfold.Errorf("BROKEN", "no"))
+			return toolfold.Errorf("BROKEN", "no").Answer()
 		})
 		e.on("wild", func(context.Context, json.RawMessage) toolfold.Answer { panic("wild") })
 		e.on("agent.run", func(_ context.Context, args json.RawMessage) toolfold.Answer {
@@ -33,7 +33,7 @@ func TestOutcomes(t *testing.T) {
 				Input   struct{ Fail bool }
 			}
 			if err := json.Unmarshal(args, &in); err != nil || in.AgentID != "planner" {
-				return toolfold.Fail(toolfold.Errorf("BROKEN", "%v", in))
+				return toolfold.Errorf("BROKEN", "%v", in).Answer()
 			}
 			if in.Input.Fail {
 				return answer(`{"success":false,"error":{"code":"STEP","message":"no"}}`)
@@ -88,7 +88,7 @@ func TestAttempts(t *testing.T) {
 		var runs atomic.Int32
 		e.on("stubborn", func(context.Context, json.RawMessage) toolfold.Answer {
 			if runs.Add(1) == 1 {
-				return toolfold.Fail(toolfold.Errorf("BROKEN", "not yet"))
+				return toolfold.Errorf("BROKEN", "not yet").Answer()
 			}
 			return answer(`{}`)
 		})
@@ -148,7 +148,7 @@ func TestPauseAndPriority(t *testing.T) {
 		}
 		var last string
 		for i, p := range []string{task.Background, task.Low, task.Medium, "", task.Critical, task.Background, task.Low} {
-			last = e.submit(string("abcdefg"[i]), task.SubmitIn{QueueID: made.QueueID, Priority: p})
+			last = e.submit(string("abcdefg"[i]), task.SubmitIn{QueueID: made.ID, Priority: p})
 		}
 		e.work(queue.Options{})
 		e.await(e.submit("elsewhere", task.SubmitIn{}), task.Completed)
@@ -266,7 +266,7 @@ func TestLeaseTaken(t *testing.T) {
 func TestDependencies(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("bad", func(context.Context, json.RawMessage) toolfold.Answer {
-			return toolfold.Fail(toolfold.Errorf("BROKEN", "no"))
+			return toolfold.Errorf("BROKEN", "no").Answer()
 		})
 		first := e.submit("a", task.SubmitIn{})
 		second := e.submit("b", task.SubmitIn{Dependencies: []string{first}})
@@ -306,7 +306,8 @@ func TestWait(t *testing.T) {
 		}
 		ended, stop := context.WithCancel(e.Context())
 		stop()
-		if _, err := e.tasks.Wait(ended, task.WaitIn{TaskID: e.submit("later", task.SubmitIn{ScheduledAt: time.Now().Add(time.Hour)}), TimeoutMs: 50_000}); !errors.Is(err, context.Canceled) {
+		if _, err := e.tasks.Wait(ended, task.WaitIn{TaskID: e.submit("later", task.SubmitIn{ScheduledAt: time.Now().Add(time.Hour)}),
+			TimeoutMs: 50_000}); !errors.Is(err, context.Canceled) {
 			e.Errorf("a wait that is given up ends with %v", err)
 		}
 	})
@@ -326,15 +327,18 @@ func TestOutputsOfDependencies(t *testing.T) {
 		})
 		made := e.submit("make", task.SubmitIn{})
 		id := e.submit("take", task.SubmitIn{Dependencies: []string{made}, Input: json.RawMessage(
-			`{"tool":"take","arguments":{"a":"{{ tasks.make.output.n }}","b":"is {{ tasks[\"` + made + `\"].output.list }}: {{ tasks.make.output.text }}","c":"{{ input.x }}"}}`)})
-		missing := e.submit("take", task.SubmitIn{Dependencies: []string{made}, Input: json.RawMessage(`{"tool":"take","arguments":{"a":"{{ tasks.make.output.none }}"}}`)})
+			`{"tool":"take","arguments":{"a":"{{ tasks.make.output.n }}","b":"is {{ tasks[\"` + made +
+				`\"].output.list }}: {{ tasks.make.output.text }}","c":"{{ input.x }}"}}`)})
+		missing := e.submit("take", task.SubmitIn{Dependencies: []string{made},
+			Input: json.RawMessage(`{"tool":"take","arguments":{"a":"{{ tasks.make.output.none }}"}}`)})
 		e.work(queue.Options{})
 		e.await(id, task.Completed)
 		want := `{"a":12345678901234567890,"b":"is [1,2]: {{ tasks.make.output.n }}","c":"{{ input.x }}"}`
 		if args := <-got; args != want {
 			e.Errorf("it was called with %s, want %s", args, want)
 		}
-		if record := e.await(missing, task.Failed); record.Error != "INVALID_INPUT: /input/arguments/a: {{ tasks.make.output.none }}: it has no value" {
+		if record := e.await(missing, task.Failed); record.Error != "INVALID_INPUT: /input/arguments/a: {{ "+
+			"tasks.make.output.none }}: it has no value" {
 			e.Errorf("it failed with %q", record.Error)
 		}
 		if record := e.status(id); !strings.Contains(string(record.Input), "tasks.make.output.n }}") {
@@ -362,7 +366,7 @@ func TestProgress(t *testing.T) {
 		e.on("steps", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {
 			toolfold.Report(ctx, toolfold.Progress{Done: 1, Total: 3, Message: "draft: started"})
 			<-ctx.Done()
-			return toolfold.Fail(toolfold.Errorf("STOPPED", "stopped"))
+			return toolfold.Errorf("STOPPED", "stopped").Answer()
 		})
 		e.work(queue.Options{})
 		id := e.submit("steps", task.SubmitIn{})

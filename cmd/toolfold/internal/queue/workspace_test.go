@@ -125,7 +125,7 @@ func TestWorkflow(t *testing.T) {
 		})
 		e.on("workflow.run", func(ctx context.Context, args json.RawMessage) toolfold.Answer {
 			if pinned, _ := pins.Of(ctx, pins.Reference{Kind: pins.Workflow, ID: "deploy"}); !strings.Contains(string(pinned), "before") {
-				return toolfold.Fail(toolfold.Errorf("UNEXPECTED", "it runs as %s", pinned))
+				return toolfold.Errorf("UNEXPECTED", "it runs as %s", pinned).Answer()
 			}
 			switch string(args) {
 			case `{"input":{},"workflowId":"deploy"}`:
@@ -133,7 +133,7 @@ func TestWorkflow(t *testing.T) {
 			case `{"input":{"bad":true},"workflowId":"deploy"}`:
 				return answer(`{"success":false,"error":{"code":"STEP_FAILED","message":"no"}}`)
 			}
-			return toolfold.Fail(toolfold.Errorf("UNEXPECTED", "%s", args))
+			return toolfold.Errorf("UNEXPECTED", "%s", args).Answer()
 		})
 		bad := e.submit("bad", task.SubmitIn{WorkflowID: "deploy", Input: json.RawMessage(`{"bad":true}`)})
 		good := e.submit("good", task.SubmitIn{WorkflowID: "deploy"})
@@ -229,7 +229,8 @@ func TestLostJobs(t *testing.T) {
 				ids = append(ids, e.submit("a", task.SubmitIn{}))
 			}
 			pool := rawPool(t, address, driver)
-			if _, err := pool.ExecContext(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1, attempted_at = CURRENT_TIMESTAMP`); err != nil {
+			if _, err := pool.ExecContext(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1,`+
+				` attempted_at = CURRENT_TIMESTAMP`); err != nil {
 				t.Fatal(err)
 			}
 			e.work(queue.Options{})
@@ -250,7 +251,8 @@ func TestIdleQueuesCostNothing(t *testing.T) {
 			address := fresh(t)
 			e := newEnv(t, address, &calls{})
 			for n := range family.MaxQueues - 1 {
-				if _, err := e.queues.Create(e.Context(), family.CreateIn{Name: fmt.Sprint(n), MaxConcurrency: 1, DefaultPriority: task.Medium}); err != nil {
+				if _, err := e.queues.Create(e.Context(), family.CreateIn{Name: fmt.Sprint(n), MaxConcurrency: 1,
+					DefaultPriority: task.Medium}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -303,6 +305,53 @@ func TestLargeOutput(t *testing.T) {
 		got := e.await(e.submit("large", task.SubmitIn{}), task.Completed)
 		if want := `{"omitted":"the output is too large to be kept","bytes":5242882,"limit":4194304}`; string(got.Output) != want {
 			e.Errorf("output of %d bytes, want %s", len(got.Output), want)
+		}
+	})
+}
+
+// A worker whose folder lacks the file that a task runs gives the task back, and
+// leaves it to others for a while; the task says what it waits for.
+func TestWorkersGiveBackWhatTheyLack(t *testing.T) {
+	eachStore(t, func(e env) {
+		described := func(source string) func(context.Context, json.RawMessage) toolfold.Answer {
+			return func(context.Context, json.RawMessage) toolfold.Answer {
+				return answer(`{"agentId":"x","source":"` + source + `"}`)
+			}
+		}
+		e.on("agent.get", described("file"))
+		e.on("agent.run", func(context.Context, json.RawMessage) toolfold.Answer { return answer(`{"success":true}`) })
+		pinned := e.submit("pinned", task.SubmitIn{AgentID: "x"})
+		e.on("agent.get", described("registered"))
+		registered := e.submit("registered", task.SubmitIn{AgentID: "x"})
+		poor := &calls{}
+		poor.on("agent.get", func(context.Context, json.RawMessage) toolfold.Answer {
+			return toolfold.Errorf("AGENT_NOT_FOUND", `there is no agent "x"`).Answer()
+		})
+		poor.on("agent.run", func(context.Context, json.RawMessage) toolfold.Answer {
+			return toolfold.Errorf("AGENT_NOT_FOUND", `there is no agent "x"`).Answer()
+		})
+		without := e
+		without.calls = poor
+		stop := without.work(queue.Options{Again: 50 * time.Millisecond})
+		e.await(registered, task.Failed) // its agent was removed, wherever
+		e.until(func() bool { return strings.Contains(e.status(pinned).WaitsFor, `there is no agent "x"`) }, func() string {
+			return "it waits for " + e.status(pinned).WaitsFor
+		})
+		for asked := len(poor.names()); len(poor.names()) < asked+2; time.Sleep(5 * time.Millisecond) { // it asks again, now and then
+			if e.Context().Err() != nil {
+				e.Fatal("it was not looked at again")
+			}
+		}
+		with := e.work(queue.Options{})
+		got := e.await(pinned, task.Completed)
+		if got.Interruptions != 0 || got.Attempt != 1 {
+			e.Errorf("it was interrupted %d times, in attempt %d", got.Interruptions, got.Attempt)
+		}
+		stop()
+		with()
+		left := e.submit("left", task.SubmitIn{AgentID: "x"})
+		if waits := e.status(left).WaitsFor; !strings.Contains(waits, "no server of workspace") {
+			e.Errorf("without workers it waits for %s", waits)
 		}
 	})
 }

@@ -23,7 +23,11 @@ type abilityRow struct {
 	Description  string   `json:"description,omitempty"`
 	Category     string   `json:"category,omitempty"`
 	Tags         []string `json:"tags,omitempty"`
+	Content      string   `json:"-"`
 	Author       string   `json:"author,omitempty"`
+	Source       string   `json:"-"`
+	File         string   `json:"-"`
+	Trusted      *bool    `json:"-"`
 	Requires     []string `json:"requires,omitempty"`
 	Conflicts    []string `json:"conflicts,omitempty"`
 	ApplicableTo []string `json:"applicableTo,omitempty"`
@@ -33,11 +37,7 @@ type abilityRow struct {
 }
 
 func (s abilityStore) Put(ctx context.Context, a ability.Ability) (replaced bool, err error) {
-	details, err := json.Marshal(abilityRow{
-		ID: a.ID, DisplayName: a.DisplayName, Version: a.Version, Description: a.Description, Category: a.Category,
-		Tags: a.Tags, Author: a.Author, Requires: a.Requires, Conflicts: a.Conflicts, ApplicableTo: a.ApplicableTo,
-		ExcludeFrom: a.ExcludeFrom, Priority: a.Priority, Enabled: a.Enabled,
-	})
+	details, err := json.Marshal(abilityRow(a))
 	if err != nil {
 		return false, fmt.Errorf("encoding ability: %w", err)
 	}
@@ -50,19 +50,9 @@ func (s abilityStore) Put(ctx context.Context, a ability.Ability) (replaced bool
 const selectAbilities = `SELECT details, content FROM abilities`
 
 func scanAbility(rows *sql.Rows) (ability.Ability, error) {
-	var details, content []byte
-	if err := rows.Scan(&details, &content); err != nil {
-		return ability.Ability{}, err
-	}
 	var row abilityRow
-	if err := json.Unmarshal(details, &row); err != nil {
-		return ability.Ability{}, fmt.Errorf("decoding ability: %w", err)
-	}
-	return ability.Ability{
-		ID: row.ID, DisplayName: row.DisplayName, Version: row.Version, Description: row.Description, Category: row.Category,
-		Tags: row.Tags, Content: string(content), Author: row.Author, Requires: row.Requires, Conflicts: row.Conflicts,
-		ApplicableTo: row.ApplicableTo, ExcludeFrom: row.ExcludeFrom, Priority: row.Priority, Enabled: row.Enabled,
-	}, nil
+	err := rows.Scan(fromJSON{&row}, &row.Content)
+	return ability.Ability(row), err
 }
 
 func (s abilityStore) Get(ctx context.Context, id string) (a ability.Ability, found bool, err error) {

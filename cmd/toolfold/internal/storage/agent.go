@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools/agent"
@@ -123,19 +124,13 @@ func (s agentStore) Change(ctx context.Context, id string, change func(agent.Pro
 const selectAgents = `SELECT profile, created_at, rights FROM agents`
 
 func scanAgent(rows *sql.Rows) (agent.Profile, error) {
-	var raw []byte
-	var created int64
-	var rights string
-	if err := rows.Scan(&raw, &created, &rights); err != nil {
-		return agent.Profile{}, err
-	}
 	var row profileRow
-	if err := json.Unmarshal(raw, &row); err != nil {
-		return agent.Profile{}, fmt.Errorf("decoding agent: %w", err)
-	}
+	var created time.Time
+	var rights string
+	err := rows.Scan(fromJSON{&row}, micros{&created}, &rights)
 	p := row.profile()
-	p.CreatedAt, p.Rights = fromMicros(created), rights
-	return p, nil
+	p.CreatedAt, p.Rights = created, rights
+	return p, err
 }
 
 func (s agentStore) Get(ctx context.Context, id string) (p agent.Profile, found bool, err error) {

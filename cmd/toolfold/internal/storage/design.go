@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"time"
 
 	"github.com/toolfold/toolfold/tools/design"
@@ -23,7 +22,8 @@ const (
 	insertDesign = `INSERT INTO designs (id, type, format, name, content, documentation, content_hash, documentation_hash, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	selectDesign = `SELECT id, type, format, name, created_at, content, documentation FROM designs WHERE id = ?`
-	selectWrote  = `SELECT EXISTS (SELECT 1 FROM designs WHERE content_hash = ?) OR EXISTS (SELECT 1 FROM designs WHERE documentation_hash = ?)`
+	selectWrote  = `SELECT EXISTS (SELECT 1 FROM designs WHERE content_hash = ?) OR EXISTS (SELECT 1 FROM designs ` +
+		`WHERE documentation_hash = ?)`
 )
 
 func (s designStore) Put(ctx context.Context, d design.Design) (createdAt time.Time, err error) {
@@ -37,17 +37,9 @@ func (s designStore) Put(ctx context.Context, d design.Design) (createdAt time.T
 }
 
 func (s designStore) Get(ctx context.Context, id string) (d design.Design, found bool, err error) {
-	list, err := all(ctx, s.db.reader(), sqlf(selectDesign, id), func(rows *sql.Rows) (d design.Design, err error) {
-		var name, content, documentation []byte
-		var created int64
-		err = rows.Scan(&d.ID, &d.Type, &d.Format, &name, &created, &content, &documentation)
-		d.Name, d.Content, d.Documentation, d.CreatedAt = string(name), string(content), string(documentation), fromMicros(created)
-		return d, err
-	})
-	if err != nil || len(list) == 0 {
-		return design.Design{}, false, err
-	}
-	return list[0], true, nil
+	return first(ctx, s.db.reader(), sqlf(selectDesign, id), into(func(d *design.Design) []any {
+		return []any{&d.ID, &d.Type, &d.Format, &d.Name, micros{&d.CreatedAt}, &d.Content, &d.Documentation}
+	}))
 }
 
 func (s designStore) Wrote(ctx context.Context, text string) (bool, error) {
@@ -70,13 +62,9 @@ func (s designStore) List(ctx context.Context, q design.Query) (page design.Page
 		list = list.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
 	list = list.and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
-	page.Designs, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (l design.Listed, err error) {
-		var name []byte
-		var created int64
-		err = rows.Scan(&l.ID, &l.Type, &l.Format, &name, &created)
-		l.Name, l.CreatedAt = string(name), fromMicros(created)
-		return l, err
-	})
+	page.Designs, err = all(ctx, s.db.reader(), list, into(func(l *design.Listed) []any {
+		return []any{&l.ID, &l.Type, &l.Format, &l.Name, micros{&l.CreatedAt}}
+	}))
 	return page, err
 }
 

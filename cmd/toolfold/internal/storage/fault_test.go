@@ -48,7 +48,8 @@ func mendable(t *testing.T, err error, words, hint string) {
 	if !strings.Contains(told.Message, words) || !strings.Contains(told.Hint, hint) {
 		t.Errorf("%q and %q, want %q and %q", told.Message, told.Hint, words, hint)
 	}
-	if text := told.Message + told.Hint; strings.Contains(text, "secret") || strings.Contains(text, "127.0.0.1") || strings.Contains(text, "SQL logic") {
+	if text := told.Message + told.Hint; strings.Contains(text, "secret") || strings.Contains(text, "127.0.0.1") ||
+		strings.Contains(text, "SQL logic") {
 		t.Errorf("%q says too much", text)
 	}
 }

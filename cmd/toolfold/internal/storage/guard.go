@@ -41,7 +41,7 @@ func (s guardStore) Bind(ctx context.Context, b guard.Binding, limit int) (ids [
 	}
 	err = s.db.transact(ctx, func(e executor) error {
 		ids = nil
-		now, found, err := first(ctx, e, sqlf(`SELECT status FROM sessions WHERE id = ?`, b.SessionID).and(e.dialect.lock), scanText)
+		now, found, err := first(ctx, e, sqlf(`SELECT status FROM sessions WHERE id = ?`, b.SessionID).and(e.dialect.lock), only[string])
 		status = now
 		if err != nil || !found || status != sessions.Active {
 			return err
@@ -70,7 +70,8 @@ func (s guardStore) Active(ctx context.Context, sessions []string) ([]string, er
 	if len(sessions) == 0 {
 		return nil, nil
 	}
-	return all(ctx, s.db.reader(), sqlf(`SELECT id FROM sessions WHERE status = 'active' AND`).with(among("id", sessions)).and(`ORDER BY created_at, id`), scanText)
+	return all(ctx, s.db.reader(), sqlf(`SELECT id FROM sessions WHERE status = 'active' AND`).with(among("id", sessions)).
+		and(`ORDER BY created_at, id`), only[string])
 }
 
 func (s guardStore) Claim(ctx context.Context, sessionID string, judge func(*guard.Binding) error) error {
@@ -113,16 +114,8 @@ func (s guardStore) Claim(ctx context.Context, sessionID string, judge func(*gua
 var errRefused = errors.New("refused")
 
 func scanBinding(rows *sql.Rows) (b guard.Binding, err error) {
-	var applied int64
-	var policy, areas []byte
-	if err := rows.Scan(&b.SessionID, &b.PolicyID, &applied, &policy, &areas); err != nil {
-		return b, err
-	}
 	var row policyRow
-	if err := errors.Join(json.Unmarshal(policy, &row), json.Unmarshal(areas, &b.Areas)); err != nil {
-		return b, fmt.Errorf("decoding policy of a session: %w", err)
-	}
-	b.AppliedAt = fromMicros(applied)
+	err = rows.Scan(&b.SessionID, &b.PolicyID, micros{&b.AppliedAt}, fromJSON{&row}, fromJSON{&b.Areas})
 	b.Gates, b.Allowed, b.Forbidden, b.Radius, b.By = row.Gates, row.Allowed, row.Forbidden, row.Radius, row.By
-	return b, nil
+	return b, err
 }

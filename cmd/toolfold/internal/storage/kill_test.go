@@ -43,7 +43,8 @@ func storeForever(url string) error {
 		if _, err := db.Memory().Put(context.Background(), e); err != nil {
 			return err
 		}
-		w := metric.Write{Metric: metric.Metric{Name: "stored"}, Labels: map[string]string{"pid": fmt.Sprint(os.Getpid())}, Value: 1, Add: true, At: time.Now()}
+		w := metric.Write{Metric: metric.Metric{Name: "stored"}, Labels: map[string]string{"pid": fmt.Sprint(os.Getpid())}, Value: 1, Add: true,
+			At: time.Now()}
 		if _, err := db.Metrics().Write(context.Background(), w, metric.Keep{}); err != nil {
 			return err
 		}

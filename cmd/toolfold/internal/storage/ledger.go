@@ -50,42 +50,49 @@ func (l ledger) Leave(ctx context.Context, worker string, now time.Time) error {
 	})
 }
 
-// readyTasks are the ready tasks of a queue, the most urgent first; busySlots
-// counts the tasks that run, in the worker's process where the queue counts
-// so. Both take the workspace, busySlots the worker too, and name the queue q.
-const (
-	readyTasks = `FROM tasks n WHERE n.queue_id = q.id AND n.workspace = ? AND n.status = 'queued' ORDER BY n.priority, n.created_at, n.id`
-	busySlots  = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running' AND (q.per_process = 0 OR r.worker_id = ?))`
-)
+// busySlots counts the tasks of a queue q that run, in the worker's process where
+// the queue counts so. It takes the workspace and the worker.
+const busySlots = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running'
+	AND (q.per_process = 0 OR r.worker_id = ?))`
+
+// readyTasks selects tasks n that are ready, except tasks that the worker gave back
+// a short time ago. It takes the workspace and the worker.
+func (d dialect) readyTasks() string {
+	return `FROM tasks n WHERE n.workspace = ? AND n.status = 'queued'
+		AND NOT EXISTS (SELECT 1 FROM task_refusals f WHERE f.task_id = n.id AND f.worker_id = ? AND f.until > ` + d.clock + `)`
+}
+
+// inLine orders tasks n, the most urgent first.
+const inLine = ` ORDER BY n.priority, n.created_at, n.id`
 
 // Claim looks for a queue first, without a lock, as most claims find nothing.
 // Claims of one queue wait for each other, so that they count right.
 func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, now time.Time) (claimed []task.Task, err error) {
-	place := []byte(workspace)
+	place, ready := []byte(workspace), l.db.dialect.readyTasks()
 	for {
 		// Times are less than 10^16.
 		id, some, err := first(ctx, l.db.reader(), sqlf(`SELECT h.id FROM (
-				SELECT q.id, (SELECT n.priority * 10000000000000000 + n.created_at `+readyTasks+` LIMIT 1) AS head
+				SELECT q.id, (SELECT n.priority * 10000000000000000 + n.created_at `+ready+` AND n.queue_id = q.id`+inLine+` LIMIT 1) AS head
 				FROM queues q WHERE q.paused = 0 AND `+busySlots+` < q.max_concurrency) h
-			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, place, worker), scanText)
+			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, worker, place, worker), only[string])
 		if err != nil || !some {
 			return nil, err
 		}
 		err = l.db.transact(ctx, func(e executor) error {
 			if lock := l.db.dialect.lockNoKey; lock != "" {
-				if _, err := all(ctx, e, sqlf(`SELECT id FROM queues WHERE id = ?`+lock, id), scanText); err != nil {
+				if _, err := all(ctx, e, sqlf(`SELECT id FROM queues WHERE id = ?`+lock, id), only[string]); err != nil {
 					return err
 				}
 			}
-			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+` FROM queues q WHERE q.id = ? AND q.paused = 0`, place, worker, id),
-				func(rows *sql.Rows) (n int, err error) { return n, rows.Scan(&n) })
+			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+` FROM queues q WHERE q.id = ? AND q.paused = 0`, place,
+				worker, id), only[int])
 			if err != nil || !found || room <= 0 {
 				return err
 			}
 			claimed, err = all(ctx, e, sqlf(`UPDATE tasks SET status = 'running', turn = turn + 1, worker_id = ?, started_at = ?, cancel = NULL
 				WHERE status = 'queued' AND EXISTS (SELECT 1 FROM task_workers WHERE id = ?)
-					AND id IN (SELECT id FROM tasks WHERE queue_id = ? AND workspace = ? AND status = 'queued' ORDER BY priority, created_at, id LIMIT ?)
-				RETURNING `+taskColumns, worker, now.UnixMicro(), worker, id, place, min(room, limit)), scanTask)
+					AND id IN (SELECT n.id `+ready+` AND n.queue_id = ?`+inLine+` LIMIT ?)
+				RETURNING `+taskColumns, worker, now.UnixMicro(), worker, place, worker, id, min(room, limit)), scanTask)
 			return err
 		})
 		if err != nil || len(claimed) > 0 {
@@ -137,30 +144,25 @@ func (l ledger) Finish(ctx context.Context, e queue.Ending) (finished bool, err 
 // present locks the row of a run that is the present one, until the transaction
 // ends; false where it is not.
 func present(ctx context.Context, e executor, run queue.Run) (bool, error) {
-	_, found, err := first(ctx, e, sqlf(`SELECT id FROM tasks WHERE id = ? AND turn = ? AND status = 'running'`+e.dialect.share, run.TaskID, run.Turn), scanText)
+	_, found, err := first(ctx, e, sqlf(`SELECT id FROM tasks WHERE id = ? AND turn = ? AND status = 'running'`+e.dialect.share, run.TaskID,
+		run.Turn), only[string])
 	return found, err
 }
 
 func (l ledger) Define(ctx context.Context, run queue.Run, definition string) error {
-	_, err := l.db.writer().exec(ctx, `UPDATE tasks SET definition = ? WHERE id = ? AND turn = ? AND status = 'running'`, definition, run.TaskID, run.Turn)
+	_, err := l.db.writer().exec(ctx, `UPDATE tasks SET definition = ? WHERE id = ? AND turn = ? AND status = 'running'`, definition,
+		run.TaskID, run.Turn)
 	return err
 }
 
 func (l ledger) Steps(ctx context.Context, taskID string) ([]queue.Step, error) {
-	return all(ctx, l.db.reader(), sqlf(`SELECT path, record FROM task_steps WHERE task_id = ?`, taskID), func(rows *sql.Rows) (s queue.Step, err error) {
-		var path, record []byte
-		err = rows.Scan(&path, &record)
-		s.Path = string(path)
-		if record != nil {
-			s.Record = record
-		}
-		return s, err
-	})
+	return all(ctx, l.db.reader(), sqlf(`SELECT path, record FROM task_steps WHERE task_id = ?`, taskID),
+		into(func(s *queue.Step) []any { return []any{&s.Path, (*[]byte)(&s.Record)} }))
 }
 
-func (l ledger) KeepStep(ctx context.Context, run queue.Run, s queue.Step) (kept bool, err error) {
+func (l ledger) KeepStep(ctx context.Context, run queue.Run, s queue.Step) (saved bool, err error) {
 	err = l.db.transact(ctx, func(e executor) error {
-		if kept, err = present(ctx, e, run); err != nil || !kept {
+		if saved, err = present(ctx, e, run); err != nil || !saved {
 			return err
 		}
 		below, beyond := []byte(s.Path+"/"), []byte(s.Path+"0") // '0' follows '/'
@@ -171,7 +173,7 @@ func (l ledger) KeepStep(ctx context.Context, run queue.Run, s queue.Step) (kept
 			ON CONFLICT (task_id, path) DO UPDATE SET record = excluded.record`, run.TaskID, []byte(s.Path), maybeText(s.Record))
 		return err
 	})
-	return kept && err == nil, err
+	return saved && err == nil, err
 }
 
 func (l ledger) DropStep(ctx context.Context, run queue.Run, path string) error {
@@ -181,7 +183,8 @@ func (l ledger) DropStep(ctx context.Context, run queue.Run, path string) error 
 }
 
 func (l ledger) KeepOutput(ctx context.Context, run queue.Run, output json.RawMessage) error {
-	_, err := l.db.writer().exec(ctx, `UPDATE tasks SET output = ? WHERE id = ? AND turn = ? AND status IN ('cancelled', 'timeout') AND output IS NULL`,
+	_, err := l.db.writer().exec(ctx, `UPDATE tasks SET output = ? WHERE id = ? AND turn = ? AND status IN ('cancelled',`+
+		` 'timeout') AND output IS NULL`,
 		maybeText(output), run.TaskID, run.Turn)
 	return err
 }
@@ -200,27 +203,40 @@ func (l ledger) Report(ctx context.Context, run queue.Run, p task.Progress) erro
 func (l ledger) Held(ctx context.Context, worker string) ([]queue.Hold, error) {
 	return all(ctx, l.db.reader(),
 		sqlf(`SELECT id, turn, CASE WHEN cancel IS NULL THEN 0 ELSE 1 END FROM tasks WHERE status = 'running' AND worker_id = ?`, worker),
-		func(rows *sql.Rows) (h queue.Hold, err error) {
-			var cancelled int
-			err = rows.Scan(&h.TaskID, &h.Turn, &cancelled)
-			h.Cancelled = cancelled == 1
-			return h, err
-		})
+		into(func(h *queue.Hold) []any { return []any{&h.TaskID, &h.Turn, &h.Cancelled} }))
 }
 
 func (l ledger) GiveBack(ctx context.Context, worker string, runs []queue.Run, now time.Time) (n int, err error) {
 	err = l.db.transition(ctx, func(t *transition) error {
 		n = 0
 		for _, run := range runs {
-			one, err := t.requeue(ctx, sqlf(`id = ? AND turn = ? AND status = 'running' AND worker_id = ?`, run.TaskID, run.Turn, worker), now)
+			requeued, err := t.requeue(ctx, sqlf(`id = ? AND turn = ? AND status = 'running' AND worker_id = ?`, run.TaskID, run.Turn, worker), now)
 			if err != nil {
 				return err
 			}
-			n += one
+			n += requeued
 		}
 		return nil
 	})
 	return n, err
+}
+
+func (l ledger) Refuse(ctx context.Context, worker string, run queue.Run, lacks string, again time.Duration, now time.Time) error {
+	return l.db.transition(ctx, func(t *transition) error {
+		present := sqlf(`id = ? AND turn = ? AND status = 'running' AND worker_id = ?`, run.TaskID, run.Turn, worker)
+		if _, err := t.end(ctx, task.Cancelled, sqlf(`error = cancel`), present.and(`AND cancel IS NOT NULL`), now); err != nil {
+			return err
+		}
+		queued, err := t.queue(ctx, present)
+		if err != nil || queued == 0 {
+			return err
+		}
+		_, err = t.exec(ctx, `INSERT INTO task_refusals (task_id, worker_id, lacks, until)
+			SELECT ?, id, ?, `+t.dialect.clock+` + ? FROM task_workers WHERE id = ?
+			ON CONFLICT (task_id, worker_id) DO UPDATE SET lacks = excluded.lacks, until = excluded.until`,
+			run.TaskID, []byte(lacks), again.Microseconds(), worker)
+		return err
+	})
 }
 
 // releasedAtOnce bounds how many tasks Release queues in one transaction, so
@@ -228,20 +244,22 @@ func (l ledger) GiveBack(ctx context.Context, worker string, runs []queue.Run, n
 const releasedAtOnce = 500
 
 func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
-	const due = `FROM tasks WHERE status = 'pending' AND waiting = 0 AND due_at <= ? AND length(workspace) > 0`
+	const due = `FROM tasks WHERE status = 'pending' AND waiting = 0 AND due_at <= ? AND held = 0 AND length(workspace) > 0`
 	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT count(*) FROM (SELECT 1 `+due+` LIMIT 1) d`, now.UnixMicro()))
 	if err != nil || some == 0 {
 		return 0, err
 	}
 	err = l.db.transition(ctx, func(t *transition) error {
-		n, err = t.queue(ctx, sqlf(`status = 'pending' AND id IN (SELECT id `+due+` AND schedule = '' ORDER BY due_at, id LIMIT ?)`, now.UnixMicro(), releasedAtOnce))
+		n, err = t.queue(ctx, sqlf(`status = 'pending' AND id IN (SELECT id `+due+` AND schedule = '' ORDER BY due_at, id LIMIT ?)`,
+			now.UnixMicro(), releasedAtOnce))
 		if err != nil {
 			return err
 		}
 		// Under the lock of the row, a time of a schedule is due once, whoever
 		// releases it.
-		schedules, err := all(ctx, t.executor, sqlf(`SELECT `+taskColumns+` `+due+` AND schedule <> '' ORDER BY due_at, id LIMIT ?`+t.dialect.lock,
-			now.UnixMicro(), releasedAtOnce), scanTask)
+		schedules, err := all(ctx, t.executor,
+			sqlf(`SELECT `+taskColumns+` `+due+` AND schedule <> '' ORDER BY due_at, id LIMIT ?`+t.dialect.lock,
+				now.UnixMicro(), releasedAtOnce), scanTask)
 		for _, s := range schedules {
 			if err := t.repeat(ctx, s, now); err != nil {
 				return err
@@ -260,7 +278,7 @@ func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) err
 	if s.NextAt.After(now) {
 		latest = s.NextAt
 	}
-	next, err := task.Next(s.Schedule, latest)
+	next, err := task.Next(s.Schedule, s.NextAt, latest)
 	if err != nil {
 		_, err := t.end(ctx, task.Failed, sqlf(`error = ?`, fmt.Appendf(nil, "schedule: %v", err)), sqlf(`id = ?`, s.ID), now)
 		return err
@@ -268,15 +286,27 @@ func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) err
 	if _, err := t.exec(ctx, `UPDATE tasks SET due_at = ? WHERE id = ?`, next.UnixMicro(), s.ID); err != nil {
 		return err
 	}
-	open, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM tasks WHERE schedule_id = ? AND `+openTasks, s.ID))
-	if err != nil || open > 0 {
-		return err
+	once := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d", s.ID, s.NextAt.UnixMicro())) // for each of its times
+	_, err = t.makeOf(ctx, s, once.String(), s.NextAt, now)
+	return err
+}
+
+// makeOf makes a task of a schedule for a time, unless one of it is open, which it
+// returns as existing.
+func (t *transition) makeOf(ctx context.Context, s task.Task, id string, at, now time.Time) (made task.Submission, err error) {
+	open, some, err := first(ctx, t.executor, sqlf(`SELECT id, `+taskStatus+` FROM tasks WHERE schedule_id = ? AND `+openTasks, s.ID),
+		func(rows *sql.Rows) (open task.Submission, err error) {
+			return open, rows.Scan(&open.Existing, &open.Status)
+		})
+	if err != nil || some {
+		return open, err
 	}
 	run := s
-	run.ID = uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d", s.ID, s.NextAt.UnixMicro())).String()
-	run.Schedule, run.ScheduleID, run.Key, run.Status, run.CreatedAt, run.ScheduledAt, run.NextAt = "", s.ID, "", task.Queued, now, s.NextAt, time.Time{}
+	run.ID = id
+	run.Schedule, run.ScheduleID, run.Key, run.Status = "", s.ID, "", task.Queued
+	run.CreatedAt, run.ScheduledAt, run.NextAt = now, at, time.Time{}
 	_, err = t.keep(ctx, run, rankOf(run.Priority), 0)
-	return err
+	return task.Submission{TaskID: run.ID, Status: run.Status}, err
 }
 
 func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
@@ -305,18 +335,18 @@ func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) 
 	const old = `ended_at < ? AND NOT EXISTS (SELECT 1 FROM task_dependencies d JOIN tasks o ON o.id = d.task_id
 		WHERE d.depends_on = tasks.id AND o.ended_at IS NULL)`
 	find := sqlf(`SELECT id FROM tasks WHERE `+old+` ORDER BY ended_at, id LIMIT ?`, before.UnixMicro(), prunedAtOnce)
-	if some, err := all(ctx, l.db.reader(), find, scanText); err != nil || len(some) == 0 {
+	if some, err := all(ctx, l.db.reader(), find, only[string]); err != nil || len(some) == 0 {
 		return 0, err
 	}
 	err = l.db.transact(ctx, func(e executor) error {
 		n = 0
-		ids, err := all(ctx, e, find.and(l.db.dialect.lock), scanText)
+		ids, err := all(ctx, e, find.and(l.db.dialect.lock), only[string])
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		// A task may have been submitted that depends on one of them before it
 		// was locked; none can be now.
-		ids, err = all(ctx, e, sqlf(`SELECT id FROM tasks WHERE `+old, before.UnixMicro()).and(`AND`).with(among("id", ids)), scanText)
+		ids, err = all(ctx, e, sqlf(`SELECT id FROM tasks WHERE `+old, before.UnixMicro()).and(`AND`).with(among("id", ids)), only[string])
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -340,8 +370,8 @@ func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) 
 func (l ledger) Wake(ctx context.Context, worker, workspace string) (n int, err error) {
 	place := []byte(workspace)
 	startable, err := all(ctx, l.db.reader(), sqlf(`SELECT q.max_concurrency - `+busySlots+`,
-			(SELECT count(*) FROM (SELECT 1 FROM tasks n WHERE n.queue_id = q.id AND n.workspace = ? AND n.status = 'queued' LIMIT 100) w)
-		FROM queues q WHERE q.paused = 0`, place, worker, place),
+			(SELECT count(*) FROM (SELECT 1 `+l.db.dialect.readyTasks()+` AND n.queue_id = q.id LIMIT 100) w)
+		FROM queues q WHERE q.paused = 0`, place, worker, place, worker),
 		func(rows *sql.Rows) (int, error) {
 			var room, waiting int
 			err := rows.Scan(&room, &waiting)

@@ -121,8 +121,15 @@ func (s memoryStore) Add(ctx context.Context, e memory.Entry) (added bool, err e
 }
 
 func (s memoryStore) Get(ctx context.Context, at memory.Place, now time.Time) (e memory.Entry, found bool, err error) {
-	q := sqlf(selectEntry+` WHERE namespace = ? AND key = ?`, []byte(at.Namespace), []byte(at.Key))
-	return byKey(ctx, s.db, alive(q, now), scanEntry)
+	q := sqlf(`SELECT stored_at, expires_at, workspace, tags, value FROM memory WHERE namespace = ? AND key = ?`,
+		[]byte(at.Namespace), []byte(at.Key))
+	if !now.IsZero() {
+		q = q.and(`AND (expires_at IS NULL OR expires_at > ?)`, now.UnixMicro())
+	}
+	return byKey(ctx, s.db, q, into(func(e *memory.Entry) []any {
+		e.Namespace, e.Key = at.Namespace, at.Key
+		return entryPlaces(e)[2:]
+	}))
 }
 
 // alive adds that entries have not expired. Few have that are not removed yet,
@@ -179,13 +186,9 @@ func (s memoryStore) Newest(ctx context.Context, scope memory.Scope, after memor
 	return all(ctx, s.db.reader(), q.and(`ORDER BY stored_at DESC, id DESC LIMIT ?`, limit), scanHeading)
 }
 
-func scanHeading(rows *sql.Rows) (h memory.Heading, err error) {
-	var d details
-	err = rows.Scan(append(append([]any{&h.ID}, d.places()...), &h.Size)...)
-	e := d.entry(nil)
-	h.Namespace, h.Key, h.Tags, h.Workspace, h.StoredAt, h.ExpiresAt = e.Namespace, e.Key, e.Tags, e.Workspace, e.StoredAt, e.ExpiresAt
-	return h, err
-}
+var scanHeading = into(func(h *memory.Heading) []any {
+	return []any{&h.ID, &h.Namespace, &h.Key, micros{&h.StoredAt}, micros{&h.ExpiresAt}, orZero(&h.Workspace), fromJSON{&h.Tags}, &h.Size}
+})
 
 func (s memoryStore) Entries(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Entry, error) {
 	return all(ctx, s.db.reader(), s.pageOf(selectEntry, scope, page), scanEntry)
@@ -197,12 +200,7 @@ func (s memoryStore) Count(ctx context.Context, scope memory.Scope) (int, error)
 
 func (s memoryStore) Totals(ctx context.Context, scope memory.Scope) ([]memory.Totals, error) {
 	q := s.within(sqlf(`SELECT namespace, count(*), sum(length(value)) FROM memory`), scope).and(`GROUP BY namespace ORDER BY namespace`)
-	return all(ctx, s.db.reader(), q, func(rows *sql.Rows) (t memory.Totals, err error) {
-		var namespace []byte
-		err = rows.Scan(&namespace, &t.Count, &t.Bytes)
-		t.Namespace = string(namespace)
-		return t, err
-	})
+	return all(ctx, s.db.reader(), q, into(func(t *memory.Totals) []any { return []any{&t.Namespace, &t.Count, &t.Bytes} }))
 }
 
 func (s memoryStore) Existing(ctx context.Context, scope memory.Scope, keys []string) ([]string, error) {
@@ -210,7 +208,7 @@ func (s memoryStore) Existing(ctx context.Context, scope memory.Scope, keys []st
 		return []string{}, nil
 	}
 	q := sqlf(`SELECT key FROM memory WHERE namespace = ? AND`, []byte(scope.Namespace)).with(among("key", bytesOf(keys)))
-	return all(ctx, s.db.reader(), alive(q, scope.Now).and(`ORDER BY key`), scanBytes)
+	return all(ctx, s.db.reader(), alive(q, scope.Now).and(`ORDER BY key`), only[string])
 }
 
 // Delete removes in the order of keys, for the reason that Import does.
@@ -244,7 +242,7 @@ func (s memoryStore) DeleteAll(ctx context.Context, scope memory.Scope, naming i
 	}
 	name, remove := matching(`SELECT key`).and(`ORDER BY key LIMIT ?`, naming), matching(`DELETE`)
 	err = s.db.transact(ctx, func(t executor) (err error) {
-		first, err = all(ctx, t, name, scanBytes)
+		first, err = all(ctx, t, name, only[string])
 		if err == nil {
 			deleted, err = t.exec(ctx, remove.text, remove.args...)
 		}
@@ -257,7 +255,7 @@ func (s memoryStore) DeleteAll(ctx context.Context, scope memory.Scope, naming i
 // remove.
 func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (removed int, err error) {
 	expired := sqlf(`SELECT id FROM memory WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`, now.UnixMicro(), limit)
-	ids, err := all(ctx, s.db.reader(), expired, scanID)
+	ids, err := all(ctx, s.db.reader(), expired, only[int64])
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
@@ -267,45 +265,12 @@ func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (remo
 	return s.db.writer().exec(ctx, q.text, q.args...)
 }
 
-func scanBytes(rows *sql.Rows) (string, error) {
-	var text []byte
-	err := rows.Scan(&text)
-	return string(text), err
+// entryPlaces returns where the columns of [selectEntry] go.
+func entryPlaces(e *memory.Entry) []any {
+	return []any{&e.Namespace, &e.Key, micros{&e.StoredAt}, micros{&e.ExpiresAt}, orZero(&e.Workspace), fromJSON{&e.Tags}, (*[]byte)(&e.Value)}
 }
 
-// details are the columns of an entry without its value, as they are read.
-type details struct {
-	namespace, key, workspace, tags []byte
-	storedAt                        int64
-	expiresAt                       sql.Null[int64]
-}
-
-// places returns where the columns of [selectEntry] go, but for the value.
-func (d *details) places() []any {
-	return []any{&d.namespace, &d.key, &d.storedAt, &d.expiresAt, &d.workspace, &d.tags}
-}
-
-func (d *details) tagList() (tags []string) {
-	if d.tags != nil {
-		_ = json.Unmarshal(d.tags, &tags) // written by tagsText
-	}
-	return tags
-}
-
-// entry returns the entry with a value.
-func (d *details) entry(value []byte) memory.Entry {
-	return memory.Entry{
-		Namespace: string(d.namespace), Key: string(d.key), Value: value, Tags: d.tagList(), Workspace: string(d.workspace),
-		StoredAt: fromMicros(d.storedAt), ExpiresAt: maybeTime(d.expiresAt),
-	}
-}
-
-func scanEntry(rows *sql.Rows) (memory.Entry, error) {
-	var d details
-	var value []byte
-	err := rows.Scan(append(d.places(), &value)...)
-	return d.entry(value), err
-}
+var scanEntry = into(entryPlaces)
 
 // within adds the WHERE clause of a scope.
 func (s memoryStore) within(q query, scope memory.Scope) query {
@@ -344,7 +309,7 @@ func (s memoryStore) pageOf(selection string, scope memory.Scope, page memory.Pa
 
 func (s memoryStore) Matching(ctx context.Context, scope memory.Scope, m memory.Match, limit int) ([]int64, error) {
 	q := sqlf(s.search.latest[0]).with(s.matches(scope, m)).and(s.search.latest[1]+` LIMIT ?`, limit)
-	return all(ctx, s.db.reader(), q, scanID)
+	return all(ctx, s.db.reader(), q, only[int64])
 }
 
 func (s memoryStore) CountMatching(ctx context.Context, scope memory.Scope, m memory.Match, limit int) (int, error) {
@@ -370,16 +335,15 @@ func (s memoryStore) Known(ctx context.Context, words []string) ([]string, error
 		return nil, err
 	}
 	known := sqlf(s.search.known, string(list))
-	scan := func(rows *sql.Rows) (word string, err error) { return word, rows.Scan(&word) }
 	if s.search.byIndex == "" {
-		return all(ctx, s.db.reader(), known, scan)
+		return all(ctx, s.db.reader(), known, only[string])
 	}
 	var found []string
 	err = s.db.transact(ctx, func(t executor) error {
 		if _, err := t.exec(ctx, s.search.byIndex); err != nil {
 			return err
 		}
-		found, err = all(ctx, t, known, scan)
+		found, err = all(ctx, t, known, only[string])
 		return err
 	})
 	return found, err
@@ -394,13 +358,9 @@ func (s memoryStore) Candidates(ctx context.Context, ids []int64) ([]memory.Cand
 		return nil, nil
 	}
 	q := sqlf(`SELECT id, stored_at, workspace, words FROM memory WHERE`).with(among("id", ids))
-	return all(ctx, s.db.reader(), q, func(rows *sql.Rows) (c memory.Candidate, err error) {
-		var storedAt int64
-		var workspace []byte
-		err = rows.Scan(&c.ID, &storedAt, &workspace, &c.Words)
-		c.StoredAt, c.Workspace = fromMicros(storedAt), string(workspace)
-		return c, err
-	})
+	return all(ctx, s.db.reader(), q, into(func(c *memory.Candidate) []any {
+		return []any{&c.ID, micros{&c.StoredAt}, orZero(&c.Workspace), &c.Words}
+	}))
 }
 
 func (s memoryStore) Load(ctx context.Context, ids []int64) (map[int64]memory.Entry, error) {
@@ -410,10 +370,9 @@ func (s memoryStore) Load(ctx context.Context, ids []int64) (map[int64]memory.En
 	}
 	q := sqlf(`SELECT id, namespace, key, stored_at, expires_at, workspace, tags, value FROM memory WHERE`).with(among("id", ids))
 	_, err := all(ctx, s.db.reader(), q, func(rows *sql.Rows) (id int64, err error) {
-		var d details
-		var value []byte
-		err = rows.Scan(append(append([]any{&id}, d.places()...), &value)...)
-		entries[id] = d.entry(value)
+		var e memory.Entry
+		err = rows.Scan(append([]any{&id}, entryPlaces(&e)...)...)
+		entries[id] = e
 		return id, err
 	})
 	return entries, err
@@ -423,7 +382,7 @@ func (s memoryStore) Load(ctx context.Context, ids []int64) (map[int64]memory.En
 // schema step fills. On PostgreSQL another process that does the same waits.
 func (s memoryStore) Reindex(ctx context.Context, limit int, words func(memory.Entry) string) (left bool, err error) {
 	err = s.db.transact(ctx, func(t executor) error {
-		ids, err := all(ctx, t, sqlf(`SELECT id FROM memory_outdated ORDER BY id LIMIT ?`+s.db.dialect.lock, limit), scanID)
+		ids, err := all(ctx, t, sqlf(`SELECT id FROM memory_outdated ORDER BY id LIMIT ?`+s.db.dialect.lock, limit), only[int64])
 		if err != nil {
 			return err
 		}
@@ -441,11 +400,9 @@ func (s memoryStore) Reindex(ctx context.Context, limit int, words func(memory.E
 				return err
 			}
 		}
-		rest, err := all(ctx, t, sqlf(`SELECT id FROM memory_outdated LIMIT 1`), scanID)
+		rest, err := all(ctx, t, sqlf(`SELECT id FROM memory_outdated LIMIT 1`), only[int64])
 		left = len(rest) > 0
 		return err
 	})
 	return left, err
 }
-
-func scanID(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) }

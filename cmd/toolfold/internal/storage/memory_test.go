@@ -41,7 +41,8 @@ func testEarlierVersion(t *testing.T, address, driver, source string) {
 	const many = 1200 // more than are indexed at once
 	var entries []memory.Entry
 	for range many {
-		e := memory.Entry{Namespace: "n", Key: "k" + string(rune(0x4e00+len(entries))), Value: []byte(`{"z":"the deployments","a":1}`), StoredAt: at, Words: "@old #k the deployments"}
+		e := memory.Entry{Namespace: "n", Key: "k" + string(rune(0x4e00+len(entries))), Value: []byte(`{"z":"the deployments","a":1}`),
+			StoredAt: at, Words: "@old #k the deployments"}
 		entries = append(entries, e)
 	}
 	if _, err := db.Memory().Import(t.Context(), entries, false, time.Now()); err != nil {

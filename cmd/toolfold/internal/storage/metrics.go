@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"time"
@@ -18,8 +17,9 @@ import (
 func (db *DB) Metrics() metric.Store { return metricsStore{db} }
 
 // metricsStore implements [metric.Store]. The newest points of a series are
-// rows; each blockPoints of them are packed into one block, because reading
-// a row costs a hundred times what reading a packed point does.
+// rows; each blockPoints of them are packed into one block. Of a million points
+// blocks are read in 0.1 s, rows in 0.9 s, and rows take twice the space; SQL
+// needs 0.3 s for their sum and 4 s for their median. BenchmarkBlocks has the figures.
 type metricsStore struct{ db *DB }
 
 const (
@@ -36,14 +36,16 @@ func labelText(labels map[string]string) []byte {
 	return text
 }
 
-func parseLabels(text []byte) (labels map[string]string, err error) {
-	if string(text) == "{}" {
-		return nil, nil
+// fromLabels is the place of labels, which are nil where there are none.
+type fromLabels struct{ to *map[string]string }
+
+// Scan implements [sql.Scanner].
+func (f fromLabels) Scan(column any) error {
+	err := fromJSON{f.to}.Scan(column)
+	if len(*f.to) == 0 {
+		*f.to = nil
 	}
-	if err := json.Unmarshal(text, &labels); err != nil {
-		return nil, fmt.Errorf("decoding labels: %w", err)
-	}
-	return labels, nil
+	return err
 }
 
 func (s metricsStore) Write(ctx context.Context, w metric.Write, keep metric.Keep) (written metric.Written, err error) {
@@ -63,9 +65,7 @@ func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, kee
 		id, written, tail int64
 		last              float64
 	}
-	scan := func(rows *sql.Rows) (r state, err error) {
-		return r, rows.Scan(&r.id, &r.written, &r.tail, &r.last)
-	}
+	scan := into(func(r *state) []any { return []any{&r.id, &r.written, &r.tail, &r.last} })
 	labels := labelText(w.Labels)
 	value := `?`
 	if w.Add {
@@ -87,7 +87,8 @@ func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, kee
 			return metric.Written{}, metric.Full("series", metric.MaxSeries)
 		}
 		// Another process may have been faster.
-		if _, err := e.exec(ctx, `INSERT INTO metric_series (metric_id, labels, written, sum, kept, tail, last, last_at) VALUES (?, ?, 0, 0, 0, 0, 0, 0)
+		if _, err := e.exec(ctx,
+			`INSERT INTO metric_series (metric_id, labels, written, sum, kept, tail, last, last_at) VALUES (?, ?, 0, 0, 0, 0, 0, 0)
 			ON CONFLICT (metric_id, labels) DO NOTHING`, id, labels); err != nil {
 			return metric.Written{}, err
 		}
@@ -118,10 +119,10 @@ func (s metricsStore) declare(ctx context.Context, e executor, w metric.Write) (
 	}
 	find := func() (row, bool, error) {
 		return first(ctx, e, sqlf(`SELECT id, type, category FROM metrics WHERE name = ?`, []byte(w.Name)),
-			func(rows *sql.Rows) (r row, err error) {
+			into(func(r *row) []any {
 				r.m.Name = w.Name
-				return r, rows.Scan(&r.id, &r.m.Type, &r.m.Category)
-			})
+				return []any{&r.id, &r.m.Type, &r.m.Category}
+			}))
 	}
 	declared, found, err := find()
 	if err != nil {
@@ -153,12 +154,7 @@ func (s metricsStore) declare(ctx context.Context, e executor, w metric.Write) (
 // pack packs the rows of a series into a block, and deletes blocks that are no
 // longer kept.
 func (s metricsStore) pack(ctx context.Context, e executor, series int64, keep metric.Keep) error {
-	type row struct {
-		n int64
-		metric.Point
-	}
-	rows, err := all(ctx, e, sqlf(`SELECT n, at, value FROM metric_points WHERE series_id = ? ORDER BY n`, series),
-		func(rows *sql.Rows) (r row, err error) { return r, rows.Scan(&r.n, &r.Micros, &r.Value) })
+	rows, err := tailOf(ctx, e, series)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -185,7 +181,19 @@ func (s metricsStore) pack(ctx context.Context, e executor, series int64, keep m
 	return err
 }
 
-const insertBlock = `INSERT INTO metric_blocks (series_id, n, points, first_at, last_at, sum, min, max, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+// tailPoint is a point that is a row, with its number in its series.
+type tailPoint struct {
+	n int64
+	metric.Point
+}
+
+func tailOf(ctx context.Context, e executor, series int64) ([]tailPoint, error) {
+	return all(ctx, e, sqlf(`SELECT n, at, value FROM metric_points WHERE series_id = ? ORDER BY n`, series),
+		into(func(p *tailPoint) []any { return []any{&p.n, &p.Micros, &p.Value} }))
+}
+
+const insertBlock = `INSERT INTO metric_blocks (series_id, n, points, first_at, last_at, sum, min, max,` +
+	` data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // blockArgs are the arguments of insertBlock for points, of which there is one
 // at least; n is the number of the first.
@@ -227,7 +235,7 @@ func (s metricsStore) Read(ctx context.Context, r metric.Range) (m metric.Metric
 		until = r.Until.UnixMicro()
 	}
 	id, found, err := byKey(ctx, s.db, sqlf(`SELECT id, type, category FROM metrics WHERE name = ?`, []byte(r.Name)),
-		func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id, &m.Type, &m.Category) })
+		into(func(id *int64) []any { return []any{id, &m.Type, &m.Category} }))
 	if err != nil || !found {
 		return m, nil, false, found, err
 	}
@@ -235,16 +243,11 @@ func (s metricsStore) Read(ctx context.Context, r metric.Range) (m metric.Metric
 		id, kept, written int64
 		metric.Series
 	}
-	rows, err := all(ctx, s.db.reader(), sqlf(`SELECT id, labels, kept, written, last, last_at FROM metric_series WHERE metric_id = ? AND written > 0 ORDER BY labels`, id),
-		func(rows *sql.Rows) (r row, err error) {
-			var labels []byte
-			if err := rows.Scan(&r.id, &labels, &r.kept, &r.written, &r.Last.Value, &r.Last.Micros); err != nil {
-				return r, err
-			}
-			r.Labels, err = parseLabels(labels)
-			r.Cut = r.kept < r.written
-			return r, err
-		})
+	rows, err := all(ctx, s.db.reader(), sqlf(`SELECT id, labels, kept, written, last, last_at FROM metric_series WHERE metric_id = ? AND `+
+		`written > 0 ORDER BY labels`, id),
+		into(func(r *row) []any {
+			return []any{&r.id, fromLabels{&r.Labels}, &r.kept, &r.written, &r.Last.Value, &r.Last.Micros}
+		}))
 	if err != nil {
 		return m, nil, false, true, err
 	}
@@ -260,7 +263,7 @@ func (s metricsStore) Read(ctx context.Context, r metric.Range) (m metric.Metric
 		if read += n; read > metric.MaxRead {
 			return m, nil, true, true, nil
 		}
-		series.Points = make([]metric.Point, 0, n)
+		series.Cut, series.Points = series.kept < series.written, make([]metric.Point, 0, n)
 		if err := s.points(ctx, &series.Series, series.id, since, until); err != nil {
 			return m, nil, false, true, err
 		}
@@ -280,20 +283,16 @@ func hasAll(labels, required map[string]string) bool {
 
 // count returns about how many points of a series a range has, never too few.
 func (s metricsStore) count(ctx context.Context, series, since, until int64) (int, error) {
-	return scalar[int](ctx, s.db.reader(), sqlf(`SELECT CAST(COALESCE((SELECT sum(points) FROM metric_blocks WHERE series_id = ? AND last_at >= ? AND first_at <= ?), 0)
+	return scalar[int](ctx, s.db.reader(),
+		sqlf(`SELECT CAST(COALESCE((SELECT sum(points) FROM metric_blocks WHERE series_id = ? AND last_at >= ? AND first_at <= ?), 0)
 		+ (SELECT count(*) FROM metric_points WHERE series_id = ?) AS bigint)`, series, since, until, series))
 }
 
-// points reads the points of a range, and the one before them. Those that are
-// packed meanwhile are read once: rows come first, and blocks that hold the same
-// are left out.
+// points reads the points of a range, and the point before them. A point that is
+// packed meanwhile is read once: rows are read first, and blocks that hold the
+// same points are left out.
 func (s metricsStore) points(ctx context.Context, to *metric.Series, series, since, until int64) error {
-	type row struct {
-		n int64
-		metric.Point
-	}
-	tail, err := all(ctx, s.db.reader(), sqlf(`SELECT n, at, value FROM metric_points WHERE series_id = ? ORDER BY n`, series),
-		func(rows *sql.Rows) (r row, err error) { return r, rows.Scan(&r.n, &r.Micros, &r.Value) })
+	tail, err := tailOf(ctx, s.db.reader(), series)
 	if err != nil {
 		return err
 	}
@@ -301,7 +300,8 @@ func (s metricsStore) points(ctx context.Context, to *metric.Series, series, sin
 	if len(tail) > 0 {
 		end = tail[0].n
 	}
-	_, err = all(ctx, s.db.reader(), sqlf(`SELECT data FROM metric_blocks WHERE series_id = ? AND n < ? AND last_at >= ? AND first_at <= ? ORDER BY n`,
+	_, err = all(ctx, s.db.reader(), sqlf(`SELECT data FROM metric_blocks WHERE series_id = ? AND n < ? AND last_at >= ? `+
+		`AND first_at <= ? ORDER BY n`,
 		series, end, since, until), func(rows *sql.Rows) (none struct{}, err error) {
 		var data sql.RawBytes
 		if err := rows.Scan(&data); err != nil {
@@ -326,8 +326,9 @@ func (s metricsStore) points(ctx context.Context, to *metric.Series, series, sin
 		to.Before = before
 		return nil
 	}
-	last, found, err := first(ctx, s.db.reader(), sqlf(`SELECT data FROM metric_blocks WHERE series_id = ? AND first_at < ? ORDER BY n DESC LIMIT 1`, series, since),
-		func(rows *sql.Rows) (data []byte, err error) { return data, rows.Scan(&data) })
+	last, found, err := first(ctx, s.db.reader(),
+		sqlf(`SELECT data FROM metric_blocks WHERE series_id = ? AND first_at < ? ORDER BY n DESC LIMIT 1`, series, since),
+		only[[]byte])
 	if err != nil || !found {
 		return err
 	}
@@ -340,15 +341,16 @@ func (s metricsStore) points(ctx context.Context, to *metric.Series, series, sin
 func (s metricsStore) List(ctx context.Context) ([]metric.Listed, error) {
 	byID := map[int64]*metric.Listed{}
 	var order []int64
-	_, err := all(ctx, s.db.reader(), sqlf(`SELECT m.id, m.name, m.type, m.category, count(s.id), CAST(COALESCE(sum(s.kept), 0) AS bigint), COALESCE(sum(s.last), 0),
-			COALESCE(max(s.last_at), 0), COALESCE((SELECT n.last FROM metric_series n WHERE n.metric_id = m.id AND n.written > 0 ORDER BY n.last_at DESC LIMIT 1), 0)
-		FROM metrics m LEFT JOIN metric_series s ON s.metric_id = m.id AND s.written > 0 GROUP BY m.id, m.name, m.type, m.category ORDER BY m.name`),
+	_, err := all(ctx, s.db.reader(),
+		sqlf(`SELECT m.id, m.name, m.type, m.category, count(s.id), CAST(COALESCE(sum(s.kept), 0) AS bigint), COALESCE(sum(s.last), 0),
+			COALESCE(max(s.last_at), 0),
+		COALESCE((SELECT n.last FROM metric_series n WHERE n.metric_id = m.id AND n.written > 0 ORDER BY n.last_at DESC LIMIT 1), 0)
+		FROM metrics m LEFT JOIN metric_series s ON s.metric_id = m.id AND s.written > 0
+		GROUP BY m.id, m.name, m.type, m.category ORDER BY m.name`),
 		func(rows *sql.Rows) (none struct{}, err error) {
 			var id int64
-			var name []byte
 			l := &metric.Listed{}
-			err = rows.Scan(&id, &name, &l.Type, &l.Category, &l.Series, &l.Points, &l.Total, &l.Last.Micros, &l.Last.Value)
-			l.Name = string(name)
+			err = rows.Scan(&id, &l.Name, &l.Type, &l.Category, &l.Series, &l.Points, &l.Total, &l.Last.Micros, &l.Last.Value)
 			byID[id] = l
 			order = append(order, id)
 			return none, err
@@ -362,12 +364,12 @@ func (s metricsStore) List(ctx context.Context) ([]metric.Listed, error) {
 	}
 	seen := map[int64]bool{}
 	for _, q := range []string{
-		`SELECT s.metric_id, sum(b.sum), min(b.min), max(b.max) FROM metric_blocks b JOIN metric_series s ON s.id = b.series_id GROUP BY s.metric_id`,
-		`SELECT s.metric_id, sum(p.value), min(p.value), max(p.value) FROM metric_points p JOIN metric_series s ON s.id = p.series_id GROUP BY s.metric_id`,
+		`SELECT s.metric_id, sum(b.sum), min(b.min), max(b.max) FROM metric_blocks b JOIN metric_series s ON s.id = ` +
+			`b.series_id GROUP BY s.metric_id`,
+		`SELECT s.metric_id, sum(p.value), min(p.value), max(p.value) FROM metric_points p JOIN metric_series s ON s.id = ` +
+			`p.series_id GROUP BY s.metric_id`,
 	} {
-		parts, err := all(ctx, s.db.reader(), sqlf(q), func(rows *sql.Rows) (p part, err error) {
-			return p, rows.Scan(&p.id, &p.Sum, &p.Min, &p.Max)
-		})
+		parts, err := all(ctx, s.db.reader(), sqlf(q), into(func(p *part) []any { return []any{&p.id, &p.Sum, &p.Min, &p.Max} }))
 		if err != nil {
 			return nil, err
 		}
@@ -392,15 +394,9 @@ func (s metricsStore) List(ctx context.Context) ([]metric.Listed, error) {
 func (s metricsStore) States(ctx context.Context) ([]metric.State, error) {
 	return all(ctx, s.db.reader(), sqlf(`SELECT m.name, m.type, m.category, s.labels, s.last, s.written, s.sum
 		FROM metric_series s JOIN metrics m ON m.id = s.metric_id WHERE s.written > 0 ORDER BY m.name, s.labels`),
-		func(rows *sql.Rows) (st metric.State, err error) {
-			var name, labels []byte
-			if err := rows.Scan(&name, &st.Type, &st.Category, &labels, &st.Last, &st.Count, &st.Sum); err != nil {
-				return st, err
-			}
-			st.Name = string(name)
-			st.Labels, err = parseLabels(labels)
-			return st, err
-		})
+		into(func(st *metric.State) []any {
+			return []any{&st.Name, &st.Type, &st.Category, fromLabels{&st.Labels}, &st.Last, &st.Count, &st.Sum}
+		}))
 }
 
 func (s metricsStore) Trim(ctx context.Context, keep metric.Keep) error {
@@ -435,7 +431,8 @@ func (s metricsStore) Start(ctx context.Context, t metric.Timer, limit int) (ful
 		if _, _, err := s.declare(ctx, e, metric.Write{Metric: metric.Metric{Name: t.Name, Type: metric.TimerType}}); err != nil {
 			return err
 		}
-		_, err = e.exec(ctx, `INSERT INTO timers (id, name, labels, started_at) VALUES (?, ?, ?, ?)`, t.ID, []byte(t.Name), labelText(t.Labels), t.StartedAt.UnixMicro())
+		_, err = e.exec(ctx, `INSERT INTO timers (id, name, labels, started_at) VALUES (?, ?, ?, ?)`, t.ID, []byte(t.Name), labelText(t.Labels),
+			t.StartedAt.UnixMicro())
 		return err
 	})
 	return full, err
@@ -456,16 +453,9 @@ func (s metricsStore) Stop(ctx context.Context, id string, now time.Time, keep m
 	return t, found, err
 }
 
-func scanTimer(rows *sql.Rows) (t metric.Timer, err error) {
-	var name, labels []byte
-	var started int64
-	if err := rows.Scan(&t.ID, &name, &labels, &started); err != nil {
-		return t, err
-	}
-	t.Name, t.StartedAt = string(name), fromMicros(started)
-	t.Labels, err = parseLabels(labels)
-	return t, err
-}
+var scanTimer = into(func(t *metric.Timer) []any {
+	return []any{&t.ID, &t.Name, fromLabels{&t.Labels}, micros{&t.StartedAt}}
+})
 
 func (s metricsStore) Timers(ctx context.Context, limit int, after *toolfold.Position) (timers []metric.Timer, total int, err error) {
 	total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM timers`))

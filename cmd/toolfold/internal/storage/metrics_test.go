@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -77,5 +79,62 @@ func fillSeries(b *testing.B, db *DB, labels map[string]string, n int, start, en
 	})
 	if err != nil {
 		b.Fatal(err)
+	}
+}
+
+// BenchmarkBlocks prints what a series of 1,000,000 points takes in blocks and in rows:
+// bytes on disk, the time to read all, as percentiles and rates need, and the time
+// in which SQL sums up rows or finds their median.
+func BenchmarkBlocks(b *testing.B) {
+	const points = 1_000_000
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	open := func(name string) (*DB, string) {
+		path := filepath.Join(b.TempDir(), name)
+		db, err := Open(b.Context(), "sqlite://"+path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { db.Close() })
+		return db, path
+	}
+	read := func(b *testing.B, db *DB, path string) {
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			var series metric.Series
+			if err := (metricsStore{db}).points(b.Context(), &series, 1, math.MinInt64, math.MaxInt64); err != nil || len(series.Points) != points {
+				b.Fatal(len(series.Points), err)
+			}
+		}
+		b.ReportMetric(float64(info.Size())/points, "bytes/point")
+	}
+	packed, packedFile := open("blocks.db")
+	fillSeries(b, packed, nil, points, start, start.AddDate(0, 0, 7))
+	rows, rowsFile := open("rows.db")
+	if _, err := rows.writer().exec(b.Context(), `INSERT INTO metric_points (series_id, n, at, value)
+		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+		SELECT 1, i, ? + i * 604800, abs(random() % 1000000) / 1e6 FROM n`, points-1, start.UnixMicro()); err != nil {
+		b.Fatal(err)
+	}
+	for _, db := range []*DB{packed, rows} {
+		if _, err := db.write.ExecContext(b.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("blocks", func(b *testing.B) { read(b, packed, packedFile) })
+	b.Run("rows", func(b *testing.B) { read(b, rows, rowsFile) })
+	for name, q := range map[string]string{
+		"rows summed up by SQL": `SELECT sum(value) + min(value) + max(value) FROM metric_points WHERE series_id = 1`,
+		"median of rows by SQL": `SELECT value FROM metric_points WHERE series_id = 1 ORDER BY value LIMIT 1 OFFSET 500000`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := scalar[float64](b.Context(), rows.reader(), sqlf(q)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -61,7 +61,7 @@ func lost(err error) bool {
 	_, network := errors.AsType[*net.OpError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	return !connecting && (network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, sql.ErrTxDone) ||
 		strings.HasSuffix(err.Error(), "conn closed"))
 }
 
@@ -78,7 +78,8 @@ func postgresFault(err error) *fault {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
 	case isTold && (strings.HasPrefix(failure.Code, "28")):
-		return &fault{unavailable("PostgreSQL refused the user or the password").WithHint("mend the user and the password of the store's URL"), err}
+		return &fault{unavailable("PostgreSQL refused the user or the password").
+			WithHint("mend the user and the password of the store's URL"), err}
 	case isTold && failure.Code == "3D000":
 		return &fault{unavailable("PostgreSQL has no such database").WithHint("create it, or mend the store's URL"), err}
 	case isTold && failure.Code == "53300":
@@ -88,11 +89,13 @@ func postgresFault(err error) *fault {
 	case isTold && failure.Code == "25006":
 		return &fault{unavailable("PostgreSQL only lets this database be read").WithHint("use the primary server in the store's URL"), err}
 	case isTold && failure.Code == "42501":
-		return &fault{unavailable("the user of the store's URL may not use its tables").WithHint("grant the user its rights in PostgreSQL, or use another user"), err}
+		return &fault{unavailable("the user of the store's URL may not use its tables").
+			WithHint("grant the user its rights in PostgreSQL, or use another user"), err}
 	case isTold && failure.Code == startingUp:
 		return &fault{unavailable("PostgreSQL is starting or stopping").WithHint("call again in a moment"), err}
 	case connecting && !isTold:
-		return &fault{unavailable("PostgreSQL cannot be reached").WithHint("look whether it runs and whether the store's URL is right, then call again"), err}
+		return &fault{unavailable("PostgreSQL cannot be reached").
+			WithHint("look whether it runs and whether the store's URL is right, then call again"), err}
 	case lost(err):
 		return &fault{unavailable("the connection to PostgreSQL was lost").WithHint("look whether the change was made, then call again"), err}
 	}
@@ -164,5 +167,5 @@ func preparePostgres(ctx context.Context, db *DB) (err error) {
 			err = errors.Join(err, fmt.Errorf("unlocking schema: %w", failed))
 		}
 	}()
-	return upgrade(ctx, db.write, db.dialect)
+	return upgrade(ctx, db.write, db.dialect, nil)
 }

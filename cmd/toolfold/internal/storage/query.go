@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,12 +56,17 @@ func (s *statements) get(ctx context.Context, q querier, text string) (*sql.Stmt
 	if statement, ok := s.byText[text]; ok {
 		return statement, nil
 	}
-	statement, err := q.PrepareContext(ctx, text)
+	statement, err := q.PrepareContext(ctx, strings.ReplaceAll(text, "LIMIT ?", hiddenLimit))
 	if err == nil {
 		s.byText[text] = statement
 	}
 	return statement, err
 }
+
+// hiddenLimit hides the value of a limit from SQLite's planner. SQLite looks at that
+// of a bare parameter, and then prepares the statement anew for each execution, which
+// takes longer than most of ours.
+const hiddenLimit = "LIMIT CAST(? AS INTEGER)"
 
 // reader reads outside of a transaction.
 func (db *DB) reader() executor { return db.reads }
@@ -221,14 +227,70 @@ func byKey[T any](ctx context.Context, db *DB, q query, scan func(*sql.Rows) (T,
 
 // scalar runs a query for a single value. No row is the error sql.ErrNoRows.
 func scalar[T any](ctx context.Context, e executor, q query) (value T, err error) {
-	value, found, err := first(ctx, e, q, func(rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) })
+	value, found, err := first(ctx, e, q, only[T])
 	if err == nil && !found {
 		err = sql.ErrNoRows
 	}
 	return value, err
 }
 
-func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
+// only reads a row of one column.
+func only[T any](rows *sql.Rows) (value T, err error) {
+	err = rows.Scan(&value)
+	return value, err
+}
+
+// into reads rows into the places that columns lists of an item: a pointer for
+// each column, or [micros], [orZero] or [fromJSON].
+func into[T any](columns func(*T) []any) func(*sql.Rows) (T, error) {
+	return func(rows *sql.Rows) (item T, err error) {
+		err = rows.Scan(columns(&item)...)
+		return item, err
+	}
+}
+
+// micros is the place of a time that is kept in microseconds. NULL is the zero time.
+type micros struct{ to *time.Time }
+
+// Scan implements [sql.Scanner].
+func (m micros) Scan(column any) error {
+	var n sql.Null[int64]
+	err := n.Scan(column)
+	if *m.to = (time.Time{}); n.Valid {
+		*m.to = fromMicros(n.V)
+	}
+	return err
+}
+
+// zeroable is the place of a column that may be NULL.
+type zeroable[T any] struct{ to *T }
+
+// orZero returns a place in which NULL is the zero value.
+func orZero[T any](to *T) zeroable[T] { return zeroable[T]{to} }
+
+// Scan implements [sql.Scanner].
+func (z zeroable[T]) Scan(column any) error {
+	var n sql.Null[T]
+	err := n.Scan(column)
+	*z.to = n.V
+	return err
+}
+
+// fromJSON is the place of a value that is kept as JSON. NULL leaves it as it is.
+type fromJSON struct{ to any }
+
+// Scan implements [sql.Scanner].
+func (f fromJSON) Scan(column any) error {
+	switch text := column.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), f.to)
+	case []byte:
+		return json.Unmarshal(text, f.to)
+	}
+	return fmt.Errorf("%T is not JSON", column)
+}
 
 // query is a statement that is put together of fixed pieces, with the
 // arguments of each.
@@ -308,12 +370,4 @@ func maybeMicros(t time.Time) any {
 		return nil
 	}
 	return t.UnixMicro()
-}
-
-// maybeTime returns the zero time for NULL.
-func maybeTime(micros sql.Null[int64]) time.Time {
-	if !micros.Valid {
-		return time.Time{}
-	}
-	return fromMicros(micros.V)
 }

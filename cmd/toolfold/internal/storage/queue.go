@@ -17,18 +17,12 @@ type queueStore struct{ db *DB }
 const queueColumns = `id, name, description, max_concurrency, per_process, default_priority, paused, created_at`
 
 func scanQueue(rows *sql.Rows) (q queue.Queue, err error) {
-	var name, description []byte
-	var rank, perProcess, paused, created int64
-	if err := rows.Scan(&q.ID, &name, &description, &q.MaxConcurrency, &perProcess, &rank, &paused, &created); err != nil {
-		return q, err
-	}
-	q.Name, q.Description = string(name), string(description)
-	q.PerProcess = perProcess == 1
-	q.DefaultPriority, q.Paused = priorityOf(rank), paused == 1
+	var created int64
+	err = rows.Scan(&q.ID, &q.Name, &q.Description, &q.MaxConcurrency, &q.PerProcess, priority{&q.DefaultPriority}, &q.Paused, &created)
 	if created != 0 { // the default queue's
 		q.CreatedAt = fromMicros(created)
 	}
-	return q, nil
+	return q, err
 }
 
 // queueByName selects a queue by its id, else by its name.
@@ -39,14 +33,15 @@ func queueByName(columns, idOrName string) query {
 
 // Create may pass the limit by a few on PostgreSQL, where others create queues
 // at the same moment.
-func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (made queue.Creation, err error) {
+func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (created queue.Creation, err error) {
 	n, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`)
 		SELECT ?, ?, ?, ?, ?, ?, 0, ? WHERE (SELECT count(*) FROM queues) < ? ON CONFLICT DO NOTHING`,
-		q.ID, []byte(q.Name), []byte(q.Description), q.MaxConcurrency, number(q.PerProcess), rankOf(q.DefaultPriority), q.CreatedAt.UnixMicro(), limit)
+		q.ID, []byte(q.Name), []byte(q.Description), q.MaxConcurrency, number(q.PerProcess), rankOf(q.DefaultPriority),
+		q.CreatedAt.UnixMicro(), limit)
 	if err != nil || n > 0 {
 		return queue.Creation{}, err
 	}
-	id, taken, err := byKey(ctx, s.db, sqlf(`SELECT id FROM queues WHERE name = ?`, []byte(q.Name)), scanText)
+	id, taken, err := byKey(ctx, s.db, sqlf(`SELECT id FROM queues WHERE name = ?`, []byte(q.Name)), only[string])
 	return queue.Creation{Taken: id, Full: !taken}, err
 }
 
@@ -74,7 +69,7 @@ func (s queueStore) List(ctx context.Context, q queue.Query) (page queue.Page, e
 	}
 	numbers, err := all(ctx, s.db.reader(), sqlf(`SELECT queue_id, `+taskStatus+` AS state, count(*) FROM tasks WHERE`).
 		with(among("queue_id", ids)).and(`GROUP BY queue_id, state`),
-		func(rows *sql.Rows) (c count, err error) { return c, rows.Scan(&c.id, &c.status, &c.n) })
+		into(func(c *count) []any { return []any{&c.id, &c.status, &c.n} }))
 	if err != nil {
 		return page, err
 	}

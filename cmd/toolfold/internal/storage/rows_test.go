@@ -51,7 +51,7 @@ func TestRowsKeepEverything(t *testing.T) {
 
 	var p agent.Profile
 	fill(reflect.ValueOf(&p).Elem())
-	p.Source, p.File = agent.Registered, "" // files are not kept in the store
+	p.Source, p.File, p.Trusted = agent.Registered, "", nil // files are not kept in the store
 	if _, err := db.Agent().Add(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestRowsKeepEverything(t *testing.T) {
 	if _, err := db.Ability().Put(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	a.Source, a.File = "", "" // files are not kept in the store
+	a.Source, a.File, a.Trusted = "", "", nil // files are not kept in the store
 	gotAbility, _, err := db.Ability().Get(t.Context(), a.ID)
 	if diff := cmp.Diff(a, gotAbility); diff != "" || err != nil {
 		t.Errorf("ability: %v (-want +got)\n%s", err, diff)

@@ -98,24 +98,18 @@ type placed struct {
 }
 
 func scanFinding(rows *sql.Rows) (f placed, err error) {
-	var data []byte
-	if err := rows.Scan(&f.position, &f.ID, &f.Kind, &f.Level, &data); err != nil {
-		return f, err
-	}
 	var row findingRow
-	if err := json.Unmarshal(data, &row); err != nil {
-		return f, fmt.Errorf("decoding finding: %w", err)
-	}
+	err = rows.Scan(&f.position, &f.ID, &f.Kind, &f.Level, fromJSON{&row})
 	f.Rule, f.Confidence, f.File, f.Line, f.Column = row.Rule, row.Confidence, row.File, row.Line, row.Column
 	f.Message, f.Advice, f.Snippet, f.Hash = row.Message, row.Advice, row.Snippet, row.Hash
 	for _, e := range row.Edits {
 		f.Edits = append(f.Edits, scan.Edit(e))
 	}
-	return f, nil
+	return f, err
 }
 
 func (s scanStore) Newest(ctx context.Context, workspace string, purpose scan.Purpose) (string, error) {
-	id, _, err := first(ctx, s.db.reader(), sqlf(newestScans, []byte(workspace), string(purpose), 1), scanText)
+	id, _, err := first(ctx, s.db.reader(), sqlf(newestScans, []byte(workspace), string(purpose), 1), only[string])
 	return id, err
 }
 

@@ -17,8 +17,9 @@ var schema embed.FS
 const schemaTable = "toolfold_schema"
 
 // upgrade runs the schema steps that the database has not seen. The caller
-// holds a lock, so that no other process does the same.
-func upgrade(ctx context.Context, pool *sql.DB, d dialect) error {
+// holds a lock, so that no other process does the same. Keep is called before,
+// with the step of a database that has some; nil does nothing.
+func upgrade(ctx context.Context, pool *sql.DB, d dialect, keep func(step int64) error) error {
 	steps, err := fs.Sub(schema, d.schema)
 	if err != nil {
 		return err
@@ -39,6 +40,11 @@ func upgrade(ctx context.Context, pool *sql.DB, d dialect) error {
 	}
 	if current == latest {
 		return nil
+	}
+	if current > 0 && keep != nil {
+		if err := keep(current); err != nil {
+			return fmt.Errorf("upgrading schema: %w", err)
+		}
 	}
 	// The queue's own tables come first: a step that changes them is any step,
 	// even an empty one, and one that was interrupted is taken again.

@@ -28,7 +28,7 @@ func failureText(f *session.Failure) (any, error) {
 	if f == nil {
 		return nil, nil
 	}
-	text, err := json.Marshal(failureRow{Code: f.Code, Message: f.Message, TaskID: f.TaskID, Details: f.Details})
+	text, err := json.Marshal(failureRow(*f))
 	if err != nil {
 		return nil, fmt.Errorf("encoding failure: %w", err)
 	}
@@ -36,7 +36,8 @@ func failureText(f *session.Failure) (any, error) {
 }
 
 const (
-	insertSession = `INSERT INTO sessions (id, status, created_at, updated_at, ended_at, initiator, task, workspace, summary, metadata, failure)
+	insertSession = `INSERT INTO sessions
+		(id, status, created_at, updated_at, ended_at, initiator, task, workspace, summary, metadata, failure)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// A change is saved only if it was made to the present version.
 	updateSession = `UPDATE sessions SET status = ?, updated_at = ?, ended_at = ?, summary = ?, failure = ?, version = version + 1
@@ -113,13 +114,8 @@ func (s sessionStore) Notes(ctx context.Context, id string, before, limit int) (
 	if before > 0 {
 		q = q.and(`AND number < ?`, before)
 	}
-	list, err = all(ctx, s.db.reader(), q.and(`ORDER BY number DESC LIMIT ?`, limit), func(rows *sql.Rows) (n session.Note, err error) {
-		var created int64
-		var agent, text []byte
-		err = rows.Scan(&n.Number, &agent, &created, &text)
-		n.AgentID, n.Text, n.At = string(agent), string(text), fromMicros(created)
-		return n, err
-	})
+	list, err = all(ctx, s.db.reader(), q.and(`ORDER BY number DESC LIMIT ?`, limit),
+		into(func(n *session.Note) []any { return []any{&n.Number, &n.AgentID, micros{&n.At}, &n.Text} }))
 	return list, total, err
 }
 
@@ -148,29 +144,13 @@ func (s sessionStore) Get(ctx context.Context, id string) (found session.Session
 
 // scanSession reads a session with one of its participants.
 func scanSession(rows *sql.Rows) (s session.Session, err error) {
-	var created, updated, joined int64
-	var ended, left sql.Null[int64]
-	var initiator, task, workspace, summary, metadata, failure, agent []byte
 	var p session.Participant
-	err = rows.Scan(&s.ID, &s.Status, &created, &updated, &ended, &s.Version,
-		&initiator, &task, &workspace, &summary, &metadata, &failure,
-		&agent, &p.Role, &joined, &left)
-	if err != nil {
-		return s, err
-	}
-	s.Initiator, s.Task, s.Workspace, s.Summary = string(initiator), string(task), string(workspace), string(summary)
-	s.CreatedAt, s.UpdatedAt, s.EndedAt = fromMicros(created), fromMicros(updated), maybeTime(ended)
-	s.Metadata = metadata
-	p.AgentID, p.JoinedAt, p.LeftAt = string(agent), fromMicros(joined), maybeTime(left)
-	s.Participants = []session.Participant{p}
-	if failure != nil {
-		var row failureRow
-		if err := json.Unmarshal(failure, &row); err != nil {
-			return s, fmt.Errorf("decoding failure: %w", err)
-		}
-		s.Failure = &session.Failure{Code: row.Code, Message: row.Message, TaskID: row.TaskID, Details: row.Details}
-	}
-	return s, nil
+	var failure *failureRow
+	err = rows.Scan(&s.ID, &s.Status, micros{&s.CreatedAt}, micros{&s.UpdatedAt}, micros{&s.EndedAt}, &s.Version,
+		&s.Initiator, &s.Task, &s.Workspace, &s.Summary, (*[]byte)(&s.Metadata), fromJSON{&failure},
+		&p.AgentID, &p.Role, micros{&p.JoinedAt}, micros{&p.LeftAt})
+	s.Participants, s.Failure = []session.Participant{p}, (*session.Failure)(failure)
+	return s, err
 }
 
 func (s sessionStore) List(ctx context.Context, q session.Query) (page session.Page, err error) {
@@ -192,14 +172,8 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
 	list := sqlf(selectListed).with(picked).and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
-	page.Sessions, err = all(ctx, s.db.reader(), list, scanListed)
+	page.Sessions, err = all(ctx, s.db.reader(), list, into(func(l *session.Listed) []any {
+		return []any{&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Present}
+	}))
 	return page, err
-}
-
-func scanListed(rows *sql.Rows) (l session.Listed, err error) {
-	var created, updated int64
-	var initiator, task []byte
-	err = rows.Scan(&l.ID, &initiator, &task, &l.Status, &created, &updated, &l.Present)
-	l.Initiator, l.Task, l.CreatedAt, l.UpdatedAt = string(initiator), string(task), fromMicros(created), fromMicros(updated)
-	return l, err
 }

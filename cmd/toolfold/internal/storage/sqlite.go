@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -45,15 +46,22 @@ func sqliteFault(err error) *fault {
 		return nil
 	}
 	faults := map[int]*toolfold.Error{
-		sqlite3.SQLITE_BUSY:     unavailable("another program has the store locked").WithHint("call again; if that stays, close programs that work on the store's file"),
-		sqlite3.SQLITE_LOCKED:   unavailable("another program has the store locked").WithHint("call again; if that stays, close programs that work on the store's file"),
-		sqlite3.SQLITE_FULL:     unavailable("the disk of the store is full; nothing was changed").WithHint("free some space on it, then call again"),
-		sqlite3.SQLITE_READONLY: unavailable("the store cannot be written: its file or folder is read-only").WithHint("make both writable, or use another store"),
-		sqlite3.SQLITE_PERM:     unavailable("the store cannot be used: access to its file is denied").WithHint("make the file and its folder yours, or use another store"),
-		sqlite3.SQLITE_CANTOPEN: unavailable("the store's file cannot be opened").WithHint("look whether the file and its folder are there and yours"),
-		sqlite3.SQLITE_IOERR:    unavailable("the disk of the store reports an error").WithHint("look whether the disk is full or failing, then call again"),
-		sqlite3.SQLITE_CORRUPT:  unavailable("the store's file is damaged").WithHint("restore a copy of it, or use another store"),
-		sqlite3.SQLITE_NOTADB:   unavailable("the store's file is damaged").WithHint("restore a copy of it, or use another store"),
+		sqlite3.SQLITE_BUSY: unavailable("another program has the store locked").
+			WithHint("call again; if that stays, close programs that work on the store's file"),
+		sqlite3.SQLITE_LOCKED: unavailable("another program has the store locked").
+			WithHint("call again; if that stays, close programs that work on the store's file"),
+		sqlite3.SQLITE_FULL: unavailable("the disk of the store is full; nothing was changed").
+			WithHint("free some space on it, then call again"),
+		sqlite3.SQLITE_READONLY: unavailable("the store cannot be written: its file or folder is read-only").
+			WithHint("make both writable, or use another store"),
+		sqlite3.SQLITE_PERM: unavailable("the store cannot be used: access to its file is denied").
+			WithHint("make the file and its folder yours, or use another store"),
+		sqlite3.SQLITE_CANTOPEN: unavailable("the store's file cannot be opened").
+			WithHint("look whether the file and its folder are there and yours"),
+		sqlite3.SQLITE_IOERR: unavailable("the disk of the store reports an error").
+			WithHint("look whether the disk is full or failing, then call again"),
+		sqlite3.SQLITE_CORRUPT: unavailable("the store's file is damaged").WithHint("restore a copy of it, or use another store"),
+		sqlite3.SQLITE_NOTADB:  unavailable("the store's file is damaged").WithHint("restore a copy of it, or use another store"),
 	}[failed.Code()&0xff]
 	if faults == nil {
 		return nil
@@ -76,7 +84,7 @@ var (
 // openSQLite opens a database file that is toolfold's, empty or new. Beside
 // it, a file that ends in .lock keeps processes from creating or upgrading it
 // at the same time: SQLite itself has no lock that spans several transactions.
-func openSQLite(ctx context.Context, path string) (db *DB, err error) {
+func openSQLite(ctx context.Context, path string, log *slog.Logger) (db *DB, err error) {
 	defer func() { err = sqliteDialect.explain(err) }()
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -109,7 +117,7 @@ func openSQLite(ctx context.Context, path string) (db *DB, err error) {
 	}
 	db = newDB(sqliteDialect, write, read)
 	db.river = sync.OnceValues(func() (*queue.Jobs, error) { return queue.OnSQLite(write) })
-	if err := prepareSQLite(ctx, db); err != nil {
+	if err := prepareSQLite(ctx, db, path, log); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -134,7 +142,8 @@ func checkFolder(dir string) error {
 }
 
 func unwritable(err error) error {
-	return &fault{unavailable("the store's file or folder cannot be written").WithHint("look at its permissions and at the space on its disk, or use another store"), err}
+	return &fault{unavailable("the store's file or folder cannot be written").
+		WithHint("look at its permissions and at the space on its disk, or use another store"), err}
 }
 
 // applicationID marks a SQLite file as toolfold's, in its header.
@@ -189,7 +198,8 @@ func inspect(ctx context.Context, path string, settings url.Values) (ours, empty
 	if id == applicationID {
 		return true, false, nil
 	}
-	err = pool.QueryRowContext(ctx, `SELECT count(*), count(CASE WHEN name = '`+schemaTable+`' THEN 1 END) FROM sqlite_master`).Scan(&tables, &schemas)
+	err = pool.QueryRowContext(ctx, `SELECT count(*), count(CASE WHEN name = '`+schemaTable+`' THEN 1 END) FROM sqlite_master`).
+		Scan(&tables, &schemas)
 	return schemas > 0, id == 0 && tables == 0, err
 }
 
@@ -213,7 +223,8 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 				holder += fmt.Sprintf(", process %d,", pid)
 			}
 		}
-		return nil, &fault{unavailable("%s is opening or upgrading the store", holder).WithHint("wait until it is done, or end it, then call again"), err}
+		return nil, &fault{unavailable("%s is opening or upgrading the store", holder).
+			WithHint("wait until it is done, or end it, then call again"), err}
 	}
 	if err != nil {
 		return nil, unwritable(err)
@@ -240,7 +251,7 @@ func sqlitePool(path string, settings url.Values, size int) (*sql.DB, error) {
 
 // prepareSQLite marks the file before it chooses the write-ahead log, so that
 // the mark is never in the log alone.
-func prepareSQLite(ctx context.Context, db *DB) error {
+func prepareSQLite(ctx context.Context, db *DB, path string, log *slog.Logger) error {
 	id, err := scalar[int](ctx, db.writer(), sqlf(`PRAGMA application_id`))
 	if err != nil {
 		return fmt.Errorf("reading the database file: %w", err)
@@ -253,7 +264,46 @@ func prepareSQLite(ctx context.Context, db *DB) error {
 	if _, err := db.write.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return fmt.Errorf("choosing write-ahead log: %w", err)
 	}
-	return upgrade(ctx, db.write, db.dialect)
+	return upgrade(ctx, db.write, db.dialect, func(step int64) error {
+		copied, err := copySQLite(ctx, db.write, path, step)
+		if err != nil {
+			return fmt.Errorf("copying the store: %w", err)
+		}
+		log.Warn("the store is brought up to date; an earlier toolfold opens the copy made before", "copy", copied)
+		return nil
+	})
+}
+
+// copySQLite copies a store, with what is in its log, to a file beside it that is
+// named by its schema step, and returns its path. A copy that is there stays:
+// an upgrade that was interrupted goes on.
+func copySQLite(ctx context.Context, pool *sql.DB, path string, step int64) (copied string, err error) {
+	copied = fmt.Sprintf("%s.step%d", path, step)
+	if _, err := os.Lstat(copied); err == nil {
+		return copied, nil
+	}
+	unfinished := copied + ".unfinished" // the caller has the only lock to write it
+	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", unwritable(err)
+	}
+	defer os.Remove(unfinished)
+	file, err := os.OpenFile(unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // its owner's before anything is in it
+	if err != nil {
+		return "", unwritable(err)
+	}
+	if err := file.Close(); err != nil {
+		return "", err
+	}
+	if _, err := pool.ExecContext(ctx, `VACUUM INTO ?`, unfinished); err != nil {
+		return "", err
+	}
+	if file, err = os.OpenFile(unfinished, os.O_RDWR, 0); err != nil {
+		return "", err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return "", err
+	}
+	return copied, os.Rename(unfinished, copied)
 }
 
 // memories numbers the stores in memory, each of which has a name of its own.
@@ -283,7 +333,7 @@ func openMemory(ctx context.Context) (*DB, error) {
 	db := newDB(sqliteDialect, pool, pool)
 	db.river = sync.OnceValues(func() (*queue.Jobs, error) { return queue.OnSQLite(pool) })
 	db.release = func() error { return errors.Join(conn.Close(), keep.Close()) }
-	if err := upgrade(ctx, db.write, db.dialect); err != nil {
+	if err := upgrade(ctx, db.write, db.dialect, nil); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

@@ -19,6 +19,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 )
@@ -50,7 +51,12 @@ type Option func(*settings)
 
 type settings struct {
 	ambientCredentials bool
+	log                *slog.Logger
 }
+
+// Log makes the store report what its user should know, such as where a copy was made
+// before an upgrade. Without it nothing is said.
+func Log(to *slog.Logger) Option { return func(s *settings) { s.log = to } }
 
 // AmbientCredentials says whether a password that the URL lacks may be taken
 // from the environment and from the user's password file. It is for URLs that
@@ -65,7 +71,7 @@ func AmbientCredentials(use bool) Option {
 // An empty URL is toolfold.db in the user's data directory, see [DefaultURL].
 // Errors name no part of a URL that may be a password.
 func Open(ctx context.Context, url string, options ...Option) (*DB, error) {
-	var s settings
+	s := settings{log: slog.New(slog.DiscardHandler)}
 	for _, set := range options {
 		set(&s)
 	}
@@ -76,7 +82,7 @@ func Open(ctx context.Context, url string, options ...Option) (*DB, error) {
 	var db *DB
 	switch at.kind {
 	case kindSQLite:
-		db, err = openSQLite(ctx, at.path)
+		db, err = openSQLite(ctx, at.path, s.log)
 	case kindPostgres:
 		db, err = openPostgres(ctx, url, s.ambientCredentials)
 	default:

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -23,8 +25,9 @@ const (
 	openTasks = `status IN ('pending', 'queued', 'running')`
 
 	// taskStatus is the state of a task as callers see it: tasks of a paused
-	// queue stay queued in their row.
-	taskStatus = `CASE WHEN status = 'queued' AND queue_id IN (SELECT id FROM queues WHERE paused = 1) THEN 'paused' ELSE status END`
+	// queue stay queued in their row, paused schedules pending.
+	taskStatus = `CASE WHEN status = 'queued' AND queue_id IN (SELECT id FROM queues WHERE paused = 1) THEN 'paused'
+		WHEN status = 'pending' AND held = 1 THEN 'paused' ELSE status END`
 
 	// taskColumns are read by scanTask.
 	taskColumns = taskListed + `, definition, input, output`
@@ -33,52 +36,43 @@ const (
 	// a list may read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
 		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, rights,
-		due_at, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error, length(input), length(output)`
+		due_at, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error,
+	length(input), length(output)`
 )
 
 func scanTask(rows *sql.Rows) (t task.Task, err error) {
-	var rank, timeout, created, due int64
-	var schedule, definition sql.Null[string]
-	var scheduled, started, ended sql.Null[int64]
-	var inputBytes, outputBytes sql.Null[int]
-	var workspace, sessions, agent, workflow, key, name, description, tags, dependencies, failure, input, output []byte
-	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, &rank, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
-		&created, &scheduled, &started, &ended, &t.Type, &workspace, &t.Depth, &sessions, &t.Rights,
-		&due, &t.Schedule, &schedule, &t.MaxInterruptions, &agent, &workflow, &key, &name, &description, &tags, &dependencies, &failure, &inputBytes, &outputBytes, &definition, &input, &output)
-	if err != nil {
-		return t, err
-	}
-	t.Priority = priorityOf(rank)
+	var timeout, due int64
+	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, priority{&t.Priority}, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
+		micros{&t.CreatedAt}, micros{&t.ScheduledAt}, micros{&t.StartedAt}, micros{&t.EndedAt}, &t.Type, &t.Workspace, &t.Depth,
+		fromJSON{&t.Sessions}, &t.Rights, &due, &t.Schedule, orZero(&t.ScheduleID), &t.MaxInterruptions, &t.AgentID, &t.WorkflowID,
+		orZero(&t.Key), &t.Name, &t.Description, fromJSON{&t.Tags}, fromJSON{&t.Dependencies}, &t.Error,
+		orZero(&t.InputBytes), orZero(&t.OutputBytes), orZero(&t.Definition), (*[]byte)(&t.Input), (*[]byte)(&t.Output))
 	t.Timeout = time.Duration(timeout) * time.Millisecond
-	t.ScheduleID, t.Definition = schedule.V, definition.V
 	if due > 0 && t.Status == task.Pending {
 		t.NextAt = fromMicros(due)
 	}
-	t.CreatedAt, t.ScheduledAt = fromMicros(created), maybeTime(scheduled)
-	t.StartedAt, t.EndedAt = maybeTime(started), maybeTime(ended)
-	t.Workspace, t.AgentID, t.WorkflowID, t.Key = string(workspace), string(agent), string(workflow), string(key)
-	t.Name, t.Description, t.Error = string(name), string(description), string(failure)
-	t.Input, t.InputBytes, t.Output, t.OutputBytes = input, inputBytes.V, output, outputBytes.V
-	if err := json.Unmarshal(sessions, &t.Sessions); err != nil {
-		return t, fmt.Errorf("decoding sessions: %w", err)
-	}
-	if err := json.Unmarshal(tags, &t.Tags); err != nil {
-		return t, fmt.Errorf("decoding tags: %w", err)
-	}
-	if err := json.Unmarshal(dependencies, &t.Dependencies); err != nil {
-		return t, fmt.Errorf("decoding dependencies: %w", err)
-	}
-	return t, nil
+	return t, err
 }
 
 // rankOf returns a priority as it is stored, so that the most urgent comes
 // first.
 func rankOf(priority string) int { return 1 + slices.Index(work.Priorities(), priority) }
 
-func priorityOf(rank int64) string { return work.Priorities()[rank-1] }
+// priority is the place of a priority that is kept as its rank.
+type priority struct{ to *string }
+
+// Scan implements [sql.Scanner].
+func (p priority) Scan(column any) error {
+	var rank sql.Null[int]
+	err := rank.Scan(column)
+	if err == nil {
+		*p.to = work.Priorities()[rank.V-1]
+	}
+	return err
+}
 
 func (s taskStore) QueueID(ctx context.Context, idOrName string) (id string, found bool, err error) {
-	return byKey(ctx, s.db, queueByName(`id`, idOrName), scanText)
+	return byKey(ctx, s.db, queueByName(`id`, idOrName), only[string])
 }
 
 func (s taskStore) Worked(ctx context.Context, workspace string) (bool, error) {
@@ -87,34 +81,41 @@ func (s taskStore) Worked(ctx context.Context, workspace string) (bool, error) {
 	return n > 0, err
 }
 
-func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Time, limit int) (made task.Submission, err error) {
+func (s taskStore) Lacking(ctx context.Context, id string) (what string, err error) {
+	lacks, _, err := byKey(ctx, s.db, sqlf(`SELECT lacks FROM task_refusals WHERE task_id = ? ORDER BY until DESC LIMIT 1`, id),
+		func(rows *sql.Rows) (raw []byte, err error) { return raw, rows.Scan(&raw) })
+	return string(lacks), err
+}
+
+func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Time, limit int) (submission task.Submission, err error) {
 	var rank int
 	err = s.db.transition(ctx, func(t *transition) (err error) {
-		made, rank, err = t.submit(ctx, submitted, now, limit)
+		submission, rank, err = t.submit(ctx, submitted, now, limit)
 		return err
 	})
-	if err != nil || made.Status != task.Queued || made.Existing != "" {
-		return made, err
+	if err != nil || submission.Status != task.Queued || submission.Existing != "" {
+		return submission, err
 	}
-	made.Position, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks
+	submission.Position, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks
 		WHERE queue_id = ? AND workspace = ? AND status = 'queued' AND (priority < ? OR priority = ? AND (created_at, id) <= (?, ?))`,
-		made.QueueID, []byte(submitted.Workspace), rank, rank, submitted.CreatedAt.UnixMicro(), submitted.ID))
-	return made, err
+		submission.QueueID, []byte(submitted.Workspace), rank, rank, submitted.CreatedAt.UnixMicro(), submitted.ID))
+	return submission, err
 }
 
 const insertTask = `INSERT INTO tasks (id, queue_id, status, priority, turn, waiting, due_at, attempt, max_attempts, timeout_ms,
-		created_at, scheduled_at, type, workspace, depth, sessions, definition, rights, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key,
+		created_at, scheduled_at, type, workspace, depth, sessions, definition, rights, schedule, schedule_id, max_interruptions,
+		agent_id, workflow_id, dedup_key,
 		name, description, tags, dependencies, error, input)
 	VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (made task.Submission, rank int, err error) {
+func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, limit int) (submission task.Submission, rank int, err error) {
 	var paused int
 	id, found, err := first(ctx, t.executor, queueByName(`id, default_priority, paused`, s.QueueID).and(t.dialect.keepKey),
-		func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id, &rank, &paused) })
+		into(func(id *string) []any { return []any{id, &rank, &paused} }))
 	if err != nil || !found {
-		return made, rank, err
+		return submission, rank, err
 	}
-	made.QueueID = id
+	submission.QueueID = id
 	if s.Priority != "" {
 		rank = rankOf(s.Priority)
 	}
@@ -124,39 +125,40 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 			return existing, rank, err
 		}
 	}
-	open, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workspace = ? AND `+openTasks+` LIMIT ?) o`,
-		[]byte(s.Workspace), limit))
-	if made.Full = open >= limit; err != nil || made.Full {
-		return made, rank, err
+	open, err := scalar[int](ctx, t.executor,
+		sqlf(`SELECT count(*) FROM (SELECT 1 FROM tasks WHERE workspace = ? AND `+openTasks+` LIMIT ?) o`,
+			[]byte(s.Workspace), limit))
+	if submission.Full = open >= limit; err != nil || submission.Full {
+		return submission, rank, err
 	}
 	waiting, blocked, err := t.dependencies(ctx, s.Dependencies)
-	if made.Blocked = blocked; err != nil || len(blocked) > 0 {
-		return made, rank, err
+	if submission.Blocked = blocked; err != nil || len(blocked) > 0 {
+		return submission, rank, err
 	}
 	due, status := s.ScheduledAt, task.Pending
 	if s.Schedule != "" {
 		due = s.NextAt
 	}
-	if made.Status = status; waiting == 0 && !due.After(now) {
-		status, made.Status = task.Queued, task.Queued
+	if submission.Status = status; waiting == 0 && !due.After(now) {
+		status, submission.Status = task.Queued, task.Queued
 		if paused == 1 {
-			made.Status = task.Paused
+			submission.Status = task.Paused
 		}
 	}
 	s.QueueID, s.Status, s.NextAt = id, status, due
-	kept, err := t.keep(ctx, s, rank, waiting)
-	if err == nil && !kept { // another one of the key was submitted meanwhile
-		made, found, err = t.openOfKey(ctx, s.Workspace, s.Key)
+	saved, err := t.keep(ctx, s, rank, waiting)
+	if err == nil && !saved { // another one of the key was submitted meanwhile
+		submission, found, err = t.openOfKey(ctx, s.Workspace, s.Key)
 		if err == nil && !found {
 			err = fmt.Errorf("the task of key %q ended as another was submitted", s.Key)
 		}
 	}
-	return made, rank, err
+	return submission, rank, err
 }
 
 // keep inserts a task with the state that it has. It is false where there is
 // one of its id, or an open one of its key.
-func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (kept bool, err error) {
+func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (saved bool, err error) {
 	due := int64(0)
 	if !s.NextAt.IsZero() {
 		due = s.NextAt.UnixMicro()
@@ -167,7 +169,8 @@ func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (
 	n, err := t.exec(ctx, insertTask, s.ID, s.QueueID, s.Status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
 		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, sessions, s.Definition, s.Rights,
 		s.Schedule, maybeID(s.ScheduleID), s.MaxInterruptions,
-		[]byte(s.AgentID), []byte(s.WorkflowID), maybeBytes(s.Key), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error), maybeText(s.Input))
+		[]byte(s.AgentID), []byte(s.WorkflowID), maybeBytes(s.Key), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error),
+		maybeText(s.Input))
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -188,14 +191,12 @@ func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (
 }
 
 // openOfKey returns the open task of a key as the outcome of a submit.
-func (t *transition) openOfKey(ctx context.Context, workspace, key string) (made task.Submission, found bool, err error) {
-	return first(ctx, t.executor, sqlf(`SELECT id, queue_id, `+taskStatus+`, created_at FROM tasks WHERE workspace = ? AND dedup_key = ? AND `+openTasks,
-		[]byte(workspace), []byte(key)), func(rows *sql.Rows) (made task.Submission, err error) {
-		var created int64
-		err = rows.Scan(&made.Existing, &made.QueueID, &made.Status, &created)
-		made.CreatedAt = fromMicros(created)
-		return made, err
-	})
+func (t *transition) openOfKey(ctx context.Context, workspace, key string) (submission task.Submission, found bool, err error) {
+	return first(ctx, t.executor, sqlf(`SELECT id, queue_id, `+taskStatus+`, created_at FROM tasks WHERE workspace = ? AND `+
+		`dedup_key = ? AND `+openTasks,
+		[]byte(workspace), []byte(key)), into(func(submission *task.Submission) []any {
+		return []any{&submission.Existing, &submission.QueueID, &submission.Status, micros{&submission.CreatedAt}}
+	}))
 }
 
 // dependencies counts the tasks that have not completed yet, and lists the ones
@@ -204,13 +205,9 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 	if len(ids) == 0 {
 		return 0, nil, nil
 	}
-	found, err := all(ctx, t.executor, sqlf(`SELECT id, status, CASE WHEN schedule = '' THEN 0 ELSE 1 END FROM tasks WHERE`).with(among("id", ids)).and(`ORDER BY id`+t.dialect.share),
-		func(rows *sql.Rows) (o task.Obstacle, err error) {
-			var scheduled int
-			err = rows.Scan(&o.TaskID, &o.Status, &scheduled)
-			o.Schedule = scheduled == 1
-			return o, err
-		})
+	found, err := all(ctx, t.executor, sqlf(`SELECT id, status, CASE WHEN schedule = '' THEN 0 ELSE 1 END FROM tasks WHERE`).
+		with(among("id", ids)).and(`ORDER BY id`+t.dialect.share),
+		into(func(o *task.Obstacle) []any { return []any{&o.TaskID, &o.Status, &o.Schedule} }))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -244,12 +241,7 @@ func (s taskStore) Outcomes(ctx context.Context, ids []string, output bool) ([]t
 		column = "output"
 	}
 	return all(ctx, s.db.reader(), sqlf(`SELECT id, name, `+column+` FROM tasks WHERE`).with(among("id", ids)),
-		func(rows *sql.Rows) (o task.Outcome, err error) {
-			var name, output []byte
-			err = rows.Scan(&o.ID, &name, &output)
-			o.Name, o.Output = string(name), output
-			return o, err
-		})
+		into(func(o *task.Outcome) []any { return []any{&o.ID, &o.Name, (*[]byte)(&o.Output)} }))
 }
 
 // storedProgress is the column progress as JSON.
@@ -273,7 +265,7 @@ func (s taskStore) Progress(ctx context.Context, id string, turn int) (p task.Pr
 }
 
 func (s taskStore) State(ctx context.Context, id string) (state string, found bool, err error) {
-	return byKey(ctx, s.db, sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), scanText)
+	return byKey(ctx, s.db, sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), only[string])
 }
 
 func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err error) {
@@ -284,10 +276,16 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	if q.AgentID != "" {
 		picked = picked.and(`AND agent_id = ?`, []byte(q.AgentID))
 	}
+	if q.ScheduleID != "" {
+		picked = picked.and(`AND schedule_id = ?`, q.ScheduleID)
+	}
 	if len(q.Statuses) > 0 {
 		// An index helps with states that rows have, and not with states that
 		// follow from the queue.
-		rows := append(slices.Clone(q.Statuses), task.Queued)
+		rows := slices.Clone(q.Statuses)
+		if slices.Contains(rows, task.Paused) {
+			rows = append(rows, task.Queued, task.Pending)
+		}
 		picked = picked.and(`AND`).with(among("status", rows)).and(`AND`).with(among(taskStatus, q.Statuses))
 	}
 	if len(q.Priorities) > 0 {
@@ -300,10 +298,7 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	if len(q.Tags) > 0 {
 		picked = picked.and(`AND id IN (SELECT task_id FROM task_tags WHERE`).with(among("tag", bytesOf(q.Tags))).and(`)`)
 	}
-	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM tasks`).with(picked))
-	if err != nil {
-		return task.Page{}, err
-	}
+	count := sqlf(`SELECT count(*) FROM tasks`).with(picked)
 	if q.After != nil {
 		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
@@ -319,7 +314,53 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	}
 	page.Tasks, err = all(ctx, s.db.reader(), sqlf(`SELECT `+columns+` FROM tasks`).with(picked).
 		and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit), scanTask)
+	if page.Total = len(page.Tasks); err == nil && (q.After != nil || page.Total >= q.Limit) { // else these are all
+		page.Total, err = scalar[int](ctx, s.db.reader(), count)
+	}
 	return page, err
+}
+
+func (s taskStore) Change(ctx context.Context, id string, change func(*task.Task) error) (t task.Task, found bool, err error) {
+	err = s.db.transition(ctx, func(tr *transition) error {
+		if t, found, err = tr.hold(ctx, id); err != nil || !found {
+			return err
+		}
+		if err := change(&t); err != nil {
+			return err
+		}
+		held, due := 0, int64(0)
+		if t.Status == task.Paused {
+			held, t.NextAt = 1, time.Time{}
+		} else {
+			due = t.NextAt.UnixMicro()
+		}
+		_, err := tr.exec(ctx, `UPDATE tasks SET name = ?, description = ?, input = ?, priority = ?, schedule = ?, due_at = ?, held = ?,
+				timeout_ms = ?, max_attempts = ?, rights = ? WHERE id = ?`,
+			[]byte(t.Name), []byte(t.Description), maybeText(t.Input), rankOf(t.Priority), t.Schedule, due, held,
+			t.Timeout.Milliseconds(), t.MaxAttempts, t.Rights, id)
+		return err
+	})
+	return t, found && err == nil, err
+}
+
+func (s taskStore) Trigger(ctx context.Context, id string, now time.Time) (made task.Submission, err error) {
+	err = s.db.transition(ctx, func(t *transition) error {
+		made = task.Submission{}
+		held, found, err := t.hold(ctx, id)
+		if err != nil || !found || task.Final(held.Status) {
+			return err
+		}
+		if held.Schedule != "" {
+			made, err = t.makeOf(ctx, held, uuid.NewString(), now, now)
+			return err
+		}
+		n, err := t.queue(ctx, sqlf(`id = ? AND status = 'pending' AND waiting = 0`, id))
+		if n > 0 {
+			made = task.Submission{TaskID: id, Status: task.Queued}
+		}
+		return err
+	})
+	return made, err
 }
 
 // hold reads a task and locks it until the transaction ends.
@@ -376,14 +417,14 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 			due = retried.NextAt.UnixMicro()
 		}
 		if retried.Schedule != "" {
-			next, err := task.Next(retried.Schedule, r.At)
+			next, err := task.Next(retried.Schedule, r.At, r.At)
 			if err != nil {
 				return fmt.Errorf("reading schedule: %w", err)
 			}
 			due = next.UnixMicro()
 		}
 		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = ?, rescues = 0, error = ?,
-			cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
+			held = 0, cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
 			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`, attempt, waiting, due, []byte{}, task.DefaultQueue)
 		if r.Workspace != "" {
 			set = set.and(`, workspace = ?`, []byte(r.Workspace))

@@ -73,7 +73,8 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 	var traceRows [][]any
 	for _, t := range traces {
 		traceRows = append(traceRows, []any{
-			t.id, []byte(t.label), maybeMicros(t.labelAt), t.open, t.failed, t.started.UnixMicro(), maybeMicros(t.ended), now.UnixMicro(), t.spans, t.bytesOfSpans,
+			t.id, []byte(t.label), maybeMicros(t.labelAt), t.open, t.failed, t.started.UnixMicro(), maybeMicros(t.ended), now.UnixMicro(), t.spans,
+			t.bytesOfSpans,
 		})
 	}
 	// Always in the same order: two processes may put spans of the same traces.
@@ -82,7 +83,8 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 		if err := insertAll(ctx, e, `INSERT INTO traces (id, label, label_at, open, failed, started_at, ended_at, heard_at, spans, bytes) VALUES`,
 			`ON CONFLICT (id) DO UPDATE SET
 			label = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1) THEN excluded.label ELSE traces.label END,
-			label_at = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1) THEN excluded.label_at ELSE traces.label_at END,
+			label_at = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1)
+		THEN excluded.label_at ELSE traces.label_at END,
 			open = traces.open + excluded.open, failed = traces.failed + excluded.failed,
 			started_at = CASE WHEN excluded.started_at < traces.started_at THEN excluded.started_at ELSE traces.started_at END,
 			ended_at = CASE WHEN excluded.ended_at > COALESCE(traces.ended_at, 0) THEN excluded.ended_at ELSE traces.ended_at END,
@@ -178,13 +180,9 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	list := sqlf(`SELECT id, label, open, failed, started_at, ended_at, heard_at, spans FROM traces`).with(picked).
 		and(`ORDER BY started_at DESC, id DESC LIMIT ?`, q.Limit)
 	page.Traces, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (t trace.Trace, err error) {
-		var label []byte
-		var open, failed, started, heardAt int64
-		var ended sql.Null[int64]
-		if err := rows.Scan(&t.ID, &label, &open, &failed, &started, &ended, &heardAt, &t.Spans); err != nil {
-			return t, err
-		}
-		t.Label, t.Start, t.End, t.Status = string(label), fromMicros(started), maybeTime(ended), trace.Success
+		var open, failed, heardAt int64
+		err = rows.Scan(&t.ID, &t.Label, &open, &failed, micros{&t.Start}, micros{&t.End}, &heardAt, &t.Spans)
+		t.Status = trace.Success
 		switch {
 		case failed > 0:
 			t.Status = trace.Failure
@@ -193,44 +191,40 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 		case open > 0:
 			t.Status = trace.Running
 		}
-		return t, nil
+		return t, err
 	})
 	return page, err
 }
 
 func (s traceStore) Spans(ctx context.Context, traceID string) (spans []trace.Span, heard time.Time, err error) {
 	at, found, err := byKey(ctx, s.db, sqlf(`SELECT heard_at FROM traces WHERE id = ?`, traceID),
-		func(rows *sql.Rows) (at int64, err error) { return at, rows.Scan(&at) })
+		only[int64])
 	if err != nil || !found {
 		return nil, heard, err
 	}
-	spans, err = all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, span FROM trace_spans WHERE trace_id = ? ORDER BY started_at, id LIMIT ?`, traceID, trace.MaxSpans),
+	spans, err = all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, span FROM trace_spans WHERE trace_id = ? ORDER BY started_at,`+
+		` id LIMIT ?`, traceID, trace.MaxSpans),
 		func(rows *sql.Rows) (span trace.Span, err error) {
-			var started int64
-			var text []byte
-			if err := rows.Scan(&span.ID, &started, &text); err != nil {
-				return span, err
-			}
 			var row spanRow
-			if err := json.Unmarshal(text, &row); err != nil {
-				return span, fmt.Errorf("decoding span: %w", err)
-			}
-			span.TraceID, span.Start = traceID, fromMicros(started)
+			err = rows.Scan(&span.ID, micros{&span.Start}, fromJSON{&row})
+			span.TraceID = traceID
 			span.Parent, span.Root, span.Label, span.Kind = row.Parent, row.Root, row.Label, row.Kind
 			span.Status, span.Code, span.Message, span.Attempts = row.Status, row.Code, row.Message, row.Attempts
-			span.Arguments, span.Result = trace.Size{Bytes: row.Arguments[0], Tokens: row.Arguments[1]}, trace.Size{Bytes: row.Result[0], Tokens: row.Result[1]}
+			span.Arguments, span.Result = trace.Size{Bytes: row.Arguments[0], Tokens: row.Arguments[1]},
+				trace.Size{Bytes: row.Result[0], Tokens: row.Result[1]}
 			span.Attributes, span.AnswerBytes = row.Attributes, row.AnswerBytes
 			if row.Ended != 0 {
 				span.End = fromMicros(row.Ended)
 			}
-			return span, nil
+			return span, err
 		})
 	return spans, fromMicros(at), err
 }
 
 func (s traceStore) Answers(ctx context.Context, traceID string, spanIDs []string) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
-	_, err := all(ctx, s.db.reader(), sqlf(`SELECT id, answer FROM trace_spans WHERE trace_id = ? AND answer IS NOT NULL AND`, traceID).with(among("id", spanIDs)),
+	_, err := all(ctx, s.db.reader(), sqlf(`SELECT id, answer FROM trace_spans WHERE trace_id = ? AND answer IS NOT NULL AND`, traceID).
+		with(among("id", spanIDs)),
 		func(rows *sql.Rows) (id string, err error) {
 			var answer []byte
 			err = rows.Scan(&id, &answer)
@@ -268,7 +262,7 @@ func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (deleted int, err
 	}
 	for {
 		oldest, err := all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, bytes FROM traces ORDER BY started_at, id LIMIT ?`, trimAtOnce),
-			func(rows *sql.Rows) (o old, err error) { return o, rows.Scan(&o.id, &o.started, &o.bytes) })
+			into(func(o *old) []any { return []any{&o.id, &o.started, &o.bytes} }))
 		if err != nil {
 			return deleted, err
 		}

@@ -40,9 +40,9 @@ func (db *DB) transition(ctx context.Context, do func(*transition) error) error 
 // wake runs a query whose rows are the workspaces of ready tasks, and returns
 // their number.
 func (t *transition) wake(ctx context.Context, q query) (int, error) {
-	list, err := all(ctx, t.executor, q, func(rows *sql.Rows) (workspace []byte, err error) { return workspace, rows.Scan(&workspace) })
+	list, err := all(ctx, t.executor, q, only[string])
 	for _, workspace := range list {
-		t.ready[string(workspace)]++
+		t.ready[workspace]++
 	}
 	return len(list), err
 }
@@ -60,11 +60,13 @@ func (t *transition) requeue(ctx context.Context, which query, now time.Time) (i
 	if err != nil {
 		return 0, err
 	}
-	failed, err := t.end(ctx, task.Failed, sqlf(`interruptions = interruptions + 1, error = ?`, []byte(cutOff)), which.and(`AND rescues >= max_interruptions`), now)
+	failed, err := t.end(ctx, task.Failed, sqlf(`interruptions = interruptions + 1, error = ?`, []byte(cutOff)),
+		which.and(`AND rescues >= max_interruptions`), now)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, `UPDATE tasks SET interruptions = interruptions + 1, rescues = rescues + 1 WHERE `+which.text, which.args...); err != nil {
+	if _, err := t.exec(ctx, `UPDATE tasks SET interruptions = interruptions + 1, rescues = rescues + 1 WHERE `+which.text,
+		which.args...); err != nil {
 		return 0, err
 	}
 	queued, err := t.queue(ctx, which)
@@ -72,7 +74,8 @@ func (t *transition) requeue(ctx context.Context, which query, now time.Time) (i
 }
 
 // cutOff is the error of a task that was interrupted too often.
-const cutOff = "its process stopped or died while it ran, more often than the setting maxInterruptions allows: see interruptions; task.retry runs it again"
+const cutOff = "its process stopped or died while it ran, more often than the setting maxInterruptions allows: see " +
+	"interruptions; task.retry runs it again"
 
 // ended is a task that ended, or one that depends on it and ends with it.
 type ended struct{ id, status string }
@@ -85,7 +88,7 @@ const dependents = `id IN (SELECT task_id FROM task_dependencies WHERE depends_o
 // task that ended otherwise fails, and so does what waits for that.
 func (t *transition) end(ctx context.Context, status string, set, which query, now time.Time) (int, error) {
 	ids, err := all(ctx, t.executor, sqlf(`UPDATE tasks SET status = ?, ended_at = ?, worker_id = NULL,`, status, now.UnixMicro()).
-		with(set).and(`WHERE`).with(which).and(`RETURNING id`), scanText)
+		with(set).and(`WHERE`).with(which).and(`RETURNING id`), only[string])
 	if err != nil {
 		return 0, err
 	}
@@ -95,17 +98,20 @@ func (t *transition) end(ctx context.Context, status string, set, which query, n
 			failed = append(failed, ended{id, status})
 			continue
 		}
-		some, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM task_dependencies WHERE depends_on = ? LIMIT 1) d`, id))
+		some, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM task_dependencies WHERE depends_on = ? LIMIT 1) d`,
+			id))
 		if err != nil {
 			return 0, err
 		}
 		if some == 0 {
 			continue
 		}
-		if _, err := t.exec(ctx, `UPDATE tasks SET waiting = waiting - 1 WHERE status = 'pending' AND waiting > 0 AND `+dependents, id); err != nil {
+		if _, err := t.exec(ctx, `UPDATE tasks SET waiting = waiting - 1 WHERE status = 'pending' AND waiting > 0 AND `+dependents,
+			id); err != nil {
 			return 0, err
 		}
-		if _, err := t.queue(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND length(workspace) > 0 AND `+dependents, now.UnixMicro(), id)); err != nil {
+		if _, err := t.queue(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND length(workspace) > 0 AND `+dependents,
+			now.UnixMicro(), id)); err != nil {
 			return 0, err
 		}
 	}
@@ -113,8 +119,9 @@ func (t *transition) end(ctx context.Context, status string, set, which query, n
 	for len(failed) > 0 {
 		e := failed[0]
 		failed = failed[1:]
-		with, err := all(ctx, t.executor, sqlf(`UPDATE tasks SET status = 'failed', error = ?, ended_at = ? WHERE status = 'pending' AND `+dependents+` RETURNING id`,
-			fmt.Appendf(nil, "its dependency %s %s", e.id, how[e.status]), now.UnixMicro(), e.id), scanText)
+		with, err := all(ctx, t.executor, sqlf(`UPDATE tasks SET status = 'failed', error = ?,`+
+			` ended_at = ? WHERE status = 'pending' AND `+dependents+` RETURNING id`,
+			fmt.Appendf(nil, "its dependency %s %s", e.id, how[e.status]), now.UnixMicro(), e.id), only[string])
 		if err != nil {
 			return 0, err
 		}

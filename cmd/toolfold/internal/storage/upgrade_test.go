@@ -35,10 +35,11 @@ const oldStep = 5
 // oldRows insert the rows of such a store, with the JSON that was written then.
 var oldRows = []string{
 	`INSERT INTO memory (namespace, key, stored_at, words, value) VALUES ('n', 'k', 7, '@n #k k', '{"v":1}')`,
-	`INSERT INTO agents (agent_id, team, enabled, created_at, profile) VALUES ('a', '', 1, 7, '{"agentId":"a","description":"d","displayName":"A",` +
-		`"systemPrompt":"p","workflow":[{"stepId":"s","type":"tool","config":{"tool":"x"},"dependsOn":["r"],"timeoutMs":5,"retry":{"maxAttempts":2}}],` +
-		`"enabled":true,"orchestration":{"maxDelegationDepth":0}}')`,
-	`INSERT INTO abilities (id, details, content) VALUES ('b', '{"abilityId":"b","tags":["t"],"content":"","priority":7,"enabled":true}', 'text')`,
+	`INSERT INTO agents (agent_id, team, enabled, created_at, profile) VALUES ('a', '', 1, 7, '{"agentId":"a",` +
+		`"description":"d","displayName":"A","systemPrompt":"p","workflow":[{"stepId":"s","type":"tool","config":{"tool":"x"},` +
+		`"dependsOn":["r"],"timeoutMs":5,"retry":{"maxAttempts":2}}],"enabled":true,"orchestration":{"maxDelegationDepth":0}}')`,
+	`INSERT INTO abilities (id, details, content) VALUES ('b', '{"abilityId":"b","tags":["t"],"content":"","priority":7,` +
+		`"enabled":true}', 'text')`,
 	`INSERT INTO sessions (id, status, created_at, updated_at, ended_at, initiator, task, workspace, summary, failure)
 		VALUES ('s', 'failed', 1, 2, 3, 'ann', 'ship', '', '', '{"code":"E","message":"m","taskId":"t","details":{"n":1}}')`,
 	`INSERT INTO session_participants (session_id, agent_id, place, role, joined_at) VALUES ('s', 'ann', 0, 'initiator', 1)`,
@@ -77,7 +78,8 @@ func makeOld(t *testing.T, pool *sql.DB, d dialect) {
 	}
 	if d.name == goose.DialectSQLite3 { // texts are not bytes there
 		for table, columns := range map[string][]string{
-			"memory": {"namespace", "key", "value"}, "agents": {"agent_id", "profile"}, "abilities": {"details", "content"}, "sessions": {"initiator", "task", "failure"},
+			"memory": {"namespace", "key", "value"}, "agents": {"agent_id", "profile"}, "abilities": {"details", "content"},
+			"sessions":             {"initiator", "task", "failure"},
 			"session_participants": {"agent_id"}, "queues": {"name"}, "task_tags": {"tag"},
 			"tasks": {"name", "tags", "dependencies", "input", "output", "agent_id", "description", "error"},
 		} {
@@ -168,7 +170,8 @@ func checkOld(t *testing.T, url string) {
 	e, found, err := db.Memory().Get(t.Context(), memory.Place{Namespace: "n", Key: "k"}, fromMicros(8))
 	compare(e, found, err, memory.Entry{Namespace: "n", Key: "k", Value: json.RawMessage(`{"v":1}`), StoredAt: fromMicros(7)})
 	notes := memory.New(db.Memory(), func() time.Time { return fromMicros(9) })
-	if _, err := notes.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: "k2", Value: json.RawMessage(`"v"`), Tags: []string{"t"}}); err != nil {
+	if _, err := notes.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: "k2", Value: json.RawMessage(`"v"`),
+		Tags: []string{"t"}}); err != nil {
 		t.Error(err)
 	}
 	for query, want := range map[string]int{"k": 2, "k2": 1, "t": 1} {
@@ -192,8 +195,9 @@ func checkOld(t *testing.T, url string) {
 	compare(s.Failure, found, err, &session.Failure{Code: "E", Message: "m", TaskID: "t", Details: json.RawMessage(`{"n":1}`)})
 	done, found, err := db.Task().Get(t.Context(), "done")
 	compare(done, found, err, task.Task{MaxInterruptions: 5,
-		ID: "done", QueueID: "q", Name: "n", Input: json.RawMessage(`{"tool":"t"}`), Output: json.RawMessage(`{"n":1}`), InputBytes: 12, OutputBytes: 7,
-		Priority: task.Medium, Type: "other", Status: task.Completed, Dependencies: []string{}, Tags: []string{"x"},
+		ID: "done", QueueID: "q", Name: "n", Input: json.RawMessage(`{"tool":"t"}`), Output: json.RawMessage(`{"n":1}`), InputBytes: 12,
+		OutputBytes: 7,
+		Priority:    task.Medium, Type: "other", Status: task.Completed, Dependencies: []string{}, Tags: []string{"x"},
 		Attempt: 1, MaxAttempts: 1, Turn: 1, CreatedAt: fromMicros(5), EndedAt: fromMicros(6),
 	})
 	// Whose workspace an open task is for is not known: it neither runs nor fails,

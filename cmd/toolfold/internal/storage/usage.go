@@ -3,7 +3,6 @@ package storage
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 
 	"github.com/toolfold/toolfold/internal/usage"
@@ -39,11 +38,5 @@ func (s usageStore) Add(ctx context.Context, counts []usage.Count) error {
 
 func (s usageStore) Counts(ctx context.Context) ([]usage.Count, error) {
 	return all(ctx, s.db.reader(), sqlf(`SELECT name, client, calls, last_at FROM legacy_calls ORDER BY last_at DESC, name, client`),
-		func(rows *sql.Rows) (c usage.Count, err error) {
-			var client []byte
-			var last int64
-			err = rows.Scan(&c.Name, &client, &c.Calls, &last)
-			c.Client, c.Last = string(client), fromMicros(last)
-			return c, err
-		})
+		into(func(c *usage.Count) []any { return []any{&c.Name, &c.Client, &c.Calls, micros{&c.Last}} }))
 }

@@ -29,8 +29,9 @@ func BenchmarkEcho(b *testing.B) {
 	}
 	plain := surface.New(surface.Options{Log: slog.New(slog.DiscardHandler)})
 	echo, err := toolfold.External{
-		Name: "echo", Description: "Says what it is told.", Category: "tests", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
-		Run: func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil },
+		Name: "echo", Description: "Says what it is told.", Category: "tests",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
+		Run:         func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil },
 	}.Family()
 	if err != nil {
 		b.Fatal(err)
@@ -97,7 +98,8 @@ func poster(b *testing.B, s *serve.Server) func() {
 	server := httptest.NewServer(s.Handler(""))
 	b.Cleanup(server.Close)
 	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"},"_meta":{` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	return func() {
 		request := httptest.NewRequest("POST", server.URL+"/mcp", strings.NewReader(body))
 		request.RequestURI = ""

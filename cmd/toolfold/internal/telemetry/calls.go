@@ -2,16 +2,19 @@ package telemetry
 
 import (
 	"context"
-	"encoding/json"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	oteltrace "go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/estimate"
-	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/tools/trace"
 )
 
 // Calls is middleware that records every call as a span. A call that stands for
@@ -24,6 +27,9 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 		if t.o.RunsOnly && outermost && !runs {
 			return next(ctx, c)
 		}
+		if !runs && !t.sends {
+			return t.plainly(ctx, c, around, next)
+		}
 		name := "call unknown"
 		attributes := []attribute.KeyValue{argumentsBytesKey.Int(len(c.Raw)), argumentsTokensKey.Int(estimate.Tokens(c.Raw))}
 		if c.Entry != nil {
@@ -32,14 +38,14 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 			attributes = append(attributes, actionKey.String(full))
 		}
 		if c.Entry == nil || c.Entry.Legacy {
-			attributes = append(attributes, attribute.String("gen_ai.tool.name", toolfold.Shorten(c.Name)))
+			attributes = append(attributes, toolNameKey.String(shorten.Quoted(c.Name)))
 		}
 		if c.Entry != nil && c.Entry.Action.Forwards() {
 			start := t.o.Now()
 			answer := next(ctx, c)
 			if answer.Err != nil {
 				_, span := t.tracer.Start(ctx, name, oteltrace.WithTimestamp(start), oteltrace.WithAttributes(attributes...))
-				t.end(span, c, answer)
+				t.endCall(span, c, answer)
 			}
 			return answer
 		}
@@ -48,29 +54,93 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 		if runs && outermost && answer.Err == nil {
 			t.keep(span.SpanContext(), answer.Content)
 		}
-		t.end(span, c, answer)
+		t.endCall(span, c, answer)
 		return answer
 	}
 }
 
-func (t *Tracing) end(span oteltrace.Span, c *call.Call, answer toolfold.Answer) {
+func (t *Tracing) endCall(span oteltrace.Span, c *call.Call, answer toolfold.Answer) {
 	span.SetAttributes(resultBytesKey.Int(len(answer.Content)), resultTokensKey.Int(estimate.Tokens(answer.Content)))
 	if answer.Err != nil {
 		span.SetAttributes(errorKey.String(answer.Err.Code))
 		span.SetStatus(codes.Error, answer.Err.Message)
 	}
 	if t.o.Arguments {
-		span.SetAttributes(attribute.String("toolfold.arguments", captured(c.Raw)), attribute.String("toolfold.result", captured(answer.Content)))
+		span.SetAttributes(argumentsKey.String(capturedArguments(c)), resultKey.String(capturedResult(c, answer)))
 	}
 	span.End()
 }
 
-// captured returns JSON as it may be kept: without secrets, and shortened.
-func captured(raw json.RawMessage) string {
-	var value any
-	if len(raw) > 1<<20 || json.Unmarshal(raw, &value) != nil {
-		return toolfold.Cut(redact.Text(string(raw[:min(len(raw), maxAttribute)])), maxAttribute)
+// plainCall is the span of a call that runs nothing. No attributes are set on it and
+// only the store reads it, so that it needs nothing of the SDK.
+type plainCall struct {
+	noop.Span
+	at, around        oteltrace.SpanContext
+	start, ended      time.Time
+	entry             *entry.Entry // nil where the name led to none
+	name              string       // that was called
+	arguments, result trace.Size
+	failure           *toolfold.Error
+
+	capturedArguments, capturedResult string // empty where they are not kept
+}
+
+// SpanContext implements [oteltrace.Span].
+func (s *plainCall) SpanContext() oteltrace.SpanContext { return s.at }
+
+// StartTime returns when the call began.
+func (s *plainCall) StartTime() time.Time { return s.start }
+
+// plainly records a call that runs nothing.
+func (t *Tracing) plainly(ctx context.Context, c *call.Call, around oteltrace.SpanContext, next call.Func) toolfold.Answer {
+	s := &plainCall{around: around, start: time.Now(), entry: c.Entry, name: c.Name, arguments: sizeOf(c.Raw)}
+	in := oteltrace.SpanContextConfig{TraceID: around.TraceID(), TraceFlags: oteltrace.FlagsSampled, TraceState: around.TraceState()}
+	if around.IsValid() {
+		in.SpanID = ids{}.NewSpanID(ctx, in.TraceID)
+	} else {
+		in.TraceID, in.SpanID = ids{}.NewIDs(ctx)
 	}
-	text, _ := json.Marshal(redact.Value(value)) // what was decoded can be encoded
-	return toolfold.Cut(string(text), maxAttribute)
+	s.at = oteltrace.NewSpanContext(in)
+	forwards := c.Entry != nil && c.Entry.Action.Forwards()
+	if !forwards {
+		t.start(s, false)
+		ctx = oteltrace.ContextWithSpan(ctx, s)
+	}
+	answer := next(ctx, c)
+	if forwards && answer.Err == nil {
+		return answer
+	}
+	ended := *s // the one that runs may be read
+	ended.ended, ended.result, ended.failure = s.start.Add(time.Since(s.start)), sizeOf(answer.Content), answer.Err
+	if t.o.Arguments {
+		ended.capturedArguments, ended.capturedResult = capturedArguments(c), capturedResult(c, answer)
+	}
+	t.end(&ended)
+	return answer
+}
+
+func sizeOf(text []byte) trace.Size {
+	return trace.Size{Bytes: len(text), Tokens: estimate.Tokens(text)}
+}
+
+// convert returns the span as it is stored.
+func (s *plainCall) convert() trace.Span {
+	span := place(s.at, s.around)
+	span.Label, span.Kind, span.Start, span.End = "call unknown", trace.Other, micros(s.start), micros(s.ended)
+	span.Arguments, span.Result = s.arguments, s.result
+	if s.entry != nil {
+		span.Kind, span.Label = trace.Call, s.entry.Action.FullName()
+	}
+	if s.entry == nil || s.entry.Legacy {
+		set(&span, toolNameKey.String(shorten.Quoted(s.name)))
+	}
+	if s.failure != nil {
+		span.Code = s.failure.Code
+		fail(&span, s.failure.Message)
+	}
+	if s.capturedArguments != "" {
+		set(&span, argumentsKey.String(s.capturedArguments))
+		set(&span, resultKey.String(s.capturedResult))
+	}
+	return span
 }

@@ -40,7 +40,8 @@ func shown(f *dto.MetricFamily) (list []string) {
 		for _, l := range m.GetLabel() {
 			labels = append(labels, l.GetName()+"="+l.GetValue())
 		}
-		list = append(list, fmt.Sprint(f.GetType(), labels, m.GetCounter().GetValue(), m.GetGauge().GetValue(), m.GetSummary().GetSampleCount(), m.GetSummary().GetSampleSum()))
+		list = append(list, fmt.Sprint(f.GetType(), labels, m.GetCounter().GetValue(), m.GetGauge().GetValue(), m.GetSummary().GetSampleCount(),
+			m.GetSummary().GetSampleSum()))
 	}
 	slices.Sort(list)
 	return list
@@ -75,7 +76,8 @@ func TestScrape(t *testing.T) {
 	for _, call := range [][2]string{
 		{"metrics.increment", `{"metricName": "calls", "labels": {"tool": "a\"\\\n"}}`},
 		{"metrics.increment", `{"metricName": "calls", "labels": {"tool": "b"}, "delta": 2}`},
-		{"metrics.record", `{"metricName": "a.b", "value": 1.5, "labels": {"x-y": "1", "x.y": "2", "x_y": "3", "__name__": "4", "0": "5", "ü": "6"}}`},
+		{"metrics.record", `{"metricName": "a.b", "value": 1.5, "labels": {"x-y": "1", "x.y": "2", "x_y": "3",` +
+			` "__name__": "4", "0": "5", "ü": "6"}}`},
 		{"metrics.record", `{"metricName": "a_b", "value": -2}`},
 		{"metrics.record", `{"metricName": "d", "type": "timer", "value": 20}`},
 		{"metrics.record", `{"metricName": "d", "value": 30}`},
@@ -122,11 +124,13 @@ func TestServerFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	post := func(method, params string) {
-		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params +
+			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 		r := httptest.NewRequest("POST", "http://example.com/mcp", strings.NewReader(body))
 		for name, value := range map[string]string{
-			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method,
+			"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28",
+			"Mcp-Method": method,
 		} {
 			r.Header.Set(name, value)
 		}

@@ -7,10 +7,11 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
+	oteltrace "go.opentelemetry.io/otel/trace"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -22,6 +23,9 @@ const (
 	resultBytesKey     = attribute.Key("toolfold.result.bytes")
 	resultTokensKey    = attribute.Key("toolfold.result.tokens") // estimated
 	errorKey           = attribute.Key("error.type")
+	toolNameKey        = attribute.Key("gen_ai.tool.name")   // that was called, where it is not the action's
+	argumentsKey       = attribute.Key("toolfold.arguments") // shortened, where they are kept
+	resultKey          = attribute.Key("toolfold.result")
 )
 
 const (
@@ -31,16 +35,32 @@ const (
 )
 
 // convert returns a span as it is stored.
-func convert(s sdk.ReadOnlySpan) trace.Span {
-	parent := s.Parent()
+func convert(s span) trace.Span {
+	if s, plain := s.(*plainCall); plain {
+		return s.convert()
+	}
+	return convertSDK(s.(sdk.ReadOnlySpan))
+}
+
+// place returns a span with where it stands.
+func place(at, parent oteltrace.SpanContext) trace.Span {
 	span := trace.Span{
-		TraceID: s.SpanContext().TraceID().String(), ID: s.SpanContext().SpanID().String(),
-		Root: !parent.IsValid() || parent.IsRemote(), Label: s.Name(), Kind: trace.Other, Status: trace.Success,
-		Start: micros(s.StartTime()), End: micros(s.EndTime()),
+		TraceID: at.TraceID().String(), ID: at.SpanID().String(), Root: !parent.IsValid() || parent.IsRemote(), Status: trace.Success,
 	}
 	if parent.IsValid() {
 		span.Parent = parent.SpanID().String()
 	}
+	return span
+}
+
+// fail makes a span one that has failed.
+func fail(span *trace.Span, message string) {
+	span.Status, span.Message = trace.Failure, redact.Text(shorten.To(message, maxMessage))
+}
+
+func convertSDK(s sdk.ReadOnlySpan) trace.Span {
+	span := place(s.SpanContext(), s.Parent())
+	span.Label, span.Kind, span.Start, span.End = s.Name(), trace.Other, micros(s.StartTime()), micros(s.EndTime())
 	run := ""
 	for _, kv := range s.Attributes() {
 		switch kv.Key {
@@ -85,7 +105,7 @@ func convert(s sdk.ReadOnlySpan) trace.Span {
 		span.Label += " " + run
 	}
 	if s.Status().Code == codes.Error {
-		span.Status, span.Message = trace.Failure, redact.Text(toolfold.Cut(s.Status().Description, maxMessage))
+		fail(&span, s.Status().Description)
 	}
 	return span
 }
@@ -95,7 +115,7 @@ func set(span *trace.Span, kv attribute.KeyValue) {
 		span.Attributes = map[string]string{}
 	}
 	if len(span.Attributes) < maxAttributes {
-		span.Attributes[string(kv.Key)] = toolfold.Cut(kv.Value.String(), maxAttribute)
+		span.Attributes[string(kv.Key)] = shorten.To(kv.Value.String(), maxAttribute)
 	}
 }
 

@@ -48,7 +48,8 @@ func TestOTLPSettings(t *testing.T) {
 		t.Errorf("sends to %s within %s", r.url, r.client.Timeout)
 	}
 	r.client.Transport = roundTrip(func(request *http.Request) (*http.Response, error) {
-		for name, want := range map[string]string{"Api-Key": "a b", "X": "2", "Content-Encoding": "gzip", "Content-Type": "application/x-protobuf"} {
+		for name, want := range map[string]string{"Api-Key": "a b", "X": "2", "Content-Encoding": "gzip",
+			"Content-Type": "application/x-protobuf"} {
 			if got := request.Header.Get(name); got != want {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}

@@ -73,6 +73,7 @@ type Tracing struct {
 	now      func() time.Time
 	provider *sdk.TracerProvider
 	tracer   oteltrace.Tracer
+	sends    bool // spans go to an OTLP endpoint too
 
 	mu      sync.Mutex
 	armed   bool // a flush is due
@@ -94,9 +95,15 @@ type spanKey struct {
 	span  oteltrace.SpanID
 }
 
+// A span is of the SDK, or a [plainCall].
+type span interface {
+	SpanContext() oteltrace.SpanContext
+	StartTime() time.Time
+}
+
 // recorded is a span that runs or has ended.
 type recorded struct {
-	sdk.ReadOnlySpan
+	span
 	answer []byte // kept with the span when it ends
 	begun  bool   // stored as running
 }
@@ -105,18 +112,21 @@ type recorded struct {
 // configuration that cannot be used is an error.
 func New(o Options) (*Tracing, error) {
 	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*recorded{}}
-	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version)), resource.WithFromEnv())
+	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version)),
+		resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	// The store has every span, whatever a caller's trace context or a sampler
 	// in the environment says.
-	options := []sdk.TracerProviderOption{sdk.WithResource(service), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(ids{}), sdk.WithSpanProcessor(t)}
+	options := []sdk.TracerProviderOption{sdk.WithResource(service), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(ids{}),
+		sdk.WithSpanProcessor(t)}
 	exporter, err := otlp()
 	if err != nil {
 		return nil, err
 	}
-	if exporter != nil {
+	t.sends = exporter != nil
+	if t.sends {
 		options = append(options, sdk.WithBatcher(exporter))
 		if o.Log != nil {
 			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("sending spans", "err", redact.Text(err.Error())) }))
@@ -140,21 +150,30 @@ func (t *Tracing) Dropped() int64 {
 
 // OnStart implements [sdk.SpanProcessor].
 func (t *Tracing) OnStart(_ context.Context, s sdk.ReadWriteSpan) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.open) < maxOpen {
-		t.open[keyOf(s)] = &recorded{ReadOnlySpan: s}
-	}
-	t.ran = t.ran || s.InstrumentationScope().Name != scopeName
-	t.arm()
+	t.start(s, s.InstrumentationScope().Name != scopeName)
 }
 
 // OnEnd implements [sdk.SpanProcessor].
-func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) {
+func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) { t.end(s) }
+
+// start notes a span that begins, and whether it is of a run.
+func (t *Tracing) start(s span, ofRun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	span := t.open[keyOf(s)]
-	delete(t.open, keyOf(s))
+	if len(t.open) < maxOpen {
+		t.open[keyOf(s)] = &recorded{span: s}
+	}
+	t.ran = t.ran || ofRun
+	t.arm()
+}
+
+// end takes over a span that has ended.
+func (t *Tracing) end(s span) {
+	key := keyOf(s)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	span := t.open[key]
+	delete(t.open, key)
 	if len(t.ended) >= maxPending {
 		t.dropped++
 		return
@@ -162,7 +181,7 @@ func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) {
 	if span == nil {
 		span = &recorded{}
 	}
-	span.ReadOnlySpan = s
+	span.span = s
 	if t.answers+len(span.answer) > maxAnswers {
 		span.answer = omitted(len(span.answer), "too many answers came at a time")
 	}
@@ -201,8 +220,9 @@ func omitted(size int, why string) []byte {
 	return fmt.Appendf(nil, `{"omitted":%q,"bytes":%d}`, why, size)
 }
 
-func keyOf(s sdk.ReadOnlySpan) spanKey {
-	return spanKey{s.SpanContext().TraceID(), s.SpanContext().SpanID()}
+func keyOf(s span) spanKey {
+	in := s.SpanContext()
+	return spanKey{in.TraceID(), in.SpanID()}
 }
 
 // flushLogged is Flush for callers that do not wait.
@@ -295,7 +315,7 @@ func (t *Tracing) take() (batch []trace.Span, begin []*recorded, running []strin
 		around[s.SpanContext().TraceID()] = true
 	}
 	began := t.now().Add(-flushAfter)
-	var run []sdk.ReadOnlySpan // of begin, whose own may end meanwhile
+	var run []span // of begin, whose own may end meanwhile
 	for key, open := range t.open {
 		switch {
 		case open.begun:
@@ -303,13 +323,13 @@ func (t *Tracing) take() (batch []trace.Span, begin []*recorded, running []strin
 		case around[key.trace] || open.StartTime().Before(began):
 			open.begun = true
 			begin = append(begin, open)
-			run = append(run, open.ReadOnlySpan)
+			run = append(run, open.span)
 		}
 	}
 	t.mu.Unlock()
 
 	for _, s := range ended {
-		span := convert(s)
+		span := convert(s.span)
 		span.Begun, span.Answer = s.begun, s.answer
 		if !skipped(span) {
 			batch = append(batch, span)

@@ -124,7 +124,8 @@ func addTools(t testing.TB, b *bench) {
 			return nil, toolfold.Errorf("DISK_FULL", "there is no room")
 		},
 	} {
-		f, err := toolfold.External{Name: name, Description: "A tool that tests.", Category: "tests", InputSchema: json.RawMessage(`{"type":"object","properties":{}}`), Run: run}.Family()
+		f, err := toolfold.External{Name: name, Description: "A tool that tests.", Category: "tests",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{}}`), Run: run}.Family()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,8 @@ func TestWorkflowRun(t *testing.T) {
 	}
 	ran := do[json.RawMessage](t, b, "workflow.run", `{"workflowId": "release"}`)
 	list := do[trace.ListOut](t, b, "trace.list", `{}`)
-	if len(list.Traces) != 1 || list.Traces[0].Label != "workflow.run release" || list.Traces[0].Status != trace.Success || list.Traces[0].SpanCount != 8 {
+	if len(list.Traces) != 1 || list.Traces[0].Label != "workflow.run release" || list.Traces[0].Status != trace.Success ||
+		list.Traces[0].SpanCount != 8 {
 		t.Fatalf("listed %+v", list.Traces)
 	}
 	id := list.Traces[0].TraceID
@@ -176,7 +178,8 @@ func TestWorkflowRun(t *testing.T) {
 	if diff := cmp.Diff(want, labels(paged)); diff != "" || paged[0].Answer != nil {
 		t.Errorf("in pages, with answer %s: %s", paged[0].Answer, diff)
 	}
-	if answer := b.Runner.Call(t.Context(), "trace.get", json.RawMessage(`{"traceId": "`+id+`", "cursor": "bm9uZQ"}`)); answer.Err == nil || answer.Err.Code != toolfold.InvalidInput {
+	if answer := b.Runner.Call(t.Context(), "trace.get", json.RawMessage(`{"traceId": "`+id+`", "cursor": "bm9uZQ"}`)); answer.Err == nil ||
+		answer.Err.Code != toolfold.InvalidInput {
 		t.Errorf("another trace's cursor: %s", answer.Content)
 	}
 	if string(got.Spans[0].Answer) != string(ran) || got.Spans[0].AnswerBytes != len(ran) {
@@ -201,7 +204,8 @@ func TestWorkflowRun(t *testing.T) {
 		t.Errorf("steps took %v of %v ms", steps, got.Spans[1].DurationMs)
 	}
 	a := do[trace.AnalyzeOut](t, b, "trace.analyze", `{"traceId": "`+id+`"}`)
-	if a.StepCount != 3 || a.SlowestSteps[0].Label != "step slow" || a.SlowestSteps[0].OwnMs < 300 || a.SlowestSteps[0].Share < 0.3 || a.ErrorCount != 0 {
+	if a.StepCount != 3 || a.SlowestSteps[0].Label != "step slow" || a.SlowestSteps[0].OwnMs < 300 || a.SlowestSteps[0].Share < 0.3 ||
+		a.ErrorCount != 0 {
 		t.Errorf("analysed as %+v", a)
 	}
 	sum, longest := 0.0, trace.PathPart{}
@@ -217,7 +221,8 @@ func TestWorkflowRun(t *testing.T) {
 
 	do[json.RawMessage](t, b, "workflow.run", `{"workflowId": "release"}`)
 	list = do[trace.ListOut](t, b, "trace.list", `{"limit": 1}`)
-	if a = do[trace.AnalyzeOut](t, b, "trace.analyze", `{"traceId": "`+list.Traces[0].TraceID+`"}`); a.Usual == nil || a.Usual.Traces != 1 || a.Usual.Ratio <= 0 {
+	if a = do[trace.AnalyzeOut](t, b, "trace.analyze", `{"traceId": "`+list.Traces[0].TraceID+`"}`); a.Usual == nil || a.Usual.Traces != 1 ||
+		a.Usual.Ratio <= 0 {
 		t.Errorf("compared with %+v", a.Usual)
 	}
 	if !list.HasMore || list.Total != 2 {
@@ -270,10 +275,12 @@ func TestRunning(t *testing.T) {
 	}
 	later := trace.New(db.Trace(), nil, func() time.Time { return time.Now().Add(trace.Silence + time.Second) })
 	got, err := later.Get(t.Context(), trace.GetIn{TraceID: id, Page: toolfold.Page{Limit: 9}})
-	if err != nil || got.Status != trace.Failure || got.Spans[0].Error == nil || got.Spans[0].Error.Code != trace.Interrupted || got.Spans[1].Status != trace.Success {
+	if err != nil || got.Status != trace.Failure || got.Spans[0].Error == nil || got.Spans[0].Error.Code != trace.Interrupted ||
+		got.Spans[1].Status != trace.Success {
 		t.Errorf("later it is %+v, %v", got, err)
 	}
-	if list, err := later.List(t.Context(), trace.ListIn{Status: trace.Failure, Page: toolfold.Page{Limit: 9}}); err != nil || list.Total != 1 {
+	if list, err := later.List(t.Context(), trace.ListIn{Status: trace.Failure, Page: toolfold.Page{Limit: 9}}); err != nil ||
+		list.Total != 1 {
 		t.Errorf("later %d have failed, %v", list.Total, err)
 	}
 	span.End()
@@ -289,7 +296,8 @@ func TestRunsOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(o *telemetry.Options) { o.RunsOnly = true })
 	do[any](t, b, "memory.store", `{"key":"a","value":{"n":1}}`)
-	do[any](t, b, "agent.register", `{"agentId":"a","description":"Reads.","workflow":[{"stepId":"get","type":"tool","config":{"tool":"memory.get","arguments":{"key":"a"}}}]}`)
+	do[any](t, b, "agent.register", `{"agentId":"a","description":"Reads.","workflow":[{"stepId":"get","type":"tool",`+
+		`"config":{"tool":"memory.get","arguments":{"key":"a"}}}]}`)
 	do[any](t, b, "agent.run", `{"agentId":"a"}`)
 	b.Runner.Call(t.Context(), "nope", nil)
 	if err := b.tracing.Flush(t.Context()); err != nil {
@@ -344,16 +352,37 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Captured arguments are shortened and hide secrets.
+// Captured arguments and results are shortened and hide secrets: by the names of
+// members, by what credentials look like within texts, and in parameters that came as
+// text. Keys of entries are shown.
 func TestCapture(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(o *telemetry.Options) { o.Arguments = true })
-	do[json.RawMessage](t, b, "memory.store", `{"key": "k", "value": {"password": "hunter2", "text": "`+strings.Repeat("x", 20_000)+`"}}`)
-	list := do[trace.ListOut](t, b, "trace.list", `{}`)
-	got := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+list.Traces[0].TraceID+`"}`)
-	kept := got.Spans[0].Attributes["toolfold.arguments"]
-	if !strings.Contains(kept, `{"key":`) || strings.Contains(kept, "hunter2") || len(kept) > 9000 {
-		t.Errorf("kept %d bytes: %.200s", len(kept), kept)
+	const token = "ghp_" + "R4nd0mXy7QkLm2Np8Wv5Tz1Bc6Df3Gh9Jk0S"
+	kept := func() (arguments, result string) {
+		list := do[trace.ListOut](t, b, "trace.list", `{"limit":1}`)
+		got := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+list.Traces[0].TraceID+`"}`)
+		return got.Spans[0].Attributes["toolfold.arguments"], got.Spans[0].Attributes["toolfold.result"]
+	}
+	for _, args := range []string{
+		`{"key":"team/rules","value":{"password":"hunter2","deep":[{"api_key":"hunter2"}],"text":"use ` + token + ` for it"}}`,
+		`{"params":{"key":"team/rules","value":{"password":"hunter2","text":"` + token + `"}}}`,
+		`{"params":"{\"key\":\"team/rules\",\"value\":{\"password\":\"hunter2\",\"text\":\"` + token + `\"}}"}`,
+	} {
+		do[json.RawMessage](t, b, "memory.store", args)
+		if arguments, result := kept(); !strings.Contains(arguments, "team/rules") || !strings.Contains(result, "team/rules") ||
+			strings.Contains(arguments+result, "hunter2") || strings.Contains(arguments+result, token) {
+			t.Errorf("kept of %s: %s, %s", args, arguments, result)
+		}
+		do[json.RawMessage](t, b, "memory.get", `{"keys":["team/rules"]}`)
+		if _, result := kept(); !strings.Contains(result, `"key":"team/rules"`) ||
+			strings.Contains(result, "hunter2") || strings.Contains(result, token) {
+			t.Errorf("kept of the entry: %s", result)
+		}
+	}
+	do[json.RawMessage](t, b, "memory.store", `{"key": "k", "value": {"text": "`+strings.Repeat("x", 20_000)+`"}}`)
+	if arguments, _ := kept(); !strings.Contains(arguments, `{"key":`) || len(arguments) > 9000 {
+		t.Errorf("kept %d bytes: %.200s", len(arguments), arguments)
 	}
 }
 
@@ -402,8 +431,10 @@ func TestOTLP(t *testing.T) {
 		if by == "meta" { // which goes before the header
 			header, meta = "00-11111111111111111111111111111111-2222222222222222-01", `"traceparent":"`+parent+`",`
 		}
-		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"workflow","arguments":{"action":"run","workflowId":"release"},"_meta":{` + meta +
-			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"workflow","arguments":{"action":"run",` +
+			`"workflowId":"release"},"_meta":{` + meta +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}}}`
 		request, err := http.NewRequest("POST", served.URL+"/mcp", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -432,7 +463,8 @@ func TestOTLP(t *testing.T) {
 	}
 	names := arrived["0af7651916cd43dd8448eb211c80319c"]
 	slices.Sort(names)
-	want := []string{"call memory.get", "call memory.store", "call slow", "call workflow.run", "execute_tool memory.get", "execute_tool memory.store", "execute_tool slow", "invoke_workflow release"}
+	want := []string{"call memory.get", "call memory.store", "call slow", "call workflow.run", "execute_tool memory.get",
+		"execute_tool memory.store", "execute_tool slow", "invoke_workflow release"}
 	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(want, want))), names); diff != "" {
 		t.Error(diff)
 	}

@@ -37,30 +37,38 @@ func Open(path string) *Folders { return &Folders{path: path} }
 // content is the JSON of the file.
 type content struct {
 	Folders []string `json:"folders"`
+
+	// IDs tell a folder from another one at the same path. Folders that were added
+	// where the system has no such ids are not in it.
+	IDs map[string]string `json:"ids,omitempty"`
 }
 
 // List returns the trusted folders, sorted.
 func (f *Folders) List() ([]string, error) {
+	c, err := f.read()
+	return c.Folders, err
+}
+
+func (f *Folders) read() (c content, err error) {
 	root, err := os.OpenRoot(filepath.Dir(f.path))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return content{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading trusted folders: %w", err)
+		return content{}, fmt.Errorf("reading trusted folders: %w", err)
 	}
 	defer root.Close()
 	text, err := safefile.Read(root, filepath.Base(f.path), maxSize)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return content{}, nil
 	}
-	var c content
 	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading trusted folders in %s: %w", f.path, err)
+		return content{}, fmt.Errorf("reading trusted folders in %s: %w", f.path, err)
 	}
-	return c.Folders, nil
+	return c, nil
 }
 
 // Trusted reports whether dir or a folder around it is in the list. It reports
@@ -89,6 +97,20 @@ func (f *Folders) By(dir string) (string, error) {
 	return "", nil
 }
 
+// Replaced returns the entry of the list that makes dir trusted where another folder
+// stands at its path than when it was added; else an empty string.
+func (f *Folders) Replaced(dir string) string {
+	by, err := f.By(dir)
+	if err != nil || by == "" {
+		return ""
+	}
+	c, err := f.read()
+	if id := identity(by); err != nil || id == "" || c.IDs[by] == "" || id == c.IDs[by] {
+		return ""
+	}
+	return by
+}
+
 // Add adds an existing folder and returns its resolved path. It refuses the
 // root of a file system and the user's home directory: all that is ever
 // downloaded below them would be trusted.
@@ -101,11 +123,16 @@ func (f *Folders) Add(ctx context.Context, dir string) (string, error) {
 	if home, err = filepath.EvalSymlinks(home); filepath.Dir(dir) == dir || err == nil && dir == home {
 		return "", fmt.Errorf("%s is not added: everything below it would be trusted; name the project's folder", dir)
 	}
-	return dir, f.edit(ctx, func(list []string) []string {
-		if slices.Contains(list, dir) {
-			return list
+	return dir, f.edit(ctx, func(c *content) {
+		if !slices.Contains(c.Folders, dir) {
+			c.Folders = append(c.Folders, dir)
 		}
-		return append(list, dir)
+		if id := identity(dir); id != "" {
+			if c.IDs == nil {
+				c.IDs = map[string]string{}
+			}
+			c.IDs[dir] = id
+		}
 	})
 }
 
@@ -121,14 +148,15 @@ func (f *Folders) Remove(ctx context.Context, dir string) (string, error) {
 		names = append(names, resolved)
 	}
 	removed := ""
-	err = f.edit(ctx, func(list []string) []string {
-		return slices.DeleteFunc(list, func(folder string) bool {
+	err = f.edit(ctx, func(c *content) {
+		c.Folders = slices.DeleteFunc(c.Folders, func(folder string) bool {
 			if !slices.Contains(names, folder) {
 				return false
 			}
 			removed = folder
 			return true
 		})
+		delete(c.IDs, removed)
 	})
 	if err != nil || removed != "" {
 		return removed, err
@@ -140,7 +168,7 @@ func (f *Folders) Remove(ctx context.Context, dir string) (string, error) {
 }
 
 // edit changes the list under a lock that keeps other processes out.
-func (f *Folders) edit(ctx context.Context, change func([]string) []string) error {
+func (f *Folders) edit(ctx context.Context, change func(*content)) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return fmt.Errorf("writing trusted folders: %w", err)
 	}
@@ -149,13 +177,13 @@ func (f *Folders) edit(ctx context.Context, change func([]string) []string) erro
 		return fmt.Errorf("writing trusted folders: %w", err)
 	}
 	defer unlock()
-	list, err := f.List()
+	c, err := f.read()
 	if err != nil {
 		return err
 	}
-	list = change(list)
-	slices.Sort(list)
-	text, err := json.MarshalIndent(content{list}, "", "  ")
+	change(&c)
+	slices.Sort(c.Folders)
+	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing trusted folders: %w", err)
 	}

@@ -63,6 +63,36 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
+// Another folder at the path of a trusted one is told from it, until it is trusted
+// itself.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	list, dir := folders(t, "project/below", "other/below")
+	project := filepath.Join(dir, "project")
+	if identity(project) == "" {
+		t.Skip("folders have no ids on this system")
+	}
+	add(t, list, project)
+	if by := list.Replaced(project); by != "" {
+		t.Errorf("%s is replaced at once", by)
+	}
+	if err := os.Rename(project, filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "other"), project); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{project, filepath.Join(project, "below")} {
+		if by := list.Replaced(name); by != project {
+			t.Errorf("%s: replaced is %q, want %q", name, by, project)
+		}
+	}
+	add(t, list, project)
+	if by := list.Replaced(project); by != "" {
+		t.Errorf("%s is replaced after it was trusted", by)
+	}
+}
+
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	list, dir := folders(t, "a/b", "c")
@@ -96,7 +126,8 @@ func TestAddRefuses(t *testing.T) {
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{filepath.VolumeName(dir) + string(filepath.Separator), filepath.Join(dir, "home"), plain, filepath.Join(dir, "absent")} {
+	for _, name := range []string{filepath.VolumeName(dir) + string(filepath.Separator), filepath.Join(dir, "home"), plain,
+		filepath.Join(dir, "absent")} {
 		if _, err := list.Add(t.Context(), name); err == nil {
 			t.Errorf("%s was added", name)
 		}

@@ -22,7 +22,11 @@ func Ability() Suite {
 			"put at once": putAbilityAtOnce,
 		},
 		Durabilities: map[string]func(*testing.T, string){
-			"reopen": reopenAbility,
+			"reopen": reopened(func(t *testing.T, db *storage.DB) {
+				putAbility(t, db.Ability(), fullAbility(), false)
+			}, func(t *testing.T, db *storage.DB) {
+				equal(t, stored(t, db.Ability().Get, fullAbility().ID), fullAbility())
+			}),
 		},
 	}
 }
@@ -43,23 +47,13 @@ func putAbility(t *testing.T, s ability.Store, a ability.Ability, want bool) {
 	equal(t, replaced, want)
 }
 
-func getAbility(t *testing.T, s ability.Store, id string) ability.Ability {
-	t.Helper()
-	a, found, err := s.Get(t.Context(), id)
-	noError(t, err)
-	if !found {
-		t.Fatalf("there is no ability %s", id)
-	}
-	return a
-}
-
 func keepAbility(t *testing.T, db *storage.DB) {
 	s := db.Ability()
 	plain, full := ability.Ability{ID: "plain", Priority: 1}, fullAbility()
 	putAbility(t, s, plain, false)
 	putAbility(t, s, full, false)
-	equal(t, getAbility(t, s, plain.ID), plain)
-	equal(t, getAbility(t, s, full.ID), full)
+	equal(t, stored(t, s.Get, plain.ID), plain)
+	equal(t, stored(t, s.Get, full.ID), full)
 	if _, found, err := s.Get(t.Context(), "other"); found || err != nil {
 		t.Fatalf("an ability that is not there: %v, %v", found, err)
 	}
@@ -70,7 +64,7 @@ func replaceAbility(t *testing.T, db *storage.DB) {
 	putAbility(t, s, fullAbility(), false)
 	plain := ability.Ability{ID: fullAbility().ID, Content: "new", Priority: 1}
 	putAbility(t, s, plain, true)
-	equal(t, getAbility(t, s, plain.ID), plain)
+	equal(t, stored(t, s.Get, plain.ID), plain)
 }
 
 func removeAbility(t *testing.T, db *storage.DB) {
@@ -114,13 +108,4 @@ func putAbilityAtOnce(t *testing.T, db *storage.DB) {
 		return err
 	}))
 	equal(t, fresh.Load(), int64(1))
-}
-
-func reopenAbility(t *testing.T, url string) {
-	first := mustOpen(t, url)
-	putAbility(t, first.Ability(), fullAbility(), false)
-	noError(t, first.Close())
-	second := mustOpen(t, url)
-	equal(t, getAbility(t, second.Ability(), fullAbility().ID), fullAbility())
-	noError(t, second.Close())
 }

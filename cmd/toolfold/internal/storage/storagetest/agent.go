@@ -25,7 +25,11 @@ func Agent() Suite {
 			"list":        listAgents,
 		},
 		Durabilities: map[string]func(*testing.T, string){
-			"reopen": reopenAgent,
+			"reopen": reopened(func(t *testing.T, db *storage.DB) {
+				addAgent(t, db.Agent(), newAgent("a"), true)
+			}, func(t *testing.T, db *storage.DB) {
+				equal(t, stored(t, db.Agent().Get, "a"), newAgent("a"))
+			}),
 		},
 	}
 }
@@ -42,16 +46,6 @@ func addAgent(t *testing.T, s agent.Store, p agent.Profile, want bool) {
 	if added != want {
 		t.Fatalf("adding %s: %v, want %v", p.AgentID, added, want)
 	}
-}
-
-func getAgent(t *testing.T, s agent.Store, id string) agent.Profile {
-	t.Helper()
-	p, found, err := s.Get(t.Context(), id)
-	noError(t, err)
-	if !found {
-		t.Fatalf("there is no agent %s", id)
-	}
-	return p
 }
 
 func keepAgent(t *testing.T, db *storage.DB) {
@@ -71,12 +65,12 @@ func keepAgent(t *testing.T, db *storage.DB) {
 	}
 	addAgent(t, s, full, true)
 	addAgent(t, s, newAgent("plain"), true)
-	equal(t, getAgent(t, s, "full"), full)
-	equal(t, getAgent(t, s, "plain"), newAgent("plain"))
+	equal(t, stored(t, s.Get, "full"), full)
+	equal(t, stored(t, s.Get, "plain"), newAgent("plain"))
 	other := newAgent("full")
 	other.Description = "another"
 	addAgent(t, s, other, false)
-	equal(t, getAgent(t, s, "full"), full)
+	equal(t, stored(t, s.Get, "full"), full)
 	if _, found, err := s.Get(t.Context(), "none"); found || err != nil {
 		t.Fatalf("an agent that is not there: %v, %v", found, err)
 	}
@@ -110,7 +104,7 @@ func changeAgent(t *testing.T, db *storage.DB) {
 		}
 		return err
 	}))
-	changed := getAgent(t, s, "a")
+	changed := stored(t, s.Get, "a")
 	slices.Sort(changed.Tags)
 	want := newAgent("a")
 	want.Tags, want.Team, want.Enabled = []string{"0", "1", "2", "3", "4", "5", "6", "7"}, "red", false
@@ -126,7 +120,7 @@ func changeAgent(t *testing.T, db *storage.DB) {
 	if !found || !errors.Is(err, refused) {
 		t.Fatalf("a refused change: %v, %v", found, err)
 	}
-	equal(t, getAgent(t, s, "a").Team, "red")
+	equal(t, stored(t, s.Get, "a").Team, "red")
 	found, err = s.Change(t.Context(), "none", func(p agent.Profile) (agent.Profile, error) { return p, refused })
 	if found || err != nil {
 		t.Fatalf("a change of none: %v, %v", found, err)
@@ -142,7 +136,7 @@ func removeAgent(t *testing.T, db *storage.DB) {
 		noError(t, err)
 		equal(t, removed, want)
 	}
-	getAgent(t, s, "b")
+	stored(t, s.Get, "b")
 	addAgent(t, s, newAgent("a"), true)
 }
 
@@ -177,13 +171,4 @@ func listAgents(t *testing.T, db *storage.DB) {
 		}
 		equal(t, fmt.Sprint(ids, page.Total), test.want)
 	}
-}
-
-func reopenAgent(t *testing.T, url string) {
-	first := mustOpen(t, url)
-	addAgent(t, first.Agent(), newAgent("a"), true)
-	noError(t, first.Close())
-	second := mustOpen(t, url)
-	equal(t, getAgent(t, second.Agent(), "a"), newAgent("a"))
-	noError(t, second.Close())
 }

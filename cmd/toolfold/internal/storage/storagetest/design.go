@@ -23,7 +23,11 @@ func Design() Suite {
 			"list pages":   pageDesigns,
 		},
 		Durabilities: map[string]func(*testing.T, string){
-			"reopen": reopenDesign,
+			"reopen": reopened(func(t *testing.T, db *storage.DB) {
+				putDesign(t, db.Design(), newDesign(1), newDesign(1).CreatedAt)
+			}, func(t *testing.T, db *storage.DB) {
+				equal(t, stored(t, db.Design().Get, sessionID(1)), newDesign(1))
+			}),
 		},
 	}
 }
@@ -43,24 +47,14 @@ func putDesign(t *testing.T, s design.Store, d design.Design, want time.Time) {
 	equal(t, created, want)
 }
 
-func getDesign(t *testing.T, s design.Store, id string) design.Design {
-	t.Helper()
-	d, found, err := s.Get(t.Context(), id)
-	noError(t, err)
-	if !found {
-		t.Fatalf("there is no design %s", id)
-	}
-	return d
-}
-
 func keepDesign(t *testing.T, db *storage.DB) {
 	s := db.Design()
 	plain, full := newDesign(1), newDesign(2)
 	full.Type, full.Documentation = "architecture", "# "+strings.Repeat("字", 10_000)
 	putDesign(t, s, plain, plain.CreatedAt)
 	putDesign(t, s, full, full.CreatedAt)
-	equal(t, getDesign(t, s, plain.ID), plain)
-	equal(t, getDesign(t, s, full.ID), full)
+	equal(t, stored(t, s.Get, plain.ID), plain)
+	equal(t, stored(t, s.Get, full.ID), full)
 	if _, found, err := s.Get(t.Context(), sessionID(3)); found || err != nil {
 		t.Fatalf("a design that is not there: %v, %v", found, err)
 	}
@@ -74,7 +68,7 @@ func keepDesignOnce(t *testing.T, db *storage.DB) {
 	again := first
 	again.CreatedAt = noon.Add(time.Hour)
 	putDesign(t, s, again, first.CreatedAt)
-	equal(t, getDesign(t, s, first.ID), first)
+	equal(t, stored(t, s.Get, first.ID), first)
 }
 
 // keepDesignAtOnce makes a design from several callers: all learn the same time.
@@ -87,7 +81,7 @@ func keepDesignAtOnce(t *testing.T, db *storage.DB) {
 		created[i], err = s.Put(t.Context(), d)
 		return err
 	}))
-	createdAt := getDesign(t, s, sessionID(1)).CreatedAt
+	createdAt := stored(t, s.Get, sessionID(1)).CreatedAt
 	for _, at := range created {
 		equal(t, at, createdAt)
 	}
@@ -138,13 +132,4 @@ func pageDesigns(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	d := newDesign(5)
 	equal(t, page, design.Page{Total: 5, Designs: []design.Listed{{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, CreatedAt: noon}}})
-}
-
-func reopenDesign(t *testing.T, url string) {
-	first := mustOpen(t, url)
-	putDesign(t, first.Design(), newDesign(1), newDesign(1).CreatedAt)
-	noError(t, first.Close())
-	second := mustOpen(t, url)
-	equal(t, getDesign(t, second.Design(), sessionID(1)), newDesign(1))
-	noError(t, second.Close())
 }

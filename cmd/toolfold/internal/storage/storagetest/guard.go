@@ -24,7 +24,13 @@ func Guard() Suite {
 			"claims at once": claimAreasAtOnce,
 			"active":         activeSessions,
 		},
-		Durabilities: map[string]func(*testing.T, string){"reopen": reopenPolicies},
+		Durabilities: map[string]func(*testing.T, string){"reopen": reopened(func(t *testing.T, db *storage.DB) {
+			openSession(t, db, 1)
+			_, _, err := db.Guard().Bind(t.Context(), newBinding(1, "a"), 1)
+			noError(t, err)
+		}, func(t *testing.T, db *storage.DB) {
+			equal(t, bindingsOf(t, db, 1), []guard.Binding{newBinding(1, "a")})
+		})},
 	}
 }
 
@@ -153,19 +159,4 @@ func activeSessions(t *testing.T, db *storage.DB) {
 			t.Errorf("of %v active: %v, %v", ids, got, err)
 		}
 	}
-}
-
-func reopenPolicies(t *testing.T, url string) {
-	db, err := storage.Open(t.Context(), url)
-	noError(t, err)
-	openSession(t, db, 1)
-	_, _, err = db.Guard().Bind(t.Context(), newBinding(1, "a"), 1)
-	noError(t, err)
-	noError(t, db.Close())
-	db, err = storage.Open(t.Context(), url)
-	noError(t, err)
-	if diff := cmp.Diff([]guard.Binding{newBinding(1, "a")}, bindingsOf(t, db, 1)); diff != "" {
-		t.Error(diff)
-	}
-	noError(t, db.Close())
 }

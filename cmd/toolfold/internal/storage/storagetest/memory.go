@@ -34,6 +34,7 @@ func Memory() Suite {
 			"labels":                labels,
 			"newest first":          newestFirst,
 			"expire":                expireEntries,
+			"vectors":               vectors,
 		},
 		Durabilities: map[string]func(*testing.T, string){
 			"reopen": reopen,

@@ -22,7 +22,16 @@ func Metrics() Suite {
 			"at once":   writePointsAtOnce,
 			"timers":    runTimers,
 		},
-		Durabilities: map[string]func(*testing.T, string){"reopened": reopenMetrics},
+		Durabilities: map[string]func(*testing.T, string){"reopened": reopened(func(t *testing.T, db *storage.DB) {
+			writePoint(t, db, written("m", "", 0, 1, nil))
+			_, err := db.Metrics().Start(t.Context(), timer(1), 9)
+			noError(t, err)
+		}, func(t *testing.T, db *storage.DB) {
+			equal(t, len(readMetric(t, db, metric.Range{Name: "m"})[0].Points), 1)
+			_, found, err := db.Metrics().Stop(t.Context(), timer(1).ID, noon.Add(time.Minute), metric.Keep{})
+			noError(t, err)
+			equal(t, found, true)
+		})},
 	}
 }
 
@@ -72,7 +81,8 @@ func keepSeries(t *testing.T, db *storage.DB) {
 		{Labels: odd, Last: point(2, 1), Points: []metric.Point{point(2, 1)}},
 	})
 	before := point(0, 5)
-	equal(t, readMetric(t, db, metric.Range{Name: "m", Labels: map[string]string{"a": "b"}, Since: noon.Add(time.Second), Until: noon.Add(time.Second)}), []metric.Series{
+	equal(t, readMetric(t, db, metric.Range{Name: "m", Labels: map[string]string{"a": "b"}, Since: noon.Add(time.Second),
+		Until: noon.Add(time.Second)}), []metric.Series{
 		{Labels: red, Last: point(1, 7.5), Points: []metric.Point{point(1, 7.5)}, Before: &before},
 	})
 	_, _, _, found, err := db.Metrics().Read(t.Context(), metric.Range{Name: "nowhere"})
@@ -82,8 +92,10 @@ func keepSeries(t *testing.T, db *storage.DB) {
 	list, err := db.Metrics().List(t.Context())
 	noError(t, err)
 	equal(t, list, []metric.Listed{
-		{Metric: metric.Metric{Name: "m", Type: metric.Counter}, Series: 2, Points: 3, Last: point(2, 1), Total: 8.5, Statistics: metric.Statistics{Sum: 13.5, Min: 1, Max: 7.5}},
-		{Metric: metric.Metric{Name: "n", Type: metric.Gauge}, Series: 1, Points: 1, Last: point(3, -1), Total: -1, Statistics: metric.Statistics{Sum: -1, Min: -1, Max: -1}},
+		{Metric: metric.Metric{Name: "m", Type: metric.Counter}, Series: 2, Points: 3, Last: point(2, 1), Total: 8.5,
+			Statistics: metric.Statistics{Sum: 13.5, Min: 1, Max: 7.5}},
+		{Metric: metric.Metric{Name: "n", Type: metric.Gauge}, Series: 1, Points: 1, Last: point(3, -1), Total: -1,
+			Statistics: metric.Statistics{Sum: -1, Min: -1, Max: -1}},
 	})
 	states, err := db.Metrics().States(t.Context())
 	noError(t, err)
@@ -100,7 +112,8 @@ func packPoints(t *testing.T, db *storage.DB) {
 	}
 	equal(t, readMetric(t, db, metric.Range{Name: "m"}), []metric.Series{{Last: want[1199], Points: want}})
 	for _, at := range [][2]int{{0, 0}, {10, 700}, {511, 512}, {512, 512}, {1000, 1100}, {1150, 1199}} {
-		got := readMetric(t, db, metric.Range{Name: "m", Since: noon.Add(time.Duration(at[0]) * time.Second), Until: noon.Add(time.Duration(at[1]) * time.Second)})
+		got := readMetric(t, db, metric.Range{Name: "m", Since: noon.Add(time.Duration(at[0]) * time.Second),
+			Until: noon.Add(time.Duration(at[1]) * time.Second)})
 		equal(t, got[0].Points, want[at[0]:at[1]+1])
 		var before *metric.Point
 		if at[0] > 0 {
@@ -167,7 +180,8 @@ func writePointsAtOnce(t *testing.T, db *storage.DB) {
 }
 
 func timer(n int) metric.Timer {
-	return metric.Timer{ID: taskID(n), Name: "took", Labels: map[string]string{"n": fmt.Sprint(n)}, StartedAt: noon.Add(time.Duration(n) * time.Second)}
+	return metric.Timer{ID: taskID(n), Name: "took", Labels: map[string]string{"n": fmt.Sprint(n)},
+		StartedAt: noon.Add(time.Duration(n) * time.Second)}
 }
 
 func runTimers(t *testing.T, db *storage.DB) {
@@ -198,17 +212,4 @@ func runTimers(t *testing.T, db *storage.DB) {
 	equal(t, len(series), 1)
 	equal(t, series[0].Labels, timer(1).Labels)
 	equal(t, series[0].Last, metric.Point{Micros: noon.Add(1500 * time.Millisecond).UnixMicro(), Value: 500})
-}
-
-// reopenMetrics opens a store twice: the second sees points and timers of the first.
-func reopenMetrics(t *testing.T, url string) {
-	db := mustOpen(t, url)
-	writePoint(t, db, written("m", "", 0, 1, nil))
-	_, err := db.Metrics().Start(t.Context(), timer(1), 9)
-	noError(t, errors.Join(err, db.Close()))
-	db = mustOpen(t, url)
-	equal(t, len(readMetric(t, db, metric.Range{Name: "m"})[0].Points), 1)
-	_, found, err := db.Metrics().Stop(t.Context(), timer(1).ID, noon.Add(time.Minute), metric.Keep{})
-	noError(t, errors.Join(err, db.Close()))
-	equal(t, found, true)
 }

@@ -150,7 +150,7 @@ func removeQueue(t *testing.T, db *storage.DB) {
 		t.Fatal("a queue was removed twice")
 	}
 	equal(t, b.get(1).QueueID, created.ID)
-	made2, err := b.tasks.Submit(t.Context(), in, noon, most)
+	made2, err := b.tasks.Submit(t.Context(), in, noon, maxOpen)
 	noError(t, err)
 	equal(t, made2, task.Submission{})
 }

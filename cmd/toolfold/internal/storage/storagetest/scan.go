@@ -21,7 +21,11 @@ func Scan() Suite {
 			"forget":         forgetScans,
 			"at once":        scansAtOnce,
 		},
-		Durabilities: map[string]func(*testing.T, string){"reopen": reopenScan},
+		Durabilities: map[string]func(*testing.T, string){"reopen": reopened(func(t *testing.T, db *storage.DB) {
+			noError(t, db.Scan().Put(t.Context(), newScan(1), newFindings(3)))
+		}, func(t *testing.T, db *storage.DB) {
+			equal(t, fmt.Sprint(listFindings(t, db, queryOf(newScan(1), 5))), fmt.Sprint(scan.Page{Findings: newFindings(3), Last: 3, Total: 3}))
+		})},
 	}
 }
 
@@ -36,7 +40,8 @@ func newFindings(n int) []scan.Finding {
 	for i := range list {
 		list[i] = scan.Finding{
 			ID: sessionID(1000 + i), Rule: "js/eval", Kind: "security", Level: "high", Confidence: 0.75, File: "a b/字.ts", Line: i + 1, Column: 3,
-			Message: "a\x00b '?", Advice: "do", Snippet: "\tx", Hash: "ab", Edits: []scan.Edit{{Start: 1, End: 2, Text: "\x00字"}, {Start: 4, End: 4}},
+			Message: "a\x00b '?", Advice: "do", Snippet: "\tx", Hash: "ab",
+			Edits: []scan.Edit{{Start: 1, End: 2, Text: "\x00字"}, {Start: 4, End: 4}},
 		}
 		if i%2 == 1 {
 			list[i].Kind, list[i].Level, list[i].Edits, list[i].Advice = "other", "low", nil, ""
@@ -169,13 +174,4 @@ func scansAtOnce(t *testing.T, db *storage.DB) {
 	for n := range 8 {
 		equal(t, listFindings(t, db, queryOf(newScan(n), 1)).Total, 50)
 	}
-}
-
-func reopenScan(t *testing.T, url string) {
-	first := mustOpen(t, url)
-	noError(t, first.Scan().Put(t.Context(), newScan(1), newFindings(3)))
-	noError(t, first.Close())
-	second := mustOpen(t, url)
-	equal(t, fmt.Sprint(listFindings(t, second, queryOf(newScan(1), 5))), fmt.Sprint(scan.Page{Findings: newFindings(3), Last: 3, Total: 3}))
-	noError(t, second.Close())
 }

@@ -28,7 +28,11 @@ func Session() Suite {
 			"join at once": func(t *testing.T, db *storage.DB) { joinAtOnce(t, db, db) },
 		},
 		Durabilities: map[string]func(*testing.T, string){
-			"reopen": reopenSession,
+			"reopen": reopened(func(t *testing.T, db *storage.DB) {
+				create(t, db.Session(), newSession(1))
+			}, func(t *testing.T, db *storage.DB) {
+				equal(t, stored(t, db.Session().Get, sessionID(1)), newSession(1))
+			}),
 			"join at once from two processes": func(t *testing.T, url string) {
 				a, b := mustOpen(t, url), mustOpen(t, url)
 				joinAtOnce(t, a, b)
@@ -56,16 +60,6 @@ func create(t *testing.T, s session.Store, created ...session.Session) {
 	}
 }
 
-func getSession(t *testing.T, s session.Store, id string) session.Session {
-	t.Helper()
-	found, ok, err := s.Get(t.Context(), id)
-	noError(t, err)
-	if !ok {
-		t.Fatalf("there is no session %s", id)
-	}
-	return found
-}
-
 func keepSession(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	plain, full := newSession(1), newSession(2)
@@ -73,8 +67,8 @@ func keepSession(t *testing.T, db *storage.DB) {
 	full.Metadata = json.RawMessage(`{"big":123456789012345678901234567890,"spelt":1.50}`)
 	full.Participants[0].AgentID = full.Initiator
 	create(t, s, plain, full)
-	equal(t, getSession(t, s, plain.ID), plain)
-	equal(t, getSession(t, s, full.ID), full)
+	equal(t, stored(t, s.Get, plain.ID), plain)
+	equal(t, stored(t, s.Get, full.ID), full)
 	if _, ok, err := s.Get(t.Context(), sessionID(3)); ok || err != nil {
 		t.Fatalf("a session that is not there: %v, %v", ok, err)
 	}
@@ -88,27 +82,27 @@ func saveSession(t *testing.T, db *storage.DB) {
 	create(t, s, newSession(1), newSession(2))
 	later := noon.Add(time.Hour)
 
-	changed := getSession(t, s, sessionID(1))
+	changed := stored(t, s.Get, sessionID(1))
 	changed.Participants = append(changed.Participants,
 		session.Participant{AgentID: "zoe", Role: session.Delegate, JoinedAt: later},
 		session.Participant{AgentID: "bob", Role: session.Collaborator, JoinedAt: later, LeftAt: later})
 	changed.UpdatedAt = later
 	save(t, s, changed, true)
 	changed.Version = 1
-	equal(t, getSession(t, s, changed.ID), changed)
+	equal(t, stored(t, s.Get, changed.ID), changed)
 
 	stale := changed
 	stale.Version, stale.Status, stale.Participants = 0, sessions.Completed, changed.Participants[:1]
 	save(t, s, stale, false)
-	equal(t, getSession(t, s, changed.ID), changed)
+	equal(t, stored(t, s.Get, changed.ID), changed)
 
 	changed.Status, changed.EndedAt, changed.Summary = sessions.Failed, later, "over"
 	changed.Failure = &session.Failure{Code: "E", Message: "m", TaskID: "t", Details: json.RawMessage(`{"n":1.0}`)}
 	changed.Participants[2].LeftAt, changed.Participants[2].Role = time.Time{}, session.Delegate
 	save(t, s, changed, true)
 	changed.Version = 2
-	equal(t, getSession(t, s, changed.ID), changed)
-	equal(t, getSession(t, s, sessionID(2)), newSession(2))
+	equal(t, stored(t, s.Get, changed.ID), changed)
+	equal(t, stored(t, s.Get, sessionID(2)), newSession(2))
 	save(t, s, newSession(3), false) // never created
 }
 
@@ -136,7 +130,7 @@ func saveAtOnce(t *testing.T, db *storage.DB) {
 		}
 		return err
 	}))
-	stored := getSession(t, s, sessionID(1))
+	stored := stored(t, s.Get, sessionID(1))
 	if saved.Load() != 1 || stored.Version != 1 || len(stored.Participants) != 2 {
 		t.Fatalf("%d changes were saved; the session is %+v", saved.Load(), stored)
 	}
@@ -220,19 +214,10 @@ func joinAtOnce(t *testing.T, a, b *storage.DB) {
 		}
 		return err
 	}))
-	stored := getSession(t, b.Session(), sessionID(1))
+	stored := stored(t, b.Session().Get, sessionID(1))
 	if len(stored.Participants) != session.MaxPresent || full.Load() != 3 || stored.Version != session.MaxPresent-1 {
 		t.Fatalf("%d participants at version %d and %d refusals, want 10 at 9 and 3", len(stored.Participants), stored.Version, full.Load())
 	}
-}
-
-func reopenSession(t *testing.T, url string) {
-	first := mustOpen(t, url)
-	create(t, first.Session(), newSession(1))
-	noError(t, first.Close())
-	second := mustOpen(t, url)
-	equal(t, getSession(t, second.Session(), sessionID(1)), newSession(1))
-	noError(t, second.Close())
 }
 
 // keepNotes adds notes with changes, and pages through them from the latest.
@@ -240,7 +225,7 @@ func keepNotes(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	create(t, s, newSession(1), newSession(2))
 	for i := range 5 {
-		changed := getSession(t, s, sessionID(1))
+		changed := stored(t, s.Get, sessionID(1))
 		changed.UpdatedAt = noon.Add(time.Duration(i) * time.Minute)
 		if i == 2 { // a change without a note
 			save(t, s, changed, true)
@@ -250,7 +235,7 @@ func keepNotes(t *testing.T, db *storage.DB) {
 		noError(t, err)
 		equal(t, saved, true)
 	}
-	stale := getSession(t, s, sessionID(1))
+	stale := stored(t, s.Get, sessionID(1))
 	equal(t, stale.UpdatedAt, noon.Add(4*time.Minute))
 	stale.Version--
 	saved, err := s.AddNote(t.Context(), stale, session.Note{AgentID: "ann", Text: "lost", At: noon})

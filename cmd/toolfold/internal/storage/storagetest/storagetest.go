@@ -3,6 +3,7 @@
 package storagetest
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -28,7 +29,8 @@ type Suite struct {
 }
 
 // suites lists the tests of the stores.
-var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Queue(), Task(), Design(), Scan(), Guard(), Trace(), Metrics(), Usage()}
+var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Queue(), Task(), Design(), Scan(), Guard(), Trace(),
+	Metrics(), Usage()}
 
 // Exercise tests the stores of every family. open returns an empty store,
 // which Exercise closes.
@@ -103,6 +105,28 @@ func openLazily(t *testing.T, url string) {
 	if _, err := lazy.Open(t.Context()); err == nil {
 		t.Fatal("a closed store opened again")
 	}
+}
+
+// reopened returns a test that a store has what was written after it was closed.
+func reopened(write, read func(*testing.T, *storage.DB)) func(*testing.T, string) {
+	return func(t *testing.T, url string) {
+		for _, use := range []func(*testing.T, *storage.DB){write, read} {
+			db := mustOpen(t, url)
+			use(t, db)
+			noError(t, db.Close())
+		}
+	}
+}
+
+// stored reads an item that is there.
+func stored[T any](t *testing.T, get func(context.Context, string) (T, bool, error), id string) T {
+	t.Helper()
+	item, found, err := get(t.Context(), id)
+	noError(t, err)
+	if !found {
+		t.Fatalf("there is no %T %s", item, id)
+	}
+	return item
 }
 
 // openTwice opens a store twice: one sees what the other stores.

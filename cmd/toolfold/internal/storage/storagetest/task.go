@@ -92,18 +92,18 @@ func newTask(n int, dependencies ...string) task.Task {
 	return t
 }
 
-// most bounds the open tasks that tests allow.
-const most = 1000
+// maxOpen bounds the open tasks that tests allow.
+const maxOpen = 1000
 
 func (b bench) submit(tasks ...task.Task) (last task.Submission) {
 	b.Helper()
 	for _, t := range tasks {
-		made, err := b.tasks.Submit(b.Context(), t, t.CreatedAt, most)
+		submission, err := b.tasks.Submit(b.Context(), t, t.CreatedAt, maxOpen)
 		noError(b.T, err)
-		if made.Status == "" {
-			b.Fatalf("submitting %s: %+v", t.Name, made)
+		if submission.Status == "" {
+			b.Fatalf("submitting %s: %+v", t.Name, submission)
 		}
-		last = made
+		last = submission
 	}
 	return last
 }
@@ -185,7 +185,7 @@ func keepTask(t *testing.T, db *storage.DB) {
 	plain.Status, full.Status, full.InputBytes = task.Queued, task.Pending, len(full.Input)
 	equal(t, b.get(1), plain)
 	equal(t, b.get(2), full)
-	if _, err := b.tasks.Submit(t.Context(), newTask(1), noon, most); err == nil {
+	if _, err := b.tasks.Submit(t.Context(), newTask(1), noon, maxOpen); err == nil {
 		t.Fatal("one id was kept twice")
 	}
 	if _, found, err := b.tasks.Get(t.Context(), taskID(3)); found || err != nil {
@@ -193,9 +193,9 @@ func keepTask(t *testing.T, db *storage.DB) {
 	}
 	nowhere := newTask(3)
 	nowhere.QueueID = "nowhere"
-	made, err := b.tasks.Submit(t.Context(), nowhere, noon, most)
+	submission, err := b.tasks.Submit(t.Context(), nowhere, noon, maxOpen)
 	noError(t, err)
-	equal(t, made, task.Submission{})
+	equal(t, submission, task.Submission{})
 }
 
 func positions(t *testing.T, db *storage.DB) {
@@ -225,26 +225,26 @@ func fillWorkspace(t *testing.T, db *storage.DB) {
 		submitted task.Task
 		full      bool
 	}{{newTask(4), true}, {elsewhere, false}} {
-		made, err := b.tasks.Submit(t.Context(), c.submitted, noon, 2)
+		submission, err := b.tasks.Submit(t.Context(), c.submitted, noon, 2)
 		noError(t, err)
-		equal(t, made.Full, c.full)
+		equal(t, submission.Full, c.full)
 	}
 	if _, found, _ := b.tasks.Get(t.Context(), taskID(4)); found {
 		t.Fatal("a task was kept that was refused")
 	}
 	b.complete(1)
-	made, err := b.tasks.Submit(t.Context(), newTask(4), noon, 2)
+	submission, err := b.tasks.Submit(t.Context(), newTask(4), noon, 2)
 	noError(t, err)
-	equal(t, made.Full, false)
+	equal(t, submission.Full, false)
 }
 
 // listWhole reads inputs and outputs only when asked to, and always their
 // sizes.
 func listWhole(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
-	given := newTask(1)
-	given.Input = json.RawMessage(`{"n":1}`)
-	b.submit(given)
+	submitted := newTask(1)
+	submitted.Input = json.RawMessage(`{"n":1}`)
+	b.submit(submitted)
 	b.finish(queue.Ending{Run: b.start(1), Status: task.Completed, Output: json.RawMessage(`{"m":22}`)})
 	for _, q := range []task.Query{{}, {Input: true}, {Output: true}} {
 		q.Limit = 1
@@ -341,15 +341,15 @@ func blockTasks(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1))
 	b.finish(queue.Ending{Run: b.start(1), Status: task.Failed})
-	made, err := b.tasks.Submit(t.Context(), newTask(2, taskID(1), taskID(9), taskID(2)), noon, most)
+	submission, err := b.tasks.Submit(t.Context(), newTask(2, taskID(1), taskID(9), taskID(2)), noon, maxOpen)
 	noError(t, err)
-	equal(t, made.Blocked, []task.Obstacle{{TaskID: taskID(1), Status: task.Failed}, {TaskID: taskID(9)}, {TaskID: taskID(2)}})
+	equal(t, submission.Blocked, []task.Obstacle{{TaskID: taskID(1), Status: task.Failed}, {TaskID: taskID(9)}, {TaskID: taskID(2)}})
 	if _, found, _ := b.tasks.Get(t.Context(), taskID(2)); found {
 		t.Fatal("a task was kept that can never run")
 	}
 }
 
-// submitWhileEnding has tasks end while others that depend on them come in:
+// submitWhileEnding ends tasks while others that depend on them come in:
 // none of these waits for an end that it missed.
 func submitWhileEnding(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
@@ -359,7 +359,7 @@ func submitWhileEnding(t *testing.T, db *storage.DB) {
 	}
 	noError(t, each(2*pairs, func(i int) error {
 		if i%2 == 1 {
-			_, err := b.tasks.Submit(t.Context(), newTask(101+i/2, taskID(i/2+1)), noon, most)
+			_, err := b.tasks.Submit(t.Context(), newTask(101+i/2, taskID(i/2+1)), noon, maxOpen)
 			return err
 		}
 		for { // others may fill the queue
@@ -513,8 +513,8 @@ func keepOneOfKey(t *testing.T, db *storage.DB) {
 	}
 	var kept atomic.Int32
 	noError(t, each(8, func(i int) error {
-		made, err := b.tasks.Submit(t.Context(), keyed(i+1), noon, most)
-		if made.Existing == "" {
+		submission, err := b.tasks.Submit(t.Context(), keyed(i+1), noon, maxOpen)
+		if submission.Existing == "" {
 			kept.Add(1)
 		}
 		return err
@@ -524,9 +524,9 @@ func keepOneOfKey(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	equal(t, page.Total, 1)
 	first := page.Tasks[0]
-	made, err := b.tasks.Submit(t.Context(), keyed(20), noon, most)
+	submission, err := b.tasks.Submit(t.Context(), keyed(20), noon, maxOpen)
 	noError(t, err)
-	equal(t, made, task.Submission{QueueID: task.DefaultQueue, Status: task.Queued, Existing: first.ID, CreatedAt: first.CreatedAt})
+	equal(t, submission, task.Submission{QueueID: task.DefaultQueue, Status: task.Queued, Existing: first.ID, CreatedAt: first.CreatedAt})
 
 	elsewhere := keyed(21)
 	elsewhere.Workspace = "vm:/other"
@@ -573,7 +573,8 @@ func repeatTask(t *testing.T, db *storage.DB) {
 	release(noon.Add(61 * time.Second))
 	equal(t, len(runs()), 1)
 	first := runs()[0]
-	equal(t, []any{first.Status, first.ScheduledAt, first.Key, first.Schedule, first.MaxInterruptions}, []any{task.Queued, noon.Add(time.Minute), "", "", 5})
+	equal(t, []any{first.Status, first.ScheduledAt, first.Key, first.Schedule, first.MaxInterruptions},
+		[]any{task.Queued, noon.Add(time.Minute), "", "", 5})
 	equal(t, []any{b.get(1).Status, b.get(1).NextAt}, []any{task.Pending, noon.Add(2 * time.Minute)})
 
 	release(noon.Add(2*time.Minute + time.Second)) // the first has not ended
@@ -589,9 +590,9 @@ func repeatTask(t *testing.T, db *storage.DB) {
 	equal(t, len(runs()), 2)
 	equal(t, b.get(1).NextAt, noon.Add(time.Hour+time.Minute))
 
-	made, err := b.tasks.Submit(t.Context(), newTask(2, taskID(1)), noon, most)
+	submission, err := b.tasks.Submit(t.Context(), newTask(2, taskID(1)), noon, maxOpen)
 	noError(t, err)
-	equal(t, made.Blocked, []task.Obstacle{{TaskID: taskID(1), Status: task.Pending, Schedule: true}})
+	equal(t, submission.Blocked, []task.Obstacle{{TaskID: taskID(1), Status: task.Pending, Schedule: true}})
 
 	_, _, err = b.tasks.Cancel(t.Context(), task.Cancellation{TaskID: taskID(1), Reason: "r", At: noon})
 	noError(t, err)
@@ -631,5 +632,5 @@ func pruneTasks(t *testing.T, db *storage.DB) {
 	equal(t, left, []string{"task 7", "task 6", "task 4"})
 	n, err := b.ledger.Prune(t.Context(), noon.Add(1000*time.Hour))
 	noError(t, err)
-	equal(t, n, 1) // 6 is what 7 depends on
+	equal(t, n, 1) // 7 depends on 6
 }

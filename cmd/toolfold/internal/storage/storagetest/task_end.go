@@ -264,9 +264,9 @@ func keepSteps(t *testing.T, db *storage.DB) {
 		if record != "" {
 			s.Record = json.RawMessage(record)
 		}
-		kept, err := b.ledger.KeepStep(t.Context(), run, s)
+		saved, err := b.ledger.KeepStep(t.Context(), run, s)
 		noError(t, err)
-		equal(t, kept, want)
+		equal(t, saved, want)
 	}
 	steps := func(want ...string) {
 		t.Helper()
@@ -311,8 +311,8 @@ func refuseIDs(t *testing.T, db *storage.DB) {
 		_, listed := db.Task().List(t.Context(), task.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
 		_, paged := db.Session().List(t.Context(), session.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
 		for _, err := range []error{got, paused, listed, paged} {
-			var told *toolfold.Error
-			if !errors.As(err, &told) || told.Code != toolfold.InvalidInput {
+			var refusal *toolfold.Error
+			if !errors.As(err, &refusal) || refusal.Code != toolfold.InvalidInput {
 				t.Errorf("%q: %v, want %s", id, err, toolfold.InvalidInput)
 			}
 		}

@@ -122,7 +122,8 @@ func listTraces(t *testing.T, db *storage.DB) {
 	page, err := s.List(t.Context(), trace.Query{Limit: 1})
 	noError(t, err)
 	equal(t, page.Traces[0], trace.Trace{
-		ID: "e", Label: span("e", 0).Label, Status: trace.Success, Start: noon.Add(10 * time.Minute), End: noon.Add(11*time.Minute + 11*time.Second), Spans: 2,
+		ID: "e", Label: span("e", 0).Label, Status: trace.Success, Start: noon.Add(10 * time.Minute),
+		End: noon.Add(11*time.Minute + 11*time.Second), Spans: 2,
 	})
 	usual, err := s.Usual(t.Context(), span("a", 0).Label, noon.Add(10*time.Minute))
 	noError(t, err)

@@ -13,7 +13,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"
@@ -53,7 +55,9 @@ func newBench(t *testing.T) *bench {
 	err = b.Put(
 		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
 		toolfoldtest.Mount(t, session.Family, session.New(db.Session(), now, func() string { return sessionID })),
-		toolfoldtest.Mount(t, agent.Family, agent.New(db.Agent(), agent.Options{Folder: workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }}, Runner: runner, Tools: b.Runner, Now: now})),
+		toolfoldtest.Mount(t, agent.Family, agent.New(db.Agent(),
+			agent.Options{Folder: workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }}, Runner: runner, Tools: b.Runner,
+				Now: now})),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -64,14 +68,14 @@ func newBench(t *testing.T) *bench {
 // model answers prompts with what it was asked.
 type model struct {
 	mu    sync.Mutex
-	asked []toolfold.Prompt
+	asked []sampling.Prompt
 }
 
-func (m *model) Sample(_ context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+func (m *model) Sample(_ context.Context, p sampling.Prompt) (sampling.Completion, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, p)
-	return toolfold.Completion{Text: "re: " + p.Text}, nil
+	return sampling.Completion{Text: "re: " + p.Text}, nil
 }
 
 // abilities stands for the service of that family.
@@ -110,7 +114,8 @@ var abilityFamily = toolfold.Family{
 	Actions: []*toolfold.Action{{
 		Name: "inject", Summary: "s", Effect: toolfold.Reads, Example: `{"agentId":"a","task":"t","maxTokens":1}`,
 		Required: toolfold.Fields{
-			toolfold.String{Name: "agentId", Doc: "d"}, toolfold.String{Name: "task", Doc: "d", MaxLen: 5000}, toolfold.Int{Name: "maxTokens", Doc: "d"},
+			toolfold.String{Name: "agentId", Doc: "d"}, toolfold.String{Name: "task", Doc: "d", MaxLen: 5000},
+			toolfold.Int{Name: "maxTokens", Doc: "d"},
 		},
 		Run: toolfold.Method((*abilities).inject),
 	}},
@@ -127,7 +132,7 @@ func (b *bench) withAbilities() {
 // call answers with the content of the answer.
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
-	ctx := toolfold.WithSampler(b.t.Context(), b.model)
+	ctx := carried.With[sampling.Sampler](b.t.Context(), b.model)
 	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 

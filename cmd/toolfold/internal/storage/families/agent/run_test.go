@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/tools/agent"
 )
 
@@ -17,12 +18,13 @@ func TestRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("writer", `,"team":"red","systemPrompt":"You are of team {{ agent.team }}.",
-		"workflow":[{"stepId":"keep","name":"K","type":"tool","config":{"tool":"memory","arguments":{"action":"store","key":"{{ input.key }}","value":{"by":"{{ agent.agentId }}"}}}},
+		"workflow":[{"stepId":"keep","name":"K","type":"tool","config":{"tool":"memory",
+		"arguments":{"action":"store","key":"{{ input.key }}","value":{"by":"{{ agent.agentId }}"}}}},
 		{"stepId":"ask","name":"A","type":"prompt","config":{"prompt":"kept {{ steps.keep.key }}"}}]`)
 	b.Expect("agent.run", `{"agentId":"writer","input":{"key":"k"}}`, `{"success":true,"agentId":"writer","source":"registered",`+
 		`"output":{"ask":"re: kept k","keep":{"key":"k","message":"stored","namespace":"default","replaced":false,"success":true}},`+
 		`"stepResults":[{"stepId":"keep","success":true,"durationMs":0},{"stepId":"ask","success":true,"durationMs":0}],"totalDurationMs":0}`)
-	if diff := cmp.Diff([]toolfold.Prompt{{Text: "kept k", System: "You are of team red."}}, b.model.asked); diff != "" {
+	if diff := cmp.Diff([]sampling.Prompt{{Text: "kept k", System: "You are of team red."}}, b.model.asked); diff != "" {
 		t.Error(diff)
 	}
 	b.Expect("memory.get", `{"key":"k","include_fields":["value"]}`, `{"value":{"by":"writer"}}`)
@@ -37,7 +39,7 @@ func TestRunWithoutSteps(t *testing.T) {
 	b.Expect("agent.run", `{"agentId":"plain","input":{"task":"say {{ agent }}"},"include_fields":["success","output","stepResults.stepId"]}`,
 		`{"success":true,"output":{"answer":"re: say {{ agent }}"},"stepResults":[{"stepId":"answer"}]}`)
 	b.call("agent.run", `{"agentId":"bare","input":{"a":1,"b":["x"]}}`)
-	want := []toolfold.Prompt{{Text: "say {{ agent }}", System: "Be brief."}, {Text: `{"a":1,"b":["x"]}`, System: "About bare."}}
+	want := []sampling.Prompt{{Text: "say {{ agent }}", System: "Be brief."}, {Text: `{"a":1,"b":["x"]}`, System: "About bare."}}
 	if diff := cmp.Diff(want, b.model.asked); diff != "" {
 		t.Error(diff)
 	}
@@ -51,20 +53,23 @@ func TestRunThatFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("fails", `,"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"}},
-		{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"{{ input.none }}"}},{"stepId":"c","name":"C","type":"prompt","config":{"prompt":"c"}}]`)
+		{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"{{ input.none }}"}},
+		{"stepId":"c","name":"C","type":"prompt","config":{"prompt":"c"}}]`)
 	b.Expect("agent.run", `{"agentId":"fails","include_fields":["success","output.a.total","stepResults","error.code","error.stepId"]}`,
-		`{"success":false,"output":{"a":{"total":0}},"stepResults":[{"stepId":"a","success":true,"durationMs":0},{"stepId":"b","success":false,"durationMs":0,`+
-			`"error":{"code":"AGENT_STAGE_FAILED","message":"prompt: {{ input.none }}: it has no value; give one, or a default with ?? as in {{ input.name ?? \"\" }}","stepId":"b"}}],`+
-			`"error":{"code":"AGENT_STAGE_FAILED","stepId":"b"}}`)
-	b.register("refused", `,"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.get","arguments":{"key":"{{ input.key }}"}}}]`)
-	b.Expect("agent.run", `{"agentId":"refused","include_fields":["error.code","error.message"]}`, `{"error":{"code":"TOOL_CONFIG_ERROR","message":"memory.get: key is missing"}}`)
+		`{"error":{"code":"AGENT_STAGE_FAILED","stepId":"b"},"success":false,"output":{"a":{"total":0}},`+
+			`"stepResults":[{"stepId":"a","success":true,"durationMs":0},{"stepId":"b","success":false,"durationMs":0}]}`)
+	b.register("refused", `,"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.get",`+
+		`"arguments":{"key":"{{ input.key }}"}}}]`)
+	b.Expect("agent.run", `{"agentId":"refused","include_fields":["error.code","error.message"]}`,
+		`{"error":{"code":"TOOL_CONFIG_ERROR","message":"memory.get: key is missing"}}`)
 }
 
 func TestRunOfTheDisabled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("off", `,"enabled":false`)
-	b.Refuse("agent.run", `{"agentId":"off","input":{"a":"b"}}`, agent.PermissionDenied, `agent "off" is disabled`, "agent.update it with enabled=true")
+	b.Refuse("agent.run", `{"agentId":"off","input":{"a":"b"}}`, agent.PermissionDenied, `agent "off" is disabled`,
+		"agent.update it with enabled=true")
 }
 
 // Without any model the error says what to set.
@@ -77,7 +82,8 @@ func TestRunWithoutAModel(t *testing.T) {
 	if err := json.Unmarshal(answer.Content, &out); err != nil {
 		t.Fatal(err)
 	}
-	if out.Success || out.Error.Code != engine.ProviderUnavailable || !strings.Contains(out.Error.Hint, `config.set '{"path":"providers.main"`) {
+	if out.Success || out.Error.Code != engine.ProviderUnavailable ||
+		!strings.Contains(out.Error.Hint, `config.set '{"path":"providers.main"`) {
 		t.Errorf("%s", answer.Content)
 	}
 }
@@ -91,7 +97,8 @@ func TestRunOfWhatBecameInvalid(t *testing.T) {
 	if err := b.Remove("ability"); err != nil {
 		t.Fatal(err)
 	}
-	b.Refuse("agent.run", `{"agentId":"user"}`, agent.ValidationError, `agent "user" cannot run: step "a": tool must be one of`, "agent.get shows")
+	b.Refuse("agent.run", `{"agentId":"user"}`, agent.ValidationError, `agent "user" cannot run: step "a": tool must be one of`,
+		"agent.get shows")
 }
 
 // The agent joins the session it runs in, as a delegate where another agent
@@ -104,8 +111,9 @@ func TestRunInASession(t *testing.T) {
 	in := `"sessionId":"` + sessionID + `"`
 	b.Refuse("agent.run", `{"agentId":"boss",`+in+`}`, "SESSION_NOT_FOUND", "there is no session", "")
 	b.call("session.create", `{"initiator":"ann","task":"ship"}`)
-	b.Expect("agent.run", `{"agentId":"boss",`+in+`}`, `{"success":true,"agentId":"boss","source":"registered","sessionId":"`+sessionID+`","output":{"a":{"answer":"re: x"}},`+
-		`"stepResults":[{"stepId":"a","success":true,"durationMs":0}],"totalDurationMs":0}`)
+	b.Expect("agent.run", `{"agentId":"boss",`+in+`}`,
+		`{"success":true,"agentId":"boss","source":"registered","sessionId":"`+sessionID+`","output":{"a":{"answer":"re: x"}},`+
+			`"stepResults":[{"stepId":"a","success":true,"durationMs":0}],"totalDurationMs":0}`)
 	b.Expect("session.status", `{`+in+`,"include_fields":["participants.agentId","participants.role"]}`,
 		`{"participants":[{"agentId":"ann","role":"initiator"},{"agentId":"boss","role":"collaborator"},{"agentId":"plain","role":"delegate"}]}`)
 	b.call("session.complete", `{`+in+`}`)
@@ -125,7 +133,8 @@ func TestDelegationIsBounded(t *testing.T) {
 	b.register("a", delegating("b"))
 	b.register("b", delegating("a"))
 	b.Expect("agent.run", `{"agentId":"a","include_fields":["success","error.code","error.message"]}`,
-		`{"success":false,"error":{"code":"AGENT_DEPENDENCY_FAILED","message":"agent b failed: AGENT_DELEGATION_DEPTH_EXCEEDED: agent a would run within itself: agent a → agent b → agent a"}}`)
+		`{"error":{"code":"AGENT_DEPENDENCY_FAILED","message":"agent b failed: AGENT_DELEGATION_DEPTH_EXCEEDED: agent a `+
+			`would run within itself: agent a → agent b → agent a"},"success":false}`)
 	b.register("self", delegating("self"))
 	b.Expect("agent.run", `{"agentId":"self","include_fields":["error.code"]}`, `{"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
 	for _, link := range []string{"c1c2", "c2c3", "c3c4", "c4c5", "c5c6"} {
@@ -133,11 +142,14 @@ func TestDelegationIsBounded(t *testing.T) {
 	}
 	b.register("c6", `,"workflow":[{"stepId":"end","name":"E","type":"tool","config":{"tool":"memory.list"}}]`)
 	b.register("c0", delegating("c1"))
-	b.Expect("agent.run", `{"agentId":"c1","include_fields":["success","output.go.go.go.go.go.end.total"]}`, `{"success":true,"output":{"go":{"go":{"go":{"go":{"go":{"end":{"total":0}}}}}}}}`)
-	if answer := b.call("agent.run", `{"agentId":"c0"}`); !strings.Contains(answer, "AGENT_DELEGATION_DEPTH_EXCEEDED: agent c6 would run too deep: agent c0 → agent c1") {
+	b.Expect("agent.run", `{"agentId":"c1","include_fields":["success","output.go.go.go.go.go.end.total"]}`,
+		`{"success":true,"output":{"go":{"go":{"go":{"go":{"go":{"end":{"total":0}}}}}}}}`)
+	if answer := b.call("agent.run", `{"agentId":"c0"}`); !strings.Contains(answer,
+		"AGENT_DELEGATION_DEPTH_EXCEEDED: agent c6 would run too deep: agent c0 → agent c1") {
 		t.Error(answer)
 	}
-	b.file("alone.yaml", "description: d\norchestration: {maxDelegationDepth: 0}\nworkflow: [{stepId: go, type: delegate, config: {agentId: c6}}]\n")
+	b.file("alone.yaml", "description: d\norchestration: {maxDelegationDepth: 0}\nworkflow: [{stepId: go, type: delegate, "+
+		"config: {agentId: c6}}]\n")
 	b.Expect("agent.run", `{"agentId":"alone","include_fields":["error.code"]}`, `{"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
 }
 
@@ -153,8 +165,10 @@ func TestAbilities(t *testing.T) {
 		t.Errorf("the system prompt is %q", got)
 	}
 	b.abilities.in = []injected{{"go-errors", 5, 0.8}}
-	b.register("two", `,"workflow":[{"stepId":"a","name":"A","type":"prompt","config":{"prompt":"one"}},{"stepId":"b","name":"B","type":"prompt","config":{"prompt":"two"}}]`)
-	b.Expect("agent.run", `{"agentId":"two","include_fields":["success","abilities"]}`, `{"success":true,"abilities":[{"abilityId":"go-errors","tokens":5}]}`)
+	b.register("two", `,"workflow":[{"stepId":"a","name":"A","type":"prompt","config":{"prompt":"one"}},{"stepId":"b","name":"B",`+
+		`"type":"prompt","config":{"prompt":"two"}}]`)
+	b.Expect("agent.run", `{"agentId":"two","include_fields":["success","abilities"]}`,
+		`{"success":true,"abilities":[{"abilityId":"go-errors","tokens":5}]}`)
 	b.abilities.text, b.abilities.in, b.abilities.asked, b.model.asked = "", nil, b.abilities.asked[:1], b.model.asked[:1]
 	b.call("agent.run", `{"agentId":"plain","input":{"q":"`+strings.Repeat("ü", 6000)+`"}}`)
 	want := []injectIn{{"plain", "review", 10_000}, {"plain", strings.Repeat("ü", 5000), 10_000}}
@@ -162,7 +176,8 @@ func TestAbilities(t *testing.T) {
 		t.Errorf("%s %q", diff, b.model.asked[1].System)
 	}
 	b.abilities.err = errors.New("the store is gone")
-	if answer := b.call("agent.run", `{"agentId":"plain","input":{"q":"x"}}`); !strings.Contains(answer, `"message":"finding abilities: `) || strings.Contains(answer, "the store is gone") {
+	if answer := b.call("agent.run", `{"agentId":"plain","input":{"q":"x"}}`); !strings.Contains(answer, `"message":"finding abilities: `) ||
+		strings.Contains(answer, "the store is gone") {
 		t.Error(answer)
 	}
 }

@@ -52,18 +52,22 @@ func chatWithTools(t *testing.T) string {
 	return server.URL + "/v1"
 }
 
-const asksMemory = `,"workflow":[{"stepId":"ask","name":"A","type":"prompt","config":{"prompt":"{{ input.q }}","tools":["memory.search","memory_store"]%s}}]`
+const asksMemory = `,"workflow":[{"stepId":"ask","name":"A","type":"prompt","config":{"prompt":"{{ input.q }}",` +
+	`"tools":["memory.search","memory_store"]%s}}]`
 
 // An agent answers a question by calling two actions.
 func TestAgentCallsTools(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.settings = map[string]any{"providers": map[string]any{"chat": map[string]any{"type": "openai", "baseURL": chatWithTools(t), "model": "m"}}}
+	b.settings = map[string]any{"providers": map[string]any{"chat": map[string]any{"type": "openai", "baseURL": chatWithTools(t),
+		"model": "m"}}}
 	b.call("memory.store", `{"key":"team/rules","value":{"freeze":"Friday"}}`)
 	b.register("asker", fmt.Sprintf(asksMemory, ``))
-	b.Expect("agent.run", `{"agentId":"asker","input":{"q":"When is the freeze?"}}`, `{"success":true,"agentId":"asker","source":"registered",`+
-		`"output":{"ask":"The freeze is on Friday."},"stepResults":[{"stepId":"ask/1","tool":"memory.search","success":true,"durationMs":0},`+
-		`{"stepId":"ask/2","tool":"memory.store","success":true,"durationMs":0},{"stepId":"ask","success":true,"durationMs":0}],"totalDurationMs":0}`)
+	b.Expect("agent.run", `{"agentId":"asker","input":{"q":"When is the freeze?"}}`,
+		`{"success":true,"agentId":"asker","source":"registered",`+
+			`"output":{"ask":"The freeze is on Friday."},"stepResults":[{"stepId":"ask/1","tool":"memory.search","success":true,"durationMs":0},`+
+			`{"stepId":"ask/2","tool":"memory.store","success":true,"durationMs":0},{"stepId":"ask","success":true,`+
+			`"durationMs":0}],"totalDurationMs":0}`)
 	b.Expect("memory.get", `{"key":"answers/freeze","include_fields":["value"]}`, `{"value":{"day":"Friday"}}`)
 }
 
@@ -73,7 +77,8 @@ func TestProvidersAreChecked(t *testing.T) {
 	b := newBench(t)
 	b.settings = map[string]any{"providers": map[string]any{"cli": map[string]any{"type": "command", "command": []any{"true"}}}}
 	b.Refuse("agent.register", `{"agentId":"a","description":"d"`+fmt.Sprintf(asksMemory, `,"provider":"cli"`)+`}`, toolfold.InvalidInput,
-		`step "ask": tools must be a list for a provider of type openai or sampling; "cli" is a command, and a command has no way to call tools`, "")
+		`step "ask": tools must be a list for a provider of type openai or sampling; "cli" is a command, and a command has no way to call tools`,
+		"")
 	answer := b.call("agent.register", `{"agentId":"a","description":"d"`+fmt.Sprintf(asksMemory, `,"provider":"cly"`)+`}`)
 	if !strings.Contains(answer, `"message":"agent \"a\" is registered; but no provider is called \"cly\", did you mean cli?"`) {
 		t.Error(answer)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/toolfoldtest"
@@ -28,7 +29,8 @@ type bench struct {
 	dir string
 }
 
-const cart = "export function f(a: any, el: Element) {\n  if (typeof a == \"number\") return 1;\n  if (a === NaN) return 2;\n  el.innerHTML = a;\n  return 3;\n}\n"
+const cart = "export function f(a: any, el: Element) {\n  if (typeof a == \"number\") return 1;\n  if (a === NaN) return 2;\n  " +
+	"el.innerHTML = a;\n  return 3;\n}\n"
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
@@ -86,7 +88,8 @@ func TestScanListRun(t *testing.T) {
 	b := newBench(t)
 	var scanned bugfix.ScanOut
 	b.get("scan", `{"paths":["src"]}`, &scanned)
-	if scanned.Count != 3 || scanned.Files != 1 || scanned.HasMore || len(scanned.TopItems) != 3 || fmt.Sprint(scanned.BySeverity) != "map[high:2 low:1]" {
+	if scanned.Count != 3 || scanned.Files != 1 || scanned.HasMore || len(scanned.TopItems) != 3 ||
+		fmt.Sprint(scanned.BySeverity) != "map[high:2 low:1]" {
 		t.Errorf("scanned %+v", scanned)
 	}
 	var listed bugfix.ListOut
@@ -96,7 +99,8 @@ func TestScanListRun(t *testing.T) {
 	}
 	for i, item := range listed.Items {
 		top := scanned.TopItems[i]
-		if item.BugID != top.BugID || item.File != top.File || item.Line != top.Line || item.Fixable != top.Fixable || item.Snippet == "" || item.Advice == "" || item.Rule == "" {
+		if item.BugID != top.BugID || item.File != top.File || item.Line != top.Line || item.Fixable != top.Fixable || item.Snippet == "" ||
+			item.Advice == "" || item.Rule == "" {
 			t.Errorf("listed %+v, shown %+v", item, top)
 		}
 	}
@@ -110,13 +114,15 @@ func TestScanListRun(t *testing.T) {
 	for _, args := range []string{"", `,"autoApply":true`, `,"dryRun":false`, `,"dryRun":true,"autoApply":true`} {
 		ran = bugfix.RunOut{}
 		b.get("run", fmt.Sprintf(`{"bugId":%q%s}`, strings.ToUpper(safe.BugID), args), &ran)
-		if ran.Written || !strings.Contains(ran.Diff, "\n+  if (Number.isNaN(a)) return 2;\n") || !strings.Contains(ran.Note, "nothing was written") || b.read("src/cart.ts") != cart {
+		if ran.Written || !strings.Contains(ran.Diff, "\n+  if (Number.isNaN(a)) return 2;\n") ||
+			!strings.Contains(ran.Note, "nothing was written") || b.read("src/cart.ts") != cart {
 			t.Errorf("%s: %+v", args, ran)
 		}
 	}
 	ran = bugfix.RunOut{}
 	b.get("run", fmt.Sprintf(`{"bugId":%q,"dryRun":false,"autoApply":true}`, safe.BugID), &ran)
-	if !ran.Written || ran.Note != "" || ran.Backup == "" || b.read(ran.Backup) != cart || b.read("src/cart.ts") != strings.Replace(cart, "a === NaN", "Number.isNaN(a)", 1) {
+	if !ran.Written || ran.Note != "" || ran.Backup == "" || b.read(ran.Backup) != cart ||
+		b.read("src/cart.ts") != strings.Replace(cart, "a === NaN", "Number.isNaN(a)", 1) {
 		t.Errorf("applied %+v; the file holds %s", ran, b.read("src/cart.ts"))
 	}
 	b.Refuse("run", fmt.Sprintf(`{"bugId":%q}`, listed.Items[unsafe+1].BugID), scan.FileChanged, "has changed since", "scan it again")
@@ -136,7 +142,7 @@ func TestScanListRun(t *testing.T) {
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Expect("list", `{}`, `{"items":[],"total":0,"hasMore":false}`)
+	b.Expect("list", `{}`, `{"items":[],"total":0,"hasMore":false,"warnings":["there are no items; bugfix.scan adds to them"]}`)
 	b.write("src/many.ts", strings.Repeat("debugger;\n", 7))
 	b.get("scan", `{"paths":["."]}`, &bugfix.ScanOut{})
 	var seen []string
@@ -156,7 +162,8 @@ func TestListPages(t *testing.T) {
 		// A newer scan does not disturb the pages of this one.
 		b.get("scan", `{"paths":["src/cart.ts"]}`, &bugfix.ScanOut{})
 	}
-	if want := "src/many.ts:1 src/many.ts:2 src/many.ts:3 src/many.ts:4 src/many.ts:5 src/many.ts:6 src/many.ts:7"; strings.Join(seen, " ") != want {
+	if want := "src/many.ts:1 src/many.ts:2 src/many.ts:3 src/many.ts:4 src/many.ts:5 src/many.ts:6 " +
+		"src/many.ts:7"; strings.Join(seen, " ") != want {
 		t.Errorf("pages had %v", seen)
 	}
 	var high bugfix.ListOut
@@ -180,13 +187,13 @@ func TestProgressAndCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var heard []toolfold.Progress
-	b.ctx = toolfold.WithProgress(ctx, func(p toolfold.Progress) { heard = append(heard, p) })
+	b.ctx = carried.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) { heard = append(heard, p) })
 	b.get("scan", `{"paths":["src"],"maxFiles":200}`, &bugfix.ScanOut{})
 	if len(heard) < 2 || heard[len(heard)-1].Done != 200 || heard[0].Total != 200 || heard[0].Message == "" {
 		t.Errorf("heard %v", heard)
 	}
 	before := b.Call("list", `{"limit":1}`)
-	b.ctx = toolfold.WithProgress(ctx, func(toolfold.Progress) { cancel() })
+	b.ctx = carried.With[func(toolfold.Progress)](ctx, func(toolfold.Progress) { cancel() })
 	if got := b.Call("scan", `{"paths":["src"],"maxFiles":200}`); !strings.Contains(got, `"CANCELLED"`) {
 		t.Errorf("a cancelled scan answered %.200s", got)
 	}

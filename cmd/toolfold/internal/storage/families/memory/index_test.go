@@ -44,7 +44,8 @@ func TestIndexText(t *testing.T) {
 // of a short one, of a long one those that it repeats.
 func TestIndexTextMarks(t *testing.T) {
 	t.Parallel()
-	text := memory.IndexText(memory.Entry{Key: "k", Value: json.RawMessage(`"freeze ` + strings.Repeat("filler words of a long note ", 3) + `freeze thaw"`)})
+	text := memory.IndexText(memory.Entry{Key: "k", Value: json.RawMessage(`"freeze ` + strings.Repeat("filler words of a long note ", 3) +
+		`freeze thaw"`)})
 	if !strings.Contains(text, " ##freez ") || strings.Contains(text, " ##thaw ") {
 		t.Fatalf("got %q", text)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,7 +199,8 @@ func TestSearchCommonWord(t *testing.T) {
 	s := setup(t)
 	store(t, s, "", "about", `"Incident: what an incident is, who leads an incident, when an incident ends."`)
 	for i := range 900 {
-		store(t, s, "", fmt.Sprint("k", i), fmt.Sprintf(`"A long note on many other things that people wrote down one day and then another, with an incident among them, number %d of the year"`, i))
+		store(t, s, "", fmt.Sprint("k", i), fmt.Sprintf(`"A long note on many other things that people wrote down one day and then another,`+
+			` with an incident among them, number %d of the year"`, i))
 	}
 	if out := call(t, s.Search, memory.SearchIn{Query: "incident", Page: toolfold.Page{Limit: 1}}); out.Results[0].Key != "about" {
 		t.Fatalf("got %+v", out.Results)
@@ -230,9 +232,7 @@ func TestSearchPages(t *testing.T) {
 	if len(seen) != 25 || seen["b/00"] {
 		t.Fatalf("got %d keys, want the 25 with the prefix", len(seen))
 	}
-	in.Query = "another"
-	refused(t, s.Search, in, toolfold.InvalidInput)
-	in.Cursor = "!"
+	in.Cursor = "!" // that of another query is refused before the service is called
 	refused(t, s.Search, in, toolfold.InvalidInput)
 }
 
@@ -354,7 +354,8 @@ func TestSearchExcerpt(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	filler := strings.Repeat("Nothing of interest is said here. ", 60)
-	long, err := json.Marshal(map[string]any{"title": "Minutes", "text": filler + "The board froze all budgets until June. " + filler, "n": []int{1, 2}})
+	long, err := json.Marshal(map[string]any{"title": "Minutes", "text": filler + "The board froze all budgets until June. " + filler,
+		"n": []int{1, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +367,8 @@ func TestSearchExcerpt(t *testing.T) {
 		switch {
 		case h.Key == "short" && (string(h.Value) != `{"text":"a frozen budget"}` || h.Excerpt != ""):
 			t.Errorf("got %+v, want the whole value", h)
-		case h.Key == "long" && (h.Value != nil || h.Size != len(long) || !strings.Contains(h.Excerpt, "The board froze all budgets until June.")):
+		case h.Key == "long" && (h.Value != nil || h.Size != len(long) ||
+			!strings.Contains(h.Excerpt, "The board froze all budgets until June.")):
 			t.Errorf("got %+v", h)
 		case h.Key == "long" && (len([]rune(h.Excerpt)) > 250 || !strings.HasPrefix(h.Excerpt, "… ") || !strings.HasSuffix(h.Excerpt, " …")):
 			t.Errorf("got %q", h.Excerpt)
@@ -378,5 +380,27 @@ func TestSearchExcerpt(t *testing.T) {
 	out = call(t, s.Search, memory.SearchIn{Query: "凍結", Page: toolfold.Page{Limit: 1}})
 	if !strings.Contains(out.Results[0].Excerpt, "凍結") {
 		t.Errorf("got %q", out.Results[0].Excerpt)
+	}
+}
+
+// Of notes that match about as well the latest comes first, whatever their order in
+// the store.
+func TestSearchPrefersTheLatest(t *testing.T) {
+	t.Parallel()
+	now := start
+	s := memory.New(openStore(t), func() time.Time { return now })
+	for i, key := range []string{"b", "c", "a"} {
+		now = start.Add(time.Duration(i) * time.Hour)
+		store(t, s, "", key, `"The release is frozen until Friday."`)
+	}
+	now = start.Add(5 * time.Hour)
+	store(t, s, "", "b", `"The release is frozen until Monday."`) // stored anew, and as long
+	out := call(t, s.Search, memory.SearchIn{Query: "when is the release frozen", Page: toolfold.Page{Limit: 10}})
+	var keys []string
+	for _, h := range out.Results {
+		keys = append(keys, h.Key)
+	}
+	if !slices.Equal(keys, []string{"b", "a", "c"}) {
+		t.Errorf("got %v, want b, a, c", keys)
 	}
 }

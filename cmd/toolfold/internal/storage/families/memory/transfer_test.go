@@ -31,7 +31,8 @@ func TestExportAndImport(t *testing.T) {
 	store(t, from, "", "a:b\x00🙂", `{"big":123456789012345678901234567890,"n":1.50}`)
 	store(t, from, "other", "a:b", `{"text":"line\u2028break"}`)
 	from.Workspace = "shop"
-	call(t, from.Store, memory.StoreIn{Key: "labelled", Namespace: "other", Value: json.RawMessage(`1`), Tags: []string{"b", "a"}, TTLMs: 2 * 3600_000})
+	call(t, from.Store, memory.StoreIn{Key: "labelled", Namespace: "other", Value: json.RawMessage(`1`), Tags: []string{"b", "a"},
+		TTLMs: 2 * 3600_000})
 	exported := call(t, from.Export, memory.ExportIn{IncludeMetadata: true})
 	if exported.Count != 3 || exported.HasMore || exported.Data[2].Workspace != "shop" || exported.Data[2].ExpiresAt == nil {
 		t.Fatalf("got %+v", exported)

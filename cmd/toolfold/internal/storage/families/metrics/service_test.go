@@ -73,12 +73,15 @@ func TestCounters(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum"}`, `"currentValue":13,"seriesCount":2`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum"}`, `"aggregation":"sum","aggregatedValue":13}`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","labels":{"tool":"a"},"aggregation":"rate","limit":1}`,
-		`{"metricName":"tool_calls","type":"counter","category":"tool","currentValue":3,"seriesCount":1,"dataPoints":[{"value":3,"labels":{"tool":"a"},`+
-			`"timestamp":"2026-01-31T12:00:03Z"}],"total":3,"aggregation":"rate","aggregatedValue":1}`)
-	b.answers("metrics.query", `{"metricName":"tool_calls","since":"2026-01-31T12:00:02Z","until":"2026-01-31T12:00:03Z","aggregation":"count"}`, `"aggregatedValue":2`)
+		`{"metricName":"tool_calls","type":"counter","category":"tool","currentValue":3,"seriesCount":1,`+
+			`"dataPoints":[{"value":3,"labels":{"tool":"a"},"timestamp":"2026-01-31T12:00:03Z"}],"total":3,`+
+			`"aggregation":"rate","aggregatedValue":1}`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","since":"2026-01-31T12:00:02Z","until":"2026-01-31T12:00:03Z",`+
+		`"aggregation":"count"}`, `"aggregatedValue":2`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","labels":{"tool":"c"},"aggregation":"avg"}`,
 		`"currentValue":null,"seriesCount":0,"dataPoints":[],"total":0,"aggregation":"avg","note":"there are no points in the range"}`)
-	b.answers("metrics.query", `{"metricName":"tool_calls","since":"2026-01-31T12:00:02Z","until":"2026-01-31T12:00:01Z"}`, "until is before since")
+	b.answers("metrics.query", `{"metricName":"tool_calls","since":"2026-01-31T12:00:02Z","until":"2026-01-31T12:00:01Z"}`,
+		"until is before since")
 	b.answers("metrics.query", `{"metricName":"nowhere"}`, metrics.NotFound)
 }
 
@@ -119,7 +122,8 @@ func TestLists(t *testing.T) {
 		b.answers("metrics.record", args, `"recorded":true`)
 	}
 	b.answers("metrics.list", `{"category":"provider"}`,
-		`{"metrics":[{"name":"latency","type":"summary","category":"provider","currentValue":20,"seriesCount":1,"dataPointCount":1,"lastUpdated":"2026-01-31T12:00:03Z"}],"total":1,"hasMore":false}`)
+		`{"metrics":[{"name":"latency","type":"summary","category":"provider","currentValue":20,"seriesCount":1,"dataPointCount":1,`+
+			`"lastUpdated":"2026-01-31T12:00:03Z"}],"total":1,"hasMore":false}`)
 	b.answers("metrics.list", `{"type":"gauge","prefix":"a"}`, `"seriesCount":2,"dataPointCount":2,`)
 	b.answers("metrics.list", `{"category":"custom"}`, `"name":"foo_bar"`)
 	var names []string
@@ -138,10 +142,11 @@ func TestLists(t *testing.T) {
 	}
 	b.answers("telemetry_summary", `{"include_fields":["totalMetrics","totalDataPoints","byCategory"]}`,
 		`{"totalMetrics":3,"totalDataPoints":4,"byCategory":[{"category":"agent","metricCount":1,"seriesCount":2,"dataPointCount":2},`+
-			`{"category":"custom","metricCount":1,"seriesCount":1,"dataPointCount":1},{"category":"provider","metricCount":1,"seriesCount":1,"dataPointCount":1}]}`)
+			`{"category":"custom","metricCount":1,"seriesCount":1,"dataPointCount":1},{"category":"provider","metricCount":1,`+
+			`"seriesCount":1,"dataPointCount":1}]}`)
 	b.answers("telemetry_summary", `{"categories":["agent"],"includeDetails":true,"include_fields":["byCategory.metrics"]}`,
-		`{"byCategory":[{"metrics":[{"name":"agent_cost","type":"gauge","category":"agent","currentValue":1.5,"seriesCount":2,"dataPointCount":2,`+
-			`"lastUpdated":"2026-01-31T12:00:02Z","avg":1,"min":0.5,"max":1.5,"sum":2}]}]}`)
+		`{"byCategory":[{"metrics":[{"name":"agent_cost","type":"gauge","category":"agent","currentValue":1.5,`+
+			`"seriesCount":2,"dataPointCount":2,"lastUpdated":"2026-01-31T12:00:02Z","avg":1,"min":0.5,"max":1.5,"sum":2}]}]}`)
 }
 
 // A timer is there after a restart, and its duration is a point.
@@ -151,14 +156,16 @@ func TestTimers(t *testing.T) {
 	newBench(t, url).answers("timer.start", `{"metricName":"tool_build","labels":{"os":"linux"}}`,
 		`{"timerId":"00000000-0000-4000-8000-000000000001","metricName":"tool_build","labels":{"os":"linux"},"startedAt":"2026-01-31T12:00:01Z"}`)
 	b := newBench(t, url)
-	b.answers("timer.list", `{}`, `"metricName":"tool_build","labels":{"os":"linux"},"startedAt":"2026-01-31T12:00:01Z"}],"total":1,"hasMore":false}`)
+	b.answers("timer.list", `{}`, `"metricName":"tool_build","labels":{"os":"linux"},"startedAt":"2026-01-31T12:00:01Z"}],`+
+		`"total":1,"hasMore":false}`)
 	const stop = `{"timerId":"00000000-0000-4000-8000-000000000001"}`
 	b.Call(t.Context(), "telemetry_summary", nil) // the clock goes on
 	b.answers("timer.stop", stop, `"durationMs":1000,"labels":{"os":"linux"},"stoppedAt":"2026-01-31T12:00:02Z"}`)
 	b.answers("timer.stop", stop, timer.NotFound)
-	b.answers("metrics.query", `{"metricName":"tool_build","aggregation":"percentile"}`, `"aggregatedValue":1000,"percentiles":{"p50":1000,"p90":1000,"p95":1000,"p99":1000}}`)
+	b.answers("metrics.query", `{"metricName":"tool_build","aggregation":"percentile"}`,
+		`"aggregatedValue":1000,"percentiles":{"p50":1000,"p90":1000,"p95":1000,"p99":1000}}`)
 	b.answers("metrics.increment", `{"metricName":"tool_build"}`, metric.TypeConflict)
-	b.answers("timer.list", `{}`, `{"timers":[],"total":0,"hasMore":false}`)
+	b.answers("timer.list", `{}`, `{"timers":[],"total":0,"hasMore":false,"warnings":["there are no timers; timer.start adds to them"]}`)
 }
 
 // An answer stays small, however long labels are; until reads on.
@@ -172,10 +179,12 @@ func TestLongLabels(t *testing.T) {
 	}
 	answer := b.Call(t.Context(), "metrics.query", json.RawMessage(`{"metricName":"m","limit":1000}`))
 	var out metrics.QueryOut
-	if err := json.Unmarshal(answer.Content, &out); err != nil || len(answer.Content) > 1<<20 || out.Total != 600 || len(out.DataPoints) < 400 {
+	if err := json.Unmarshal(answer.Content, &out); err != nil || len(answer.Content) > 1<<20 || out.Total != 600 ||
+		len(out.DataPoints) < 400 {
 		t.Fatalf("%d bytes, %d of %d points, %v", len(answer.Content), len(out.DataPoints), out.Total, err)
 	}
 	until := out.DataPoints[0].Timestamp.Add(-time.Microsecond).Format(time.RFC3339Nano)
-	b.answers("metrics.query", `{"metricName":"m","until":"`+until+`","limit":1,"include_fields":["total"]}`, fmt.Sprintf(`{"total":%d}`, 600-len(out.DataPoints)))
+	b.answers("metrics.query", `{"metricName":"m","until":"`+until+`","limit":1,"include_fields":["total"]}`,
+		fmt.Sprintf(`{"total":%d}`, 600-len(out.DataPoints)))
 	b.answers("metrics.record", `{"metricName":"m","value":1,"labels":`+strings.ReplaceAll(labels, "x", "üüü")+`}`, "INVALID_INPUT")
 }

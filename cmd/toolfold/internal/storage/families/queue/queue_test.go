@@ -47,8 +47,8 @@ func TestCreate(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	got, err := s.Create(t.Context(), named("deploys"))
-	want := queue.Shown{
-		QueueID: id(1), Name: "deploys", Description: "d", MaxConcurrency: 3, DefaultPriority: task.Low, CreatedAt: &noon,
+	want := queue.Queue{
+		ID: id(1), Name: "deploys", Description: "d", MaxConcurrency: 3, DefaultPriority: task.Low, CreatedAt: noon,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Fatalf("%v (-want +got)\n%s", err, diff)
@@ -106,11 +106,11 @@ func TestPause(t *testing.T) {
 			call = s.Pause
 		}
 		got, err := call(t.Context(), queue.QueueIn{QueueID: task.DefaultQueue})
-		if err != nil || got.IsPaused != paused {
+		if err != nil || got.Paused != paused {
 			t.Fatal(got, err)
 		}
 		out, err := s.List(t.Context(), queue.ListIn{Page: toolfold.Page{Limit: 1}})
-		if err != nil || out.Queues[0].IsPaused != paused {
+		if err != nil || out.Queues[0].Paused != paused {
 			t.Fatal(out, err)
 		}
 	}
@@ -166,7 +166,8 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("%v, (-want +got)\n%s", err, diff)
 	}
 	want.Description, want.PerProcess, want.DefaultPriority = "", true, task.Low
-	got, err = b.Update(t.Context(), queue.UpdateIn{QueueID: made.QueueID, Description: new(""), PerProcess: new(true), DefaultPriority: new(task.Low)})
+	got, err = b.Update(t.Context(), queue.UpdateIn{QueueID: made.ID, Description: new(""), PerProcess: new(true),
+		DefaultPriority: new(task.Low)})
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, (-want +got)\n%s", err, diff)
 	}

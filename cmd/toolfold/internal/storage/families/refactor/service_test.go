@@ -15,7 +15,8 @@ import (
 	"github.com/toolfold/toolfold/tools/refactor"
 )
 
-const page = "import { a } from \"./a\";\nexport function f(x: any) {\n  var n = a;\n  if (n.indexOf(\"b\") !== -1) return x;\n  const y = n;\n  return y;\n}\n"
+const page = "import { a } from \"./a\";\nexport function f(x: any) {\n  var n = a;\n  if (n.indexOf(\"b\") !== -1) return x;\n  " +
+	"const y = n;\n  return y;\n}\n"
 
 // bench calls the actions the way a client does, in a workspace of its own
 // with one file. Command is what tests it.
@@ -99,7 +100,8 @@ func TestScanAndList(t *testing.T) {
 		}
 	}
 	b.get("scan", `{"paths":["."]}`, &refactor.ScanOut{})
-	for args, want := range map[string]int{`{"type":"modernize-syntax"}`: 2, `{"impact":"minor"}`: 1, `{"type":"move"}`: 0, `{"type":"improve-types","impact":"trivial"}`: 0} {
+	for args, want := range map[string]int{`{"type":"modernize-syntax"}`: 2, `{"impact":"minor"}`: 1, `{"type":"move"}`: 0,
+		`{"type":"improve-types","impact":"trivial"}`: 0} {
 		var listed refactor.ListOut
 		if b.get("list", args, &listed); listed.Total != want || len(listed.Items) != want {
 			t.Errorf("%s: %+v, want %d", args, listed, want)
@@ -121,7 +123,8 @@ func TestApply(t *testing.T) {
 	}
 	const write = `,"dryRun":false,"autoApply":true`
 	changed := strings.Replace(page, `n.indexOf("b") !== -1`, `n.includes("b")`, 1)
-	if out := apply(""); out.Written || !strings.Contains(out.Diff, `+  if (n.includes("b")) return x;`) || out.Note == "" || out.Tests != nil {
+	if out := apply(""); out.Written || !strings.Contains(out.Diff, `+  if (n.includes("b")) return x;`) || out.Note == "" ||
+		out.Tests != nil {
 		t.Errorf("a dry run: %+v", out)
 	}
 	b.Refuse("apply", fmt.Sprintf(`{"opportunityId":%q,"runTests":true}`, id), "INVALID_INPUT", "writes none", "autoApply: true")
@@ -129,7 +132,8 @@ func TestApply(t *testing.T) {
 	b.holds(page)
 
 	b.command = []string{"grep", "indexOf", "page.ts"} // which the change takes away
-	if out := apply(write + `,"runTests":true`); out.Written || out.Tests == nil || out.Tests.Passed || !strings.Contains(out.Note, "as it was before") || !strings.Contains(out.Tests.Output, "exit status 1") {
+	if out := apply(write + `,"runTests":true`); out.Written || out.Tests == nil || out.Tests.Passed ||
+		!strings.Contains(out.Note, "as it was before") || !strings.Contains(out.Tests.Output, "exit status 1") {
 		t.Errorf("tests that fail: %+v, %+v", out, out.Tests)
 	}
 	b.holds(page)

@@ -23,8 +23,25 @@ func TestNext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if next, err := task.Next(test.schedule, after); err != nil || next.Format(time.RFC3339) != test.want {
+		if next, err := task.Next(test.schedule, after, after); err != nil || next.Format(time.RFC3339) != test.want {
 			t.Errorf("%s after %s is %s, %v; want %s", test.schedule, test.after, next, err, test.want)
+		}
+	}
+}
+
+// Intervals are counted from the last time that was due, so that they do not
+// drift; what was missed is left out.
+func TestIntervals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		schedule   string
+		late, want time.Duration // after noon
+	}{
+		{"@every 90m", 0, 90 * time.Minute}, {"@every 90m", time.Second, 90 * time.Minute},
+		{"@every 90m", 90 * time.Minute, 3 * time.Hour}, {"@every 1h30m", 5 * time.Hour, 6 * time.Hour},
+	} {
+		if next, err := task.Next(test.schedule, noon, noon.Add(test.late)); err != nil || !next.Equal(noon.Add(test.want)) {
+			t.Errorf("%s, %s late, is %s, %v, want %s later", test.schedule, test.late, next, err, test.want)
 		}
 	}
 }
@@ -33,7 +50,9 @@ func TestSchedule(t *testing.T) {
 	b := newBench(t)
 	for schedule, words := range map[string]string{
 		"daily": "five fields", "* * * * * *": "CRON_TZ", "61 * * * *": "minute hour", "0 0 30 2 *": "no such time",
-		"@every 1s": "*/15 * * * *", "CRON_TZ=Mars/Base 0 9 * * *": "Europe/Berlin", "TZ=": "five fields", "CRON_TZ=UTC": "five fields", "@reboot": "five fields",
+		"@every 1s": "at least a minute", "@every soon": "@every 90m",
+		"CRON_TZ=Mars/Base 0 9 * * *": "Europe/Berlin", "TZ=": "five fields", "CRON_TZ=UTC": "five fields",
+		"@reboot": "five fields",
 	} {
 		in := storing()
 		in.Schedule = schedule
@@ -43,7 +62,7 @@ func TestSchedule(t *testing.T) {
 	in := storing()
 	in.Schedule, in.ScheduledAt = "0 9 * * *", noon.Add(48*time.Hour)
 	b.submit(in)
-	got, err := b.Wait(t.Context(), task.WaitIn{TaskID: id(10), TimeoutMs: 50_000})
+	got, err := b.Wait(t.Context(), task.WaitIn{TaskID: id(11), TimeoutMs: 50_000})
 	if err != nil || got.Status != task.Pending || got.NextAt == nil || !got.NextAt.Equal(time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC)) {
 		t.Errorf("it is %s, next at %v (%v)", got.Status, got.NextAt, err)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/tokens"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
@@ -32,7 +34,7 @@ type catalogue struct{}
 func (catalogue) Call(_ context.Context, name string, args json.RawMessage) toolfold.Answer {
 	switch {
 	case name != "agent.get":
-		return toolfold.Fail(toolfold.UnknownName(name))
+		return entry.Unknown(name).Answer()
 	case strings.Contains(string(args), `"planner"`):
 		return toolfold.Answer{Content: json.RawMessage(`{"agentId":"planner","enabled":true}`)}
 	case strings.Contains(string(args), `"theirs"`):
@@ -40,15 +42,15 @@ func (catalogue) Call(_ context.Context, name string, args json.RawMessage) tool
 	case strings.Contains(string(args), `"retired"`):
 		return toolfold.Answer{Content: json.RawMessage(`{"agentId":"retired","enabled":false}`)}
 	}
-	return toolfold.Fail(toolfold.Errorf("AGENT_NOT_FOUND", "there is no such agent"))
+	return toolfold.Errorf("AGENT_NOT_FOUND", "there is no such agent").Answer()
 }
 
-func (catalogue) Lookup(name string) []*toolfold.Entry {
+func (catalogue) Lookup(name string) []*entry.Entry {
 	switch name {
 	case "memory.store":
-		return []*toolfold.Entry{{Tool: name}}
+		return []*entry.Entry{{Tool: name}}
 	case "memory":
-		return []*toolfold.Entry{{Tool: name, Selector: "store"}, {Tool: name, Selector: "get"}}
+		return []*entry.Entry{{Tool: name, Selector: "store"}, {Tool: name, Selector: "get"}}
 	}
 	return nil
 }
@@ -145,9 +147,10 @@ func TestSubmitRefuses(t *testing.T) {
 		change      func(*task.SubmitIn)
 		code, words string
 	}{
-		"nothing to run":      {func(in *task.SubmitIn) { in.Input = nil }, toolfold.InvalidInput, "agentId"},
-		"input without tool":  {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"x":1}`) }, toolfold.InvalidInput, `"tool": NAME`},
-		"unknown tool":        {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"tool":"memory.stoer"}`) }, toolfold.UnknownTool, "memory.store"},
+		"nothing to run":     {func(in *task.SubmitIn) { in.Input = nil }, toolfold.InvalidInput, "agentId"},
+		"input without tool": {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"x":1}`) }, toolfold.InvalidInput, `"tool": NAME`},
+		"unknown tool": {func(in *task.SubmitIn) { in.Input = json.RawMessage(`{"tool":"memory.stoer"}`) }, toolfold.UnknownTool,
+			"memory.store"},
 		"agent and tool":      {func(in *task.SubmitIn) { in.AgentID = "planner" }, toolfold.InvalidInput, "one of"},
 		"unknown agent":       {func(in *task.SubmitIn) { in.AgentID, in.Input = "nobody", nil }, "AGENT_NOT_FOUND", "no such agent"},
 		"disabled agent":      {func(in *task.SubmitIn) { in.AgentID, in.Input = "retired", nil }, "AGENT_PERMISSION_DENIED", "disabled"},
@@ -156,12 +159,8 @@ func TestSubmitRefuses(t *testing.T) {
 		"unknown dependency":  {func(in *task.SubmitIn) { in.Dependencies = []string{id(77)} }, toolfold.InvalidInput, id(77)},
 		"not even an id":      {func(in *task.SubmitIn) { in.Dependencies = []string{"the other"} }, toolfold.InvalidInput, "the other"},
 		"failed dependency":   {func(in *task.SubmitIn) { in.Dependencies = []string{id(1)} }, task.InvalidState, "retry it first"},
-		"parallel":            {func(in *task.SubmitIn) { in.Type = "parallel" }, toolfold.InvalidInput, "submit several"},
-		"conditional":         {func(in *task.SubmitIn) { in.Type = "conditional" }, toolfold.InvalidInput, "conditional step"},
-		"loop":                {func(in *task.SubmitIn) { in.Type = "loop" }, toolfold.InvalidInput, "loop step"},
-		"callback":            {func(in *task.SubmitIn) { in.Type = "callback" }, toolfold.InvalidInput, "dependencies"},
 		"timeout without one": {func(in *task.SubmitIn) { in.Type = task.Timeout }, toolfold.InvalidInput, "timeoutMs"},
-		"wait with a tool":    {func(in *task.SubmitIn) { in.Type = task.Wait }, toolfold.InvalidInput, "runs nothing"},
+		"wait with a tool":    {func(in *task.SubmitIn) { in.Type = task.Wait }, toolfold.InvalidInput, "only waits"},
 		"large input": {func(in *task.SubmitIn) {
 			in.Input = json.RawMessage(`{"tool":"memory.store","arguments":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`)
 		}, toolfold.InvalidInput, "the limit is 1048576"},
@@ -191,14 +190,16 @@ func TestSubmitKeepsEverything(t *testing.T) {
 	if diff := cmp.Diff(want, b.submit(full)); diff != "" {
 		t.Errorf("answer (-want +got)\n%s", diff)
 	}
-	got, err := b.Status(toolfold.WithFields(t.Context(), []string{"input"}), task.StatusIn{TaskID: id(2)})
+	got, err := b.Status(fields.With(t.Context(), []string{"input"}), task.StatusIn{TaskID: id(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	record := task.Record{Item: task.Item{
-		TaskID: id(2), QueueID: task.DefaultQueue, Name: "full", Description: "d", AgentID: "planner", Input: json.RawMessage(`{}`), InputBytes: 2,
-		Priority: task.Low, Type: task.Other, Status: task.Pending, Dependencies: []string{id(1)}, Tags: []string{"a", "b"},
-		Attempt: 1, MaxAttempts: 2, TimeoutMs: 5, ScheduledAt: new(noon.Add(time.Hour)), NextAt: new(noon.Add(time.Hour)), CreatedAt: noon.Add(2 * time.Second),
+		TaskID: id(2), QueueID: task.DefaultQueue, Name: "full", Description: "d", AgentID: "planner", Input: json.RawMessage(`{}`),
+		InputBytes: 2,
+		Priority:   task.Low, Type: task.Other, Status: task.Pending, Dependencies: []string{id(1)}, Tags: []string{"a", "b"},
+		Attempt: 1, MaxAttempts: 2, TimeoutMs: 5, ScheduledAt: new(noon.Add(time.Hour)), NextAt: new(noon.Add(time.Hour)),
+		CreatedAt: noon.Add(2 * time.Second),
 	}, WaitsFor: "dependency " + id(1) + ", which is queued"}
 	if diff := cmp.Diff(record, got); diff != "" {
 		t.Errorf("record (-want +got)\n%s", diff)
@@ -360,7 +361,7 @@ func TestListLeavesOut(t *testing.T) {
 		want   bool
 	}{{nil, false}, {[]string{"tasks.taskId", "total"}, false}, {[]string{"tasks.input"}, true}, {[]string{"tasks.input.tool"}, true}} {
 		test.fields = append(test.fields, "tasks.inputBytes")
-		out, err := b.List(toolfold.WithFields(t.Context(), test.fields), task.ListIn{Page: toolfold.Page{Limit: 5}})
+		out, err := b.List(fields.With(t.Context(), test.fields), task.ListIn{Page: toolfold.Page{Limit: 5}})
 		if err != nil || (out.Tasks[0].Input != nil) != test.want || out.Tasks[0].InputBytes != len(storing().Input) {
 			t.Errorf("%v: %v (%v)", test.fields, out, err)
 		}
@@ -375,9 +376,9 @@ func TestBriefly(t *testing.T) {
 	if _, err := b.Cancel(t.Context(), task.CancelIn{TaskID: id(1), Reason: "no"}); err != nil {
 		t.Fatal(err)
 	}
-	list := func(fields ...string) (task.Item, string) {
+	list := func(named ...string) (task.Item, string) {
 		t.Helper()
-		out, err := b.List(toolfold.WithFields(t.Context(), fields), task.ListIn{Page: toolfold.Page{Limit: 5}})
+		out, err := b.List(fields.With(t.Context(), named), task.ListIn{Page: toolfold.Page{Limit: 5}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -401,7 +402,8 @@ func TestBriefly(t *testing.T) {
 	if sum > 60*times {
 		t.Errorf("a task in a list has %d tokens, want 60 at most: %s", sum/times, text)
 	}
-	for _, member := range []string{"queueId", "type", "priority", "attempt", "maxAttempts", "dependencies", "tags", "inputBytes", "completedAt"} {
+	for _, member := range []string{"queueId", "type", "priority", "attempt", "maxAttempts", "dependencies", "tags", "inputBytes",
+		"completedAt"} {
 		if strings.Contains(text, `"`+member+`"`) {
 			t.Errorf("%s is there by default: %s", member, text)
 		}
@@ -417,8 +419,9 @@ func TestBriefly(t *testing.T) {
 		fields []string
 		want   bool
 	}{{nil, false}, {[]string{"input"}, true}} {
-		record, err := b.Status(toolfold.WithFields(t.Context(), test.fields), task.StatusIn{TaskID: item.TaskID})
-		if err != nil || (record.Input != nil) != test.want || record.InputBytes == 0 || record.Tags == nil || record.Priority == "" || record.Attempt != 1 {
+		record, err := b.Status(fields.With(t.Context(), test.fields), task.StatusIn{TaskID: item.TaskID})
+		if err != nil || (record.Input != nil) != test.want || record.InputBytes == 0 || record.Tags == nil || record.Priority == "" ||
+			record.Attempt != 1 {
 			t.Errorf("%v: %+v (%v)", test.fields, record, err)
 		}
 	}
@@ -431,8 +434,10 @@ func TestDefine(t *testing.T) {
 	t.Parallel()
 	agents := described{
 		"lead": `[{"stepId":"a","type":"delegate","config":{"agentId":"writer"}},
-			{"stepId":"b","type":"parallel","config":{"steps":[{"stepId":"c","type":"tool","config":{"tool":"agent.run","arguments":{"agentId":"tester"}}}]}},
-			{"stepId":"d","type":"conditional","config":{"condition":"true","then":[{"stepId":"e","type":"delegate","config":{"targetAgent":"lead"}}]}},
+			{"stepId":"b","type":"parallel","config":{"steps":[
+			{"stepId":"c","type":"tool","config":{"tool":"agent.run","arguments":{"agentId":"tester"}}}]}},
+			{"stepId":"d","type":"conditional","config":{"condition":"true","then":[
+			{"stepId":"e","type":"delegate","config":{"targetAgent":"lead"}}]}},
 			{"stepId":"f","type":"loop","config":{"until":"true","steps":[{"stepId":"g","type":"delegate","config":{"agentId":"{{ input.who }}"}}]}},
 			{"stepId":"h","type":"delegate","config":{"agentId":"nobody"}}]`,
 		"writer": `[]`, "tester": `[{"stepId":"s","type":"delegate","config":{"agentId":"writer"}}]`, "other": `[]`,
@@ -450,7 +455,8 @@ func TestDefine(t *testing.T) {
 			t.Errorf("%s: it has %s, %v", name, got, err)
 		}
 	}
-	if definition, err := (task.Task{Input: json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"{{ tasks.a.output }}"}}`)}).Define(t.Context(), agents, agents); definition != "" || err != nil {
+	if definition, err := (task.Task{Input: json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"{{ tasks.a.output }}"}}`)}).
+		Define(t.Context(), agents, agents); definition != "" || err != nil {
 		t.Errorf("an expression is defined as %s, %v", definition, err)
 	}
 	if _, err := (task.Task{AgentID: "nobody"}).Define(t.Context(), agents, agents); err == nil {
@@ -464,13 +470,14 @@ type described map[string]string
 func (d described) Call(_ context.Context, _ string, args json.RawMessage) toolfold.Answer {
 	var in struct{ AgentID string }
 	if err := json.Unmarshal(args, &in); err != nil || d[in.AgentID] == "" {
-		return toolfold.Fail(toolfold.Errorf("AGENT_NOT_FOUND", "there is no such agent"))
+		return toolfold.Errorf("AGENT_NOT_FOUND", "there is no such agent").Answer()
 	}
 	return toolfold.Answer{Content: json.RawMessage(`{"agentId":"` + in.AgentID + `","enabled":true,"workflow":` + d[in.AgentID] + `}`)}
 }
 
-func (described) Lookup(name string) []*toolfold.Entry {
-	return []*toolfold.Entry{{Tool: name, Action: &toolfold.Action{Name: "run", Effect: toolfold.Runs, Family: &toolfold.Family{Name: "agent"}}}}
+func (described) Lookup(name string) []*entry.Entry {
+	return []*entry.Entry{{Tool: name, Action: &toolfold.Action{Name: "run", Effect: toolfold.Runs,
+		Family: &toolfold.Family{Name: "agent"}}}}
 }
 
 func (described) Nearest(string) string { return "" }
@@ -487,7 +494,8 @@ func TestKeyOfAnotherTask(t *testing.T) {
 	}
 	in.Name, in.Schedule, in.Input = "other", "0 4 * * *", json.RawMessage(`{"tool":"memory.store","arguments":{"key":"x"}}`)
 	other := b.submit(in)
-	if !other.Existing || !strings.HasPrefix(other.Message, "nothing was submitted") || !strings.Contains(other.Message, "another name, input, schedule;") {
+	if !other.Existing || !strings.HasPrefix(other.Message, "nothing was submitted") ||
+		!strings.Contains(other.Message, "another name, input, schedule;") {
 		t.Errorf("another one: %+v", other)
 	}
 }

@@ -7,14 +7,20 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"
@@ -46,7 +52,8 @@ func newBench(t *testing.T) *bench {
 	runner := &engine.Runner{Caller: b.Runner, Now: now, Log: log}
 	err = b.Put(
 		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
-		toolfoldtest.Mount(t, workflow.Family, workflow.New(workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }}, runner, b.Runner)),
+		toolfoldtest.Mount(t, workflow.Family, workflow.New(workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }},
+			runner, b.Runner)),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -60,16 +67,16 @@ type model struct {
 	wait  chan struct{} // nil = at once
 }
 
-func (m *model) Sample(ctx context.Context, p toolfold.Prompt) (toolfold.Completion, error) {
+func (m *model) Sample(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
 	m.asked.Add(1)
 	if m.wait != nil {
 		select {
 		case <-m.wait:
 		case <-ctx.Done():
-			return toolfold.Completion{}, ctx.Err()
+			return sampling.Completion{}, ctx.Err()
 		}
 	}
-	return toolfold.Completion{Text: "later"}, nil
+	return sampling.Completion{Text: "later"}, nil
 }
 
 func (b *bench) file(name, text string) {
@@ -85,7 +92,7 @@ func (b *bench) file(name, text string) {
 
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
-	ctx := toolfold.WithSampler(b.t.Context(), b.model)
+	ctx := carried.With[sampling.Sampler](b.t.Context(), b.model)
 	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 
@@ -109,12 +116,15 @@ func TestDocumentedExample(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.file("triage.yaml", documented(t))
-	b.Expect("workflow.list", `{}`, `{"workflows":[{"id":"triage","name":"Triage notes","version":"1.2","status":"active","stepCount":3}],"total":1,"hasMore":false}`)
+	b.Expect("workflow.list", `{}`, `{"workflows":[{"id":"triage","name":"Triage notes","version":"1.2","status":"active","stepCount":3}],`+
+		`"total":1,"hasMore":false}`)
 	b.call("memory.store", `{"key":"team/a","value":{"n":1}}`)
 	b.call("memory.store", `{"key":"team/b","value":{"n":2}}`)
-	b.Expect("workflow.run", `{"workflowId":"triage","input":{"prefix":"team/"},"include_fields":["success","workflowId","stepsCompleted","output.ratings.key","stepResults"]}`,
+	b.Expect("workflow.run", `{"workflowId":"triage","input":{"prefix":"team/"},"include_fields":["success","workflowId","stepsCompleted",`+
+		`"output.ratings.key","stepResults"]}`,
 		`{"success":true,"workflowId":"triage","stepsCompleted":3,"output":{"ratings":{"key":"triage/ratings"}},`+
-			`"stepResults":[{"stepId":"notes","success":true,"durationMs":0},{"stepId":"verdict","success":true,"durationMs":0},{"stepId":"keep","success":true,"durationMs":0}]}`)
+			`"stepResults":[{"stepId":"notes","success":true,"durationMs":0},{"stepId":"verdict","success":true,"durationMs":0},`+
+			`{"stepId":"keep","success":true,"durationMs":0}]}`)
 	b.Expect("memory.get", `{"key":"triage/ratings","include_fields":["value"]}`, `{"value":{"ratings":["later","later"]}}`)
 	if n := b.model.asked.Load(); n != 2 {
 		t.Errorf("the model was asked %d times", n)
@@ -130,7 +140,7 @@ func TestCancelledHalfWay(t *testing.T) {
 	b.model.wait = make(chan struct{})
 	b.file("triage.yaml", documented(t))
 	b.call("memory.store", `{"key":"team/a","value":{"n":1}}`)
-	ctx, cancel := context.WithCancel(toolfold.WithSampler(t.Context(), b.model))
+	ctx, cancel := context.WithCancel(carried.With[sampling.Sampler](t.Context(), b.model))
 	done := make(chan toolfold.Answer)
 	go func() {
 		done <- b.Runner.Call(ctx, "workflow_run", json.RawMessage(`{"workflowId":"triage","input":{"prefix":"team/"}}`))
@@ -162,7 +172,8 @@ func TestExampleWorkflow(t *testing.T) {
 	}
 	b.file("count-notes.yaml", string(text))
 	for _, a := range workflow.Family.Declared().Actions {
-		if answer := b.Runner.Call(t.Context(), a.FullName(), json.RawMessage(a.Example)); answer.IsError() || strings.Contains(string(answer.Content), `"success":false`) {
+		if answer := b.Runner.Call(t.Context(), a.FullName(), json.RawMessage(a.Example)); answer.IsError() ||
+			strings.Contains(string(answer.Content), `"success":false`) {
 			t.Errorf("%s: %s", a.FullName(), answer.Content)
 		}
 	}
@@ -177,32 +188,65 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.file("plain.yaml", one)
-	b.file("full.json", `{"workflowId":"whole/one","name":"W","version":"3","status":"draft","description":"d","inputSchema":{"type":"object","required":["a"]},
-		"steps":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"},"description":"first"},{"stepId":"b","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}]}`)
+	b.file("full.json",
+		`{"workflowId":"whole/one","name":"W","version":"3","status":"draft","description":"d","inputSchema":{"type":"object","required":["a"]},
+		"steps":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list"},"description":"first"},
+		{"stepId":"b","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}]}`)
 	b.Expect("workflow.describe", `{"workflowId":"plain"}`, `{"id":"plain","name":"N","version":"1","description":"","status":"active",`+
-		`"steps":[{"stepId":"a","name":"a","type":"tool","config":{"tool":"memory.list"}}],"inputSchema":{"type":"object"},"file":".toolfold/workflows/plain.yaml"}`)
-	b.Expect("workflow.describe", `{"workflowId":"whole/one"}`, `{"id":"whole/one","name":"W","version":"3","description":"d","status":"draft",`+
-		`"steps":[{"stepId":"a","name":"A","type":"tool","description":"first","config":{"tool":"memory.list"}},{"stepId":"b","name":"b","type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}],`+
-		`"inputSchema":{"required":["a"],"type":"object"},"file":".toolfold/workflows/full.json"}`)
+		`"steps":[{"stepId":"a","name":"a","type":"tool","config":{"tool":"memory.list"}}],"inputSchema":{"type":"object"},`+
+		`"file":".toolfold/workflows/plain.yaml"}`)
+	b.Expect("workflow.describe", `{"workflowId":"whole/one"}`,
+		`{"id":"whole/one","name":"W","version":"3","description":"d","status":"draft",`+
+			`"steps":[{"stepId":"a","name":"A","type":"tool","description":"first","config":{"tool":"memory.list"}},{"stepId":"b","name":"b",`+
+			`"type":"prompt","config":{"prompt":"{{ steps.a.total }}"},"dependsOn":["a"]}],"inputSchema":{"required":["a"],"type":"object"},`+
+			`"file":".toolfold/workflows/full.json"}`)
+}
+
+// A step is described with every member that it can have.
+func TestDescribeShowsWholeSteps(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	whole := engine.Step{
+		StepID: "b", Name: "B", Type: engine.TypeTool, Description: "second",
+		Config:    json.RawMessage(`{"arguments":{"limit":1},"tool":"memory.list"}`),
+		DependsOn: []string{"a"}, TimeoutMs: 1000, Retry: &engine.Retry{MaxAttempts: 2, BackoffMs: 5}, ContinueOnError: true, Idempotent: true,
+	}
+	for member, value := range reflect.ValueOf(whole).Fields() {
+		if value.IsZero() {
+			t.Errorf("the step has no %s: add it", member.Name)
+		}
+	}
+	first := engine.Step{StepID: "a", Name: "A", Type: engine.TypeTool, Config: json.RawMessage(`{"tool":"memory.list"}`)}
+	b.file("w.json", string(ordered.MustJSON(map[string]any{"name": "W", "steps": []engine.Step{first, whole}})))
+	answer := b.Runner.Call(t.Context(), "workflow.describe", json.RawMessage(`{"workflowId":"w"}`))
+	var got workflow.DescribeOut
+	if err := json.Unmarshal(answer.Content, &got); err != nil || answer.Err != nil {
+		t.Fatal(string(answer.Content), err)
+	}
+	if diff := cmp.Diff([]engine.Step{first, whole}, got.Steps); diff != "" {
+		t.Errorf("steps of the file and as described (-file +described)\n%s", diff)
+	}
 }
 
 func TestListFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Expect("workflow.list", `{}`, `{"workflows":[],"total":0,"hasMore":false}`)
+	b.Expect("workflow.list", `{}`, `{"workflows":[],"total":0,"hasMore":false,`+
+		`"warnings":["there are no workflows; tools.describe workflow tells where they come from"]}`)
 	for i, status := range []string{"active", "draft", "active", "inactive"} {
 		b.file(fmt.Sprintf("w%d.yaml", i), one+"status: "+status+"\n")
 	}
 	const ids = `,"include_fields":["workflows.id","total","hasMore","nextCursor"]}`
 	for args, want := range map[string]string{
-		`{"limit":2`: `{"workflows":[{"id":"w0"},{"id":"w1"}],"total":4,"hasMore":true,"nextCursor":"wCR_mOkx.YWZ0ZXIgdzE"}`,
-		`{"limit":2,"cursor":"wCR_mOkx.YWZ0ZXIgdzE"`: `{"workflows":[{"id":"w2"},{"id":"w3"}],"total":4,"hasMore":false}`,
-		`{"status":"active"`:                         `{"workflows":[{"id":"w0"},{"id":"w2"}],"total":2,"hasMore":false}`,
-		`{"status":"active","limit":1`:               `{"workflows":[{"id":"w0"}],"total":2,"hasMore":true,"nextCursor":"opH4g-zY.YWZ0ZXIgdzA"}`,
-		`{"status":"inactive","limit":1`:             `{"workflows":[{"id":"w3"}],"total":1,"hasMore":false}`,
+		`{"status":"active"`:             `{"workflows":[{"id":"w0"},{"id":"w2"}],"total":2,"hasMore":false}`,
+		`{"status":"inactive","limit":1`: `{"workflows":[{"id":"w3"}],"total":1,"hasMore":false}`,
 	} {
 		b.Expect("workflow.list", args+ids, want)
 	}
+	b.ExpectPages("workflow.list", `{"limit":2`+ids,
+		`{"workflows":[{"id":"w0"},{"id":"w1"}],"total":4,"hasMore":true}`, `{"workflows":[{"id":"w2"},{"id":"w3"}],"total":4,"hasMore":false}`)
+	b.ExpectPages("workflow.list", `{"status":"active","limit":1`+ids,
+		`{"workflows":[{"id":"w0"}],"total":2,"hasMore":true}`, `{"workflows":[{"id":"w2"}],"total":2,"hasMore":false}`)
 }
 
 // Broken files are told with line and reason, and hide nothing.
@@ -219,9 +263,10 @@ func TestBrokenFiles(t *testing.T) {
 		"status.yaml":  one + "status: off\n",
 		"schema.yaml":  one + "inputSchema:\n  type: objekt\n",
 		"remote.yaml":  one + "inputSchema:\n  $ref: file:///etc/passwd\n",
-		"tool.yaml":    "name: N\nsteps:\n  - stepId: a\n    type: parallel\n    config:\n      steps:\n        - stepId: b\n          type: tool\n          config:\n            tool: memory.lst\n",
-		"expr.yaml":    "name: N\nsteps:\n  - stepId: a\n    type: conditional\n    config:\n      condition: steps.b.x >\n      then: []\n",
-		"yaml.yaml":    "name: N\nsteps:\n  - stepId: [\n",
+		"tool.yaml": "name: N\nsteps:\n  - stepId: a\n    type: parallel\n    config:\n      steps:\n        - stepId: b\n          type: " +
+			"tool\n          config:\n            tool: memory.lst\n",
+		"expr.yaml": "name: N\nsteps:\n  - stepId: a\n    type: conditional\n    config:\n      condition: steps.b.x >\n      then: []\n",
+		"yaml.yaml": "name: N\nsteps:\n  - stepId: [\n",
 	} {
 		b.file(name, text)
 	}
@@ -256,13 +301,15 @@ func TestBrokenFiles(t *testing.T) {
 	if len(got) != 0 {
 		t.Errorf("also broken: %v", got)
 	}
-	b.Refuse("workflow.run", `{"workflowId":"tool"}`, workspace.FileBroken, `workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10: step "b"`, "mend the file")
+	b.Refuse("workflow.run", `{"workflowId":"tool"}`, workspace.FileBroken,
+		`workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10: step "b"`, "mend the file")
 }
 
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Refuse("workflow.run", `{"workflowId":"x"}`, workflow.NotFound, `there is no workflow "x"`, "there are none; workflows are files, such as .toolfold/workflows/count-notes.yaml: {name: Count notes")
+	b.Refuse("workflow.run", `{"workflowId":"x"}`, workflow.NotFound, `there is no workflow "x"`,
+		"there are none; workflows are files, such as .toolfold/workflows/count-notes.yaml: {name: Count notes")
 	b.file("deploy.yaml", one+`
 inputSchema:
   type: object
@@ -274,12 +321,16 @@ inputSchema:
 	b.file("self.yaml", "name: N\nsteps: [{stepId: a, type: tool, config: {tool: workflow.run, arguments: {workflowId: self}}}]\n")
 	b.Refuse("workflow.run", `{"workflowId":"deplyo"}`, workflow.NotFound, `there is no workflow "deplyo"`, `did you mean "deploy"?`)
 	b.Refuse("workflow.run", `{"workflowId":"unlike"}`, workflow.NotFound, ``, `there are deploy, off, self`)
-	b.Refuse("workflow.run", `{"workflowId":"off"}`, workflow.NotActive, `workflow "off" is inactive`, "status: active in .toolfold/workflows/off.yaml")
-	b.Refuse("workflow.run", `{"workflowId":"deploy"}`, toolfold.InvalidInput, "workflow.run: input/to is missing", "workflow.describe has the inputSchema of deploy")
+	b.Refuse("workflow.run", `{"workflowId":"off"}`, workflow.NotActive, `workflow "off" is inactive`,
+		"status: active in .toolfold/workflows/off.yaml")
+	b.Refuse("workflow.run", `{"workflowId":"deploy"}`, toolfold.InvalidInput, "workflow.run: input/to is missing",
+		"workflow.describe has the inputSchema of deploy")
 	b.Refuse("workflow.run", `{"workflowId":"deploy","input":{"to":"liv","n":0,"m":1}}`, toolfold.InvalidInput,
-		`"input/m" is unknown; input/n must be at least 1, got 0; input/to must be one of its allowed values, got "liv", did you mean "live"?`, "")
+		`"input/m" is unknown; input/n must be at least 1, got 0; input/to must be one of its allowed values, got "liv", did you mean "live"?`,
+		"")
 	b.Expect("workflow.run", `{"workflowId":"deploy","input":{"to":"live"},"include_fields":["success"]}`, `{"success":true}`)
-	b.Expect("workflow.run", `{"workflowId":"self","include_fields":["success","error.code"]}`, `{"success":false,"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
+	b.Expect("workflow.run", `{"workflowId":"self","include_fields":["success","error.code"]}`,
+		`{"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"},"success":false}`)
 }
 
 // A failing step is a result, with the outputs of those before.
@@ -293,9 +344,10 @@ steps:
   - {stepId: b, type: tool, config: {tool: memory.get, arguments: {key: "{{ input.key }}"}}}
   - {stepId: c, type: tool, config: {tool: memory.stats}}
 `)
-	b.Expect("workflow.run", `{"workflowId":"w","include_fields":["success","stepsCompleted","output.a.totalEntries","stepResults.stepId","stepResults.success","error.code","error.stepId","error.hint"]}`,
-		`{"success":false,"stepsCompleted":1,"output":{"a":{"totalEntries":0}},"stepResults":[{"stepId":"a","success":true},{"stepId":"b","success":false}],`+
-			`"error":{"code":"TOOL_CONFIG_ERROR","hint":"give key, or keys to read several entries","stepId":"b"}}`)
+	b.Expect("workflow.run", `{"workflowId":"w","include_fields":["success","stepsCompleted","output.a.totalEntries","stepResults.stepId",`+
+		`"stepResults.success","error.code","error.stepId","error.hint"]}`,
+		`{"error":{"code":"TOOL_CONFIG_ERROR","hint":"give key, or keys to read several entries","stepId":"b"},"success":false,`+
+			`"stepsCompleted":1,"output":{"a":{"totalEntries":0}},"stepResults":[{"stepId":"a","success":true},{"stepId":"b","success":false}]}`)
 }
 
 // A schema whose references multiply makes its file broken, at once.
@@ -308,8 +360,9 @@ func TestSchemaThatMultiplies(t *testing.T) {
 	}
 	b.file("bomb.yaml", text+"    l60: {type: 'null'}\n")
 	b.file("good.yaml", one)
-	b.Expect("workflow.list", `{"include_fields":["total","broken"]}`, `{"total":1,"broken":[{"file":".toolfold/workflows/bomb.yaml","line":3,`+
-		`"reason":"inputSchema: it has more than 5000 values or 2000 steps of patterns with its references written out"}]}`)
+	b.Expect("workflow.list", `{"include_fields":["total","broken"]}`,
+		`{"total":1,"broken":[{"file":".toolfold/workflows/bomb.yaml","line":3,`+
+			`"reason":"inputSchema: it has more than 5000 values or 2000 steps of patterns with its references written out"}]}`)
 	b.Refuse("workflow.run", `{"workflowId":"bomb"}`, workspace.FileBroken, "inputSchema: it has more than 5000 values", "mend the file")
 }
 
@@ -332,7 +385,8 @@ func TestUntrustedWorkspace(t *testing.T) {
 	b.file("w.yaml", one)
 	b.Expect("workflow.list", `{"include_fields":["workflows.id","workflows.trusted"]}`, `{"workflows":[{"id":"w","trusted":false}]}`)
 	b.Expect("workflow.describe", `{"workflowId":"w","include_fields":["id","trusted"]}`, `{"id":"w","trusted":false}`)
-	b.Refuse("workflow.run", `{"workflowId":"w"}`, workspace.Untrusted, `workflow "w" is the file .toolfold/workflows/w.yaml of a workspace that is not trusted`,
+	b.Refuse("workflow.run", `{"workflowId":"w"}`, workspace.Untrusted,
+		`workflow "w" is the file .toolfold/workflows/w.yaml of a workspace that is not trusted`,
 		"toolfold trust "+b.workspace)
 	b.untrusted = false
 	b.Expect("workflow.run", `{"workflowId":"w","include_fields":["success"]}`, `{"success":true}`)
@@ -380,18 +434,22 @@ func TestInputIsReadAsParametersAre(t *testing.T) {
 	b := newBench(t)
 	b.file("typed.yaml", `name: Typed
 version: 1.0
-inputSchema: {type: object, properties: {n: {type: integer}, on: {type: boolean}, list: {type: array, items: {type: number}}, text: {type: string}}, required: [n]}
+inputSchema: {type: object, properties: {n: {type: integer}, on: {type: boolean}, list: {type: array, items: {type: number}},
+  text: {type: string}}, required: [n]}
 steps: [{stepId: s, type: tool, config: {tool: memory.store, arguments: {key: k, value: {all: "{{ input }}"}}}}]
 `)
 	b.call("workflow.run", `{"workflowId":"typed","input":{"n":"2","on":"true","list":["1.5","3"],"text":"4"}}`)
 	b.Expect("memory.get", `{"key":"k","include_fields":["value"]}`, `{"value":{"all":{"list":[1.5,3],"n":2,"on":true,"text":"4"}}}`)
 	b.Expect("workflow.list", `{"include_fields":["workflows.version"]}`, `{"workflows":[{"version":"1.0"}]}`)
 	answer := b.call("workflow.run", `{"workflowId":"typed","input":{"n":"two"}}`)
-	if !strings.Contains(answer, `n must be integer, got string`) || !strings.Contains(answer, `"example":{"workflowId":"typed","input":{"n":1}}`) {
+	if !strings.Contains(answer, `n must be integer, got string`) ||
+		!strings.Contains(answer, `"example":{"workflowId":"typed","input":{"n":1}}`) {
 		t.Error(answer)
 	}
-	b.file("open.yaml", strings.Replace(one, "steps:", "inputSchema: {type: object, properties: {n: {type: [string, 'null']}}, required: [n]}\nsteps:", 1))
-	if answer := b.call("workflow.run", `{"workflowId":"open","input":{}}`); !strings.Contains(answer, `"example":{"workflowId":"open","input":{"n":null}}`) {
+	b.file("open.yaml", strings.Replace(one, "steps:", "inputSchema: {type: object, properties: {n: {type: [string, 'null']}}, "+
+		"required: [n]}\nsteps:", 1))
+	if answer := b.call("workflow.run", `{"workflowId":"open","input":{}}`); !strings.Contains(answer,
+		`"example":{"workflowId":"open","input":{"n":null}}`) {
 		t.Error(answer)
 	}
 }
@@ -408,7 +466,35 @@ func TestBrokenFilesAreToldOnce(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &page); err != nil || !strings.Contains(first, "broken.yaml") {
 		t.Fatal(first)
 	}
-	if second := b.call("workflow.list", `{"limit":1,"cursor":"`+page.NextCursor+`"}`); strings.Contains(second, "broken") || !strings.Contains(second, `"id":"b"`) {
+	if second := b.call("workflow.list", `{"limit":1,"cursor":"`+page.NextCursor+`"}`); strings.Contains(second, "broken") ||
+		!strings.Contains(second, `"id":"b"`) {
 		t.Error(second)
+	}
+}
+
+// A definition is checked as its file would be, whether it is text or an object, and
+// nothing is saved or run.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	step := `{"stepId":"a","type":"tool","config":{"tool":%q,"arguments":%s}}`
+	valid := fmt.Sprintf(`{"name":"N","steps":[`+step+`]}`, "memory.stats", "{}")
+	b.Expect("workflow.check", `{"definition":`+valid+`}`,
+		`{"valid":true,"message":"save it as .toolfold/workflows/ID.yaml, ID being what workflow.run calls it by"}`)
+	for _, test := range []struct{ definition, want string }{
+		{`{"name":"N"}`, "steps is missing"},
+		{fmt.Sprintf(`{"name":"N","steps":[`+step+`]}`, "memory.stat", "{}"), `memory.stat`},
+		{`"name: N\nsteps:\n  - {stepId: a, type: tool, config: {tool: memory.stats}}\n` +
+			`  - {stepId: a, type: tool, config: {tool: memory.stats}}\n"`, `"line":4`},
+		{`"name: [N"`, `"valid":false`},
+		{`7`, `"valid":false`},
+		{`{"name":"N","steps":[{"stepId":"a","type":"prompt","config":{"prompt":"p","provider":"none"}}]}`, `no provider`},
+	} {
+		if got := b.call("workflow.check", `{"definition":`+test.definition+`}`); !strings.Contains(got, test.want) {
+			t.Errorf("%s is answered %s, want %s", test.definition, got, test.want)
+		}
+	}
+	if list := b.call("workflow.list", `{}`); !strings.Contains(list, `"total":0`) {
+		t.Errorf("something was saved: %s", list)
 	}
 }

@@ -1,0 +1,112 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/embed"
+	"github.com/toolfold/toolfold/internal/embed/embedtest"
+	"github.com/toolfold/toolfold/tools/memory"
+)
+
+// understanding returns a service that asks an endpoint for vectors.
+func understanding(t *testing.T, store memory.Store, e *embedtest.Endpoint, model string) *memory.Service {
+	s := memory.New(store, time.Now)
+	s.Vectors = embed.New(embed.Settings{BaseURL: e.URL, Model: model}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return s
+}
+
+func note(t *testing.T, s *memory.Service, key, text string) {
+	t.Helper()
+	value, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Store(t.Context(), memory.StoreIn{Key: key, Value: value}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func foundKeys(t *testing.T, s *memory.Service, query string) (keys []string) {
+	t.Helper()
+	out, err := s.Search(t.Context(), memory.SearchIn{Query: query, Page: toolfold.Page{Limit: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Total < len(out.Results) {
+		t.Errorf("%d results of %d", len(out.Results), out.Total)
+	}
+	last := 1.0
+	for _, h := range out.Results {
+		if h.Score > last {
+			t.Errorf("the score rises to %v after %v", h.Score, last)
+		}
+		last = h.Score
+		keys = append(keys, h.Key)
+	}
+	return keys
+}
+
+// first waits until a query finds a key first: vectors are made in the background.
+func first(t *testing.T, s *memory.Service, query, want string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got := foundKeys(t, s, query)
+		if len(got) > 0 && got[0] == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%q finds %v, want %s first", query, got, want)
+		}
+	}
+}
+
+// Notes are found in other words, after a change in those of the new text, and with
+// another model too.
+func TestSearchByMeaning(t *testing.T) {
+	t.Parallel()
+	e, store := embedtest.Serve(t), openStore(t)
+	s := understanding(t, store, e, "m")
+	note(t, s, "a", "The automobile needs new tyres.")
+	note(t, s, "b", "Ask the physician about the results.")
+	note(t, s, "c", "Soup on Friday.")
+	first(t, s, "my car", "a")
+	first(t, s, "doctor", "b")
+	note(t, s, "a", "Vacation begins in July.")
+	first(t, s, "holiday", "a")
+	for _, key := range foundKeys(t, s, `"car"`) {
+		t.Errorf("words in quotes find %s, which lacks them", key)
+	}
+	first(t, understanding(t, store, e, "m2"), "doctor", "b")
+	if _, models := e.Sent(); models[0] != "m" || models[len(models)-1] != "m2" {
+		t.Errorf("asked for the models %v", models)
+	}
+}
+
+// Words find as before where the endpoint fails, and vectors are made later.
+func TestSearchWithoutAnEndpoint(t *testing.T) {
+	t.Parallel()
+	e, store := embedtest.Serve(t), openStore(t)
+	e.Fail(http.StatusInternalServerError)
+	s := understanding(t, store, e, "m")
+	note(t, s, "a", "The automobile needs new tyres, postgres://ann:hunter2@db/x.")
+	note(t, s, "b", "Soup on Friday.")
+	if got := foundKeys(t, s, "soup"); len(got) != 1 || got[0] != "b" {
+		t.Errorf("soup finds %v", got)
+	}
+	if got := foundKeys(t, s, "car"); len(got) > 0 {
+		t.Errorf("car finds %v", got)
+	}
+	e.Fail(0)
+	first(t, understanding(t, store, e, "m"), "car", "a") // another process, which has not seen it fail
+	texts, _ := e.Sent()
+	if sent := strings.Join(texts, "\n"); strings.Contains(sent, "hunter2") || !strings.Contains(sent, "automobile") {
+		t.Errorf("sent %q", sent)
+	}
+}
