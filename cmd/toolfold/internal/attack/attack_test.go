@@ -3,19 +3,27 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 )
 
 func newAttack(t *testing.T) *attack {
 	t.Helper()
 	a := &attack{store: "sqlite", postgres: os.Getenv("TOOLFOLD_TEST_POSTGRES"), dir: t.TempDir(), seed: 1, size: size{
-		fuzzCalls: 300, fuzz: 10 * time.Second, kills: 2, soak: time.Second, initializes: 1_200,
+		fuzzCalls: 300, fuzz: 10 * time.Second, wrong: 10, kills: 2, stepKills: 2, soak: time.Second, initializes: 1_200,
 		connections: 40, terminate: time.Second,
-		sessions: 60, callers: 10, crowd: time.Second, notes: 1, stopped: 2 * time.Second, upgrades: 1, limit: time.Minute,
+		sessions: 60, callers: 10, crowd: time.Second, growth: 200, notes: 1, stopped: 2 * time.Second, upgrades: 1, limit: 5 * time.Minute,
 	}}
 	if err := a.build(t.Context()); err != nil {
 		t.Fatal(err)
@@ -67,6 +75,48 @@ func TestMeasures(t *testing.T) {
 	})
 }
 
+// A step that runs again after its end is found, and one that ran too often.
+func TestEffectsAreCompared(t *testing.T) {
+	t.Parallel()
+	pool, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "store.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if _, err := pool.ExecContext(t.Context(), `
+		CREATE TABLE sessions (task); CREATE TABLE tasks (id, name, status, turn); CREATE TABLE task_steps (task_id, path, record);
+		INSERT INTO tasks VALUES ('id', 't', 'running', 1); INSERT INTO task_steps VALUES ('id', '/ask', '{}'), ('id', '/loop', '{}');
+		INSERT INTO sessions VALUES ('t /loop/0/create'), ('t /loop/1/create')`); err != nil {
+		t.Fatal(err)
+	}
+	r := &report{samples: map[string][]string{}, counts: map[string]int{}}
+	e := &effects{
+		place: &place{report: r}, pool: pool, file: filepath.Join(t.TempDir(), "effects"),
+		frozen: map[step]int{}, turns: map[string]int{}, cuts: map[step]int{},
+	}
+	run := func(lines, create string, want map[string]int) {
+		t.Helper()
+		if err := os.WriteFile(e.file, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), `INSERT INTO sessions SELECT ? WHERE ? <> ''`, create, create); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.verify(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.counts); diff != "" {
+			t.Errorf("after %q and %q (-want +got)\n%s", lines, create, diff)
+		}
+		clear(r.counts)
+	}
+	const once = "t /ask\ntried t\nt /loop/0/inner\nt /loop/1/inner\n"
+	run(once, "", map[string]int{missing: 1})
+	run(once+"t /last\nt /last\n", "", map[string]int{})
+	run(once+"t /last\nt /last\nt /loop/0/inner\n", "t /loop/1/create", map[string]int{rerun: 2, repeats: 2})
+	run(once+"t /last\nt /last\nt /last\n", "", map[string]int{rerun: 1, repeats: 2})
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	c := &client{server: &server{place: &place{attack: &attack{dir: "/tmp/attacked"}}}}
@@ -101,6 +151,42 @@ func TestJudge(t *testing.T) {
 			var out bytes.Buffer
 			if ok := r.print(&out); ok != (test.want == "") {
 				t.Errorf("ok is %t after\n%s", ok, out.String())
+			}
+		})
+	}
+}
+
+// What an error does not say is not mended.
+func TestMendGoesByTheError(t *testing.T) {
+	t.Parallel()
+	const usage = "memory(action: 'store', params: {key: string, value: any})"
+	memory := app.Families()[0]
+	for name, test := range map[string]struct {
+		sent string
+		told told
+		want string // the call then; empty = not mended
+	}{
+		"a name in the usage": {`{"action":"store","id":"a"}`, told{Usage: usage, Problems: []toolfold.Problem{
+			{Path: "/id", Kind: toolfold.ProblemUnknown}}}, `{"action":"store","key":"a"}`},
+		"a name that is shown nowhere": {`{"action":"store","id":"a"}`, told{Problems: []toolfold.Problem{
+			{Path: "/id", Kind: toolfold.ProblemUnknown}}}, ""},
+		"a value of the example": {`{"action":"store","value":1}`, told{Example: map[string]any{"params": map[string]any{"key": "a"}},
+			Problems: []toolfold.Problem{{Path: "/key", Kind: toolfold.ProblemMissing}}}, `{"action":"store","key":"a","value":1}`},
+		"an action": {`{"action":"sotre"}`, told{Problems: []toolfold.Problem{
+			{Path: "/action", Kind: toolfold.ProblemEnum, Suggest: "store"}}}, `{"action":"store"}`},
+		"an action that is not suggested": {`{"action":"sotre"}`, told{Problems: []toolfold.Problem{
+			{Path: "/action", Kind: toolfold.ProblemEnum, Allowed: []string{"store"}}}}, ""},
+		"no problems": {`{"action":"store"}`, told{Code: toolfold.InvalidInput}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			call := again{tool: "memory", told: test.told}
+			if err := json.Unmarshal([]byte(test.sent), &call.arguments); err != nil {
+				t.Fatal(err)
+			}
+			why := call.mend(mistake{action: memory.Action("store"), name: "key"})
+			if got := asJSON(call.arguments); (why != "") != (test.want == "") || why == "" && got != test.want {
+				t.Errorf("mended to %s (%s), want %s", got, why, test.want)
 			}
 		})
 	}

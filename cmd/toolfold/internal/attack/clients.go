@@ -25,19 +25,13 @@ func memoryBound(begin int) int {
 }
 
 // initialize opens sessions that are never ended.
-func initialize(ctx context.Context, a *attack, r *report) error {
+func initialize(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	const maxSessions = 1000 // sessions at a time, the server's default
-	r.zero(append(faults, "sessions over the limit", "new sessions that are gone", "memory over the bound")...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
 	c := s.client()
 	ids := make([]string, a.initializes)
 	begin := s.rss()
@@ -75,7 +69,8 @@ func initialize(ctx context.Context, a *attack, r *report) error {
 	if alive > maxSessions {
 		r.bad("sessions over the limit", "%d", alive)
 	}
-	r.note("%d initializes, RSS from %d to %d MiB, %d of the last %d sessions alive", len(ids), begin, end, alive, min(len(ids), 2*maxSessions))
+	r.note("%d initializes, RSS from %d to %d MiB, %d of the last %d sessions alive", len(ids), begin, end, alive,
+		min(len(ids), 2*maxSessions))
 	return nil
 }
 
@@ -89,24 +84,19 @@ type slowKind struct {
 var slowKinds = []slowKind{
 	{name: "silent", within: 10 * time.Second},
 	{name: "half a head", sends: "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: app", within: 10 * time.Second},
-	{name: "half a body", sends: "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", within: 30 * time.Second, isPatient: true},
+	{name: "half a body", sends: "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{",
+		within: 30 * time.Second, isPatient: true},
 	{name: "idle", sends: "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", within: 2 * time.Minute, isPatient: true},
 }
 
 // slow holds connections that send nothing, or not all, or no more.
-func slow(ctx context.Context, a *attack, r *report) error {
+func slow(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	const grace = 5 * time.Second
-	r.zero(append(faults, "others kept waiting", "connections not closed in time")...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
 	var kinds []slowKind
 	longest := time.Duration(0)
 	for _, kind := range slowKinds {
@@ -166,13 +156,8 @@ func slow(ctx context.Context, a *attack, r *report) error {
 
 // soak mixes clients of both eras, streams, calls that are given up and
 // sessions that are ended, at full speed.
-func soak(ctx context.Context, a *attack, r *report) error {
-	r.zero(append(faults, "streams that outlive their session", "memory over the bound", "goroutines left", "files left")...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
+func soak(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	// What a server at rest has is counted in one that did little.
 	s, err := p.start(ctx)
 	if err != nil {
@@ -188,7 +173,6 @@ func soak(ctx context.Context, a *attack, r *report) error {
 	if s, err = p.start(ctx); err != nil {
 		return err
 	}
-	defer s.stop()
 	c = s.client()
 
 	soaking, stop := context.WithTimeout(ctx, a.size.soak)
@@ -257,7 +241,8 @@ func soak(ctx context.Context, a *attack, r *report) error {
 				cancelled.Add(1)
 				if random.IntN(4) == 0 {
 					short, giveUp := context.WithTimeout(ctx, time.Duration(1+random.IntN(30))*time.Millisecond)
-					response, err := c.open(short, c.ids.Add(1), "subscriptions/listen", "", map[string]any{"notifications": map[string]any{"toolsListChanged": true}})
+					response, err := c.open(short, c.ids.Add(1), "subscriptions/listen", "",
+						map[string]any{"notifications": map[string]any{"toolsListChanged": true}})
 					if err == nil {
 						if response.StatusCode != http.StatusOK {
 							r.bad("not 200", "subscriptions/listen: %d", response.StatusCode)
@@ -284,8 +269,10 @@ func soak(ctx context.Context, a *attack, r *report) error {
 	if goroutines > goroutinesBegin+16 {
 		r.bad("goroutines left", "from %d to %d", goroutinesBegin, goroutines)
 	}
-	r.note("%s, %d calls, %d sessions ended, %d GET streams, %d listens, %d calls given up; RSS %d MiB warm, %d at the end; goroutines %d, then %d; files %d, then %d",
-		a.size.soak, calls.Load(), sessions.Load(), streams.Load(), listens.Load(), cancelled.Load(), warm.Load(), rss, goroutinesBegin, goroutines, filesBegin, files)
+	r.note("%s, %d calls, %d sessions ended, %d GET streams, %d listens, %d calls given up; RSS %d MiB warm, %d at the end; goroutines "+
+		"%d, then %d; files %d, then %d",
+		a.size.soak, calls.Load(), sessions.Load(), streams.Load(), listens.Load(), cancelled.Load(), warm.Load(), rss, goroutinesBegin,
+		goroutines, filesBegin, files)
 	return nil
 }
 

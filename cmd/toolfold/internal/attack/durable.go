@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,7 +131,8 @@ func (l *ledger) settle(ctx context.Context, r *report, c *client) int {
 		return content.Total
 	}
 	left := -1
-	for begin := time.Now(); time.Since(begin) < time.Minute+time.Duration(len(l.tasks))*20*time.Millisecond && ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < time.Minute+time.Duration(len(l.tasks))*20*time.Millisecond &&
+		ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
 		if left = count("queued", "running"); left == 0 {
 			break
 		}
@@ -137,6 +141,15 @@ func (l *ledger) settle(ctx context.Context, r *report, c *client) int {
 		r.bad(open, "%d of %d", left, len(l.tasks))
 	}
 	return count("failed", "cancelled", "timeout")
+}
+
+// account looks for everything acknowledged and waits for the tasks, none of which
+// may fail.
+func (l *ledger) account(ctx context.Context, r *report, c *client) {
+	l.verify(ctx, r, c, true)
+	if n := l.settle(ctx, r, c); n > 0 {
+		r.bad(failed, "%d of %d", n, len(l.tasks))
+	}
 }
 
 func (l *ledger) String() string {
@@ -163,13 +176,8 @@ func (l *ledger) await(ctx context.Context, total int) {
 
 // kill kills servers under load and looks for every acknowledged write
 // afterwards.
-func kill(ctx context.Context, a *attack, r *report) error {
-	r.zero(append(faults, lost, "refused writes", open, failed)...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
+func kill(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	random := rand.New(rand.NewPCG(a.seed, 0))
 	l := &ledger{}
 	for round := range a.kills {
@@ -195,11 +203,7 @@ func kill(ctx context.Context, a *attack, r *report) error {
 	if err != nil {
 		return fmt.Errorf("after the last kill: %w", err)
 	}
-	defer s.stop()
-	l.verify(ctx, r, s.client(), true)
-	if n := l.settle(ctx, r, s.client()); n > 0 {
-		r.bad(failed, "%d of %d", n, len(l.tasks))
-	}
+	l.account(ctx, r, s.client())
 	r.note("%d kills, %v", a.kills, l)
 	if a.store == "sqlite" {
 		return p.integrity(ctx)
@@ -207,7 +211,7 @@ func kill(ctx context.Context, a *attack, r *report) error {
 	return nil
 }
 
-// integrity has SQLite check its file.
+// integrity runs the integrity check of SQLite.
 func (p *place) integrity(ctx context.Context) error {
 	pool, err := sql.Open("sqlite", strings.TrimPrefix(p.store, "sqlite://"))
 	if err != nil {
@@ -226,18 +230,12 @@ func (p *place) integrity(ctx context.Context) error {
 }
 
 // terminate ends the server's connections to PostgreSQL while it stores.
-func terminate(ctx context.Context, a *attack, r *report) error {
-	r.zero(append(faults, lost, "refused writes", open)...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
+func terminate(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
 	l, c := &ledger{}, s.client()
 	loading, stop := context.WithTimeout(ctx, a.size.terminate+10*time.Second)
 	defer stop()
@@ -247,7 +245,8 @@ func terminate(ctx context.Context, a *attack, r *report) error {
 	ended := 0
 	for begin := time.Now(); time.Since(begin) < a.size.terminate && loading.Err() == nil; time.Sleep(300 * time.Millisecond) {
 		var n int
-		err := p.pool.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1`, p.name).Scan(&n)
+		err := p.pool.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1`, p.name).
+			Scan(&n)
 		if err != nil {
 			return fmt.Errorf("ending connections: %w", err)
 		}
@@ -265,15 +264,121 @@ func terminate(ctx context.Context, a *attack, r *report) error {
 	return nil
 }
 
-// full fills the disk of a store. Without the right to mount a small one, the
-// files of the server are limited instead.
-func full(ctx context.Context, a *attack, r *report) error {
-	r.zero(append(faults, lost, "other refusals", "stores that fail with space")...)
-	p, remove, err := a.newPlace(ctx, r)
+// away has the database of a server under load go away and come back, as one that
+// restarts or fails over does: its connections break, and for a while it takes no
+// others.
+func away(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
+	address, err := url.Parse(p.store)
 	if err != nil {
 		return err
 	}
-	defer remove()
+	between, err := newGate(address.Host)
+	if err != nil {
+		return err
+	}
+	defer between.close()
+	address.Host = between.listener.Addr().String()
+	p.store = address.String()
+	s, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	l, c := &ledger{}, s.client()
+	loading, stop := context.WithTimeout(ctx, a.size.terminate+time.Minute)
+	defer stop()
+	var load sync.WaitGroup
+	load.Go(func() { l.load(loading, r, c, "a") })
+	times := 0
+	for begin := time.Now(); time.Since(begin) < a.size.terminate && loading.Err() == nil; times++ {
+		l.await(ctx, l.total()+20) // it serves
+		between.shut(true)
+		time.Sleep(300 * time.Millisecond)
+		between.shut(false)
+	}
+	before := l.total()
+	l.await(ctx, before+20)
+	stop()
+	load.Wait()
+	if l.total() < before+20 {
+		return fmt.Errorf("%d writes acknowledged after the last time, want 20", l.total()-before)
+	}
+	l.verify(ctx, r, c, true)
+	// A task may fail like any call while the store is gone.
+	r.note("%d times away, %v, %d tasks failed", times, l, l.settle(ctx, r, c))
+	return nil
+}
+
+// gate stands between clients and an address.
+type gate struct {
+	listener net.Listener
+	to       string
+
+	mu     sync.Mutex
+	isShut bool
+	conns  []net.Conn // that are open, or were
+}
+
+func newGate(to string) (*gate, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	g := &gate{listener: listener, to: to}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go g.pass(conn)
+		}
+	}()
+	return g, nil
+}
+
+func (g *gate) pass(from net.Conn) {
+	defer from.Close()
+	to, err := net.DialTimeout("tcp", g.to, 5*time.Second)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	g.mu.Lock()
+	isShut := g.isShut
+	g.conns = append(g.conns, from, to)
+	g.mu.Unlock()
+	if isShut {
+		return
+	}
+	go func() {
+		defer to.Close()
+		_, _ = io.Copy(to, from)
+	}()
+	_, _ = io.Copy(from, to)
+}
+
+// shut shuts the gate and breaks what passes it, or opens it.
+func (g *gate) shut(isShut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.isShut = isShut; isShut {
+		for _, conn := range g.conns {
+			conn.Close()
+		}
+		g.conns = nil
+	}
+}
+
+func (g *gate) close() {
+	g.listener.Close()
+	g.shut(true)
+}
+
+// full fills the disk of a store while its queue runs. Without the right to mount a small one, the
+// files of the server are limited instead.
+func full(ctx context.Context, p *place) error {
+	r := p.report
 	disk := filepath.Join(p.dir, "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		return err
@@ -287,7 +392,7 @@ func full(ctx context.Context, a *attack, r *report) error {
 	if err != nil {
 		return err
 	}
-	defer func() { s.stop() }()
+	defer func() { s.stop() }() // before the disk goes
 	c, way := s.client(), "a tmpfs of 3 MiB"
 	limit := func(size string) error {
 		return exec.CommandContext(ctx, "prlimit", "--pid", strconv.Itoa(s.cmd.Process.Pid), "--fsize="+size+":").Run()
@@ -307,9 +412,23 @@ func full(ctx context.Context, a *attack, r *report) error {
 		}
 		return got.code
 	}
+	tasks := &ledger{}
+	submit := func(n int) {
+		arguments := map[string]any{"action": "submit", "name": fmt.Sprint("full ", n), "input": map[string]any{
+			"tool": "memory.store", "arguments": map[string]any{"key": "from a task", "value": map[string]any{"is": n}}}}
+		if got, err := c.call(ctx, "task", arguments); r.judge(c, arguments, got, err) {
+			if got.code != "" && got.code != unavailable {
+				r.bad("other refusals", "%s", got.raw)
+			}
+			tasks.keep(got, "")
+		}
+	}
 	refused := map[string]int{}
 	var acknowledged []int
 	for n := 0; n < 2000 && refused[unavailable] < 20; n++ {
+		if n%4 == 0 {
+			submit(n)
+		}
 		switch code := store(n); code {
 		case "":
 			acknowledged = append(acknowledged, n)
@@ -357,6 +476,9 @@ func full(ctx context.Context, a *attack, r *report) error {
 	}
 	c = s.client()
 	check()
-	r.note("%s: %d stores, then refused %v; with space %d more", way, stored, refused, len(acknowledged)-stored)
+	tasks.verify(ctx, r, c, true)
+	// A task may fail like any call while the disk is full.
+	r.note("%s: %d stores, then refused %v; with space %d more; %d tasks submitted, of which %d failed", way, stored, refused,
+		len(acknowledged)-stored, len(tasks.tasks), tasks.settle(ctx, r, c))
 	return p.integrity(ctx)
 }

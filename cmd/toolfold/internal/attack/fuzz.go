@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 const (
@@ -22,18 +22,12 @@ const (
 
 // fuzz calls every action with arguments that are right, nearly right, and
 // wrong in every way, in one session of each worker.
-func fuzz(ctx context.Context, a *attack, r *report) error {
-	r.zero(faults...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
+func fuzz(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
 
 	var actions []*toolfold.Action
 	for _, family := range app.Families() {
@@ -77,10 +71,10 @@ type known struct {
 	ids []string
 }
 
-var anID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+var anID = regex.Lazy(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 func (k *known) learn(content []byte) {
-	if id := anID.Find(content); id != nil {
+	if id := anID().Find(content); id != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if len(k.ids) == 256 {
@@ -234,8 +228,10 @@ func (g *generator) id() string {
 }
 
 var texts = []string{
-	"", " ", "a", "team/rules", "default", "keeper", "deploys", "note", "*", "%", "_", "'; --", `"`, `\`, "../../etc/passwd", "/dev/zero", "$HOME",
-	"{{input}}", "${x}", "\x00", "a\x00b", "\n\r\t", "\u202e\u200d", "ﷺ", "👩‍👩‍👧‍👦", "e\u0301", "\ufeff", "null", "true", "-1", "1e400", "NaN", "0x10", "2026-13-45T99:99:99Z",
+	"", " ", "a", "team/rules", "default", "keeper", "deploys", "note", "*", "%", "_", "'; --", `"`, `\`, "../../etc/passwd",
+	"/dev/zero", "$HOME",
+	"{{input}}", "${x}", "\x00", "a\x00b", "\n\r\t", "\u202e\u200d", "ﷺ", "👩‍👩‍👧‍👦", "e\u0301", "\ufeff", "null", "true", "-1", "1e400", "NaN",
+	"0x10", "2026-13-45T99:99:99Z",
 	"__proto__", "mem://x", "[[[[", "{", "&a [*a]", "AAECAw", "eyJhIjoxfQ", "NULL", "٣", "ﬀ", "ß", "İ",
 }
 
@@ -259,7 +255,8 @@ func (g *generator) wrong() any {
 	case 2:
 		return -g.IntN(1000)
 	case 3:
-		return json.RawMessage([]string{"1e308", "-0", "1e400", "9007199254740993", "123456789012345678901234567890", "0.1", "1E-7", "-9223372036854775809"}[g.IntN(8)])
+		return json.RawMessage([]string{"1e308", "-0", "1e400", "9007199254740993", "123456789012345678901234567890", "0.1", "1E-7",
+			"-9223372036854775809"}[g.IntN(8)])
 	case 4:
 		return []any{}
 	case 5:

@@ -24,30 +24,39 @@ import (
 
 // measure is one kind of attack.
 type measure struct {
-	name  string
-	store string // the only store it runs on; empty = any
-	run   func(context.Context, *attack, *report) error
+	name       string
+	store      string   // the only store it runs on; empty = any
+	mustBeZero []string // besides faults
+	run        func(context.Context, *place) error
 }
 
 var measures = []measure{
 	{name: "fuzz", run: fuzz},
-	{name: "kill", run: kill},
-	{name: "soak", run: soak},
-	{name: "initialize", run: initialize},
-	{name: "slow", run: slow},
-	{name: "crowd", run: crowd},
-	{name: "hostile", run: hostile},
-	{name: "stopped", run: stopped},
-	{name: "upgrade", run: upgrade},
-	{name: "terminate", store: "postgres", run: terminate},
-	{name: "full", store: "sqlite", run: full},
+	{name: "wrong", mustBeZero: []string{dropped, accepted, unmended, astray}, run: wrong},
+	{name: "kill", mustBeZero: []string{lost, "refused writes", open, failed}, run: kill},
+	{name: "steps", mustBeZero: []string{rerun, repeats, missing, open}, run: steps},
+	{name: "soak", mustBeZero: []string{"streams that outlive their session",
+		"memory over the bound", "goroutines left", "files left"}, run: soak},
+	{name: "initialize", mustBeZero: []string{"sessions over the limit",
+		"new sessions that are gone", "memory over the bound"}, run: initialize},
+	{name: "slow", mustBeZero: []string{"others kept waiting", "connections not closed in time"}, run: slow},
+	{name: "crowd", mustBeZero: []string{"memory that grows", "spans dropped at up to 2,000 calls a second"}, run: crowd},
+	{name: "growth", mustBeZero: []string{steep, uneven}, run: growth},
+	{name: "hostile", mustBeZero: []string{"refused writes"}, run: hostile},
+	{name: "stopped", mustBeZero: []string{lost, "refused writes", open, failed}, run: stopped},
+	{name: "upgrade", mustBeZero: []string{lost, "refused writes", open, failed}, run: upgrade},
+	{name: "terminate", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: terminate},
+	{name: "away", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: away},
+	{name: "full", store: "sqlite", mustBeZero: []string{lost, "other refusals", "stores that fail with space", open}, run: full},
 }
 
 // size bounds what is tried.
 type size struct {
 	fuzzCalls   int
 	fuzz        time.Duration // most time for them
+	wrong       int           // calls with a mistake, of each family
 	kills       int
+	stepKills   int // in the middle of tasks
 	soak        time.Duration
 	initializes int
 	connections int  // slow ones
@@ -56,6 +65,8 @@ type size struct {
 	sessions    int // of a crowd
 	callers     int // in them
 	crowd       time.Duration
+	growth      int           // open tasks in the end, and a tenth of the notes and traces
+	timed       bool          // judge by the clock how costs grow: few things, or a busy machine, show nothing
 	notes       int           // MiB that hostile queries search
 	stopped     time.Duration // during which a server is stopped for half the time
 	upgrades    int
@@ -64,14 +75,16 @@ type size struct {
 
 var (
 	usual = size{
-		fuzzCalls: 10_000, fuzz: 8 * time.Second, kills: 10, soak: 5 * time.Second, initializes: 5_000,
+		fuzzCalls: 10_000, fuzz: 8 * time.Second, wrong: 25, kills: 10, stepKills: 10, soak: 5 * time.Second, initializes: 5_000,
 		connections: 1_000, terminate: 6 * time.Second,
-		sessions: 300, callers: 40, crowd: 5 * time.Second, notes: 5, stopped: 4 * time.Second, upgrades: 2, limit: 2 * time.Minute,
+		sessions: 300, callers: 40, crowd: 5 * time.Second, growth: 1_000,
+		notes: 5, stopped: 4 * time.Second, upgrades: 2, limit: 2 * time.Minute,
 	}
 	large = size{
-		fuzzCalls: 100_000, fuzz: 10 * time.Minute, kills: 200, soak: 10 * time.Minute, initializes: 30_000,
+		fuzzCalls: 100_000, fuzz: 10 * time.Minute, wrong: 400, kills: 200, stepKills: 200, soak: 10 * time.Minute, initializes: 30_000,
 		connections: 1_000, patient: true, terminate: time.Minute,
-		sessions: 2_000, callers: 200, crowd: 2 * time.Minute, notes: 100, stopped: time.Minute, upgrades: 10, limit: 20 * time.Minute,
+		sessions: 2_000, callers: 200, crowd: 2 * time.Minute, growth: 100_000, timed: true,
+		notes: 100, stopped: time.Minute, upgrades: 10, limit: 20 * time.Minute,
 	}
 )
 
@@ -178,9 +191,14 @@ func (a *attack) measure(ctx context.Context, m measure) *report {
 	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()
 	r := &report{name: m.name + " " + a.store, samples: map[string][]string{}, counts: map[string]int{}}
-	r.zero("panics and races", "unexpected ends")
+	r.zero(slices.Concat([]string{"panics and races", "unexpected ends"}, faults, m.mustBeZero)...)
 	begin := time.Now()
-	if err := m.run(ctx, a, r); err != nil {
+	p, remove, err := a.newPlace(ctx, r)
+	if err == nil {
+		err = m.run(ctx, p)
+		remove()
+	}
+	if err != nil {
 		r.zero("measures given up")
 		r.bad("measures given up", "%v", err)
 	}

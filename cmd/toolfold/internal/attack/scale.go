@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,19 +14,13 @@ import (
 )
 
 // crowd has many sessions called by many callers at a time.
-func crowd(ctx context.Context, a *attack, r *report) error {
-	r.zero(append(faults, "memory that grows", "spans dropped at up to 2,000 calls a second")...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
+func crowd(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	p.settings = append(p.settings, fmt.Sprint("TOOLFOLD_MAX_SESSIONS=", a.sessions+1))
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
 	c := s.client()
 	sessions := make([]*client, a.sessions)
 	each(workers, func(worker int) {
@@ -83,7 +78,8 @@ func crowd(ctx context.Context, a *attack, r *report) error {
 	if len(took) == 0 {
 		return fmt.Errorf("no call was made")
 	}
-	r.note("%d sessions, %d callers, %d calls, %.0f a second; p50 %s, p99 %s; RSS %d MiB after half the time, %d at the end; %.0f spans dropped",
+	r.note("%d sessions, %d callers, %d calls, %.0f a second; p50 %s, p99 %s; RSS %d MiB after half the time, %d at "+
+		"the end; %.0f spans dropped",
 		len(sessions), a.callers, len(took), rate, took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond),
 		half.Load(), s.rss(), dropped)
 	return nil
@@ -93,22 +89,17 @@ func crowd(ctx context.Context, a *attack, r *report) error {
 var queries = []string{
 	"a", "the", "*", `"`, `""""`, "NEAR(word, 1)", "word OR OR word", "word AND NOT", "(((", "word:word", "-word", "w*", "^word", "{}",
 	"\u0000word", "🙂 word", "слово 言葉 كلمة", "' OR 1=1 --", "%", "_", `\`, "SELECT * FROM notes", "word0 word1 word2 word3",
-	strings.Repeat("word ", 400), strings.Repeat("x", 1900), strings.Repeat("(", 1500), strings.Repeat(`"a" `, 400), strings.Repeat("a b c d ", 200),
+	strings.Repeat("word ", 400), strings.Repeat("x", 1900), strings.Repeat("(", 1500), strings.Repeat(`"a" `, 400),
+	strings.Repeat("a b c d ", 200),
 }
 
 // hostile searches many notes with such queries.
-func hostile(ctx context.Context, a *attack, r *report) error {
-	r.zero(append(faults, "refused writes")...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
+func hostile(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.stop()
 	c := s.client()
 	const size = 64 << 10 // bytes of a note
 	each(workers, func(worker int) {
@@ -141,32 +132,26 @@ func hostile(ctx context.Context, a *attack, r *report) error {
 			r.judge(c, arguments, got, err)
 		}
 	})
-	r.note("%d MiB of notes, %d queries, the slowest, %.20q, took %s; RSS %d MiB", a.notes, len(queries), of, slowest.Round(time.Millisecond), s.rss())
+	r.note("%d MiB of notes, %d queries, the slowest, %.20q, took %s; RSS %d MiB", a.notes, len(queries), of,
+		slowest.Round(time.Millisecond), s.rss())
 	return nil
 }
 
 // stopped stops one of two servers on a store for a while, as a debugger or a
 // laptop that sleeps does, and looks for what was lost.
-func stopped(ctx context.Context, a *attack, r *report) error {
+func stopped(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
 	if len(pausing) == 0 {
 		return errors.New("this system cannot pause a process: run it on Unix")
 	}
-	r.zero(append(faults, lost, "refused writes", open, failed)...)
-	p, remove, err := a.newPlace(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
 	first, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer first.stop()
 	second, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer second.stop()
 	l := &ledger{}
 	loading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -186,33 +171,21 @@ func stopped(ctx context.Context, a *attack, r *report) error {
 	}
 	stop()
 	load.Wait()
-	l.verify(ctx, r, second.client(), true)
-	if n := l.settle(ctx, r, second.client()); n > 0 {
-		r.bad(failed, "%d of %d", n, len(l.tasks))
-	}
+	l.account(ctx, r, second.client())
 	r.note("stopped %d times for %s, %v", pauses, a.stopped/4, l)
 	return nil
 }
 
 // upgrade replaces a server by the next version while both are under load. Without
 // -previous both are the same version.
-func upgrade(ctx context.Context, a *attack, r *report) error {
-	r.zero(append(faults, lost, "refused writes", open, failed)...)
-	p, remove, err := a.newPlace(ctx, r)
+func upgrade(ctx context.Context, p *place) error {
+	a, r := p.attack, p.report
+	p.binary = cmp.Or(a.previous, a.binary)
+	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	before := *p
-	if a.previous != "" {
-		previous := *a
-		previous.binary = a.previous
-		before.attack = &previous
-	}
-	s, err := before.start(ctx)
-	if err != nil {
-		return err
-	}
+	p.binary = a.binary
 	l := &ledger{}
 	upgrades := 0
 	for range a.upgrades {
@@ -235,11 +208,7 @@ func upgrade(ctx context.Context, a *attack, r *report) error {
 		s = next
 		upgrades++
 	}
-	defer s.stop()
-	l.verify(ctx, r, s.client(), true)
-	if n := l.settle(ctx, r, s.client()); n > 0 {
-		r.bad(failed, "%d of %d", n, len(l.tasks))
-	}
+	l.account(ctx, r, s.client())
 	versions := "of one version"
 	if a.previous != "" {
 		versions = "the first from " + a.previous

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +24,8 @@ import (
 
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // place holds the home, the workspace and the store that the servers of a
@@ -38,20 +39,29 @@ type place struct {
 	pool      *sql.DB  // of a PostgreSQL store
 	settings  []string // more environment of the servers
 	name      string   // under which servers connect to PostgreSQL
+	binary    string   // of the servers
+	servers   []*server
 }
 
-// newPlace makes an empty place. It lasts until close is called.
+// newPlace makes an empty place. It lasts until close is called, which stops its
+// servers.
 func (a *attack) newPlace(ctx context.Context, r *report) (p *place, close func(), err error) {
 	dir, err := os.MkdirTemp(a.dir, "place-")
 	if err != nil {
 		return nil, nil, err
 	}
-	p = &place{attack: a, report: r, dir: dir, workspace: filepath.Join(dir, "workspace"), store: "sqlite://" + filepath.Join(dir, "store.db")}
+	p = &place{attack: a, report: r, dir: dir, workspace: filepath.Join(dir, "workspace"), binary: a.binary,
+		store: "sqlite://" + filepath.Join(dir, "store.db")}
+	stop := func() {
+		for _, s := range p.servers {
+			s.stop()
+		}
+	}
 	if err := os.MkdirAll(p.workspace, 0o700); err != nil {
 		return nil, nil, err
 	}
 	if a.store == "sqlite" {
-		return p, func() { os.RemoveAll(dir) }, nil
+		return p, func() { stop(); os.RemoveAll(dir) }, nil
 	}
 	p.name = "toolfold_attack_" + uuid.NewString()[:8]
 	address, err := url.Parse(a.postgres)
@@ -70,6 +80,7 @@ func (a *attack) newPlace(ctx context.Context, r *report) (p *place, close func(
 	address.RawQuery = query.Encode()
 	p.store = address.String()
 	return p, func() {
+		stop()
 		// The measure's own context may be over, and servers that it killed
 		// may still be connected.
 		if _, err := p.pool.ExecContext(context.Background(), `DROP SCHEMA "`+p.name+`" CASCADE`); err != nil {
@@ -90,16 +101,22 @@ type server struct {
 	stacks  atomic.Int64  // goroutines in a dump
 }
 
-// start starts a server and waits until it listens. It is killed when ctx ends.
-func (p *place) start(ctx context.Context) (*server, error) {
-	s := &server{place: p, ended: make(chan struct{})}
-	s.cmd = exec.CommandContext(ctx, p.attack.binary, "serve", "--http", "127.0.0.1:0", "--store", p.store)
-	s.cmd.Dir = p.workspace
-	s.cmd.Env = []string{
+// command returns a command of toolfold in the place.
+func (p *place) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.binary, args...)
+	cmd.Dir = p.workspace
+	cmd.Env = []string{
 		"HOME=" + p.dir, "XDG_DATA_HOME=" + filepath.Join(p.dir, "data"), "XDG_CONFIG_HOME=" + filepath.Join(p.dir, "config"),
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + p.dir,
 	}
-	s.cmd.Env = append(s.cmd.Env, p.settings...)
+	cmd.Env = append(cmd.Env, p.settings...)
+	return cmd
+}
+
+// start starts a server and waits until it listens. It is killed when ctx ends.
+func (p *place) start(ctx context.Context) (*server, error) {
+	s := &server{place: p, ended: make(chan struct{})}
+	s.cmd = p.command(ctx, "serve", "--http", "127.0.0.1:0", "--store", p.store)
 	output, err := s.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -107,6 +124,7 @@ func (p *place) start(ctx context.Context) (*server, error) {
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
+	p.servers = append(p.servers, s)
 	listens := make(chan string, 1)
 	go s.watch(output, listens)
 	select {
@@ -126,8 +144,8 @@ func (p *place) start(ctx context.Context) (*server, error) {
 }
 
 var (
-	listening = regexp.MustCompile(`http://\S+/mcp`)
-	broken    = regexp.MustCompile(`(?i)\bpanic|fatal error|DATA RACE`)
+	listening = regex.Lazy(`http://\S+/mcp`)
+	broken    = regex.Lazy(`(?i)\bpanic|fatal error|DATA RACE`)
 )
 
 // watch reads what the server logs until it ends.
@@ -142,14 +160,14 @@ func (s *server) watch(output io.Reader, listens chan<- string) {
 			break
 		}
 		line := string(text)
-		if u := listening.FindString(line); u != "" && !isListening {
+		if u := listening().FindString(line); u != "" && !isListening {
 			isListening = true
 			listens <- u
 		}
 		if strings.HasPrefix(line, "goroutine ") {
 			s.stacks.Add(1)
 		}
-		if broken.MatchString(line) {
+		if broken().MatchString(line) {
 			r.bad("panics and races", "%s", line)
 		}
 		r.mu.Lock()
@@ -235,7 +253,7 @@ func (s *server) files() int {
 const (
 	legacyEra = "2025-11-25"
 	modernEra = "2026-07-28"
-	patience  = 40 * time.Second // for one answer; without one the server hangs
+	patience  = time.Minute // for one answer, beyond the longest wait for a task; without one the server hangs
 )
 
 // client sends messages to a server. Without a session it speaks 2026-07-28.
@@ -376,7 +394,7 @@ func (c *client) call(ctx context.Context, tool string, arguments any) (*reply, 
 // zero.
 var faults = []string{"hangs", "broken connections", "not 200", "not JSON-RPC", "INTERNAL_ERROR", "leaks"}
 
-var leaking = regexp.MustCompile(`SQLSTATE|SQL logic|constraint failed|no such (table|column)|\b(SELECT|INSERT INTO|DELETE FROM) |` +
+var leaking = regex.Lazy(`SQLSTATE|SQL logic|constraint failed|no such (table|column)|\b(SELECT|INSERT INTO|DELETE FROM) |` +
 	`\bpgx\b|\bsqlite|runtime error|goroutine \d|\.go:\d|Go (struct|value)|interface \{\}|map\[string\]|` +
 	`\b(json|mcp|server|tools|call|storage|engine|memory|session|task|agent|queue|workflow|ability)\.[A-Z]\w`)
 
@@ -400,7 +418,7 @@ func (r *report) judge(c *client, sent any, got *reply, err error) bool {
 		r.bad("INTERNAL_ERROR", "%s for %s", got.raw, asJSON(sent))
 	}
 	if got.code != "" {
-		found := leaking.Find(got.raw)
+		found := leaking().Find(got.raw)
 		if found == nil && bytes.Contains(got.raw, []byte(c.server.place.attack.dir)) {
 			found = []byte("a path")
 		}

@@ -29,7 +29,10 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/bench/plain"
 )
 
-const inFlight = 16 // requests at a time
+const (
+	inFlight  = 16              // requests at a time
+	restAfter = 3 * time.Second // a server that was started
+)
 
 // bench is one run of the command.
 type bench struct {
@@ -180,14 +183,16 @@ func (b *bench) compare(ctx context.Context, w way) error {
 		return err
 	}
 	defer ours.stop()
-	atRest := ours.memory("VmRSS")
+	time.Sleep(restAfter)
+	atRest, own := ours.memory("VmRSS"), ours.memory("RssAnon")
 	mcpGo, err := b.theirs(ctx, w, "mcp-go")
 	if err != nil {
 		return err
 	}
 	defer mcpGo.stop()
 	for _, r := range []request{
-		call("memory", `{"action":"store","key":"team/rules","value":{"freeze":"Friday"}}`), call("task", `{"action":"submit","name":"one","input":{"tool":"memory.stats"}}`),
+		call("memory", `{"action":"store","key":"team/rules","value":{"freeze":"Friday"}}`),
+		call("task", `{"action":"submit","name":"one","input":{"tool":"memory.stats"}}`),
 	} {
 		answer, err := ours.ask(r)
 		if err == nil && strings.Contains(answer, `"isError":true`) {
@@ -212,7 +217,10 @@ func (b *bench) compare(ctx context.Context, w way) error {
 		}
 	}
 	if w.http {
-		b.print(fmt.Sprintf("| memory | – | %s | %.0f MB at rest | %.0f MB at its peak | | | 36, 64 MB |\n", w.name, atRest, ours.memory("VmHWM")))
+		b.print(fmt.Sprintf("| memory | – | %s | %.0f MB at rest | %.0f MB at its peak | | | 36, 64 MB |\n", w.name, atRest,
+			ours.memory("VmHWM")))
+		b.print(fmt.Sprintf("| memory but for pages of the binary | – | %s | %.0f MB at rest | %.0f MB at the end | | | |\n",
+			w.name, own, ours.memory("RssAnon")))
 	}
 	lists, err := b.ours(ctx, w, "toolfold", "--tool-mode=legacy")
 	if err != nil {
@@ -294,7 +302,8 @@ func (b *bench) stores(ctx context.Context) error {
 		for i := range inFlight {
 			all.Go(func() {
 				for time.Since(start) < b.each {
-					_, err := db.ExecContext(ctx, `INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value, stored = excluded.stored`,
+					_, err := db.ExecContext(ctx, `INSERT INTO notes VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value,`+
+						` stored = excluded.stored`,
 						fmt.Sprint("team/rules/", i), `{"freeze":"Friday"}`, time.Now().UnixMicro())
 					if err != nil {
 						failed.Store(&err)
@@ -322,7 +331,8 @@ func (b *bench) stores(ctx context.Context) error {
 		}
 		our, their = append(our, t.rate), append(their, rate)
 	}
-	b.print(fmt.Sprintf("| memory.store | SQL | %s | %.0f | %.0f | %.2f | – | 0.6 |\n", w.name, median(our), median(their), median(our)/median(their)))
+	b.print(fmt.Sprintf("| memory.store | SQL | %s | %.0f | %.0f | %.2f | – | 0.6 |\n", w.name, median(our), median(their),
+		median(our)/median(their)))
 	return nil
 }
 
@@ -380,7 +390,10 @@ durable as ours.
 Measured at commit %s with %s on %s, %d cores, %s; the load
 average before it was %s, and figures of a machine that does other things are worse.
 Repeat it with %s on Linux; %s
-measures less.
-`, b.each, inFlight, b.rounds, b.out.String(), strings.TrimSpace(string(commit)), runtime.Version(), processor, runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), b.busy,
-		"`make bench`", "`go run ./cmd/toolfold/internal/bench -only memory.get -rounds 1`")
+measures less. How costs grow with notes, tasks, traces, sessions and tools is stated by
+%s.
+`, b.each, inFlight, b.rounds, b.out.String(), strings.TrimSpace(string(commit)), runtime.Version(), processor, runtime.NumCPU(),
+		time.Now().UTC().Format(time.DateOnly), b.busy,
+		"`make bench`", "`go run ./cmd/toolfold/internal/bench -only memory.get -rounds 1`",
+		"`go run ./cmd/toolfold/internal/attack -only growth`")
 }

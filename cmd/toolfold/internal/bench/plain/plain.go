@@ -62,7 +62,8 @@ func serveMCPGo(ctx context.Context, tools []Tool, listen bool) error {
 		stdio.SetErrorLogger(nil)
 		return stdio.Listen(ctx, os.Stdin, os.Stdout)
 	}
-	return serveHTTP(server.NewStreamableHTTPServer(s, server.WithStateful(true), server.WithStreamableHTTPLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))))
+	return serveHTTP(server.NewStreamableHTTPServer(s, server.WithStateful(true),
+		server.WithStreamableHTTPLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))))
 }
 
 func serveHTTP(handler http.Handler) error {
