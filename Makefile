@@ -37,6 +37,11 @@ bench: ## compare a server with plain ones and write docs/performance.md
 benchmarks: ## run the benchmarks of the packages
 	go test -run '^$$' -bench . ./...
 
+LISTS ?= gateway/testdata
+.PHONY: gateway
+gateway: ## print what lists of tools cost, as they are and folded; LISTS names a folder of others
+	go run ./cmd/toolfold/internal/folds $(LISTS)
+
 .PHONY: nightly
 nightly: ## what takes too long for every change: full attacks, loads, fuzzing, all targets
 	.ci/nightly

@@ -7,7 +7,7 @@ require (
 	github.com/expr-lang/expr v1.17.8 // conditions and placeholders
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: one strict pass over arguments
 	github.com/goccy/go-yaml v1.19.2 // definitions, with lines in errors
-	github.com/gofrs/flock v0.13.0 // one process changes the schema of a SQLite file
+	github.com/gofrs/flock v0.13.0 // one process changes the schema of a SQLite file; others wait with a deadline, which go-internal has not
 	github.com/google/go-cmp v0.7.0 // tests
 	github.com/google/uuid v1.6.0 // ids
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL
@@ -21,10 +21,10 @@ require (
 	github.com/prometheus/client_model v0.6.3 // tests
 	github.com/prometheus/common v0.72.0 // tests
 	github.com/riverqueue/river v0.31.0 // jobs; the last release with a SQLite driver that can be had
-	github.com/riverqueue/river/riverdriver v0.31.0
-	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.31.0
-	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.31.0
-	github.com/riverqueue/river/riverdriver/riversqlite v0.31.0
+	github.com/riverqueue/river/riverdriver v0.31.0 // jobs
+	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.31.0 // jobs in transactions of the store on PostgreSQL
+	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.31.0 // jobs on PostgreSQL
+	github.com/riverqueue/river/riverdriver/riversqlite v0.31.0 // jobs on SQLite
 	github.com/rogpeppe/go-internal v1.16.0 // file locks, diffs, script tests
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // schemas that others wrote; mcp-go links it
 	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
@@ -36,12 +36,13 @@ require (
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	go.opentelemetry.io/otel v1.47.0 // spans
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC
-	go.opentelemetry.io/otel/sdk v1.47.0
-	go.opentelemetry.io/otel/trace v1.47.0
+	go.opentelemetry.io/otel/sdk v1.47.0 // spans
+	go.opentelemetry.io/otel/trace v1.47.0 // spans
 	go.opentelemetry.io/proto/otlp v1.11.0 // spans on the wire
-	go.yaml.in/yaml/v3 v3.0.5 // configuration that others wrote
+	go.yaml.in/yaml/v3 v3.0.5 // configuration that others wrote: refuses aliases that multiply, which goccy takes; river links it
 	golang.org/x/mod v0.42.0 // module paths
 	golang.org/x/net v0.61.0 // a listener with a limit
+	golang.org/x/oauth2 v0.37.0 // logins at upstream servers; go-sdk links it
 	golang.org/x/sync v0.24.0 // semaphores
 	golang.org/x/text v0.43.0 // normal forms
 	golang.org/x/tools v0.52.0 // analysis of Go
@@ -88,7 +89,6 @@ require (
 	go.uber.org/goleak v1.3.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
-	golang.org/x/oauth2 v0.37.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	modernc.org/libc v1.79.0 // indirect

@@ -18,7 +18,8 @@ func newApp() *cli.App {
 		Version: version(),
 		Commands: []*cli.Command{
 			serveCommand(), workerCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
-			migrateCommand(), tokenCommand(), trustCommand(), untrustCommand(), statusCommand(), setupCommand(), completionCommand(), versionCommand(),
+			upstreamCommand(), migrateCommand(), tokenCommand(), trustCommand(), untrustCommand(), statusCommand(), setupCommand(),
+			completionCommand(), versionCommand(),
 		},
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,
@@ -29,14 +30,16 @@ func newApp() *cli.App {
 		Action:                    unknownCommand,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run reports errors
 	}
-	refuseArguments(app.Commands)
+	refuseWrong(app.Commands)
 	return app
 }
 
-// refuseArguments makes commands that declare no arguments refuse them.
-func refuseArguments(commands []*cli.Command) {
+// refuseWrong makes commands suggest flags for unknown ones, and commands that declare
+// no arguments refuse them.
+func refuseWrong(commands []*cli.Command) {
 	for _, command := range commands {
-		refuseArguments(command.Subcommands)
+		refuseWrong(command.Subcommands)
+		command.OnUsageError = onUsageError
 		if command.ArgsUsage == "" && len(command.Subcommands) == 0 {
 			command.Before = func(c *cli.Context) error {
 				if c.NArg() > 0 {

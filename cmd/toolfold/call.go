@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -17,7 +16,10 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -35,7 +37,6 @@ func callCommand() *cli.Command {
 			"toolfold call memory.search '{\"query\": \"freeze\"}'",
 		BashComplete: completeActions,
 		Flags:        append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag),
-		OnUsageError: onUsageError,
 		Action:       callAction,
 	}
 }
@@ -46,7 +47,7 @@ func callAction(c *cli.Context) error {
 	}
 	for _, arg := range c.Args().Slice() {
 		if !utf8.ValidString(arg) {
-			return usageError("%q is not UTF-8", toolfold.Shorten(arg))
+			return usageError("%q is not UTF-8", shorten.Quoted(arg))
 		}
 	}
 	args, err := readArguments(c.Args().Tail())
@@ -61,6 +62,9 @@ func callAction(c *cli.Context) error {
 	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) })
 	if ofSettings { // the user's own settings stay theirs, whatever they permit others
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
+	}
+	if o.upstreams, err = upstreams(c, o); err != nil {
+		return err
 	}
 	b, err := newWorkbench(o)
 	if err != nil {
@@ -77,7 +81,7 @@ func callAction(c *cli.Context) error {
 		return usageError("store: %v", err)
 	}
 	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
-	answer := whole.Call(toolfold.WithOrigin(ctx, toolfold.Origin{Client: "the shell"}), name, args)
+	answer := whole.Call(carried.With(ctx, toolfold.Origin{Client: "the shell"}), name, args)
 	if err := printJSON(c, answer.Content); err != nil {
 		return err
 	}
@@ -85,16 +89,14 @@ func callAction(c *cli.Context) error {
 		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
 		fmt.Fprintf(stderr, "toolfold: called by a legacy name, now %s\n", now)
 	}
-	var run struct {
-		Success *bool
-		Error   struct{ Message string }
-	}
+	var run struct{ Error struct{ Message string } }
 	switch {
 	case answer.Err != nil && answer.Err.Code == toolfold.UnknownTool:
 		return fmt.Errorf("%s; toolfold tools lists them", answer.Err.Message)
 	case answer.Err != nil:
 		return errors.New(answer.Err.Message)
-	case json.Unmarshal(answer.Content, &run) == nil && run.Success != nil && !*run.Success:
+	case answer.Failed:
+		_ = json.Unmarshal(answer.Content, &run) // task.wait has a text
 		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result says why"))
 	}
 	return nil
@@ -109,7 +111,7 @@ func readArguments(values []string) (json.RawMessage, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
-	if assignment.MatchString(values[0]) {
+	if assignment().MatchString(values[0]) {
 		return readAssignments(values)
 	}
 	if len(values) > 1 {
@@ -125,7 +127,7 @@ func readArguments(values []string) (json.RawMessage, error) {
 		defer file.Close()
 		in = file
 	case arg != "-" && !strings.HasPrefix(arg, "{"):
-		return nil, usageError("%q is no JSON object, and no argument such as key=team/rules", toolfold.Shorten(arg))
+		return nil, usageError("%q is no JSON object, and no argument such as key=team/rules", shorten.Quoted(arg))
 	case arg != "-":
 		return json.RawMessage(arg), nil
 	}
@@ -140,15 +142,15 @@ func readArguments(values []string) (json.RawMessage, error) {
 }
 
 // assignment matches KEY=TEXT and KEY:=JSON.
-var assignment = regexp.MustCompile(`^([A-Za-z_][\w-]*)(:?=)((?s:.*))$`)
+var assignment = regex.Lazy(`^([A-Za-z_][\w-]*)(:?=)((?s:.*))$`)
 
 // readAssignments puts arguments together that are given one by one.
 func readAssignments(values []string) (json.RawMessage, error) {
 	args := ordered.Map{}
 	for _, arg := range values {
-		parts := assignment.FindStringSubmatch(arg)
+		parts := assignment().FindStringSubmatch(arg)
 		if parts == nil {
-			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", toolfold.Shorten(arg))
+			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", shorten.Quoted(arg))
 		}
 		key, isJSON, text := parts[1], parts[2] == ":=", parts[3]
 		if _, twice := args.Get(key); twice {
@@ -157,7 +159,7 @@ func readAssignments(values []string) (json.RawMessage, error) {
 		var value any = text
 		if isJSON {
 			if !json.Valid([]byte(text)) {
-				return nil, usageError("%s:=%s is not JSON; for text: %s=%s", key, toolfold.Shorten(text), key, toolfold.Shorten(text))
+				return nil, usageError("%s:=%s is not JSON; for text: %s=%s", key, shorten.Quoted(text), key, shorten.Quoted(text))
 			}
 			value = json.RawMessage(text)
 		}

@@ -47,7 +47,6 @@ func completionCommand() *cli.Command {
 		Description: "bash:  toolfold completion bash >~/.local/share/bash-completion/completions/toolfold\n" +
 			"zsh:   toolfold completion zsh >DIRECTORY/_toolfold, a directory of $fpath\n" +
 			"fish:  toolfold completion fish >~/.config/fish/completions/toolfold.fish",
-		OnUsageError: onUsageError,
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "bash\nzsh\nfish") },
 		Action: func(c *cli.Context) error {
 			script, known := scripts[c.Args().First()]

@@ -20,7 +20,6 @@ func findCommand() *cli.Command {
 		ArgsUsage: "QUERY",
 		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), jsonFlag,
 			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),
-		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			query := strings.Join(c.Args().Slice(), " ")
 			if query == "" || c.Int("limit") < 1 {
@@ -54,7 +53,6 @@ func describeCommand() *cli.Command {
 		Description:  "With --json one line of JSON for each, the schema included.",
 		Flags:        append(settingFlags(append(permissionSettings, "toolMode")...), jsonFlag),
 		BashComplete: completeActions,
-		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return usageError("describe takes names: toolfold describe memory.store")

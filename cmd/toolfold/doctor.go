@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -45,13 +44,13 @@ func doctorCommand() *cli.Command {
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
 			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
 			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
-			&cli.StringSliceFlag{Name: "client", Usage: "ask the servers in the settings of this client: " + strings.Join(hosts.Readable(), ", ") + ", or all"},
+			&cli.StringSliceFlag{Name: "client", Usage: "ask the servers in the settings of this client: " + strings.Join(hosts.Readable(), ", ") +
+				", or all"},
 			&cli.StringSliceFlag{Name: "config", Usage: "ask the servers in this settings file of a client"},
 			&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value"},
-			&cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second},
+			timeoutFlag,
 		),
-		OnUsageError: onUsageError,
-		Action:       doctorAction,
+		Action: doctorAction,
 	}
 }
 
@@ -165,18 +164,18 @@ func checkLimits(c *cli.Context, report doctor.Whole) error {
 			return fmt.Errorf("the budget cannot be checked: %s has no list", s.Name)
 		}
 	}
-	for _, session := range report.Sessions {
+	for _, total := range report.Totals {
 		budget := c.Int("budget")
-		if !c.IsSet("budget") || session.Tokens <= budget {
+		if !c.IsSet("budget") || total.Tokens <= budget {
 			continue
 		}
 		what := "the tools"
-		if h := hosts.Find(session.Host); h != nil {
+		if h := hosts.Find(total.Host); h != nil {
 			what = "the tools of " + h.Title
 		} else if report.Surfaces != nil {
 			what = report.Servers[0].Source
 		}
-		return fmt.Errorf("%s cost %d tokens, more than %d", what, session.Tokens, budget)
+		return fmt.Errorf("%s cost %d tokens, more than %d", what, total.Tokens, budget)
 	}
 	if c.IsSet("max-growth") {
 		return report.Compared.Check(c.Float64("max-growth"))
@@ -254,7 +253,11 @@ func askServer(c *cli.Context) (doctor.List, error) {
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		source = at.Scheme + "://" + at.Host // paths and queries may hold secrets
 	}
-	l, err := askUpstream(c, s)
+	answer, err := askUpstream(c, s)
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("%s: %w", source, err)
+	}
+	l, err := listOf(answer)
 	if err != nil {
 		return l, fmt.Errorf("%s: %w", source, err)
 	}
@@ -263,13 +266,14 @@ func askServer(c *cli.Context) (doctor.List, error) {
 }
 
 // askUpstream asks a server for its list, within --timeout.
-func askUpstream(c *cli.Context, s upstream.Server) (doctor.List, error) {
+func askUpstream(c *cli.Context, s upstream.Server) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
 	defer cancel()
-	answer, err := upstream.List(ctx, s, version())
-	if err != nil {
-		return doctor.List{}, err
-	}
+	return upstream.List(ctx, s, version())
+}
+
+// listOf returns the list that a server has answered with, as doctor reads it.
+func listOf(answer upstream.Answer) (doctor.List, error) {
 	raw, err := ordered.JSON(answer)
 	if err != nil {
 		return doctor.List{}, err

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -44,7 +43,8 @@ func clientFiles(c *cli.Context, o *options) (files []clientFile, problems []doc
 			}
 			if !o.trusted() {
 				problems = append(problems, doctor.List{
-					Server: file, Source: path, Host: h.Name, Problem: "it is left out because the folder is not trusted: toolfold trust, or --config " + path,
+					Server: file, Source: path, Host: h.Name, Problem: "it is left out because the folder is not trusted: toolfold trust, or --config " +
+						path,
 				})
 				continue
 			}
@@ -96,6 +96,7 @@ func askClients(c *cli.Context, o *options) ([]doctor.List, error) {
 			entries = append(entries, hosts.Entry{})
 		}
 		for _, e := range found {
+			e = e.Filled(o.files.Workspace)
 			key := file.host.Name + "\n" + e.Name
 			if known[key] && !file.named { // the workspace's counts before the user's
 				continue
@@ -105,30 +106,23 @@ func askClients(c *cli.Context, o *options) ([]doctor.List, error) {
 			entries = append(entries, e)
 		}
 	}
-	const atOnce = 4
-	var wait sync.WaitGroup
-	room := make(chan struct{}, atOnce)
-	for i := range lists {
-		if lists[i].Problem != "" {
-			continue
-		}
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			e := entries[i]
-			s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
-			for name, value := range e.Header {
-				s.Header.Set(name, value)
-			}
-			l, err := askUpstream(c, s)
-			if err != nil {
-				lists[i].Problem = err.Error()
-				return
-			}
-			lists[i].Instructions = l.Instructions
-			lists[i].Tools = slices.DeleteFunc(l.Tools, func(t doctor.Tool) bool { return !e.Shows(t.Name) })
-		})
+	servers := make([]upstream.Server, len(entries))
+	for i, e := range entries {
+		servers[i] = serverAt(e)
 	}
-	wait.Wait()
+	askAll(c, lists, servers)
+	for i, e := range entries {
+		lists[i].Tools = slices.DeleteFunc(lists[i].Tools, func(t doctor.Tool) bool { return !e.Shows(t.Name) })
+	}
 	return lists, nil
+}
+
+// serverAt returns how the server of an entry, whose variables are filled in, is
+// started or reached.
+func serverAt(e hosts.Entry) upstream.Server {
+	s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
+	for name, value := range e.Header {
+		s.Header.Set(name, value)
+	}
+	return s
 }

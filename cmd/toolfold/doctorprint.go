@@ -36,8 +36,8 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 		p.sent(&b, s)
 		p.findings(&b, s.Name, s.Findings)
 	}
-	for _, session := range r.Sessions {
-		p.findings(&b, cmp.Or(session.Host, "all together"), session.Findings)
+	for _, total := range r.Totals {
+		p.findings(&b, cmp.Or(total.Host, "all together"), total.Findings)
 	}
 	if err := printChoices(&b, r.Choices); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctor.Whole) {
 	p.table(b, rows)
 	chosen := r.Servers[0]
 	fmt.Fprintf(b, "\n%s: %d tokens, ≈Claude %d, %.1f %% of a window of %d; instructions %d\n",
-		chosen.Source, chosen.Tokens, r.Sessions[0].Claude, chosen.Share, r.Window, chosen.Instructions)
+		chosen.Source, chosen.Tokens, r.Totals[0].Claude, chosen.Share, r.Window, chosen.Instructions)
 }
 
 // servers prints a row for each server and, below, one for each tool.
@@ -133,25 +133,25 @@ func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
 	for _, s := range r.Servers {
 		largest = max(largest, s.Tokens)
 	}
-	for i, session := range r.Sessions {
+	for i, total := range r.Totals {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		rows := [][]any{{"server", "tools", "bytes", "tokens", "≈Claude", "% window", "instructions", ""}}
-		if h := hosts.Find(session.Host); h != nil {
+		if h := hosts.Find(total.Host); h != nil {
 			rows[0][0] = h.Title
 		}
 		var problems []string
 		for _, s := range r.Servers {
 			switch {
-			case s.Host != session.Host:
+			case s.Host != total.Host:
 			case s.Problem != "":
 				problems = append(problems, fmt.Sprintf("%s (%s): no list: %s\n", s.Name, s.Source, s.Problem))
 			default:
 				rows = append(rows, []any{s.Name, s.Tools, s.Bytes, s.Tokens, s.Claude, s.Share, s.Instructions, p.bar(s.Tokens, largest)})
 			}
 		}
-		rows = append(rows, []any{"total", session.Tools, session.Bytes, session.Tokens, session.Claude, session.Share, session.Instructions, ""})
+		rows = append(rows, []any{"total", total.Tools, total.Bytes, total.Tokens, total.Claude, total.Share, total.Instructions, ""})
 		p.table(b, rows)
 		b.WriteString(strings.Join(problems, ""))
 	}
@@ -162,7 +162,8 @@ func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
 		list := s.ByCost()
 		rows := [][]any{{s.Name, "tokens", "name", "description", "schema", "≈Claude", ""}}
 		for _, t := range list {
-			rows = append(rows, []any{t.Name, t.Tokens, t.Parts.Name, t.Parts.Description, t.Parts.Schema, t.Claude, p.bar(t.Tokens, list[0].Tokens)})
+			rows = append(rows, []any{t.Name, t.Tokens, t.Parts.Name, t.Parts.Description, t.Parts.Schema, t.Claude,
+				p.bar(t.Tokens, list[0].Tokens)})
 		}
 		b.WriteByte('\n')
 		p.table(b, rows)
@@ -221,7 +222,8 @@ func (p doctorPrinter) calls(b *bytes.Buffer, calls []doctor.CallCost) {
 }
 
 func (p doctorPrinter) comparison(b *bytes.Buffer, c doctor.Comparison) {
-	fmt.Fprintf(b, "\ncompared: %d → %d tokens (%+.1f %%), %d → %d tools\n", c.Before.Tokens, c.After.Tokens, c.Growth, c.Before.Tools, c.After.Tools)
+	fmt.Fprintf(b, "\ncompared: %d → %d tokens (%+.1f %%), %d → %d tools\n", c.Before.Tokens, c.After.Tokens, c.Growth, c.Before.Tools,
+		c.After.Tools)
 	if len(c.Changes) == 0 {
 		return
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -15,10 +17,15 @@ func TestInstructionsAreShort(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
 		for _, level := range lazy.Levels() {
-			for _, form := range toolfold.Forms() {
-				text := instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form}))
-				if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
-					t.Errorf("%s %s %s: %d characters, more than %d: %s", mode, level, form, n, serve.MaxInstructions, text)
+			for _, form := range entry.Forms() {
+				for _, fold := range consolidate.Folds() {
+					text := instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form, Fold: fold}))
+					if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
+						t.Errorf("%s %s %s %s: %d characters, more than %d: %s", mode, level, form, fold, n, serve.MaxInstructions, text)
+					}
+					if alone := mode == surface.Legacy || fold == consolidate.None; alone == strings.Contains(text, "with action") {
+						t.Errorf("%s %s: %s", mode, fold, text)
+					}
 				}
 			}
 		}

@@ -19,6 +19,7 @@ const (
 )
 
 func main() {
+	settle()
 	os.Exit(run(context.Background(), os.Args))
 }
 

@@ -22,7 +22,7 @@ func migrateCommand() *cli.Command {
 		Usage: "bring callers of the legacy tools over",
 		Subcommands: []*cli.Command{
 			{
-				Name: "guide", Usage: "print the migration guide", OnUsageError: onUsageError,
+				Name: "guide", Usage: "print the migration guide",
 				Action: func(c *cli.Context) error {
 					guide, err := docs.Guide(app.Families())
 					if err != nil {
@@ -36,25 +36,24 @@ func migrateCommand() *cli.Command {
 				Name: "call", Usage: "turn legacy calls into consolidated ones, JSON lines in and out",
 				Description: "A line is {\"name\":…,\"arguments\":{…}} or a whole tools/call request. Lines that cannot\n" +
 					"be rewritten are reported on standard error, the others are kept, and the exit code is 1.",
-				Action: rewriteAction, OnUsageError: onUsageError,
+				Action: rewriteAction,
 			},
 			{
 				Name: "check", Usage: "find where files name legacy tools", ArgsUsage: "PATH…",
 				Description: "It reads prompts and skills in Markdown, settings and logs in JSON, agents and workflows\n" +
 					"in YAML, and strings in Go, TypeScript, JavaScript and Python. The exit code is 1 when\n" +
 					"something needs change.",
-				Action: checkAction, OnUsageError: onUsageError,
+				Action: checkAction,
 			},
 			{
 				Name: "rewrite", Usage: "change files that name legacy tools; shows the difference unless --write", ArgsUsage: "PATH…",
 				Description: "What cannot be changed alone, such as a rule that forbids a tool, is named and left; the\n" +
 					"exit code is 1 then. All else in a file stays as it is.",
 				Flags:  []cli.Flag{&cli.BoolFlag{Name: "write", Usage: "write the files"}},
-				Action: rewriteFilesAction, OnUsageError: onUsageError,
+				Action: rewriteFilesAction,
 			},
 		},
 		HideHelpCommand: true,
-		OnUsageError:    onUsageError,
 		Action:          unknownCommand,
 	}
 }

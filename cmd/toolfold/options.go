@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,9 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
@@ -97,6 +101,8 @@ type options struct {
 	files   config.Files
 	layers  *config.Layers
 	trusted func() bool // whether the user trusts the workspace, now
+
+	upstreams []gateway.Upstream // whose tools are offered too, by commands that run calls
 }
 
 // loadOptions reads flags, environment and settings files, and says on standard
@@ -143,6 +149,9 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 	files.Computed = applies
 	files.Flags, files.Env, files.Check, files.Trusted = map[string]any{}, map[string]any{}, checkStart, trusted(c, workspace)
 	for _, p := range config.Params(config.Settings) {
+		if p.Name == upstreamsFlag.Name {
+			continue // a flag and a variable of that name have a file
+		}
 		flag, env := dashed(p.Name), envName(p.Name)
 		for _, source := range []struct {
 			values     map[string]any
@@ -205,8 +214,13 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 // surfaceOptions returns what tools/list offers under the options.
 func (o *options) surfaceOptions() surface.Options {
 	mode, level := o.surface()
-	offer := surface.Options{Mode: mode, Level: level, Params: toolfold.Form(o.Params), Fold: consolidate.Fold(o.Fold)}
-	for _, tier := range toolfold.Tiers() {
+	offer := surface.Options{
+		Mode: mode, Level: level, Params: entry.Form(o.Params), Fold: consolidate.Fold(o.Fold), Structured: o.Structured,
+	}
+	if o.Tier == "none" {
+		offer.Tier = lazy.NoTier
+	}
+	for _, tier := range []toolfold.Tier{toolfold.Core, toolfold.Standard, toolfold.Extended} {
 		if tier.String() == o.Tier {
 			offer.Tier = tier
 		}
@@ -218,25 +232,46 @@ func (o *options) surfaceOptions() surface.Options {
 var permissionSettings = []string{"readOnly", "allow", "deny"}
 
 // runSettings are those of every command that runs calls.
-var runSettings = append([]string{"memoryNamespace", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays", "maxInterruptions", "metricDays", "metricPoints"}, permissionSettings...)
+var runSettings = append([]string{"memoryNamespace", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays",
+	"maxInterruptions", "metricDays", "metricPoints"}, permissionSettings...)
 
 // rules returns what the options permit.
 func rules(o config.Options) permission.Rules {
 	return permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
 }
 
-// checkStart refuses options with which no server could start.
+// checkStart refuses options with which no server could start. Which patterns of rights
+// match is not known where tools of other servers are served too.
 func checkStart(o config.Options) error {
-	if err := rules(o).Check(app.Families()); err != nil {
+	families := app.Families()
+	if len(o.Upstreams) > 0 {
+		return checkPlaces(o, nil)
+	}
+	if err := rules(o).Check(families); err != nil {
 		return err
 	}
+	return checkPlaces(o, families)
+}
+
+// checkPlaces refuses a store, upstreams and an address that cannot be; the rights of the
+// tokens for the address are those over families, nil for ones that are not known.
+func checkPlaces(o config.Options, families []*toolfold.Family) error {
 	if err := storage.CheckURL(o.Store); err != nil {
 		return fmt.Errorf("store: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
+		u := o.Upstreams[name]
+		switch {
+		case !upstreamName().MatchString(name) || name == hosts.Server:
+			return fmt.Errorf("upstreams: %q is no name for one: at most 32 small letters, digits, - and _, a letter first", name)
+		case (u.Command == "") == (u.URL == ""):
+			return fmt.Errorf("upstreams.%s: it takes either a command or a url", name)
+		}
 	}
 	if o.HTTP == "" {
 		return nil
 	}
-	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(app.Families()); err != nil {
+	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(families); err != nil {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil

@@ -19,11 +19,12 @@ func TestEnums(t *testing.T) {
 	for _, p := range config.Params(config.Settings) {
 		allowed[p.Name] = p.Enum
 	}
-	var modes, levels, tiers, folds []string
+	var modes, levels, folds []string
+	tiers := []string{"none"}
 	for _, fold := range consolidate.Folds() {
 		folds = append(folds, string(fold))
 	}
-	for _, tier := range toolfold.Tiers() {
+	for _, tier := range []toolfold.Tier{toolfold.Core, toolfold.Standard, toolfold.Extended} {
 		tiers = append(tiers, tier.String())
 	}
 	for _, mode := range surface.Modes() {

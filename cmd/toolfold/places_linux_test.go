@@ -31,7 +31,8 @@ func killServers(t *testing.T, store string) {
 	m := newMachine(t)
 	m.store = store
 	diary, release := filepath.Join(m.home, "diary"), filepath.Join(m.home, "release")
-	script := fmt.Sprintf(`echo $$ $(cut -d" " -f4 /proc/$PPID/stat) $(pwd -P) >> %s; while [ ! -e %s ]; do sleep 0.1; done; echo done`, diary, release)
+	script := fmt.Sprintf(`echo $$ $(cut -d" " -f4 /proc/$PPID/stat) $(pwd -P) >> %s; while [ ! -e %s ]; do sleep 0.1; done; echo done`,
+		diary, release)
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
 		fmt.Sprintf(`{"defaultProvider":"sh","providers":{"sh":{"type":"command","command":["sh","-c",%q]}}}`, script))
 	here, there := m, m
@@ -105,11 +106,13 @@ func killServers(t *testing.T, store string) {
 	}
 	m.write(t, release, "")
 	call(there, "task.submit", `{"name":"there","agentId":"runner"}`)
-	until(t, "both tasks have completed", func() bool { return strings.Contains(call(here, "task.list", `{"status":["completed"]}`), `"total":2`) })
+	until(t, "both tasks have completed",
+		func() bool { return strings.Contains(call(here, "task.list", `{"status":["completed"]}`), `"total":2`) })
 	if list := runs(); len(list) != kills+2 || list[kills+1].dir == dir {
 		t.Errorf("the runs were %v", list)
 	}
-	if shown := call(here, "task.list", `{"include_fields":["tasks.name","tasks.interruptions"]}`); !strings.Contains(shown, fmt.Sprintf(`"interruptions":%d`, kills)) {
+	if shown := call(here, "task.list", `{"include_fields":["tasks.name","tasks.interruptions"]}`); !strings.Contains(shown,
+		fmt.Sprintf(`"interruptions":%d`, kills)) {
 		t.Errorf("the interruptions are not shown: %s", shown)
 	}
 

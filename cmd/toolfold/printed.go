@@ -30,7 +30,7 @@ func (p printed) Write(text []byte) (int, error) {
 }
 
 // escapeControls escapes control characters other than tabs and ends of lines,
-// and those that set the direction of text. Bytes that are not UTF-8 become
+// and characters that set the direction of text. Bytes that are not UTF-8 become
 // U+FFFD: a terminal may take them for controls of eight bits.
 func escapeControls(text []byte) []byte {
 	out := make([]byte, 0, len(text))

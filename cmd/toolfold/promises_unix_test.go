@@ -16,14 +16,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // client is what speaks to a server over its standard input.
 type client struct {
 	process
-	asked int
+	asked   int
+	isError bool // the last answer
 }
 
 func (m machine) client(t *testing.T, args ...string) *client {
@@ -38,8 +40,11 @@ func (c *client) call(t *testing.T, name, args string) string {
 	t.Helper()
 	id := c.send(name, args)
 	var answer struct {
-		Result struct{ Content []struct{ Text string } }
-		Error  any
+		Result struct {
+			Content []struct{ Text string }
+			IsError bool
+		}
+		Error any
 	}
 	until(t, name+" "+args+" is answered", func() bool {
 		_, rest, _ := strings.Cut(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id))
@@ -49,7 +54,8 @@ func (c *client) call(t *testing.T, name, args string) string {
 	if len(answer.Result.Content) != 1 {
 		t.Fatalf("%s %s answered %+v", name, args, answer)
 	}
-	t.Logf("%s %s\n  %s", name, toolfold.Shorten(args), toolfold.Cut(answer.Result.Content[0].Text, 400))
+	c.isError = answer.Result.IsError
+	t.Logf("%s %s\n  %s", name, shorten.Quoted(args), shorten.To(answer.Result.Content[0].Text, 400))
 	return answer.Result.Content[0].Text
 }
 
@@ -66,7 +72,7 @@ func (c *client) expect(t *testing.T, name, args string, want ...string) string 
 	answer := c.call(t, name, args)
 	for _, w := range want {
 		if !strings.Contains(answer, w) {
-			t.Errorf("%s %s answered %s, want %s", name, args, toolfold.Cut(answer, 2000), w)
+			t.Errorf("%s %s answered %s, want %s", name, args, shorten.To(answer, 2000), w)
 		}
 	}
 	if want == nil && strings.HasPrefix(answer, `{"error"`) {
@@ -125,17 +131,23 @@ func place(t *testing.T, store string) machine {
 	url := models(t)
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(`{"providers":{
 		"cat":{"type":"command","command":["cat"]}, "sh":{"type":"command","command":["sh"]},
-		"cut":{"type":"openai","baseURL":"%[1]s/cut","model":"m"}, "empty":{"type":"openai","baseURL":"%[1]s/empty","model":"m"}, "busy":{"type":"openai","baseURL":"%[1]s/busy","model":"m"}}}`, url))
+		"cut":{"type":"openai","baseURL":"%[1]s/cut","model":"m"},
+		"empty":{"type":"openai","baseURL":"%[1]s/empty","model":"m"}, "busy":{"type":"openai","baseURL":"%[1]s/busy","model":"m"}}}`, url))
 	for name, text := range map[string]string{
-		"fail":    "name: F\nsteps: [{stepId: gone, type: tool, config: {tool: session.status, arguments: {sessionId: 00000000-0000-4000-8000-000000000000}}}]\n",
-		"typed":   "name: T\ninputSchema: {type: object, properties: {n: {type: integer}}, required: [n]}\nsteps: [{stepId: keep, type: tool, config: {tool: memory.store, arguments: {key: typed, value: \"{{ input.n }}\"}}}]\n",
-		"sum":     "name: S\nsteps: [{stepId: keep, type: tool, config: {tool: memory.store, arguments: {key: sum, value: \"{{ input.n + 1 }}\"}}}]\n",
-		"nothing": "name: N\nsteps: [{stepId: a, type: conditional, config: {condition: input.n > 3, then: [{stepId: b, type: tool, config: {tool: memory.stats}}]}}]\n",
+		"fail": "name: F\nsteps: [{stepId: gone, type: tool, config: {tool: session.status, arguments: {sessionId: " +
+			"00000000-0000-4000-8000-000000000000}}}]\n",
+		"typed": "name: T\ninputSchema: {type: object, properties: {n: {type: integer}}, required: [n]}\nsteps: [{stepId: keep, type: " +
+			"tool, config: {tool: memory.store, arguments: {key: typed, value: \"{{ input.n }}\"}}}]\n",
+		"sum": "name: S\nsteps: [{stepId: keep, type: tool, config: {tool: memory.store, arguments: {key: sum, value: " +
+			"\"{{ input.n + 1 }}\"}}}]\n",
+		"nothing": "name: N\nsteps: [{stepId: a, type: conditional, config: {condition: input.n > 3, then: [{stepId: b, type: tool, config: " +
+			"{tool: memory.stats}}]}}]\n",
 		"loop": `name: L
 steps:
   - stepId: rounds
     type: loop
-    config: {items: [1, 2, 3, 4], steps: [{stepId: ask, type: prompt, config: {provider: sh, prompt: "echo answer {{ item }}; [ {{ item }} -lt 4 ]"}}]}
+    config: {items: [1, 2, 3, 4], steps: [
+    {stepId: ask, type: prompt, config: {provider: sh, prompt: "echo answer {{ item }}; [ {{ item }} -lt 4 ]"}}]}
 `,
 		"branches": `name: B
 steps:
@@ -165,7 +177,8 @@ var promises = []struct {
 	keep func(*testing.T, *client)
 }{
 	{"a run that failed is a failed task", func(t *testing.T, c *client) {
-		c.call(t, "agent.register", `{"agentId":"fails","description":"d","workflow":[{"stepId":"gone","type":"tool","config":{"tool":"session.status","arguments":{"sessionId":"00000000-0000-4000-8000-000000000000"}}}]}`)
+		c.call(t, "agent.register", `{"agentId":"fails","description":"d","workflow":[{"stepId":"gone","type":"tool",`+
+			`"config":{"tool":"session.status","arguments":{"sessionId":"00000000-0000-4000-8000-000000000000"}}}]}`)
 		var failing, after []string
 		for _, work := range []string{
 			`"input":{"tool":"workflow.run","arguments":{"workflowId":"fail"}}`, `"workflowId":"fail"`,
@@ -177,8 +190,21 @@ var promises = []struct {
 			failing = append(failing, id)
 			after = append(after, c.submit(t, `{"name":"after","input":{"tool":"memory.stats"},"dependencies":["`+id+`"]}`))
 		}
+		for run, args := range map[string]string{"workflow.run": `{"workflowId":"fail"}`, "agent.run": `{"agentId":"fails"}`} {
+			answer := c.expect(t, run, args,
+				`{"error":{"code":"TOOL_EXECUTION_ERROR","message":"session.status: SESSION_NOT_FOUND`, `"success":false`)
+			if !c.isError || strings.Count(answer, "SESSION_NOT_FOUND") != 1 {
+				t.Errorf("%s says with isError %t: %s", run, c.isError, answer)
+			}
+		}
 		for i, id := range failing {
 			c.wait(t, id, `"status":"failed"`, `"attempt":2`, "SESSION_NOT_FOUND")
+			if !c.isError {
+				t.Error("waiting for a task that fails has not failed")
+			}
+			if c.status(t, id, `"status":"failed"`); c.isError {
+				t.Error("looking at a task that failed has failed")
+			}
 			c.wait(t, after[i], `"status":"failed"`)
 		}
 		c.expect(t, "task.retry", `{"taskId":"`+failing[0]+`"}`)
@@ -186,11 +212,14 @@ var promises = []struct {
 	}},
 	{"a client cannot stop or redirect the server", func(t *testing.T, c *client) {
 		for _, setting := range []string{
-			`"path":"store","value":"mysql://x"`, `"path":"store","value":"sqlite:///nonexistent/dir/x.db"`, `"path":"store","value":"postgres://127.0.0.1/x"`,
-			`"path":"http","value":"notanaddr"`, `"path":"http","value":"0.0.0.0:21151"`, `"path":"providers.x","value":{"type":"command","command":["x"]}`, `"path":"defaultProvider","value":"cat"`,
+			`"path":"store","value":"mysql://x"`, `"path":"store","value":"sqlite:///nonexistent/dir/x.db"`,
+			`"path":"store","value":"postgres://127.0.0.1/x"`,
+			`"path":"http","value":"notanaddr"`, `"path":"http","value":"0.0.0.0:21151"`,
+			`"path":"providers.x","value":{"type":"command","command":["x"]}`, `"path":"defaultProvider","value":"cat"`,
 		} {
 			c.expect(t, "config.set", `{`+setting+`}`, "PERMISSION_DENIED", "toolfold call config.set")
-			c.expect(t, "agent.register", `{"agentId":"setter","description":"d","workflow":[{"stepId":"s","type":"tool","config":{"tool":"config.set","arguments":{`+setting+`}}}]}`)
+			c.expect(t, "agent.register", `{"agentId":"setter","description":"d","workflow":[{"stepId":"s","type":"tool",`+
+				`"config":{"tool":"config.set","arguments":{`+setting+`}}}]}`)
 			c.expect(t, "agent.run", `{"agentId":"setter"}`, `"success":false`, "may only be set by the user")
 			c.call(t, "agent.remove", `{"agentId":"setter"}`)
 		}
@@ -226,9 +255,10 @@ var promises = []struct {
 		}
 		c.wait(t, id, `"status":"completed"`)
 		for _, call := range [][2]string{
-			{"task.list", `{}`}, {"memory.search", `{"namespace":"big","query":"words of a note"}`}, {"memory.export", `{"namespace":"big"}`}, {"memory.get", `{"namespace":"big","key":"big1"}`},
+			{"task.list", `{}`}, {"memory.search", `{"namespace":"big","query":"words of a note"}`}, {"memory.export", `{"namespace":"big"}`},
+			{"memory.get", `{"namespace":"big","key":"big1"}`},
 		} {
-			if answer := c.expect(t, call[0], call[1]); len(answer) > toolfold.DefaultResultLimit {
+			if answer := c.expect(t, call[0], call[1]); len(answer) > bounds.DefaultLimit {
 				t.Errorf("%s %s answered %d bytes", call[0], call[1], len(answer))
 			}
 		}
@@ -253,8 +283,10 @@ var promises = []struct {
 	{"what was done before a failure is answered", func(t *testing.T, c *client) {
 		c.expect(t, "workflow.run", `{"workflowId":"loop"}`, `"success":false`, "answer 1", "answer 2", "answer 3")
 		c.expect(t, "workflow.run", `{"workflowId":"branches"}`, `"success":false`, "paid")
-		c.call(t, "agent.register", `{"agentId":"halves","description":"d","workflow":[{"stepId":"first","type":"prompt","config":{"provider":"cat","prompt":"first done"}},{"stepId":"bad","type":"prompt","config":{"provider":"sh","prompt":"exit 1"}}]}`)
-		c.call(t, "agent.register", `{"agentId":"sends","description":"d","workflow":[{"stepId":"on","type":"delegate","config":{"agentId":"halves"}}]}`)
+		c.call(t, "agent.register", `{"agentId":"halves","description":"d","workflow":[{"stepId":"first","type":"prompt",`+
+			`"config":{"provider":"cat","prompt":"first done"}},{"stepId":"bad","type":"prompt","config":{"provider":"sh","prompt":"exit 1"}}]}`)
+		c.call(t, "agent.register", `{"agentId":"sends","description":"d","workflow":[{"stepId":"on","type":"delegate",`+
+			`"config":{"agentId":"halves"}}]}`)
 		c.expect(t, "agent.run", `{"agentId":"sends"}`, `"success":false`, "first done")
 		c.expect(t, "workflow.run", `{"workflowId":"on"}`, `"success":true`, "after STEP_FAILED")
 	}},
@@ -280,19 +312,24 @@ var promises = []struct {
 			"translate these 2 sentences":                         "",
 		} {
 			answer := c.call(t, "ability.inject", fmt.Sprintf(`{"agentId":"none","task":%q}`, task))
-			if first := regexp.MustCompile(`"injectedAbilities":\[(?:\{"abilityId":)?"?([a-z0-9-]*)`).FindStringSubmatch(answer); first == nil || first[1] != want {
+			if first := regexp.MustCompile(`"injectedAbilities":\[(?:\{"abilityId":)?"?([a-z0-9-]*)`).FindStringSubmatch(answer); first == nil ||
+				first[1] != want {
 				t.Errorf("for %q %s was injected, want %q", task, answer, want)
 			}
 		}
 		c.expect(t, "ability.inject", `{"agentId":"none","task":"there is a data race between two goroutines"}`, `"score"`, `"reason"`)
-		c.call(t, "agent.register", `{"agentId":"coder","description":"d","workflow":[{"stepId":"ask","type":"prompt","config":{"provider":"cat","prompt":"there is a data race between two goroutines"}}]}`)
+		c.call(t, "agent.register", `{"agentId":"coder","description":"d","workflow":[{"stepId":"ask","type":"prompt",`+
+			`"config":{"provider":"cat","prompt":"there is a data race between two goroutines"}}]}`)
 		c.expect(t, "agent.run", `{"agentId":"coder"}`, `"success":true`, `go-concurrency`, "race detector")
 	}},
 	{"what is wrong with a step is said in the words of its type", func(t *testing.T, c *client) {
-		c.expect(t, "agent.register", `{"agentId":"wrong","description":"d","workflow":[{"stepId":"l","type":"loop","config":{"itmes":"x","steps":[]}}]}`, "maxIterations", "items")
-		c.expect(t, "agent.register", `{"agentId":"wrong","description":"d","workflow":[{"stepId":"a","type":"tool","dependsOn":["zz"],"config":{"tool":"memory.stats"}}]}`, `zz`, "dependsOn")
+		c.expect(t, "agent.register", `{"agentId":"wrong","description":"d","workflow":[{"stepId":"l","type":"loop","config":{"itmes":"x",`+
+			`"steps":[]}}]}`, "maxIterations", "items")
+		c.expect(t, "agent.register", `{"agentId":"wrong","description":"d","workflow":[{"stepId":"a","type":"tool","dependsOn":["zz"],`+
+			`"config":{"tool":"memory.stats"}}]}`, `zz`, "dependsOn")
 		c.expect(t, "workflow.run", `{"workflowId":"nothing","input":{}}`, `"success":false`, "??")
-		c.call(t, "agent.register", `{"agentId":"modelless","description":"d","workflow":[{"stepId":"p","type":"prompt","config":{"prompt":"x"}}]}`)
+		c.call(t, "agent.register", `{"agentId":"modelless","description":"d","workflow":[{"stepId":"p","type":"prompt",`+
+			`"config":{"prompt":"x"}}]}`)
 		c.expect(t, "agent.run", `{"agentId":"modelless"}`, `"success":false`, "PROVIDER_NOT_CONFIGURED", "name one in the step")
 	}},
 	{"settings that apply are shown with their source", func(t *testing.T, c *client) {
@@ -304,7 +341,8 @@ var promises = []struct {
 	}},
 	{"a model's answer that is cut or empty is a failure, and a busy one is asked again", func(t *testing.T, c *client) {
 		for provider, want := range map[string]string{"cut": "cut", "empty": "empty", "busy": "whole"} {
-			c.call(t, "agent.register", fmt.Sprintf(`{"agentId":"%s-one","description":"d","workflow":[{"stepId":"p","type":"prompt","config":{"provider":%[1]q,"prompt":"x"}}]}`, provider))
+			c.call(t, "agent.register", fmt.Sprintf(`{"agentId":"%s-one","description":"d","workflow":[{"stepId":"p","type":"prompt",`+
+				`"config":{"provider":%[1]q,"prompt":"x"}}]}`, provider))
 			c.expect(t, "agent.run", fmt.Sprintf(`{"agentId":"%s-one"}`, provider), fmt.Sprintf(`"success":%v`, provider == "busy"), want)
 		}
 	}},
@@ -318,7 +356,8 @@ var promises = []struct {
 		c.expect(t, "memory.get", `{"key":"sum"}`, `"value":9007199254740994`)
 	}},
 	{"garbage cursors are refused", func(t *testing.T, c *client) {
-		for _, name := range []string{"agent.list", "ability.list", "memory.list", "memory.search", "task.list", "session.list", "workflow.list", "queue.list"} {
+		for _, name := range []string{"agent.list", "ability.list", "memory.list", "memory.search", "task.list", "session.list", "workflow.list",
+			"queue.list"} {
 			args := `{"cursor":"garbage"}`
 			if name == "memory.search" {
 				args = `{"query":"x","cursor":"garbage"}`
@@ -327,7 +366,8 @@ var promises = []struct {
 		}
 	}},
 	{"a request that was cancelled is not answered", func(t *testing.T, c *client) {
-		c.call(t, "agent.register", `{"agentId":"slow","description":"d","workflow":[{"stepId":"p","type":"prompt","config":{"provider":"sh","prompt":"sleep 30"}}]}`)
+		c.call(t, "agent.register", `{"agentId":"slow","description":"d","workflow":[{"stepId":"p","type":"prompt",`+
+			`"config":{"provider":"sh","prompt":"sleep 30"}}]}`)
 		id := c.send("agent.run", `{"agentId":"slow"}`)
 		time.Sleep(500 * time.Millisecond)
 		fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`+"\n", id)
@@ -377,7 +417,8 @@ func TestQueueLimitHoldsOverServers(t *testing.T) {
 		clients := []*client{m.client(t), m.client(t), m.client(t)}
 		c := clients[0]
 		c.expect(t, "queue.create", `{"name":"deploys","maxConcurrency":1}`)
-		c.call(t, "agent.register", fmt.Sprintf(`{"agentId":"deploy","description":"d","workflow":[{"stepId":"p","type":"prompt","config":{"provider":"sh","prompt":%q}}]}`,
+		c.call(t, "agent.register", fmt.Sprintf(`{"agentId":"deploy","description":"d","workflow":[{"stepId":"p","type":"prompt",`+
+			`"config":{"provider":"sh","prompt":%q}}]}`,
 			"echo begin >> "+diary+"; sleep 0.3; echo end >> "+diary+"; echo done"))
 		var ids []string
 		for n := range 6 {
@@ -408,7 +449,8 @@ func TestTasksStayInTheirWorkspace(t *testing.T) {
 			m.write(t, filepath.Join(m.workspace, ".toolfold", "workflows", "deploy.yaml"),
 				"name: D\nsteps: [{stepId: s, type: prompt, config: {provider: sh, prompt: \"echo "+name+" in $(pwd)\"}}]\n")
 		}
-		here.write(t, filepath.Join(here.workspace, ".toolfold", "workflows", "only.yaml"), "name: O\nsteps: [{stepId: s, type: tool, config: {tool: memory.stats}}]\n")
+		here.write(t, filepath.Join(here.workspace, ".toolfold", "workflows", "only.yaml"),
+			"name: O\nsteps: [{stepId: s, type: tool, config: {tool: memory.stats}}]\n")
 		c, other := here.client(t), there.client(t)
 		other.expect(t, "task.list", `{}`)
 		var ids []string
@@ -426,6 +468,31 @@ func TestTasksStayInTheirWorkspace(t *testing.T) {
 				c.wait(t, id, `"status":"completed"`)
 			}
 		}
+	})
+}
+
+// A folder that is not trusted works only what was submitted from its own path,
+// whichever origin its .git/config claims.
+func TestUntrustedFoldersWorkTheirOwnTasks(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store string) {
+		victim := place(t, store)
+		claimant, other := victim, victim
+		claimant.workspace, other.workspace = t.TempDir(), t.TempDir()
+		for _, m := range []machine{victim, claimant, other} {
+			m.write(t, filepath.Join(m.workspace, ".git", "config"), "[remote \"origin\"]\n\turl = https://h.org/shop.git\n")
+		}
+		const counts = `{"name":"n","input":{"tool":"memory.stats","arguments":{}}}`
+		trusted, idle := victim.client(t, "--worker=false"), other.client(t, "--worker=false", "--trust=false")
+		claimed, others := trusted.submit(t, counts), idle.submit(t, counts)
+		c := claimant.client(t, "--trust=false")
+		for range 3 {
+			c.wait(t, c.submit(t, counts), `"status":"completed"`)
+		}
+		for _, id := range []string{claimed, others} {
+			c.expect(t, "task.status", fmt.Sprintf(`{"taskId":%q}`, id), `"status":"queued"`)
+		}
+		victim.client(t).wait(t, claimed, `"status":"completed"`)
 	})
 }
 

@@ -6,13 +6,17 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/estimate"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -20,26 +24,33 @@ import (
 
 // instructions are for the model. They reach every client on every turn.
 func instructions(s *surface.Surface) string {
-	common := "A wrong call answers with usage and an example. Any call takes include_fields, a list of result fields to keep."
+	common := "A wrong call answers with usage and an example. "
+	if s.Mode == surface.Legacy || s.Fold != consolidate.None || s.Level != lazy.Full {
+		common += "Any call takes include_fields, a list of result fields to keep."
+	}
+	unlisted := map[entry.Form]string{
+		entry.FormObject: "Parameters that are not listed go into the object params. ",
+		entry.FormText:   "Parameters that are not listed go into params, as JSON text. ",
+	}[s.Params]
 	if s.Mode == surface.Legacy {
 		text := "Tools of an agent's workbench under their legacy names. "
 		if s.Level == lazy.Full && s.Tier == toolfold.Extended {
 			return text + common
 		}
-		text += "tool_find finds tools by what they do, tool_describe describes them. "
-		return text + map[toolfold.Form]string{
-			toolfold.FormObject: "Parameters that are not listed go into the object params. ",
-			toolfold.FormText:   "Parameters that are not listed go into params, as JSON text. ",
-		}[s.Params] + common
+		return text + "tool_find finds tools by what they do, tool_describe describes them. " + unlisted + common
+	}
+	if s.Fold == consolidate.None {
+		return "Tools of an agent's workbench. tools_find finds tools by what they do, tools_describe describes them, tool_call runs any. " +
+			unlisted + common
 	}
 	named := "required ones are in its description. "
 	if s.Level == lazy.Signature || s.Level == lazy.Full {
 		named = "its description names them; a ? marks optional ones. "
 	}
-	return "Each tool is a family of actions: call it with action and " + map[toolfold.Form]string{
-		toolfold.FormObject: "params, an object of that action's parameters; ",
-		toolfold.FormText:   "params, that action's parameters as JSON text; ",
-		toolfold.FormFlat:   "that action's parameters; ",
+	return "Each tool is a family of actions: call it with action and " + map[entry.Form]string{
+		entry.FormObject: "params, an object of that action's parameters; ",
+		entry.FormText:   "params, that action's parameters as JSON text; ",
+		entry.FormFlat:   "that action's parameters; ",
 	}[s.Params] + named + "The tool tools finds actions and describes them, tool_call runs any. " + common
 }
 
@@ -47,10 +58,10 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "tier", "fold", "structured", "resultLimit", "strictNames", "store", "http", "httpTokenFile",
-			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag),
-		OnUsageError: onUsageError,
-		Action:       serveAction,
+		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "tier", "fold", "structured", "resultLimit",
+			"strictNames", "store", "http", "httpTokenFile",
+			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag, upstreamsFlag),
+		Action: serveAction,
 	}
 }
 
@@ -59,21 +70,26 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkStart(o.Options); err != nil {
-		return usageError("%v", err)
+	if o.upstreams, err = upstreams(c, o); err != nil {
+		return err
 	}
 	b, err := newWorkbench(o)
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	if err := checkPlaces(o.Options, b.Families()); err != nil {
+		return usageError("%v", err)
+	}
 	if b.Mode == surface.Legacy {
-		fmt.Fprintln(stderr, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, toolfold doctor who still calls old names")
+		fmt.Fprintln(stderr, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, toolfold "+
+			"doctor who still calls old names")
 	}
 	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
 		dir, _ := filepath.Abs(o.files.Workspace)
 		fmt.Fprintf(stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
 	}
+	tellReplaced(c, o.files.Workspace)
 	path, from, err := workspaceOf(c)
 	if err != nil {
 		return err
@@ -82,6 +98,8 @@ func serveAction(c *cli.Context) error {
 		version(), path, from, storeOf(o.layers), o.layers.From("store"), o.files.Global)
 	ctx, done := untilSignal(c.Context)
 	defer done()
+	defer runtime.KeepAlive(reserve())
+	b.learn(ctx)
 	if o.Worker {
 		working, stop := context.WithCancel(ctx)
 		var work sync.WaitGroup
@@ -100,7 +118,8 @@ func serveAction(c *cli.Context) error {
 		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: hosts, Ready: b.announce})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		fmt.Fprintln(stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 serves a port; Ctrl-C ends")
+		fmt.Fprintln(stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 "+
+			"serves a port; Ctrl-C ends")
 	}
 	return server.Stdio(ctx, os.Stdin, os.Stdout)
 }
@@ -108,10 +127,11 @@ func serveAction(c *cli.Context) error {
 // announce prints where the server is and what its list costs a model.
 func (b *workbench) announce(addr net.Addr) {
 	fmt.Fprintf(stderr, "serving MCP at http://%s/mcp\n", addr)
-	cost, err := doctor.Count(b.Discovery.List(context.Background()))
-	if err != nil {
-		b.log.Warn("counting tokens", "err", err)
-		return
+	tools := b.Discovery.List(context.Background())
+	tokens := 0
+	for _, l := range tools {
+		tokens += estimate.Tokens(ordered.MustJSON(l))
 	}
-	fmt.Fprintf(stderr, "%s tools, %s listing: %d tools, %d tokens (o200k)\n", b.Mode, b.Level, cost.Tools, cost.Tokens)
+	// To count them would load a vocabulary, which is most of the memory of a server at rest.
+	fmt.Fprintf(stderr, "%s tools, %s listing: %d tools, about %d tokens; toolfold doctor counts\n", b.Mode, b.Level, len(tools), tokens)
 }

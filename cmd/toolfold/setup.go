@@ -34,7 +34,6 @@ func setupCommand() *cli.Command {
 			&cli.BoolFlag{Name: "write", Usage: "put the entry into the client's file"},
 			&cli.BoolFlag{Name: "undo", Usage: "take the entry out of the client's file"},
 		},
-		OnUsageError: onUsageError,
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, strings.Join(hosts.Names(), "\n")) },
 		Action:       setupAction,
 	}
@@ -58,14 +57,11 @@ func setupAction(c *cli.Context) error {
 		return usageError("%s has no file that setup writes: %s", h.Title, h.Manual)
 	}
 	if c.Bool("undo") {
-		return editClient(c, h, h.Remove)
+		return editClient(c, h, func(text []byte) ([]byte, error) { return h.Remove(text, hosts.Server) })
 	}
-	binary, err := os.Executable()
+	binary, err := installed()
 	if err != nil {
-		return fmt.Errorf("finding the binary: %w", err)
-	}
-	if slash := filepath.ToSlash(binary); strings.Contains(slash, "/go-build") && strings.Contains(slash, "/exe/") {
-		return errors.New("go run leaves no binary that a client could start: go install ./cmd/toolfold, then toolfold setup")
+		return err
 	}
 	args := append([]string{"serve"}, options...)
 	if c.Bool("write") {
@@ -91,6 +87,18 @@ func setupAction(c *cli.Context) error {
 	return w.Flush()
 }
 
+// installed returns the path of this program, which clients can start.
+func installed() (string, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding the binary: %w", err)
+	}
+	if slash := filepath.ToSlash(binary); strings.Contains(slash, "/go-build") && strings.Contains(slash, "/exe/") {
+		return "", errors.New("go run leaves no binary that a client could start: go install ./cmd/toolfold first")
+	}
+	return binary, nil
+}
+
 // listClients prints each client with its file.
 func listClients(c *cli.Context) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
@@ -102,7 +110,7 @@ func listClients(c *cli.Context) error {
 				return err
 			}
 			text, err := readClient(path)
-			has, broken := h.Has(text)
+			has, broken := h.Has(text, hosts.Server)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				state = "no file"
@@ -130,34 +138,58 @@ func readClient(path string) ([]byte, error) {
 }
 
 // editClient replaces the file of a client by what edit makes of it, after a
-// backup beside it. Links are followed: dotfiles are often links.
+// backup beside it, and says so.
 func editClient(c *cli.Context, h *hosts.Host, edit func([]byte) ([]byte, error)) error {
 	path, err := h.Path()
 	if err != nil {
 		return err
 	}
+	done, err := editFile(path, edit)
+	switch {
+	case err != nil:
+		return err
+	case !done.changed:
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+		return err
+	case done.backup != "":
+		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path)
+	return err
+}
+
+// edited holds the outcome of an edit of the file of a client.
+type edited struct {
+	path    string // with links followed: dotfiles are often links
+	backup  string // path of the text before; empty for a new file
+	after   []byte
+	changed bool
+}
+
+// editFile replaces a file by what edit makes of it, after a backup beside it. A
+// file that is not there is empty.
+func editFile(path string, edit func([]byte) ([]byte, error)) (done edited, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
+	done.path = path
 	before, err := readClient(path)
 	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !isNew {
-		return fmt.Errorf("reading %s: %w", path, err)
+		return done, fmt.Errorf("reading %s: %w", path, err)
 	}
-	after, err := edit(before)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if done.after, err = edit(before); err != nil {
+		return done, fmt.Errorf("%s: %w", path, err)
 	}
-	if bytes.Equal(before, after) {
-		_, err := fmt.Fprintf(c.App.Writer, "%s is as it should be\n", path)
-		return err
+	if bytes.Equal(before, done.after) {
+		return done, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return done, err
 	}
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return err
+		return done, err
 	}
 	defer root.Close()
 	name := filepath.Base(path)
@@ -168,13 +200,13 @@ func editClient(c *cli.Context, h *hosts.Host, edit func([]byte) ([]byte, error)
 			err = root.WriteFile(backup, before, info.Mode().Perm())
 		}
 		if err != nil {
-			return fmt.Errorf("backing up %s: %w", path, err)
+			return done, fmt.Errorf("backing up %s: %w", path, err)
 		}
-		fmt.Fprintf(c.App.Writer, "backup   %s\n", filepath.Join(filepath.Dir(path), backup))
+		done.backup = filepath.Join(filepath.Dir(path), backup)
 	}
-	if err := safefile.Replace(root, name, after); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+	if err := safefile.Replace(root, name, done.after); err != nil {
+		return done, fmt.Errorf("writing %s: %w", path, err)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "written  %s\n", path)
-	return err
+	done.changed = true
+	return done, nil
 }

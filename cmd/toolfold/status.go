@@ -19,11 +19,10 @@ func statusCommand() *cli.Command {
 		names = append(names, p.Name)
 	}
 	return &cli.Command{
-		Name:         "status",
-		Usage:        "show where data and settings are, what is trusted, and what decided each setting",
-		Flags:        append(settingFlags(names...), trustFlag, jsonFlag),
-		OnUsageError: onUsageError,
-		Action:       statusAction,
+		Name:   "status",
+		Usage:  "show where data and settings are, what is trusted, and what decided each setting",
+		Flags:  append(settingFlags(names...), trustFlag, jsonFlag),
+		Action: statusAction,
 	}
 }
 
@@ -41,6 +40,7 @@ type workspaceStatus struct {
 	Path        string `json:"path"`
 	From        string `json:"from"` // flag, environment or default
 	Trusted     bool   `json:"trusted"`
+	Replaced    string `json:"replaced,omitempty"`    // the trusted folder, where another one stands at its path since
 	Definitions string `json:"definitions,omitempty"` // what trust is about, such as "2 agents"
 }
 
@@ -71,6 +71,7 @@ func statusAction(c *cli.Context) error {
 		return err
 	}
 	s.Workspace.Trusted = trusted(c, files.Workspace)()
+	s.Workspace.Replaced = replaced(c, files.Workspace)
 	s.Workspace.Definitions = definitions(files.Workspace)
 	layers, problem := files.Load()
 	s.Notebook = "one for the notes of all workspaces; the setting memoryNamespace gives this one its own"
@@ -144,6 +145,9 @@ func (s status) print(c *cli.Context) error {
 	fmt.Fprintf(w, "data\t%s\n", s.Data)
 	fmt.Fprintf(w, "workspace\t%s\t%s\n", s.Workspace.Path, s.Workspace.From)
 	switch {
+	case s.Workspace.Replaced != "":
+		fmt.Fprintf(w, "trusted\tyes\t%s, but another folder stands at %s since: look at it, then toolfold trust or untrust it\n",
+			s.Workspace.Definitions, s.Workspace.Replaced)
 	case s.Workspace.Trusted:
 		fmt.Fprintf(w, "trusted\tyes\t%s\n", s.Workspace.Definitions)
 	case s.Workspace.Definitions != "":

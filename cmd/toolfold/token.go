@@ -36,19 +36,18 @@ func tokenCommand() *cli.Command {
 					&cli.BoolFlag{Name: "read-only", Usage: "permit only what merely reads"},
 					&cli.StringSliceFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas; may be repeated"},
 					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"}),
-				OnUsageError: onUsageError, Action: addToken,
+				Action: addToken,
 			},
 			{
 				Name: "list", Usage: "list the tokens of the file, and what they permit",
-				Flags: append(settingFlags("httpTokenFile"), jsonFlag), OnUsageError: onUsageError, Action: listTokens,
+				Flags: append(settingFlags("httpTokenFile"), jsonFlag), Action: listTokens,
 			},
 			{
 				Name: "remove", Usage: "take the token of a name out of the file", ArgsUsage: "NAME",
-				Flags: settingFlags("httpTokenFile"), OnUsageError: onUsageError, Action: removeToken,
+				Flags: settingFlags("httpTokenFile"), Action: removeToken,
 			},
 		},
 		HideHelpCommand: true,
-		OnUsageError:    onUsageError,
 		Action:          unknownCommand,
 	}
 }

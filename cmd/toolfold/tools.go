@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -21,16 +20,20 @@ func toolsCommand() *cli.Command {
 		Usage: "show what tools/list would show, and what it costs",
 		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "params", "tier", "fold")...), jsonFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
-		OnUsageError: onUsageError,
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
 			if err != nil {
 				return err
 			}
-			rules, families := rules(o.Options), app.Families()
-			if err := rules.Check(families); err != nil {
-				return usageError("%v", err)
+			if o.upstreams, err = upstreams(c, o); err != nil {
+				return err
 			}
+			b, err := newWorkbench(o)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			rules, families := rules(o.Options), b.Families()
 			offer := o.surfaceOptions()
 			l := listing{Mode: offer.Mode, Level: offer.Level}
 			permitted := rules.Rights().Filter(families)
@@ -92,7 +95,7 @@ func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
 		switch {
 		case slices.ContainsFunc(listed, func(l lazy.Listed) bool { return l.Name == t.Name }):
 		case t.Tier > offer.Tier:
-			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", offer.Tier, t.Tier), o.layers.From("tier")})
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.layers.From("tier")})
 		default:
 			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", offer.Level), o.layers.From("listing")})
 		}

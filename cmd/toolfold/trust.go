@@ -29,8 +29,7 @@ func trustCommand() *cli.Command {
 		ArgsUsage: "[DIR]",
 		Description: "DIR is the present directory unless named. Folders below it are trusted too. What a trusted\n" +
 			"folder holds runs with your rights and your model providers: look at it first.",
-		Flags:        []cli.Flag{&cli.BoolFlag{Name: "list", Usage: "list the trusted folders instead"}},
-		OnUsageError: onUsageError,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "list", Usage: "list the trusted folders instead"}},
 		Action: func(c *cli.Context) error {
 			folders, dir, err := trustArguments(c)
 			if err != nil {
@@ -61,10 +60,9 @@ func trustCommand() *cli.Command {
 
 func untrustCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "untrust",
-		Usage:        "leave a folder's agents, abilities and workflows alone again",
-		ArgsUsage:    "[DIR]",
-		OnUsageError: onUsageError,
+		Name:      "untrust",
+		Usage:     "leave a folder's agents, abilities and workflows alone again",
+		ArgsUsage: "[DIR]",
 		Action: func(c *cli.Context) error {
 			folders, dir, err := trustArguments(c)
 			if err != nil {
@@ -114,6 +112,24 @@ func trusted(c *cli.Context, workspace string) func() bool {
 		return func() bool { return false }
 	}
 	return func() bool { return folders.Trusted(workspace) }
+}
+
+// replaced returns the folder that the list trusts at the workspace's path where
+// another one stands there since; else an empty string.
+func replaced(c *cli.Context, workspace string) string {
+	folders, err := trustedFolders()
+	if err != nil || c.Bool(trustFlag.Name) {
+		return ""
+	}
+	return folders.Replaced(workspace)
+}
+
+// tellReplaced says on standard error that the trusted folder is another one now.
+func tellReplaced(c *cli.Context, workspace string) {
+	if dir := replaced(c, workspace); dir != "" {
+		fmt.Fprintf(stderr, "toolfold: another folder stands at %s than the one that was trusted: look at it, "+
+			"then toolfold trust %s, or toolfold untrust %s\n", dir, dir, dir)
+	}
 }
 
 // maxCounted bounds what is read to count definitions.

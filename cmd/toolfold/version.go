@@ -15,7 +15,6 @@ func versionCommand() *cli.Command {
 			_, err := fmt.Fprintln(c.App.Writer, "toolfold", version())
 			return err
 		},
-		OnUsageError: onUsageError,
 	}
 }
 

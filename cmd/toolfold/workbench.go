@@ -13,6 +13,8 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/telemetry"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/embed"
 	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/internal/usage"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -30,6 +32,7 @@ type workbench struct {
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
+	gateway   *gateway.Gateway // to the servers whose tools are offered too; nil without any
 	log       *slog.Logger
 }
 
@@ -39,21 +42,31 @@ func openWorkbench(c *cli.Context) (*workbench, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.upstreams, err = upstreams(c, o); err != nil {
+		return nil, err
+	}
 	return newWorkbench(o)
+}
+
+// newLog returns a log on standard error: standard output belongs to the protocol.
+func newLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// storeOptions are those of every store: only the user names one.
+func storeOptions() []storage.Option {
+	return []storage.Option{storage.AmbientCredentials(true), storage.Log(newLog())}
 }
 
 // newWorkbench opens nothing: the store is opened by the first call that needs
 // it.
 func newWorkbench(o *options) (*workbench, error) {
-	if err := rules(o.Options).Check(app.Families()); err != nil {
-		return nil, usageError("%v", err)
-	}
 	b := &workbench{
-		store:     storage.Lazy(o.Store, storage.AmbientCredentials(true)), // only the user names a store
+		store:     storage.Lazy(o.Store, storeOptions()...),
 		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName, o.trusted()),
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
-		log:       slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})), // standard output belongs to the protocol
+		log:       newLog(),
 	}
 	var err error
 	b.tracing, err = telemetry.New(telemetry.Options{
@@ -86,7 +99,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		return nil, err
 	}
 	offer := o.surfaceOptions()
-	offer.ResultLimit, offer.Strict, offer.Rights, offer.Log = o.ResultLimit, o.StrictNames, rules(o.Options).Rights(), b.log
+	offer.ResultLimit, offer.Strict, offer.Rights, offer.Log = o.ResultLimit, o.StrictNames, o.rights(), b.log
 	offer.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open)}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
@@ -98,16 +111,33 @@ func newWorkbench(o *options) (*workbench, error) {
 		},
 		Opened: b.store.Opened(), Opens: storage.MayHold(o.Store), Log: b.log, Now: time.Now,
 	})
+	vectors := embed.New(embed.Settings(o.Embeddings), b.log)
+	if vectors != nil {
+		offer.Meaning = embed.NewTexts(vectors)
+	}
 	b.Surface = surface.New(offer)
 	families, err := app.Mount(app.Host{
-		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace, Trusted: o.trusted,
+		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
+		Trusted: o.trusted, Vectors: vectors,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
-		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
+		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log,
+		Now: time.Now, NewID: uuid.NewString,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return b, b.Put(families...)
+	if err := b.PutValid(families...); err != nil {
+		return nil, err
+	}
+	if len(o.upstreams) > 0 {
+		if err := b.openGateway(o.upstreams); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.checkRules(rules(o.Options)); err != nil {
+		return nil, usageError("%v", err)
+	}
+	return b, nil
 }
 
 // countLegacy is middleware that counts calls by legacy names.
@@ -122,6 +152,9 @@ func (b *workbench) countLegacy(next call.Func) call.Func {
 
 // close stores what is still to be stored, and closes the store.
 func (b *workbench) close() {
+	if b.gateway != nil {
+		b.gateway.Close()
+	}
 	b.legacy.Close()
 	b.tracing.Close()
 	b.store.Close()

@@ -29,24 +29,27 @@ const workGrace = 5 * time.Second
 
 func workerCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "worker",
-		Usage:        "run queued tasks of a workspace, against a shared store",
-		Flags:        append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag),
-		OnUsageError: onUsageError,
+		Name:  "worker",
+		Usage: "run queued tasks of a workspace, against a shared store",
+		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag),
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
 			if err != nil {
 				return err
 			}
 			o.HTTP = "" // a worker does not listen
-			if err := checkStart(o.Options); err != nil {
-				return usageError("%v", err)
+			if o.upstreams, err = upstreams(c, o); err != nil {
+				return err
 			}
 			b, err := newWorkbench(o)
 			if err != nil {
 				return err
 			}
 			defer b.close()
+			if err := checkPlaces(o.Options, b.Families()); err != nil {
+				return usageError("%v", err)
+			}
+			tellReplaced(c, o.files.Workspace)
 			ctx, done := untilSignal(c.Context)
 			defer done()
 			fmt.Fprintf(stderr, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)

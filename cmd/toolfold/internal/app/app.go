@@ -12,9 +12,12 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/embed"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
@@ -36,7 +39,7 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// Host has the services that families run on.
+// Host holds the services that families run on.
 type Host struct {
 	// Open opens the store, or returns the one that is open. It is called by
 	// the first call of each family that keeps something.
@@ -51,6 +54,10 @@ type Host struct {
 	// MemoryNamespace is the namespace of memory for calls that name none; empty
 	// leaves it to the family.
 	MemoryNamespace string
+
+	// Vectors makes vectors of notes, by which they are found in other words; nil: they
+	// are found by words only.
+	Vectors *embed.Client
 
 	Files config.Files
 
@@ -80,6 +87,9 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {
 		service := memory.New(db.Memory(), h.Now)
 		service.Namespace, service.Workspace = h.MemoryNamespace, h.WorkspaceName
+		if h.Vectors != nil {
+			service.Vectors = h.Vectors
+		}
 		return service
 	}))
 	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {
@@ -87,11 +97,12 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	}))
 	mount(&m, task.Family, stored(h, func(db *storage.DB) *task.Service {
 		return task.New(task.Options{Store: db.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
-			Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
+			NoModel: runner.Providers.Refusal, ParseRights: permission.Parse, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
 	}))
 	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
 	mount(&m, agent.Family, stored(h, func(db *storage.DB) *agent.Service {
-		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Tools: h.Caller, Now: h.Now})
+		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Tools: h.Caller,
+			Now: h.Now})
 	}))
 	mount(&m, ability.Family, stored(h, func(db *storage.DB) *ability.Service {
 		return ability.New(db.Ability(), h.folder())
@@ -150,7 +161,7 @@ func (h Host) runner() *engine.Runner {
 		return layers.Merged(), nil
 	}
 	return &engine.Runner{
-		Caller: h.Caller, Names: h.Caller, Bounded: h.Caller.Bounded(call.Bound{Bytes: toolfold.DefaultResultLimit}),
+		Caller: h.Caller, Names: h.Caller, Bounded: h.Caller.Bounded(call.Bound{Bytes: bounds.DefaultLimit}),
 		Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }
@@ -191,7 +202,7 @@ func tryProvider(providers *engine.Providers) func(context.Context, string) conf
 	return func(ctx context.Context, name string) config.TestOut {
 		trial := providers.Try(ctx, name)
 		out := config.TestOut{
-			Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: toolfold.Shorten(trial.Answer),
+			Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: shorten.Quoted(trial.Answer),
 			DurationMs: trial.Duration.Milliseconds(),
 		}
 		if f := trial.Failure; f != nil {

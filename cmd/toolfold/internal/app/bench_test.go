@@ -17,12 +17,14 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/tools/session"
+	"github.com/toolfold/toolfold/tools/task"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -55,14 +57,16 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 	b := &bench{surface.New(o), dir, t.TempDir() + "/config.json", store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := app.Mount(app.Host{
-		Open:      open,
-		Files:     config.Files{Global: b.settings, Workspace: b.workspace},
-		Recorded:  func(context.Context) error { return recorded() },
-		Caller:    b.Runner,
-		Discovery: b.Discovery,
-		Log:       o.Log,
-		Now:       func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) },
-		NewID:     func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids.Add(1)) },
+		Open: open,
+
+		WorkspaceName: exampleWorkspace,
+		Files:         config.Files{Global: b.settings, Workspace: b.workspace},
+		Recorded:      func(context.Context) error { return recorded() },
+		Caller:        b.Runner,
+		Discovery:     b.Discovery,
+		Log:           o.Log,
+		Now:           func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) },
+		NewID:         func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids.Add(1)) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,13 +80,27 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 // exampleSession is the session that examples of other families refer to.
 const exampleSession = "11111111-1111-4111-8111-111111111111"
 
-// openExample opens it.
+// exampleWorkspace is the workspace that tasks belong to.
+const exampleWorkspace = "example"
+
+// exampleSchedule is the schedule that examples of tasks refer to.
+const exampleSchedule = "22222222-2222-4222-8222-222222222222"
+
+// openExample makes both.
 func openExample(store *storage.LazyDB) error {
 	db, err := store.Open(context.Background())
 	if err != nil {
 		return err
 	}
 	at := time.Date(2026, 7, 28, 8, 0, 0, 0, time.UTC)
+	_, err = db.Task().Submit(context.Background(), task.Task{
+		ID: exampleSchedule, Workspace: exampleWorkspace, QueueID: task.DefaultQueue, Name: "Example",
+		Input: json.RawMessage(`{"tool":"memory.stats"}`), Priority: task.Medium,
+		Type: task.Sequential, Attempt: 1, MaxAttempts: 1, Schedule: "0 8 * * *", NextAt: at.AddDate(0, 0, 1), CreatedAt: at,
+	}, at, 2)
+	if err != nil {
+		return err
+	}
 	return db.Session().Create(context.Background(), session.Session{
 		ID: exampleSession, Initiator: "planner", Task: "Example", Status: sessions.Active, CreatedAt: at, UpdatedAt: at,
 		Participants: []session.Participant{{AgentID: "planner", Role: session.Initiator, JoinedAt: at}},
@@ -98,7 +116,8 @@ func recordExample(store *storage.LazyDB) error {
 	at := time.Date(2026, 7, 28, 8, 59, 0, 0, time.UTC)
 	root := trace.Span{
 		TraceID: "4bf92f3577b34da6a3ce929d0e0e4736", ID: "00f067aa0ba902b7", Root: true, Kind: trace.Call, Label: "workflow.run release",
-		Status: trace.Failure, Code: "STEP_FAILED", Message: "the host is away", Start: at, End: at.Add(3 * time.Second), Answer: json.RawMessage(`{"success":false}`),
+		Status: trace.Failure, Code: "STEP_FAILED", Message: "the host is away", Start: at, End: at.Add(3 * time.Second),
+		Answer: json.RawMessage(`{"success":false}`),
 	}
 	step := trace.Span{
 		TraceID: root.TraceID, ID: "00f067aa0ba902b8", Parent: root.ID, Kind: trace.Step, Label: "step deploy", Attempts: 2,
@@ -119,13 +138,13 @@ func workspace(t testing.TB) string {
 }
 
 // entries are all ways to call all actions: consolidated, legacy, full name.
-func (b *bench) entries() []*toolfold.Entry {
-	var list []*toolfold.Entry
+func (b *bench) entries() []*entry.Entry {
+	var list []*entry.Entry
 	for _, s := range b.Families() {
 		for _, a := range s.Actions {
-			list = append(list, toolfold.Select(a), toolfold.NewEntry(a, a.FullName()))
+			list = append(list, entry.Select(a), entry.New(a, a.FullName()))
 			for _, old := range a.Legacy {
-				list = append(list, toolfold.Spell(a, old))
+				list = append(list, entry.Spell(a, old))
 			}
 		}
 	}
@@ -133,7 +152,7 @@ func (b *bench) entries() []*toolfold.Entry {
 }
 
 // call answers within the process.
-func (b *bench) call(e *toolfold.Entry, args json.RawMessage) toolfold.Answer {
+func (b *bench) call(e *entry.Entry, args json.RawMessage) toolfold.Answer {
 	return b.Runner.Call(context.Background(), e.Tool, args)
 }
 

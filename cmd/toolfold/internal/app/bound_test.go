@@ -11,6 +11,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -30,9 +31,11 @@ func crammed(t *testing.T, o surface.Options) *bench {
 	for i := range crammedEntries {
 		do("memory.store", `{"key":"entry %02d","value":{"text":%q,"list":[%s1]}}`, i, longText(i, 20_000), strings.Repeat("1,", 2000))
 		do("session.create", `{"initiator":"a","task":%q,"metadata":{"x":%q}}`, longText(i, 4900), longText(i, 20_000))
-		do("task.submit", `{"name":%q,"description":%q,"type":"wait","scheduledAt":"2099-01-01T00:00:00Z","input":{"x":%q}}`, longText(i, 190), longText(i, 1900), longText(i, 50_000))
+		do("task.submit", `{"name":%q,"description":%q,"type":"wait","scheduledAt":"2099-01-01T00:00:00Z","input":{"x":%q}}`, longText(i, 190),
+			longText(i, 1900), longText(i, 50_000))
 		do("ability.register", `{"abilityId":"ability-%d","content":%q,"description":%q,"tags":["x"]}`, i, longText(i, 20_000), longText(i, 1900))
-		do("agent.register", `{"agentId":"agent-%d","description":%q,"systemPrompt":%q,"capabilities":[%q]}`, i, longText(i, 900), longText(i, 9000), longText(i, 190))
+		do("agent.register", `{"agentId":"agent-%d","description":%q,"systemPrompt":%q,"capabilities":[%q]}`, i, longText(i, 900),
+			longText(i, 9000), longText(i, 190))
 		do("queue.create", `{"name":"queue %d","description":%q}`, i, longText(i, 400))
 	}
 	do("memory.store", `{"key":"text","value":%q}`, longText(7, 100_000))
@@ -78,7 +81,7 @@ func demanding(a *toolfold.Action) map[string]json.RawMessage {
 	}
 	calls := map[string]json.RawMessage{"as declared": json.RawMessage(a.Example)}
 	for _, p := range a.Params() {
-		if p.Name == toolfold.Limit {
+		if p.Name == reserved.Limit {
 			args.Set(p.Name, 50)
 			if p.Max != nil {
 				args.Set(p.Name, *p.Max)
@@ -95,11 +98,11 @@ func demanding(a *toolfold.Action) map[string]json.RawMessage {
 		var fields []string
 		for _, p := range a.Results() {
 			fields = append(fields, p.Name)
-			for _, inner := range toolfold.Inside(p) {
+			for _, inner := range p.Members() {
 				fields = append(fields, p.Name+"."+inner.Name)
 			}
 		}
-		args.Set(toolfold.IncludeFields, fields)
+		args.Set(reserved.Fields, fields)
 		calls["with all fields"] = ordered.MustJSON(args)
 	}
 	return calls
@@ -223,7 +226,8 @@ func itemsReadOn(t *testing.T, b *bench) {
 	}
 	rest := b.Client.Call(t.Context(), "memory.get", json.RawMessage(fmt.Sprintf(args, fmt.Sprintf(`,"include_fields":[%q]`, next[1]))))
 	var item, from int
-	if _, err := fmt.Sscanf(strings.NewReplacer("[", " ", ":", " ", "]", " ", ".value.text", "").Replace(next[1]), "entries %d %d %d", &item, new(int), &from); err != nil {
+	if _, err := fmt.Sscanf(strings.NewReplacer("[", " ", ":", " ", "]", " ", ".value.text", "").Replace(next[1]), "entries %d %d %d", &item,
+		new(int), &from); err != nil {
 		t.Fatalf("%v in %s", err, next[1])
 	}
 	var part struct {
@@ -247,7 +251,7 @@ func runsReadOn(t *testing.T, b *bench) {
 		t.Fatalf("%s", answer.Content)
 	}
 	first := b.Client.Call(t.Context(), "agent", json.RawMessage(`{"action":"run","params":{"agentId":"reader"}}`))
-	if len(first.Content) > toolfold.DefaultResultLimit {
+	if len(first.Content) > bounds.DefaultLimit {
 		t.Errorf("an answer of %d bytes", len(first.Content))
 	}
 	var told struct {

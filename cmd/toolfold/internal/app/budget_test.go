@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -86,7 +87,7 @@ func TestCeilings(t *testing.T) {
 // parts are the families proper, and discovery.
 func parts() (families, discovery []*toolfold.Family) {
 	for _, s := range app.Families() {
-		if s.Category == toolfold.Discovery {
+		if s.Category == reserved.Discovery {
 			discovery = append(discovery, s)
 			continue
 		}
@@ -108,7 +109,8 @@ func withinList(t *testing.T, what string, list []lazy.Listed, most int) {
 	}
 	t.Logf("%s: %d tokens, ceiling %d", what, cost.Tokens, most)
 	if cost.Tokens > most {
-		t.Errorf("%s costs %d tokens, more than %d: make it shorter, or raise its ceiling in this file and say in the commit what every turn gets for it", what, cost.Tokens, most)
+		t.Errorf("%s costs %d tokens, more than %d: make it shorter, or raise its ceiling in this file and say in the commit what every turn "+
+			"gets for it", what, cost.Tokens, most)
 	}
 }
 

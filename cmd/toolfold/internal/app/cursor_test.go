@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -18,7 +20,7 @@ func TestGarbageCursors(t *testing.T) {
 	tried := 0
 	for _, spec := range b.Families() {
 		for _, a := range spec.Actions {
-			if !toolfold.NewEntry(a, a.FullName()).Takes(toolfold.Cursor.Name) {
+			if !entry.New(a, a.FullName()).Takes(toolfold.Cursor.Name) {
 				continue
 			}
 			tried++
@@ -52,29 +54,35 @@ func TestCursorsBelongToTheirList(t *testing.T) {
 		args   ordered.Map
 		cursor string
 	}
-	call := func(l list, cursor string, more ...string) toolfold.Answer {
+	call := func(l list, cursor string, more ...toolfold.Param) toolfold.Answer {
 		args := ordered.Map{}
 		for _, m := range l.args {
 			args.Set(m.Key, m.Value)
 		}
 		args.Set(toolfold.Cursor.Name, cursor)
-		for _, name := range more {
-			args.Set(name, "x")
+		for _, p := range more {
+			value := "x"
+			for _, allowed := range p.Enum {
+				if allowed != p.Default {
+					value = allowed
+				}
+			}
+			args.Set(p.Name, value)
 		}
 		return b.Client.Call(t.Context(), l.name, ordered.MustJSON(args))
 	}
 	var lists []list
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
-			e := toolfold.NewEntry(a, a.FullName())
-			if !e.Takes(toolfold.Cursor.Name) || !e.Takes(toolfold.Limit) {
+			e := entry.New(a, a.FullName())
+			if !e.Takes(toolfold.Cursor.Name) || !e.Takes(reserved.Limit) {
 				continue
 			}
 			l := list{name: a.FullName(), action: a, args: ordered.Map{}}
 			for _, p := range a.Required.Params() {
 				l.args.Set(p.Name, map[string]string{"uuid": "00000000-0000-4000-8000-00000000000f", "": "entry"}[p.Format])
 			}
-			l.args.Set(toolfold.Limit, 1)
+			l.args.Set(reserved.Limit, 1)
 			var page struct{ NextCursor string }
 			answer := call(l, "")
 			if err := json.Unmarshal(answer.Content, &page); err != nil {
@@ -98,9 +106,9 @@ func TestCursorsBelongToTheirList(t *testing.T) {
 				t.Errorf("%s takes a cursor of %s: %.200s", to.name, from.name, answer.Content)
 			}
 		}
-		for _, p := range from.action.Optional.Params() {
-			if p.Kind == toolfold.KindString && len(p.Enum) == 0 && p.Format == "" && p.Name != toolfold.Cursor.Name {
-				if answer := call(from, from.cursor, p.Name); !refusesCursor(answer) {
+		for _, p := range from.action.Params() {
+			if p.Kind == toolfold.KindString && p.Format == "" && p.Name != toolfold.Cursor.Name {
+				if answer := call(from, from.cursor, p); !refusesCursor(answer) {
 					t.Errorf("%s takes its cursor with another %s: %.200s", from.name, p.Name, answer.Content)
 				}
 			}

@@ -2,11 +2,18 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/migration"
@@ -72,9 +79,9 @@ func (w world) run(t *testing.T, mode surface.Mode) toolResult {
 	s := serveBench(t, w.mode(mode))
 	var last toolResult
 	for _, a := range append(w.before[:len(w.before):len(w.before)], w.action) {
-		e := toolfold.Select(a)
+		e := entry.Select(a)
 		if mode == surface.Legacy && len(a.Legacy) > 0 {
-			e = toolfold.Spell(a, a.Legacy[0])
+			e = entry.Spell(a, a.Legacy[0])
 		}
 		last = s.callTool(t, e.Tool, e.Example())
 		if last.content(t); last.StructuredContent != nil {
@@ -87,7 +94,7 @@ func (w world) run(t *testing.T, mode surface.Mode) toolResult {
 // mode is the mode to serve in. What discovery answers is about the surface
 // itself, so for its names to be comparable the surface has to be one.
 func (w world) mode(m surface.Mode) surface.Mode {
-	if w.action.Family.Category == toolfold.Discovery {
+	if w.action.Family.Category == reserved.Discovery {
 		return surface.Consolidated
 	}
 	return m
@@ -99,7 +106,7 @@ func TestMigrationRoundTrip(t *testing.T) {
 	b := newBench(t)
 	rewriter := migration.NewRewriter(b.Families())
 	for _, e := range b.entries() {
-		want := toolfold.Select(e.Action)
+		want := entry.Select(e.Action)
 		got, _, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: e.Example()})
 		if err != nil {
 			t.Errorf("%s: %v", e.Title(), err)
@@ -108,6 +115,50 @@ func TestMigrationRoundTrip(t *testing.T) {
 		if got.Name != want.Tool || string(got.Arguments) != string(want.Example()) {
 			t.Errorf("%s became %s %s, want %s %s", e.Title(), got.Name, got.Arguments, want.Tool, want.Example())
 		}
+	}
+}
+
+// What only a legacy tool took is listed, and taken with a warning, under its name
+// alone; rewritten calls leave it out, and say so.
+func TestObsoleteValues(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rewriter := migration.NewRewriter(b.Families())
+	consolidated, legacy := serveBench(t, surface.Consolidated), serveBench(t, surface.Legacy)
+	tried := 0
+	for _, e := range b.entries() {
+		for _, p := range e.Action.Params() {
+			for _, value := range slices.DeleteFunc(slices.Clone(p.OldEnum), func(v string) bool { return !p.Obsolete(v) }) {
+				tried++
+				var with ordered.Map
+				if err := json.Unmarshal([]byte(e.Action.Example), &with); err != nil {
+					t.Fatal(err)
+				}
+				with.Set(p.Name, value)
+				args := e.FromCanonical(ordered.MustJSON(with))
+				if !e.Legacy {
+					refused := consolidated.callTool(t, e.Tool, args)
+					if text := string(refused.content(t)); !refused.IsError || !strings.Contains(text, p.Enum[0]) || !strings.Contains(text, value) {
+						t.Errorf("%s with %s %q is answered %s", e.Title(), p.Name, value, text)
+					}
+					continue
+				}
+				taken := legacy.callTool(t, e.Tool, args)
+				var answer struct{ Warnings []string }
+				want := []string{fmt.Sprintf("%s %q has no effect: ignored", e.Spelling(p.Name), value)}
+				if err := json.Unmarshal(taken.content(t), &answer); err != nil || taken.IsError || !slices.Equal(answer.Warnings, want) {
+					t.Errorf("%s with %s %q is answered %s", e.Tool, p.Name, value, taken.content(t))
+				}
+				now, dropped, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: args})
+				without := entry.Select(e.Action).Example()
+				if err != nil || string(now.Arguments) != string(without) || !slices.Equal(dropped, []string{"/" + p.Name}) {
+					t.Errorf("%s with %s %q became %s without %q, %v", e.Tool, p.Name, value, now.Arguments, dropped, err)
+				}
+			}
+		}
+	}
+	if tried == 0 {
+		t.Error("no action has such values")
 	}
 }
 
@@ -124,7 +175,7 @@ func TestProjection(t *testing.T) {
 				t.Parallel()
 				whole := worldOf(t, spec, i).run(t, surface.Consolidated).content(t)
 				checkDeclared(t, a, whole)
-				for _, path := range toolfold.FieldPaths(a.Results()) {
+				for _, path := range fields.Paths(a.Results()) {
 					kept := paths("", decode(t, call.Project(whole, []string{path})))
 					for _, got := range kept {
 						if !isPrefix(got, path) && !isPrefix(path, got) {
@@ -139,9 +190,9 @@ func TestProjection(t *testing.T) {
 
 func checkDeclared(t *testing.T, a *toolfold.Action, whole json.RawMessage) {
 	t.Helper()
-	declared := toolfold.FieldPaths(a.Results())
+	declared := fields.Paths(a.Results())
 	for _, path := range paths("", decode(t, whole)) {
-		if !toolfold.Declares(a.Results(), path) {
+		if path != "warnings" && !fields.Declares(a.Results(), path) { // any answer may have warnings
 			t.Errorf("the result has %s, which is not among the declared fields %v", path, declared)
 		}
 	}

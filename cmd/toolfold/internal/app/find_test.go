@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/internal/policy"
 	"github.com/toolfold/toolfold/internal/rank/ranktest"
+	"github.com/toolfold/toolfold/internal/scan"
 )
 
 var (
@@ -92,10 +94,10 @@ func (b *bench) plainFTS5(t *testing.T, withAsks bool) func(query string, limit 
 	return ranktest.FTS5(t, list)
 }
 
-// Queries must lead to the action. The floors, a little below what was measured,
-// are on the queries that nobody reads; of those only sums are printed. Plain
-// FTS5 over the texts that are shown is to be 0.10 behind, and may not find more
-// when it has the Asks too.
+// Queries must lead to the action. The floors are a little below what was
+// measured; of the queries that nobody reads only sums are printed. Plain FTS5 over
+// the texts that are shown comes first no more often in any set; over all unread
+// queries it is to be 0.20 behind, and 0.05 and 0.03 when it has the Asks too.
 func TestFindLeadsToTheAction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -108,12 +110,13 @@ func TestFindLeadsToTheAction(t *testing.T) {
 		name         string
 		queries      []labelled
 		first, three float64
+		least        int // queries that the set has
 		unread       bool
 	}{
-		{name: "words that the declarations do not use", queries: readQueries(t, queriesFile)},
-		{name: "nouns of other trades", queries: readQueries(t, tradesFile)},
-		{name: "unread, in the words of the names", queries: readQueries(t, names), first: 0.90, three: 0.95},
-		{name: "unread, in the words of other trades", queries: readQueries(t, trades), first: 0.58, three: 0.80},
+		{name: "words that the declarations do not use", queries: readQueries(t, queriesFile), first: 0.87, three: 0.97, least: 150},
+		{name: "nouns of other trades", queries: readQueries(t, tradesFile), first: 0.80, three: 0.94, least: 150},
+		{name: "unread, in the words of the names", queries: readQueries(t, names), first: 0.92, three: 0.96},
+		{name: "unread, in the words of other trades", queries: readQueries(t, trades), first: 0.73, three: 0.89},
 		{name: "unread", queries: readQueries(t, unreadFile), unread: true},
 	} {
 		first, three, missed := rates(set.queries, b.find)
@@ -127,8 +130,37 @@ func TestFindLeadsToTheAction(t *testing.T) {
 		if first < set.first || three < set.three {
 			t.Errorf("%s: first %.3f, among three %.3f, want %.3f and %.3f", set.name, first, three, set.first, set.three)
 		}
-		if set.unread && (first < plainFirst+0.10 || three < plainThree+0.10 || first < asksFirst || three < asksThree) {
-			t.Errorf("%s: find is not 0.10 ahead of plain FTS5, or behind it where that has the Asks too", set.name)
+		if len(set.queries) < set.least {
+			t.Errorf("%s: %d queries are left of at least %d", set.name, len(set.queries), set.least)
+		}
+		if first < plainFirst {
+			t.Errorf("%s: plain FTS5 has a right action first more often", set.name)
+		}
+		if set.unread && (first < plainFirst+0.20 || three < plainThree+0.20 || first < asksFirst+0.05 || three < asksThree+0.03) {
+			t.Errorf("%s: find is not as far ahead of plain FTS5 as it was", set.name)
+		}
+	}
+}
+
+// What scans look for and policies check is found in the words of their rules.
+func TestFindKnowsWhatIsLookedFor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for action, list := range map[string][]string{
+		"bugfix.scan":   scan.Covers(scan.Bugs),
+		"refactor.scan": scan.Covers(scan.Refactorings),
+		"guard.check":   policy.Covers(),
+	} {
+		if len(list) < 10 {
+			t.Errorf("%s covers %v", action, list)
+		}
+		for _, text := range list {
+			if !strings.ContainsAny(text, " _") {
+				continue // a single word may mean anything
+			}
+			if found := b.find(text, 3); !slices.Contains(found, action) {
+				t.Errorf("%q does not lead to %s but to %v", text, action, found)
+			}
 		}
 	}
 }
@@ -189,8 +221,8 @@ func TestAsksAreNotTheQueries(t *testing.T) {
 	}
 	for _, f := range newBench(t).Families() {
 		for _, a := range f.Actions {
-			if len(a.Asks) < 12 {
-				t.Errorf("%s has %d Asks, want 15 or so: requests in the words of different trades", a.FullName(), len(a.Asks))
+			if len(a.Asks) < 15 || len(a.Asks) > 20 {
+				t.Errorf("%s has %d Asks, want 15 to 20: requests in the words of different trades", a.FullName(), len(a.Asks))
 			}
 			for _, ask := range a.Asks {
 				if queries[strings.ToLower(ask)] {
@@ -234,7 +266,8 @@ func TestQueriesAskForActions(t *testing.T) {
 func TestFindTakesAnything(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, query := range []string{"", " ", "\x00\x01\u0007", "???", "the of and", strings.Repeat("weather of a city ", 600), "日本語のメモ", "\u202e"} {
+	for _, query := range []string{"", " ", "\x00\x01\u0007", "???", "the of and", strings.Repeat("weather of a city ", 600), "日本語のメモ",
+		"\u202e"} {
 		answer := b.Runner.Call(t.Context(), "tools.find", []byte(`{"query":`+quoted(query)+`}`))
 		if answer.IsError() {
 			t.Errorf("%.30q: %s", query, answer.Content)

@@ -9,7 +9,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -42,7 +44,8 @@ func TestHintsOfSplitTools(t *testing.T) {
 					t.Errorf("%s runs %s: %v; it answered %s", tool, a.FullName(), runs, answer.Content)
 				}
 				has := a.Hints()
-				if runs && (listed.ReadOnly && !has.ReadOnly || has.Destructive && !listed.Destructive || listed.Idempotent && !has.Idempotent || has.OpenWorld && !listed.OpenWorld) {
+				if runs && (listed.ReadOnly && !has.ReadOnly || has.Destructive && !listed.Destructive || listed.Idempotent && !has.Idempotent ||
+					has.OpenWorld && !listed.OpenWorld) {
 					t.Errorf("%s says %+v and runs %s, which is %+v", tool, listed, a.FullName(), has)
 				}
 			}
@@ -65,7 +68,7 @@ func TestWrongHalfIsMended(t *testing.T) {
 				for _, before := range f.Actions[:i] { // examples run in order
 					b.Runner.Call(t.Context(), before.FullName(), json.RawMessage(before.Example))
 				}
-				err := b.Client.Call(t.Context(), f.Name, toolfold.Select(a).Example()).Err
+				err := b.Client.Call(t.Context(), f.Name, entry.Select(a).Example()).Err
 				if err == nil || err.Code != toolfold.InvalidAction || len(err.Problems) != 1 || err.Problems[0].Kind != toolfold.ProblemStray {
 					t.Fatalf("%s answers %+v", f.Name, err)
 				}
@@ -73,13 +76,15 @@ func TestWrongHalfIsMended(t *testing.T) {
 					t.Errorf("an error of %d bytes: %s", size, ordered.MustJSON(err))
 				}
 				answer := b.Client.Call(t.Context(), err.Problems[0].BelongsTo[0], err.Example)
-				if answer.Err != nil && (answer.Err.Code == toolfold.InvalidAction || answer.Err.Code == toolfold.InvalidInput || answer.Err.Code == toolfold.UnknownTool) {
+				if answer.Err != nil && (answer.Err.Code == toolfold.InvalidAction || answer.Err.Code == toolfold.InvalidInput ||
+					answer.Err.Code == toolfold.UnknownTool) {
 					t.Errorf("mended, it answers %s", answer.Content)
 				}
 			})
 		}
 	}
-	answer := benchOf(t, surface.Options{Fold: consolidate.ByEffect}).Client.Call(t.Context(), "memory", json.RawMessage(`{"action":"stroe","key":"a"}`))
+	answer := benchOf(t, surface.Options{Fold: consolidate.ByEffect}).
+		Client.Call(t.Context(), "memory", json.RawMessage(`{"action":"stroe","key":"a"}`))
 	if want := `did you mean \"store\"? (store is an action of memory_write)`; !strings.Contains(string(answer.Content), want) {
 		t.Errorf("a misspelt action answers %s", answer.Content)
 	}
@@ -97,16 +102,19 @@ func TestEveryNameOfSplitTools(t *testing.T) {
 				split.Tool = e.Action.ToolByEffect()
 			}
 			for how, answer := range map[string]toolfold.Answer{
-				"by a client":                           b.Client.Call(t.Context(), split.Tool, harmless(split)),
-				"from within":                           b.Runner.Call(t.Context(), e.Tool, harmless(*e)),
-				"from within, split":                    b.Runner.Call(t.Context(), split.Tool, harmless(split)),
-				"by a client through tools.call":        b.Client.Call(t.Context(), "tool_call", fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, e.Tool, harmless(*e))),
-				"by a client through tools.call, split": b.Client.Call(t.Context(), "tool_call", fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, split.Tool, harmless(split))),
+				"by a client":        b.Client.Call(t.Context(), split.Tool, harmless(split)),
+				"from within":        b.Runner.Call(t.Context(), e.Tool, harmless(*e)),
+				"from within, split": b.Runner.Call(t.Context(), split.Tool, harmless(split)),
+				"by a client through tools.call": b.Client.Call(t.Context(), "tool_call",
+					fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, e.Tool, harmless(*e))),
+				"by a client through tools.call, split": b.Client.Call(t.Context(), "tool_call",
+					fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, split.Tool, harmless(split))),
 			} {
 				if answer.Err != nil && (answer.Err.Code == toolfold.UnknownTool || answer.Err.Code == toolfold.InvalidAction) {
 					t.Errorf("%s: %s as %s %s: %s", mode, e.Action.FullName(), split.Tool, how, answer.Content)
 				}
-				if e.Legacy && !e.Action.Family.Bare && !e.Action.Apart && (answer.Deprecated == nil || answer.Deprecated.Tool != e.Action.ToolByEffect()) && how == "by a client" {
+				if e.Legacy && !e.Action.Family.Bare && !e.Action.Apart &&
+					(answer.Deprecated == nil || answer.Deprecated.Tool != e.Action.ToolByEffect()) && how == "by a client" {
 					t.Errorf("%s: %s is said to be %+v now", mode, e.Tool, answer.Deprecated)
 				}
 			}
@@ -115,7 +123,7 @@ func TestEveryNameOfSplitTools(t *testing.T) {
 }
 
 // harmless are arguments that get as far as being looked at, and do nothing.
-func harmless(called toolfold.Entry) json.RawMessage {
+func harmless(called entry.Entry) json.RawMessage {
 	members := map[string]any{"include_fields": []string{"no such field"}}
 	if called.Selector != "" {
 		members["action"] = called.Selector
@@ -134,7 +142,8 @@ func TestDiscoveryOfSplitTools(t *testing.T) {
 			for _, a := range f.Actions {
 				tool := a.ToolByEffect()
 				for _, found := range view.Find(a.Summary+" "+a.Words, 50) {
-					if found.Name == a.FullName() && !a.Apart && !strings.HasPrefix(found.Usage, tool+"(") && !strings.HasPrefix(found.Usage, "tool_call(name: '"+found.Name+"'") {
+					if found.Name == a.FullName() && !a.Apart && !strings.HasPrefix(found.Usage, tool+"(") &&
+						!strings.HasPrefix(found.Usage, "tool_call(name: '"+found.Name+"'") {
 						t.Errorf("%s: %s is found as %s", level, a.FullName(), found.Usage)
 					}
 				}
@@ -146,7 +155,8 @@ func TestDiscoveryOfSplitTools(t *testing.T) {
 				}
 			}
 		}
-		if list := b.Discovery.List(t.Context()); level != lazy.Search && !slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "session_write" }) {
+		if list := b.Discovery.List(t.Context()); level != lazy.Search &&
+			!slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "session_write" }) {
 			t.Errorf("%s: session_write is not listed", level)
 		}
 	}
@@ -190,6 +200,80 @@ func TestRightsOfSplitTools(t *testing.T) {
 		}
 		if !names[test.listed] || names[test.never] {
 			t.Errorf("%+v lists %v", test.rules, names)
+		}
+	}
+}
+
+// With fold none every action is listed once, at every level, as the tool
+// FAMILY_ACTION. That name means the present action, also where it is the legacy
+// name of the same one: nothing is deprecated, and what changes something refuses
+// unknown parameters.
+func TestEveryActionAlone(t *testing.T) {
+	t.Parallel()
+	for _, level := range lazy.Levels() {
+		b := benchOf(t, surface.Options{Level: level, Fold: consolidate.None})
+		listed := map[string]lazy.Listed{}
+		for _, l := range b.Discovery.List(t.Context()) {
+			listed[l.Name] = l
+		}
+		for _, f := range b.Families() {
+			for _, a := range f.Actions {
+				name := f.Name + "_" + a.Name
+				switch {
+				case f.Bare:
+					name = f.Name
+				case a.Apart:
+					name = a.Legacy[0].Name
+				}
+				l, ok := listed[name]
+				if shown := level != lazy.Search || f.Tier == toolfold.Core || f.Category == reserved.Discovery; ok != shown {
+					t.Errorf("%s: %s is listed: %v", level, name, ok)
+				}
+				delete(listed, name)
+				if ok && l.Hints != a.Hints() {
+					t.Errorf("%s has the hints %+v", name, l.Hints)
+				}
+				answer := b.Client.Call(t.Context(), name, json.RawMessage(`{"qqqq":1}`))
+				if answer.Deprecated != nil || a.Effect != toolfold.Reads && (answer.Err == nil || answer.Err.Code != toolfold.InvalidInput) {
+					t.Errorf("%s with an unknown parameter answers %s, deprecated %v", name, answer.Content, answer.Deprecated)
+				}
+				usage := name + "("
+				if level == lazy.Search && !ok {
+					usage = "tool_call(name:'" + name
+				}
+				if doc, err := b.Discovery.View(t.Context()).Describe(a.FullName(), lazy.Account{}); err != nil ||
+					!strings.Contains(string(doc), `"usage":"`+usage) {
+					t.Errorf("%s: %s is described as %s, %v", level, name, doc, err)
+				}
+			}
+		}
+		for name := range listed {
+			t.Errorf("%s: %s is listed too", level, name)
+		}
+	}
+}
+
+// The names of families go on working, and wrong names lead to those that are
+// listed.
+func TestNamesBesideActionsAlone(t *testing.T) {
+	t.Parallel()
+	b := benchOf(t, surface.Options{Fold: consolidate.None})
+	for _, test := range []struct{ name, args, want string }{
+		{"memory", `{"action":"store","key":"a","value":1}`, `"key":"a"`},
+		{"memory.get", `{"key":"a"}`, `"value":1`},
+		{"memory_save", `{"key":"a","value":1}`, `call memory_store`},
+		{"memory_store", `{"key":"a"}`, `"usage":"memory_store(`},
+		{"tool_call", `{"name":"memory_get","arguments":{"key":"a"}}`, `"value":1`},
+	} {
+		if got := string(b.Client.Call(t.Context(), test.name, json.RawMessage(test.args)).Content); !strings.Contains(got, test.want) {
+			t.Errorf("%s %s answers %s, want %s", test.name, test.args, got, test.want)
+		}
+	}
+	strict := benchOf(t, surface.Options{Fold: consolidate.None, Strict: true})
+	for name, want := range map[string]bool{"memory_list": true, "memory": false, "memory.list": false} {
+		if answer := strict.Client.Call(t.Context(), name, json.RawMessage(`{"action":"list"}`)); (answer.Err == nil ||
+			answer.Err.Code != toolfold.UnknownTool) != want {
+			t.Errorf("strict, %s answers %s", name, answer.Content)
 		}
 	}
 }

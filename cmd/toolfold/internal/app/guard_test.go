@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/guard"
@@ -92,7 +94,7 @@ func TestActionsThatWriteFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, before := range worldOf(t, spec, i).before {
-					b.call(toolfold.Select(before), toolfold.Select(before).Example())
+					b.call(entry.Select(before), entry.Select(before).Example())
 				}
 				return b
 			}
@@ -113,12 +115,14 @@ func TestActionsThatWriteFiles(t *testing.T) {
 			}
 			written++
 			b = fresh(t)
-			if out := b.Runner.Call(t.Context(), "guard.apply", json.RawMessage(`{"sessionId":"`+exampleSession+`","policyId":"nothing"}`)); out.Err != nil {
+			if out := b.Runner.Call(t.Context(), "guard.apply",
+				json.RawMessage(`{"sessionId":"`+exampleSession+`","policyId":"nothing"}`)); out.Err != nil {
 				t.Fatal(out.Err)
 			}
 			had = filesOf(t, b.workspace)
 			answer = b.Runner.Call(sessions.In(t.Context(), exampleSession), a.FullName(), args)
-			if answer.Err == nil || answer.Err.Code != guard.Violation || len(answer.Content) > 640 || !strings.Contains(answer.Err.Message, "policy nothing of session "+exampleSession) {
+			if answer.Err == nil || answer.Err.Code != guard.Violation || len(answer.Content) > 640 ||
+				!strings.Contains(answer.Err.Message, "policy nothing of session "+exampleSession) {
 				t.Errorf("%s in a session that may write nothing: %s", a.FullName(), answer.Content)
 			}
 			if now := filesOf(t, b.workspace); !maps.Equal(had, now) {
@@ -142,7 +146,7 @@ func TestSessionPolicy(t *testing.T) {
 	t.Parallel()
 	b := benchOf(t, surface.Options{})
 	over := func(connection string) context.Context {
-		return toolfold.WithOrigin(t.Context(), toolfold.Origin{Session: connection})
+		return carried.With(t.Context(), toolfold.Origin{Session: connection})
 	}
 	must := func(ctx context.Context, name, args string) string {
 		t.Helper()
@@ -170,10 +174,13 @@ func TestSessionPolicy(t *testing.T) {
 	refused(over("other"), "src/contracts/a.ts", "policy bugfix")
 	must(over("other"), "memory.store", `{"key":"k","value":{}}`)
 
-	must(t.Context(), "agent.register", `{"agentId":"writer","description":"w","workflow":[{"stepId":"s","name":"s","type":"tool","config":{"tool":"design.schema","arguments":`+string(schemaTo("in/contracts/a.ts"))+`}}]}`)
-	must(t.Context(), "agent.register", `{"agentId":"boss","description":"b","workflow":[{"stepId":"d","name":"d","type":"delegate","config":{"agentId":"writer"}}]}`)
+	must(t.Context(), "agent.register", `{"agentId":"writer","description":"w","workflow":[{"stepId":"s","name":"s","type":"tool",`+
+		`"config":{"tool":"design.schema","arguments":`+string(schemaTo("in/contracts/a.ts"))+`}}]}`)
+	must(t.Context(), "agent.register", `{"agentId":"boss","description":"b","workflow":[{"stepId":"d","name":"d","type":"delegate",`+
+		`"config":{"agentId":"writer"}}]}`)
 	for _, agent := range []string{"writer", "boss"} {
-		if out := must(t.Context(), "agent.run", `{"agentId":"`+agent+`","sessionId":"`+strings.ToUpper(exampleSession)+`"}`); !strings.Contains(out, guard.Violation) {
+		if out := must(t.Context(), "agent.run", `{"agentId":"`+agent+`","sessionId":"`+strings.ToUpper(exampleSession)+`"}`); !strings.Contains(
+			out, guard.Violation) {
 			t.Errorf("%s in the session: %s", agent, out)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -30,12 +32,12 @@ func TestHintsAreTrue(t *testing.T) {
 				w := worldOf(t, spec, i)
 				b := benchOf(t, surface.Options{})
 				for _, before := range w.before {
-					b.call(toolfold.Select(before), toolfold.Select(before).Example())
+					b.call(entry.Select(before), entry.Select(before).Example())
 				}
 				fresh := readEverything(t, b)
-				b.call(toolfold.Select(a), toolfold.Select(a).Example())
+				b.call(entry.Select(a), entry.Select(a).Example())
 				once := readEverything(t, b)
-				b.call(toolfold.Select(a), toolfold.Select(a).Example())
+				b.call(entry.Select(a), entry.Select(a).Example())
 				twice := readEverything(t, b)
 				hints := a.Hints()
 				if hints.ReadOnly && fresh != once {
@@ -59,7 +61,7 @@ func readEverything(t *testing.T, b *bench) string {
 	var all strings.Builder
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
-			if a.Effect != toolfold.Reads || f.Category == toolfold.Discovery {
+			if a.Effect != toolfold.Reads || f.Category == reserved.Discovery {
 				continue
 			}
 			calls := demanding(a)
@@ -90,9 +92,9 @@ func TestToolsThatReadOnlyRead(t *testing.T) {
 						if a.Effect == toolfold.Reads || a.FullName() == "tools.load" {
 							continue
 						}
-						args := example(toolfold.NewEntry(a, a.FullName()))
+						args := example(entry.New(a, a.FullName()))
 						for _, name := range []string{a.Name, a.FullName(), f.Name + "_" + a.Name} {
-							args[toolfold.ActionParam] = name
+							args[reserved.Action] = name
 							tried++
 							target := b.Client.Refusal(t.Context(), tool.Name, ordered.MustJSON(args), "", func(string) bool { return false })
 							if target == nil && !readsAs(b, tool, args) {
@@ -113,7 +115,7 @@ func TestToolsThatReadOnlyRead(t *testing.T) {
 
 // readsAs reports whether a tool without an action argument took a call as that
 // of its one action, which reads.
-func readsAs(b *bench, tool toolfold.Tool, args map[string]any) bool {
+func readsAs(b *bench, tool entry.Tool, args map[string]any) bool {
 	entries := b.Client.Lookup(tool.Name)
 	return len(entries) == 1 && entries[0].Selector == "" && entries[0].Action.Effect == toolfold.Reads
 }

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 const hostileSize = 1 << 20 // bytes of a hostile body
@@ -28,7 +30,7 @@ func TestHostileBodiesAreCheap(t *testing.T) {
 	b := newBench(t)
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
-			e := toolfold.Select(a)
+			e := entry.Select(a)
 			if reason := b.Runner.Call(t.Context(), e.Tool, e.Example()); reason.Err != nil && reason.Err.Code == toolfold.Internal {
 				t.Fatalf("%s: %s", e.Title(), reason.Content)
 			}
@@ -73,7 +75,7 @@ var hostileValues = func() map[string]json.RawMessage {
 
 // hostile lists bodies of about a megabyte: a third of the parameters with too
 // much of what they take or of what they do not, unknown names and fields.
-func hostile(e *toolfold.Entry) map[string]json.RawMessage {
+func hostile(e *entry.Entry) map[string]json.RawMessage {
 	bodies := map[string]json.RawMessage{}
 	with := func(name, how string) {
 		var args ordered.Map
@@ -90,7 +92,7 @@ func hostile(e *toolfold.Entry) map[string]json.RawMessage {
 			with(p.Name, kinds[(i+len(e.Title()))%len(kinds)])
 		}
 	}
-	with(toolfold.IncludeFields, "a list of texts")
+	with(reserved.Fields, "a list of texts")
 	example, members := e.Example(), hostileValues["an object"]
 	bodies["unknown names"] = append(append(example[:len(example)-1:len(example)-1], ','), members[1:]...)
 	return bodies

@@ -11,7 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -26,9 +28,9 @@ func TestFieldsAgreeWithSchemas(t *testing.T) {
 		if e.Action.Input != nil {
 			continue
 		}
-		e = e.In(toolfold.FormFlat)
+		e = e.In(entry.FormFlat)
 		schema := compile(t, e)
-		checker, err := e.Checker()
+		problemsOf, err := e.Checker()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,8 +41,8 @@ func TestFieldsAgreeWithSchemas(t *testing.T) {
 				mutate(random, e.Params(), args)
 			}
 			refused := schema.Validate(args)
-			delete(args, toolfold.ActionParam)
-			problems := checker.Problems(args)
+			delete(args, reserved.Action)
+			problems := problemsOf(args)
 			said := slices.ContainsFunc(problems, func(p toolfold.Problem) bool {
 				return p.Kind != toolfold.ProblemUnknown && !(p.Kind == toolfold.ProblemLength && p.Got == 0)
 			})
@@ -57,7 +59,7 @@ func TestFieldsAgreeWithSchemas(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, e *toolfold.Entry) *jsonschema.Schema {
+func compile(t *testing.T, e *entry.Entry) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -100,7 +102,7 @@ func mutate(random *rand.Rand, params []toolfold.Param, object map[string]any) {
 			return
 		}
 	}
-	switch inside := toolfold.Inside(p); {
+	switch inside := p.Members(); {
 	case isObject && len(inside) > 0 && random.IntN(3) > 0:
 		mutate(random, inside, inner)
 	case random.IntN(6) == 0:
@@ -115,7 +117,8 @@ func anything(random *rand.Rand, p toolfold.Param) any {
 	pool := []any{
 		"", "x", strings.Repeat("é", 65), "2026-01-31", "2026-01-31T10:00:00Z", "2026-01-31T10:00:00", "00000000-0000-4000-8000-000000000001",
 		json.Number("0"), json.Number("-1"), json.Number("3"), json.Number("3.0"), json.Number("2.5"), json.Number("1e3"), json.Number("100000"),
-		true, false, []any{}, []any{"x"}, []any{json.Number("1")}, []any{map[string]any{}}, map[string]any{}, map[string]any{"x": json.Number("1")},
+		true, false, []any{}, []any{"x"}, []any{json.Number("1")}, []any{map[string]any{}}, map[string]any{},
+		map[string]any{"x": json.Number("1")},
 	}
 	for _, value := range p.Enum {
 		pool = append(pool, value, value)

@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -16,15 +19,18 @@ import (
 // otherVerbs are words that callers use for actions, by the names of these.
 var otherVerbs = map[string]string{
 	"store": "save put set write remember add", "get": "fetch read retrieve show view", "search": "find query lookup grep",
-	"list": "ls all show_all list_all enumerate", "delete": "remove erase forget del drop", "bulk_delete": "delete_many remove_many bulkDelete",
-	"clear": "wipe empty", "export": "dump backup", "import": "restore upload", "stats": "statistics count",
+	"list": "ls all show_all list_all enumerate", "delete": "remove erase forget del drop",
+	"bulk_delete": "delete_many remove_many bulkDelete",
+	"clear":       "wipe empty", "export": "dump backup", "import": "restore upload", "stats": "statistics count",
 	"create": "new make add open", "join": "enter", "leave": "exit quit", "complete": "finish end close done", "fail": "error",
 	"status": "get show info state progress", "submit": "create add enqueue schedule new", "cancel": "abort kill stop delete", "wait": "await",
-	"retry": "rerun restart redo", "pause": "hold stop suspend halt", "resume": "unpause continue start restart", "update": "edit modify change",
+	"retry": "rerun restart redo", "pause": "hold stop suspend halt", "resume": "unpause continue start restart",
+	"update": "edit modify change",
 	"remove": "delete unregister del drop", "register": "create add define new", "run": "execute start invoke launch",
 	"set": "update change write", "unset": "delete reset remove", "show": "view display", "test": "check",
-	"scan": "analyze detect lint", "apply": "execute", "check": "verify validate test", "find": "search query", "describe": "help explain info",
-	"active": "loaded", "rest": "more next", "analyze": "diagnose investigate", "record": "log add track", "increment": "inc bump",
+	"scan": "analyze detect lint", "apply": "execute", "check": "verify validate test", "find": "search query",
+	"describe": "help explain info",
+	"active":   "loaded", "rest": "more next", "analyze": "diagnose investigate", "record": "log add track", "increment": "inc bump",
 	"query": "search find read", "start": "begin", "stop": "end finish",
 }
 
@@ -48,14 +54,16 @@ func TestOtherNamesLeadToTheAction(t *testing.T) {
 				if f.Bare || a.Apart || taken[verb] {
 					continue
 				}
-				args := example(toolfold.NewEntry(a, a.FullName()))
+				args := example(entry.New(a, a.FullName()))
 				through := map[string]any{"name": f.Name + "." + verb, "arguments": args}
-				action := map[string]any{toolfold.ActionParam: verb}
+				action := map[string]any{reserved.Action: verb}
 				for name, value := range args {
 					action[name] = value
 				}
 				for how, answer := range map[string]toolfold.Answer{
 					"as a tool": b.Client.Call(t.Context(), f.Name+"_"+verb, ordered.MustJSON(args)),
+					"in front":  b.Client.Call(t.Context(), verb+"_"+f.Name, ordered.MustJSON(args)),
+					"joined":    b.Client.Call(t.Context(), verb+upperFirst(f.Name), ordered.MustJSON(map[string]any{"params": args})),
 					"tool_call": b.Client.Call(t.Context(), "tool_call", ordered.MustJSON(through)),
 					"as action": b.Client.Call(t.Context(), f.Name, ordered.MustJSON(action)),
 				} {
@@ -83,6 +91,8 @@ func TestOtherNamesLeadToTheAction(t *testing.T) {
 		}
 	}
 }
+
+func upperFirst(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // Verbs for what a family does not do lead nowhere, least of all to what does the
 // opposite.
@@ -119,7 +129,7 @@ func TestNotPermittedIsSaid(t *testing.T) {
 					continue
 				}
 				refused++
-				flat := example(toolfold.NewEntry(a, a.FullName()))
+				flat := example(entry.New(a, a.FullName()))
 				names := []string{a.FullName(), f.Name + "_" + a.Name}
 				for _, old := range a.Legacy {
 					names = append(names, old.Name)
@@ -134,7 +144,7 @@ func TestNotPermittedIsSaid(t *testing.T) {
 					}
 				}
 				if !f.Bare {
-					flat[toolfold.ActionParam] = a.Name
+					flat[reserved.Action] = a.Name
 					checkRefusal(t, "action", b.Client.Call(t.Context(), f.Name, ordered.MustJSON(flat)), a, test.why)
 				}
 			}
@@ -147,7 +157,8 @@ func TestNotPermittedIsSaid(t *testing.T) {
 
 func checkRefusal(t *testing.T, how string, answer toolfold.Answer, a *toolfold.Action, why string) {
 	t.Helper()
-	if answer.Err == nil || answer.Err.Code != toolfold.PermissionDenied || !strings.Contains(answer.Err.Message, a.FullName()+" is not permitted") ||
+	if answer.Err == nil || answer.Err.Code != toolfold.PermissionDenied ||
+		!strings.Contains(answer.Err.Message, a.FullName()+" is not permitted") ||
 		!strings.Contains(answer.Err.Message, why) {
 		t.Errorf("%s of %s: %s", how, a.FullName(), answer.Content)
 	}
@@ -158,7 +169,7 @@ func checkRefusal(t *testing.T, how string, answer toolfold.Answer, a *toolfold.
 func TestCallersLearnNothingOfNames(t *testing.T) {
 	t.Parallel()
 	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
-	ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"task.list"}}.Rights()})
+	ctx := carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"task.list"}}.Rights()})
 	for _, args := range []string{`{}`, `{"key":"a","value":1}`} {
 		for _, pair := range [][2]string{{"memory", "mammoth"}, {"task.cancel", "task.frobnicate"}, {"task_cancel", "task_frobnicate"}} {
 			there := b.Client.Call(ctx, pair[0], []byte(args))
@@ -180,7 +191,8 @@ func TestCallersLearnNothingOfNames(t *testing.T) {
 // asked for.
 func TestListSaysWhatIsRefused(t *testing.T) {
 	t.Parallel()
-	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy, Rights: permission.Rules{ReadOnly: true, Deny: []string{"queue"}}.Rights()})
+	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy,
+		Rights: permission.Rules{ReadOnly: true, Deny: []string{"queue"}}.Rights()})
 	type row struct {
 		Name    string
 		Enabled bool
@@ -201,10 +213,48 @@ func TestListSaysWhatIsRefused(t *testing.T) {
 		t.Errorf("without include_disabled: %+v", brief)
 	}
 	rows := list(`{"include_disabled":true}`)
-	if m := rows["memory"]; !m.Enabled || !slices.Contains(m.Refused, "store: the server only reads (readOnly), it sets") || len(m.Refused) != 5 {
+	if m := rows["memory"]; !m.Enabled || !slices.Contains(m.Refused, "store: the server only reads (readOnly), it sets") ||
+		len(m.Refused) != 5 {
 		t.Errorf("memory: %+v", m)
 	}
 	if q := rows["queue"]; q.Enabled || !slices.Contains(q.Refused, `list: deny "queue"`) {
 		t.Errorf("queue: %+v", q)
+	}
+}
+
+// Strict names are those that are listed: at every tier and listing all others are
+// refused, with the way to call them.
+func TestStrictNamesAreTheListed(t *testing.T) {
+	t.Parallel()
+	for _, o := range []surface.Options{{Tier: toolfold.Core}, {Tier: toolfold.Standard}, {Level: lazy.Search}, {}} {
+		o.Strict = true
+		b := benchOf(t, o)
+		listed := map[string]bool{}
+		for _, l := range b.Discovery.List(t.Context()) {
+			listed[l.Name] = true
+		}
+		refused := 0
+		for _, f := range b.Families() {
+			if f.Category == reserved.Discovery {
+				continue
+			}
+			e := entry.Select(f.Actions[0])
+			answer := b.Client.Call(t.Context(), f.Name, e.Example())
+			unknown := answer.Err != nil && answer.Err.Code == toolfold.UnknownTool
+			if unknown == listed[f.Name] || unknown && !strings.Contains(answer.Err.Hint, "tool_call") {
+				t.Errorf("tier %v, listing %s: %s, listed %t, answers %.200s", o.Tier, o.Level, f.Name, listed[f.Name], answer.Content)
+			}
+			if !unknown {
+				continue
+			}
+			refused++
+			through := ordered.MustJSON(map[string]any{"name": f.Name, "arguments": e.Example()})
+			if answer := b.Client.Call(t.Context(), "tool_call", through); answer.Err != nil && answer.Err.Code == toolfold.UnknownTool {
+				t.Errorf("tool_call of %s: %s", f.Name, answer.Content)
+			}
+		}
+		if full := o.Tier == 0 && o.Level == ""; full != (refused == 0) {
+			t.Errorf("tier %v, listing %s: %d names are refused", o.Tier, o.Level, refused)
+		}
 	}
 }

@@ -82,7 +82,8 @@ func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, e
 		return ctx, err
 	}
 	if c.Entry.Action.Enters && len(active) >= maxEntered {
-		return ctx, toolfold.Errorf(toolfold.LimitReached, "this connection is part of %d active sessions, which is the most; nothing was done", maxEntered).
+		return ctx, toolfold.Errorf(toolfold.LimitReached, "this connection is part of %d active sessions, which is the most; nothing was done",
+			maxEntered).
 			WithHint("end one that is done with session.complete")
 	}
 	e.mu.Lock()
@@ -112,8 +113,8 @@ func (e *enforcer) enter(c *call.Call, content json.RawMessage) {
 		SessionID string `json:"sessionId"`
 	}
 	args, _ := c.Arguments()
-	id, given := args["sessionId"].(string)
-	if !given && json.Unmarshal(content, &result) == nil {
+	id, named := args["sessionId"].(string)
+	if !named && json.Unmarshal(content, &result) == nil {
 		id = result.SessionID
 	}
 	id = strings.ToLower(id)

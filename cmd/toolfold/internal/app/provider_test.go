@@ -45,10 +45,12 @@ func TestProviderTest(t *testing.T) {
 	if out := ask(`{}`); !out.Success || out.Provider != "good" || out.Model != "tiny-1" || out.Answer != "ready" || out.Error != nil {
 		t.Errorf("%+v", out)
 	}
-	if out := ask(`{"provider":"locked"}`); out.Success || out.Error == nil || !strings.Contains(out.Error.Message, `provider "locked" answered 401 Unauthorized: wrong key`) {
+	if out := ask(`{"provider":"locked"}`); out.Success || out.Error == nil ||
+		!strings.Contains(out.Error.Message, `provider "locked" answered 401 Unauthorized: wrong key`) {
 		t.Errorf("%+v", out)
 	}
-	if out := ask(`{"provider":"god"}`); out.Success || out.Error == nil || !strings.Contains(out.Error.Message, `no provider is called "god", did you mean good?`) {
+	if out := ask(`{"provider":"god"}`); out.Success || out.Error == nil ||
+		!strings.Contains(out.Error.Message, `no provider is called "god", did you mean good?`) {
 		t.Errorf("%+v", out)
 	}
 }

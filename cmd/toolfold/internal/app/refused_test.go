@@ -34,7 +34,8 @@ func TestServicesRefuseInOneShape(t *testing.T) {
 		{"task.submit", `{"name":"x","input":{"tool":"memory.list","args":{}}}`, "/input/args"},
 		{"task.submit", `{"name":"x","input":{"tool":"memory.store","arguments":{}}}`, "/input/arguments/key"},
 		{"agent.register", `{"agentId":"a","description":"d","workflow":[{"stepId":"s","name":"S","type":"nope"}]}`, "/workflow/0/type"},
-		{"agent.register", `{"agentId":"a","description":"d","workflow":[{"stepId":"s","name":"S","type":"tool","config":{"tool":"memory.lst"}}]}`, "/workflow/0/config/tool"},
+		{"agent.register", `{"agentId":"a","description":"d","workflow":[{"stepId":"s","name":"S","type":"tool",` +
+			`"config":{"tool":"memory.lst"}}]}`, "/workflow/0/config/tool"},
 		{"agent.update", `{"agentId":"a"}`, "/enabled"},
 		{"metrics.record", `{"metricName":" ","value":1}`, "/metricName"},
 		{"metrics.query", `{"metricName":"a","since":"2026-02-01T00:00:00Z","until":"2026-01-01T00:00:00Z"}`, "/since"},

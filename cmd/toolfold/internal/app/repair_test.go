@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -23,14 +25,14 @@ const maxErrorTokens = 200
 func TestErrorsMendCalls(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
-		for _, form := range toolfold.Forms() {
+		for _, form := range entry.Forms() {
 			b := benchOf(t, surface.Options{Mode: mode, Level: lazy.Lazy, Params: form})
 			for _, e := range b.entries() {
 				shown := e
 				switch {
 				case e.Legacy == (mode == surface.Legacy) && (e.Legacy || e.Selector != ""):
 					shown = e.In(form)
-				case form != toolfold.FormFlat || mode == surface.Legacy:
+				case form != entry.FormFlat || mode == surface.Legacy:
 					continue // as in the other benches
 				}
 				t.Run(fmt.Sprint(mode, " ", form, " ", e.Title(), " as ", e.Tool), func(t *testing.T) {
@@ -46,26 +48,26 @@ func TestErrorsMendCalls(t *testing.T) {
 }
 
 // nest writes flat arguments the way calls of an entry are shown.
-func nest(e *toolfold.Entry, args map[string]any) map[string]any {
+func nest(e *entry.Entry, args map[string]any) map[string]any {
 	if !e.Nests() {
 		return args
 	}
 	call, params := map[string]any{}, map[string]any{}
 	for name, value := range args {
-		if name != toolfold.ActionParam && (e.Selector != "" || e.Nested(name)) {
+		if name != reserved.Action && (e.Selector != "" || e.Nested(name)) {
 			params[name] = value
 		} else {
 			call[name] = value
 		}
 	}
-	call[toolfold.ParamsParam] = params
-	if e.Form == toolfold.FormText {
-		call[toolfold.ParamsParam] = string(ordered.MustJSON(params))
+	call[reserved.Params] = params
+	if e.Form == entry.FormText {
+		call[reserved.Params] = string(ordered.MustJSON(params))
 	}
 	return call
 }
 
-func checkRepair(t *testing.T, b *bench, e *toolfold.Entry, broken breakage) {
+func checkRepair(t *testing.T, b *bench, e *entry.Entry, broken breakage) {
 	t.Helper()
 	answer := b.call(e, ordered.MustJSON(broken.args))
 	if !isAboutArguments(answer) {
@@ -98,7 +100,7 @@ type breakage struct {
 	args map[string]any
 }
 
-func breakages(e *toolfold.Entry) []breakage {
+func breakages(e *entry.Entry) []breakage {
 	var list []breakage
 	everything := example(e)
 	add := func(how string, change func(args map[string]any)) {
@@ -117,7 +119,7 @@ func breakages(e *toolfold.Entry) []breakage {
 	}
 	if !e.Legacy {
 		for name, value := range example(e) {
-			if name != toolfold.ActionParam {
+			if name != reserved.Action {
 				add("misspelt "+name, func(args map[string]any) { delete(args, name); args[name+"x"] = value })
 			}
 		}
@@ -129,7 +131,7 @@ func breakages(e *toolfold.Entry) []breakage {
 		}
 	}
 	if !e.Action.Forwards() {
-		add("with a field that the result has not", func(args map[string]any) { args[toolfold.IncludeFields] = []any{"qqqq"} })
+		add("with a field that the result has not", func(args map[string]any) { args[reserved.Fields] = []any{"qqqq"} })
 	}
 	if e.Selector != "" {
 		list = append(list, withoutAction(e)...)
@@ -137,14 +139,14 @@ func breakages(e *toolfold.Entry) []breakage {
 	return append(list, breakage{"everything at once", everything})
 }
 
-func withoutAction(e *toolfold.Entry) []breakage {
+func withoutAction(e *entry.Entry) []breakage {
 	missing, unknown := example(e), example(e)
-	delete(missing, toolfold.ActionParam)
-	unknown[toolfold.ActionParam] = e.Selector + "x"
+	delete(missing, reserved.Action)
+	unknown[reserved.Action] = e.Selector + "x"
 	return []breakage{{"without the action", missing}, {"misspelt action", unknown}}
 }
 
-func example(e *toolfold.Entry) map[string]any {
+func example(e *entry.Entry) map[string]any {
 	var args map[string]any
 	if err := json.Unmarshal(e.Example(), &args); err != nil {
 		panic(err)
@@ -189,7 +191,7 @@ func wrongValues(p toolfold.Param) []any {
 }
 
 // strayParam is a parameter of a sibling that the action does not have.
-func strayParam(e *toolfold.Entry) (name string, ok bool) {
+func strayParam(e *entry.Entry) (name string, ok bool) {
 	own := e.Params()
 	for _, sibling := range e.Action.Family.Actions {
 		for _, p := range sibling.Params() {
@@ -219,7 +221,7 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 	examples = maps.Clone(examples)
 	maps.Copy(examples, told.Error.Example)
 	for _, p := range told.Error.Problems {
-		path, inside := strings.CutPrefix(strings.TrimPrefix(p.Path, "/"), toolfold.ParamsParam+"/")
+		path, inside := strings.CutPrefix(strings.TrimPrefix(p.Path, "/"), reserved.Params+"/")
 		name := strings.Split(path, "/")[0]
 		if inside {
 			mendOne(params, name, p, examples)
@@ -228,9 +230,9 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 		}
 	}
 	if isText {
-		mended[toolfold.ParamsParam] = string(ordered.MustJSON(params))
-	} else if _, had := mended[toolfold.ParamsParam]; had || len(params) > 0 {
-		mended[toolfold.ParamsParam] = params
+		mended[reserved.Params] = string(ordered.MustJSON(params))
+	} else if _, had := mended[reserved.Params]; had || len(params) > 0 {
+		mended[reserved.Params] = params
 	}
 	return mended
 }
@@ -239,7 +241,7 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 // text.
 func paramsOf(args map[string]any) (params map[string]any, isText bool) {
 	params = map[string]any{}
-	switch value := args[toolfold.ParamsParam].(type) {
+	switch value := args[reserved.Params].(type) {
 	case map[string]any:
 		params = maps.Clone(value)
 	case string:
@@ -257,7 +259,7 @@ func mendOne(args map[string]any, name string, p toolfold.Problem, example map[s
 	case p.Kind == toolfold.ProblemUnknown && p.Suggest != "":
 		args[p.Suggest] = args[name]
 		delete(args, name)
-	case name == toolfold.ActionParam:
+	case name == reserved.Action:
 		args[name] = p.Suggest
 	case known:
 		args[name] = value

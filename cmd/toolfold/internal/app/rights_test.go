@@ -15,7 +15,10 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -50,7 +53,7 @@ func TestWhatIsNotPermittedIsAbsent(t *testing.T) {
 
 // shows reports whether a list has a trace of an action: its legacy name, its
 // signature, or its name in an enum.
-func shows(list []lazy.Listed, e *toolfold.Entry) bool {
+func shows(list []lazy.Listed, e *entry.Entry) bool {
 	for _, l := range list {
 		if e.Legacy || l.Name != e.Action.Family.Name {
 			if l.Name == e.Tool {
@@ -66,12 +69,12 @@ func shows(list []lazy.Listed, e *toolfold.Entry) bool {
 		var schema struct {
 			Properties map[string]struct{ Enum []string }
 		}
-		return json.Unmarshal(l.InputSchema, &schema) == nil && slices.Contains(schema.Properties[toolfold.ActionParam].Enum, e.Action.Name)
+		return json.Unmarshal(l.InputSchema, &schema) == nil && slices.Contains(schema.Properties[reserved.Action].Enum, e.Action.Name)
 	}
 	return false
 }
 
-func checkAbsent(t *testing.T, ctx context.Context, b *bench, e *toolfold.Entry) {
+func checkAbsent(t *testing.T, ctx context.Context, b *bench, e *entry.Entry) {
 	t.Helper()
 	name := e.Action.FullName()
 	view := b.Discovery.View(ctx)
@@ -106,9 +109,7 @@ func checkAbsent(t *testing.T, ctx context.Context, b *bench, e *toolfold.Entry)
 				t.Errorf("%s is called %s %s: %s", e.Title(), via, how, answer.Content)
 				continue
 			}
-			switch answer.Err.Code {
-			case toolfold.UnknownTool, toolfold.InvalidAction, toolfold.PermissionDenied:
-			default:
+			if answer.Err.Code != toolfold.PermissionDenied {
 				t.Errorf("%s %s %s answers %s", e.Title(), via, how, answer.Content)
 			}
 			checkSilent(t, e.Title()+" "+via+" "+how, name, answer.Err)
@@ -137,7 +138,8 @@ func TestPermissionsAreASecondLine(t *testing.T) {
 	b := newBench(t)
 	names := call.NewResolver(b.entries())
 	runner := call.New(func(*toolfold.Rights) *call.Resolver { return names }, nil, call.Permissions)
-	nothing := toolfold.WithOrigin(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return false }}})
+	nothing := carried.With(t.Context(),
+		toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return false }}})
 	for _, e := range b.entries() {
 		for _, args := range []json.RawMessage{e.Example(), json.RawMessage(`{"action":` + quoted(e.Selector) + `,"qqqq":1}`)} {
 			if answer := runner.Call(nothing, e.Tool, args); answer.Err == nil || answer.Err.Code != toolfold.PermissionDenied {
@@ -198,7 +200,7 @@ func TestRightsOfCallers(t *testing.T) {
 			}
 			t.Run(a.FullName(), func(t *testing.T) {
 				t.Parallel()
-				ctx := toolfold.WithOrigin(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: []string{a.FullName()}}.Rights()})
+				ctx := carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: []string{a.FullName()}}.Rights()})
 				for n, e := range entries {
 					if e.Action.FullName() != a.FullName() {
 						continue
@@ -219,6 +221,51 @@ func TestRightsOfCallers(t *testing.T) {
 	}
 }
 
+// Who may change an agent, or a schedule, makes what the schedule does no wider than
+// their own rights, whoever scheduled it and whoever starts it.
+func TestSchedulesHaveNoMoreRights(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.work(t)
+	limited := carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"agent", "workflow", "task"}}.Rights()})
+	call := func(ctx context.Context, name, args string) string {
+		t.Helper()
+		answer := b.Runner.Call(ctx, name, json.RawMessage(args))
+		if answer.Err != nil {
+			t.Fatalf("%s %s: %v", name, args, answer.Err)
+		}
+		return string(answer.Content)
+	}
+	store := func(key string) string {
+		return `[{"stepId":"s","name":"s","type":"tool","config":{"tool":"memory.store","arguments":{"key":"` + key + `","value":1}}}]`
+	}
+	var submitted, run struct{ TaskID string }
+	call(t.Context(), "agent.register", `{"agentId":"nightly","description":"d","workflow":`+store("before")+`}`)
+	schedule := call(t.Context(), "task.submit", `{"name":"n","agentId":"nightly","input":{},"schedule":"0 0 1 1 *"}`)
+	if err := json.Unmarshal([]byte(schedule), &submitted); err != nil {
+		t.Fatal(err)
+	}
+	trigger := func(status, key, found string) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(call(t.Context(), "task.trigger", `{"taskId":"`+submitted.TaskID+`"}`)), &run); err != nil {
+			t.Fatal(err)
+		}
+		if got := call(t.Context(), "task.wait", `{"taskId":"`+run.TaskID+`"}`); !strings.Contains(got, `"status":"`+status+`"`) {
+			t.Errorf("the run answered %s, want %s", got, status)
+		}
+		if got := call(t.Context(), "memory.get", `{"key":"`+key+`"}`); !strings.Contains(got, `"found":`+found) {
+			t.Errorf("memory.get %s answered %s", key, got)
+		}
+	}
+	trigger("completed", "before", "true")
+	call(limited, "agent.update", `{"agentId":"nightly","workflow":`+store("after")+`}`)
+	trigger("failed", "after", "false")
+	call(t.Context(), "agent.remove", `{"agentId":"nightly"}`)
+	call(t.Context(), "agent.register", `{"agentId":"nightly","description":"d","workflow":`+store("third")+`}`)
+	call(limited, "task.update", `{"taskId":"`+submitted.TaskID+`","priority":"high"}`)
+	trigger("failed", "third", "false")
+}
+
 // work runs queued tasks until the test ends.
 func (b *bench) work(t *testing.T) {
 	t.Helper()
@@ -232,7 +279,7 @@ func (b *bench) work(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- queue.New(open, b.Runner, queue.Options{Tick: 20 * time.Millisecond, Grace: time.Second}).Work(ctx)
+		ended <- queue.New(open, b.Runner, queue.Options{Workspace: exampleWorkspace, Tick: 20 * time.Millisecond, Grace: time.Second}).Work(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -267,7 +314,7 @@ func (b *bench) checkTask(t *testing.T, ctx context.Context, agent string) {
 
 // checkDenied calls an entry in every way and wants none to run it. The agent and
 // the workflow that call it are there as id.
-func (b *bench) checkDenied(t *testing.T, ctx context.Context, e *toolfold.Entry, id string) {
+func (b *bench) checkDenied(t *testing.T, ctx context.Context, e *entry.Entry, id string) {
 	t.Helper()
 	step := ordered.MustJSON([]any{map[string]any{
 		"stepId": "do", "type": "tool", "config": map[string]any{"tool": e.Tool, "arguments": e.Example()},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -26,9 +27,9 @@ func TestNoParameterOfASiblingIsDropped(t *testing.T) {
 		for _, a := range f.Actions {
 			for name, values := range strangeValues(a) {
 				for what, value := range values {
-					args := example(toolfold.Select(a))
+					args := example(entry.Select(a))
 					args[name] = value
-					refused := b.Runner.Refusal(t.Context(), toolfold.Select(a).Tool, ordered.MustJSON(args), "", func(string) bool { return false })
+					refused := b.Runner.Refusal(t.Context(), entry.Select(a).Tool, ordered.MustJSON(args), "", func(string) bool { return false })
 					want := a.Effect != toolfold.Reads && value != nil && (what == "dangerous" || !holdsAll(args, f))
 					isStray := refused != nil && slices.ContainsFunc(refused.Problems, func(p toolfold.Problem) bool {
 						return p.Path == "/"+name && p.Kind == toolfold.ProblemStray && len(p.BelongsTo) > 0
@@ -53,7 +54,7 @@ func TestReadsNameWhatTheyIgnore(t *testing.T) {
 	answered := 0
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
-			e := toolfold.Select(a)
+			e := entry.Select(a)
 			if a.Effect != toolfold.Reads {
 				b.call(e, e.Example())
 				continue
@@ -205,11 +206,13 @@ func TestOverwriteNamesIfAbsent(t *testing.T) {
 	for _, overwrite := range []string{"true", "false"} {
 		answer := b.Runner.Call(t.Context(), "memory.store", json.RawMessage(`{"key":"a","value":1,"overwrite":`+overwrite+`}`))
 		want := []toolfold.Problem{{Path: "/overwrite", Kind: toolfold.ProblemStray, BelongsTo: []string{"import"}, Suggest: "ifAbsent"}}
-		if answer.Err == nil || !reflect.DeepEqual(answer.Err.Problems, want) || !strings.Contains(answer.Err.Message, `did you mean "ifAbsent"?`) {
+		if answer.Err == nil || !reflect.DeepEqual(answer.Err.Problems, want) ||
+			!strings.Contains(answer.Err.Message, `did you mean "ifAbsent"?`) {
 			t.Errorf("overwrite %s: %s", overwrite, answer.Content)
 		}
 	}
-	if answer := b.Runner.Call(t.Context(), "memory.get", json.RawMessage(`{"key":"a"}`)); !strings.Contains(string(answer.Content), `"found":false`) {
+	if answer := b.Runner.Call(t.Context(), "memory.get", json.RawMessage(`{"key":"a"}`)); !strings.Contains(string(answer.Content),
+		`"found":false`) {
 		t.Errorf("stored: %s", answer.Content)
 	}
 }

@@ -66,7 +66,8 @@ func TestExportAndImportThroughAnswers(t *testing.T) {
 		if err := json.Unmarshal(mustCall(t, to, "memory.import", map[string]any{"data": page.Data}), &report); err != nil {
 			t.Fatal(err)
 		}
-		if imported += report.Imported; report.Failed != lost || lost > 0 && !strings.Contains(fmt.Sprint(report.Errors), "too long for the answer") {
+		if imported += report.Imported; report.Failed != lost || lost > 0 &&
+			!strings.Contains(fmt.Sprint(report.Errors), "too long for the answer") {
 			t.Errorf("%d were omitted, import failed for %d: %v", lost, report.Failed, report.Errors)
 		}
 		if cursor = page.NextCursor; cursor == "" {
@@ -125,7 +126,8 @@ func TestCutListsHaveWholeItems(t *testing.T) {
 	b := benchOf(t, surface.Options{})
 	items := make([]any, 0, 200)
 	for i := range 200 {
-		items = append(items, map[string]any{"time": "2026-07-28T09:00:00Z", "value": i, "labels": map[string]any{"host": strings.Repeat("h", 120)}})
+		items = append(items, map[string]any{"time": "2026-07-28T09:00:00Z", "value": i,
+			"labels": map[string]any{"host": strings.Repeat("h", 120)}})
 	}
 	mustCall(t, b, "memory.store", map[string]any{"key": "a", "value": items})
 	var got struct {
@@ -135,7 +137,8 @@ func TestCutListsHaveWholeItems(t *testing.T) {
 	if err := json.Unmarshal(mustCall(t, b, "memory.get", map[string]any{"key": "a"}), &got); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(got.Value); n < 100 || n >= 200 || !strings.Contains(fmt.Sprint(got.Warnings), fmt.Sprintf("value[%d:] has %d more items", n, 200-n)) {
+	if n := len(got.Value); n < 100 || n >= 200 || !strings.Contains(fmt.Sprint(got.Warnings),
+		fmt.Sprintf("value[%d:] has %d more items", n, 200-n)) {
 		t.Fatalf("%d items, warnings %q", n, got.Warnings)
 	}
 	for i, item := range got.Value {

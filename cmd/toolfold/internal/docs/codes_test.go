@@ -35,7 +35,8 @@ func TestCodes(t *testing.T) {
 			return err
 		}
 		name := entry.Name()
-		if entry.IsDir() && (name == "testdata" || name == "examples" || name == "node_modules" || name == "storagetest" || name == "attack" || name == "toolfoldtest" ||
+		if entry.IsDir() && (name == "testdata" || name == "examples" || name == "node_modules" || name == "storagetest" || name == "attack" ||
+			name == "toolfoldtest" ||
 			strings.HasPrefix(name, ".") && path != root) {
 			return filepath.SkipDir
 		}

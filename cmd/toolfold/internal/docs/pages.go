@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/migration"
@@ -39,11 +40,11 @@ var familyTemplate = sync.OnceValue(func() *template.Template {
 			}
 			return strings.Join(list, ", ")
 		},
-		"usage":   func(a *toolfold.Action) string { return toolfold.Select(a).Usage(toolfold.DetailTypes) },
-		"example": func(a *toolfold.Action) string { return string(toolfold.Select(a).Example()) },
+		"usage":   func(a *toolfold.Action) string { return entry.Select(a).Usage(entry.DetailTypes) },
+		"example": func(a *toolfold.Action) string { return string(entry.Select(a).Example()) },
 		"params":  func(a *toolfold.Action) []toolfold.Param { return a.Params() },
 		"results": func(a *toolfold.Action) []result { return results("", a.Results()) },
-		"word":    toolfold.TypeWord,
+		"word":    entry.TypeWord,
 		"cell":    func(s string) string { return strings.ReplaceAll(s, "|", " \\| ") },
 		"json":    func(v any) string { return string(ordered.MustJSON(v)) },
 		"bounds":  bounds,
@@ -79,7 +80,8 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 // Guide returns the migration guide, with what the folds cost.
 func Guide(specs []*toolfold.Family) (string, error) {
 	var costs migration.Costs
-	for fold, tokens := range map[consolidate.Fold]*int{consolidate.ByFamily: &costs.Family, consolidate.ByEffect: &costs.Effect} {
+	for fold, tokens := range map[consolidate.Fold]*int{consolidate.ByFamily: &costs.Family, consolidate.ByEffect: &costs.Effect,
+		consolidate.None: &costs.None} {
 		cost, err := doctor.Count(surface.List(specs, surface.Options{Fold: fold}))
 		if err != nil {
 			return "", err
@@ -99,7 +101,7 @@ func results(prefix string, params []toolfold.Param) []result {
 	var list []result
 	for _, p := range params {
 		list = append(list, result{prefix + p.Name, p})
-		list = append(list, results(prefix+p.Name+".", toolfold.Inside(p))...)
+		list = append(list, results(prefix+p.Name+".", p.Members())...)
 	}
 	return list
 }

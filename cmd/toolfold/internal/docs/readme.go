@@ -76,7 +76,7 @@ func tierTable(specs []*toolfold.Family) string {
 	var b strings.Builder
 	b.WriteString("| `--tier` | lists |\n|---|---|\n")
 	before := ""
-	for _, tier := range toolfold.Tiers() {
+	for _, tier := range []toolfold.Tier{toolfold.Core, toolfold.Standard, toolfold.Extended} {
 		var names []string
 		for _, s := range specs {
 			if s.Tier == tier {

@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
@@ -8,8 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/validate"
 )
 
 // serverSchema has what the registry's schema of 2025-12-11 asks of the members
@@ -35,11 +35,7 @@ func TestServerJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var schema ordered.Map
-	if err := schema.UnmarshalJSON([]byte(serverSchema)); err != nil {
-		t.Fatal(err)
-	}
-	check, err := toolfold.CompileSchema("server.json", schema)
+	problemsOf, err := validate.Compile("server.json", json.RawMessage(serverSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +43,7 @@ func TestServerJSON(t *testing.T) {
 	if err := yaml.Unmarshal(text, &server); err != nil {
 		t.Fatal(err)
 	}
-	if problems := check.Problems(server); len(problems) > 0 {
+	if problems := problemsOf(server); len(problems) > 0 {
 		t.Errorf("%+v", problems)
 	}
 }

@@ -167,7 +167,8 @@ func (p *peer) post(b *testing.B, body string) time.Duration {
 	start := time.Now()
 	answer := p.send(request)
 	took := time.Since(start)
-	if head := string(answer.head); answer.status != http.StatusOK || !strings.Contains(head, `"result"`) || strings.Contains(head, `"isError":true`) {
+	if head := string(answer.head); answer.status != http.StatusOK || !strings.Contains(head, `"result"`) ||
+		strings.Contains(head, `"isError":true`) {
 		b.Fatal(answer.status, head)
 	}
 	return took

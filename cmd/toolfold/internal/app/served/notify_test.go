@@ -31,7 +31,8 @@ func TestProgressComesBeforeTheAnswer(t *testing.T) {
 	for i := range 60 {
 		old, _ := old.Post(toolCall(`{` + run + `,"_meta":{"progressToken":"p"}}`))
 		modern := strings.Replace(mcptest.ModernMeta, `"_meta":{`, `"_meta":{"progressToken":"p",`, 1)
-		now, _ := now.Post(toolCall(`{`+run+`,`+modern+`}`), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "agent")
+		now, _ := now.Post(toolCall(`{`+run+`,`+modern+`}`), "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call",
+			"Mcp-Name", "agent")
 		for era, answer := range map[string]string{"2025-11-25": old, "2026-07-28": now} {
 			got := ""
 			for _, event := range strings.Split(answer, "event: message\n") {
@@ -74,7 +75,8 @@ func TestHTTPSampling(t *testing.T) {
 		{`"result":{"model":"m","role":"assistant","content":{"type":"text","text":"two"}}`, "two"},
 		{`"error":{"code":-1,"message":"no model today"}`, "no model today"},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(toolCall(`{"name":"agent","arguments":{"action":"run","agentId":"a"}}`)))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL,
+			strings.NewReader(toolCall(`{"name":"agent","arguments":{"action":"run","agentId":"a"}}`)))
 		if err != nil {
 			t.Fatal(err)
 		}

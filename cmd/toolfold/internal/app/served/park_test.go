@@ -14,7 +14,8 @@ import (
 
 // offering is the metadata of a client of 2026-07-28 that offers its model.
 func offering(client string) string {
-	return strings.Replace(strings.Replace(mcptest.ModernMeta, `clientCapabilities":{}`, `clientCapabilities":{"sampling":{}}`, 1), `"name":"t"`, `"name":"`+client+`"`, 1)
+	return strings.Replace(strings.Replace(mcptest.ModernMeta, `clientCapabilities":{}`, `clientCapabilities":{"sampling":{}}`, 1),
+		`"name":"t"`, `"name":"`+client+`"`, 1)
 }
 
 // asker is a client of 2026-07-28 that offers its model, and an agent of it
@@ -33,7 +34,8 @@ func newAskers(t *testing.T, clients ...string) []*asker {
 		askers = append(askers, &asker{h, client})
 	}
 	step := `{"stepId":%q,"name":"Ask","type":"prompt","config":{"prompt":"one"}}`
-	answer := askers[0].call(`"action":"register","agentId":"a","description":"Asks.","workflow":[`+fmt.Sprintf(step, "x")+","+fmt.Sprintf(step, "y")+`]`, "")
+	answer := askers[0].call(`"action":"register","agentId":"a","description":"Asks.",`+
+		`"workflow":[`+fmt.Sprintf(step, "x")+","+fmt.Sprintf(step, "y")+`]`, "")
 	if strings.Contains(answer, `"isError":true`) {
 		t.Fatal(answer)
 	}
@@ -42,7 +44,8 @@ func newAskers(t *testing.T, clients ...string) []*asker {
 
 // call calls agent; more are more parameters of the request.
 func (a *asker) call(arguments, more string) string {
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"agent","arguments":{` + arguments + `},` + more + offering(a.client) + `}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"agent","arguments":{` + arguments + `},` + more +
+		offering(a.client) + `}}`
 	answer, _ := a.Post(body, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "agent")
 	return answer
 }
@@ -58,11 +61,13 @@ func asked(t *testing.T, answer string) (state, more string) {
 			InputRequests map[string]json.RawMessage
 		}
 	}
-	if err := json.Unmarshal([]byte(answer), &message); err != nil || message.Result.RequestState == "" || len(message.Result.InputRequests) != 1 {
+	if err := json.Unmarshal([]byte(answer), &message); err != nil || message.Result.RequestState == "" ||
+		len(message.Result.InputRequests) != 1 {
 		t.Fatalf("%.500s asks nothing: %v", answer, err)
 	}
 	for id := range message.Result.InputRequests {
-		more = fmt.Sprintf(`"requestState":%q,"inputResponses":{%q:{"model":"m","role":"assistant","content":{"type":"text","text":"two"}}},`, message.Result.RequestState, id)
+		more = fmt.Sprintf(`"requestState":%q,"inputResponses":{%q:{"model":"m","role":"assistant","content":{"type":"text","text":"two"}}},`,
+			message.Result.RequestState, id)
 	}
 	return message.Result.RequestState, more
 }
@@ -76,7 +81,8 @@ func TestStatesAreGoodOnce(t *testing.T) {
 	if first == second {
 		t.Error("the state stays the same")
 	}
-	if answer := a.call(runAgent, more); !strings.Contains(answer, "was continued already") || !strings.Contains(answer, "call again without requestState") {
+	if answer := a.call(runAgent, more); !strings.Contains(answer, "was continued already") ||
+		!strings.Contains(answer, "call again without requestState") {
 		t.Errorf("a second retry is answered %s", answer)
 	}
 	var wait sync.WaitGroup

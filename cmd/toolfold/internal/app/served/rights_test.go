@@ -124,20 +124,22 @@ func TestTokensHaveRights(t *testing.T) {
 					}
 				}
 			}
-			for _, call := range []string{
-				`"tools/describe","params":{"tool_name":%q}`,
-				`"tools/describe_batch","params":{"tool_names":[%q]}`,
-				`"tools/call","params":{"name":"tool_describe","arguments":{"name":%q}}`,
-				`"tools/call","params":{"name":"tool_load","arguments":{"names":[%q]}}`,
-				`"tools/call","params":{"name":"tool_call","arguments":{"name":%q,"arguments":{"confirm":true}}}`,
-				`"tools/call","params":{"name":%q,"arguments":{"confirm":true}}`,
+			const absent, refused = "there is no tool", " is not permitted"
+			for call, want := range map[string]string{
+				`"tools/describe","params":{"tool_name":%q}`:                                                      absent,
+				`"tools/describe_batch","params":{"tool_names":[%q]}`:                                             absent,
+				`"tools/call","params":{"name":"tool_describe","arguments":{"name":%q}}`:                          absent,
+				`"tools/call","params":{"name":"tool_load","arguments":{"names":[%q]}}`:                           absent,
+				`"tools/call","params":{"name":"tool_call","arguments":{"name":%q,"arguments":{"confirm":true}}}`: refused,
+				`"tools/call","params":{"name":%q,"arguments":{"confirm":true}}`:                                  refused,
 			} {
 				for _, name := range []string{"memory.clear", "memory_clear"} {
 					request := `{"jsonrpc":"2.0","id":2,"method":` + fmt.Sprintf(call, name) + `}`
-					if answer := ts.post(reader, own[reader], request); !strings.Contains(answer, "there is no tool") && !strings.Contains(answer, name+" is not permitted") {
-						t.Errorf("%s is answered %.300s", request, answer)
+					if answer := ts.post(reader, own[reader], request); !strings.Contains(answer, want) || want == refused &&
+						!strings.Contains(answer, name+refused) {
+						t.Errorf("%s is answered %.300s, want %q", request, answer, want)
 					}
-					if answer := ts.post(adminToken, own[adminToken], request); strings.Contains(answer, "there is no tool") || strings.Contains(answer, "is not permitted") {
+					if answer := ts.post(adminToken, own[adminToken], request); strings.Contains(answer, absent) || strings.Contains(answer, refused) {
 						t.Errorf("with all rights %s is answered %.300s", request, answer)
 					}
 				}
@@ -160,8 +162,10 @@ func TestTokensHaveRights(t *testing.T) {
 // The figures are of all callers, and for those with all rights.
 func TestMetricsNeedAllRights(t *testing.T) {
 	t.Parallel()
-	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "ci", Rules: permission.Rules{ReadOnly: true}}, permission.Token{Name: "monitor"})
-	for token, want := range map[string]int{adminToken: http.StatusOK, tokenOf("monitor"): http.StatusOK, tokenOf("ci"): http.StatusForbidden, "x": http.StatusUnauthorized} {
+	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "ci", Rules: permission.Rules{ReadOnly: true}},
+		permission.Token{Name: "monitor"})
+	for token, want := range map[string]int{adminToken: http.StatusOK, tokenOf("monitor"): http.StatusOK, tokenOf("ci"): http.StatusForbidden,
+		"x": http.StatusUnauthorized} {
 		if _, status, _ := ts.send(http.MethodGet, "/metrics", token, "", ""); status != want {
 			t.Errorf("%s is answered %d, want %d", token, status, want)
 		}
@@ -174,7 +178,8 @@ func TestSessionsBelongToTokens(t *testing.T) {
 	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "a"}, permission.Token{Name: "b"})
 	session := ts.begin(tokenOf("a"))
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
-		if answer, status, _ := ts.send(method, "/mcp", tokenOf("b"), session, `{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != http.StatusNotFound {
+		if answer, status, _ := ts.send(method, "/mcp", tokenOf("b"), session,
+			`{"jsonrpc":"2.0","id":2,"method":"ping"}`); status != http.StatusNotFound {
 			t.Errorf("%s in the session of another is answered %d %s", method, status, answer)
 		}
 	}
@@ -206,4 +211,65 @@ func TestRightsChange(t *testing.T) {
 	eventually("denied", func(answer string, _ int) bool { return answer != "" && !strings.Contains(answer, "clear") })
 	ts.write()
 	eventually("removed", func(_ string, status int) bool { return status == http.StatusUnauthorized })
+}
+
+// The streams of a token end when it is removed, those of others do not.
+func TestStreamsEndWithTheirToken(t *testing.T) {
+	t.Parallel()
+	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "ci"}, permission.Token{Name: "monitor"})
+	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
+		mcptest.ModernMeta + `}}`
+	open := func(token string, modern bool) (ended <-chan struct{}) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.url+"/mcp", nil)
+		if modern {
+			request, err = http.NewRequestWithContext(t.Context(), http.MethodPost, ts.url+"/mcp", strings.NewReader(listen))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		if modern {
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Mcp-Protocol-Version", "2026-07-28")
+			request.Header.Set("Mcp-Method", "subscriptions/listen")
+		} else {
+			request.Header.Set("Mcp-Session-Id", ts.begin(token))
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+			t.Fatalf("a stream is answered %d, %s", response.StatusCode, response.Header.Get("Content-Type"))
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer response.Body.Close()
+			_, _ = io.Copy(io.Discard, response.Body)
+		}()
+		return done
+	}
+	for _, modern := range []bool{false, true} {
+		mine, others := open(tokenOf("ci"), modern), open(tokenOf("monitor"), modern)
+		ts.write(permission.Token{Name: "monitor"})
+		select {
+		case <-mine:
+		case <-time.After(time.Minute):
+			t.Errorf("modern %t: a stream outlives its token", modern)
+		}
+		select {
+		case <-others:
+			t.Errorf("modern %t: the stream of a token that is there has ended", modern)
+		default:
+		}
+		ts.write(permission.Token{Name: "ci"}, permission.Token{Name: "monitor"})
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			if _, status, _ := ts.send(http.MethodPost, "/mcp", tokenOf("ci"), "", mcptest.Initialize); status == http.StatusOK {
+				break
+			}
+		}
+	}
 }

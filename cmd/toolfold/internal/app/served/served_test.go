@@ -69,7 +69,8 @@ func TestStdioSampling(t *testing.T) {
 	say(call + `{"action":"register","agentId":"a","description":"Asks.","workflow":[` +
 		`{"stepId":"x","name":"Ask","type":"prompt","config":{"prompt":"one"}}]}}}`)
 	next()
-	for _, answer := range []string{`"result":{"model":"m","role":"assistant","content":{"type":"text","text":"two"}}`, `"error":{"code":-1,"message":"no model today"}`} {
+	for _, answer := range []string{`"result":{"model":"m","role":"assistant","content":{"type":"text","text":"two"}}`,
+		`"error":{"code":-1,"message":"no model today"}`} {
 		say(call + `{"action":"run","agentId":"a"}}}`)
 		var request struct {
 			ID     json.RawMessage

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"runtime/debug"
+	"time"
+)
+
+// settleAfter bounds the time of a start.
+const settleAfter = time.Second
+
+// heapReserve is the size of a block that is never touched, and so takes no memory,
+// but counts for the garbage collector. What calls leave behind is collected every
+// 15 MB or so instead of every 4 MB, which is a sixth of the work of a call.
+const heapReserve = 4 << 20
+
+// usual is the percentage of garbage after the start; zero in tests, which do not
+// begin with settle.
+var usual int
+
+// reserve returns the block of a server, to be kept while it serves. With it a start
+// needs no other percentage.
+func reserve() []byte {
+	if usual != 0 {
+		debug.SetGCPercent(usual)
+	}
+	return make([]byte, heapReserve)
+}
+
+// settle lets the start run with few garbage collections, and afterwards gives what
+// only the start needed back to the system.
+func settle() {
+	usual = debug.SetGCPercent(400)
+	time.AfterFunc(settleAfter, func() {
+		debug.SetGCPercent(usual)
+		debug.FreeOSMemory()
+	})
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// restMegabytes is the most memory of its own that a server has resident which has
+// answered its first list and waits. The code beside it is the file's, which the
+// system shares and drops as it likes.
+const restMegabytes = 12
+
+// A server that waits has a budget of memory, and serves on after it has settled.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	command := exec.Command(build(t, "."), "serve")
+	command.Dir = t.TempDir()
+	command.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReaderSize(out, 1<<20)
+	list := func(messages string) {
+		t.Helper()
+		if _, err := in.Write([]byte(messages)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			line, err := reader.ReadBytes('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(line, []byte(`"tools":[`)) {
+				return
+			}
+		}
+	}
+	list(firstLists)
+	resident := 0
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", command.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(status), "\nRssAnon:")
+		if _, err := fmt.Sscan(after, &resident); err != nil {
+			t.Fatal(err)
+		}
+		if resident <= restMegabytes*1000 {
+			break
+		}
+	}
+	t.Logf("%d kB resident", resident)
+	if resident > restMegabytes*1000 {
+		t.Errorf("%d kB resident at rest, more than %d MB", resident, restMegabytes)
+	}
+	list(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}` + "\n")
+	in.Close()
+	if err := command.Wait(); err != nil {
+		t.Error(err)
+	}
+}
