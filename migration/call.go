@@ -3,9 +3,15 @@
 package migration
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
@@ -54,10 +60,11 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 	return r
 }
 
-// Rewrite returns the call under its consolidated name, and the paths of the
-// arguments that it leaves out because the legacy name ignored them. A call
-// that is consolidated already comes back as it is; an unknown name is an
-// error.
+// Rewrite returns the call under its consolidated name, in the form that the default
+// list teaches, and the paths of the arguments that it leaves out because the legacy
+// name ignored them. Arguments in params count as the server reads them. A call that
+// is consolidated already comes back as it is; an unknown name is an error, and so is
+// what the server would refuse to read: rewriting mends no call.
 func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 	entries := r.resolver.Lookup(c.Name)
 	if len(entries) == 0 {
@@ -67,17 +74,96 @@ func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 		return Call{}, nil, fmt.Errorf("unknown tool %q", c.Name)
 	}
 	e := entries[0]
+	if e.Action.Apart {
+		return r.rewriteInner(Call{Name: entry.Select(e.Action).Tool, Arguments: c.Arguments})
+	}
 	if e.Selector != "" || e.Tool == entry.Select(e.Action).Tool {
 		return c, nil, nil
 	}
-	args, err := e.ToCanonical(c.Arguments)
+	args, err := unfold(c.Arguments)
+	if err == nil {
+		args, err = e.ToCanonical(args)
+	}
 	if err != nil {
 		return Call{}, nil, fmt.Errorf("arguments of %s: %w", c.Name, err)
 	}
-	fields := toolfold.Param{Name: reserved.Fields, Kind: toolfold.KindAny}
-	args, dropped = prune("", args, append(e.Action.Params(), fields))
-	selected := entry.Select(e.Action)
+	if e.Legacy {
+		fields := toolfold.Param{Name: reserved.Fields, Kind: toolfold.KindAny}
+		args, dropped = prune("", args, append(e.Action.Params(), fields))
+	}
+	selected := entry.Select(e.Action).In(entry.FormObject)
 	return Call{Name: selected.Tool, Arguments: selected.FromCanonical(args)}, dropped, nil
+}
+
+// rewriteInner rewrites the call that a call of another action by name carries.
+// What names no tool, or has arguments that cannot be read, stays as it is.
+func (r *Rewriter) rewriteInner(c Call) (now Call, dropped []string, err error) {
+	var outer ordered.Map
+	var inner Call
+	if !jsontext.Value(c.Arguments).IsValid() || json.Unmarshal(c.Arguments, &outer) != nil || json.Unmarshal(c.Arguments, &inner) != nil {
+		return c, nil, nil
+	}
+	if r.legacy[inner.Name] == nil {
+		return c, nil, nil
+	}
+	rewritten, dropped, err := r.Rewrite(inner)
+	if err != nil {
+		return Call{}, nil, err
+	}
+	outer.Set(reserved.CallName, rewritten.Name)
+	outer.Set(reserved.CallArguments, rewritten.Arguments)
+	for i, path := range dropped {
+		dropped[i] = "/" + reserved.CallArguments + path
+	}
+	return Call{Name: c.Name, Arguments: ordered.MustJSON(outer)}, dropped, nil
+}
+
+// unfold moves what stands in params, an object or JSON text of one, beside the
+// other arguments, as the server does. Null and an empty text are no params.
+func unfold(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return raw, nil
+	}
+	var members, inside ordered.Map
+	if !jsontext.Value(raw).IsValid() {
+		return nil, errors.New("they are not valid JSON, or have a member twice")
+	}
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	params, ok := members.Get(reserved.Params)
+	if !ok {
+		return raw, nil
+	}
+	var text string
+	if json.Unmarshal(params.(json.RawMessage), &text) == nil {
+		params = json.RawMessage(cmp.Or(strings.TrimSpace(text), "null"))
+	}
+	if !jsontext.Value(params.(json.RawMessage)).IsValid() || json.Unmarshal(params.(json.RawMessage), &inside) != nil {
+		return nil, errors.New("params is no JSON object")
+	}
+	flat := ordered.Map{}
+	for _, m := range members {
+		if m.Key != reserved.Params {
+			flat.Set(m.Key, m.Value)
+		}
+	}
+	for _, m := range inside {
+		beside, twice := flat.Get(m.Key)
+		switch {
+		case !twice || string(beside.(json.RawMessage)) == "null":
+			flat.Set(m.Key, m.Value)
+		case string(m.Value.(json.RawMessage)) != "null" && !same(beside.(json.RawMessage), m.Value.(json.RawMessage)):
+			return nil, fmt.Errorf("%s is given twice, with different values", m.Key)
+		}
+	}
+	return ordered.MustJSON(flat), nil
+}
+
+// same reports whether two JSON values say the same.
+func same(a, b json.RawMessage) bool {
+	var x, y any
+	return jsonx.Decode(a, &x) == nil && jsonx.Decode(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // prune takes out of an object, or of the objects in a list, the members that
@@ -126,6 +212,9 @@ func (r *Rewriter) RewriteLine(line []byte) (now []byte, dropped []string, err e
 	if err := json.Unmarshal(line, &request); err != nil {
 		return nil, nil, fmt.Errorf("reading call: %w", err)
 	}
+	if !jsontext.Value(line).IsValid() {
+		return nil, nil, errors.New("reading call: it has a member twice, which no server takes")
+	}
 	params, ok := request.Get("params")
 	if !ok {
 		return r.rewriteObject(line)
@@ -143,15 +232,22 @@ func (r *Rewriter) RewriteLine(line []byte) (now []byte, dropped []string, err e
 // other members.
 func (r *Rewriter) rewriteObject(raw json.RawMessage) (rewritten []byte, dropped []string, err error) {
 	var object ordered.Map
-	var c Call
 	if err := json.Unmarshal(raw, &object); err != nil {
 		return nil, nil, fmt.Errorf("reading call: %w", err)
 	}
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, nil, fmt.Errorf("reading call: %w", err)
+	var c Call
+	if name, ok := object.Get("name"); ok {
+		_ = json.Unmarshal(name.(json.RawMessage), &c.Name) // what is no text is no name
 	}
 	if c.Name == "" {
 		return nil, nil, fmt.Errorf(`reading call: no "name"; a line looks like {"name":"memory_store","arguments":{…}}`)
+	}
+	member := "arguments"
+	if _, ok := object.Get("input"); ok { // as logs of models have it
+		member = "input"
+	}
+	if arguments, ok := object.Get(member); ok {
+		c.Arguments = arguments.(json.RawMessage)
 	}
 	now, dropped, err := r.Rewrite(c)
 	if err != nil {
@@ -159,7 +255,7 @@ func (r *Rewriter) rewriteObject(raw json.RawMessage) (rewritten []byte, dropped
 	}
 	object.Set("name", now.Name)
 	if now.Arguments != nil {
-		object.Set("arguments", now.Arguments)
+		object.Set(member, now.Arguments)
 	}
 	rewritten, err = ordered.JSON(object)
 	return rewritten, dropped, err
