@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/lex"
 )
 
 // Four times as long a file takes about four times the memory to read. It does
@@ -29,13 +31,13 @@ func TestReadingGrowsLinearly(t *testing.T) {
 	}
 }
 
-// The JavaScript lexer is asked no more than maxUnread times what it cannot
+// The JavaScript lexer is asked no more than lex.MaxUnread times what it cannot
 // read: each time it looks for the line from the start. No fix is offered then.
 func TestUnreadableScriptIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"'\n", "\u202e\u2066 var a = 1\n"} {
 		s := newSource("a.js", strings.Repeat(line, 40_000))
-		if !strings.Contains(s.fault, "too much of it is no javascript") || len(s.tokens) > 5*maxUnread {
+		if !strings.Contains(s.fault, "too much of it is no JavaScript") || len(s.tokens) > 5*lex.MaxUnread {
 			t.Errorf("%q: %q after %d tokens", line, s.fault, len(s.tokens))
 		}
 	}

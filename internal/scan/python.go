@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/lex"
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
@@ -277,7 +278,7 @@ func unusedPythonImport(s *source) []hit {
 		case end-at == 3 && s.is(at+1, "as"):
 			name = s.at(at + 2).text
 		}
-		if name == "" || !isWord(rune(name[0])) || len(s.places[name]) > 1 || mentioned(s, name) || s.is(at+1, "as", s.at(at).text) {
+		if name == "" || !lex.IsWord(rune(name[0])) || len(s.places[name]) > 1 || mentioned(s, name) || s.is(at+1, "as", s.at(at).text) {
 			continue
 		}
 		hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + name})

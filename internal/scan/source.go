@@ -8,6 +8,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/internal/lex"
 )
 
 // language is the programming language of a file.
@@ -41,15 +43,15 @@ func isTest(name string) bool {
 }
 
 // kind is the kind of a token.
-type kind byte
+type kind = lex.Kind
 
 const (
-	word      kind = iota // identifiers and keywords
-	number                // literals
-	text                  // strings, templates and what is between their parts, regular expressions
-	operator              // and punctuation
-	newline               // end of a logical line; Python only
-	endOfFile             // after the last token
+	word      = lex.Word
+	number    = lex.Number
+	text      = lex.Text
+	operator  = lex.Operator
+	newline   = lex.Newline
+	endOfFile = lex.Newline + 1 // after the last token
 )
 
 // token is a piece of a source. Text is part of the source's.
@@ -85,14 +87,7 @@ func newSource(name, content string) *source {
 			s.lines = append(s.lines, i+1)
 		}
 	}
-	switch s.lang {
-	case golang:
-		s.lexGo()
-	case python:
-		s.lexPython()
-	default:
-		s.lexJavaScript()
-	}
+	s.split()
 	s.pair()
 	s.places = map[string][]int{}
 	for i, t := range s.tokens {
@@ -145,6 +140,28 @@ func (s *source) pair() {
 	if len(open) > 0 {
 		t := s.tokens[open[len(open)-1]]
 		s.fail(t.start, "%s is not closed", t.text)
+	}
+}
+
+// split splits the text into tokens.
+func (s *source) split() {
+	var read *lex.Source
+	switch s.lang {
+	case golang:
+		read = lex.Go(s.text)
+	case python:
+		read = lex.Python(s.text)
+	default:
+		read = lex.JavaScript(s.text)
+	}
+	for _, t := range read.Tokens {
+		s.tokens = append(s.tokens, token{t.Kind, t.Text, t.Start})
+	}
+	for _, t := range read.Comments {
+		s.comments = append(s.comments, token{t.Kind, t.Text, t.Start})
+	}
+	if read.Fault != "" {
+		s.fail(read.FaultAt, "%s", read.Fault)
 	}
 }
 

@@ -1,8 +1,12 @@
-package scan
+// Package lex splits source text of Go, JavaScript, TypeScript and Python into
+// tokens that know where they stand. It checks no syntax beyond that.
+package lex
 
 import (
+	"fmt"
 	"go/scanner"
 	gotoken "go/token"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,18 +15,80 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-func (s *source) add(k kind, start, end int) {
-	s.tokens = append(s.tokens, token{k, s.text[start:end], start})
+// Kind is the kind of a token.
+type Kind byte
+
+// The kinds.
+const (
+	Word     Kind = iota // identifiers and keywords
+	Number               // literals
+	Text                 // strings, templates and what is between their parts, regular expressions
+	Operator             // and punctuation
+	Newline              // end of a logical line; Python only
+)
+
+// Token is a piece of a source. Text is part of the source's.
+type Token struct {
+	Kind  Kind
+	Text  string
+	Start int
 }
 
-func (s *source) comment(start, end int) {
-	s.comments = append(s.comments, token{text, s.text[start:end], start})
+// End returns the offset after the token.
+func (t Token) End() int { return t.Start + len(t.Text) }
+
+// Source is a text in tokens.
+type Source struct {
+	Tokens   []Token // without comments
+	Comments []Token
+	Fault    string // why the text cannot be read as this language; empty = no reason was seen
+	FaultAt  int    // its offset
+
+	text string
 }
 
-// lexGo splits a Go file. That it parses is for go/parser to say.
-func (s *source) lexGo() {
+// Go splits a Go file. That it parses is for go/parser to say.
+func Go(text string) *Source {
+	s := &Source{text: text}
+	s.lexGo()
+	return s
+}
+
+// JavaScript splits a JavaScript or TypeScript file. What the lexer cannot
+// read, such as an apostrophe in the text of JSX, is left out; after MaxUnread of
+// that the rest is, since the lexer looks for the line of each from the start.
+func JavaScript(text string) *Source {
+	s := &Source{text: text}
+	s.lexJavaScript()
+	return s
+}
+
+// Python splits a Python file. The tokens of the standard library's tokenize
+// module are the model; expressions within f-strings count as text.
+func Python(text string) *Source {
+	s := &Source{text: text}
+	s.lexPython()
+	return s
+}
+
+// fail notes why a source cannot be read; the first reason stays.
+func (s *Source) fail(at int, format string, args ...any) {
+	if s.Fault == "" {
+		s.Fault, s.FaultAt = fmt.Sprintf(format, args...), at
+	}
+}
+
+func (s *Source) add(k Kind, start, end int) {
+	s.Tokens = append(s.Tokens, Token{k, s.text[start:end], start})
+}
+
+func (s *Source) comment(start, end int) {
+	s.Comments = append(s.Comments, Token{Text, s.text[start:end], start})
+}
+
+func (s *Source) lexGo() {
 	var lexer scanner.Scanner
-	file := gotoken.NewFileSet().AddFile(s.name, -1, len(s.text))
+	file := gotoken.NewFileSet().AddFile("", -1, len(s.text))
 	lexer.Init(file, []byte(s.text), func(at gotoken.Position, message string) { s.fail(at.Offset, "%s", message) }, scanner.ScanComments)
 	for {
 		at, tok, literal := lexer.Scan()
@@ -34,22 +100,22 @@ func (s *source) lexGo() {
 			s.comment(start, min(start+len(literal), len(s.text)))
 		case tok == gotoken.SEMICOLON && literal != ";": // put in at the end of a line
 		case tok == gotoken.IDENT || tok.IsKeyword():
-			s.add(word, start, start+len(literal))
+			s.add(Word, start, start+len(literal))
 		case tok == gotoken.STRING || tok == gotoken.CHAR:
-			s.add(text, start, min(s.rawEnd(start, literal), len(s.text)))
+			s.add(Text, start, min(s.rawEnd(start, literal), len(s.text)))
 		case tok.IsLiteral():
-			s.add(number, start, start+len(literal))
+			s.add(Number, start, start+len(literal))
 		case tok == gotoken.ILLEGAL:
 			s.fail(start, "%q is not Go", literal)
 		default:
-			s.add(operator, start, start+len(tok.String()))
+			s.add(Operator, start, start+len(tok.String()))
 		}
 	}
 }
 
 // rawEnd returns where a literal ends: the scanner takes carriage returns out
 // of raw strings.
-func (s *source) rawEnd(start int, literal string) int {
+func (s *Source) rawEnd(start int, literal string) int {
 	if literal[0] != '`' {
 		return start + len(literal)
 	}
@@ -59,13 +125,10 @@ func (s *source) rawEnd(start int, literal string) int {
 	return len(s.text)
 }
 
-// maxUnread bounds the places of a file that the JavaScript lexer cannot read.
-const maxUnread = 200
+// MaxUnread bounds the places of a file that the JavaScript lexer cannot read.
+const MaxUnread = 200
 
-// lexJavaScript splits a JavaScript or TypeScript file. What the lexer cannot
-// read, such as an apostrophe in the text of JSX, is left out; after maxUnread of
-// that the rest is, since the lexer looks for the line of each from the start.
-func (s *source) lexJavaScript() {
+func (s *Source) lexJavaScript() {
 	input := parse.NewInputString(s.text)
 	lexer := js.NewLexer(input)
 	start, unread := 0, 0
@@ -79,8 +142,8 @@ func (s *source) lexJavaScript() {
 		case kind == js.ErrorToken && (lexer.Err() == nil || end >= len(s.text) || end <= start && input.Err() != nil):
 			return
 		case kind == js.ErrorToken:
-			if unread++; unread > maxUnread {
-				s.fail(start, "too much of it is no %s", s.lang)
+			if unread++; unread > MaxUnread {
+				s.fail(start, "too much of it is no JavaScript")
 				return
 			}
 			if end <= start { // nothing was consumed
@@ -92,13 +155,13 @@ func (s *source) lexJavaScript() {
 		case kind == js.CommentToken || kind == js.CommentLineTerminatorToken:
 			s.comment(start, end)
 		case kind == js.StringToken || kind == js.RegExpToken || kind >= js.TemplateToken && kind <= js.TemplateEndToken:
-			s.add(text, start, end)
+			s.add(Text, start, end)
 		case js.IsNumeric(kind):
-			s.add(number, start, end)
+			s.add(Number, start, end)
 		case js.IsPunctuator(kind) || js.IsOperator(kind):
-			s.add(operator, start, end)
+			s.add(Operator, start, end)
 		default:
-			s.add(word, start, end)
+			s.add(Word, start, end)
 		}
 		start = end
 	}
@@ -106,21 +169,21 @@ func (s *source) lexJavaScript() {
 
 // regexpMayFollow reports whether a slash after the tokens so far begins a
 // regular expression: not after a value.
-func (s *source) regexpMayFollow() bool {
-	if len(s.tokens) == 0 {
+func (s *Source) regexpMayFollow() bool {
+	if len(s.Tokens) == 0 {
 		return true
 	}
-	switch last := s.tokens[len(s.tokens)-1]; last.kind {
-	case word:
-		return s.oneOf(len(s.tokens)-1, "return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield",
-			"instanceof")
-	case operator:
-		if last.text == "<" || last.text == ">" { // </div> of JSX, or a comparison with a regular expression
+	switch last := s.Tokens[len(s.Tokens)-1]; last.Kind {
+	case Word:
+		return slices.Contains([]string{"return", "typeof", "case", "in", "of", "do", "else", "void", "delete", "throw", "new", "await", "yield",
+			"instanceof"}, last.Text)
+	case Operator:
+		if last.Text == "<" || last.Text == ">" { // </div> of JSX, or a comparison with a regular expression
 			return false
 		}
-		return last.text != ")" && last.text != "]" && last.text != "}" && last.text != "++" && last.text != "--"
-	case text:
-		return strings.HasSuffix(last.text, "${")
+		return last.Text != ")" && last.Text != "]" && last.Text != "}" && last.Text != "++" && last.Text != "--"
+	case Text:
+		return strings.HasSuffix(last.Text, "${")
 	}
 	return false
 }
@@ -129,16 +192,14 @@ func (s *source) regexpMayFollow() bool {
 // first.
 var pythonOperators = strings.Fields("**= //= >>= <<= ... ** // >> << <= >= == != -> += -= *= /= %= &= |= ^= @= :=")
 
-// lexPython splits a Python file. The tokens of the standard library's
-// tokenize module are the model; expressions within f-strings count as text.
-func (s *source) lexPython() {
+func (s *Source) lexPython() {
 	depth, continued := 0, false
 	for i := 0; i < len(s.text); {
 		c := s.text[i]
 		switch {
 		case c == '\n':
-			if depth == 0 && !continued && len(s.tokens) > 0 && s.tokens[len(s.tokens)-1].kind != newline {
-				s.add(newline, i, i+1)
+			if depth == 0 && !continued && len(s.Tokens) > 0 && s.Tokens[len(s.Tokens)-1].Kind != Newline {
+				s.add(Newline, i, i+1)
 			}
 			continued = false
 			i++
@@ -153,8 +214,8 @@ func (s *source) lexPython() {
 			i = end
 		case c == '"' || c == '\'':
 			i = s.pythonString(i, i)
-		case isWord(rune(c)) && (c < '0' || c > '9') || c >= utf8.RuneSelf:
-			end := endOf(s.text, i, func(r rune) bool { return !isWord(r) })
+		case IsWord(rune(c)) && (c < '0' || c > '9') || c >= utf8.RuneSelf:
+			end := endOf(s.text, i, func(r rune) bool { return !IsWord(r) })
 			if end == i { // a character that begins no word
 				_, size := utf8.DecodeRuneInString(s.text[i:])
 				s.fail(i, "%q is not Python", s.text[i:i+size])
@@ -166,15 +227,15 @@ func (s *source) lexPython() {
 				i = s.pythonString(i, end)
 				continue
 			}
-			s.add(word, i, end)
+			s.add(Word, i, end)
 			i = end
 		case c >= '0' && c <= '9' || c == '.' && i+1 < len(s.text) && s.text[i+1] >= '0' && s.text[i+1] <= '9':
 			end := i + 1
-			for end < len(s.text) && (isWord(rune(s.text[end])) || s.text[end] == '.' ||
+			for end < len(s.text) && (IsWord(rune(s.text[end])) || s.text[end] == '.' ||
 				(s.text[end] == '-' || s.text[end] == '+') && (s.text[end-1] == 'e' || s.text[end-1] == 'E') && !strings.HasPrefix(s.text[i:], "0x")) {
 				end++
 			}
-			s.add(number, i, end)
+			s.add(Number, i, end)
 			i = end
 		default:
 			end := i + 1
@@ -191,11 +252,11 @@ func (s *source) lexPython() {
 			} else if strings.Contains("$?!`", s.text[i:end]) {
 				s.fail(i, "%s is not Python", s.text[i:end])
 			}
-			s.add(operator, i, end)
+			s.add(Operator, i, end)
 			i = end
 		}
 	}
-	s.add(newline, len(s.text), len(s.text))
+	s.add(Newline, len(s.text), len(s.text))
 }
 
 // endOf returns the offset of the first character from i on that is over, or of
@@ -209,7 +270,7 @@ func endOf(text string, i int, over func(rune) bool) int {
 
 // pythonString adds the string whose prefix and quote begin at start and quote,
 // and returns where it ends.
-func (s *source) pythonString(start, quote int) (end int) {
+func (s *Source) pythonString(start, quote int) (end int) {
 	mark := s.text[quote : quote+1]
 	if strings.HasPrefix(s.text[quote:], strings.Repeat(mark, 3)) {
 		mark = s.text[quote : quote+3]
@@ -220,19 +281,20 @@ func (s *source) pythonString(start, quote int) (end int) {
 			end++
 		case s.text[end] == '\n' && len(mark) == 1:
 			s.fail(start, "the string is not closed")
-			s.add(text, start, end)
+			s.add(Text, start, end)
 			return end
 		case strings.HasPrefix(s.text[end:], mark):
 			end += len(mark)
-			s.add(text, start, end)
+			s.add(Text, start, end)
 			return end
 		}
 	}
 	s.fail(start, "the string is not closed")
-	s.add(text, start, len(s.text))
+	s.add(Text, start, len(s.text))
 	return len(s.text)
 }
 
-func isWord(r rune) bool {
+// IsWord reports whether a character may be part of an identifier.
+func IsWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
