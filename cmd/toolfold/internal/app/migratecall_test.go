@@ -19,7 +19,7 @@ func TestRewriteParams(t *testing.T) {
 		{"memory_list", `{"params":"{\"namespace\":\"n1\"}"}`, `{"action":"list","params":{"namespace":"n1"}}`},
 		{"memory_list", `{"params":null}`, `{"action":"list"}`},
 		{"memory_list", `{"params":""}`, `{"action":"list"}`},
-		{"memory_list", `{"limit":2,"params":{"namespace":"n1","limit":2}}`, `{"action":"list","params":{"limit":2,"namespace":"n1"}}`},
+		{"memory_list", `{"limit":2,"params":{"prefix":"n","limit":2}}`, `{"action":"list","params":{"limit":2,"prefix":"n"}}`},
 		{"memory_list", `{"limit":null,"params":{"limit":3}}`, `{"action":"list","params":{"limit":3}}`},
 		{"memory_list", `null`, `{"action":"list"}`},
 		{"memory_list", `{"limit":2,"params":{"limit":3}}`, "limit is given twice"},
@@ -29,7 +29,10 @@ func TestRewriteParams(t *testing.T) {
 		{"memory_list", `[1]`, "arguments of memory_list"},
 		{"memory.delete", `{"key":"a","zz":1}`, `{"action":"delete","params":{"key":"a","zz":1}}`}, // refused then, refused now
 		{"memory", `{"action":"list","zz":1}`, `{"action":"list","zz":1}`},
-		{"tool_call", `{"name":"memory_delete","arguments":{"key":"a"}}`, `{"name":"memory","arguments":{"action":"delete","params":{"key":"a"}}}`},
+		{
+			"tool_call", `{"name":"memory_delete","arguments":{"key":"a"}}`,
+			`{"name":"memory","arguments":{"action":"delete","params":{"key":"a"}}}`,
+		},
 		{"tool_call", `{"name":"memory.delete","arguments":{"key":"a"}}`, `{"name":"memory.delete","arguments":{"key":"a"}}`},
 		{"tool_call", `{"name":7}`, `{"name":7}`},
 	} {
@@ -50,9 +53,10 @@ func TestRewriteLine(t *testing.T) {
 	t.Parallel()
 	r := migration.NewRewriter(app.Families())
 	for line, want := range map[string]string{
-		`{"type":"tool_use","id":"1","name":"memory_retrieve","input":{"key":"a"}}`: `{"type":"tool_use","id":"1","name":"memory","input":{"action":"get","params":{"key":"a"}}}`,
-		`{"name":"memory_list","name":"memory_clear"}`:                              "a member twice",
-		`{"NAME":"memory_list"}`:                                                    `no "name"`,
+		`{"type":"tool_use","name":"memory_retrieve","input":{"key":"a"}}`: `{"type":"tool_use","name":"memory","input":` +
+			`{"action":"get","params":{"key":"a"}}}`,
+		`{"name":"memory_list","name":"memory_clear"}`: "a member twice",
+		`{"NAME":"memory_list"}`:                       `no "name"`,
 	} {
 		now, _, err := r.RewriteLine([]byte(line))
 		if err == nil && string(now) != want || err != nil && !strings.Contains(err.Error(), want) {
