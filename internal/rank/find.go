@@ -20,82 +20,88 @@ const (
 // evidence weighs how often a word occurs in a document.
 var evidence = BM25{Saturation: 1.0, LengthShare: 0.9}
 
-// Bounds of the documents of which the texts are read: a third of all, within these.
+// Bounds of the documents that are compared with the query: a third of all, within these.
 const (
 	minCandidates = 24
 	maxCandidates = 100
 )
 
-// finder answers one query under the index's lock.
+// finder answers one query under the index's lock. Its lists are kept for the next.
 type finder struct {
-	x       *Index
+	x *Index
+
 	asked   []asked
-	keys    map[string]int32 // of asked
-	sources []source
-	parts   [][]int32 // sentences, of asked
-	whole   []int32   // all that is asked for
-	wants   float64   // rarity of all words together
+	byTerm  []int32            // by term: 1 + the index of asked; zero between queries
+	strange map[string]int32   // words that no document has, of asked
+	byPair  map[[2]int32]int32 // pairs of asked, of asked
+	sources []source           // those of one asked after those of another
+	words   []string           // terms of a sentence
+	text    []byte             // scratch
+	columns []int32            // of asked: what candidates are compared by
+	parts   []int32            // what each sentence asks for, of asked
+	ends    []int32            // of the sentences, among parts
+	wants   float64            // rarity of all words together
 	guessed int
 
-	scores []float32 // by slot
-	best   []float64 // scratch of the candidates
+	scores     []float32 // by slot
+	candidates []int32   // slots
+	place      []int32   // by slot: 1 + the index of the candidate
+	norms      []float64 // by candidate: see BM25
+	cells      []cell    // by candidate and column
+	best       []float64 // by candidate: worth of the best passage
+	round      int32     // counts the comparisons with a source
+	meetings   []meeting // by candidate
+	tallies    []tally   // by passage
+	touched    []int32   // passages with a tally
+	found      []found
+}
 
-	singles []int32              // by term: 1 + the first source that it is, see source.next
-	paired  []bool               // by term: it is one of two side by side
-	pairs   map[[2]int32][]int32 // sources by two terms
+// cell is what a candidate has of what is asked.
+type cell struct {
+	value float64 // worth of the best source
+	named float64 // the same of the name
+	share float64 // of the best source
+}
 
-	weight []float64 // by source: of its occurrences in a document
-	inName []float64 // by source: occurrences in the name
-	value  []float64 // by asked: worth of the best source
-	named  []float64 // by asked: of the name
-	share  []float64 // by asked: best share
-	inPass []float64 // by asked: of a passage
-	touch  []int32
+// meeting is what a candidate has of two terms side by side.
+type meeting struct {
+	round  int32 // in which the candidate has the first term
+	weight float32
+	inName uint16
+}
+
+// tally adds up what a passage is worth.
+type tally struct {
+	sum  float64
+	last float64 // of it, for what was asked last
+	asks int32   // 1 + what was asked last
+	meet int32   // round in which the passage has the first of two terms
+}
+
+// found is a candidate that is worth something.
+type found struct {
+	slot            int32
+	worth, coverage float64
 }
 
 var finders = sync.Pool{New: func() any {
-	return &finder{keys: map[string]int32{}, pairs: map[[2]int32][]int32{}}
+	return &finder{strange: map[string]int32{}, byPair: map[[2]int32]int32{}}
 }}
 
-func (f *finder) reset(x *Index, query string) {
-	clear(f.keys)
-	clear(f.pairs)
-	for _, s := range f.sources { // of the last query
-		for _, term := range [...]int32{s.first, s.term} {
-			if term != noTerm {
-				f.singles[term], f.paired[term] = 0, false
-			}
+// reset forgets the last query.
+func (f *finder) reset(x *Index) {
+	for _, a := range f.asked {
+		if a.term != noTerm {
+			f.byTerm[a.term] = 0
 		}
 	}
-	*f = finder{
-		x: x, asked: f.asked[:0], keys: f.keys, sources: f.sources[:0], parts: f.parts[:0], whole: f.whole[:0],
-		scores: f.scores, best: f.best[:0], singles: f.singles, paired: f.paired, pairs: f.pairs, touch: f.touch[:0],
-		weight: f.weight, inName: f.inName, value: f.value, named: f.named, share: f.share, inPass: f.inPass,
+	clear(f.strange)
+	clear(f.byPair)
+	f.x, f.asked, f.sources, f.parts, f.ends = x, f.asked[:0], f.sources[:0], f.parts[:0], f.ends[:0]
+	f.wants, f.guessed = 0, 0
+	if more := len(x.terms) - len(f.byTerm); more > 0 {
+		f.byTerm = append(f.byTerm, make([]int32, more)...)
 	}
-	f.parse(query)
-	if more := len(x.terms) - len(f.singles); more > 0 {
-		f.singles, f.paired = append(f.singles, make([]int32, more)...), append(f.paired, make([]bool, more)...)
-	}
-	for i, s := range f.sources {
-		if s.term == noTerm {
-			f.sources[i].first = noTerm
-			continue
-		}
-		if s.first == noTerm {
-			f.sources[i].next = f.singles[s.term]
-			f.singles[s.term] = int32(i + 1)
-		} else {
-			f.paired[s.first], f.paired[s.term] = true, true
-			key := [2]int32{s.first, s.term}
-			f.pairs[key] = append(f.pairs[key], int32(i))
-		}
-	}
-	f.weight = zeroed(f.weight, len(f.sources))
-	f.inName = zeroed(f.inName, len(f.sources))
-	f.value = zeroed(f.value, len(f.asked))
-	f.named = zeroed(f.named, len(f.asked))
-	f.share = zeroed(f.share, len(f.asked))
-	f.inPass = zeroed(f.inPass, len(f.asked))
 }
 
 func zeroed[T any](s []T, n int) []T {
@@ -104,21 +110,21 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// candidates returns the slots of the documents that share the most with the
-// query, in no order.
-func (f *finder) candidates(limit int, keep func(id string) bool) []int32 {
+// choose makes the documents that share the most with the query the candidates,
+// in no order.
+func (f *finder) choose(limit int, keep func(id string) bool) {
 	x := f.x
 	f.scores = zeroed(f.scores, len(x.docs))
 	fixed := float32(evidence.norm(0))
 	perWord := (float32(evidence.norm(1)) - fixed) * float32(len(x.slots)) / float32(max(x.length, 1))
 	for _, s := range f.sources {
 		worth := float32(s.worth)
-		for _, p := range s.postin {
+		for _, p := range s.postings {
 			f.scores[p.slot] += worth * p.weight / (p.weight + fixed + perWord*x.lengths[p.slot])
 		}
 	}
 	// The root of the heap is the worst of the best.
-	heap := make([]int32, 0, limit)
+	heap := f.candidates[:0]
 	worse := func(a, b int32) bool { return f.scores[a] < f.scores[b] || f.scores[a] == f.scores[b] && a > b }
 	down := func(i int) {
 		for {
@@ -150,154 +156,176 @@ func (f *finder) candidates(limit int, keep func(id string) bool) []int32 {
 		heap[0] = int32(slot)
 		down(0)
 	}
-	return heap
+	f.candidates = heap
 }
 
-// hits reads the texts of candidates and returns the best that are worth
-// something.
-func (f *finder) hits(candidates []int32, limit int) []Hit {
-	type found struct {
-		slot            int32
-		worth, coverage float64
+// gather compares the candidates with what is asked for.
+func (f *finder) gather() {
+	x := f.x
+	f.place = zeroed(f.place, len(x.docs))
+	f.norms = f.norms[:0]
+	for i, slot := range f.candidates {
+		f.place[slot] = int32(i + 1)
+		f.norms = append(f.norms, evidence.norm(float64(x.lengths[slot])*float64(len(x.slots))/max(x.length, 1)))
 	}
-	all := make([]found, 0, len(candidates))
-	for _, slot := range candidates {
-		if worth, coverage := f.read(slot); worth > 0 {
-			all = append(all, found{slot, worth, coverage})
+	f.cells = zeroed(f.cells, len(f.candidates)*len(f.columns))
+	f.best = zeroed(f.best, len(f.candidates))
+	f.meetings = zeroed(f.meetings, len(f.candidates))
+	f.tallies = zeroed(f.tallies, len(x.passages))
+	f.touched, f.round = f.touched[:0], 0
+	for i := range f.sources {
+		s := &f.sources[i]
+		if s.first != noTerm {
+			f.meet(s)
+			continue
+		}
+		t := &x.terms[s.term]
+		for _, p := range t.postings {
+			if c := f.place[p.slot]; c > 0 {
+				f.credit(c-1, s, p.evidence, p.inName)
+			}
+		}
+		for _, n := range t.passages {
+			f.tally(n, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int {
+	f.ratePassages()
+}
+
+// meet compares the candidates with two terms side by side.
+func (f *finder) meet(s *source) {
+	f.round++
+	first, second := &f.x.terms[s.first], &f.x.terms[s.term]
+	for _, p := range first.postings {
+		if c := f.place[p.slot]; c > 0 {
+			f.meetings[c-1] = meeting{round: f.round}
+		}
+	}
+	for _, p := range second.postings {
+		c := f.place[p.slot]
+		if c > 0 && f.meetings[c-1].round == f.round && p.evidence > inPassage*float32(p.inPassages) {
+			m := &f.meetings[c-1]
+			m.weight, m.inName = f.x.docs[p.slot].sideBySide(s.first, s.term)
+		}
+	}
+	for _, n := range first.passages {
+		f.tallies[n].meet = f.round
+	}
+	for _, n := range second.passages {
+		if c := f.place[f.x.passages[n].slot]; c > 0 && f.tallies[n].meet == f.round {
+			if times := f.x.besides(n, s.first, s.term); times > 0 {
+				f.meetings[c-1].weight += inPassage * float32(times)
+				f.tally(n, s)
+			}
+		}
+	}
+	for _, p := range second.postings {
+		if c := f.place[p.slot]; c > 0 && f.meetings[c-1].round == f.round && f.meetings[c-1].weight > 0 {
+			f.credit(c-1, s, f.meetings[c-1].weight, f.meetings[c-1].inName)
+		}
+	}
+}
+
+// credit notes that a candidate has a source.
+func (f *finder) credit(candidate int32, s *source, weight float32, inName uint16) {
+	w := float64(weight)
+	at := &f.cells[int(candidate)*len(f.columns)+int(f.asked[s.asked].column)]
+	at.value = max(at.value, s.worth*w/(w+f.norms[candidate]))
+	at.named += s.name * float64(inName)
+	at.share = max(at.share, s.share)
+}
+
+// tally notes that a passage has a source. Of what is asked the best source counts.
+func (f *finder) tally(passage int32, s *source) {
+	t := &f.tallies[passage]
+	if t.asks == 0 {
+		f.touched = append(f.touched, passage)
+	}
+	if t.asks != s.asked+1 {
+		t.asks, t.last = s.asked+1, 0
+	}
+	if s.worth > t.last {
+		t.sum += s.worth - t.last
+		t.last = s.worth
+	}
+}
+
+// ratePassages finds the best passage of each candidate.
+func (f *finder) ratePassages() {
+	for _, n := range f.touched {
+		s, sum := f.x.passages[n], f.tallies[n].sum
+		c := f.place[s.slot]
+		if c == 0 || sum <= f.best[c-1] {
+			continue
+		}
+		has := 0.0
+		for _, t := range f.x.docs[s.slot].terms[s.begin:s.end] {
+			has += f.x.rarity(f.x.count(t))
+		}
+		f.best[c-1] = max(f.best[c-1], sum*math.Sqrt(f.wants/(has+f.wants)))
+	}
+}
+
+// hits returns the best candidates that are worth something.
+func (f *finder) hits(limit int) []Hit {
+	f.found = f.found[:0]
+	for i, slot := range f.candidates {
+		if worth, coverage := f.rate(i); worth > 0 {
+			f.found = append(f.found, found{slot, worth, coverage})
+		}
+	}
+	slices.SortFunc(f.found, func(a, b found) int {
 		if a.worth != b.worth {
 			return cmp.Compare(b.worth, a.worth)
 		}
 		return cmp.Compare(f.x.docs[a.slot].order, f.x.docs[b.slot].order)
 	})
-	list := make([]Hit, min(limit, len(all)))
+	list := make([]Hit, min(limit, len(f.found)))
 	asked := math.Sqrt(f.wants * f.x.rarity(0))
-	for i, one := range all[:len(list)] {
+	for i, one := range f.found[:len(list)] {
 		shown := one.worth / asked * one.coverage
 		list[i] = Hit{ID: f.x.docs[one.slot].id, Worth: one.worth, Coverage: one.coverage, Score: shown / (shown + evenEvidence)}
 	}
 	return list
 }
 
-// read returns what a document is worth to the query, and how much of the query
+// rate returns what a candidate is worth to the query, and how much of the query
 // it has.
-func (f *finder) read(slot int32) (worth, coverage float64) {
-	e := &f.x.docs[slot]
-	norm := evidence.norm(float64(f.x.lengths[slot]) * float64(len(f.x.slots)) / max(f.x.length, 1))
-	clear(f.value)
-	clear(f.named)
-	clear(f.share)
-	nameRarity, bestPassage := 0.0, 0.0
-	begin := int32(0)
-	f.touch = f.touch[:0]
-	i := 0
-	for ; i < len(e.parts) && e.parts[i].kind != passage; i++ {
-		p := e.parts[i]
-		if p.kind == name {
-			for _, t := range e.terms[begin:p.end] {
-				nameRarity += f.x.rarity(f.x.count(t))
-			}
+func (f *finder) rate(candidate int) (worth, coverage float64) {
+	cells := f.cells[candidate*len(f.columns):][:len(f.columns)]
+	nameRarity := f.x.nameRarity(&f.x.docs[f.candidates[candidate]])
+	value, named, has := 0.0, 0.0, 0.0
+	for column, i := range f.columns {
+		value += cells[column].value
+		named += cells[column].named
+		if a := &f.asked[i]; !a.isPair {
+			has += a.rarity * cells[column].share
 		}
-		f.each(e.terms[begin:p.end], p.kind != compounds, func(s int32) {
-			if f.weight[s] == 0 {
-				f.touch = append(f.touch, s)
-			}
-			f.weight[s] += float64(p.weight)
-			if p.weight == nameWeight && i < 2 && (p.kind == name || p.kind == compounds) {
-				f.inName[s]++
-			}
-		})
-		begin = p.end
 	}
-	for ; i < len(e.parts); i++ {
-		p := e.parts[i]
-		if p.kind == passage {
-			bestPassage = max(bestPassage, f.passage(e.terms[begin:p.end]))
-		}
-		begin = p.end
-	}
-	for _, s := range f.touch {
-		src := &f.sources[s]
-		w := f.weight[s]
-		a := src.asked
-		f.value[a] = max(f.value[a], src.worth*w/(w+norm))
-		f.named[a] += src.name * f.inName[s]
-		f.share[a] = max(f.share[a], src.share)
-		f.weight[s], f.inName[s] = 0, 0
-	}
-	worth = f.sum(f.whole, nameRarity)
+	worth = withName(value, named, nameRarity)
 	bestPart := worth
-	if len(f.parts) > 1 {
+	if len(f.ends) > 1 {
 		bestPart = 0
-		for _, part := range f.parts {
-			bestPart = max(bestPart, f.sum(part, nameRarity))
-		}
-	}
-	worth += sentenceBonus*bestPart + passageBonus*bestPassage
-	has := 0.0
-	for i, a := range f.asked {
-		if !a.isPair {
-			has += a.rarity * f.share[i]
-		}
-	}
-	return worth, has / max(f.wants, 1e-9)
-}
-
-// sum returns what terms of the query are worth, more where they cover the name.
-func (f *finder) sum(terms []int32, nameRarity float64) float64 {
-	sum, named := 0.0, 0.0
-	for _, i := range terms {
-		sum += f.value[i]
-		named += f.named[i]
-	}
-	if nameRarity > 0 {
-		sum *= 1 + nameBonus*min(1, named/nameRarity)
-	}
-	return sum
-}
-
-// passage returns what a passage is worth to the query.
-func (f *finder) passage(terms []int32) float64 {
-	if !slices.ContainsFunc(terms, func(t int32) bool { return f.singles[t] > 0 || f.paired[t] }) {
-		return 0 // as most do
-	}
-	clear(f.inPass)
-	sum := 0.0
-	f.each(terms, true, func(s int32) {
-		src := &f.sources[s]
-		if f.weight[s] == 0 {
-			f.touch = append(f.touch, s)
-		}
-		f.weight[s] += inPassage
-		if v := src.worth; v > f.inPass[src.asked] {
-			sum += v - f.inPass[src.asked]
-			f.inPass[src.asked] = v
-			f.share[src.asked] = max(f.share[src.asked], src.share)
-		}
-	})
-	if sum == 0 {
-		return 0
-	}
-	has := 0.0
-	for _, t := range terms {
-		has += f.x.rarity(f.x.count(t))
-	}
-	return sum * math.Sqrt(f.wants/(has+f.wants))
-}
-
-// each calls found with every source that terms have; those in order have
-// neighbours.
-func (f *finder) each(terms []int32, inOrder bool, found func(source int32)) {
-	for i, t := range terms {
-		for n := f.singles[t]; n > 0; n = f.sources[n-1].next {
-			found(n - 1)
-		}
-		if inOrder && f.paired[t] && i > 0 && f.paired[terms[i-1]] {
-			for _, s := range f.pairs[[2]int32{terms[i-1], t}] {
-				found(s)
+		begin := int32(0)
+		for _, end := range f.ends {
+			value, named := 0.0, 0.0
+			for _, i := range f.parts[begin:end] {
+				if column := f.asked[i].column; column != noColumn {
+					value += cells[column].value
+					named += cells[column].named
+				}
 			}
+			bestPart = max(bestPart, withName(value, named, nameRarity))
+			begin = end
 		}
 	}
+	return worth + sentenceBonus*bestPart + passageBonus*f.best[candidate], has / max(f.wants, 1e-9)
+}
+
+// withName returns what a match is worth, more where it covers the name.
+func withName(value, named, nameRarity float64) float64 {
+	if nameRarity > 0 {
+		value *= 1 + nameBonus*min(1, named/nameRarity)
+	}
+	return value
 }

@@ -16,13 +16,20 @@ const commonCount = 128
 type term struct {
 	text     string
 	postings []posting // in no order
+	passages []int32   // that have the term, each once, in no order
 }
 
 // posting is a document that has a term.
 type posting struct {
-	slot   int32
-	weight float32 // times the term occurs, each by the weight of its part
+	slot       int32
+	weight     float32 // times the term occurs, each by the weight of its part; passages count once
+	evidence   float32 // the same, but each time in a passage counts inPassage
+	inName     uint16  // times
+	inPassages uint16  // times
 }
+
+// span is where a passage is: in the document of a slot, from one term to another.
+type span struct{ slot, begin, end int32 }
 
 // shape has the properties that a misspelt word shares with the one meant: the first byte and,
 // give or take one, the length.
@@ -34,10 +41,11 @@ type shape struct {
 // entry is a document as the index keeps it: the terms of its parts, one part
 // after the other.
 type entry struct {
-	id    string
-	order int32
-	parts []part
-	terms []int32
+	id       string
+	order    int32
+	parts    []part
+	terms    []int32
+	passages []int32 // numbers of those among the parts
 }
 
 // part is a text of a document.
@@ -45,15 +53,15 @@ type part struct {
 	end    int32 // of its terms
 	weight float32
 	kind   kind
+	loose  bool // the terms have no neighbours, as the whole of a word with parts has not
 }
 
-// kind is the role of a part.
+// kind is the role of a part. Passages come last.
 type kind uint8
 
 const (
 	name kind = iota
 	field
-	compounds // terms that stand nowhere, such as the whole of a word with parts
 	passage
 )
 
@@ -71,17 +79,16 @@ func analyse(doc Document) draft {
 	var whole []string
 	add := func(text string, weight float32, kind kind) {
 		before := len(d.terms)
-		d.terms, whole = appendTerms(d.terms, whole, text)
+		d.terms, whole = appendTerms(d.terms, whole[:0], text)
 		if n := len(d.terms) - before; n > 0 {
-			d.parts = append(d.parts, part{int32(len(d.terms)), weight, kind})
+			d.parts = append(d.parts, part{end: int32(len(d.terms)), weight: weight, kind: kind})
 			if kind != passage {
 				d.length += weight * float32(n)
 			}
 		}
-		if len(whole) > 0 {
+		if len(whole) > 0 && kind != passage {
 			d.terms = append(d.terms, whole...)
-			d.parts = append(d.parts, part{int32(len(d.terms)), weight, compounds})
-			whole = whole[:0]
+			d.parts = append(d.parts, part{end: int32(len(d.terms)), weight: weight, kind: kind, loose: true})
 		}
 	}
 	add(doc.Name, nameWeight, name)
@@ -106,25 +113,54 @@ func (x *Index) put(d *draft) {
 	slot := x.freeSlot()
 	begin := int32(0)
 	for _, p := range e.parts {
+		number := int32(0)
+		if p.kind == passage {
+			number = x.addPassage(span{slot, begin, p.end})
+			e.passages = append(e.passages, number)
+		}
 		for i := begin; i < p.end; i++ {
-			n := x.number(d.terms[i])
-			e.terms[i] = n
-			list := x.terms[n].postings
-			if last := len(list) - 1; last < 0 || list[last].slot != slot {
-				list = append(list, posting{slot: slot})
-			}
-			if last := &list[len(list)-1]; p.kind == passage {
-				last.weight = max(last.weight, 1)
-			} else {
-				last.weight += p.weight
-			}
-			x.terms[n].postings = list
+			e.terms[i] = x.number(d.terms[i])
+			x.terms[e.terms[i]].add(slot, p, number)
 		}
 		begin = p.end
 	}
 	x.docs[slot], x.lengths[slot] = e, d.length
 	x.slots[d.id] = slot
 	x.length += float64(d.length)
+}
+
+// add counts an occurrence in a part of a document, the last that has postings; number
+// is that of a passage.
+func (t *term) add(slot int32, p part, number int32) {
+	if last := len(t.postings) - 1; last < 0 || t.postings[last].slot != slot {
+		t.postings = append(t.postings, posting{slot: slot})
+	}
+	at := &t.postings[len(t.postings)-1]
+	if p.kind == passage {
+		at.weight = max(at.weight, 1)
+		at.evidence += inPassage
+		at.inPassages++
+		if last := len(t.passages) - 1; last < 0 || t.passages[last] != number {
+			t.passages = append(t.passages, number)
+		}
+		return
+	}
+	at.weight += p.weight
+	at.evidence += p.weight
+	if p.kind == name {
+		at.inName++
+	}
+}
+
+// addPassage returns a number for a passage.
+func (x *Index) addPassage(s span) int32 {
+	if last := len(x.unusedPassages) - 1; last >= 0 {
+		n := x.unusedPassages[last]
+		x.unusedPassages, x.passages[n] = x.unusedPassages[:last], s
+		return n
+	}
+	x.passages = append(x.passages, s)
+	return int32(len(x.passages) - 1)
 }
 
 // number returns the number of a term, a new one where it has none.
@@ -172,19 +208,22 @@ func (x *Index) remove(id string) {
 	if !ok {
 		return
 	}
-	for _, n := range x.docs[slot].terms {
-		list := x.terms[n].postings
-		i := slices.IndexFunc(list, func(p posting) bool { return p.slot == slot })
+	e := &x.docs[slot]
+	for _, n := range e.terms {
+		t := &x.terms[n]
+		i := slices.IndexFunc(t.postings, func(p posting) bool { return p.slot == slot })
 		if i < 0 {
 			continue // removed for an earlier occurrence
 		}
-		last := len(list) - 1
-		list[i] = list[last]
-		x.terms[n].postings = list[:last]
+		t.passages = slices.DeleteFunc(t.passages, func(number int32) bool { return x.passages[number].slot == slot })
+		last := len(t.postings) - 1
+		t.postings[i] = t.postings[last]
+		t.postings = t.postings[:last]
 		if last == 0 {
 			x.forget(n)
 		}
 	}
+	x.unusedPassages = append(x.unusedPassages, e.passages...)
 	x.length -= float64(x.lengths[slot])
 	x.docs[slot], x.lengths[slot] = entry{}, 0
 	x.free = append(x.free, slot)
@@ -209,6 +248,18 @@ func (x *Index) rarity(count int) float64 {
 // count returns the number of documents that have a term.
 func (x *Index) count(number int32) int { return len(x.terms[number].postings) }
 
+// nameRarity returns how rare the words of a document's name are together.
+func (x *Index) nameRarity(e *entry) float64 {
+	if len(e.parts) == 0 || e.parts[0].kind != name || e.parts[0].loose {
+		return 0
+	}
+	sum := 0.0
+	for _, n := range e.terms[:e.parts[0].end] {
+		sum += x.rarity(x.count(n))
+	}
+	return sum
+}
+
 // sideBySide returns the documents that have two terms next to each other in
 // one of their parts.
 func (x *Index) sideBySide(first, second int32) (list []posting) {
@@ -218,18 +269,48 @@ func (x *Index) sideBySide(first, second int32) (list []posting) {
 	}
 	for _, p := range rarer {
 		e := &x.docs[p.slot]
-		weight, begin := float32(0), int32(0)
-		for _, part := range e.parts {
-			for i := begin + 1; i < part.end && part.kind != compounds; i++ {
-				if e.terms[i] == second && e.terms[i-1] == first {
-					weight += part.weight
-				}
-			}
-			begin = part.end
+		weight, _ := e.sideBySide(first, second)
+		for _, n := range e.passages {
+			weight += float32(x.besides(n, first, second))
 		}
 		if weight > 0 {
-			list = append(list, posting{p.slot, weight})
+			list = append(list, posting{slot: p.slot, weight: weight})
 		}
 	}
 	return list
+}
+
+// sideBySide returns how often two terms are next to each other, but for passages: by
+// the weights of the parts, and in the name.
+func (e *entry) sideBySide(first, second int32) (weight float32, inName uint16) {
+	begin := int32(0)
+	for _, p := range e.parts {
+		if p.kind == passage {
+			break
+		}
+		if !p.loose {
+			n := pairs(e.terms[begin:p.end], first, second)
+			weight += p.weight * float32(n)
+			if p.kind == name {
+				inName += uint16(n)
+			}
+		}
+		begin = p.end
+	}
+	return weight, inName
+}
+
+// besides returns how often two terms are next to each other in a passage.
+func (x *Index) besides(passage, first, second int32) int {
+	s := x.passages[passage]
+	return pairs(x.docs[s.slot].terms[s.begin:s.end], first, second)
+}
+
+func pairs(terms []int32, first, second int32) (n int) {
+	for i := 1; i < len(terms); i++ {
+		if terms[i] == second && terms[i-1] == first {
+			n++
+		}
+	}
+	return n
 }

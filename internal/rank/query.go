@@ -25,102 +25,106 @@ const (
 // asked is a word of the query, or two that stand side by side, with all that
 // may stand for it.
 type asked struct {
-	key     string
-	rarity  float64 // of the word; of a pair, of the rarer of its words
-	worth   float64 // of a perfect match
-	isPair  bool
-	sources []int32
+	key    string
+	second string  // of a pair
+	term   int32   // of a word; noTerm where no document has it
+	rarity float64 // of the word; of a pair, of the rarer of its words
+	worth  float64 // of a perfect match
+	isPair bool
+	found  bool  // there are sources
+	column int32 // in which candidates are compared; noColumn where they are not
 }
 
 // source is a term, or two side by side, that a document may have for what is
 // asked.
 type source struct {
-	asked  int32 // index
-	first  int32 // term; noTerm for a single one
-	term   int32
-	worth  float64 // of a perfect match
-	name   float64 // of a match in a name
-	share  float64 // of a match against the word itself
-	postin []posting
-	next   int32 // 1 + the next source that is the same term; 0 for the last
+	asked    int32 // index
+	first    int32 // term; noTerm for a single one
+	term     int32
+	worth    float64 // of a perfect match
+	name     float64 // of a match in a name
+	share    float64 // of a match against the word itself
+	postings []posting
 }
 
-const noTerm = -1
+const (
+	noTerm   = -1
+	noColumn = -1
+)
 
 // parse reads the query.
 func (f *finder) parse(query string) {
-	known := func(term string) bool { _, ok := f.x.numbers[term]; return ok }
-	for _, s := range sentences(query, maxSentences) {
-		words := queryWords(s, known)
-		if len(words) == 0 {
+	for s := range sentences(query, maxSentences) {
+		f.words = f.x.appendAsked(f.words[:0], s)
+		if len(f.words) == 0 {
 			continue
 		}
-		var part []int32
-		for i, w := range words {
-			part = append(part, f.ask(w.term))
-			if i > 0 && words[i-1].term != w.term {
-				part = append(part, f.askPair(words[i-1], w))
+		before := int32(0)
+		for i, term := range f.words {
+			here := f.ask(term)
+			f.parts = append(f.parts, here)
+			if i > 0 && before != here {
+				f.parts = append(f.parts, f.askPair(before, here))
 			}
+			before = here
 		}
-		f.parts = append(f.parts, part)
+		f.ends = append(f.ends, int32(len(f.parts)))
 	}
-	f.dropCommonest()
-	for _, part := range f.parts {
-		for _, i := range part {
-			if !slices.Contains(f.whole, i) {
-				f.whole = append(f.whole, i)
-			}
-		}
-	}
+	f.keepRarest()
 }
 
 // ask adds a word to what is asked for, once, and returns its index.
 func (f *finder) ask(key string) int32 {
-	if i, ok := f.keys[key]; ok {
-		return i
+	n, known := f.x.numbers[key]
+	if !known {
+		n = noTerm
+		if i, ok := f.strange[key]; ok {
+			return i
+		}
+	} else if i := f.byTerm[n]; i > 0 {
+		return i - 1
 	}
 	i := int32(len(f.asked))
-	f.keys[key] = i
-	a := asked{key: key, rarity: f.x.rarity(0)}
-	n, ok := f.x.numbers[key]
-	if ok {
+	a := asked{key: key, term: n, rarity: f.x.rarity(0), column: noColumn}
+	if known {
+		f.byTerm[n] = i + 1
 		a.rarity = f.x.rarity(f.x.count(n))
+	} else {
+		f.strange[key] = i
 	}
 	a.worth = a.rarity
 	f.asked = append(f.asked, a)
-	if ok {
+	if known {
 		f.addTerm(i, n, 1)
 	}
-	f.addSynonyms(i)
-	if len(f.asked[i].sources) == 0 {
+	f.addSynonyms(i, synonyms()[key])
+	if !f.asked[i].found {
 		f.guess(i)
 	}
 	return i
 }
 
-// askPair adds two neighbours to what is asked for.
-func (f *finder) askPair(first, second word) int32 {
-	key := first.term + " " + second.term
-	if i, ok := f.keys[key]; ok {
+// askPair adds two words that were asked for side by side to what is asked for.
+func (f *finder) askPair(first, second int32) int32 {
+	key := [2]int32{first, second}
+	if i, ok := f.byPair[key]; ok {
 		return i
 	}
 	i := int32(len(f.asked))
-	f.keys[key] = i
-	a := asked{key: key, isPair: true}
-	for _, w := range []word{first, second} {
-		a.rarity = max(a.rarity, f.asked[f.keys[w.term]].rarity)
-	}
+	f.byPair[key] = i
+	one, other := f.asked[first], f.asked[second]
+	a := asked{key: one.key, second: other.key, term: noTerm, isPair: true, rarity: max(one.rarity, other.rarity), column: noColumn}
 	a.worth = pairShare * a.rarity
 	f.asked = append(f.asked, a)
-	x, ok := f.x.numbers[first.term]
-	y, also := f.x.numbers[second.term]
-	if ok && also {
-		f.addSource(source{asked: i, first: x, term: y, worth: a.worth, share: 1})
+	if one.term != noTerm && other.term != noTerm {
+		f.addSource(source{asked: i, first: one.term, term: other.term, worth: a.worth, share: 1})
 	}
-	f.addSynonyms(i)
+	f.text = append(append(append(f.text[:0], one.key...), ' '), other.key...)
+	f.addSynonyms(i, synonyms()[string(f.text)])
 	// "test run" finds testrun.
-	if n, ok := f.x.numbers[first.term+second.term]; ok {
-		f.addSource(source{asked: i, first: noTerm, term: n, worth: f.x.rarity(f.x.count(n)), share: 1, postin: f.x.terms[n].postings})
+	f.text = append(append(f.text[:0], one.key...), other.key...)
+	if n, ok := f.x.numbers[string(f.text)]; ok {
+		f.addSource(source{asked: i, first: noTerm, term: n, worth: f.x.rarity(f.x.count(n)), share: 1, postings: f.x.terms[n].postings})
 	}
 	return i
 }
@@ -145,7 +149,7 @@ func (f *finder) addPair(i int32, first, second string, share float64) {
 func (f *finder) addList(i, first, n int32, list []posting, share float64) {
 	rarity := f.x.rarity(len(list))
 	a := &f.asked[i]
-	s := source{asked: i, first: first, term: n, worth: share * min(a.worth, rarity), share: share, postin: list}
+	s := source{asked: i, first: first, term: n, worth: share * min(a.worth, rarity), share: share, postings: list}
 	if !a.isPair {
 		s.name = share * rarity
 	}
@@ -153,12 +157,12 @@ func (f *finder) addList(i, first, n int32, list []posting, share float64) {
 }
 
 func (f *finder) addSource(s source) {
-	f.asked[s.asked].sources = append(f.asked[s.asked].sources, int32(len(f.sources)))
+	f.asked[s.asked].found = true
 	f.sources = append(f.sources, s)
 }
 
-func (f *finder) addSynonyms(i int32) {
-	for _, s := range synonyms()[f.asked[i].key] {
+func (f *finder) addSynonyms(i int32, list []string) {
+	for _, s := range list {
 		if first, second, isPair := strings.Cut(s, " "); isPair {
 			f.addPair(i, first, second, synonymShare)
 		} else if n, ok := f.x.numbers[s]; ok {
@@ -173,7 +177,7 @@ func (f *finder) guess(i int32) {
 	word := f.asked[i].key
 	for at := 2; at < len(word)-1; at++ {
 		f.addPair(i, word[:at], word[at:], 1)
-		if len(f.asked[i].sources) > 0 {
+		if f.asked[i].found {
 			return
 		}
 	}
@@ -218,32 +222,28 @@ func isSlip(a, b string) bool {
 	return a[rest:] == b[rest:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
-// dropCommonest leaves only the rarest maxAsked of what is asked for and found.
-func (f *finder) dropCommonest() {
-	var found []int32
+// keepRarest gives columns to what is asked for and may be found, at most maxAsked,
+// and forgets all else.
+func (f *finder) keepRarest() {
+	f.columns = f.columns[:0]
 	for i, a := range f.asked {
 		if !a.isPair {
 			f.wants += a.rarity
 		}
-		if len(a.sources) > 0 {
-			found = append(found, int32(i))
+		if a.found {
+			f.columns = append(f.columns, int32(i))
 		}
 	}
-	if len(found) <= maxAsked {
-		return
+	if len(f.columns) > maxAsked {
+		slices.SortFunc(f.columns, func(i, j int32) int {
+			a, b := &f.asked[i], &f.asked[j]
+			return cmp.Or(cmp.Compare(b.rarity, a.rarity), cmp.Compare(a.key, b.key), cmp.Compare(a.second, b.second))
+		})
+		f.columns = f.columns[:maxAsked]
+		slices.Sort(f.columns)
 	}
-	slices.SortFunc(found, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(f.asked[b].rarity, f.asked[a].rarity), cmp.Compare(f.asked[a].key, f.asked[b].key))
-	})
-	dropped := map[int32]bool{}
-	for _, i := range found[maxAsked:] {
-		dropped[i] = true
-		f.asked[i].sources = nil
+	for column, i := range f.columns {
+		f.asked[i].column = int32(column)
 	}
-	f.sources = slices.Clone(f.sources)
-	for i := range f.sources {
-		if dropped[f.sources[i].asked] {
-			f.sources[i].postin, f.sources[i].term = nil, noTerm
-		}
-	}
+	f.sources = slices.DeleteFunc(f.sources, func(s source) bool { return f.asked[s.asked].column == noColumn })
 }

@@ -5,7 +5,7 @@
 // A query may be a few words or a page. Identifiers are split, English words
 // are stemmed, stop words dropped, and usual synonyms (remove, delete, erase)
 // count about half of the word itself. Find chooses candidates by the words
-// that they share with the query and then reads their texts: relevance is BM25
+// that they share with the query and then compares these closer: relevance is BM25
 // over weighted fields; neighbouring words count again where the document has
 // them side by side; a document whose name the query covers counts more, and so
 // does one that answers a single sentence of a long query well. Passages, such
@@ -86,6 +86,9 @@ type Index struct {
 	unused  []int32           // numbers
 	near    map[shape][]int32 // terms that may be meant by a misspelt word, by their shape
 
+	passages       []span // by number
+	unusedPassages []int32
+
 	rarities [commonCount]float64 // by count of documents, as many as there are
 }
 
@@ -139,8 +142,11 @@ func (x *Index) Find(q Query) []Hit {
 	}
 	f := finders.Get().(*finder)
 	defer finders.Put(f)
-	f.reset(x, q.Text[:min(len(q.Text), longestQuery)])
-	return f.hits(f.candidates(max(q.Limit, min(max(len(x.slots)/3, minCandidates), maxCandidates)), q.Keep), q.Limit)
+	f.reset(x)
+	f.parse(q.Text[:min(len(q.Text), longestQuery)])
+	f.choose(max(q.Limit, min(max(len(x.slots)/3, minCandidates), maxCandidates)), q.Keep)
+	f.gather()
+	return f.hits(q.Limit)
 }
 
 // background is the number of documents that a small index is thought to be

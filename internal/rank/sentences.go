@@ -1,29 +1,42 @@
 package rank
 
-import "unicode"
+import (
+	"iter"
+	"unicode"
+	"unicode/utf8"
+)
 
-// sentences splits text where a sentence or a line ends. The last of at most
-// limit sentences holds all the rest.
-func sentences(text string, limit int) []string {
-	var all []string
-	start, runes := 0, []rune(text)
-	for i, r := range runes {
-		if len(all) < limit-1 && endsSentence(r, runes[i+1:]) {
-			all = append(all, string(runes[start:i]))
-			start = i + 1
+// sentences yields the sentences of a text, which end where a sentence or a line
+// does. The last of at most limit sentences holds all the rest.
+func sentences(text string, limit int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		start, n := 0, 1
+		for i, r := range text {
+			if n == limit {
+				break
+			}
+			size := utf8.RuneLen(r)
+			if r != utf8.RuneError && endsSentence(r, text[i+size:]) {
+				if !yield(text[start:i]) {
+					return
+				}
+				start = i + size
+				n++
+			}
 		}
+		yield(text[start:])
 	}
-	return append(all, string(runes[start:]))
 }
 
 // endsSentence reports whether r ends a sentence in front of rest; the stop
 // in note.create and 3.5 does not.
-func endsSentence(r rune, rest []rune) bool {
+func endsSentence(r rune, rest string) bool {
 	switch r {
 	case '\n', ';', '。', '！', '？', '；', '؟':
 		return true
 	case '.', '!', '?':
-		return len(rest) == 0 || unicode.IsSpace(rest[0])
+		next, _ := utf8.DecodeRuneInString(rest)
+		return rest == "" || unicode.IsSpace(next)
 	}
 	return false
 }

@@ -56,33 +56,20 @@ func phrasal(verb, particle string) (term string, ok bool) {
 	return term, len(synonyms()[term]) > 0
 }
 
-// word is a word of a query.
-type word struct {
-	text string // folded
-	term string
-}
-
-// queryWords returns the words of a text that say something. A compound like
-// GitHub gives its parts, or itself where known says that it is a term.
-func queryWords(text string, known func(term string) bool) []word {
-	var all []word
+// appendAsked appends the terms of a query's text. A compound like GitHub gives its
+// parts, or itself where documents have it.
+func (x *Index) appendAsked(order []string, text string) []string {
 	before := ""
 	for w := range words.Split(text) {
-		parts := w.Parts
-		if parts == nil || known(words.Stem(w.Text)) {
-			parts = []string{w.Text}
-		}
-		for _, p := range parts {
-			if joined, ok := phrasal(before, p); ok {
-				all[len(all)-1] = word{text: before + p, term: joined}
-				before = ""
+		if w.Parts != nil {
+			if _, known := x.numbers[words.Stem(w.Text)]; !known {
+				for _, p := range w.Parts {
+					order, before = appendWord(order, p, before)
+				}
 				continue
 			}
-			before = ""
-			if !words.IsStop(p) && !courtesies[p] {
-				all, before = append(all, word{p, words.Stem(p)}), p
-			}
 		}
+		order, before = appendWord(order, w.Text, before)
 	}
-	return all
+	return order
 }

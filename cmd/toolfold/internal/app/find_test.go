@@ -33,7 +33,7 @@ type labelled struct {
 	right []string
 }
 
-func readQueries(t *testing.T, file string) []labelled {
+func readQueries(t testing.TB, file string) []labelled {
 	t.Helper()
 	var list []labelled
 	for line := range strings.Lines(file) {
