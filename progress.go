@@ -10,8 +10,8 @@ import (
 // Total at the end; Total stays the same.
 type Progress struct {
 	Done    float64 // what runs counts in part
-	Total   float64
-	Message string // "draft: started"; may be empty
+	Total   float64 // zero = unknown
+	Message string  // "draft: started"; may be empty
 }
 
 // Report reports progress to the client that made the call, if it asked for it.

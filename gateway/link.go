@@ -204,9 +204,7 @@ func (l *link) refresh(ctx context.Context) error {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = errors.New("it did not answer in time")
 		}
-		l.mu.Lock()
-		l.trouble = err.Error()
-		l.mu.Unlock()
+		l.note(err.Error())
 		return err
 	}
 	l.mu.Lock()
@@ -295,20 +293,31 @@ func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage)
 		})
 		switch {
 		case err == nil:
+			l.note("")
 			return toolfold.Reply{Result: result}, nil
 		case errors.Is(err, upstream.ErrGone) && attempt == 0: // it was not taken, so it can be made again
 			l.drop(session)
 			continue
 		}
 		var refused *upstream.Refused
-		if !errors.As(err, &refused) && patience.Err() == nil {
+		var lost *upstream.Lost
+		switch {
+		case errors.As(err, &refused), patience.Err() != nil:
+		case errors.As(err, &lost):
+			l.note(err.Error())
+		default:
 			l.drop(session)
-			l.mu.Lock()
-			l.trouble = err.Error()
-			l.mu.Unlock()
+			l.note(err.Error())
 		}
 		return toolfold.Reply{}, l.failure(ctx, patience, tool, err)
 	}
+}
+
+// note says what is wrong with the server, empty for nothing.
+func (l *link) note(trouble string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trouble = trouble
 }
 
 // openCall is a call that runs: the context of its caller, and the timer that ends it.

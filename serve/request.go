@@ -102,7 +102,10 @@ func (r *request) withProgress(ctx context.Context) context.Context {
 		return ctx
 	}
 	return carried.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
-		params := ordered.Map{{Key: "progressToken", Value: token}, {Key: "progress", Value: p.Done}, {Key: "total", Value: p.Total}}
+		params := ordered.Map{{Key: "progressToken", Value: token}, {Key: "progress", Value: p.Done}}
+		if p.Total != 0 {
+			params.Set("total", p.Total)
+		}
 		if p.Message != "" {
 			params.Set("message", p.Message)
 		}

@@ -75,12 +75,7 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 		stop()
 		return nil, s.reason(err, "")
 	}
-	options := &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{},
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			tap.progress(r.Params)
-		},
-	}
+	options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}} // what servers notify of is read by the tap
 	if c.Changed != nil {
 		options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) { c.Changed() }
 	}
@@ -169,16 +164,20 @@ func (s *Session) List(ctx context.Context) (Answer, error) {
 
 // Progress is a report of a server about a call that runs.
 type Progress struct {
-	Done, Total float64 // zero Total = unknown
-	Message     string
+	Done    float64 `json:"progress"`
+	Total   float64 // zero = unknown
+	Message string
 }
 
 // call is a call that runs.
 type call struct {
-	result   json.RawMessage // once it came; guarded by the tap's mutex
-	progress func(Progress)
-	telling  sync.Mutex // progress is told one at a time
+	result json.RawMessage // once it came; guarded by the tap's mutex
+	events chan Progress   // of the server, until its caller has heard of them
 }
+
+// maxEvents bounds what a caller has not heard of yet. More is dropped: what comes later
+// says more, and others use the connection too.
+const maxEvents = 1000
 
 // Refused is the error of a server that answers a call with an error of the protocol in
 // place of a result.
@@ -190,13 +189,21 @@ type Refused struct {
 // Error implements error.
 func (r *Refused) Error() string { return fmt.Sprintf("%s (%d)", r.Message, r.Code) }
 
+// Lost is the error of a call over HTTP that was sent and got no answer: the exchange
+// broke, and the session goes on.
+type Lost struct{ why string }
+
+// Error implements error.
+func (l *Lost) Error() string { return l.why }
+
 // ErrGone is the error of a session that ended before the server took a call.
 var ErrGone = errors.New("the session has ended")
 
 // Call calls a tool with arguments that are a JSON object, and returns its
-// CallToolResult as it came. Progress is called with what the server says meanwhile,
+// CallToolResult as it came. Progress is called with what the server says before that,
 // one at a time. A [*Refused] is the server's own error. Others say why there is no
-// answer: whether the tool has run is not known then, unless it is [ErrGone].
+// answer: whether the tool has run is not known then, unless it is [ErrGone]. But for
+// these, and a [*Lost], the session is over.
 func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, progress func(Progress)) (json.RawMessage, error) {
 	select {
 	case <-s.gone:
@@ -204,10 +211,18 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 	default:
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
-	running := &call{progress: progress}
+	running := &call{events: make(chan Progress, maxEvents)}
 	s.tap.enter(token, running)
-	defer s.tap.leave(token)
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		for p := range running.events {
+			progress(p)
+		}
+	}()
 	_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Meta: mcp.Meta{"progressToken": token}, Name: tool, Arguments: arguments})
+	s.tap.leave(token)
+	<-heard
 	if result := s.tap.resultOf(running); result != nil {
 		return result, nil // also one that the library does not understand
 	}
@@ -217,8 +232,13 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 		return nil, ErrGone
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && refused.Code != codeLost:
 		return nil, &Refused{refused.Code, s.server.reason(errors.New(refused.Message), "").Error()}
+	case s.server.Argv == nil && s.tap.broken() == nil && !errors.Is(err, mcp.ErrConnectionClosed):
+		if refused != nil {
+			err = errors.New(refused.Message)
+		}
+		return nil, &Lost{s.server.reason(cmp.Or(err, errors.New("it gave no answer")), "").Error()}
 	}
 	return nil, s.fail(ctx, cmp.Or(err, errors.New("it gave no answer")))
 }
@@ -234,6 +254,7 @@ func (t *tap) leave(token string) {
 	defer t.mu.Unlock()
 	c := t.calls[token]
 	delete(t.calls, token)
+	close(c.events)
 	for id, owner := range t.owners {
 		if owner == c {
 			delete(t.owners, id)
@@ -253,14 +274,24 @@ func (t *tap) broken() error {
 	return t.broke
 }
 
-// progress passes on what a server says of one of its calls.
-func (t *tap) progress(p *mcp.ProgressNotificationParams) {
+// notified passes on what a server says of one of its calls.
+func (t *tap) notified(r *jsonrpc.Request) {
+	if r.Method != "notifications/progress" {
+		return
+	}
+	var p struct {
+		Progress
+		ProgressToken any
+	}
+	if json.Unmarshal(r.Params, &p) != nil {
+		return
+	}
 	t.mu.Lock()
-	c := t.calls[fmt.Sprint(p.ProgressToken)]
-	t.mu.Unlock()
-	if c != nil && c.progress != nil {
-		c.telling.Lock()
-		defer c.telling.Unlock()
-		c.progress(Progress{p.Progress, p.Total, p.Message})
+	defer t.mu.Unlock()
+	if c := t.calls[fmt.Sprint(p.ProgressToken)]; c != nil {
+		select {
+		case c.events <- p.Progress:
+		default:
+		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/redact"
 )
 
@@ -216,13 +217,64 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	response, err := send(r)
-	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(response.Body, maxBytes), response.Body}
+	if err != nil {
+		return nil, err
 	}
-	return response, err
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(response.Body, maxBytes), response.Body}
+	settle(r, response)
+	return response, nil
+}
+
+// codeLost is the code of the errors that [settle] puts in place of an answer.
+const codeLost = -32097
+
+// settle puts an error of the protocol in place of a response to a call that is no message of
+// the protocol: the library ends the session then, and with it the calls of others. A
+// session that is not there any more is left to the library.
+func settle(r *http.Request, response *http.Response) {
+	well := response.StatusCode >= 200 && response.StatusCode < 300
+	streams := well && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
+	gone := response.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != ""
+	if r.Method != http.MethodPost || r.GetBody == nil || streams || gone {
+		return
+	}
+	sent, err := r.GetBody()
+	if err != nil {
+		return
+	}
+	var call struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if json.NewDecoder(sent).Decode(&call) != nil || call.Method != "tools/call" || call.ID == nil {
+		return
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	var answer struct{ Result, Error json.RawMessage }
+	if err == nil {
+		err = json.Unmarshal(body, &answer)
+	}
+	if answer.Result == nil && answer.Error == nil {
+		why := "it answered " + response.Status
+		switch {
+		case len(body) >= maxBytes:
+			why = fmt.Sprintf("it sent a message of more than %d MB", maxBytes>>20)
+		case well && err != nil:
+			why = "its answer broke off, or is no JSON"
+		case well:
+			why = "its answer has no result"
+		}
+		body = ordered.MustJSON(map[string]any{
+			"jsonrpc": "2.0", "id": call.ID, "error": map[string]any{"code": codeLost, "message": why},
+		})
+	}
+	response.StatusCode, response.Status = http.StatusOK, "200 OK"
+	response.Header.Set("Content-Type", "application/json")
+	response.Body = io.NopCloser(bytes.NewReader(body))
 }
 
 // tap is a transport that keeps the lists of tools as they were sent: decoded
@@ -289,6 +341,9 @@ func (c *tapped) Write(ctx context.Context, message jsonrpc.Message) error {
 // Read implements [mcp.Connection].
 func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
+	if request, ok := message.(*jsonrpc.Request); ok && err == nil && !request.IsCall() {
+		c.tap.notified(request) // here, so that it comes before the result
+	}
 	if response, ok := message.(*jsonrpc.Response); ok && err == nil {
 		c.tap.mu.Lock()
 		defer c.tap.mu.Unlock()
