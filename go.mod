@@ -10,6 +10,7 @@ require (
 	github.com/gofrs/flock v0.13.0 // one process changes the schema of a SQLite file; others wait with a deadline, which go-internal has not
 	github.com/google/go-cmp v0.7.0 // tests
 	github.com/google/uuid v1.6.0 // ids
+	github.com/itchyny/gojq v0.12.20 // filters of results
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL
 	github.com/kljensen/snowball v0.10.0 // English stems
 	github.com/mark3labs/mcp-go v1.2.1 // the protocol, both eras and transports
@@ -61,6 +62,7 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/itchyny/timefmt-go v0.1.9 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect

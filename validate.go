@@ -162,7 +162,8 @@ func validateParams(found *faults, where string, params []Param, ours bool) {
 		found.check(!seen[p.Name], name, "is declared twice")
 		seen[p.Name] = true
 		found.check(!ours || fieldName().MatchString(p.Name), name, "the name is not a plain identifier")
-		found.check(!ours || p.Name != reserved.Fields && p.Name != reserved.Action, name, "the name is reserved")
+		own := p.Name != reserved.Fields && p.Name != reserved.JQ && p.Name != reserved.Action
+		found.check(!ours || own, name, "the name is reserved")
 		found.check(!ours || p.Doc != "", name, "has no text")
 		found.check(!ours || p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)
 		found.check(p.OldEnum == nil || slices.ContainsFunc(p.OldEnum, p.Obsolete), name, "the legacy tool took no other values")

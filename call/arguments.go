@@ -258,7 +258,7 @@ func (a *arguments) pointer(p toolfold.Problem, e *entry.Entry) string {
 // it.
 func (a *arguments) flat() bool {
 	beside := func(name string) bool {
-		return name != reserved.Action && name != reserved.Params && name != reserved.Fields
+		return name != reserved.Action && name != reserved.Params && name != reserved.Fields && name != reserved.JQ
 	}
 	return len(a.moved) == 0 && slices.ContainsFunc(a.names, beside)
 }

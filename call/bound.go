@@ -53,12 +53,19 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 		c.bound.Bytes = own
 	}
 	content := Project(raw, c.input.fields)
+	filtered := c.input.filter != "" && !c.failed && (c.reply == nil || !c.reply.failed)
+	if filtered {
+		var err error
+		if content, err = c.filter(ctx, content); err != nil {
+			return r.fail(ctx, c, err)
+		}
+	}
 	limit := c.bound.Bytes
 	if limit <= 0 || len(content) <= limit {
-		return c.answered(content, len(c.input.fields) > 0)
+		return c.answered(content, len(c.input.fields) > 0 || filtered)
 	}
 	ranged := slices.ContainsFunc(c.input.fields, func(field string) bool { return strings.Contains(field, "[") })
-	if c.target.pages && !ranged {
+	if c.target.pages && !ranged && !filtered {
 		var err error
 		if raw, err = r.fewer(ctx, c, raw, limit-forWarnings); err != nil {
 			return r.fail(ctx, c, err)
@@ -116,7 +123,11 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 	if c.Entry.Action.Effect == toolfold.Reads && c.reply == nil { // another server may say something else the next time
 		k := cutter{}
 		content := k.fit(whole, room, "", treeOf(c.input.fields))
-		c.input.warnings = append(c.input.warnings, warning+k.found()+"; ask for it with "+reserved.Fields)
+		how := "; ask for it with " + reserved.Fields
+		if c.input.filter != "" {
+			how = "; have " + reserved.JQ + " make less"
+		}
+		c.input.warnings = append(c.input.warnings, warning+k.found()+how)
 		return content
 	}
 	k, usage := cutter{prefix: Kept + "."}, ""

@@ -211,17 +211,19 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 	if len(c.input.problems) > 0 {
 		return r.fail(ctx, c, &toolfold.Error{Code: toolfold.InvalidInput, Problems: c.input.problems})
 	}
-	if c.Entry.Typed && len(c.input.fields) > 0 {
-		return r.fail(ctx, c, toolfold.Errorf(toolfold.InvalidInput, "%s lists an output schema, so it answers every field", c.Entry.Title()).
-			About(toolfold.ProblemRefused, reserved.Fields).
-			WithHint("leave %s out, or call %s through tool_call", reserved.Fields, c.Entry.Action.FullName()))
+	for name, said := range map[string]bool{reserved.Fields: len(c.input.fields) > 0, reserved.JQ: c.input.filter != ""} {
+		if c.Entry.Typed && said {
+			return r.fail(ctx, c, toolfold.Errorf(toolfold.InvalidInput, "%s lists an output schema, so it answers every field", c.Entry.Title()).
+				About(toolfold.ProblemRefused, name).
+				WithHint("leave %s out, or call %s through tool_call", name, c.Entry.Action.FullName()))
+		}
 	}
 	raw, forward, err := c.invoke(ctx)
 	if err != nil {
 		return r.fail(ctx, c, err)
 	}
 	if forward != nil {
-		c.input.forward = keeping(*forward, c.input.fields)
+		c.input.forward = keeping(*forward, &c.input)
 		return toolfold.Answer{}
 	}
 	c.warnEmpty(raw)
@@ -237,7 +239,11 @@ type pager interface {
 func (c *Call) invoke(ctx context.Context) (json.RawMessage, *forward.Call, error) {
 	ctx = fields.With(ctx, c.input.fields)
 	if c.target.pages {
-		ctx = bounds.With(ctx, max(0, c.bound.Bytes-forWarnings))
+		room := max(0, c.bound.Bytes-forWarnings)
+		if c.input.filter != "" {
+			room = maxFiltered
+		}
+		ctx = bounds.With(ctx, room)
 	}
 	result, err := c.Entry.Action.Invoke(ctx, c.args.encode(c.Entry))
 	if err != nil {

@@ -70,6 +70,7 @@ func (t *target) compiled() *target {
 // normalised is the outcome of normalising and validating arguments.
 type normalised struct {
 	fields   []string // of the result to keep; none keeps all
+	filter   string   // jq, over what the fields keep; empty = none
 	warnings []string
 	problems []toolfold.Problem
 	dropped  []toolfold.Problem // names that no action has: warnings if the call runs
@@ -96,6 +97,9 @@ func (t *target) normalise(args *arguments) normalised {
 	}
 	if !t.Takes(reserved.Fields) {
 		p.takeFields(t.Action, args)
+	}
+	if !t.Takes(reserved.JQ) {
+		p.takeFilter(args)
 	}
 	p.judgeNames(t, args, filled)
 	for _, param := range t.params {
@@ -273,7 +277,7 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 			absent = append(absent, param.Name)
 		}
 	}
-	absent = append(absent, reserved.Fields)
+	absent = append(absent, reserved.Fields, reserved.JQ)
 	for _, name := range slices.Sorted(maps.Keys(args.values)) {
 		if slices.ContainsFunc(t.params, func(p toolfold.Param) bool { return p.Name == name }) {
 			continue

@@ -213,16 +213,19 @@ func unquote(quoted []byte) (string, error) {
 	return string(name), err
 }
 
-// keeping adds the wanted result fields to the call to which another is
-// forwarded, unless that has its own.
-func keeping(f forward.Call, fields []string) *forward.Call {
+// keeping adds what is wanted of the result to the call to which another is
+// forwarded, unless that says it itself.
+func keeping(f forward.Call, input *normalised) *forward.Call {
 	var args ordered.Map
-	if len(fields) == 0 || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {
+	if len(input.fields) == 0 && input.filter == "" || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {
 		return &f
 	}
-	if _, own := args.Get(reserved.Fields); !own {
-		args.Set(reserved.Fields, fields)
-		f.Arguments = ordered.MustJSON(args)
+	if _, own := args.Get(reserved.Fields); !own && len(input.fields) > 0 {
+		args.Set(reserved.Fields, input.fields)
 	}
+	if _, own := args.Get(reserved.JQ); !own && input.filter != "" {
+		args.Set(reserved.JQ, input.filter)
+	}
+	f.Arguments = ordered.MustJSON(args)
 	return &f
 }

@@ -198,7 +198,7 @@ func fits(a *toolfold.Action, args map[string]any) bool {
 // given counts the arguments that are an action's own.
 func given(args map[string]any) (n int) {
 	for name := range args {
-		if name != reserved.Action && name != reserved.Fields {
+		if name != reserved.Action && name != reserved.Fields && name != reserved.JQ {
 			n++
 		}
 	}

@@ -26,7 +26,7 @@ import (
 func instructions(s *surface.Surface) string {
 	common := "A wrong call answers with usage and an example. "
 	if s.Mode == surface.Legacy || s.Fold != consolidate.None || s.Level != lazy.Full {
-		common += "Any call takes include_fields, a list of result fields to keep."
+		common += "Any call takes include_fields, a list of result fields to keep, and jq, a filter of its result."
 	}
 	unlisted := map[entry.Form]string{
 		entry.FormObject: "Parameters that are not listed go into the object params. ",

@@ -9,6 +9,9 @@ const Action = "action"
 // Fields, taken by every action, names the result fields to keep.
 const Fields = "include_fields"
 
+// JQ, taken by every action, is a jq filter over the result.
+const JQ = "jq"
+
 // Params may hold the parameters of a call, as an object or as JSON text, beside
 // or instead of parameters of their own.
 const Params = "params"

@@ -73,7 +73,7 @@ func init() {
 
 // runApart is the whole life of such a process.
 func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := limitMemory(apartMemory); err != nil {
+	if err := child.LimitMemory(apartMemory); err != nil {
 		return fmt.Errorf("limiting memory: %w", err)
 	}
 	debug.SetMemoryLimit(apartMemory / 4 * 3)

@@ -1,0 +1,96 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/jq"
+	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/judge"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
+)
+
+// maxFiltered is about the most bytes of a result that a filter is run over.
+const maxFiltered = 8 << 20
+
+// takeFilter takes jq out of args and checks it, before anything is done.
+func (p *normalised) takeFilter(args *arguments) {
+	value, ok := args.take(reserved.JQ)
+	if !ok {
+		return
+	}
+	filter, ok := value.(string)
+	if filter = strings.TrimSpace(filter); ok && filter == "" {
+		return
+	}
+	problem := toolfold.Problem{Path: "/" + reserved.JQ}
+	switch {
+	case !ok:
+		problem.Kind, problem.Want, problem.Got = toolfold.ProblemType, "string", jsonx.TypeName(value)
+	case len(filter) > jq.MaxFilter:
+		problem.Kind, problem.Max, problem.Got = toolfold.ProblemLength, new(float64(jq.MaxFilter)), len(filter)
+	default:
+		err := jq.Check(filter)
+		if err == nil {
+			p.filter = filter
+			return
+		}
+		problem.Kind, problem.Want = toolfold.ProblemFormat, "jq filter: "+err.Error()
+	}
+	if len(p.problems) < judge.MaxProblems {
+		p.problems = append(p.problems, problem)
+	}
+}
+
+// filter returns what jq makes of a result: an object as it is, else the value as
+// result, or the values as results. What it may have missed is a warning. Where it
+// fails the call is an error if nothing was changed; else the result stays as it is.
+func (c *Call) filter(ctx context.Context, content json.RawMessage) (json.RawMessage, error) {
+	if len(content) > maxFiltered {
+		return nil, c.filterError("the result has %d bytes, more than %d", len(content), maxFiltered)
+	}
+	values, err := jq.Run(ctx, c.input.filter, content)
+	var there []string
+	for _, m := range children(content) {
+		if name, err := unquote(m.name); err == nil {
+			there = append(there, name)
+		}
+	}
+	has := "the result has " + strings.Join(there[:min(len(there), maxWarnings)], ", ")
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && c.Entry.Action.Effect == toolfold.Reads:
+		return nil, c.filterError("%v; %s", err, has)
+	case err != nil:
+		c.input.warn("it was done, and this is the whole result: %s failed: %v", reserved.JQ, err)
+		return content, nil
+	}
+	nothing := true
+	for _, value := range values {
+		nothing = nothing && string(value) == "null"
+	}
+	if nothing {
+		c.input.warn("%s made nothing of it: %s", reserved.JQ, has)
+	}
+	var page struct{ NextCursor string }
+	if c.target.pages && json.Unmarshal(content, &page) == nil && page.NextCursor != "" {
+		c.input.warn("%s read one page; %s %q has the next", reserved.JQ, toolfold.Cursor.Name, page.NextCursor)
+	}
+	switch {
+	case len(values) != 1:
+		return ordered.MustJSON(ordered.Map{{Key: "results", Value: values}}), nil
+	case values[0][0] == '{':
+		return values[0], nil
+	}
+	return ordered.MustJSON(ordered.Map{{Key: "result", Value: values[0]}}), nil
+}
+
+// filterError is the error of a filter that cannot be run over the result.
+func (c *Call) filterError(format string, args ...any) *toolfold.Error {
+	return toolfold.Errorf(toolfold.InvalidInput, c.Entry.Title()+": "+reserved.JQ+": "+format, args...).
+		About(toolfold.ProblemRefused, reserved.JQ).WithHint("mend %s, or leave it out to see the result", reserved.JQ)
+}
