@@ -47,13 +47,12 @@ const fits = 0.5
 // limit.
 func (v *View) Find(query string, limit int) []Found {
 	list := make([]Found, 0, limit)
-	hits := v.rank(query, limit)
+	matches := v.rank(query, limit)
 	score := 1.0
-	for _, hit := range hits[:min(limit, len(hits))] {
-		a := v.byID[hit.ID]
-		e := v.entries[a]
-		score = min(score, math.Round(hit.Score*100)/100)
-		list = append(list, Found{Name: e.Title(), Usage: v.usage(e), Summary: a.Summary, Score: score, action: a})
+	for _, m := range matches[:min(limit, len(matches))] {
+		e := v.entries[m.action]
+		score = min(score, math.Round(m.Score*100)/100)
+		list = append(list, Found{Name: e.Title(), Usage: v.usage(e), Summary: m.action.Summary, Score: score, action: m.action})
 	}
 	return list
 }
@@ -77,73 +76,90 @@ func (v *View) also(found []Found) string {
 	return family.Name + ": " + strings.Join(others, ", ")
 }
 
+// match is a hit that the caller may see.
+type match struct {
+	rank.Hit
+	action *toolfold.Action
+}
+
 // rank returns the hits of a query in the order of what it wants.
-func (v *View) rank(query string, limit int) []rank.Hit {
+func (v *View) rank(query string, limit int) []*match {
 	near := func(func(id string) bool) []string { return nil }
 	if m := v.catalogue.meaning; m != nil {
 		near = m.Near(query)
 	}
 	seen := func(id string) bool { return v.byID[id] != nil }
-	wants, ruled, rest := readWish(query)
+	var room [32]said
+	list := appendSaid(room[:0], query)
+	r := readRequest(query, list)
 	// What is wanted is at most a few places down.
-	hits, phrasing := v.catalogue.find(rank.Query{Text: rest, Limit: 2*limit + 10, Keep: seen})
-	phrased := phrasing.shares(query)
-	best := map[*toolfold.Family]float64{}
-	for _, hit := range hits {
-		f := v.byID[hit.ID].Family
-		best[f] = max(best[f], hit.Worth)
-	}
+	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: 2*limit + 10, Keep: seen})
+	matches, all := make([]*match, len(hits)), make([]match, len(hits))
 	for i, hit := range hits {
-		a := v.byID[hit.ID]
-		share := phrased(a.Name)
-		if !suits(a, wants) {
-			share *= unsuitable
-		}
-		for w := range ruled {
-			if w == removing && destroys(a) || w != reading && w != removing && a.Effect != toolfold.Reads && suits(a, w) {
-				share *= forbidden
-			}
-		}
-		if wants == anything && (a.Effect != toolfold.Reads || needsID(a)) {
-			share *= needing
-		}
-		hits[i].Worth = share * (hit.Worth + kinship*best[a.Family])
-		hits[i].Score *= share
+		all[i] = match{hit, v.byID[hit.ID]}
+		matches[i] = &all[i]
 	}
-	byWorth := func(a, b rank.Hit) int { return cmp.Compare(b.Worth, a.Worth) }
-	slices.SortStableFunc(hits, byWorth)
-	hits = merge(hits, near(seen))
-	if wants != reading && removes(rest) {
-		return hits
+	bestOf := func(f *toolfold.Family) float64 { // hits are in order
+		return hits[slices.IndexFunc(all, func(m match) bool { return m.action.Family == f })].Worth
+	}
+	phrased := phrasing.shares(list)
+	for _, m := range matches {
+		share := r.share(m.action) * phrased(m.action.Name)
+		m.Worth = share * (m.Worth + kinship*bestOf(m.action.Family))
+		m.Score *= share
+	}
+	slices.SortStableFunc(matches, func(a, b *match) int { return cmp.Compare(b.Worth, a.Worth) })
+	matches = v.merge(matches, near(seen))
+	if r.wants != reading && r.removes {
+		return matches
 	}
 	// What removes something comes after the best that does not.
-	harmless := slices.IndexFunc(hits, func(h rank.Hit) bool { return !destroys(v.byID[h.ID]) })
+	harmless := slices.IndexFunc(matches, func(m *match) bool { return !destroys(m.action) })
 	if harmless > 0 {
-		best := hits[harmless]
-		return slices.Insert(slices.Delete(hits, harmless, harmless+1), 0, best)
+		best := matches[harmless]
+		return slices.Insert(slices.Delete(matches, harmless, harmless+1), 0, best)
 	}
-	return hits
+	return matches
+}
+
+// share returns the share of its relevance that an action is ranked by.
+func (r *request) share(a *toolfold.Action) float64 {
+	share := 1.0
+	if !suits(a, r.wants) {
+		share *= unsuitable
+	}
+	for _, w := range r.ruled {
+		if w == removing && destroys(a) || w != reading && w != removing && a.Effect != toolfold.Reads && suits(a, w) {
+			share *= forbidden
+		}
+	}
+	if r.wants == anything && (a.Effect != toolfold.Reads || needsID(a)) {
+		share *= needing
+	}
+	return share
 }
 
 // merge puts the actions that are near a query by their meaning between those found by
 // words.
-func merge(hits []rank.Hit, near []string) []rank.Hit {
+func (v *View) merge(matches []*match, near []string) []*match {
 	if len(near) == 0 {
-		return hits
+		return matches
 	}
-	known := map[string]rank.Hit{}
+	known := map[string]*match{}
 	var ids []string
-	for _, h := range hits {
-		known[h.ID], ids = h, append(ids, h.ID)
+	for _, m := range matches {
+		known[m.ID], ids = m, append(ids, m.ID)
 	}
-	if _, also := known[near[0]]; !also {
-		known[near[0]] = rank.Hit{Score: fits} // nothing is nearer, in whatever words
-	}
-	merged := make([]rank.Hit, 0, len(hits)+len(near))
+	merged := make([]*match, 0, len(matches)+len(near))
 	for _, id := range rank.Merge(ids, near) {
-		h := known[id]
-		h.ID = id
-		merged = append(merged, h)
+		m := known[id]
+		if m == nil {
+			m = &match{Hit: rank.Hit{ID: id}, action: v.byID[id]}
+			if id == near[0] { // nothing is nearer, in whatever words
+				m.Score = fits
+			}
+		}
+		merged = append(merged, m)
 	}
 	return merged
 }

@@ -1,6 +1,7 @@
 package lazy
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,61 +42,152 @@ var verbs = sync.OnceValue(func() map[string]wish {
 	return of
 })
 
-// Beginnings of requests that say nothing of what is wanted, those of questions,
-// and verbs that are ruled out.
+// opening is what a request may begin with and says nothing of what is wanted: words,
+// each one of several.
+type opening [][]string
+
+// openings are by their first word, the longer before the shorter.
+var openings = sync.OnceValue(func() map[string][]opening {
+	byFirst := map[string][]opening{}
+	for line := range strings.Lines(`
+		hi
+		hello
+		hey
+		please
+		kindly
+		how do/can/could/would/should i/we/you/one
+		how to
+		can/could/would/will i/we/you
+		is it possible to
+		is there a/any/some way to
+		i/we want/need/wish/would/d like you to
+		i/we want/need/wish you to
+		i/we want/need/wish to
+		i/we would/d like you to
+		i/we would/d like to
+		lets
+		let s/me
+		help me to
+		help me
+		go ahead and`) {
+		var o opening
+		for word := range strings.FieldsSeq(line) {
+			o = append(o, strings.Split(word, "/"))
+		}
+		if len(o) > 0 {
+			for _, first := range o[0] {
+				byFirst[first] = append(byFirst[first], o)
+			}
+		}
+	}
+	return byFirst
+})
+
+// Words that questions begin with.
+var questions = words.Set("which what who whose whom where when why how is are am was were do does did has have had any")
+
+// Words of which one says that a verb is ruled out, and what rules it out.
 var (
-	prelude = regex.Lazy(`(?i)^(hi|hello|hey|please|kindly|how (do|can|could|would|should) (i|we|you|one)|how ` +
-		`to|(can|could|would|will) (i|we|you)( please)?|is it possible to|is there (a|any|some) way to|(i|we) (want|need|wish|would like|'d ` +
-		`like)( you)? to|i'd like( you)? to|let'?s|let me|help me( to)?|go ahead and)[\s,!]+`)
-	question = regex.Lazy(
-		`(?i)^(which|what|what's|who|whose|whom|where|when|why|how|is|are|am|was|were|do|does|did|has|have|had|any)\b`)
-	ruledOut = regex.Lazy(`(?i)\b(without|not|never|don['’]?t|no need to|instead of|rather than)\s+(\w+)`)
+	negations = words.Set("without not never don dont no instead rather")
+	ruledOut  = regex.Lazy(`(?i)\b(without|not|never|don['’]?t|no need to|instead of|rather than)\s+(\w+)`)
 )
 
-// courtesies stand between a prelude and the verb.
+// courtesies stand between an opening and the verb.
 var courtesies = words.Set("please want need like let help just also now then kindly")
 
-// readWish returns what a query wants, and the query without the verbs that it
-// rules out, as "without deleting" does; ruled are their wishes.
-func readWish(query string) (wants wish, ruled map[wish]bool, rest string) {
-	ruled = map[wish]bool{}
-	query = strings.ReplaceAll(query, "get rid of", "remove") // not get
-	rest = ruledOut().ReplaceAllStringFunc(query, func(match string) string {
-		found := ruledOut().FindStringSubmatch(match)
-		w, isVerb := verbs()[words.Stem(words.Fold(found[2]))]
-		if !isVerb {
-			return match
-		}
-		ruled[w] = true
-		return " "
-	})
-	text := strings.TrimSpace(rest)
-	for loc := prelude().FindStringIndex(text); loc != nil; loc = prelude().FindStringIndex(text) {
-		text = text[loc[1]:]
-	}
-	if question().MatchString(text) {
-		return reading, ruled, rest
-	}
-	for w := range words.Split(text) {
-		first := w.Text
-		if len(w.Parts) > 0 {
-			first = w.Parts[0]
-		}
-		if !words.IsStop(first) && !courtesies[first] {
-			return verbs()[words.Stem(first)], ruled, rest
-		}
-	}
-	return anything, ruled, rest
+// said is a word of a request.
+type said struct {
+	text    string // folded
+	lead    string // the first part of a compound, or text
+	stem    string // of text; text, where that is grammar
+	grammar bool
 }
 
-// removes reports whether a text has a verb that destroys.
-func removes(text string) bool {
+// appendSaid appends the words of a text.
+func appendSaid(list []said, text string) []said {
 	for w := range words.Split(text) {
-		if verbs()[words.Stem(w.Text)] == removing {
-			return true
+		s := said{text: w.Text, lead: w.Text, stem: w.Text, grammar: words.IsStop(w.Text)}
+		if len(w.Parts) > 0 {
+			s.lead = w.Parts[0]
+		}
+		if !s.grammar {
+			s.stem = words.Stem(w.Text)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// request is what a query asks for.
+type request struct {
+	wants   wish
+	ruled   []wish // of verbs that it rules out, as "without deleting" does
+	removes bool   // it has a verb that destroys
+	text    string // the query without the verbs that it rules out
+}
+
+// readRequest reads a query, of which said are the words.
+func readRequest(query string, list []said) request {
+	r := request{text: query}
+	if strings.Contains(query, "get rid of") {
+		r.text = strings.ReplaceAll(query, "get rid of", "remove") // not get
+		list = appendSaid(nil, r.text)
+	}
+	if slices.ContainsFunc(list, func(s said) bool { return negations[s.text] }) {
+		r.text = ruledOut().ReplaceAllStringFunc(r.text, func(match string) string {
+			w, isVerb := verbs()[words.Stem(words.Fold(ruledOut().FindStringSubmatch(match)[2]))]
+			if !isVerb {
+				return match
+			}
+			r.ruled = append(r.ruled, w)
+			return " "
+		})
+		if r.ruled != nil {
+			list = appendSaid(nil, r.text)
 		}
 	}
-	return false
+	r.wants = wishFor(withoutOpening(list))
+	r.removes = slices.ContainsFunc(list, func(s said) bool { return verbs()[s.stem] == removing })
+	return r
+}
+
+// withoutOpening returns the words after those that say nothing of what is wanted.
+func withoutOpening(list []said) []said {
+	for len(list) > 0 {
+		i := slices.IndexFunc(openings()[list[0].text], func(o opening) bool { return o.begins(list) })
+		if i < 0 {
+			return list
+		}
+		list = list[len(openings()[list[0].text][i]):]
+	}
+	return list
+}
+
+// begins reports whether words are said in front of others.
+func (o opening) begins(list []said) bool {
+	if len(o) > len(list) {
+		return false
+	}
+	for i, words := range o {
+		if !slices.Contains(words, list[i].text) {
+			return false
+		}
+	}
+	return true
+}
+
+// wishFor returns what is wanted by a request without an opening: what its first verb
+// says, if that is in front.
+func wishFor(list []said) wish {
+	if len(list) > 0 && questions[list[0].text] {
+		return reading
+	}
+	for _, s := range list {
+		if !words.IsStop(s.lead) && !courtesies[s.lead] {
+			return verbs()[words.Stem(s.lead)]
+		}
+	}
+	return anything
 }
 
 // wishOf returns what a foreign tool does by the first verb of its name: its

@@ -1,10 +1,10 @@
 package lazy
 
 import (
+	"iter"
 	"math"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/words"
 )
 
 // What a turn of phrase counts for.
@@ -17,10 +17,18 @@ const (
 // whatever family, begin with "which" or "show all". It is learned from the
 // Asks, grammar included, which the index leaves out.
 type phrasing struct {
-	names []float64         // by number of a name: what each turn counts against it
-	turns map[string][]turn // by words: one, or two side by side
-	of    map[string]int    // numbers, by name
+	names []float64           // by number of a name: what each turn counts against it
+	of    map[string]int      // numbers, by name
+	words map[string]int32    // numbers of the words of turns, from 1
+	turns map[[2]int32][]turn // by a word and the one before it, noWord for a turn of one
 }
+
+// Numbers of what stands before a word.
+const (
+	noWord  = -1
+	unheard = -2 // a word of no turn
+	atStart = 0  // of a request
+)
 
 // turn is a turn of phrase that actions of a name are asked for with.
 type turn struct {
@@ -29,8 +37,8 @@ type turn struct {
 }
 
 func learnPhrasing(families []*toolfold.Family) *phrasing {
-	p := &phrasing{turns: map[string][]turn{}, of: map[string]int{}}
-	counts := map[string]map[int]float64{}
+	p := &phrasing{of: map[string]int{}, words: map[string]int32{}, turns: map[[2]int32][]turn{}}
+	counts := map[[2]int32]map[int]float64{}
 	var totals []float64
 	all := 0.0
 	for _, f := range families {
@@ -44,11 +52,11 @@ func learnPhrasing(families []*toolfold.Family) *phrasing {
 				p.of[a.Name], totals = name, append(totals, 0)
 			}
 			for _, ask := range a.Asks {
-				for _, words := range turnsOf(ask) {
-					if counts[words] == nil {
-						counts[words] = map[int]float64{}
+				for key := range p.turnsOf(appendSaid(nil, ask), p.learn) {
+					if counts[key] == nil {
+						counts[key] = map[int]float64{}
 					}
-					counts[words][name]++
+					counts[key][name]++
 					totals[name]++
 					all++
 				}
@@ -58,42 +66,58 @@ func learnPhrasing(families []*toolfold.Family) *phrasing {
 	for _, total := range totals {
 		p.names = append(p.names, math.Log(priorTurns/(total+priorTurns)))
 	}
-	for words, byName := range counts {
+	for key, byName := range counts {
 		total := 0.0
 		for _, n := range byName {
 			total += n
 		}
 		for name, n := range byName {
-			p.turns[words] = append(p.turns[words], turn{name, math.Log1p(n * all / total / priorTurns)})
+			p.turns[key] = append(p.turns[key], turn{name, math.Log1p(n * all / total / priorTurns)})
 		}
 	}
 	return p
 }
 
-// turnsOf returns the words of a text, and each with the one before it: stems, but
-// for those of grammar.
-func turnsOf(text string) (list []string) {
-	before := "^"
-	for w := range words.Split(text) {
-		here := w.Text
-		if !words.IsStop(here) {
-			here = words.Stem(here)
-		}
-		list = append(list, here, before+" "+here)
-		before = here
+// learn returns the number of a word, a new one where it has none.
+func (p *phrasing) learn(word string) int32 {
+	n, ok := p.words[word]
+	if !ok {
+		n = int32(len(p.words) + 1)
+		p.words[word] = n
 	}
-	return list
+	return n
+}
+
+// know returns the number of a word.
+func (p *phrasing) know(word string) int32 {
+	if n, ok := p.words[word]; ok {
+		return n
+	}
+	return unheard
+}
+
+// turnsOf yields each word of a text, and each with the one before it; grammar too.
+func (p *phrasing) turnsOf(list []said, number func(word string) int32) iter.Seq[[2]int32] {
+	return func(yield func([2]int32) bool) {
+		before := int32(atStart)
+		for _, s := range list {
+			here := number(s.stem)
+			if !yield([2]int32{noWord, here}) || !yield([2]int32{before, here}) {
+				return
+			}
+			before = here
+		}
+	}
 }
 
 // shares returns how far a query is phrased as requests for an action of each
 // name, against the name for which it is most: from 0 to 1. Actions without Asks may be
 // asked for in any way: to them the query says nothing.
-func (p *phrasing) shares(query string) func(name string) float64 {
-	list := turnsOf(query)
+func (p *phrasing) shares(query []said) func(name string) float64 {
 	sums := make([]float64, len(p.names))
 	known := 0.0
-	for _, words := range list {
-		turns := p.turns[words]
+	for key := range p.turnsOf(query, p.know) {
+		turns := p.turns[key]
 		if len(turns) > 0 {
 			known++
 		}
@@ -106,7 +130,7 @@ func (p *phrasing) shares(query string) func(name string) float64 {
 		sums[name] += known * against
 		best = max(best, sums[name])
 	}
-	weight := phrasingWeight / math.Sqrt(float64(len(list)+1))
+	weight := phrasingWeight / math.Sqrt(float64(2*len(query)+1))
 	return func(name string) float64 {
 		n, ok := p.of[name]
 		if !ok {

@@ -253,16 +253,10 @@ func (f *finder) tally(passage int32, s *source) {
 // ratePassages finds the best passage of each candidate.
 func (f *finder) ratePassages() {
 	for _, n := range f.touched {
-		s, sum := f.x.passages[n], f.tallies[n].sum
-		c := f.place[s.slot]
-		if c == 0 || sum <= f.best[c-1] {
-			continue
+		s, sum := &f.x.passages[n], f.tallies[n].sum
+		if c := f.place[s.slot]; c > 0 && sum > f.best[c-1] {
+			f.best[c-1] = max(f.best[c-1], sum*math.Sqrt(f.wants/(s.rarity+f.wants)))
 		}
-		has := 0.0
-		for _, t := range f.x.docs[s.slot].terms[s.begin:s.end] {
-			has += f.x.rarity(f.x.count(t))
-		}
-		f.best[c-1] = max(f.best[c-1], sum*math.Sqrt(f.wants/(has+f.wants)))
 	}
 }
 

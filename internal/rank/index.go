@@ -29,7 +29,10 @@ type posting struct {
 }
 
 // span is where a passage is: in the document of a slot, from one term to another.
-type span struct{ slot, begin, end int32 }
+type span struct {
+	slot, begin, end int32
+	rarity           float64 // of its terms together
+}
 
 // shape has the properties that a misspelt word shares with the one meant: the first byte and,
 // give or take one, the length.
@@ -115,7 +118,7 @@ func (x *Index) put(d *draft) {
 	for _, p := range e.parts {
 		number := int32(0)
 		if p.kind == passage {
-			number = x.addPassage(span{slot, begin, p.end})
+			number = x.addPassage(span{slot: slot, begin: begin, end: p.end})
 			e.passages = append(e.passages, number)
 		}
 		for i := begin; i < p.end; i++ {
@@ -235,6 +238,12 @@ func (x *Index) setRarities() {
 	for count := range x.rarities {
 		x.rarities[count] = Rarity(float64(count), float64(len(x.slots)))
 	}
+	for _, e := range x.docs {
+		for _, n := range e.passages {
+			s := &x.passages[n]
+			s.rarity = x.rarityOf(e.terms[s.begin:s.end])
+		}
+	}
 }
 
 // rarity is BM25's idf of a term that count documents have.
@@ -248,16 +257,20 @@ func (x *Index) rarity(count int) float64 {
 // count returns the number of documents that have a term.
 func (x *Index) count(number int32) int { return len(x.terms[number].postings) }
 
+// rarityOf returns how rare terms are together.
+func (x *Index) rarityOf(terms []int32) (sum float64) {
+	for _, n := range terms {
+		sum += x.rarity(x.count(n))
+	}
+	return sum
+}
+
 // nameRarity returns how rare the words of a document's name are together.
 func (x *Index) nameRarity(e *entry) float64 {
 	if len(e.parts) == 0 || e.parts[0].kind != name || e.parts[0].loose {
 		return 0
 	}
-	sum := 0.0
-	for _, n := range e.terms[:e.parts[0].end] {
-		sum += x.rarity(x.count(n))
-	}
-	return sum
+	return x.rarityOf(e.terms[:e.parts[0].end])
 }
 
 // sideBySide returns the documents that have two terms next to each other in

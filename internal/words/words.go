@@ -128,6 +128,9 @@ func kindOf(r rune, before kind) kind {
 // parts splits a word where its letters change case and between letters and
 // digits, and folds the parts. Nil for a word in one piece.
 func parts(word string) []string {
+	if inOnePiece(word) {
+		return nil
+	}
 	chars := []rune(word)
 	var all []string
 	start := 0
@@ -148,6 +151,17 @@ func parts(word string) []string {
 		return nil
 	}
 	return append(all, Fold(string(chars[start:])))
+}
+
+// inOnePiece reports whether a word is seen at a glance not to be a compound, as most
+// are.
+func inOnePiece(word string) bool {
+	for i := 1; i < len(word); i++ {
+		if word[i] < 'a' || 'z' < word[i] {
+			return false
+		}
+	}
+	return word[0] < utf8.RuneSelf && (word[0] < '0' || '9' < word[0])
 }
 
 // strokes are letters whose stroke or ligature has no decomposition.
