@@ -16,6 +16,7 @@ const (
 	Internal      = "INTERNAL_ERROR" // ours; the log has the id in Message
 	Cancelled     = "CANCELLED"      // the caller gave up, or its time was over
 	LimitReached  = "LIMIT_REACHED"  // there are as many of something as there may be
+	ClientLacks   = "CLIENT_LACKS"   // the client declares no capability that the call needs
 
 	TimedOut         = "TIMEOUT"           // it took longer than it may
 	UpstreamError    = "UPSTREAM_ERROR"    // a tool of another server failed
@@ -31,6 +32,10 @@ type Error struct {
 	Problems []Problem       `json:"problems,omitempty"`
 	Usage    string          `json:"usage,omitempty"`
 	Example  json.RawMessage `json:"example,omitempty"`
+
+	// Lacking is the capability that the client would have to declare, such as sampling;
+	// empty for all other errors. Clients of 2026-07-28 are told by a protocol error.
+	Lacking string `json:"-"`
 }
 
 // Error implements error.

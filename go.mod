@@ -35,6 +35,7 @@ require (
 	github.com/tidwall/sjson v1.2.5 // settings, edited in place
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
+	github.com/yosida95/uritemplate/v3 v3.0.2 // URI templates of resources; mcp-go links it
 	go.opentelemetry.io/otel v1.47.0 // spans
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC
 	go.opentelemetry.io/otel/sdk v1.47.0 // spans
@@ -84,7 +85,6 @@ require (
 	github.com/tidwall/match v1.2.0 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/xrash/smetrics v0.0.0-20240521201337-686a1a2994c1 // indirect
-	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -33,18 +34,18 @@ func (t *terms) append(out []byte, meta []byte) []byte {
 	return append(append(out, t.rest...), `}}`...)
 }
 
-// read takes the marks out of mcp-go's answer; it reports false when that has no
-// result.
-func (t *terms) read(answer []byte) bool {
+// read takes the marks out of mcp-go's answer, but for the members that belong to what
+// it answered; it reports false when that has no result.
+func (t *terms) read(answer []byte, own ...string) bool {
 	var message struct{ Result ordered.Map }
 	if json.Unmarshal(answer, &message) != nil || message.Result == nil {
 		return false
 	}
 	for _, member := range message.Result {
 		text := member.Value.(json.RawMessage)
-		switch member.Key {
-		case "tools", "content":
-		case "_meta":
+		switch {
+		case slices.Contains(own, member.Key):
+		case member.Key == "_meta":
 			t.meta = []byte(strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}"))
 		default:
 			t.rest = append(append(append(append(t.rest, ',', '"'), member.Key...), '"', ':'), text...)
@@ -63,16 +64,6 @@ type refusal struct {
 	body   []byte
 }
 
-// forTools reports whether we answer the request, once mcp-go has found it in
-// order.
-func (r *request) forTools() bool {
-	switch r.method {
-	case mcp.MethodToolsList, mcp.MethodToolsCall, methodDescribe, methodDescribeBatch:
-		return r.id != nil
-	}
-	return false
-}
-
 // transport takes messages of one request to mcp-go.
 type transport interface {
 	// check returns mcp-go's answer to a message that stands for the request.
@@ -83,7 +74,7 @@ type transport interface {
 	pass(ctx context.Context, message []byte)
 }
 
-// exchange answers a message: requests for tools that are in order here, the
+// exchange answers a message: requests of our methods that are in order here, the
 // others by mcp-go.
 func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 	defer func() {
@@ -97,7 +88,10 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 		r.end(failed.answer(r.id), http.StatusOK)
 		return
 	}
-	if !r.forTools() {
+	if r.id != nil {
+		r.answered = s.methods[r.method]
+	}
+	if r.answered == nil {
 		t.pass(ctx, r.masked())
 		return
 	}
@@ -108,7 +102,7 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 	s.answer(ctx, r)
 }
 
-// admit checks with mcp-go that a request for tools is in order: its session,
+// admit checks with mcp-go that a request of ours is in order: its session,
 // headers, version and metadata. What it found of a request holds for all that
 // look the same to it.
 func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
@@ -118,7 +112,7 @@ func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 		return nil
 	}
 	answer := t.check(ctx, r.checkMessage())
-	if r.terms == nil || !r.terms.read(answer.body) {
+	if r.terms == nil || !r.terms.read(answer.body, r.answered.own()...) {
 		answer.body = rewritten(answer.body, r.id)
 		return &answer
 	}
@@ -130,7 +124,7 @@ func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 
 // inOrder is called by mcp-go for every request that it is about to handle.
 func inOrder(ctx context.Context, _ any, _ mcp.MCPMethod, _ any) {
-	if r := requestOf(ctx); r != nil && r.forTools() {
+	if r := requestOf(ctx); r != nil && r.answered != nil {
 		r.terms = &terms{info: server.RequestProtocolInfoFromContext(ctx)}
 	}
 }
@@ -142,23 +136,26 @@ func began(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.Initiali
 	}
 }
 
-// checkedMethod returns the method under which mcp-go checks the request: it does
-// not know those of the extension.
-func (r *request) checkedMethod() mcp.MCPMethod {
-	if r.method == mcp.MethodToolsCall {
-		return r.method
+// named returns the parameter that a header repeats, nil where none does.
+func (r *request) named() (name json.RawMessage) {
+	switch r.answered.name {
+	case "":
+		return nil
+	case "name":
+		return r.params.name
 	}
-	return mcp.MethodToolsList
+	scan(r.rawParams, []named{{r.answered.name, &name}})
+	return name
 }
 
 // checkMessage returns what mcp-go checks of the request.
 func (r *request) checkMessage() []byte {
 	params := []byte("{")
-	if r.method == mcp.MethodToolsCall {
-		params = appendMember(params, "name", r.params.name)
+	if r.answered.name != "" {
+		params = appendMember(params, "name", r.named())
 	}
 	params = append(appendMember(params, "_meta", r.meta.protocol), '}')
-	return encode(r.version, json.RawMessage("1"), json.RawMessage(`"`+r.checkedMethod()+`"`), params)
+	return encode(r.version, json.RawMessage("1"), json.RawMessage(`"`+r.answered.as+`"`), params)
 }
 
 // checkedHeaders are the headers that mcp-go looks at, but for the tool's name, as
@@ -178,7 +175,7 @@ func (r *request) appendAdmissionKey(key []byte) []byte {
 			key = appendValues(key, r.header[header])
 		}
 	}
-	name, header := r.params.name, r.header[mcp.HeaderName]
+	name, header := r.named(), r.header[mcp.HeaderName]
 	if r.tool != "" && (len(header) == 0 || len(header) == 1 && header[0] == r.tool && !strings.HasPrefix(r.tool, "=?")) {
 		key = append(key, 1, byte(len(header)))
 	} else {

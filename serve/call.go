@@ -13,8 +13,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // deprecatedMeta is the member of a result's _meta that tells a caller of a
@@ -25,19 +25,15 @@ const deprecatedMeta = "toolfold/deprecated"
 // asks for structured content, or not for it, whatever the server's default.
 const structuredMeta = "toolfold/structured"
 
-// answer answers a request for tools that is in order.
+// answer answers a request that is in order.
 func (s *Server) answer(ctx context.Context, r *request) {
 	ctx = carried.With(ctx, r.origin())
-	handle := s.describe
-	switch r.method {
-	case mcp.MethodToolsList:
-		handle = s.list
-	case mcp.MethodToolsCall:
-		handle = s.call
-	}
 	buffer := answers.Get().(*[]byte)
 	out := append(append((*buffer)[:0], answerStart...), r.id...)
-	out, failed := handle(ctx, r, append(out, `,"result":{`...))
+	out, failed := r.answered.handle(s, ctx, r, append(out, `,"result":{`...))
+	if r.answered.old && r.modern() {
+		failed = &protocolError{code: mcp.METHOD_NOT_FOUND, message: "there is no method " + string(r.method) + " from 2026-07-28 on"}
+	}
 	status := http.StatusOK
 	if failed != nil {
 		out = failed.answer(r.id)
@@ -81,25 +77,40 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	}
 	ctx = r.withProgress(r.withCaller(ctx))
 	name := r.tool
+	answer, asks, failed := s.inTurn(ctx, r, name, func(ctx context.Context) toolfold.Answer {
+		return s.surface.Client.Call(ctx, name, r.params.arguments)
+	})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case asks != nil:
+		return r.appendAsks(out, asks)
+	case r.modern() && answer.Err != nil && answer.Err.Lacking != "":
+		return nil, lacks(answer.Err)
+	}
+	return r.appendResult(out, answer, structured), nil
+}
+
+// inTurn answers a request with what do returns, in its turn among those that run, or
+// else with what its client is to answer first. Name tells requests of a method apart.
+func (s *Server) inTurn(
+	ctx context.Context, r *request, name string, do func(context.Context) toolfold.Answer,
+) (toolfold.Answer, *ordered.Map, *protocolError) {
 	run := func(ctx context.Context) toolfold.Answer {
 		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)
 		if refusal != nil {
 			return refusal.Answer()
 		}
 		defer leave()
-		return s.surface.Client.Call(ctx, name, r.params.arguments)
+		return do(ctx)
 	}
 	switch {
-	case r.sampling() == nil:
-		return r.appendResult(out, run(ctx), structured), nil
+	case !r.Offers(client.Sample) && !r.Offers(client.Elicit) && !r.Offers(client.Roots):
+		return run(ctx), nil, nil
 	case !r.modern():
-		return r.appendResult(out, run(carried.With[sampling.Sampler](ctx, asking{s, r})), structured), nil
+		return run(r.withClient(ctx, asking{s, r})), nil, nil
 	}
-	answer, asks := s.callModern(ctx, r, name, run) // its client is asked between requests
-	if asks != nil {
-		return r.appendAsks(out, asks)
-	}
-	return r.appendResult(out, answer, structured), nil
+	return s.callModern(ctx, r, string(r.method)+" "+name, run) // its client is asked between requests
 }
 
 // appendResult appends an answer as JSON in one text block, and as structured
@@ -161,18 +172,21 @@ func (r *request) appendReply(out []byte, answer toolfold.Answer, structured boo
 	return r.terms.append(append(out, members[1:]...), meta)
 }
 
-// appendAsks appends what a call asks its client.
-func (r *request) appendAsks(out []byte, asks *mcp.CallToolResult) ([]byte, *protocolError) {
-	var members ordered.Map
-	text, err := json.Marshal(asks)
-	if err == nil {
-		err = json.Unmarshal(text, &members)
+// lacks says which capability a client of 2026-07-28 would have to declare.
+func lacks(e *toolfold.Error) *protocolError {
+	return &protocolError{
+		code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, message: e.Message,
+		data: map[string]any{"requiredCapabilities": map[string]any{e.Lacking: struct{}{}}},
 	}
+}
+
+// appendAsks appends what a call asks its client.
+func (r *request) appendAsks(out []byte, asks *ordered.Map) ([]byte, *protocolError) {
+	text, err := ordered.JSON(asks)
 	if err != nil {
 		return nil, &protocolError{code: mcp.INTERNAL_ERROR, message: fmt.Sprintf("encoding the prompt: %s", err)}
 	}
 	t := terms{meta: r.terms.meta} // it has a result type of its own
-	text = ordered.MustJSON(members)
 	return t.append(append(out, text[1:len(text)-1]...), nil), nil
 }
 

@@ -11,12 +11,6 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// Methods of the extension, which mcp-go does not know.
-const (
-	methodDescribe      = "tools/describe"
-	methodDescribeBatch = "tools/describe_batch"
-)
-
 // extensionName identifies the lazy-describe extension among the
 // capabilities.
 const extensionName = "io.github.toolfold/lazy-describe"

@@ -305,12 +305,15 @@ func (s *web) endSession(id string) {
 // checkedHeader returns the headers under which mcp-go checks a request: where one
 // repeats the method, it follows what checkMessage puts in its place.
 func (r *request) checkedHeader() http.Header {
-	if r.method == r.checkedMethod() || r.header.Get(mcp.HeaderMethod) != string(r.method) {
+	as := r.answered.as
+	if r.method == as || r.header.Get(mcp.HeaderMethod) != string(r.method) {
 		return r.header
 	}
 	header := r.header.Clone()
-	header.Set(mcp.HeaderMethod, string(r.checkedMethod()))
-	header.Del(mcp.HeaderName)
+	header.Set(mcp.HeaderMethod, string(as))
+	if r.answered.name == "" {
+		header.Del(mcp.HeaderName)
+	}
 	return header
 }
 

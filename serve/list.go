@@ -111,5 +111,6 @@ func (s *Server) tellGrown(ctx context.Context) {
 // their own without an id, which load nothing.
 func (s *Server) forget(_ context.Context, session server.ClientSession) {
 	s.grown.Delete(session.SessionID())
+	s.watches.remove(session.SessionID(), "")
 	s.surface.Discovery.Drop(session.SessionID())
 }

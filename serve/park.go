@@ -12,15 +12,14 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 const (
-	// promptWait bounds how long a prompt waits for its client's model.
+	// promptWait bounds how long a prompt waits for its client's model or user.
 	promptWait = 10 * time.Minute
 	// maxPrompts bounds the prompts that wait at a time, maxClientPrompts those
 	// of one client.
@@ -28,7 +27,7 @@ const (
 	maxClientPrompts = 32
 )
 
-// prompts bounds the prompts that wait for the models of clients. When they are
+// prompts bounds the prompts that wait for the models and users of clients. When they are
 // too many, the oldest of the client with the most of them fails.
 type prompts struct {
 	mu       sync.Mutex
@@ -38,27 +37,27 @@ type prompts struct {
 
 type waiting struct{ fail context.CancelCauseFunc }
 
-// wait begins the wait for a client's model: the context of it ends when it may
+// wait begins the wait for a client: the context of it ends when it may
 // wait no longer. Done ends it.
 func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, done func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.byClient[client]) >= maxClientPrompts {
-		return nil, nil, fmt.Errorf("%d prompts of this client wait for its model: it has to answer some first", maxClientPrompts)
+		return nil, nil, fmt.Errorf("%d prompts of this client wait for its answer: it has to answer some first", maxClientPrompts)
 	}
 	if p.count >= maxPrompts {
 		busiest := slices.MaxFunc(slices.Collect(maps.Keys(p.byClient)), func(a, b string) int {
 			return len(p.byClient[a]) - len(p.byClient[b])
 		})
 		oldest := p.byClient[busiest][0]
-		oldest.fail(errors.New("the prompt waited too long for its client's model while others had to wait"))
+		oldest.fail(errors.New("the prompt waited too long for its client while others had to wait"))
 		p.remove(busiest, oldest)
 	}
 	if p.byClient == nil {
 		p.byClient = map[string][]*waiting{}
 	}
 	ctx, fail := context.WithCancelCause(ctx)
-	ctx, stop := context.WithTimeoutCause(ctx, promptWait, fmt.Errorf("the client's model did not answer within %s", promptWait))
+	ctx, stop := context.WithTimeoutCause(ctx, promptWait, fmt.Errorf("the client did not answer within %s", promptWait))
 	prompt := &waiting{fail}
 	p.byClient[client] = append(p.byClient[client], prompt)
 	p.count++
@@ -83,11 +82,14 @@ func (p *prompts) remove(client string, prompt *waiting) {
 	}
 }
 
-// From 2026-07-28 on a server does not send requests: a call that needs the
-// client's model is answered with what it wants to ask, and the client sends
-// the call again with the answers. Meanwhile the call stays parked here,
-// running, under a state that only its client knows and that is good for one
-// retry.
+// From 2026-07-28 on a server does not send requests: a call that asks its client, for
+// its model or its user, is answered with what it wants to ask, and the client sends
+// the call again with the answers. Meanwhile the call stays parked here, running, under
+// a state that only its client knows and that is good for one retry.
+
+// gathering is how long a call that asked something may ask more before its client
+// hears of it: what it asks at once then takes one round.
+const gathering = 10 * time.Millisecond
 
 // parking holds the calls whose clients have to answer.
 type parking struct {
@@ -97,60 +99,81 @@ type parking struct {
 	calls map[string]*parked // by state
 }
 
-// parked is a call that may ask its client's model.
+// parked is a call that may ask its client.
 type parked struct {
 	tool    string // with the id of its caller
 	client  string
-	offers  *mcp.SamplingCapability // of its client's model
+	request *request // the first
 	parking *parking
 	cancel  context.CancelFunc
 	done    chan toolfold.Answer // the answer, once
 
 	mu      sync.Mutex
-	state   string               // while the client has to answer
-	asked   map[string]*question // without an answer yet, by id
-	changed chan struct{}        // has room for one: something was asked
+	state   string                     // while the client has to answer
+	asked   map[string]*question       // without an answer yet, by key
+	given   map[string]json.RawMessage // answers that came with the first request, by key
+	changed chan struct{}              // has room for one: something was asked
 }
 
-// question is a prompt on its way to the client and back.
+// question is on its way to the client and back.
 type question struct {
-	prompt sampling.Prompt
-	answer chan mcp.InputResponse
+	client.Question
+	answer chan json.RawMessage
 }
 
-// callModern runs a call of a client of 2026-07-28 that offers its model. It
-// returns the answer, or else what the client is to answer first.
+// fits reports whether a client's answer is one to the question.
+func (q *question) fits(answer json.RawMessage) bool {
+	var members struct{ Action, Role, Roots json.RawMessage }
+	if json.Unmarshal(answer, &members) != nil {
+		return false
+	}
+	switch q.Method {
+	case client.Elicit:
+		return members.Action != nil
+	case client.Sample:
+		return members.Role != nil
+	}
+	return members.Roots != nil
+}
+
+// callModern runs a call of a client of 2026-07-28 that can be asked. It returns the
+// answer, or else what the client is to answer first. Answers that come before their
+// question are kept until it is asked; what is none is asked again.
 func (s *Server) callModern(
 	ctx context.Context, r *request, name string, run func(context.Context) toolfold.Answer,
-) (answer toolfold.Answer, asks *mcp.CallToolResult) {
+) (answer toolfold.Answer, asks *ordered.Map, failed *protocolError) {
 	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // what one caller parked no other goes on with
-	if state == "" {
-		return s.parking.start(ctx, r, tool, run).wait(ctx)
-	}
-	var responses mcp.InputResponses
+	var responses map[string]json.RawMessage
 	if raw := r.params.responses; raw != nil && json.Unmarshal(raw, &responses) != nil {
-		return toolfold.Errorf(toolfold.InvalidInput,
-			"inputResponses must be an object, with an answer under each key of inputRequests").Answer(), nil
+		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
+			message: "inputResponses must be an object, with an answer under each key of inputRequests"}
+	}
+	if state == "" {
+		answer, asks = s.parking.start(ctx, r, tool, responses, run).wait(ctx)
+		return answer, asks, nil
 	}
 	p := s.parking.leave(state, tool)
 	if p == nil {
-		return toolfold.Errorf(toolfold.InvalidInput, "the call of this requestState has ended, or was continued already").
-			WithHint("call again without requestState").Answer(), nil
+		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
+			message: "the call of this requestState has ended, or was continued already: call again without requestState"}
 	}
 	p.take(responses)
-	return p.wait(ctx)
+	answer, asks = p.wait(ctx)
+	return answer, asks, nil
 }
 
 // start starts a call. It lives on when the request that started it ends with
 // a question, and ends with a request that is cancelled.
-func (l *parking) start(ctx context.Context, r *request, tool string, run func(context.Context) toolfold.Answer) *parked {
+func (l *parking) start(
+	ctx context.Context, r *request, tool string, given map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
+) *parked {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{
-		tool: tool, client: r.clientKey(), offers: r.sampling(), parking: l, cancel: cancel,
+		tool: tool, client: r.clientKey(), request: r, parking: l, cancel: cancel, given: given,
 		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
-		p.done <- run(carried.With[sampling.Sampler](running, p))
+		p.done <- run(r.withClient(running, p))
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		l.leave(p.state, tool) // no client came back in time
@@ -171,16 +194,20 @@ func (l *parking) leave(state, tool string) *parked {
 }
 
 // wait returns the answer of a call, or what it asks.
-func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *mcp.CallToolResult) {
+func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordered.Map) {
+	var gathered <-chan time.Time
 	for {
 		select {
 		case answer := <-p.done:
 			p.cancel()
 			return answer, nil
 		case <-p.changed:
+			gathered = time.After(gathering)
+		case <-gathered:
 			if asks := p.park(); asks != nil {
 				return answer, asks
 			}
+			gathered = nil
 		case <-ctx.Done():
 			p.cancel()
 			return toolfold.Errorf(toolfold.Cancelled, "the call was cancelled").Answer(), nil
@@ -188,37 +215,52 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *mcp.Ca
 	}
 }
 
-// Sample implements [sampling.Sampler].
-func (p *parked) Sample(ctx context.Context, prompt sampling.Prompt) (sampling.Completion, error) {
-	if err := checkTools(p.offers, prompt); err != nil {
-		return sampling.Completion{}, err
-	}
+// Offers implements [client.Client].
+func (p *parked) Offers(method string) bool { return p.request.Offers(method) }
+
+// Ask implements [client.Client].
+func (p *parked) Ask(ctx context.Context, asked client.Question) (json.RawMessage, error) {
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
 	if err != nil {
-		return sampling.Completion{}, err
+		return nil, err
 	}
 	defer done()
 	defer pause(ctx)()
-	id, q := uuid.NewString(), &question{prompt, make(chan mcp.InputResponse, 1)}
-	p.mu.Lock()
-	p.asked[id] = q
-	p.mu.Unlock()
+	q := &question{asked, make(chan json.RawMessage, 1)}
+	key := p.ask(q)
 	p.tell()
 	select {
-	case response := <-q.answer:
-		if err := response.DecodeFor(mcp.MethodSamplingCreateMessage); err != nil {
-			return sampling.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
-		}
-		return completion(response.Sampling)
+	case answer := <-q.answer:
+		return answer, nil
 	case <-ctx.Done():
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.asked, id)
+		delete(p.asked, key)
 		if p.parking.leave(p.state, p.tool) != nil {
 			p.cancel() // the client did not come back, so the rest would reach no client
 		}
-		return sampling.Completion{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
+}
+
+// ask adds a question, and returns the key that it has. One that is answered already
+// is not asked.
+func (p *parked) ask(q *question) (key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key = q.Key
+	if answer, ok := p.given[key]; ok && key != "" {
+		delete(p.given, key)
+		if q.fits(answer) {
+			q.answer <- answer
+			return key
+		}
+	}
+	if _, taken := p.asked[key]; taken || key == "" {
+		key = uuid.NewString()
+	}
+	p.asked[key] = q
+	return key
 }
 
 // tell wakes the request that waits, or the next one.
@@ -231,16 +273,21 @@ func (p *parked) tell() {
 
 // park returns what the client is to answer before it calls again; nil when
 // everything was answered meanwhile.
-func (p *parked) park() *mcp.CallToolResult {
+func (p *parked) park() *ordered.Map {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.asked) == 0 {
 		return nil
 	}
 	p.state = uuid.NewString()
-	b := server.NewInputRequestBuilder(p.state)
-	for id, q := range p.asked {
-		b.Sample(id, sampleParams(q.prompt))
+	requests := ordered.Map{}
+	for _, key := range slices.Sorted(maps.Keys(p.asked)) {
+		q := p.asked[key]
+		params := q.Params
+		if params == nil {
+			params = struct{}{}
+		}
+		requests.Set(key, ordered.Map{{Key: "method", Value: q.Method}, {Key: "params", Value: params}})
 	}
 	p.parking.mu.Lock()
 	defer p.parking.mu.Unlock()
@@ -248,18 +295,20 @@ func (p *parked) park() *mcp.CallToolResult {
 		p.parking.calls = map[string]*parked{}
 	}
 	p.parking.calls[p.state] = p
-	return b.ToolResult()
+	return &ordered.Map{
+		{Key: "resultType", Value: mcp.ResultTypeInputRequired}, {Key: "inputRequests", Value: requests}, {Key: "requestState", Value: p.state},
+	}
 }
 
-// take passes the client's answers to the prompts that wait for them. Prompts
+// take passes the client's answers to the questions that wait for them. Questions
 // without an answer are asked again.
-func (p *parked) take(responses mcp.InputResponses) {
+func (p *parked) take(responses map[string]json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id, response := range responses {
-		if q, ok := p.asked[id]; ok {
-			q.answer <- response
-			delete(p.asked, id)
+	for key, answer := range responses {
+		if q, ok := p.asked[key]; ok && q.fits(answer) {
+			q.answer <- answer
+			delete(p.asked, key)
 		}
 	}
 	if len(p.asked) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -32,7 +33,8 @@ type request struct {
 	// began is called with the session that initialize begins; nil on stdio.
 	began func(server.SessionWithClientInfo)
 
-	terms *terms // set once mcp-go has found the request in order
+	answered *method // how it is answered here; nil where mcp-go answers it
+	terms    *terms  // set once mcp-go has found the request in order
 
 	cancel context.CancelFunc // of what runs for the request
 
@@ -138,6 +140,27 @@ func (r *request) sampling() *mcp.SamplingCapability {
 	return r.session.GetClientCapabilities().Sampling
 }
 
+// Offers reports whether the client says that it answers a method.
+func (r *request) Offers(method string) bool {
+	var declared *mcp.ClientCapabilities
+	switch {
+	case r.modern():
+		declared = r.terms.info.ClientCapabilities
+	case r.session != nil:
+		declared = new(r.session.GetClientCapabilities())
+	}
+	switch {
+	case declared == nil:
+		return false
+	case method == client.Elicit:
+		e := declared.Elicitation
+		return e != nil && (e.Form != nil || e.URL == nil)
+	case method == client.Sample:
+		return declared.Sampling != nil
+	}
+	return method == client.Roots && declared.Roots != nil
+}
+
 // clientKey tells clients apart: by session, or from 2026-07-28 on by host and by
 // what they say of themselves.
 func (r *request) clientKey() string {
@@ -193,8 +216,8 @@ type questions struct {
 	open map[string]chan *message
 }
 
-// sample asks the client's model, in the course of a request.
-func (q *questions) sample(ctx context.Context, r *request, prompt mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+// ask asks the client in the course of a request.
+func (q *questions) ask(ctx context.Context, r *request, asked client.Question) (json.RawMessage, error) {
 	answer := make(chan *message, 1)
 	q.mu.Lock()
 	if q.open == nil {
@@ -207,25 +230,25 @@ func (q *questions) sample(ctx context.Context, r *request, prompt mcp.CreateMes
 	defer q.forget(id)
 	text, err := json.Marshal(mcp.JSONRPCRequest{
 		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(json.RawMessage(id)),
-		Request: mcp.Request{Method: string(mcp.MethodSamplingCreateMessage)}, Params: prompt,
+		Request: mcp.Request{Method: asked.Method}, Params: asked.Params,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encoding the prompt: %w", err)
+		return nil, fmt.Errorf("encoding %s: %w", asked.Method, err)
 	}
 	if !r.send(text) {
-		return nil, fmt.Errorf("the call that asks the client's model has ended")
+		return nil, fmt.Errorf("the call that asks its client has ended")
 	}
 	select {
 	case m := <-answer:
 		var reply struct {
-			Result *mcp.CreateMessageResult  `json:"result"`
+			Result json.RawMessage           `json:"result"`
 			Error  *struct{ Message string } `json:"error"`
 		}
 		if err := json.Unmarshal(m.raw, &reply); err != nil {
 			return nil, fmt.Errorf("reading the answer: %w", err)
 		}
 		if reply.Error != nil {
-			return nil, fmt.Errorf("asking the client's model: %s", reply.Error.Message)
+			return nil, fmt.Errorf("asking the client, %s: %s", asked.Method, reply.Error.Message)
 		}
 		return reply.Result, nil
 	case <-ctx.Done():

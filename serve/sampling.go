@@ -2,12 +2,14 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/sampling"
 )
@@ -25,27 +27,24 @@ func checkTools(client *mcp.SamplingCapability, p sampling.Prompt) error {
 	return sampling.ErrNoTools
 }
 
-// asking sends sampling/createMessage to the client in the course of its call, as
-// protocols up to 2025-11-25 have it.
-type asking struct {
-	server  *Server
-	request *request
+// lent is the model that a client lends to a call.
+type lent struct {
+	client client.Client
+	offers *mcp.SamplingCapability
 }
 
 // Sample implements [sampling.Sampler].
-func (a asking) Sample(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
-	if err := checkTools(a.request.sampling(), p); err != nil {
+func (l lent) Sample(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
+	if err := checkTools(l.offers, p); err != nil {
 		return sampling.Completion{}, err
 	}
-	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
+	raw, err := l.client.Ask(ctx, client.Question{Method: client.Sample, Params: sampleParams(p)})
 	if err != nil {
 		return sampling.Completion{}, err
 	}
-	defer done()
-	defer pause(ctx)()
-	result, err := a.request.questions.sample(ctx, a.request, sampleParams(p))
-	if err != nil {
-		return sampling.Completion{}, err
+	var result *mcp.CreateMessageResult
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return sampling.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
 	}
 	return completion(result)
 }

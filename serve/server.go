@@ -58,6 +58,14 @@ type Options struct {
 	// Nil = Families as the five options above say, which are not set otherwise.
 	Surface *surface.Surface
 
+	// Prompts returns the prompts of the caller that ctx carries, see
+	// [toolfold.OriginOf], in the order of lists. Nil = the server has none.
+	Prompts func(ctx context.Context) ([]Prompt, error)
+
+	// Resources returns what that caller may read, in the order of lists; the first that
+	// fits a URI is read. Nil = the server has none.
+	Resources func(ctx context.Context) ([]Resource, error)
+
 	Metrics *Metrics     // nil keeps figures of its own
 	Log     *slog.Logger // nil = the default logger
 	Limits  Limits
@@ -103,6 +111,11 @@ type Server struct {
 	log     *slog.Logger
 	metrics *Metrics
 	limits  Limits
+
+	methods   map[mcp.MCPMethod]*method // that are answered here
+	prompts   func(context.Context) ([]Prompt, error)
+	resources func(context.Context) ([]Resource, error)
+	watches   watches
 
 	structured bool
 	waits      patience
@@ -150,6 +163,21 @@ func choice[T ~string](option, value string, words []T) (T, error) {
 	return T(value), nil
 }
 
+// capabilities returns what a server with these options announces.
+func (o Options) capabilities() []server.ServerOption {
+	all := []server.ServerOption{server.WithToolCapabilities(true), server.WithExtensions(extensions), server.WithLogging()}
+	if o.Prompts != nil {
+		all = append(all, server.WithPromptCapabilities(true))
+	}
+	if o.Resources != nil {
+		all = append(all, server.WithResourceCapabilities(true, true))
+	}
+	if o.Prompts != nil || o.Resources != nil {
+		all = append(all, server.WithCompletions())
+	}
+	return all
+}
+
 // New returns a server. It opens nothing. An error names what is wrong with the
 // options or the declaration of a family.
 func New(o Options) (*Server, error) {
@@ -169,7 +197,7 @@ func New(o Options) (*Server, error) {
 	limits := o.Limits.complete()
 	s := &Server{
 		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, waits: usualPatience,
-		calls: calls{free: make(chan struct{}, limits.Calls)},
+		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
 	}
 	s.lists.Store(&cache[toolList]{})
 	o.Metrics.caches(offered.Discovery)
@@ -178,14 +206,13 @@ func New(o Options) (*Server, error) {
 	hooks.AddBeforeCallTool(func(_ context.Context, _ any, call *mcp.CallToolRequest) { call.Params.Name = anyTool })
 	hooks.AddAfterInitialize(began)
 	hooks.AddOnUnregisterSession(s.forget)
-	s.mcp = server.NewMCPServer(o.Name, o.Version,
+	hooks.AddBeforeSubscriptionsListen(s.listen)
+	s.mcp = server.NewMCPServer(o.Name, o.Version, append(o.capabilities(),
 		server.WithInstructions(o.Instructions),
-		server.WithToolCapabilities(true),
-		server.WithExtensions(extensions),
 		server.WithMethodCacheHints(mcp.MethodToolsList, lazy.TTL.Milliseconds(), mcp.CacheScopePrivate),
 		server.WithHooks(hooks),
 		server.WithRecovery(),
-	)
+	)...)
 	s.mcp.AddTool(mcp.NewTool(anyTool), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{}, nil
 	})

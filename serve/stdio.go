@@ -97,6 +97,7 @@ type stdio struct {
 	ready        atomic.Bool
 	info         atomic.Value // mcp.Implementation
 	capabilities atomic.Value // mcp.ClientCapabilities
+	logLevel     atomic.Value // mcp.LoggingLevel
 
 	requests requests // of the client
 
@@ -182,13 +183,13 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 	}
 	r := &request{message: m, caller: &caller{}, session: c, questions: &c.questions, out: c}
 	ctx, r.cancel = context.WithCancel(ctx)
-	switch m.method {
-	case mcp.MethodToolsCall:
+	switch ours := c.server.methods[m.method]; {
+	case ours != nil && ours.aside:
 		if c.calls.Acquire(ctx, 1) != nil {
 			return
 		}
 		c.open(ctx, r, func() { c.calls.Release(1) })
-	case mcp.MethodSubscriptionsListen:
+	case m.method == mcp.MethodSubscriptionsListen:
 		if !c.subscriptions.TryAcquire(1) {
 			c.write(failure(m.id, mcp.INVALID_REQUEST, fmt.Sprintf("%d subscriptions are open: cancel one first", stdioSubscriptions)))
 			return
@@ -367,5 +368,18 @@ func (c *stdio) GetClientCapabilities() mcp.ClientCapabilities {
 func (c *stdio) SetClientCapabilities(capabilities mcp.ClientCapabilities) {
 	c.capabilities.Store(capabilities)
 }
+
+// SetLogLevel implements [server.SessionWithLogging].
+func (c *stdio) SetLogLevel(level mcp.LoggingLevel) { c.logLevel.Store(level) }
+
+// GetLogLevel implements [server.SessionWithLogging]: errors, until a client says more.
+func (c *stdio) GetLogLevel() mcp.LoggingLevel {
+	if level, ok := c.logLevel.Load().(mcp.LoggingLevel); ok {
+		return level
+	}
+	return mcp.LoggingLevelError
+}
+
+var _ server.SessionWithLogging = (*stdio)(nil)
 
 var _ server.SessionWithClientInfo = (*stdio)(nil)

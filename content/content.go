@@ -1,0 +1,84 @@
+// Package content has what messages of prompts, resources and answers of tools are
+// made of: text, images, sounds, what a resource holds, and links to resources.
+package content
+
+import (
+	"encoding/json"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// Block is one part of a message or of a tool's answer. The zero Block is none.
+type Block struct{ json json.RawMessage }
+
+// MarshalJSON implements [json.Marshaler].
+func (b Block) MarshalJSON() ([]byte, error) { return b.json, nil }
+
+func block(kind string, members ...ordered.Member) Block {
+	return Block{ordered.MustJSON(append(ordered.Map{{Key: "type", Value: kind}}, members...))}
+}
+
+// Text returns a block of text.
+func Text(text string) Block { return block("text", ordered.Member{Key: "text", Value: text}) }
+
+// Image returns a block with an image of a media type such as image/png.
+func Image(mime string, data []byte) Block { return media("image", mime, data) }
+
+// Audio returns a block with a sound of a media type such as audio/wav.
+func Audio(mime string, data []byte) Block { return media("audio", mime, data) }
+
+func media(kind, mime string, data []byte) Block {
+	return block(kind, ordered.Member{Key: "data", Value: data}, ordered.Member{Key: "mimeType", Value: mime})
+}
+
+// Held is what a resource holds: text, or bytes where Blob is not nil.
+type Held struct {
+	MIME string // its media type; empty = not said
+	Text string
+	Blob []byte
+}
+
+// At returns what a resource holds as the protocol has it, under a URI.
+func (h Held) At(uri string) json.RawMessage {
+	members := ordered.Map{{Key: "uri", Value: uri}}
+	if h.MIME != "" {
+		members.Set("mimeType", h.MIME)
+	}
+	if h.Blob != nil {
+		members.Set("blob", h.Blob)
+	} else {
+		members.Set("text", h.Text)
+	}
+	return ordered.MustJSON(members)
+}
+
+// Embed returns a block with what the resource of a URI holds.
+func Embed(uri string, held Held) Block {
+	return block("resource", ordered.Member{Key: "resource", Value: held.At(uri)})
+}
+
+// Link names a resource: in a list of them, or as a block beside a text. What a
+// host shows to a model of such a block is its name, URI and text at most.
+type Link struct {
+	URI   string         `json:"uri"`
+	Name  string         `json:"name"`
+	Title string         `json:"title,omitempty"` // shown in place of the name; empty = the name
+	Doc   string         `json:"description,omitempty"`
+	MIME  string         `json:"mimeType,omitempty"`
+	Size  *int64         `json:"size,omitempty"` // in bytes; nil = not known
+	Meta  map[string]any `json:"_meta,omitempty"`
+}
+
+// Block returns the link as a block.
+func (l Link) Block() Block {
+	var members ordered.Map
+	_ = json.Unmarshal(ordered.MustJSON(l), &members) // it was encoded just now
+	return block("resource_link", members...)
+}
+
+// Reply returns the answer of a tool that has these blocks, for
+// [toolfold.External.Relay].
+func Reply(blocks ...Block) toolfold.Reply {
+	return toolfold.Reply{Result: ordered.MustJSON(ordered.Map{{Key: "content", Value: blocks}})}
+}

@@ -1,0 +1,56 @@
+// Command conformance serves the fixtures that the official conformance suite of MCP
+// expects, by the packages that every author of a server has. No release contains it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+)
+
+func main() {
+	addr := flag.String("http", "127.0.0.1:0", "serve on HTTP at this loopback address")
+	flag.Parse()
+	if err := run(*addr); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// fixtures are what the suite looks for.
+type fixtures struct {
+	surface *surface.Surface
+	server  *serve.Server
+}
+
+// run prints the address once it is served.
+func run(addr string) error {
+	f := &fixtures{surface: surface.New(surface.Options{Level: lazy.Full})}
+	all := []*toolfold.Family{lazy.Mount(f.surface.Discovery)}
+	for _, tool := range f.tools() {
+		family, err := tool.Family()
+		if err != nil {
+			return err
+		}
+		all = append(all, family)
+	}
+	if err := f.surface.Put(all...); err != nil {
+		return err
+	}
+	server, err := serve.New(serve.Options{
+		Name: "conformance", Version: "1.0.0", Surface: f.surface, Prompts: prompts, Resources: resources,
+	})
+	if err != nil {
+		return err
+	}
+	f.server = server
+	return server.HTTP(context.Background(), serve.HTTP{
+		Addr: addr, Ready: func(at net.Addr) { fmt.Printf("http://%s/mcp\n", at) },
+	})
+}

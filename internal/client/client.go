@@ -1,0 +1,29 @@
+// Package client has what a call may ask of the client that made it.
+package client
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Client is the client of a call.
+type Client interface {
+	// Offers reports whether the client declares that it answers a method.
+	Offers(method string) bool
+	// Ask returns the result of a question. Its errors may reach the caller.
+	Ask(ctx context.Context, q Question) (json.RawMessage, error)
+}
+
+// Question is a request to a client.
+type Question struct {
+	Key    string // tells it from the others of a call; empty = one is made up
+	Method string // one that the client offers
+	Params any
+}
+
+// The methods.
+const (
+	Elicit = "elicitation/create"
+	Sample = "sampling/createMessage"
+	Roots  = "roots/list"
+)

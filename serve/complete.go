@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// maxCompletions is the most values of a completion: more are not allowed.
+const maxCompletions = 100
+
+// completion is what completion/complete asks for.
+type completing struct {
+	Ref struct {
+		Type, Name, URI string
+	}
+	Argument struct{ Name, Value string }
+	Context  struct{ Arguments map[string]string }
+}
+
+// complete appends the result of completion/complete. An argument without a completer
+// has no values.
+func (s *Server) complete(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
+	var asked completing
+	if json.Unmarshal(r.rawParams, &asked) != nil {
+		return nil, &protocolError{code: mcp.INVALID_PARAMS,
+			message: `params must be such as {"ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"path","value":"int"}}`}
+	}
+	completer, failed := s.completer(ctx, r, asked)
+	if failed != nil {
+		return nil, failed
+	}
+	values := []string{}
+	if completer != nil {
+		found, err := completer(ctx, asked.Argument.Value, asked.Context.Arguments)
+		if err != nil {
+			return nil, s.failed(r, err)
+		}
+		values = append(values, found...)
+	}
+	total := len(values)
+	values = values[:min(total, maxCompletions)]
+	text := ordered.MustJSON(ordered.Map{{Key: "completion", Value: ordered.Map{
+		{Key: "values", Value: values}, {Key: "total", Value: total}, {Key: "hasMore", Value: total > len(values)},
+	}}})
+	return r.terms.append(append(out, text[1:len(text)-1]...), nil), nil
+}
+
+// completer finds what completes an argument; nil for nothing.
+func (s *Server) completer(ctx context.Context, r *request, asked completing) (Completer, *protocolError) {
+	ref, name := asked.Ref, asked.Argument.Name
+	switch {
+	case ref.Type == "ref/prompt" && s.prompts != nil:
+		prompt, unknown := s.prompt(ctx, r, ref.Name)
+		if unknown != nil {
+			return nil, unknown
+		}
+		for _, a := range prompt.Arguments {
+			if a.Name == name {
+				return a.Complete, nil
+			}
+		}
+		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("prompt %s takes no %.100q", prompt.Name, name)}
+	case ref.Type == "ref/resource" && s.resources != nil:
+		resources, err := s.resources(ctx)
+		if err != nil {
+			return nil, s.failed(r, err)
+		}
+		for _, x := range resources {
+			if x.URI == ref.URI {
+				return x.Complete[name], nil
+			}
+		}
+		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("there is no template %.200q", ref.URI)}
+	}
+	return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "ref.type must be ref/prompt or ref/resource, of what the server has"}
+}
