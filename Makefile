@@ -46,6 +46,11 @@ gateway: ## print what lists of tools cost, as they are and folded; LISTS names 
 nightly: ## what takes too long for every change: full attacks, loads, fuzzing, all targets
 	.ci/nightly
 
+.PHONY: conformance
+conformance: ## run the official conformance suite of MCP against a server of its fixtures
+	go build -o e2e/conformance/fixtures ./e2e/conformance
+	cd e2e/conformance && npm ci --no-audit --no-fund && npm test
+
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm
 	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold npm test

@@ -33,8 +33,10 @@ type Completion struct {
 func Sample(ctx context.Context, p Prompt) (Completion, error) {
 	sampler := carried.Of[sampling.Sampler](ctx)
 	if sampler == nil {
-		return Completion{}, lacking(Errorf("PROVIDER_NOT_CONFIGURED", "the connected client lends no model: it does not declare sampling").
-			WithHint("call from a client that supports sampling"), "sampling")
+		lacking := Errorf("PROVIDER_NOT_CONFIGURED", "the connected client lends no model: it does not declare sampling").
+			WithHint("call from a client that supports sampling")
+		lacking.Lacking = "sampling"
+		return Completion{}, lacking
 	}
 	done, err := sampler.Sample(ctx, sampling.Prompt{
 		Text: p.Text, System: p.System, Model: p.Model, MaxTokens: p.MaxTokens, Schema: p.Schema,

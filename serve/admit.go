@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -113,7 +114,7 @@ func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 	}
 	answer := t.check(ctx, r.checkMessage())
 	if r.terms == nil || !r.terms.read(answer.body, r.answered.own()...) {
-		answer.body = rewritten(answer.body, r.id)
+		answer.body = rewritten(bytes.ReplaceAll(answer.body, []byte(r.answered.as), []byte(r.method)), r.id)
 		return &answer
 	}
 	if len(key) <= maxAdmissionKey {
@@ -136,7 +137,8 @@ func began(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.Initiali
 	}
 }
 
-// named returns the parameter that a header repeats, nil where none does.
+// named returns the parameter that a header repeats; nil where none does, or a URI is
+// no text.
 func (r *request) named() (name json.RawMessage) {
 	switch r.answered.name {
 	case "":
@@ -145,6 +147,9 @@ func (r *request) named() (name json.RawMessage) {
 		return r.params.name
 	}
 	scan(r.rawParams, []named{{r.answered.name, &name}})
+	if textOfJSON(name) == "" {
+		return nil
+	}
 	return name
 }
 

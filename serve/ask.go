@@ -3,9 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/sampling"
@@ -39,31 +37,4 @@ func (a asking) Ask(ctx context.Context, q client.Question) (json.RawMessage, er
 	defer done()
 	defer pause(ctx)()
 	return a.request.questions.ask(ctx, a.request, q)
-}
-
-// Root is a folder or file that a client works in.
-type Root struct {
-	URI  string `json:"uri"`
-	Name string `json:"name"` // may be empty
-}
-
-// Roots asks the client of the call that ctx belongs to for what it works in. One that
-// does not say is a [*toolfold.Error] with the code CLIENT_LACKS; other errors may reach
-// the caller too.
-func Roots(ctx context.Context) ([]Root, error) {
-	asked := carried.Of[client.Client](ctx)
-	if asked == nil || !asked.Offers(client.Roots) {
-		lacking := toolfold.Errorf(toolfold.ClientLacks, "the connected client does not say what it works in: it does not declare roots")
-		lacking.Lacking = "roots"
-		return nil, lacking
-	}
-	raw, err := asked.Ask(ctx, client.Question{Key: "roots", Method: client.Roots})
-	if err != nil {
-		return nil, err
-	}
-	var said struct{ Roots []Root }
-	if err := json.Unmarshal(raw, &said); err != nil {
-		return nil, fmt.Errorf("reading the client's roots: %w", err)
-	}
-	return said.Roots, nil
 }

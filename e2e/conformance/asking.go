@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/content"
-	"github.com/toolfold/toolfold/serve"
 )
 
 // asking returns the tools of the suite that ask their client.
 func asking() []toolfold.External {
-	confirm := toolfold.Form{Name: "confirm", Text: "Please confirm",
+	confirm := ask.Form{Name: "confirm", Text: "Please confirm",
 		Schema: json.RawMessage(`{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`)}
 	name := textForm("user_name", "What is your name?", "name")
 	capital := toolfold.Prompt{Text: "What is the capital of France?", MaxTokens: 100}
@@ -23,10 +23,10 @@ func asking() []toolfold.External {
 			return asked(ctx, toolfold.Prompt{Text: said, MaxTokens: 100})
 		}),
 		with("test_elicitation", "Asks the user of the client.", "message", func(ctx context.Context, said string) ([]content.Block, error) {
-			return filled(ctx, toolfold.Form{Text: said, Schema: user})
+			return filled(ctx, ask.Form{Text: said, Schema: user})
 		}),
-		form("test_elicitation_sep1034_defaults", toolfold.Form{Text: "Please review the defaults", Schema: defaults}),
-		form("test_elicitation_sep1330_enums", toolfold.Form{Text: "Please choose", Schema: enums}),
+		form("test_elicitation_sep1034_defaults", ask.Form{Text: "Please review the defaults", Schema: defaults}),
+		form("test_elicitation_sep1330_enums", ask.Form{Text: "Please choose", Schema: enums}),
 		form("test_input_required_result_elicitation", name),
 		form("test_input_required_result_tampered_state", confirm),
 		form("test_streaming_elicitation", confirm),
@@ -73,19 +73,19 @@ func with(name, doc, argument string, run func(ctx context.Context, said string)
 }
 
 // form returns a tool that asks its user.
-func form(name string, f toolfold.Form) toolfold.External {
+func form(name string, f ask.Form) toolfold.External {
 	return tool(name, "Asks the user of the client.", func(ctx context.Context) ([]content.Block, error) { return filled(ctx, f) })
 }
 
 // textForm returns a form for one text.
-func textForm(name, asks, field string) toolfold.Form {
-	return toolfold.Form{Name: name, Text: asks, Schema: json.RawMessage(
+func textForm(name, asks, field string) ask.Form {
+	return ask.Form{Name: name, Text: asks, Schema: json.RawMessage(
 		fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string"}},"required":[%q]}`, field, field))}
 }
 
 // filled returns what the user made of a form, as a text.
-func filled(ctx context.Context, f toolfold.Form) ([]content.Block, error) {
-	filled, err := toolfold.Elicit(ctx, f)
+func filled(ctx context.Context, f ask.Form) ([]content.Block, error) {
+	filled, err := ask.User(ctx, f)
 	return []content.Block{content.Text(fmt.Sprintf("Elicitation completed: action=%s, content=%s", filled.Action, filled.Content))}, err
 }
 
@@ -96,7 +96,7 @@ func asked(ctx context.Context, p toolfold.Prompt) ([]content.Block, error) {
 }
 
 func roots(ctx context.Context) ([]content.Block, error) {
-	roots, err := serve.Roots(ctx)
+	roots, err := ask.Roots(ctx)
 	return []content.Block{content.Text(fmt.Sprintf("Roots: %v", roots))}, err
 }
 
@@ -104,7 +104,7 @@ func roots(ctx context.Context) ([]content.Block, error) {
 func askedAtOnce(ctx context.Context) ([]content.Block, error) {
 	answers := make([][]content.Block, 3)
 	var all errgroup.Group
-	for i, ask := range []func() ([]content.Block, error){
+	for i, one := range []func() ([]content.Block, error){
 		func() ([]content.Block, error) {
 			return filled(ctx, textForm("user_name", "What is your name?", "name"))
 		},
@@ -114,7 +114,7 @@ func askedAtOnce(ctx context.Context) ([]content.Block, error) {
 		func() ([]content.Block, error) { return roots(ctx) },
 	} {
 		all.Go(func() (err error) {
-			answers[i], err = ask()
+			answers[i], err = one()
 			return err
 		})
 	}

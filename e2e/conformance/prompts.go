@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/serve"
 )
@@ -40,7 +40,7 @@ func prompts(context.Context) ([]serve.Prompt, error) {
 	}, {
 		Name: "test_input_required_result_prompt", Doc: "A prompt that asks its user.",
 		Get: func(ctx context.Context, _ map[string]string) ([]serve.Message, error) {
-			filled, err := toolfold.Elicit(ctx, textForm("user_context", "What context should the prompt use?", "context"))
+			filled, err := ask.User(ctx, textForm("user_context", "What context should the prompt use?", "context"))
 			if err != nil {
 				return nil, err
 			}

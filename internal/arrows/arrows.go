@@ -16,12 +16,12 @@ const module = "github.com/toolfold/toolfold"
 // the root, the language. Rules of a package win over those of its folder.
 var mayImport = map[string][]string{
 	".": {
-		"internal/carried", "internal/client", "internal/forward", "internal/jsonx", "internal/judge", "internal/ordered", "internal/regex", "internal/reserved",
+		"internal/carried", "internal/forward", "internal/jsonx", "internal/judge", "internal/ordered", "internal/regex", "internal/reserved",
 		"internal/sampling", "internal/shorten", "internal/suggest",
 	},
 	"entry":        {".", "internal/"},
 	"internal/":    {".", "entry", "internal/"}, // no family, and no room above
-	"tools/":       {".", "entry", "internal/"},
+	"tools/":       {".", "ask", "entry", "internal/"},
 	"call":         {".", "entry", "internal/"},
 	"permission":   {".", "internal/"},
 	"consolidate":  {".", "entry", "internal/"},
@@ -33,13 +33,14 @@ var mayImport = map[string][]string{
 	"upstream":     {"internal/"},
 	"gateway":      {".", "internal/", "gateway/fold", "upstream"},
 	"gateway/fold": {"internal/regex"}, // a plan follows from names alone
+	"ask":          {".", "internal/"},
 	"content":      {".", "internal/ordered"},
 	"serve":        {".", "internal/", "call", "content", "lazy", "permission", "surface"},
 	"toolfoldtest": {".", "entry", "internal/", "call", "consolidate", "lazy", "legacy", "migration", "surface"},
-	"examples/":    {".", "content", "serve"},
-	"e2e/":         {".", "content", "lazy", "serve", "surface"}, // as somebody else's server
-	"cmd/": {".", "internal/", "tools/", "call", "consolidate", "content", "doctor", "entry", "lazy", "legacy", "migration", "permission",
-		"serve", "surface", "gateway", "gateway/fold", "upstream", "cmd/"},
+	"examples/":    {".", "ask", "content", "serve"},
+	"e2e/":         {".", "ask", "content", "lazy", "serve", "surface"}, // as somebody else's server
+	"cmd/": {".", "internal/", "tools/", "ask", "call", "consolidate", "content", "doctor", "entry", "lazy", "legacy", "migration",
+		"permission", "serve", "surface", "gateway", "gateway/fold", "upstream", "cmd/"},
 
 	// Families call each other's actions by name.
 	"tools/design":  {".", "internal/", "tools/design/"},

@@ -1,10 +1,13 @@
-package toolfold
+// Package ask has what a call may ask of the client that made it, beside its model, see
+// [toolfold.Sample]: its user, and what it works in.
+package ask
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/jsonx"
@@ -30,13 +33,12 @@ type Filled struct {
 // Accepted reports whether the user filled the form in.
 func (f Filled) Accepted() bool { return f.Action == "accept" }
 
-// Elicit asks the user of the client that made the call. A client that cannot ask is
-// an [*Error] with the code CLIENT_LACKS; other errors may reach the caller too.
-func Elicit(ctx context.Context, f Form) (Filled, error) {
+// User asks the user of the client that made the call. A client that cannot ask is a
+// [*toolfold.Error] with the code CLIENT_LACKS; other errors may reach the caller too.
+func User(ctx context.Context, f Form) (Filled, error) {
 	asked := carried.Of[client.Client](ctx)
 	if asked == nil || !asked.Offers(client.Elicit) {
-		return Filled{}, lacking(Errorf(ClientLacks, "the connected client cannot ask its user: it does not declare elicitation").
-			WithHint("call from a client that supports elicitation"), "elicitation")
+		return Filled{}, lacking("elicitation", "cannot ask its user")
 	}
 	schema, err := judge.Compile("form "+f.Name, f.Schema)
 	if err != nil {
@@ -60,13 +62,39 @@ func Elicit(ctx context.Context, f Form) (Filled, error) {
 		return Filled{}, fmt.Errorf("reading what the user filled in: %w", err)
 	}
 	if err := schema.Schema.Validate(content); err != nil {
-		return Filled{}, Errorf(InvalidInput, "what the user filled in does not fit the form: %s", err)
+		return Filled{}, toolfold.Errorf(toolfold.InvalidInput, "what the user filled in does not fit the form: %s", err)
 	}
 	return filled, nil
 }
 
+// Root is a folder or file that a client works in.
+type Root struct {
+	URI  string `json:"uri"`
+	Name string `json:"name"` // may be empty
+}
+
+// Roots asks the client of a call for what it works in. One that does not say is a
+// [*toolfold.Error] with the code CLIENT_LACKS; other errors may reach the caller too.
+func Roots(ctx context.Context) ([]Root, error) {
+	asked := carried.Of[client.Client](ctx)
+	if asked == nil || !asked.Offers(client.Roots) {
+		return nil, lacking("roots", "does not say what it works in")
+	}
+	raw, err := asked.Ask(ctx, client.Question{Key: "roots", Method: client.Roots})
+	if err != nil {
+		return nil, err
+	}
+	var said struct{ Roots []Root }
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return nil, fmt.Errorf("reading the client's roots: %w", err)
+	}
+	return said.Roots, nil
+}
+
 // lacking names the capability that a client would have to declare.
-func lacking(e *Error, capability string) *Error {
+func lacking(capability, why string) error {
+	e := toolfold.Errorf(toolfold.ClientLacks, "the connected client %s: it does not declare %s", why, capability).
+		WithHint("call from a client that supports %s", capability)
 	e.Lacking = capability
 	return e
 }

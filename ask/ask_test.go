@@ -1,0 +1,54 @@
+package ask_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/client"
+)
+
+// person answers every question with the same.
+type person json.RawMessage
+
+func (p person) Offers(method string) bool { return method == client.Elicit }
+
+func (p person) Ask(context.Context, client.Question) (json.RawMessage, error) {
+	return json.RawMessage(p), nil
+}
+
+func TestUser(t *testing.T) {
+	t.Parallel()
+	form := ask.Form{Text: "How many?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+	for answer, want := range map[string]ask.Filled{
+		`{"action":"accept","content":{"n":3}}`:   {Action: "accept", Content: json.RawMessage(`{"n":3}`)},
+		`{"action":"decline","content":{"n":3}}`:  {Action: "decline"},
+		`{"action":"cancel"}`:                     {Action: "cancel"},
+		`{"action":"accept","content":{"n":"3"}}`: {},
+		`{"action":"accept"}`:                     {},
+		`[]`:                                      {},
+	} {
+		got, err := ask.User(carried.With[client.Client](t.Context(), person(answer)), form)
+		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want.Action != "") {
+			t.Errorf("%s: %v %s", answer, err, diff)
+		}
+	}
+}
+
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	_, user := ask.User(t.Context(), ask.Form{Schema: json.RawMessage(`{}`)})
+	_, roots := ask.Roots(carried.With[client.Client](t.Context(), person(`{}`)))
+	for capability, err := range map[string]error{"elicitation": user, "roots": roots} {
+		var e *toolfold.Error
+		if !errors.As(err, &e) || e.Code != toolfold.ClientLacks || e.Lacking != capability {
+			t.Errorf("without %s: %v", capability, err)
+		}
+	}
+}
