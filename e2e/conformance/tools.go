@@ -45,7 +45,7 @@ func (f *fixtures) tools() []toolfold.External {
 		text("test_multiple_content_types", "Says, shows and holds.",
 			content.Text("Multiple content types test:"), content.Image("image/png", png), mixed),
 		tool("test_error_handling", "Always fails.", func(context.Context) ([]content.Block, error) {
-			return nil, toolfold.Errorf("TEST_ERROR", "This tool intentionally returns an error for testing")
+			return nil, toolfold.Errorf(toolfold.UpstreamError, "This tool intentionally returns an error for testing")
 		}),
 		tool("test_tool_with_progress", "Reports its progress.", reports),
 		tool("test_tool_with_logging", "Logs as it goes.", logs),
