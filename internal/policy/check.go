@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/safefile"
 )
 
@@ -22,6 +23,33 @@ const (
 	Warn = "WARN" // it needs a look, or could not be checked
 	Fail = "FAIL"
 )
+
+// Change is a file that was changed, or is to be.
+type Change struct {
+	Path string // as the caller names it, or below the workspace with slashes
+	Gone bool   // it was deleted
+
+	// Since is what changed in the file. Nil is not known: then all of it is judged.
+	Since *git.Change
+}
+
+// Since returns what differs in a folder from a commit, as [git.Since] does.
+func Since(ctx context.Context, dir, ref string) ([]Change, error) {
+	changed, err := git.Since(ctx, dir, ref)
+	if err != nil {
+		return nil, err
+	}
+	var changes []Change
+	for _, c := range changed {
+		changes = append(changes, Change{Path: c.Path, Gone: c.Gone, Since: &c})
+	}
+	return changes, nil
+}
+
+// judges reports whether a line of the file is part of the change; 0 stands for the file itself.
+func (c Change) judges(line int) bool {
+	return c.Since == nil || c.Since.New || line > 0 && c.Since.Has(line)
+}
 
 // Offence is a path that a gate does not let pass.
 type Offence struct {
@@ -151,6 +179,7 @@ func (c Checker) Check(ctx context.Context, p Policy, changes []Change) ([]Resul
 // verdict gathers what a gate finds.
 type verdict struct {
 	fails, warns []Offence
+	older        int    // faults on lines that the change leaves as they were
 	pass         string // the message where there is neither
 	fail         string // the message in front of the first failure; may be empty
 	suggestion   string
@@ -165,6 +194,15 @@ func (v *verdict) warned(path, format string, args ...any) {
 }
 
 func (v *verdict) result(gate string) Result {
+	r := v.judged(gate)
+	if v.older > 0 {
+		r.Message += "; " + count(v.older, "older one") + " on lines that did not change"
+	}
+	return r
+}
+
+// judged is result without what is older than the change.
+func (v *verdict) judged(gate string) Result {
 	all := slices.Concat(v.fails, v.warns)
 	r := Result{Gate: gate, Status: Pass, Message: v.pass, Paths: all[:min(len(all), maxShown)]}
 	if len(all) == 0 {

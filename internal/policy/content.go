@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +72,11 @@ func (k *check) dependencies(v *verdict) {
 			if below, ok := strings.CutPrefix(names[0]+"/", module+"/"); ok && module != "" {
 				names = append(names, "./"+path.Join(at, below))
 			}
-			if why := k.imported(names); why != "" {
+			switch why := k.imported(names); {
+			case why == "":
+			case !c.judges(i.Line):
+				v.older++
+			default:
 				v.failed(c.Path, "line %d: %s", i.Line, why)
 			}
 		}
@@ -331,21 +336,23 @@ const searchTime = 20 * time.Second
 func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	searching, done := context.WithTimeout(ctx, searchTime)
 	defer done()
-	found := 0
+	known, why := k.knownSecrets()
+	if why != "" {
+		v.warned(baselineFile, "%s", why)
+	}
 	for _, c := range k.changes {
 		name, _ := k.inside(c.Path)
 		if pattern, ok := matchesFolded(k.policy.Sensitive, name); ok {
 			v.warned(c.Path, "sensitivePaths has %s: a person should look at the change", pattern)
+		} else if name == baselineFile && len(k.changes) > 1 {
+			v.warned(c.Path, "it says which secrets are known: a person should look at the change")
 		}
 		file := k.text(c)
 		switch {
-		case file.gone:
-			continue
+		case file.gone || strings.ContainsRune(file.text, 0) || file.why != "" && k.isBinary(name):
+			continue // it has no lines
 		case file.why != "":
 			v.warned(c.Path, "%s", file.why)
-			continue
-		case strings.ContainsRune(file.text, 0):
-			v.warned(c.Path, "it was not searched for secrets: it is no text")
 			continue
 		}
 		list, err := secrets.Find(searching, name, file.text)
@@ -357,16 +364,58 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 			continue
 		}
 		for _, f := range list {
-			found++
-			if f.Line == 0 {
+			switch {
+			case known[fmt.Sprintf("%s:%s:%d", name, f.Rule, f.Line)]:
+			case !c.judges(f.Line):
+				v.older++
+			case f.Line == 0:
 				v.failed(c.Path, "such files hold secrets (%s)", f.Rule)
-			} else {
+			default:
 				v.failed(c.Path, "line %d looks like a secret (%s)", f.Line, f.Rule)
 			}
 		}
 	}
 	v.pass = "no secrets in " + count(len(k.changes), "file")
-	v.fail = count(found, "secret")
-	v.suggestion = "take secrets out and revoke those that were shared; a line that only looks like one gets the comment gitleaks:allow"
+	v.fail = count(len(v.fails), "secret")
+	v.suggestion = "take secrets out and revoke those that were shared; a line that only looks like one gets the comment gitleaks:allow, " +
+		"or a line path:rule:line in " + baselineFile
 	return nil
+}
+
+// baselineFile lists what looks like a secret and may stay, a line each, as gitleaks prints it:
+// path:rule:line, with a commit in front or without.
+const baselineFile = ".gitleaksignore"
+
+// knownSecrets returns the entries of the baseline, and why it was not read.
+func (k *check) knownSecrets() (known map[string]bool, why string) {
+	if _, err := k.root.Lstat(baselineFile); err != nil {
+		return nil, ""
+	}
+	text, why := k.read(baselineFile, maxFile)
+	known = map[string]bool{}
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+		if commit, rest, ok := strings.Cut(line, ":"); ok && len(commit) == 40 && strings.Count(rest, ":") >= 2 {
+			line = rest
+		}
+		known[strings.TrimSpace(line)] = true
+	}
+	return known, why
+}
+
+// isBinary reports whether a file that was not read has no text at its beginning, as git
+// judges it.
+func (k *check) isBinary(name string) bool {
+	info, err := k.root.Lstat(filepath.FromSlash(name))
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	file, err := k.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	start := make([]byte, 8000)
+	n, _ := io.ReadFull(file, start) // shorter files are an error, and judged by what they have
+	return bytes.IndexByte(start[:n], 0) >= 0
 }

@@ -1,77 +1,37 @@
 package policy
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/internal/git"
+	"github.com/toolfold/toolfold/internal/git/gittest"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
 // repo is a git repository in a folder of its own.
-type repo struct {
-	t   *testing.T
-	dir string
-}
+type repo struct{ gittest.Repo }
 
-func newRepo(t *testing.T, files map[string]string) repo {
-	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
-	}
-	r := repo{t, t.TempDir()}
-	r.git("init", "-q", "-b", "main")
-	for name, text := range files {
-		r.write(name, text)
-	}
-	r.git("add", "-A")
-	r.git("commit", "-q", "--allow-empty", "-m", "start")
-	return r
-}
-
-func (r repo) git(args ...string) string {
-	r.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"},
-		args...)...)
-	cmd.Dir = r.dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		r.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
-func (r repo) write(name, text string) {
-	r.t.Helper()
-	path := filepath.Join(r.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-}
+func newRepo(t *testing.T, files map[string]string) repo { return repo{gittest.New(t, files)} }
 
 // check checks the uncommitted changes against the policy in a file.
 func (r repo) check(trusted bool, policy string) []Result {
-	r.t.Helper()
+	r.T.Helper()
 	p, broken := parseFile(Folder+"/p.yaml", []byte(policy))
 	if broken != nil {
-		r.t.Fatal(broken)
+		r.T.Fatal(broken)
 	}
-	changes, err := Uncommitted(r.t.Context(), r.dir)
+	changes, err := Since(r.T.Context(), r.Dir, git.Uncommitted)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
-	results, err := Checker{Dir: r.dir, Trusted: func() bool { return trusted }}.Check(r.t.Context(), p, changes)
+	results, err := Checker{Dir: r.Dir, Trusted: func() bool { return trusted }}.Check(r.T.Context(), p, changes)
 	if err != nil {
-		r.t.Fatal(err)
+		r.T.Fatal(err)
 	}
 	return results
 }
@@ -145,17 +105,16 @@ func TestGates(t *testing.T) {
 			says: []string{"line 2 looks like a secret (github-pat)", "revoke"}},
 		"listed": {files: map[string]string{"conf/Prod.ini": "a=1"}, want: map[string]string{SensitiveChange: Warn},
 			says: []string{"sensitivePaths has conf/prod.*"}},
-		"binary": {files: map[string]string{"src/a/x.bin": "a\x00b"}, want: map[string]string{SensitiveChange: Warn},
-			says: []string{"not searched for secrets"}},
+		"binary": {files: map[string]string{"src/a/x.bin": "a\x00b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, startFiles)
 			for name, text := range test.files {
-				r.write(name, text)
+				r.Write(name, text)
 			}
 			for _, name := range test.gone {
-				if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
+				if err := os.Remove(filepath.Join(r.Dir, name)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -201,19 +160,19 @@ func TestLinks(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, startFiles)
 	for link, to := range map[string]string{"src/link": "contracts", "src/out": t.TempDir(), "src/nowhere": "../../gone"} {
-		if err := os.Symlink(to, filepath.Join(r.dir, filepath.FromSlash(link))); err != nil {
+		if err := os.Symlink(to, filepath.Join(r.Dir, filepath.FromSlash(link))); err != nil {
 			t.Skip(err)
 		}
 	}
 	p := Policy{Gates: []string{PathViolation, ChangeRadius}, Allowed: []string{"src/**"}, Forbidden: []string{"src/contracts/**"}, Radius: 9,
 		By: ByDirectory}
 	for file, want := range map[string]string{
-		"src/a/new.go": "", "./src//a/../a/new.go": "", filepath.Join(r.dir, "src", "x"): "", "src/new/deep/x": "",
+		"src/a/new.go": "", "./src//a/../a/new.go": "", filepath.Join(r.Dir, "src", "x"): "", "src/new/deep/x": "",
 		"src/link/x": "a link leads to src/contracts/x", "src/link/deep/x": "src/contracts/deep/x", "src/out/x": "outside",
 		"src/nowhere/x": "outside", "../x": "outside", "/etc/passwd": "outside",
 		"SRC/Contracts/x": "forbiddenPaths", "docs/x": "allowedPaths",
 	} {
-		refused, areas, err := Checker{Dir: r.dir}.Admit(p, []string{file})
+		refused, areas, err := Checker{Dir: r.Dir}.Admit(p, []string{file})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +189,7 @@ func TestPackages(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, map[string]string{"package.json": "{}", "packages/a/package.json": "{}", "packages/a/src/deep/x.ts": "",
 		"packages/b/x.ts": "", "go/a/x.go": "", "go/b/x.go": ""})
-	_, areas, err := Checker{Dir: r.dir}.Admit(Policy{Gates: []string{ChangeRadius}, By: ByPackage},
+	_, areas, err := Checker{Dir: r.Dir}.Admit(Policy{Gates: []string{ChangeRadius}, By: ByPackage},
 		[]string{"packages/a/src/deep/x.ts", "packages/a/test/x.ts", "packages/b/x.ts", "go/a/x.go", "go/b/x.go"})
 	if want := []string{"packages/a", "packages/a", ".", "go/a", "go/b"}; err != nil || !slices.Equal(areas, want) {
 		t.Errorf("areas %v, want %v; %v", areas, want, err)
@@ -291,7 +250,7 @@ func TestValidTarget(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := repo{t, dir}
+	r := repo{gittest.Repo{T: t, Dir: dir}}
 	for name, text := range map[string]string{
 		"a-good.yaml": "description: \"fine\"\ngates: [path_violation]\nforbiddenPaths: [\"{{target}}/**\"]\n",
 		"bugfix.yaml": "gates: [contract_tests]\n",
@@ -305,7 +264,7 @@ func TestFiles(t *testing.T) {
 		"j.yaml":      "gates: [path_violation]\nallowedPath: [x]\n",
 		"K.yaml":      "gates: [contract_tests]\n",
 	} {
-		r.write(Folder+"/"+name, text)
+		r.Write(Folder+"/"+name, text)
 	}
 	list, broken, err := NewSet(workspace.Folder{Dir: dir}).Read(t.Context())
 	if err != nil {
@@ -333,35 +292,36 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestUncommitted(t *testing.T) {
+// A file that had faults before is judged by the lines that were added to it.
+func TestOlderFaults(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, map[string]string{"sub/kept": "1", "sub/gone": "1", "sub/moved": strings.Repeat("long\n", 50), "above": "1",
-		".gitignore": "*.log\n", "sub/staged": "1"})
-	r.write("sub/kept", "2")
-	r.write("sub/new dir/ü\n\"q\"", "1")
-	r.write("sub/x.log", "1")
-	r.write("above", "2")
-	r.git("mv", "sub/moved", "sub/there")
-	r.write("sub/staged", "2")
-	r.git("add", "sub/staged")
-	if err := os.Remove(filepath.Join(r.dir, "sub/gone")); err != nil {
-		t.Fatal(err)
+	token := func(end string) string { return "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeX" + end } // no credential of anybody
+	r := newRepo(t, map[string]string{
+		"fixtures.txt": "token = " + token("o6") + "\n", "known.txt": "x\n", "src/a.ts": "import x from \"left-pad\";\n", ".gitleaksignore": "",
+	})
+	policy := "gates: [dependency, sensitive_change]\nforbiddenImports: [left-pad]\n"
+	r.Write("fixtures.txt", "token = "+token("o6")+"\n# a comment\n")
+	r.Write("src/a.ts", "import x from \"left-pad\";\nimport y from \"y\";\n")
+	r.Write("logo.png", "\x89PNG\r\n\x1a\n\x00\x00")
+	r.Write("large.bin", "\x00"+strings.Repeat("x", maxFile))
+	for _, result := range r.check(false, policy) {
+		if result.Status != Pass || !strings.Contains(result.Message, "1 older one on lines that did not change") {
+			t.Errorf("after a comment was added: %+v", result)
+		}
 	}
-	got, err := Uncommitted(t.Context(), filepath.Join(r.dir, "sub"))
-	if err != nil {
-		t.Fatal(err)
+	r.Write("fixtures.txt", "token = "+token("o6")+"\ntoken = "+token("p7")+"\n")
+	r.Write("src/a.ts", "import x from \"left-pad\";\nimport {z} from \"left-pad\";\n")
+	for _, result := range r.check(false, policy) {
+		if result.Status != Fail || len(result.Paths) != 1 || !strings.Contains(result.Paths[0].Reason, "line 2") {
+			t.Errorf("after faults were added: %+v", result)
+		}
 	}
-	slices.SortFunc(got, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	want := []Change{{"gone", true}, {"kept", false}, {"moved", true}, {"new dir/ü\n\"q\"", false}, {"staged", false}, {"there", false}}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("changes %+v, want %+v", got, want)
-	}
-	if _, err := Uncommitted(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no git repository") {
-		t.Errorf("outside of a repository: %v", err)
-	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if _, err := Uncommitted(ended, r.dir); err != context.Canceled {
-		t.Errorf("after its end: %v", err)
+	r.Git("checkout", "-q", "src/a.ts")
+	r.Write(".gitleaksignore", "# known\nfixtures.txt:github-pat:2\n")
+	r.Commit("baseline")
+	r.Write("fixtures.txt", "token = "+token("q8")+"\ntoken = "+token("p8")+"\n")
+	got := r.check(false, policy)[1]
+	if got.Status != Fail || len(got.Paths) != 1 || !strings.Contains(got.Paths[0].Reason, "line 1 ") {
+		t.Errorf("with a baseline: %+v", got)
 	}
 }

@@ -56,6 +56,7 @@ type readFile struct {
 	Sum    [sha256.Size]byte
 	Go     bool
 	Unread bool // it could not be looked at
+	Quiet  []quiet
 }
 
 // The process is a scanner before anything else of the program begins, in any program

@@ -159,6 +159,9 @@ func backup(root *os.Root, f Finding, content string) (string, error) {
 	}
 	err := root.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755)
 	if err == nil {
+		err = ignoreBackups(root)
+	}
+	if err == nil {
 		err = safefile.Replace(root, filepath.FromSlash(name), []byte(content))
 	}
 	if err != nil {
@@ -166,6 +169,15 @@ func backup(root *os.Root, f Finding, content string) (string, error) {
 			WithHint("make its folder writable, or pass createBackup: false")
 	}
 	return name, nil
+}
+
+// ignoreBackups keeps backups out of what git shows and commits.
+func ignoreBackups(root *os.Root) error {
+	name := filepath.FromSlash(path.Join(BackupFolder, ".gitignore"))
+	if _, err := root.Lstat(name); err == nil {
+		return nil
+	}
+	return safefile.Replace(root, name, []byte("*\n"))
 }
 
 // restore puts the text of before back, unless somebody else changed the file

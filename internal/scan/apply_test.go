@@ -79,7 +79,8 @@ func TestWriteKeepsBackupAndMode(t *testing.T) {
 	if err != nil || !applied.Written {
 		t.Fatal(applied, err)
 	}
-	if s.read(t, "src/a.ts") != mended || s.read(t, applied.Backup) != faulty || s.files(t) != applied.Backup+" src/a.ts" {
+	if s.read(t, "src/a.ts") != mended || s.read(t, applied.Backup) != faulty ||
+		s.files(t) != BackupFolder+"/.gitignore "+applied.Backup+" src/a.ts" {
 		t.Errorf("there is %s: %s", s.files(t), s.read(t, "src/a.ts"))
 	}
 	if info, err := os.Stat(filepath.Join(s.Dir, "src/a.ts")); err != nil || info.Mode().Perm() != 0o750 {

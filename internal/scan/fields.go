@@ -5,7 +5,8 @@ import "github.com/toolfold/toolfold"
 // The parameters that both families take.
 var (
 	Paths = toolfold.List{
-		Name: "paths", Doc: "Files and folders in the workspace.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MinLen: 1, MaxLen: 1000},
+		Name: "paths", Doc: "Files and folders in the workspace; absent = all.", MinItems: 1, MaxItems: 100,
+		Of: toolfold.String{MinLen: 1, MaxLen: 1000},
 	}
 	Exclude = toolfold.List{
 		Name: "excludePatterns", Doc: "Globs such as **/gen/** or *.min.js. .gitignore holds too.", MaxItems: 50,
@@ -22,8 +23,17 @@ var (
 // arguments of an action.
 type ScanIn struct {
 	Paths           []string `json:"paths"`
+	Since           string   `json:"since"`
 	ExcludePatterns []string `json:"excludePatterns"`
 	MaxFiles        int      `json:"maxFiles"`
+}
+
+// Request returns what the arguments ask for: all of the workspace where they name no paths.
+func (in ScanIn) Request() Request {
+	if len(in.Paths) == 0 {
+		in.Paths = []string{"."}
+	}
+	return Request{Paths: in.Paths, Since: in.Since, Exclude: in.ExcludePatterns, MaxFiles: in.MaxFiles}
 }
 
 // FixIn holds the arguments that fixes of both families take, as ScanIn does.

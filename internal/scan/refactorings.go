@@ -2,7 +2,6 @@ package scan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/regex"
@@ -169,25 +168,6 @@ var refactorRules = []rule{{
 	name: "late-import", kind: "move", level: "trivial", confidence: 0.8, languages: scripts, tests: true,
 	message: "the import stands below code", advice: "Move it to the top: it is loaded first anyway.",
 	find: lateScriptImport,
-}, {
-	name: "wrapper-function", kind: "inline-function", level: "minor", confidence: 0.75, languages: scripts,
-	message: "the function only calls another with its own parameters", advice: "Use the other one.",
-	find: each(func(s *source, i int) *hit {
-		if !s.is(i, "=>") || !s.is(i-1, ")") || !s.isName(i+1) || !s.is(i+2, "(") {
-			return nil
-		}
-		open, end := s.partner(i-1), s.partner(i+2)
-		if end < 0 || !s.is(open-1, "=") || !s.oneOf(end+1, ";", ",", "}") && s.at(end+1).kind != endOfFile {
-			return nil
-		}
-		parameters, passed := s.arguments(open), s.arguments(i+2)
-		if len(parameters) == 0 || !slices.EqualFunc(parameters, passed, func(p, a [2]int) bool {
-			return s.isName(p[0]) && a[0] == a[1] && s.at(p[0]).text == s.at(a[0]).text && (p[0] == p[1] || s.is(p[0]+1, ":"))
-		}) {
-			return nil
-		}
-		return &hit{at: s.at(open).start, message: "the function only calls " + s.at(i+1).text}
-	}),
 }, {
 	name: "one-letter-name", kind: "rename", level: "trivial", confidence: 0.5, languages: scripts,
 	message: "the name has one letter", advice: "Say what it holds.",

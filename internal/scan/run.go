@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"go/parser"
 	"go/scanner"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/safefile"
 )
 
@@ -25,12 +28,16 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
 	defer root.Close()
-	w, err := s.walk(ctx, root, r)
+	changed, err := s.changed(ctx, r.Since)
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.walk(ctx, root, r, changed)
 	if err != nil {
 		return nil, err
 	}
 	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{},
-		read: map[string][sha256.Size]byte{}}
+		read: map[string]readFile{}, changed: changed}
 	for _, skipped := range w.skipped {
 		c.skip(skipped.Path, skipped.Reason)
 	}
@@ -77,6 +84,29 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	return report, ctx.Err()
 }
 
+// NoChanges is the code of a scan of changes where these cannot be told.
+const NoChanges = "NO_CHANGES"
+
+// changed returns the files that changed since a reference; nil for the empty one.
+func (s Scanner) changed(ctx context.Context, since string) (map[string]git.Change, error) {
+	if since == "" {
+		return nil, nil
+	}
+	list, err := git.Since(ctx, s.Dir, since)
+	var none *git.NoChanges
+	if errors.As(err, &none) {
+		return nil, toolfold.Errorf(NoChanges, "the changes cannot be told: %s; nothing was scanned", none.Reason).WithHint("%s", none.Hint)
+	}
+	if err != nil {
+		return nil, err
+	}
+	changed := map[string]git.Change{}
+	for _, c := range list {
+		changed[c.Path] = c
+	}
+	return changed, nil
+}
+
 func read(root *os.Root, name string) (string, error) {
 	content, err := safefile.Read(root, filepath.FromSlash(name), maxFile)
 	return string(content), err
@@ -89,7 +119,10 @@ type collector struct {
 
 	mu      sync.Mutex
 	byFile  map[string][]Finding
-	read    map[string][sha256.Size]byte // hashes of the files as they were read first
+	read    map[string]readFile   // the files as they were read first
+	changed map[string]git.Change // the lines to report on; nil = all
+	older   int
+	quiet   int
 	count   int
 	full    bool
 	texts   map[string]string // why a file was skipped, by path
@@ -184,7 +217,7 @@ func (c *collector) merge(p part) {
 	if p.Read == nil {
 		return
 	}
-	c.read[p.Read.Name] = p.Read.Sum
+	c.read[p.Read.Name] = *p.Read
 	if p.Read.Go {
 		c.goFiles[p.Read.Name] = true
 	}
@@ -245,6 +278,7 @@ func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
 	if source.lang == golang && isGenerated(content) {
 		return p
 	}
+	p.Read.Quiet = source.quiet()
 	p.Findings = fast(source, purpose)
 	return p
 }
@@ -267,22 +301,41 @@ func goFault(name, content string) string {
 	return cut(err.Error(), 200)
 }
 
+// asked returns the findings of a file that no comment suppresses and that are on lines
+// to report on, and counts the others.
+func (c *collector) asked(name string, findings []Finding) []Finding {
+	change, changed := c.changed[name]
+	return slices.DeleteFunc(findings, func(f Finding) bool {
+		switch {
+		case slices.ContainsFunc(c.read[name].Quiet, func(q quiet) bool { return q.suppresses(f) }):
+			c.quiet++
+		case changed && !change.Has(f.Line):
+			c.older++
+		default:
+			return false
+		}
+		return true
+	})
+}
+
 // finish identifies the findings and puts them in order. A file that changed
 // or went away meanwhile loses its own.
 func (c *collector) finish(root *os.Root) *Report {
 	report := &Report{}
 	for name, findings := range c.byFile {
 		content, err := read(root, name)
-		if err != nil || sha256.Sum256([]byte(content)) != c.read[name] {
+		if err != nil || sha256.Sum256([]byte(content)) != c.read[name].Sum {
 			c.skip(name, "it changed during the scan: scan it again")
 			continue
 		}
+		findings = c.asked(name, findings)
 		finish(c.request.Purpose, content, findings)
 		report.Findings = append(report.Findings, findings...)
 	}
 	rank(c.request.Purpose, report.Findings)
 	slices.SortFunc(c.skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
 	report.Skipped, report.Unnamed = c.skipped, c.unnamed
+	report.Older, report.Quiet = c.older, c.quiet
 	if c.full {
 		report.Truncated = fmt.Sprintf("only %d findings are kept: scan fewer files, or ask for less", MaxFindings)
 	}

@@ -98,6 +98,7 @@ type Request struct {
 	Purpose Purpose
 	Paths   []string // files and folders of the workspace
 	Exclude []string // globs with **, over paths and names
+	Since   string   // only findings on lines that changed since then, as git.Since has it; empty = all
 	Kinds   []string // empty = all
 	Level   string   // bugs: at least this severity; refactorings: at most this impact; empty = all
 
@@ -114,6 +115,8 @@ type Request struct {
 type Report struct {
 	Findings  []Finding // the heaviest first, then by confidence and place
 	Files     int       // that were scanned
+	Older     int       // more findings, on lines that did not change
+	Quiet     int       // more findings, which comments suppress
 	Analysers []string  // that ran
 	Skipped   []Skipped // at most maxSkipped
 	Unnamed   int       // more that were skipped, or only scanned in part

@@ -5,6 +5,8 @@ package scan
 type Summary struct {
 	Files     int       `json:"files" doc:"Files that were scanned."`
 	Count     int       `json:"count" doc:"Findings."`
+	Older     int       `json:"older,omitempty" doc:"More in these files, on lines that did not change; not kept."`
+	Quiet     int       `json:"suppressed,omitempty" doc:"More that comments such as nolint, noqa or eslint-disable suppress."`
 	HasMore   bool      `json:"hasMore" doc:"Whether there are more than are shown."`
 	Analysers []string  `json:"analysers" doc:"What ran."`
 	Skipped   []Skipped `json:"skipped,omitempty" doc:"What was not analysed, or not by all."`
@@ -16,7 +18,7 @@ type Summary struct {
 // shown.
 func (r *Report) Summary(limit int) Summary {
 	return Summary{
-		Files: r.Files, Count: len(r.Findings), HasMore: len(r.Findings) > limit, Analysers: r.Analysers,
+		Files: r.Files, Count: len(r.Findings), Older: r.Older, Quiet: r.Quiet, HasMore: len(r.Findings) > limit, Analysers: r.Analysers,
 		Skipped: r.Skipped, Unnamed: r.Unnamed, Truncated: r.Truncated,
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/glob"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -43,6 +44,7 @@ type walker struct {
 	root     *os.Root
 	exclude  []string
 	maxFiles int
+	changed  map[string]git.Change // the files to look at; nil = all
 
 	files     []string // below the workspace, with slashes; no doubles
 	skipped   []Skipped
@@ -53,8 +55,8 @@ type walker struct {
 
 // walk returns the files below the paths of a request that a language is known
 // for, in order, each once.
-func (s Scanner) walk(ctx context.Context, root *os.Root, r Request) (*walker, error) {
-	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, seen: map[string]bool{}}
+func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map[string]git.Change) (*walker, error) {
+	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, seen: map[string]bool{}}
 	for i, pattern := range r.Exclude {
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
 		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
@@ -207,6 +209,9 @@ func (w *walker) excluded(name string) bool {
 
 func (w *walker) add(name string) {
 	if w.seen[name] || w.excluded(name) {
+		return
+	}
+	if _, changed := w.changed[name]; w.changed != nil && !changed {
 		return
 	}
 	if len(w.files) == w.maxFiles {

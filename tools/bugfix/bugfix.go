@@ -5,6 +5,7 @@ package bugfix
 
 import (
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/scan"
 )
 
@@ -27,16 +28,17 @@ var Family = toolfold.Family{
 		"workspaces with eslint and ruff where they are installed. A finding keeps its bugId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
-		Legacy:  toolfold.Was("bugfix_scan"),
-		Summary: "Look for faults in files: leaks, races, nil, types, logic, security.",
+		Legacy:  toolfold.OldNames{{Name: "bugfix_scan", Required: toolfold.Fields{scan.Paths}}},
+		Summary: "Look for faults in what changed since a commit, or in files.",
 		Asks:    scanAsks,
 		Covers:  func() []string { return scan.Covers(scan.Bugs) },
 		Words:   "lint, check, analyse, analyze, inspect, audit, review, vet, detect, vulnerabilities, sniff out",
-		Doc:     "Shows the five worst; bugfix.list has all. skipped says what could not be analysed.",
+		Doc: "since: uncommitted tells what an edit broke. Looks for leaks, nil, types, logic, concurrency, security. Shows the five " +
+			"worst; bugfix.list has all.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be " +
 			"analysed is in skipped. maxFiles may be up to 10,000. The rest of the findings is in bugfix.list instead of an artifact.",
-		Required: toolfold.Fields{scan.Paths},
-		Optional: toolfold.Fields{categories, minSeverity, scan.Exclude, scan.MaxFiles.With(toolfold.Default(100)),
+		Optional: toolfold.Fields{git.Ref.With(toolfold.Added()), scan.Paths, categories, minSeverity, scan.Exclude,
+			scan.MaxFiles.With(toolfold.Default(100)),
 			useAST.With(toolfold.Default(true))},
 		Effect:  toolfold.Adds,
 		Example: `{"paths": ["src"], "minSeverity": "low"}`,

@@ -50,10 +50,9 @@ const maxBrief = 5
 
 // Scan scans files and keeps what it finds.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
-	id, report, err := s.bench.Keep(ctx, scan.Request{
-		Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Categories, Level: in.MinSeverity,
-		MaxFiles: in.MaxFiles, Fast: !in.UseAST,
-	})
+	request := in.Request()
+	request.Kinds, request.Level, request.Fast = in.Categories, in.MinSeverity, !in.UseAST
+	id, report, err := s.bench.Keep(ctx, request)
 	if err != nil {
 		return ScanOut{}, err
 	}

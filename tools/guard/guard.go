@@ -5,13 +5,14 @@ package guard
 
 import (
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/policy"
 )
 
 var (
 	policyID     = policy.ID
-	changedPaths = toolfold.List{Name: "changedPaths", Doc: "Files, or git for all uncommitted changes.", Unclear: true, MinItems: 1,
-		MaxItems: 1000, Of: toolfold.String{MaxLen: 500}}
+	changedPaths = toolfold.List{Name: "changedPaths", Doc: "Files; absent or git = all changes.",
+		Unclear: true, MinItems: 1, MaxItems: 1000, Of: toolfold.String{MaxLen: 500}}
 	target    = toolfold.String{Name: "target", Doc: "Put in place of {{target}}.", MaxLen: 100}
 	sessionID = toolfold.UUID("sessionId", "Active session.")
 	limit     = toolfold.Int{Name: "limit", Doc: "Most policies to return.", Min: 1, Max: policy.MaxPolicies}
@@ -25,17 +26,18 @@ var Family = toolfold.Family{
 		"config_validation, sensitive_change.",
 	Actions: []*toolfold.Action{{
 		Name:    "check",
-		Legacy:  toolfold.Was("guard_check"),
-		Summary: "Check changed files against a policy; PASS, WARN or FAIL per gate.",
+		Legacy:  toolfold.OldNames{{Name: "guard_check", Required: toolfold.Fields{changedPaths}}},
+		Summary: "Check what changed since a commit against a policy; PASS, WARN or FAIL.",
 		Asks:    checkAsks,
 		Covers:  policy.Covers,
 		Words:   "validate, verify, uncommitted, secrets, allowed, before merge",
-		Doc: "Files are read as they are now. contract_tests runs the policy's command, in a trusted workspace. WARN is also " +
+		Doc: "Of the uncommitted changes, or those since a commit, only new lines are judged; older faults are counted. " +
+			"Binary files pass. contract_tests runs the policy's command, in a trusted workspace. WARN is also " +
 			"what could not be checked. For a file named git, pass ./git.",
 		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown " +
 			"policy is POLICY_NOT_FOUND. Each gate has paths and a suggestion in place of details and of a list of suggestions.",
-		Required: toolfold.Fields{policyID, changedPaths},
-		Optional: toolfold.Fields{target},
+		Required: toolfold.Fields{policyID},
+		Optional: toolfold.Fields{git.Ref.With(toolfold.Added()), changedPaths, target},
 		Effect:   toolfold.Runs,
 		Example:  `{"policyId": "bugfix", "changedPaths": ["src/cart.ts"]}`,
 		Related:  []string{"guard.list", "guard.apply"},

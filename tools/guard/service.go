@@ -1,15 +1,19 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/clock"
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/policy"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/shorten"
@@ -28,8 +32,8 @@ const (
 // maxPolicies is the most policies of a session.
 const maxPolicies = 10
 
-// git stands for the uncommitted changes, as an entry of changedPaths.
-const git = "git"
+// everything stands for all changes, as an entry of changedPaths.
+const everything = "git"
 
 // Service runs the guard actions. It is safe for concurrent use.
 type Service struct {
@@ -52,6 +56,7 @@ func New(store Store, folder workspace.Folder, testCommand func() ([]string, err
 type CheckIn struct {
 	PolicyID     string   `json:"policyId"`
 	ChangedPaths []string `json:"changedPaths"`
+	Since        string   `json:"since"`
 	Target       string   `json:"target"`
 }
 
@@ -74,21 +79,9 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	if err != nil {
 		return CheckOut{}, err
 	}
-	var changes []policy.Change
-	for _, name := range in.ChangedPaths {
-		if name != git {
-			changes = append(changes, policy.Change{Path: name})
-			continue
-		}
-		uncommitted, err := policy.Uncommitted(ctx, s.checker.Dir)
-		var none *policy.NoRepository
-		if errors.As(err, &none) {
-			return CheckOut{}, toolfold.Errorf(CheckFailed, "changedPaths has git, but %s", none.Reason).WithHint("name the changed files instead")
-		}
-		if err != nil {
-			return CheckOut{}, err
-		}
-		changes = append(changes, uncommitted...)
+	changes, err := s.changes(ctx, in)
+	if err != nil {
+		return CheckOut{}, err
 	}
 	out := CheckOut{PolicyID: p.ID, Target: in.Target}
 	if out.Gates, err = s.checker.Check(ctx, p, changes); err != nil {
@@ -105,6 +98,48 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 		out.Summary = fmt.Sprintf("%s: %s; %d of %d gates pass", out.Status, strings.Join(not, ", "), len(out.Gates)-len(not), len(out.Gates))
 	}
 	return out, nil
+}
+
+// changes returns what a call is about: the paths that it names, or all that git says
+// differs. Where there is something to differ from, only that is judged.
+func (s *Service) changes(ctx context.Context, in CheckIn) ([]policy.Change, error) {
+	all := len(in.ChangedPaths) == 0 || slices.Contains(in.ChangedPaths, everything)
+	if !all && in.Since == "" {
+		var changes []policy.Change
+		for _, name := range in.ChangedPaths {
+			changes = append(changes, policy.Change{Path: name})
+		}
+		return changes, nil
+	}
+	differs, err := policy.Since(ctx, s.checker.Dir, cmp.Or(in.Since, git.Uncommitted))
+	var none *git.NoChanges
+	if errors.As(err, &none) {
+		return nil, toolfold.Errorf(CheckFailed, "the changes cannot be told: %s", none.Reason).WithHint("%s", none.Hint)
+	}
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string]policy.Change{}
+	for _, c := range differs {
+		byPath[c.Path] = c
+	}
+	var changes []policy.Change
+	if all {
+		changes = differs
+	}
+	for _, name := range in.ChangedPaths {
+		if name == everything {
+			continue
+		}
+		change, differs := byPath[path.Clean(filepath.ToSlash(name))]
+		if !differs {
+			change = policy.Change{Path: name, Since: &git.Change{Path: name}}
+		}
+		if !differs || !all {
+			changes = append(changes, change)
+		}
+	}
+	return changes, nil
 }
 
 // find returns the policy of an id with the target in place. Code is that of

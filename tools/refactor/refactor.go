@@ -5,6 +5,7 @@ package refactor
 
 import (
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/scan"
 )
 
@@ -28,18 +29,20 @@ var Family = toolfold.Family{
 		"workspaces with eslint and ruff where they are installed. A finding keeps its opportunityId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
-		Legacy:  toolfold.Was("refactor_scan"),
-		Summary: "Look for code to simplify, modernize, rename, extract or remove.",
+		Legacy:  toolfold.OldNames{{Name: "refactor_scan", Required: toolfold.Fields{scan.Paths}}},
+		Summary: "Look for code to improve in what changed since a commit, or in files.",
 		Asks:    scanAsks,
 		Covers:  func() []string { return scan.Covers(scan.Refactorings) },
-		Words:   "clean up, code smell, duplication, long functions, unused imports, dead code, analyse, analyze, improve, getting messy",
-		Doc:     "Shows the five of highest impact; refactor.list has all. skipped says what could not be analysed.",
+		Words: "simplify, modernize, rename, extract, remove, clean up, code smell, duplication, long functions, unused imports, " +
+			"dead code, analyse, analyze, improve, getting messy",
+		Doc: "since: uncommitted looks at what an edit changed. Shows the five of highest impact; refactor.list has all.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
 			"maxFiles may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list " +
 			"instead of an artifact.",
-		Required: toolfold.Fields{scan.Paths},
 		Optional: toolfold.Fields{
-			types, minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact, scan.Exclude,
+			git.Ref.With(toolfold.Added()), scan.Paths, types,
+			minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact,
+			scan.Exclude,
 			scan.MaxFiles.With(toolfold.Default(100)),
 		},
 		Effect:  toolfold.Adds,

@@ -53,10 +53,9 @@ const maxBrief = 5
 
 // Scan scans files and keeps what it finds.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
-	id, report, err := s.bench.Keep(ctx, scan.Request{
-		Paths: in.Paths, Exclude: in.ExcludePatterns, Kinds: in.Types, Level: in.MaxImpact,
-		MinConfidence: in.MinConfidence, MaxFiles: in.MaxFiles,
-	})
+	request := in.Request()
+	request.Kinds, request.Level, request.MinConfidence = in.Types, in.MaxImpact, in.MinConfidence
+	id, report, err := s.bench.Keep(ctx, request)
 	if err != nil {
 		return ScanOut{}, err
 	}

@@ -29,7 +29,7 @@ export function shapes(x: any, user: UserInterface) { // want js/explicit-any
 // const old = compute(); want js/commented-out-code
 // old.run();
 // if (old) {
-export const double = (n: number) => shape(n); // want js/wrapper-function
+export const double = (n: number) => shape(n);
 
 export function clickHandler() { // want js/handler-name
   return fetch("/").then((r) => r.json()).then((j) => j.name); // want js/promise-chain

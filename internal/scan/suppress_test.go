@@ -1,0 +1,148 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every line with "quiet" in it has a fault that a comment suppresses, every other
+// one with "heard" a fault that no comment does.
+func TestSuppressions(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a.py": `
+x = None
+if x == None: pass  # noqa  quiet
+if x == None: pass  # noqa: E711 quiet
+if x == None: pass  # noqa: E501 heard
+if x == None: pass  # a reason # noqa: F401,E711 quiet
+if x == None: pass  # noqation heard
+if x == None: pass  # pylint: disable=singleton-comparison  quiet
+if x == None: pass  # pylint: disable=line-too-long  heard
+# pylint: disable-next=C0121
+if x == None: pass  # quiet
+if x == None: pass  # heard
+eval(x)  # nosec quiet
+eval(x)  # nosec B307 quiet
+if x == None: pass  # nosec heard
+if type(x) == int: pass  # type: ignore[misc] quiet
+if x == None: pass  # type: ignore heard
+if (x ==
+    None):  # noqa: E711
+    pass
+def f():
+    # pylint: disable=singleton-comparison
+    if x == None: pass  # quiet
+    if x == None:  # quiet
+        if x == None: pass  # quiet
+if x == None: pass  # heard
+`,
+		"a.ts": `
+if (a == 1) b() // eslint-disable-line -- quiet
+if (a == 1) b() // eslint-disable-line eqeqeq -- because, quiet
+if (a == 1) b() // eslint-disable-line no-eval -- eqeqeq heard
+// eslint-disable-next-line eqeqeq, no-eval
+if (a == 1) b() // quiet
+if (a == 1) b() // heard
+/* eslint-disable eqeqeq */
+if (a == 1) b() // quiet
+eval(a) // heard
+/* eslint-enable eqeqeq */
+if (a == 1) b() // heard
+// biome-ignore lint/suspicious/noDoubleEquals: known
+if (a == 1) b() // quiet
+// biome-ignore lint/style/useConst: no
+if (a == 1) b() // heard
+// @ts-ignore
+throw "x" // quiet
+// @ts-expect-error: known
+throw "x" // quiet
+// @ts-ignore
+eval(a) // heard
+// oxlint-disable-next-line eqeqeq
+if (a == 1) b() // quiet
+// deno-lint-ignore no-eval
+eval(a) // quiet
+eval(a) // NOSONAR quiet
+`,
+		"a.go": `
+package a
+
+import "crypto/tls"
+
+var a = tls.Config{InsecureSkipVerify: true} //nolint quiet
+var b = tls.Config{InsecureSkipVerify: true} //nolint:gosec // known, quiet
+var c = tls.Config{InsecureSkipVerify: true} //nolint:errcheck // gosec heard
+var d = tls.Config{InsecureSkipVerify: true} // #nosec G402 quiet
+//nolint:gosec
+var e = tls.Config{InsecureSkipVerify: true} // quiet
+var f = tls.Config{InsecureSkipVerify: true} // heard
+
+//nolint:gosec,lll
+func g() {
+	_ = tls.Config{InsecureSkipVerify: true} // quiet
+	if true {
+		_ = tls.Config{InsecureSkipVerify: true} // quiet
+	}
+}
+
+func h() {
+	_ = tls.Config{InsecureSkipVerify: true} // heard
+}
+`,
+	} {
+		s := Scanner{Dir: t.TempDir()}
+		s.write(t, name, text)
+		report := s.must(t, Request{Purpose: Bugs, Fast: true})
+		var heard []int
+		quiet := 0
+		for i, line := range strings.Split(text, "\n") {
+			if strings.HasSuffix(line, "heard") {
+				heard = append(heard, i+1)
+			}
+			if strings.HasSuffix(line, "quiet") {
+				quiet++
+			}
+		}
+		var got []int
+		for _, f := range report.Findings {
+			got = append(got, f.Line)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(heard, got); diff != "" {
+			t.Errorf("%s: found at lines %s", name, diff)
+		}
+		if report.Quiet < quiet || report.Quiet > quiet+2 {
+			t.Errorf("%s: %d suppressed, want %d", name, report.Quiet, quiet)
+		}
+	}
+}
+
+// What go vet and staticcheck find is suppressed too, and linters are told apart.
+func TestSuppressedAnalysers(t *testing.T) {
+	t.Parallel()
+	s := Scanner{Dir: t.TempDir()}
+	s.write(t, "go.mod", "module example.com/x\n\ngo 1.24\n")
+	s.write(t, "a.go", `package x
+
+func a(x int) int {
+	x = x //nolint:staticcheck // known
+	x = x //lint:ignore SA4018 known
+	x = x //nolint:govet,staticcheck
+	x = x // heard
+	return x
+}
+`)
+	report := s.must(t, Request{Purpose: Bugs})
+	for _, f := range report.Findings {
+		if f.Rule == "staticcheck/SA4018" && f.Line != 7 {
+			t.Errorf("found: %s:%d %s", f.File, f.Line, f.Rule)
+		}
+	}
+	if report.Quiet == 0 || len(report.Findings) == 0 {
+		t.Errorf("%d findings, %d suppressed", len(report.Findings), report.Quiet)
+	}
+}
