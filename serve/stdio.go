@@ -24,6 +24,8 @@ const (
 	stdioLines = 64
 	// stdioWrite bounds the bytes that are written at a time, but for one line.
 	stdioWrite = 64 << 10
+	// stdioIdle bounds the goroutines that wait for a call to answer.
+	stdioIdle = 32
 	// stdioSubscriptions bounds its open subscriptions.
 	stdioSubscriptions = 64
 	// stdioGrace bounds how long running requests may take after the client
@@ -44,6 +46,7 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		server: s, out: out, cancel: cancel,
 		calls: semaphore.NewWeighted(stdioOpen), subscriptions: semaphore.NewWeighted(stdioSubscriptions),
 		notifications: make(chan mcp.JSONRPCNotification, 100), lines: make(chan stdioLine, stdioLines), gone: make(chan struct{}),
+		work: make(chan func()),
 	}
 	defer close(c.gone)
 	if err := s.mcp.RegisterSession(ctx, c); err != nil {
@@ -82,6 +85,11 @@ type stdio struct {
 	server *Server
 	cancel context.CancelFunc
 	calls  *semaphore.Weighted // one unit per open call
+
+	// Goroutines that have answered a request take the next one from work: a new
+	// one would have to grow its stack first, which costs as much as the call.
+	work chan func()
+	idle atomic.Int64 // goroutines that wait for work
 
 	// A subscription stays open as long as its client does: the end of the
 	// input does not wait for it.
@@ -204,12 +212,35 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 // open answers a request beside others, which may cancel it, and then calls done.
 func (c *stdio) open(ctx context.Context, r *request, done func()) {
 	leave := c.requests.enter(r)
-	go func() {
+	answer := func() {
 		defer done()
 		defer leave()
 		defer r.cancel()
 		c.exchange(ctx, r)
-	}()
+	}
+	select {
+	case c.work <- answer:
+	default:
+		go c.answerMore(answer)
+	}
+}
+
+// answerMore answers a request, and then others, unless enough goroutines wait for
+// them.
+func (c *stdio) answerMore(answer func()) {
+	for {
+		answer()
+		if c.idle.Add(1) > stdioIdle {
+			c.idle.Add(-1)
+			return
+		}
+		select {
+		case answer = <-c.work:
+			c.idle.Add(-1)
+		case <-c.gone:
+			return
+		}
+	}
 }
 
 // exchange answers one message.

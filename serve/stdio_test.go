@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/toolfold/toolfold"
@@ -144,5 +145,49 @@ func TestHTTPCancelled(t *testing.T) {
 	h.Post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 	if got := <-done; got != "202" {
 		t.Errorf("answered %s", got)
+	}
+}
+
+// Calls run beside each other, however many goroutines wait for them: those that wait
+// for each other are all answered, again and again.
+func TestStdioCallsMeet(t *testing.T) {
+	t.Parallel()
+	const together = 100
+	var arrived atomic.Int64
+	all := make(chan bool)
+	s, _ := newServer(t, lazy.Lazy, toolfold.External{
+		Name: "meet", Description: "Wait for the others.", Category: "elsewhere", Effect: toolfold.Reads,
+		Run: func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			if arrived.Add(1)%together == 0 {
+				for range together - 1 {
+					all <- true
+				}
+				return json.RawMessage(`{}`), nil
+			}
+			<-all
+			return json.RawMessage(`{}`), nil
+		},
+	})
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	go s.Stdio(t.Context(), in, out)
+	defer write.Close()
+	answers := bufio.NewScanner(read)
+	for range 3 {
+		go func() {
+			for id := range together {
+				fmt.Fprintf(write, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"meet"}}`+"\n", id)
+			}
+		}()
+		answered := map[string]bool{}
+		for range together {
+			if !answers.Scan() || strings.Contains(answers.Text(), "isError") {
+				t.Fatalf("answered %q after %d others", answers.Text(), len(answered))
+			}
+			answered[answers.Text()] = true
+		}
+		if len(answered) != together {
+			t.Errorf("%d calls were answered, want %d", len(answered), together)
+		}
 	}
 }

@@ -121,7 +121,9 @@ func serveAction(c *cli.Context) error {
 		fmt.Fprintln(stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 "+
 			"serves a port; Ctrl-C ends")
 	}
-	return server.Stdio(ctx, os.Stdin, os.Stdout)
+	in, restore := polledStdin()
+	defer restore()
+	return server.Stdio(ctx, in, os.Stdout)
 }
 
 // announce prints where the server is and what its list costs a model.

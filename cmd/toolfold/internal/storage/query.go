@@ -39,7 +39,7 @@ type executor struct {
 }
 
 func newExecutor(q querier, d dialect) executor {
-	return executor{querier: q, dialect: d, statements: &statements{byText: map[string]*sql.Stmt{}}}
+	return executor{querier: q, dialect: d, statements: &statements{}}
 }
 
 // statements caches prepared SQL statements for as long as their pool or
@@ -47,20 +47,46 @@ func newExecutor(q querier, d dialect) executor {
 // package, and those are few.
 type statements struct {
 	mu     sync.Mutex
-	byText map[string]*sql.Stmt
+	byText sync.Map    // *sql.Stmt by text
+	ready  *statements // of the pool, which a transaction uses too; nil for a pool
 }
 
 func (s *statements) get(ctx context.Context, q querier, text string) (*sql.Stmt, error) {
+	if statement, ok := s.byText.Load(text); ok {
+		return statement.(*sql.Stmt), nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if statement, ok := s.byText[text]; ok {
-		return statement, nil
+	if statement, ok := s.byText.Load(text); ok {
+		return statement.(*sql.Stmt), nil
 	}
-	statement, err := q.PrepareContext(ctx, strings.ReplaceAll(text, "LIMIT ?", hiddenLimit))
+	statement, err := s.prepare(ctx, q, text)
 	if err == nil {
-		s.byText[text] = statement
+		s.byText.Store(text, statement)
 	}
 	return statement, err
+}
+
+func (s *statements) prepare(ctx context.Context, q querier, text string) (*sql.Stmt, error) {
+	if s.ready != nil {
+		if statement, ok := s.ready.byText.Load(text); ok {
+			return q.(*sql.Tx).StmtContext(ctx, statement.(*sql.Stmt)), nil
+		}
+	}
+	return q.PrepareContext(ctx, strings.ReplaceAll(text, "LIMIT ?", hiddenLimit))
+}
+
+// keep prepares the statements of a transaction that is done for the next ones:
+// preparing one takes longer than most of them do. Those with a list are not kept, as
+// they have a text for each of its lengths.
+func (s *statements) keep(ctx context.Context, pool *sql.DB, of *statements) {
+	of.byText.Range(func(text, _ any) bool {
+		if strings.Contains(text.(string), listBegin) {
+			return true
+		}
+		_, err := s.get(ctx, pool, text.(string))
+		return err == nil // the next transaction prepares them where this did not
+	})
 }
 
 // hiddenLimit hides the value of a limit from SQLite's planner. SQLite looks at that
@@ -83,12 +109,15 @@ func (db *DB) transact(ctx context.Context, do func(executor) error) error {
 		if err != nil {
 			return fmt.Errorf("beginning transaction: %w", err)
 		}
-		if err := do(newExecutor(t, db.dialect)); err != nil {
+		e := newExecutor(t, db.dialect)
+		e.statements.ready = db.writes.statements
+		if err := do(e); err != nil {
 			return errors.Join(err, t.Rollback())
 		}
 		if err := t.Commit(); err != nil {
 			return commitError{err}
 		}
+		db.writes.statements.keep(ctx, db.write, e.statements)
 		return nil
 	})
 }
@@ -309,10 +338,13 @@ func (q query) and(text string, args ...any) query {
 // with adds another query.
 func (q query) with(other query) query { return q.and(other.text, other.args...) }
 
+// listBegin begins the list of a condition of among.
+const listBegin = " IN (?"
+
 // among is a condition that a column has one of the values, of which there is
 // at least one.
 func among[V any](column string, values []V) query {
-	q := query{text: column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")"}
+	q := query{text: column + listBegin + strings.Repeat(", ?", len(values)-1) + ")"}
 	for _, v := range values {
 		q.args = append(q.args, v)
 	}

@@ -72,7 +72,8 @@ func (t *Tracing) endCall(span oteltrace.Span, c *call.Call, answer toolfold.Ans
 }
 
 // plainCall is the span of a call that runs nothing. No attributes are set on it and
-// only the store reads it, so that it needs nothing of the SDK.
+// only the store reads it, so that it needs nothing of the SDK. While the call runs,
+// mu of the tracing guards what its end sets.
 type plainCall struct {
 	noop.Span
 	at, around        oteltrace.SpanContext
@@ -110,12 +111,14 @@ func (t *Tracing) plainly(ctx context.Context, c *call.Call, around oteltrace.Sp
 	if forwards && answer.Err == nil {
 		return answer
 	}
-	ended := *s // the one that runs may be read
-	ended.ended, ended.result, ended.failure = s.start.Add(time.Since(s.start)), sizeOf(answer.Content), answer.Err
+	took, result, sent, received := time.Since(s.start), sizeOf(answer.Content), "", ""
 	if t.o.Arguments {
-		ended.capturedArguments, ended.capturedResult = capturedArguments(c), capturedResult(c, answer)
+		sent, received = capturedArguments(c), capturedResult(c, answer)
 	}
-	t.end(&ended)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.ended, s.result, s.failure, s.capturedArguments, s.capturedResult = s.start.Add(took), result, answer.Err, sent, received
+	t.add(s)
 	return answer
 }
 

@@ -169,9 +169,14 @@ func (t *Tracing) start(s span, ofRun bool) {
 
 // end takes over a span that has ended.
 func (t *Tracing) end(s span) {
-	key := keyOf(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.add(s)
+}
+
+// add adds a span that has ended. The caller holds mu.
+func (t *Tracing) add(s span) {
+	key := keyOf(s)
 	span := t.open[key]
 	delete(t.open, key)
 	if len(t.ended) >= maxPending {
@@ -261,21 +266,23 @@ func (t *Tracing) Flush(ctx context.Context) error {
 func (t *Tracing) flush(ctx context.Context) error {
 	t.storing.Lock()
 	defer t.storing.Unlock()
-	batch, begin, running := t.take()
-	if len(batch) == 0 && len(running) == 0 {
+	spans, running := t.take()
+	if len(spans) == 0 && len(running) == 0 {
 		return nil
 	}
 	store, err := t.o.Open(ctx)
-	if err == nil && len(batch) > 0 {
-		err = store.Put(ctx, batch, t.now())
+	for left := spans; len(left) > 0; { // in parts: the memory of the largest stays with the process
+		batch := left[:min(flushAt, len(left))]
+		if err == nil {
+			err = store.Put(ctx, converted(batch), t.now())
+		}
+		if err != nil {
+			t.giveUp(left)
+			return err
+		}
+		left = left[len(batch):]
 	}
 	if err != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.dropped += int64(len(batch))
-		for _, s := range begin {
-			s.begun = false
-		}
 		return err
 	}
 	now := t.now()
@@ -283,7 +290,7 @@ func (t *Tracing) flush(ctx context.Context) error {
 		t.heard = now
 		err = store.Hear(ctx, running, now)
 	}
-	if t.stored += len(batch); t.stored >= trimAt || now.Sub(t.trimmed) >= trimEach {
+	if t.stored += len(spans); t.stored >= trimAt || now.Sub(t.trimmed) >= trimEach {
 		t.trimmed, t.stored = now, 0
 		keep := trace.Keep{Bytes: int64(t.o.Megabytes) << 20}
 		if t.o.Days > 0 {
@@ -295,54 +302,79 @@ func (t *Tracing) flush(ctx context.Context) error {
 	return err
 }
 
-// take takes the spans to store now, of which begin are the running ones, and the
-// traces of spans that were stored as running before. It takes none as long as nothing has opened the store but
-// calls would.
-func (t *Tracing) take() (batch []trace.Span, begin []*recorded, running []string) {
+// giveUp counts spans that could not be stored. Those that run are stored later.
+func (t *Tracing) giveUp(spans []taken) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dropped += int64(len(spans))
+	for _, s := range spans {
+		if s.runs {
+			s.from.begun = false
+		}
+	}
+}
+
+// taken is a span on its way to the store.
+type taken struct {
+	span // as it was when it was taken
+	from *recorded
+	runs bool
+}
+
+// take takes the spans to store now, and the traces of spans that were stored as
+// running before. It takes none as long as nothing has opened the store but calls
+// would.
+func (t *Tracing) take() (spans []taken, running []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if !t.isOpened() && !t.ran {
 		if extra := len(t.ended) - flushAt; extra > 0 {
 			t.dropped += int64(extra)
 			t.ended = slices.Clone(t.ended[extra:])
 		}
-		t.mu.Unlock()
-		return nil, nil, nil
+		return nil, nil
 	}
-	ended := t.ended
+	around := map[oteltrace.TraceID]bool{} // traces of which a span has ended, where others run
+	for _, s := range t.ended {
+		spans = append(spans, taken{span: s.span, from: s})
+		if len(t.open) > 0 {
+			around[s.SpanContext().TraceID()] = true
+		}
+	}
 	t.ended, t.answers, t.ran = nil, 0, len(t.open) > 0
-	around := map[oteltrace.TraceID]bool{} // traces of which a span has ended
-	for _, s := range ended {
-		around[s.SpanContext().TraceID()] = true
-	}
 	began := t.now().Add(-flushAfter)
-	var run []span // of begin, whose own may end meanwhile
 	for key, open := range t.open {
 		switch {
 		case open.begun:
 			running = append(running, key.trace.String())
 		case around[key.trace] || open.StartTime().Before(began):
 			open.begun = true
-			begin = append(begin, open)
-			run = append(run, open.span)
+			now := open.span
+			if plain, ok := now.(*plainCall); ok { // it may end meanwhile
+				copied := *plain
+				now = &copied
+			}
+			spans = append(spans, taken{now, open, true})
 		}
 	}
-	t.mu.Unlock()
+	return spans, running
+}
 
-	for _, s := range ended {
+// converted returns spans as they are stored, but for those that nobody reads.
+func converted(spans []taken) []trace.Span {
+	list := make([]trace.Span, 0, len(spans))
+	for _, s := range spans {
 		span := convert(s.span)
-		span.Begun, span.Answer = s.begun, s.answer
+		if s.runs {
+			span.Status, span.End = trace.Running, time.Time{}
+		} else {
+			span.Begun, span.Answer = s.from.begun, s.from.answer
+		}
 		if !skipped(span) {
-			batch = append(batch, span)
+			list = append(list, span)
 		}
 	}
-	for _, s := range run {
-		span := convert(s)
-		span.Status, span.End = trace.Running, time.Time{}
-		if !skipped(span) {
-			batch = append(batch, span)
-		}
-	}
-	return batch, begin, running
+	return list
 }
 
 // Close stores what was recorded and sends out the rest, for a moment at most.
