@@ -48,7 +48,9 @@ type Listed struct {
 	// keep it for programs: models are not charged for it.
 	OutputSchema json.RawMessage `json:"-"`
 
-	Discovery bool `json:"-"` // reports whether it leads to the other tools
+	Discovery bool          `json:"-"` // whether it leads to the other tools
+	Tier      toolfold.Tier `json:"-"`
+	External  bool          `json:"-"` // whether it is another server's
 }
 
 // List shows a surface at a level. At the search level it leaves out all but
@@ -70,9 +72,12 @@ const NoTier toolfold.Tier = -1
 // show. Discovery and the tools of other servers are in every tier.
 func Within(surface []entry.Tool, tier toolfold.Tier) []entry.Tool {
 	return slices.DeleteFunc(slices.Clone(surface), func(t entry.Tool) bool {
-		return t.Tier > tier && t.Category != reserved.Discovery && t.Entries[0].Action.Definition == nil
+		return t.Tier > tier && t.Category != reserved.Discovery && !external(t)
 	})
 }
+
+// external reports whether a tool is another server's.
+func external(t entry.Tool) bool { return t.Entries[0].Action.Definition != nil }
 
 // Stubs is the least that is still a legal list: names and summaries.
 func Stubs(surface []entry.Tool) []Listed {
@@ -80,7 +85,7 @@ func Stubs(surface []entry.Tool) []Listed {
 	for i, t := range surface {
 		list[i] = Listed{
 			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
-			Hints: t.Hints, Discovery: t.Category == reserved.Discovery,
+			Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t),
 		}
 	}
 	return list
@@ -93,7 +98,9 @@ func Stubs(surface []entry.Tool) []Listed {
 // the rest, unless calls are flat. It stays an open object, so that a host that
 // checks arguments lets through what it does not declare.
 func show(t entry.Tool, level Level) Listed {
-	l := Listed{Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == reserved.Discovery}
+	l := Listed{
+		Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t),
+	}
 	switch {
 	case t.Dispatches():
 		detail := entry.DetailRequired

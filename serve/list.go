@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/estimate"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
@@ -36,6 +37,31 @@ type annotations struct {
 	Destructive bool `json:"destructiveHint"`
 	Idempotent  bool `json:"idempotentHint"`
 	OpenWorld   bool `json:"openWorldHint"`
+}
+
+// Loads says which tools a host that loads tools when a model needs them is asked
+// to show at once. Such hosts pass it by where they do not know the request.
+type Loads string
+
+// The choices.
+const (
+	LoadNone      Loads = "none"
+	LoadDiscovery Loads = "discovery" // what finds the others
+	LoadCore      Loads = "core"      // and the core tier
+	LoadAll       Loads = "all"       // all but the tools of other servers
+)
+
+// holds reports whether a tool is one of them.
+func (l Loads) holds(t lazy.Listed) bool {
+	switch l {
+	case LoadNone:
+		return false
+	case LoadCore:
+		return t.Discovery || t.Tier == toolfold.Core && !t.External
+	case LoadAll:
+		return !t.External
+	}
+	return t.Discovery
 }
 
 // alwaysLoad is the _meta of a tool that Claude Code always shows: such a tool is
@@ -92,7 +118,7 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 			Listed: l, OutputSchema: l.OutputSchema,
 			Annotations: annotations{l.Hints.ReadOnly, l.Hints.Destructive, l.Hints.Idempotent, l.Hints.OpenWorld},
 		}
-		if l.Discovery {
+		if s.loads.holds(l) {
 			list[i].Meta = alwaysLoad
 		}
 	}

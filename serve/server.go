@@ -73,6 +73,10 @@ type Options struct {
 	// Structured sends every answer as structured content too, and describes
 	// it with an output schema.
 	Structured bool
+
+	// AlwaysLoad names the tools that hosts which load tools when needed are asked to
+	// show at once; empty = [LoadDiscovery].
+	AlwaysLoad Loads
 }
 
 // Limits bound what clients may cost. A field that is not set has its default.
@@ -118,6 +122,7 @@ type Server struct {
 	watches   watches
 
 	structured bool
+	loads      Loads
 	waits      patience
 	calls      calls
 	parking    parking
@@ -196,7 +201,7 @@ func New(o Options) (*Server, error) {
 	}
 	limits := o.Limits.complete()
 	s := &Server{
-		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, waits: usualPatience,
+		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, loads: o.AlwaysLoad, waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
 	}
 	s.lists.Store(&cache[toolList]{})

@@ -34,7 +34,7 @@ func doctorCommand() *cli.Command {
 			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
 			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
 			"toolfold doctor --client all",
-		Flags: append(settingFlags("toolMode", "listing", "store"), jsonFlag,
+		Flags: append(settingFlags("toolMode", "listing", "for", "store"), jsonFlag,
 			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
 			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
@@ -203,7 +203,7 @@ func doctorSource(c *cli.Context) (string, error) {
 			source = name
 		}
 	}
-	for _, name := range []string{"tool-mode", "listing", "calls", "store"} {
+	for _, name := range []string{"tool-mode", "listing", "for", "calls", "store"} {
 		switch {
 		case !c.IsSet(name) || source == ownSurfaces:
 		case source == listFiles:
@@ -286,7 +286,9 @@ func listOf(answer upstream.Answer) (doctor.List, error) {
 // ownList returns the list of the surface that the options choose.
 func ownList(o *options) doctor.List {
 	so := o.surfaceOptions()
-	l := doctor.ListOf(hosts.Server, instructions(surface.New(so)), surface.List(app.Families(), so), len(surface.Tools(app.Families(), so)))
+	families := app.Families()
+	l := doctor.ListOf(hosts.Server, instructions(surface.New(so), o.kind(), families), surface.List(families, so),
+		len(surface.Tools(families, so)))
 	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
 	return l
 }

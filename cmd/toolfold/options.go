@@ -211,6 +211,14 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 	return mode, lazy.Level(o.Listing)
 }
 
+// kind returns the kind of the host that the options are for; empty for none.
+func (o *options) kind() hosts.Kind {
+	if t := hosts.FindTarget(o.For); t != nil {
+		return t.Kind
+	}
+	return ""
+}
+
 // surfaceOptions returns what tools/list offers under the options.
 func (o *options) surfaceOptions() surface.Options {
 	mode, level := o.surface()
@@ -227,6 +235,10 @@ func (o *options) surfaceOptions() surface.Options {
 	}
 	return offer
 }
+
+// surfaceSettings are the settings that say what tools/list shows and how calls are
+// answered; the setting for decides those of them that are not set.
+var surfaceSettings = []string{"toolMode", "listing", "params", "tier", "fold", "alwaysLoad", "structured", "resultLimit"}
 
 // permissionSettings are the settings that say what callers may see and call.
 var permissionSettings = []string{"readOnly", "allow", "deny"}

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,14 +19,24 @@ import (
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/estimate"
+	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 )
 
-// instructions are for the model. They reach every client on every turn.
-func instructions(s *surface.Surface) string {
+// instructions are for the model. They reach every client on every turn. Hosts of a kind
+// that looks for tools are told which families there are; empty is no kind.
+func instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Family) string {
+	if kind == hosts.Deferring || kind == hosts.Code {
+		how := "Call a tool with action and " + reserved.Params + "."
+		if s.Fold == consolidate.None || s.Mode == surface.Legacy {
+			how = "A tool is a family and an action: memory_get."
+		}
+		return subjects(families, maxSubjects) + " " + how
+	}
 	common := "A wrong call answers with usage and an example. "
 	if s.Mode == surface.Legacy || s.Fold != consolidate.None || s.Level != lazy.Full {
 		common += "Any call takes include_fields, a list of result fields to keep, and jq, a filter of its result."
@@ -54,13 +67,50 @@ func instructions(s *surface.Surface) string {
 	}[s.Params] + named + "The tool tools finds actions and describes them, tool_call runs any. " + common
 }
 
+// maxSubjects is the most tokens, as estimated, of the families in instructions.
+const maxSubjects = 80
+
+// subjects says which families there are, each with its summary as far as there is
+// room. Hosts show the beginning before a model has searched, so it has the names
+// first that most is asked of: families in their order.
+func subjects(families []*toolfold.Family, room int) string {
+	names, left := make([]string, 0, len(families)), 0
+	text := func() string {
+		list := "Look here for: " + strings.Join(names, ", ")
+		if left > 0 {
+			list += fmt.Sprintf(" and %d more", left)
+		}
+		return list + "."
+	}
+	for _, f := range families {
+		if f.Category == reserved.Discovery {
+			continue
+		}
+		if names = append(names, f.Name); estimate.Tokens([]byte(text())) > room {
+			names = names[:len(names)-1]
+			left++
+		}
+	}
+	for i, name := range names {
+		f := families[slices.IndexFunc(families, func(f *toolfold.Family) bool { return f.Name == name })]
+		if names[i] = name + " (" + lowerFirst(f.Summary) + ")"; estimate.Tokens([]byte(text())) > room {
+			names[i] = name
+		}
+	}
+	return text()
+}
+
+func lowerFirst(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToLower(r)) + text[size:]
+}
+
 func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(append(runSettings, "toolMode", "listing", "params", "tier", "fold", "structured", "resultLimit",
-			"strictNames", "store", "http", "httpTokenFile",
-			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName")...), trustFlag, upstreamsFlag),
+		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "strictNames", "store", "http", "httpTokenFile",
+			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"})...), trustFlag, upstreamsFlag),
 		Action: serveAction,
 	}
 }
@@ -107,15 +157,16 @@ func serveAction(c *cli.Context) error {
 		defer func() { stop(); work.Wait() }()
 	}
 	server, err := serve.New(serve.Options{
-		Version: version(), Instructions: instructions(b.Surface), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
-		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
+		Version: version(), Instructions: b.instructions(o), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
+		AlwaysLoad: serve.Loads(o.AlwaysLoad),
+		Limits:     serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	})
 	if err != nil {
 		return err
 	}
 	if o.HTTP != "" {
-		hosts := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
-		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: hosts, Ready: b.announce})
+		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
+		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: b.announce})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintln(stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 "+
@@ -124,6 +175,11 @@ func serveAction(c *cli.Context) error {
 	in, restore := polledStdin()
 	defer restore()
 	return server.Stdio(ctx, in, os.Stdout)
+}
+
+// instructions returns those for what the options permit.
+func (b *workbench) instructions(o *options) string {
+	return instructions(b.Surface, o.kind(), rules(o.Options).Rights().Filter(b.Families()))
 }
 
 // announce prints where the server is and what its list costs a model.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,11 +28,14 @@ func setupCommand() *cli.Command {
 		ArgsUsage: "[CLIENT [-- SERVE-OPTION…]]",
 		Description: "Without CLIENT it lists the clients, their files and whether toolfold is in them. With\n" +
 			"--write the entry is put into the client's own file after a backup beside it, with --undo\n" +
-			"it is taken out again. What follows -- goes to toolfold serve.\n\n" +
+			"it is taken out again. The entry serves --for the client, which chooses the list that suits\n" +
+			"it. What follows -- goes to toolfold serve too.\n\n" +
 			"toolfold setup codex\n" +
 			"toolfold setup --write qwen -- --listing=full",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "write", Usage: "put the entry into the client's file"},
+			&cli.StringFlag{Name: "for", Usage: "serve what suits this client or kind (" + strings.Join(hosts.TargetNames(), ", ") + ")",
+				DefaultText: "the client"},
 			&cli.BoolFlag{Name: "undo", Usage: "take the entry out of the client's file"},
 		},
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, strings.Join(hosts.Names(), "\n")) },
@@ -51,6 +55,10 @@ func setupAction(c *cli.Context) error {
 	switch {
 	case h == nil:
 		return usageError("unknown client %q: one of %s", name, strings.Join(hosts.Names(), ", "))
+	case c.IsSet("for") && hosts.FindTarget(c.String("for")) == nil:
+		return usageError("--for must be one of %s, got %q", strings.Join(hosts.TargetNames(), ", "), c.String("for"))
+	case c.IsSet("for") && c.Bool("undo"):
+		return usageError("--for and --undo exclude each other")
 	case c.Bool("write") && c.Bool("undo"):
 		return usageError("--write and --undo exclude each other")
 	case (c.Bool("write") || c.Bool("undo")) && h.Path == nil:
@@ -63,7 +71,9 @@ func setupAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"serve"}, options...)
+	args, target := h.Args(), hosts.FindTarget(cmp.Or(c.String("for"), h.Name))
+	args[len(args)-1] = "--for=" + target.Name
+	args = append(args, options...)
 	if c.Bool("write") {
 		return editClient(c, h, func(text []byte) ([]byte, error) { return h.Put(text, binary, args) })
 	}
@@ -78,7 +88,7 @@ func setupAction(c *cli.Context) error {
 		where = path + ", or: toolfold setup --write " + h.Name
 	}
 	for _, row := range [][2]string{
-		{"goes into", where}, {"or run", h.Add}, {"approval", h.Approve}, {"listing", h.Listing}, {"rules", h.Rules}, {"note", h.Note},
+		{"goes into", where}, {"or run", h.Add}, {"approval", h.Approve}, {"list", target.Text()}, {"rules", h.Rules}, {"note", h.Note},
 	} {
 		if row[1] != "" {
 			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])

@@ -18,7 +18,7 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode", "listing", "params", "tier", "fold")...), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, append(slices.Clone(surfaceSettings), "for")...)...), jsonFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
@@ -86,7 +86,7 @@ type leftOut struct {
 // they hide.
 func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
 	applies := o.layers.Redacted()
-	for _, name := range append([]string{"toolMode", "listing", "tier", "fold"}, permissionSettings...) {
+	for _, name := range slices.Concat([]string{"for"}, surfaceSettings, permissionSettings) {
 		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})
 	}
 	offer := o.surfaceOptions()

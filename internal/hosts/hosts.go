@@ -35,7 +35,6 @@ type Host struct {
 
 	Add     string // the host's own command for an entry; empty without one
 	Approve string // how calls are approved, with and without a person
-	Listing string // which --listing suits
 	Rules   string // what its permission rules can say about actions
 	Note    string // what else is different there; may be empty
 	Sends   *Sends // nil where it was not seen
@@ -46,11 +45,10 @@ var Hosts = []Host{{
 	Name: "claude-code", Title: "Claude Code", key: "mcpServers", entry: withType("stdio"),
 	Path:    inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
 	Project: []string{".mcp.json"},
-	Add:     "claude mcp add --scope user toolfold -- toolfold serve",
+	Add:     "claude mcp add --scope user toolfold -- toolfold serve --for=claude-code",
 	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or `mcp__toolfold__memory` for " +
 		"one tool.",
-	Listing: "`lazy`. Where tool search defers tools, `full` costs little: set `--listing=full` if you use it.",
-	Rules:   "By tool, not by action: allowing `mcp__toolfold__memory` also allows `clear`.",
+	Rules: "By tool, not by action: allowing `mcp__toolfold__memory` also allows `clear`.",
 	Sends: &Sends{
 		Version: "2.1.330", Instructions: true, MaxText: 2048, name: joined("mcp__", "__"), definition: anthropic, line: nameOnly,
 		Also: "sends every definition with ENABLE_TOOL_SEARCH=false, and with models that cannot search",
@@ -59,12 +57,11 @@ var Hosts = []Host{{
 	Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers", entry: plain,
 	Path:    inHome("CODEX_HOME", ".codex", "config.toml"),
 	Project: []string{".codex/config.toml"},
-	Add:     "codex mcp add toolfold -- toolfold serve",
+	Add:     "codex mcp add toolfold -- toolfold serve --for=codex",
 	Approve: "Asks for every call of a tool that can remove something. `codex exec` refuses those unless the table " +
 		"`[mcp_servers.toolfold]` has `default_tools_approval_mode = \"approve\"`.",
-	Listing: "`lazy`.",
-	Rules:   "By tool, with `approval_mode` in a table such as `[mcp_servers.toolfold.tools.memory]`.",
-	Note:    "It starts servers with little of the environment: put `TOOLFOLD_…` and `XDG_DATA_HOME` into `[mcp_servers.toolfold.env]`.",
+	Rules: "By tool, with `approval_mode` in a table such as `[mcp_servers.toolfold.tools.memory]`.",
+	Note:  "It starts servers with little of the environment: put `TOOLFOLD_…` and `XDG_DATA_HOME` into `[mcp_servers.toolfold.env]`.",
 	Sends: &Sends{
 		Version: "0.169.0", Instructions: true, name: alone, schema: bare, definition: responses,
 		Also: "puts the tools of a server into a namespace; drops formats, bounds and defaults",
@@ -73,9 +70,8 @@ var Hosts = []Host{{
 	Name: "gemini", Title: "Gemini CLI", key: "mcpServers", entry: plain,
 	Path:    inHome("", ".gemini", "settings.json"),
 	Project: []string{".gemini/settings.json"},
-	Add:     "gemini mcp add --scope user toolfold toolfold serve",
+	Add:     "gemini mcp add --scope user toolfold toolfold serve --for=gemini",
 	Approve: "Asks; `\"trust\": true` in the entry allows all, `--approval-mode=yolo` everything. The folder must be trusted.",
-	Listing: "`lazy`: it adds a parameter to every tool, so fewer tools pay most here.",
 	Rules:   "By tool, with `includeTools` and `excludeTools` in the entry.",
 	Sends: &Sends{
 		Version: "0.61.0", Instructions: true, name: joined("mcp_", "_"), schema: waiting, definition: gemini,
@@ -89,7 +85,6 @@ var Hosts = []Host{{
 	Path:    inHome("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"),
 	Project: []string{"opencode.json"},
 	Approve: "Allowed unless `permission` in its settings says `ask` or `deny`.",
-	Listing: "`lazy`.",
 	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
 	Sends: &Sends{
 		Version: "1.18.33", Instructions: true, name: joined("", "_"), schema: closed, definition: chat,
@@ -99,9 +94,8 @@ var Hosts = []Host{{
 	Name: "qwen", Title: "Qwen Code", key: "mcpServers", entry: plain,
 	Path:    inHome("", ".qwen", "settings.json"),
 	Project: []string{".qwen/settings.json"},
-	Add:     "qwen mcp add --scope user toolfold toolfold serve",
+	Add:     "qwen mcp add --scope user toolfold toolfold serve --for=qwen",
 	Approve: "Asks; `\"trust\": true` in the entry or `--yolo` allows all.",
-	Listing: "`full`: it shows a line for each tool until the model searches for it.",
 	Rules:   "By tool, with `includeTools` and `excludeTools` in the entry.",
 	Sends: &Sends{
 		Version: "0.15.10", name: joined("mcp__", "__"), definition: chat, line: boldName,
@@ -112,7 +106,6 @@ var Hosts = []Host{{
 	},
 	Path:    inHome("", ".copilot", "mcp-config.json"),
 	Approve: "Asks; headless: `--allow-tool=toolfold`, or `--allow-tool='toolfold(memory)'` for one tool.",
-	Listing: "`lazy`.",
 	Rules:   "By tool.",
 	Sends: &Sends{
 		Version: "1.0.102", name: joined("", "-"), definition: chat,
@@ -123,9 +116,8 @@ var Hosts = []Host{{
 		return ordered.Map{{Key: "transport", Value: withType("stdio")(command, args)}}
 	},
 	Path:    inHome("", ".cline", "data/settings/cline_mcp_settings.json"),
-	Add:     "cline mcp add --yes toolfold -- toolfold serve",
+	Add:     "cline mcp add --yes toolfold -- toolfold serve --for=cline",
 	Approve: "Asks; `autoApprove` in the entry lists tools that need no question.",
-	Listing: "`lazy`.",
 	Rules:   "By tool, with `autoApprove`.",
 	Sends: &Sends{
 		Version: "3.0.65", name: joined("", "__"), definition: chat,
@@ -135,37 +127,33 @@ var Hosts = []Host{{
 	Path:    inHome("", ".cursor", "mcp.json"),
 	Project: []string{".cursor/mcp.json"},
 	Approve: "Asks, unless auto-run is on in its settings.",
-	Listing: "`lazy`.",
 	Rules:   "By tool.",
 }, {
 	Name: "vscode", Title: "VS Code", key: "servers", entry: withType("stdio"),
 	Path:    inConfig("Code/User/mcp.json"),
 	Project: []string{".vscode/mcp.json"},
-	Add:     `code --add-mcp '{"name":"toolfold","command":"toolfold","args":["serve"]}'`,
+	Add:     `code --add-mcp '{"name":"toolfold","command":"toolfold","args":["serve","--for=vscode"]}'`,
 	Approve: "Asks, with the choice to allow a tool for the session, the workspace or always.",
-	Listing: "`lazy`.",
 	Rules:   "By tool.",
 }, {
 	Name: "claude-desktop", Title: "Claude Desktop", key: "mcpServers", entry: plain,
 	Path:    inConfig("Claude/claude_desktop_config.json"),
 	Approve: "Asks, with the choice to allow a tool always.",
-	Listing: "`lazy`.",
 	Rules:   "By tool.",
 	Note:    "It does not use the PATH of a shell: the command is an absolute path.",
 }, {
 	Name: "continue", Title: "Continue", format: yamlFile, key: "mcpServers", entry: plain,
 	Manual:  "paste it into ~/.continue/config.yaml: as YAML with comments it is not rewritten",
 	Approve: "By its tool policies: ask, automatic or excluded, for each tool.",
-	Listing: "`lazy`.",
 	Rules:   "By tool.",
 }, {
 	Name: "n8n", Title: "n8n", format: nothing,
 	Manual: "add an MCP Client Tool node: endpoint http://127.0.0.1:8137/mcp, HTTP streamable, bearer authentication with the token of " +
 		"--http-token-file",
 	Approve: "None: a workflow calls what its agent asks for. Choose the tools in the node.",
-	Listing: "`lazy`: it drops parameters that a list does not declare, which `params` is for.",
 	Rules:   "By tool.",
-	Note:    "Serve with `toolfold serve --http 127.0.0.1:8137`. From a container, name the host's address in `--http` and `--allowed-hosts`.",
+	Note: "Serve with `toolfold serve --for=n8n --http 127.0.0.1:8137`. From a container, name the host's address in `--http` and " +
+		"`--allowed-hosts`.",
 }}
 
 // Find returns the host of a name; nil when there is none.
@@ -177,6 +165,10 @@ func Find(name string) *Host {
 	}
 	return nil
 }
+
+// Args returns the arguments of the program in the host's entry: the surface is
+// left to the program, so that the entry stays right when a release knows better.
+func (h *Host) Args() []string { return []string{"serve", "--for=" + h.Name} }
 
 // Names lists the names of the hosts.
 func Names() []string {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/internal/shorten"
@@ -144,11 +145,23 @@ func (f Files) Load() (*Layers, error) {
 	if errors.As(err, &broken) {
 		more = []Ignored{{Scope: Local, Reason: broken.Err.Error()}}
 	}
+	sources := []layer{{Flag, f.Flags}, {Environment, f.Env}, {Local, local}, {Global, global}}
 	return &Layers{
 		narrowing: narrowing(f.declared()),
 		Ignored:   append(ignored, more...),
-		layers:    []layer{{Flag, f.Flags}, {Environment, f.Env}, {Local, local}, {Global, global}, {Default, f.defaults()}},
+		layers:    append(append(sources, forHost(sources)...), layer{Default, f.defaults()}),
 	}, nil
+}
+
+// forHost returns the settings that suit the host that the strongest source names:
+// weaker than all that somebody has set.
+func forHost(sources []layer) []layer {
+	for _, source := range sources {
+		if name, ok := source.values["for"].(string); ok {
+			return []layer{{"for " + name, hosts.FindTarget(name).Surface.Settings()}}
+		}
+	}
+	return nil
 }
 
 // united returns a setting that takes away, of two sources: true if one of both

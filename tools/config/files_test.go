@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/validate"
 )
 
 func TestLayers(t *testing.T) {
@@ -54,7 +57,8 @@ func TestOptions(t *testing.T) {
 	want := Options{
 		MaxBodyBytes: 4 << 20, MaxSessions: 1000, MaxConnections: 1024, MaxCalls: 256, TraceCalls: true, TraceDays: 14, TraceMegabytes: 256,
 		TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
-		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", ResultLimit: bounds.DefaultLimit, Store: "memory:",
+		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", AlwaysLoad: "discovery",
+		ResultLimit: bounds.DefaultLimit, Store: "memory:",
 		Providers: map[string]json.RawMessage{"x": json.RawMessage(`{"command":["true"],"type":"command"}`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -216,5 +220,59 @@ func TestDefaultFiles(t *testing.T) {
 	if want := (Files{Global: filepath.Join(dir, "toolfold", "config.json"), Workspace: "/w"}); !cmp.Equal(want, files,
 		cmp.AllowUnexported(Files{})) {
 		t.Errorf("got %+v, want %+v", files, want)
+	}
+}
+
+// The host that a server is for decides what nobody has set, wherever it is named;
+// what somebody has set stays, and each names its source.
+func TestForHost(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		why           string
+		flags, env    map[string]any
+		local, global string
+		listing, from string
+	}{
+		{"a flag", map[string]any{"for": "eager"}, nil, "", "", "signature", "for eager"},
+		{"the environment", nil, map[string]any{"for": "eager"}, "", "", "signature", "for eager"},
+		{"the user's file", nil, nil, "", `{"for": "eager"}`, "signature", "for eager"},
+		{"the workspace's file, which may not", nil, nil, `{"for": "eager"}`, "", "", Default},
+		{"the stronger of two", map[string]any{"for": "eager"}, map[string]any{"for": "strict"}, "", "", "signature", "for eager"},
+		{"a flag beside it", map[string]any{"for": "eager", "listing": "lazy"}, nil, "", "", "lazy", Flag},
+		{"the environment beside it", map[string]any{"for": "eager"}, map[string]any{"listing": "lazy"}, "", "", "lazy", Environment},
+		{"a file beside it", map[string]any{"for": "eager"}, nil, "", `{"listing": "lazy"}`, "lazy", Global},
+		{"a workspace beside it", map[string]any{"for": "eager"}, nil, `{"listing": "lazy"}`, "", "lazy", Local},
+	} {
+		files := tempFiles(t)
+		files.Flags, files.Env = test.flags, test.env
+		write(t, files, Local, test.local)
+		write(t, files, Global, test.global)
+		layers, err := files.Load()
+		if err != nil {
+			t.Fatalf("%s: %v", test.why, err)
+		}
+		o, err := layers.Options()
+		if err != nil || o.Listing != test.listing || layers.From("listing") != test.from {
+			t.Errorf("%s: listing %q from %s, %v", test.why, o.Listing, layers.From("listing"), err)
+		}
+	}
+}
+
+// Every row of the table is made of values that the settings take.
+func TestTargetsAreValid(t *testing.T) {
+	t.Parallel()
+	for _, target := range hosts.Targets {
+		row := hosts.FindTarget(target.Name)
+		if problems := validate.Fields(Params(Settings), row.Surface.Settings()); len(problems) > 0 {
+			t.Errorf("%s: %v", target.Name, problems)
+		}
+		if row.Why == "" || !slices.Contains(hosts.Kinds(), row.Kind) {
+			t.Errorf("%s: why %q, kind %q", target.Name, row.Why, row.Kind)
+		}
+	}
+	for _, host := range hosts.Hosts {
+		if hosts.FindTarget(host.Name) == nil {
+			t.Errorf("there is no list for %s", host.Name)
+		}
 	}
 }

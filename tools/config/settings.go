@@ -8,6 +8,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/provider"
 )
 
@@ -65,6 +66,16 @@ var Settings = append([]Setting{
 		Name: "fold", Doc: "What one tool holds: a whole family; what reads apart from what changes; or, with none, one action.",
 		Enum: []string{"family", "effect", "none"},
 	}.With(toolfold.Default("family")), User},
+	{toolfold.String{
+		Name: "alwaysLoad", Doc: "Which tools hosts that load tools when needed are asked to show at once: those that find others, the " +
+			"core tier too, or all but those of upstreams.",
+		Enum: []string{"none", "discovery", "core", "all"},
+	}.With(toolfold.Default("discovery")), User},
+	{toolfold.String{
+		Name: "for", Doc: "Host, or kind of host, whose best list is served; listing, fold, params, structured, resultLimit and alwaysLoad " +
+			"that are set win.",
+		Enum: hosts.TargetNames(),
+	}, User},
 	{toolfold.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(toolfold.Default(false)), Workspace},
 	{toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.
 		With(toolfold.Default(bounds.DefaultLimit)), User},
@@ -187,6 +198,8 @@ type Options struct {
 	Params            string                     `json:"params"`
 	Tier              string                     `json:"tier"`
 	Fold              string                     `json:"fold"`
+	AlwaysLoad        string                     `json:"alwaysLoad"`
+	For               string                     `json:"for"` // empty = no host in particular
 	Structured        bool                       `json:"structured"`
 	ResultLimit       int                        `json:"resultLimit"`
 	StrictNames       bool                       `json:"strictNames"`

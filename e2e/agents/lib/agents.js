@@ -1,19 +1,19 @@
 // The coding agents: how each is started without a person, against a model at
-// an address, with toolfold as its only MCP server.
+// an address, with toolfold as its only MCP server, or with none.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * The member adds has what the agent's models add to every call. Each agent takes the folder it may use, the address of the model and the
- * command line of the server, and returns how to start it.
+ * The member adds has what the agent's models add to every call. Each agent takes the folder it may use, the address of the model, the
+ * command line of the server (null for no server) and the name of a model where it knows several, and returns how to start it.
  */
 export const agents = {
   claude: {
     package: '@anthropic-ai/claude-code',
     program: '@anthropic-ai/claude-code/cli-wrapper.cjs',
     prepare(dir, model, server) {
-      write(dir, 'mcp.json', JSON.stringify({ mcpServers: { toolfold: { command: server[0], args: server.slice(1) } } }));
+      write(dir, 'mcp.json', JSON.stringify({ mcpServers: plain(server) }));
       return {
         args: ['-p', 'use toolfold', '--mcp-config', 'mcp.json', '--strict-mcp-config', '--allowedTools', 'mcp__toolfold'],
         env: {
@@ -26,8 +26,8 @@ export const agents = {
   codex: {
     package: '@openai/codex',
     program: '@openai/codex/bin/codex.js',
-    prepare(dir, model, server) {
-      write(dir, 'codex/config.toml', `model = "gpt-5"
+    prepare(dir, model, server, named = 'gpt-5') {
+      write(dir, 'codex/config.toml', `model = "${named}"
 model_provider = "scripted"
 [model_providers.scripted]
 name = "scripted"
@@ -36,11 +36,12 @@ env_key = "SCRIPTED_KEY"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
-[mcp_servers.toolfold]
+supports_websockets = false
+${server ? `[mcp_servers.toolfold]
 command = ${JSON.stringify(server[0])}
 args = ${JSON.stringify(server.slice(1))}
 default_tools_approval_mode = "approve"
-`);
+` : ''}`);
       return {
         args: ['exec', '--skip-git-repo-check', 'use toolfold'],
         env: { CODEX_HOME: join(dir, 'codex'), SCRIPTED_KEY: 'x' },
@@ -54,7 +55,7 @@ default_tools_approval_mode = "approve"
     prepare(dir, model, server) {
       write(dir, '.gemini/settings.json', JSON.stringify({
         security: { auth: { selectedType: 'gemini-api-key' } }, telemetry: { enabled: false }, privacy: { usageStatisticsEnabled: false },
-        general: { disableAutoUpdate: true }, mcpServers: { toolfold: { command: server[0], args: server.slice(1), trust: true } },
+        general: { disableAutoUpdate: true }, mcpServers: plain(server, { trust: true }),
       }));
       return {
         args: ['--approval-mode=yolo', '-m', 'gemini-2.5-pro', '-p', 'use toolfold'],
@@ -74,12 +75,54 @@ default_tools_approval_mode = "approve"
             models: { scripted: { name: 'Scripted', tool_call: true, limit: { context: 200000, output: 8000 } } },
           },
         },
-        mcp: { toolfold: { type: 'local', command: server, enabled: true } },
+        mcp: server ? { toolfold: { type: 'local', command: server, enabled: true } } : {},
       }));
       return { args: ['run', 'use toolfold'], env: { OPENCODE_DISABLE_AUTOUPDATE: '1' } };
     },
   },
+  qwen: {
+    package: '@qwen-code/qwen-code',
+    program: '@qwen-code/qwen-code/cli.js',
+    prepare(dir, model, server) {
+      write(dir, '.qwen/settings.json', JSON.stringify({
+        security: { auth: { selectedType: 'openai' } }, telemetry: { enabled: false }, privacy: { usageStatisticsEnabled: false },
+        general: { disableAutoUpdate: true }, mcpServers: plain(server),
+      }));
+      return { args: ['--yolo', '-p', 'use toolfold'], env: { OPENAI_API_KEY: 'x', OPENAI_BASE_URL: `${model}/v1`, OPENAI_MODEL: 'qwen3-coder-plus' } };
+    },
+  },
+  copilot: {
+    package: '@github/copilot',
+    program: '@github/copilot/npm-loader.js',
+    prepare(dir, model, server) {
+      write(dir, '.copilot/mcp-config.json', JSON.stringify({ mcpServers: plain(server, { type: 'local', tools: ['*'] }) }));
+      return {
+        args: ['--allow-all-tools', '--no-auto-update', '--disable-builtin-mcps', '-p', 'use toolfold'],
+        env: {
+          COPILOT_PROVIDER_BASE_URL: `${model}/v1`, COPILOT_PROVIDER_API_KEY: 'x', COPILOT_MODEL: 'scripted', COPILOT_OFFLINE: 'true',
+        },
+      };
+    },
+  },
+  cline: {
+    package: 'cline',
+    program: 'cline/bin/cline',
+    prepare(dir, model, server) {
+      write(dir, '.cline/data/settings/cline_mcp_settings.json', JSON.stringify({
+        mcpServers: server ? { toolfold: { transport: { type: 'stdio', command: server[0], args: server.slice(1) } } } : {},
+      }));
+      return {
+        before: ['auth', '-p', 'openai', '-k', 'x', '-m', 'gpt-4.1', '-b', `${model}/v1`],
+        args: ['--json', '--auto-approve', 'true', '-t', '90', 'use toolfold'], env: {},
+      };
+    },
+  },
 };
+
+/** The list of servers as most agents have it. */
+function plain(server, more = {}) {
+  return server ? { toolfold: { command: server[0], args: server.slice(1), ...more } } : {};
+}
 
 function write(dir, name, content) {
   const path = join(dir, name);

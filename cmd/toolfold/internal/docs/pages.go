@@ -27,7 +27,8 @@ var clientsText string
 
 var clientsTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("clients").Funcs(template.FuncMap{
-		"upper": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+		"target": hosts.FindTarget,
+		"upper":  func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 	}).Parse(clientsText))
 })
 
@@ -63,7 +64,7 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 		byAddress = append(byAddress, &hosts.Hosts[i])
 	}
 	var clients strings.Builder
-	if err := clientsTemplate().Execute(&clients, map[string]any{"Hosts": byAddress, "Args": []string{"serve"}}); err != nil {
+	if err := clientsTemplate().Execute(&clients, map[string]any{"Hosts": byAddress, "Targets": hosts.Targets}); err != nil {
 		return nil, fmt.Errorf("page of clients: %w", err)
 	}
 	pages["clients.md"] = clients.String()

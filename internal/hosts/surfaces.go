@@ -1,0 +1,138 @@
+package hosts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind says how a host shows the tools of a server to a model, which decides what
+// list suits it.
+type Kind string
+
+// The kinds.
+const (
+	Eager     Kind = "eager"     // sends every definition with every request
+	Deferring Kind = "deferring" // sends names, and definitions once a model has searched for them
+	Code      Kind = "code"      // a model writes code, in which tools are functions
+	Strict    Kind = "strict"    // passes on, or lets a model write, only what a schema declares, at every depth
+)
+
+// Kinds lists the kinds.
+func Kinds() []Kind { return []Kind{Eager, Deferring, Code, Strict} }
+
+// Surface is a list of tools, as the settings of serve make it. What is empty has
+// the default of the setting.
+type Surface struct {
+	Listing, Fold, Params string
+	Structured            bool   // answers are structured content too where they are not anyway
+	ResultLimit           int    // bytes of an answer
+	AlwaysLoad            string // which tools hosts that defer are asked to show at once
+}
+
+// Target is a row of [Targets]: what serve may be told to serve for.
+type Target struct {
+	Name    string // of a host or of a kind
+	Kind    Kind
+	Surface *Surface // nil = that of the kind
+	Why     string   // where the row is not its kind's; or what a kind's rests on
+}
+
+// Targets is the table of surfaces, the kinds first. Hosts that were captured
+// have what took a model the fewest rounds there, and then the fewest bytes; a test
+// compares the table with the captures. The others have what their kind has.
+var Targets = []Target{
+	{Name: string(Eager), Kind: Eager, Surface: &Surface{Listing: "signature"},
+		Why: "A call that needs an optional parameter takes a round less than with `lazy`, which leaves these out; `full` saves none."},
+	{Name: string(Deferring), Kind: Deferring, Surface: &Surface{Listing: "signature"},
+		Why: "One search loads a whole family, and its description has all that a call needs."},
+	{Name: string(Code), Kind: Code, Surface: &Surface{Listing: "signature"},
+		Why: "One search of the code's tools finds a family with all its actions."},
+	{Name: string(Strict), Kind: Strict, Surface: &Surface{Listing: "signature", Params: "text"},
+		Why: "`params` as JSON text is the one form that closed schemas and grammars at every depth let through."},
+
+	{Name: "claude-code", Kind: Deferring, Surface: &Surface{Listing: "signature", AlwaysLoad: "all"},
+		Why: "Its search prefers its own tools to those of servers, so that ours are shown at once."},
+	{Name: "codex", Kind: Code},
+	{Name: "gemini", Kind: Eager},
+	{Name: "opencode", Kind: Eager},
+	{Name: "qwen", Kind: Deferring},
+	{Name: "copilot", Kind: Eager},
+	{Name: "cline", Kind: Eager},
+	{Name: "cursor", Kind: Eager},
+	{Name: "vscode", Kind: Deferring},
+	{Name: "claude-desktop", Kind: Deferring},
+	{Name: "continue", Kind: Eager},
+	{Name: "n8n", Kind: Eager},
+}
+
+// FindTarget returns the row of a name, with the surface filled in; nil for an
+// unknown name.
+func FindTarget(name string) *Target {
+	find := func(name string) *Target {
+		i := slices.IndexFunc(Targets, func(t Target) bool { return t.Name == name })
+		if i < 0 {
+			return nil
+		}
+		return &Targets[i]
+	}
+	t := find(name)
+	if t == nil {
+		return nil
+	}
+	row, kind := *t, find(string(t.Kind))
+	row.Surface, row.Why = cmp.Or(row.Surface, kind.Surface), cmp.Or(row.Why, kind.Why)
+	return &row
+}
+
+// TargetNames lists the names that [FindTarget] knows.
+func TargetNames() []string {
+	names := make([]string, len(Targets))
+	for i, t := range Targets {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Text says what the surface is and why, in Markdown.
+func (t *Target) Text() string {
+	return fmt.Sprintf("`--for=%s` is %s. %s", t.Name, t.Options(), t.Why)
+}
+
+// Options returns the surface as options of serve, in Markdown.
+func (t *Target) Options() string {
+	var parts []string
+	for _, set := range [][2]string{
+		{"listing", t.Surface.Listing}, {"fold", t.Surface.Fold}, {"params", t.Surface.Params}, {"always-load", t.Surface.AlwaysLoad},
+	} {
+		if set[1] != "" {
+			parts = append(parts, "`--"+set[0]+"="+set[1]+"`")
+		}
+	}
+	if t.Surface.Structured {
+		parts = append(parts, "`--structured`")
+	}
+	if t.Surface.ResultLimit > 0 {
+		parts = append(parts, fmt.Sprintf("`--result-limit=%d`", t.Surface.ResultLimit))
+	}
+	return strings.Join(parts, " ")
+}
+
+// Settings returns the surface as values by the name of the setting, those that
+// it leaves to their defaults left out.
+func (s *Surface) Settings() map[string]any {
+	values := map[string]any{}
+	for name, value := range map[string]string{"listing": s.Listing, "fold": s.Fold, "params": s.Params, "alwaysLoad": s.AlwaysLoad} {
+		if value != "" {
+			values[name] = value
+		}
+	}
+	if s.Structured {
+		values["structured"] = true
+	}
+	if s.ResultLimit > 0 {
+		values["resultLimit"] = s.ResultLimit
+	}
+	return values
+}
