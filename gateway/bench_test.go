@@ -3,9 +3,16 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -36,4 +43,103 @@ func BenchmarkCall(b *testing.B) {
 	}
 	b.ReportMetric(float64(took[1]-took[0])/float64(b.N), "ns/overhead")
 	b.ReportMetric(float64(took[1])/float64(took[0]), "folded/direct")
+}
+
+// BenchmarkCallers prints the share of the calls of a local server that fifty callers
+// lose by way of the gateway, in alternation.
+func BenchmarkCallers(b *testing.B) {
+	u, _ := playing(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
+	u.MaxConcurrency = 50
+	s, _ := offering(b, b.TempDir(), surface.Options{}, u)
+	direct, err := upstream.Connect(b.Context(), u.Server, upstream.Client{Name: "bench"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer direct.Close()
+	ways := []func() error{
+		func() error {
+			_, err := direct.Call(context.Background(), "do", json.RawMessage(`{"a":[1,2,3]}`), nil)
+			return err
+		},
+		func() error {
+			if answer := s.Client.Call(context.Background(), "srv", json.RawMessage(`{"action":"do","params":{"a":[1,2,3]}}`)); answer.Err != nil {
+				return answer.Err
+			}
+			return nil
+		},
+	}
+	var took [2]time.Duration
+	for b.Loop() {
+		for way, call := range ways {
+			start := time.Now()
+			var callers sync.WaitGroup
+			for range 50 {
+				callers.Go(func() {
+					for range 20 {
+						if err := call(); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			callers.Wait()
+			took[way] += time.Since(start)
+		}
+	}
+	b.ReportMetric(float64(took[0])/float64(took[1]), "folded/direct-rate")
+}
+
+// BenchmarkMany prints, for twenty servers with 2,000 tools of which one hangs, how long
+// after the start the kept list is there, and how long a search takes.
+func BenchmarkMany(b *testing.B) {
+	nouns := strings.Fields("issue branch release invoice page ticket chart device recipe parcel")
+	verbs := strings.Fields("get list search create update delete merge close export count")
+	var list []gateway.Upstream
+	var hanging string
+	for n := range 20 {
+		var tools []string
+		for i := range 100 {
+			noun, verb := nouns[i/10], verbs[i%10]
+			tools = append(tools, fmt.Sprintf(`{"name":"%s_%s%d","description":"%s %ss of service %d. %s","inputSchema":{"type":"object"},`+
+				`"annotations":{"readOnlyHint":%t}}`, verb, noun, n, verb, noun, n, long, i%10 < 3))
+		}
+		u, file := playing(b, fmt.Sprint("service", n), `{"tools":[`+strings.Join(tools, ",")+`]}`)
+		list, hanging = append(list, u), file+".hang"
+	}
+	dir := b.TempDir()
+	if _, g := offering(b, dir, surface.Options{}, list...); len(g.Families()) < 20 {
+		b.Fatalf("%d families", len(g.Families()))
+	}
+	if err := os.WriteFile(hanging, nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	var started, found []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		s, g := offering(b, dir, surface.Options{}, list...)
+		if listed := s.Discovery.List(b.Context()); len(listed) < 20 {
+			b.Fatalf("%d tools are listed", len(listed))
+		}
+		started = append(started, time.Since(start))
+		if err := s.Put(lazy.Mount(s.Discovery)); err != nil {
+			b.Fatal(err)
+		}
+		for i, noun := range nouns {
+			start := time.Now()
+			arguments := fmt.Sprintf(`{"action":"find","query":"which %ss are there in service %d"}`, noun, i)
+			if answer := s.Client.Call(b.Context(), "tools", json.RawMessage(arguments)); answer.Err != nil {
+				b.Fatal(answer.Err)
+			}
+			if i > 0 { // the first search builds the index
+				found = append(found, time.Since(start))
+			}
+		}
+		g.Close()
+	}
+	slices.Sort(started)
+	slices.Sort(found)
+	b.ReportMetric(float64(started[len(started)/2].Milliseconds()), "ms/list")
+	b.ReportMetric(float64(found[len(found)/2].Microseconds()), "µs/find-p50")
+	b.ReportMetric(float64(found[len(found)*99/100].Microseconds()), "µs/find-p99")
 }

@@ -105,13 +105,40 @@ func New(o Options) (*Gateway, error) {
 		}
 		u.Changes = cmp.Or(u.Changes, Hold)
 		u.Timeout, u.MaxConcurrency = cmp.Or(u.Timeout, DefaultTimeout), cmp.Or(u.MaxConcurrency, DefaultConcurrency)
-		l := newLink(g, u)
-		g.links = append(g.links, l)
-		if err := l.restore(); err != nil {
-			return nil, fmt.Errorf("upstream %s: %w", u.Name, err)
-		}
+		g.links = append(g.links, newLink(g, u))
+	}
+	if err := g.restore(); err != nil {
+		return nil, err
 	}
 	return g, nil
+}
+
+// restore takes over what is kept of the servers: it is read beside each other, as that
+// takes longest, and names are given in the order of the servers.
+func (g *Gateway) restore() error {
+	type read struct {
+		kept  kept
+		found bool
+		err   error
+	}
+	files := make([]chan read, len(g.links))
+	for i, l := range g.links {
+		files[i] = make(chan read, 1)
+		go func() {
+			k, found, err := l.read()
+			files[i] <- read{k, found, err}
+		}()
+	}
+	for i, l := range g.links {
+		r := <-files[i]
+		if r.err == nil && r.found {
+			r.err = l.restore(r.kept)
+		}
+		if r.err != nil {
+			return fmt.Errorf("upstream %s: %w", l.Name, r.err)
+		}
+	}
+	return nil
 }
 
 // Fold returns the families that a list of a server becomes, and the plan of them. They

@@ -34,7 +34,8 @@ import (
 )
 
 // TestMain is an MCP server on standard input and output when it is told so: it lists
-// the tools in a file, which it reads each time.
+// the tools in a file, which it reads each time, or answers nothing where another file
+// says so.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != "play" {
 		os.Exit(m.Run())
@@ -46,6 +47,10 @@ func play(file string) {
 	if started, err := os.OpenFile(file+".started", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		fmt.Fprintln(started, os.Getpid())
 		started.Close()
+	}
+	if _, err := os.Stat(file + ".hang"); err == nil {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
 	}
 	var mu sync.Mutex
 	answer := func(id, result any) {

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,6 +36,10 @@ type kept struct {
 	Before map[string]json.RawMessage `json:"before,omitempty"`
 
 	Plan fold.Plan `json:"plan"`
+
+	// What stands in Tools, see [kept.hold].
+	definitions []definition
+	odd         []string // what is wrong with the list
 }
 
 // maxKept bounds what is kept of a server, in bytes.
@@ -50,7 +54,8 @@ type definition struct {
 		Title                                                        string
 		ReadOnlyHint, DestructiveHint, IdempotentHint, OpenWorldHint *bool
 	}
-	raw json.RawMessage
+	raw    json.RawMessage
+	digest string // identifies what a user has accepted of the tool: all that says what it does
 }
 
 // hints returns what a tool says of itself; what it does not say counts as the protocol
@@ -80,31 +85,26 @@ func (d definition) effect() toolfold.Effect {
 	return toolfold.Adds
 }
 
-// digest identifies what a user has accepted of a tool: all that says what it does.
-func (d definition) digest() string {
-	h := d.hints()
-	text := ordered.MustJSON([]any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, h})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// definitions reads the tools that were sent. Of two of one name the first counts; what
-// is no tool is left out.
-func (k kept) definitions() (list []definition, odd []string) {
+// hold takes over the tools that were sent. Of two of one name the first counts; what is
+// no tool is left out.
+func (k *kept) hold(tools []json.RawMessage) {
+	k.Tools, k.definitions, k.odd = tools, nil, nil
 	seen := map[string]bool{}
-	for _, raw := range k.Tools {
+	for _, raw := range tools {
 		d := definition{raw: raw}
 		switch err := json.Unmarshal(raw, &d); {
 		case err != nil || d.Name == "":
-			odd = append(odd, "a tool without a name")
+			k.odd = append(k.odd, "a tool without a name")
 		case seen[d.Name]:
-			odd = append(odd, fmt.Sprintf("%q is listed twice", shorten.Quoted(d.Name)))
+			k.odd = append(k.odd, fmt.Sprintf("%q is listed twice", shorten.Quoted(d.Name)))
 		default:
 			seen[d.Name] = true
-			list = append(list, d)
+			said := []any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}
+			sum := sha256.Sum256(ordered.MustJSON(said))
+			d.digest = hex.EncodeToString(sum[:])
+			k.definitions = append(k.definitions, d)
 		}
 	}
-	return list, odd
 }
 
 // heldTool is a tool that is not offered.
@@ -113,12 +113,11 @@ type heldTool struct{ Name, why string }
 // held lists the tools that wait for approval.
 func (k kept) held() []heldTool {
 	var list []heldTool
-	all, _ := k.definitions()
-	for _, d := range all {
+	for _, d := range k.definitions {
 		switch accepted, ok := k.Accepted[d.Name]; {
 		case !ok:
 			list = append(list, heldTool{shorten.Quoted(d.Name), "new"})
-		case accepted != d.digest():
+		case accepted != d.digest:
 			list = append(list, heldTool{shorten.Quoted(d.Name), "changed since it was accepted"})
 		}
 	}
@@ -140,14 +139,14 @@ func (l *link) file() string {
 	return strings.Trim(shorten.To(unsafeName().ReplaceAllString(l.Name, "_"), 40), "…") + "-" + hex.EncodeToString(sum[:4]) + ".json"
 }
 
-// restore takes over what is kept of the server.
-func (l *link) restore() error {
-	k, found, err := l.read()
-	if err != nil || !found {
-		return err
-	}
+// restore takes over what was kept of the server.
+func (l *link) restore(k kept) error {
 	if slices.ContainsFunc(k.Plan.Families, func(f fold.Family) bool { return l.gateway.taken(f.Name, l) }) {
 		k.Plan = fold.Plan{} // another has the name since
+	} else {
+		l.mu.Lock()
+		l.kept = k
+		l.mu.Unlock()
 	}
 	return l.adopt(k)
 }
@@ -164,6 +163,11 @@ func (l *link) read() (k kept, found bool, err error) {
 		return k, false, err
 	}
 	defer root.Close()
+	if info, err := root.Stat(l.file()); err == nil { // before it is read: a change while that goes on is seen later
+		l.mu.Lock()
+		l.readOf = info.ModTime()
+		l.mu.Unlock()
+	}
 	text, err := safefile.Read(root, l.file(), maxKept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, false, nil
@@ -173,6 +177,7 @@ func (l *link) read() (k kept, found bool, err error) {
 	if json.Unmarshal(text, &k) != nil || k.Source != l.source() {
 		return kept{}, false, nil // it is asked again
 	}
+	k.hold(k.Tools)
 	return k, true, nil
 }
 
@@ -202,20 +207,19 @@ func (l *link) take(answer upstream.Answer) error {
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	k.Source, k.Instructions, k.Tools, k.Accepted = l.source(), answer.Instructions, answer.Tools, accepted
-	if k.Tools == nil {
+	k.Source, k.Instructions, k.Accepted = l.source(), answer.Instructions, accepted
+	if k.hold(answer.Tools); k.Tools == nil {
 		k.Tools = []json.RawMessage{}
 	}
-	all, odd := k.definitions()
-	for _, text := range odd {
+	for _, text := range k.odd {
 		l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "left out", text)
 	}
-	for _, d := range all {
+	for _, d := range k.definitions {
 		if first || l.Changes != Hold {
-			if before, ok := accepted[d.Name]; !first && (!ok || before != d.digest()) && l.Changes == Warn {
+			if before, ok := accepted[d.Name]; !first && (!ok || before != d.digest) && l.Changes == Warn {
 				l.gateway.options.Log.Warn("a tool of an upstream has changed", "upstream", l.Name, "tool", d.Name)
 			}
-			accepted[d.Name] = d.digest()
+			accepted[d.Name] = d.digest
 		}
 	}
 	k.remember(before)
@@ -240,9 +244,8 @@ func (k kept) acceptedTools() map[string]json.RawMessage {
 	if tools == nil {
 		tools = map[string]json.RawMessage{}
 	}
-	all, _ := k.definitions()
-	for _, d := range all {
-		if k.Accepted[d.Name] == d.digest() {
+	for _, d := range k.definitions {
+		if k.Accepted[d.Name] == d.digest {
 			tools[d.Name] = d.raw
 		}
 	}
@@ -252,9 +255,8 @@ func (k kept) acceptedTools() map[string]json.RawMessage {
 // remember keeps the definitions that were accepted of the tools that are held back.
 func (k *kept) remember(accepted map[string]json.RawMessage) {
 	k.Before = map[string]json.RawMessage{}
-	all, _ := k.definitions()
-	for _, d := range all {
-		if was := accepted[d.Name]; was != nil && k.Accepted[d.Name] != d.digest() {
+	for _, d := range k.definitions {
+		if was := accepted[d.Name]; was != nil && k.Accepted[d.Name] != d.digest {
 			k.Before[d.Name] = was
 		}
 	}
@@ -262,8 +264,7 @@ func (k *kept) remember(accepted map[string]json.RawMessage) {
 
 // tools returns what a plan has to know of the tools.
 func (k kept) tools() (tools []fold.Tool) {
-	all, _ := k.definitions()
-	for _, d := range all {
+	for _, d := range k.definitions {
 		size := len(d.Name) + len(d.Description) + len(d.InputSchema)
 		tools = append(tools, fold.Tool{Name: d.Name, Reads: d.hints().ReadOnly, Size: size})
 	}
@@ -273,7 +274,6 @@ func (k kept) tools() (tools []fold.Tool) {
 // adopt plans, offers and keeps what is accepted.
 func (l *link) adopt(k kept) error {
 	tools := k.tools()
-	all, _ := k.definitions()
 	l.gateway.planning.Lock()
 	defer l.gateway.planning.Unlock()
 	taken := func(name string) bool { return l.gateway.taken(name, l) }
@@ -284,12 +284,12 @@ func (l *link) adopt(k kept) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	same := bytes.Equal(ordered.MustJSON(l.kept), ordered.MustJSON(k))
+	same := reflect.DeepEqual(l.kept, k)
 	l.kept, l.families, l.trouble = k, families, ""
 	l.live = map[string]string{}
-	for _, d := range all {
-		if digest := d.digest(); k.Accepted[d.Name] == digest {
-			l.live[d.Name] = digest
+	for _, d := range k.definitions {
+		if k.Accepted[d.Name] == d.digest {
+			l.live[d.Name] = d.digest
 		}
 	}
 	if same {
@@ -310,15 +310,14 @@ func (l *link) approve(names []string) ([]string, error) {
 		accepted[name] = digest
 	}
 	var taken []string
-	all, _ := k.definitions()
 	for _, name := range names {
-		if !slices.ContainsFunc(all, func(d definition) bool { return d.Name == name }) {
+		if !slices.ContainsFunc(k.definitions, func(d definition) bool { return d.Name == name }) {
 			return nil, fmt.Errorf("the server %s lists no tool %q", l.Name, name)
 		}
 	}
-	for _, d := range all {
-		if accepted[d.Name] != d.digest() && (len(names) == 0 || slices.Contains(names, d.Name)) {
-			accepted[d.Name] = d.digest()
+	for _, d := range k.definitions {
+		if accepted[d.Name] != d.digest && (len(names) == 0 || slices.Contains(names, d.Name)) {
+			accepted[d.Name] = d.digest
 			taken = append(taken, d.Name)
 		}
 	}
@@ -334,9 +333,8 @@ func (l *link) approve(names []string) ([]string, error) {
 // build makes the families of a plan, of the tools that are accepted and let through.
 func (l *link) build(k kept) ([]*toolfold.Family, error) {
 	byName := map[string]definition{}
-	all, _ := k.definitions()
-	for _, d := range all {
-		if k.Accepted[d.Name] == d.digest() && l.shows(d.Name) {
+	for _, d := range k.definitions {
+		if k.Accepted[d.Name] == d.digest && l.shows(d.Name) {
 			byName[d.Name] = d
 		}
 	}
@@ -390,7 +388,7 @@ func (l *link) category() toolfold.Category {
 }
 
 func (l *link) action(name string, d definition) (*toolfold.Action, error) {
-	hints, digest := d.hints(), d.digest()
+	hints, digest := d.hints(), d.digest
 	text := plain(d.Description)
 	if strings.TrimSpace(text) == "" {
 		text = plain(d.Title + d.Annotations.Title)

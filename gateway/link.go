@@ -36,6 +36,7 @@ type link struct {
 
 	mu       sync.Mutex
 	kept     kept
+	readOf   time.Time // modification time of the file of what is kept, when it was read last
 	families []*toolfold.Family
 	live     map[string]string // digests of the tools that are listed and accepted, by name
 
@@ -257,8 +258,7 @@ func (l *link) flagged() []string {
 	defer l.mu.Unlock()
 	if l.flags == nil {
 		l.flags = []string{}
-		all, _ := l.kept.definitions()
-		for _, d := range all {
+		for _, d := range l.kept.definitions {
 			for _, flag := range flags(d, others) {
 				l.flags = append(l.flags, fmt.Sprintf("%s has %s", shorten.Quoted(d.Name), flag))
 			}

@@ -34,9 +34,8 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var list []HeldTool
-	all, _ := l.kept.definitions()
-	for _, d := range all {
-		if l.kept.Accepted[d.Name] != d.digest() {
+	for _, d := range l.kept.definitions {
+		if l.kept.Accepted[d.Name] != d.digest {
 			list = append(list, HeldTool{Name: d.Name, Now: d.raw, Was: l.kept.Before[d.Name]})
 		}
 	}
@@ -104,16 +103,12 @@ const watchEvery = 2 * time.Second
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	seen := map[string]time.Time{}
 	for {
 		changed := false
 		for _, l := range g.links {
-			info, err := os.Stat(filepath.Join(g.options.Dir, l.file()))
-			if err != nil || info.ModTime().Equal(seen[l.Name]) {
-				continue
+			if l.changedOnDisk() {
+				changed = l.takeOver() || changed
 			}
-			seen[l.Name] = info.ModTime()
-			changed = l.takeOver() || changed
 		}
 		if changed {
 			g.tell()
@@ -124,6 +119,14 @@ func (g *Gateway) watch() {
 			return
 		}
 	}
+}
+
+// changedOnDisk reports whether what is kept of the server is not what was read last.
+func (l *link) changedOnDisk() bool {
+	info, err := os.Stat(filepath.Join(l.gateway.options.Dir, l.file()))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return err == nil && !info.ModTime().Equal(l.readOf)
 }
 
 // takeOver adopts what another process has kept of the server, and reports whether that
