@@ -49,6 +49,10 @@ type Answer struct {
 	// lists an output schema.
 	Typed bool
 
+	// TaskID names the task that will have the answer, where the client takes one;
+	// empty for an answer.
+	TaskID string
+
 	// Deprecated is set when the call used a legacy name: how to call it now.
 	Deprecated *Deprecation
 }

@@ -92,6 +92,12 @@ type Action struct {
 	// [Files]; the zero value says that the action writes none.
 	Writes Handler
 
+	// BecomesTask says that a call may be kept as a task before it runs, for clients
+	// that take a task for an answer, and then runs even if the server dies meanwhile.
+	// AwaitsTask says that it waits for the task taskId, an argument, which is the one
+	// that such a client gets.
+	BecomesTask, AwaitsTask bool
+
 	// Enters says that the connection of a caller is part of the session
 	// sessionId, an argument or a result, once the action has succeeded.
 	Enters bool

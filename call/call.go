@@ -218,7 +218,10 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 				WithHint("leave %s out, or call %s through tool_call", name, c.Entry.Action.FullName()))
 		}
 	}
-	raw, forward, err := c.invoke(ctx)
+	if answer, deferred := c.deferred(ctx); deferred {
+		return answer
+	}
+	raw, forward, err := c.invoke(withoutDeferral(ctx))
 	if err != nil {
 		return r.fail(ctx, c, err)
 	}

@@ -89,7 +89,11 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 		r.end(failed.answer(r.id), http.StatusOK)
 		return
 	}
-	if r.id != nil {
+	switch {
+	case r.id == nil:
+	case s.tasks != nil && r.followsTasks():
+		r.answered = following
+	default:
 		r.answered = s.methods[r.method]
 	}
 	if r.answered == nil {

@@ -75,7 +75,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	if refused != nil {
 		return r.appendResult(out, refused.Answer(), structured), nil
 	}
-	ctx = r.withProgress(r.withCaller(ctx))
+	ctx = s.withTasks(r.withProgress(r.withCaller(ctx)), r)
 	name := r.tool
 	answer, asks, failed := s.inTurn(ctx, r, name, func(ctx context.Context) toolfold.Answer {
 		return s.surface.Client.Call(ctx, name, r.params.arguments)
@@ -88,7 +88,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	case r.modern() && answer.Err != nil && answer.Err.Lacking != "":
 		return nil, lacks(answer.Err)
 	}
-	return r.appendResult(out, answer, structured), nil
+	return s.appendAnswer(ctx, r, out, answer, structured)
 }
 
 // inTurn answers a request with what do returns, in its turn among those that run, or

@@ -16,13 +16,19 @@ import (
 const extensionName = "io.github.toolfold/lazy-describe"
 
 // extensions are announced among the capabilities.
-var extensions = map[string]any{
-	extensionName: map[string]any{
-		"methods":    []string{methodDescribe, methodDescribeBatch},
-		"toolsList":  "lazy",
-		"toolsMeta":  lazyMeta,
-		"maxPerCall": maxDescribed,
-	},
+func (o Options) extensions() map[string]any {
+	announced := map[string]any{
+		extensionName: map[string]any{
+			"methods":    []string{methodDescribe, methodDescribeBatch},
+			"toolsList":  "lazy",
+			"toolsMeta":  lazyMeta,
+			"maxPerCall": maxDescribed,
+		},
+	}
+	if o.Tasks != nil {
+		announced[tasksExtension] = map[string]any{}
+	}
+	return announced
 }
 
 // maxDescribed bounds the names of one batch.

@@ -66,6 +66,11 @@ func (o Options) answered() map[mcp.MCPMethod]*method {
 		all[mcp.MethodResourcesSubscribe] = old((*Server).subscribe)
 		all[mcp.MethodResourcesUnsubscribe] = old((*Server).unsubscribe)
 	}
+	if o.Tasks != nil {
+		all[methodTasksGet] = other((*Server).aboutTask)
+		all[methodTasksUpdate] = other((*Server).aboutTask)
+		all[methodTasksCancel] = other((*Server).aboutTask)
+	}
 	if o.Prompts != nil || o.Resources != nil {
 		all[mcp.MethodCompletionComplete] = other((*Server).complete)
 	}

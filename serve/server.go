@@ -70,6 +70,10 @@ type Options struct {
 	Log     *slog.Logger // nil = the default logger
 	Limits  Limits
 
+	// Tasks keeps the calls of actions that may outlive their request, see
+	// [toolfold.Action]. Nil offers no tasks.
+	Tasks Tasks
+
 	// Structured sends every answer as structured content too, and describes
 	// it with an output schema.
 	Structured bool
@@ -95,9 +99,10 @@ type patience struct {
 	body  time.Duration // for the body of a request
 	write time.Duration // for a client to read what was written
 	call  time.Duration // of a call for its turn
+	task  time.Duration // for a kept call to end, so that it is answered like any other
 }
 
-var usualPatience = patience{body: 30 * time.Second, write: 30 * time.Second, call: 10 * time.Second}
+var usualPatience = patience{body: 30 * time.Second, write: 30 * time.Second, call: 10 * time.Second, task: 2 * time.Second}
 
 func (l Limits) complete() Limits {
 	return Limits{
@@ -115,6 +120,7 @@ type Server struct {
 	log     *slog.Logger
 	metrics *Metrics
 	limits  Limits
+	tasks   Tasks // nil for none
 
 	methods   map[mcp.MCPMethod]*method // that are answered here
 	prompts   func(context.Context) ([]Prompt, error)
@@ -170,7 +176,7 @@ func choice[T ~string](option, value string, words []T) (T, error) {
 
 // capabilities returns what a server with these options announces.
 func (o Options) capabilities() []server.ServerOption {
-	all := []server.ServerOption{server.WithToolCapabilities(true), server.WithExtensions(extensions), server.WithLogging()}
+	all := []server.ServerOption{server.WithToolCapabilities(true), server.WithExtensions(o.extensions()), server.WithLogging()}
 	if o.Prompts != nil {
 		all = append(all, server.WithPromptCapabilities(true))
 	}
@@ -201,7 +207,8 @@ func New(o Options) (*Server, error) {
 	}
 	limits := o.Limits.complete()
 	s := &Server{
-		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, structured: o.Structured, loads: o.AlwaysLoad, waits: usualPatience,
+		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, tasks: o.Tasks, structured: o.Structured, loads: o.AlwaysLoad,
+		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
 	}
 	s.lists.Store(&cache[toolList]{})

@@ -158,8 +158,8 @@ func serveAction(c *cli.Context) error {
 	}
 	server, err := serve.New(serve.Options{
 		Version: version(), Instructions: b.instructions(o), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
-		AlwaysLoad: serve.Loads(o.AlwaysLoad),
-		Limits:     serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
+		Tasks: b.tasks, AlwaysLoad: serve.Loads(o.AlwaysLoad),
+		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	})
 	if err != nil {
 		return err

@@ -32,6 +32,7 @@ type workbench struct {
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
+	tasks     serve.Tasks      // of clients that take a task for an answer
 	gateway   *gateway.Gateway // to the servers whose tools are offered too; nil without any
 	log       *slog.Logger
 }
@@ -116,13 +117,15 @@ func newWorkbench(o *options) (*workbench, error) {
 		offer.Meaning = embed.NewTexts(vectors)
 	}
 	b.Surface = surface.New(offer)
-	families, err := app.Mount(app.Host{
+	host := app.Host{
 		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
-		Trusted: o.trusted, Vectors: vectors,
+		Trusted: o.trusted, Vectors: vectors, Rights: offer.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log,
 		Now: time.Now, NewID: uuid.NewString,
-	})
+	}
+	b.tasks = host.Tasks(o.Worker)
+	families, err := app.Mount(host)
 	if err != nil {
 		return nil, err
 	}

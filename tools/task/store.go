@@ -13,6 +13,10 @@ type Store interface {
 	// QueueID returns the id of a queue, given its id or its name.
 	QueueID(ctx context.Context, idOrName string) (id string, found bool, err error)
 
+	// AddQueue makes a queue whose name is its id, for calls that run beside each
+	// other, where there is none.
+	AddQueue(ctx context.Context, id string, now time.Time) error
+
 	// Submit keeps a new task, unless its workspace has limit open tasks
 	// already or a dependency stands in its way. t.QueueID is the id or the
 	// name of a queue; an empty priority becomes that of the queue. An open task

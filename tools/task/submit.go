@@ -22,26 +22,13 @@ const (
 
 // Submit accepts a task: once it answers, the task will run.
 func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
-	t := Task{
-		ID: s.NewID(), QueueID: in.QueueID, Name: in.Name, Description: in.Description, AgentID: in.AgentID, WorkflowID: in.WorkflowID,
-		Priority: in.Priority, Type: in.Type, Tags: distinct(in.Tags), Attempt: 1,
-		Timeout: time.Duration(in.TimeoutMs) * time.Millisecond, CreatedAt: s.now(),
-		Workspace: s.Workspace, Key: in.Key, MaxInterruptions: s.MaxInterruptions, Sessions: sessions.Of(ctx),
+	t, err := s.begin(ctx)
+	if err != nil {
+		return SubmitOut{}, err
 	}
-	rights := toolfold.OriginOf(ctx).Rights
-	if rights != nil {
-		if t.Rights = rights.Text; t.Rights == "" {
-			return SubmitOut{}, toolfold.Errorf(toolfold.PermissionDenied, "your rights cannot be kept with a task").
-				WithHint("call the action itself")
-		}
-	}
-	if depth, within := ctx.Value(depthKey{}).(int); within {
-		t.Depth = depth + 1
-	}
-	if t.Depth > MaxDepth {
-		return SubmitOut{}, toolfold.Errorf(TooDeep, "tasks that submit tasks may lead to each other %d times at most", MaxDepth).
-			WithHint("do the work in the task that runs, or submit it from outside of a task")
-	}
+	t.QueueID, t.Name, t.Description, t.AgentID, t.WorkflowID = in.QueueID, in.Name, in.Description, in.AgentID, in.WorkflowID
+	t.Priority, t.Type, t.Tags, t.Key = in.Priority, in.Type, distinct(in.Tags), in.Key
+	t.Timeout = time.Duration(in.TimeoutMs) * time.Millisecond
 	for _, tag := range t.Tags {
 		if n := utf8.RuneCountInString(tag); n > maxTag {
 			return SubmitOut{}, toolfold.Errorf(toolfold.InvalidInput, "a tag has %d characters, the limit is %d", n, maxTag).
@@ -71,7 +58,6 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	if err := applySchedule(in, &t); err != nil {
 		return SubmitOut{}, err
 	}
-	var err error
 	if t.Input, err = compact(in.Input); err != nil {
 		return SubmitOut{}, err
 	}
@@ -108,6 +94,28 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	return SubmitOut{
 		TaskID: t.ID, QueueID: submission.QueueID, Status: submission.Status, Position: submission.Position, SubmittedAt: t.CreatedAt,
 	}, nil
+}
+
+// begin returns a new task of the caller, which may do what the caller may.
+func (s *Service) begin(ctx context.Context) (Task, error) {
+	t := Task{
+		ID: s.NewID(), Type: Sequential, Attempt: 1, MaxAttempts: 1, CreatedAt: s.now(), Workspace: s.Workspace,
+		MaxInterruptions: s.MaxInterruptions, Sessions: sessions.Of(ctx), Tags: []string{}, Dependencies: []string{},
+	}
+	if rights := toolfold.OriginOf(ctx).Rights; rights != nil {
+		if t.Rights = rights.Text; t.Rights == "" {
+			return Task{}, toolfold.Errorf(toolfold.PermissionDenied, "your rights cannot be kept with a task").
+				WithHint("call the action itself")
+		}
+	}
+	if depth, within := ctx.Value(depthKey{}).(int); within {
+		t.Depth = depth + 1
+	}
+	if t.Depth > MaxDepth {
+		return Task{}, toolfold.Errorf(TooDeep, "tasks that submit tasks may lead to each other %d times at most", MaxDepth).
+			WithHint("do the work in the task that runs, or submit it from outside of a task")
+	}
+	return t, nil
 }
 
 // existing is the answer for the open task of a key, which says how it differs

@@ -65,6 +65,9 @@ type Host struct {
 	// abilities and workflows in files of it run only then. Nil is true.
 	Trusted func() bool
 
+	// Rights are those of the server, which calls that are kept have at most; nil is all.
+	Rights *toolfold.Rights
+
 	// Tracer opens the spans of runs and steps; nil is the global one. Recorded
 	// stores the spans that this process has recorded so far; nil does nothing.
 	Tracer   oteltrace.TracerProvider
@@ -95,10 +98,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {
 		return session.New(db.Session(), h.Now, h.NewID)
 	}))
-	mount(&m, task.Family, stored(h, func(db *storage.DB) *task.Service {
-		return task.New(task.Options{Store: db.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
-			NoModel: runner.Providers.Refusal, ParseRights: permission.Parse, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
-	}))
+	mount(&m, task.Family, stored(h, h.tasks))
 	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
 	mount(&m, agent.Family, stored(h, func(db *storage.DB) *agent.Service {
 		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Tools: h.Caller,
@@ -164,6 +164,12 @@ func (h Host) runner() *engine.Runner {
 		Caller: h.Caller, Names: h.Caller, Bounded: h.Caller.Bounded(call.Bound{Bytes: bounds.DefaultLimit}),
 		Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
+}
+
+// tasks returns the service of the task family.
+func (h Host) tasks(db *storage.DB) *task.Service {
+	return task.New(task.Options{Store: db.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
+		NoModel: h.runner().Providers.Refusal, ParseRights: permission.Parse, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
 }
 
 // bench scans the workspace and keeps what it finds in a store.

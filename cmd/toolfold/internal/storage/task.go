@@ -87,6 +87,16 @@ func (s taskStore) Lacking(ctx context.Context, id string) (what string, err err
 	return string(lacks), err
 }
 
+// callsAtOnce bounds how many calls of a queue that AddQueue made run at a time in a
+// process.
+const callsAtOnce = 64
+
+func (s taskStore) AddQueue(ctx context.Context, id string, now time.Time) error {
+	_, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`) VALUES (?, ?, ?, ?, 1, ?, 0, ?) ON CONFLICT DO NOTHING`,
+		id, []byte(id), []byte("Calls that clients took a task for."), callsAtOnce, rankOf(task.High), now.UnixMicro())
+	return err
+}
+
 func (s taskStore) Submit(ctx context.Context, submitted task.Task, now time.Time, limit int) (submission task.Submission, err error) {
 	var rank int
 	err = s.db.transition(ctx, func(t *transition) (err error) {

@@ -20,6 +20,7 @@ func Task() Suite {
 		Name: "task",
 		Behaviours: map[string]func(*testing.T, *storage.DB){
 			"keep":                       keepTask,
+			"queue of calls":             addQueue,
 			"position":                   positions,
 			"list":                       listTasks,
 			"list pages":                 pageTasks,
@@ -196,6 +197,25 @@ func keepTask(t *testing.T, db *storage.DB) {
 	submission, err := b.tasks.Submit(t.Context(), nowhere, noon, maxOpen)
 	noError(t, err)
 	equal(t, submission, task.Submission{})
+}
+
+// A queue of calls is made once, and has room where others have none.
+func addQueue(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	for range 2 {
+		noError(t, b.tasks.AddQueue(t.Context(), "calls", noon))
+	}
+	id, found, err := b.tasks.QueueID(t.Context(), "calls")
+	noError(t, err)
+	equal(t, []any{id, found}, []any{"calls", true})
+	kept := newTask(1)
+	kept.QueueID, kept.Priority = "calls", ""
+	b.submit(kept)
+	equal(t, b.get(1).QueueID, "calls")
+	equal(t, b.get(1).Priority, task.High)
+	claimed, err := b.ledger.Claim(t.Context(), worker, place, 1, noon)
+	noError(t, err)
+	equal(t, len(claimed), 1)
 }
 
 func positions(t *testing.T, db *storage.DB) {

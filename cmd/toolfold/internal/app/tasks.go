@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// Tasks returns what keeps calls as tasks of the task family. Works says that this process
+// runs tasks; else calls are kept only while another one does.
+func (h Host) Tasks(works bool) serve.Tasks {
+	return keeper{open: stored(h, h.tasks), caller: h.Caller, rights: h.Rights, works: works}
+}
+
+// keeper implements [serve.Tasks].
+type keeper struct {
+	open   func(context.Context) (*task.Service, error)
+	caller *call.Runner
+	rights *toolfold.Rights // of all callers
+	works  bool
+}
+
+// Keep implements [serve.Tasks]. What no task can run is not kept: within its request it
+// runs, or is refused in its own words. The task has no more rights than this server,
+// wherever it runs.
+func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err error) {
+	service, err := k.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !k.works {
+		worked, err := service.Worked(ctx)
+		if err != nil || !worked {
+			return "", err
+		}
+	}
+	from := toolfold.OriginOf(ctx)
+	from.Rights = from.Rights.And(k.rights)
+	ctx = carried.With(ctx, from)
+	id, err = service.Keep(ctx, task.Call{Tool: kept.Action, Arguments: kept.Arguments}, task.Call{Tool: kept.Name, Arguments: kept.Raw})
+	if _, refused := errors.AsType[*toolfold.Error](err); refused {
+		return "", nil
+	}
+	return id, err
+}
+
+// Find implements [serve.Tasks]. A kept call is shown to callers that may call its action
+// and have the rights that it was kept with, or may call task.status; other tasks to the
+// latter, as what task.wait answers.
+func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, err error) {
+	service, err := k.open(ctx)
+	if err != nil {
+		return t, false, err
+	}
+	kept, found, err := service.Kept(ctx, id)
+	if err != nil || !found {
+		return t, false, err
+	}
+	const status, wait = "task.status", "task.wait"
+	if kept.Called == nil && !k.permits(ctx, wait) || kept.Called != nil && !k.ownerOf(ctx, kept) && !k.permits(ctx, status) {
+		return t, false, nil
+	}
+	t = serve.Task{ID: kept.ID, Status: serve.TaskWorking, Message: kept.Says, Created: kept.CreatedAt, Updated: kept.CreatedAt}
+	if kept.StartedAt.After(t.Updated) {
+		t.Updated = kept.StartedAt
+	}
+	if task.Final(kept.Status) {
+		t.Updated, t.Message = kept.EndedAt, kept.Error
+	}
+	if kept.Called == nil {
+		return k.awaited(ctx, t, kept)
+	}
+	t.Name, t.Raw, t.Failed = kept.Called.Tool, kept.Called.Arguments, kept.Status != task.Completed
+	switch {
+	case !task.Final(kept.Status):
+	case kept.Status == task.Cancelled:
+		t.Status = serve.TaskCancelled
+	case kept.Output == nil:
+		t.Status = serve.TaskFailed
+	default:
+		t.Status, t.Result, t.Message = serve.TaskCompleted, kept.Output, ""
+	}
+	return t, true, nil
+}
+
+// awaited completes a task that task.wait waits for.
+func (k keeper) awaited(ctx context.Context, t serve.Task, kept task.Kept) (serve.Task, bool, error) {
+	t.Awaited, t.Name, t.Raw = true, "task.wait", ordered.MustJSON(map[string]string{"taskId": kept.ID})
+	if !task.Final(kept.Status) {
+		return t, true, nil
+	}
+	answer := k.caller.Call(ctx, t.Name, t.Raw)
+	if answer.Err != nil {
+		return t, false, answer.Err
+	}
+	t.Status, t.Result, t.Failed, t.Message = serve.TaskCompleted, answer.Content, answer.Failed, ""
+	return t, true, nil
+}
+
+// Cancel implements [serve.Tasks].
+func (k keeper) Cancel(ctx context.Context, id string) error {
+	service, err := k.open(ctx)
+	if err != nil {
+		return err
+	}
+	return service.Stop(ctx, id)
+}
+
+// ownerOf reports whether a caller may call what a task runs, and the task was kept for
+// a caller with the same rights.
+func (k keeper) ownerOf(ctx context.Context, kept task.Kept) bool {
+	var c task.Call
+	if json.Unmarshal(kept.Input, &c) != nil || !k.permits(ctx, c.Tool) {
+		return false
+	}
+	rights := toolfold.OriginOf(ctx).Rights
+	if rights == nil {
+		return true
+	}
+	of := slices.Collect(strings.Lines(kept.Rights + "\n")) // those of the server are among them
+	for line := range strings.Lines(rights.Text + "\n") {
+		if !slices.Contains(of, line) {
+			return false
+		}
+	}
+	return true
+}
+
+// permits reports whether the caller may call an action.
+func (k keeper) permits(ctx context.Context, action string) bool {
+	rights := toolfold.OriginOf(ctx).Rights
+	for _, e := range k.caller.Lookup(action) { // of what the server offers at all
+		if e.Action.FullName() == action && rights.Allow(e.Action) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+const (
+	notificationTask = "notifications/tasks"
+	// maxFollowed bounds the tasks that one request follows: each is looked at again and
+	// again.
+	maxFollowed = 50
+	// followInterval is the pause between two looks at the tasks that are followed.
+	followInterval = 500 * time.Millisecond
+)
+
+// subscribed returns the member taskIds of what a request subscribes to; nil without one.
+func (m *message) subscribed() (ids json.RawMessage) {
+	var notifications json.RawMessage
+	scan(m.rawParams, []named{{"notifications", &notifications}})
+	scan(notifications, []named{{"taskIds", &ids}})
+	return ids
+}
+
+// following is subscriptions/listen where tasks are followed.
+var following = &method{as: mcp.MethodToolsList, handle: (*Server).follow}
+
+// followsTasks reports whether the request subscribes to tasks, which mcp-go does not know.
+func (m *message) followsTasks() bool {
+	return m.method == mcp.MethodSubscriptionsListen && m.subscribed() != nil
+}
+
+// follow tells the client how tasks go on, until all of them have ended, and appends the
+// end. What else it would subscribe to is not part of this stream: the acknowledgement
+// says so.
+func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
+	var ids []string
+	switch {
+	case !r.modern():
+		return nil, &protocolError{code: mcp.METHOD_NOT_FOUND, message: "Method subscriptions/listen not found"}
+	case !r.takesTasks():
+		return nil, lacksTasks
+	case json.Unmarshal(r.subscribed(), &ids) != nil:
+		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "notifications.taskIds must be a list of texts"}
+	}
+	accepted := []string{}
+	for _, id := range ids {
+		if _, failed := s.find(ctx, id); failed == nil && len(accepted) < maxFollowed && !slices.Contains(accepted, id) {
+			accepted = append(accepted, id)
+		}
+	}
+	meta := ordered.Map{{Key: mcp.MetaKeySubscriptionID, Value: r.id}}
+	r.notify(string(mcp.MethodNotificationSubscriptionsAcknowledged), ordered.Map{
+		{Key: "notifications", Value: ordered.Map{{Key: "taskIds", Value: accepted}}}, {Key: "_meta", Value: meta},
+	})
+	last := map[string]Task{}
+	for open := accepted; len(open) > 0; {
+		open = slices.DeleteFunc(open, func(id string) (ended bool) {
+			t, failed := s.find(ctx, id)
+			if failed != nil {
+				return failed.code == mcp.INVALID_PARAMS // it was removed
+			}
+			if before, known := last[id]; !known || before.Status != t.Status || before.Message != t.Message {
+				last[id] = t
+				members, refused := s.detailed(ctx, r, t)
+				if refused != nil {
+					return true
+				}
+				members.Set("_meta", meta)
+				r.notify(notificationTask, members)
+			}
+			return t.Status != TaskWorking
+		})
+		select {
+		case <-ctx.Done():
+			open = nil
+		case <-time.After(followInterval):
+		}
+	}
+	text := ordered.MustJSON(meta)
+	t := terms{meta: r.terms.meta}
+	return t.append(append(out, `"resultType":"complete"`...), text[1:len(text)-1]), nil
+}

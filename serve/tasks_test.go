@@ -1,0 +1,430 @@
+package serve_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/mcptest"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// oven is a service whose one action takes until the test opens it.
+type oven struct{ opened chan struct{} }
+
+type bakeIn struct {
+	Cake   string `json:"cake"`
+	AtOnce bool   `json:"atOnce"`
+	Burn   bool   `json:"burn"`
+}
+
+type bakeOut struct {
+	Cake    string `json:"cake" doc:"What was baked."`
+	Slices  []int  `json:"slices" doc:"Their sizes."`
+	Success bool   `json:"success" doc:"Whether it can be eaten."`
+}
+
+func (o bakeOut) Failed() bool { return !o.Success }
+
+func (o *oven) Bake(ctx context.Context, in bakeIn) (bakeOut, error) {
+	if !in.AtOnce {
+		select {
+		case <-o.opened:
+		case <-ctx.Done():
+			return bakeOut{}, ctx.Err()
+		}
+	}
+	if in.Cake == "none" {
+		return bakeOut{}, toolfold.Errorf("NO_CAKE", "there is no such cake")
+	}
+	return bakeOut{Cake: in.Cake, Slices: []int{1, 2}, Success: !in.Burn}, nil
+}
+
+var ovens = toolfold.Family{
+	Name: "oven", Summary: "Bakes", Category: "kitchen", Tier: toolfold.Core,
+	Actions: []*toolfold.Action{{
+		Name: "bake", Legacy: toolfold.Was("oven_bake_cake"), Summary: "Bake a cake.",
+		Required: toolfold.Fields{toolfold.String{Name: "cake", Doc: "Which."}},
+		Optional: toolfold.Fields{toolfold.Bool{Name: "atOnce", Doc: "It is warm."}, toolfold.Bool{Name: "burn", Doc: "Too hot."}},
+		Effect:   toolfold.Adds, Example: `{"cake": "plum"}`, BecomesTask: true, Run: toolfold.Method((*oven).Bake),
+	}},
+}
+
+// kitchen keeps calls in memory.
+type kitchen struct {
+	runner *call.Runner
+	refuse bool // keeps none
+
+	mu    sync.Mutex
+	tasks map[string]*serve.Task
+	stops map[string]context.CancelFunc
+}
+
+func (k *kitchen) Keep(_ context.Context, kept serve.KeptCall) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.refuse {
+		return "", errors.New("the book is full")
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	id := fmt.Sprintf("t%d", len(k.tasks)+1)
+	t := &serve.Task{ID: id, Status: serve.TaskWorking, Created: time.Unix(1, 0), Updated: time.Unix(1, 0), Name: kept.Name, Raw: kept.Raw}
+	k.tasks[id], k.stops[id] = t, stop
+	go func() {
+		answer := k.runner.Call(ctx, kept.Action, kept.Arguments)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		t.Updated, t.Result, t.Failed = time.Unix(2, 0), answer.Content, answer.IsError()
+		switch t.Status = serve.TaskCompleted; {
+		case ctx.Err() != nil:
+			t.Status = serve.TaskCancelled
+		case strings.Contains(string(kept.Arguments), "lost"):
+			t.Status, t.Message = serve.TaskFailed, "it was lost"
+		}
+	}()
+	return id, nil
+}
+
+func (k *kitchen) Find(_ context.Context, id string) (serve.Task, bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if t, ok := k.tasks[id]; ok {
+		return *t, true, nil
+	}
+	return serve.Task{}, false, nil
+}
+
+func (k *kitchen) Cancel(_ context.Context, id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stops[id]()
+	return nil
+}
+
+// baker is a client of a server that keeps calls.
+type baker struct {
+	*testing.T
+	http *mcptest.HTTP
+	*kitchen
+	*oven
+	server *serve.Server
+}
+
+func newBaker(t *testing.T, level lazy.Level) *baker {
+	t.Helper()
+	b := &baker{T: t, oven: &oven{make(chan struct{})}}
+	family, err := toolfold.Mount(ovens, func(context.Context) (*oven, error) { return b.oven, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := surface.New(surface.Options{Level: level, Log: quiet})
+	if err := s.Put(family, lazy.Mount(s.Discovery)); err != nil {
+		t.Fatal(err)
+	}
+	b.kitchen = &kitchen{runner: s.Runner, tasks: map[string]*serve.Task{}, stops: map[string]context.CancelFunc{}}
+	if b.server, err = serve.New(serve.Options{Surface: s, Log: quiet, Tasks: b.kitchen}); err != nil {
+		t.Fatal(err)
+	}
+	b.server.Hurry(300 * time.Millisecond)
+	b.http = mcptest.Connect(t, b.server)
+	return b
+}
+
+// taking is the metadata of a client that takes tasks.
+var taking = strings.Replace(mcptest.ModernMeta, `clientCapabilities":{}`,
+	`clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, 1)
+
+// ask sends a request of 2026-07-28 with some metadata, and returns its answer, without
+// the server's name, and its status.
+func (b *baker) ask(meta, method, params, name string) (answer map[string]any, status int) {
+	b.Helper()
+	headers := []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method}
+	if name != "" {
+		headers = append(headers, "Mcp-Name", name)
+	}
+	text, status := b.http.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,%s}}`, method, params, meta), headers...)
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		b.Fatalf("%s: %v", text, err)
+	}
+	if result, ok := answer["result"].(map[string]any); ok {
+		delete(result, "_meta")
+		return result, status
+	}
+	return answer["error"].(map[string]any), status
+}
+
+// bake calls the oven, by one of its names.
+func (b *baker) bake(meta, name, arguments string) map[string]any {
+	b.Helper()
+	result, _ := b.ask(meta, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, name, arguments), name)
+	return result
+}
+
+func (b *baker) get(id string) map[string]any {
+	b.Helper()
+	result, _ := b.ask(taking, "tasks/get", fmt.Sprintf(`"taskId":%q`, id), id)
+	return result
+}
+
+// ended waits for the end of a task.
+func (b *baker) ended(id string) map[string]any {
+	b.Helper()
+	for range 500 {
+		if task := b.get(id); task["status"] != "working" {
+			return task
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.Fatalf("task %s goes on", id)
+	return nil
+}
+
+// What becomes a task is answered later by what the call would have been answered,
+// whatever its name, form and outcome.
+func TestTasksAnswerLikeCalls(t *testing.T) {
+	t.Parallel()
+	for _, level := range []lazy.Level{lazy.Lazy, lazy.Full} {
+		b := newBaker(t, level)
+		calls := []struct{ name, arguments string }{
+			{"oven", `{"action":"bake","cake":"plum"}`},
+			{"oven", `{"action":"bake","params":{"cake":"plum"},"include_fields":["slices"]}`},
+			{"oven", `{"action":"bake","params":{"cake":"plum","burn":true}}`},
+			{"oven", `{"action":"bake","params":{"cake":"none"}}`},
+			{"oven_bake_cake", `{"cake":"plum"}`},
+			{"tool_call", `{"name":"oven.bake","arguments":{"cake":"plum"},"include_fields":["cake"]}`},
+		}
+		var ids []string
+		for _, c := range calls {
+			result := b.bake(taking, c.name, c.arguments)
+			id, _ := result["taskId"].(string)
+			delete(result, "taskId")
+			want := map[string]any{"resultType": "task", "status": "working", "ttlMs": nil, "pollIntervalMs": 1000.0,
+				"createdAt": "1970-01-01T00:00:01.000Z", "lastUpdatedAt": "1970-01-01T00:00:01.000Z"}
+			if diff := cmp.Diff(want, result); id == "" || diff != "" {
+				t.Errorf("%s: -want +got\n%s", c.arguments, diff)
+			}
+			ids = append(ids, id)
+		}
+		close(b.opened)
+		for i, c := range calls {
+			task := b.ended(ids[i])
+			plain := b.bake(mcptest.ModernMeta, c.name, c.arguments)
+			delete(plain, "resultType")
+			got, _ := task["result"].(map[string]any)
+			delete(got, "_meta") // compared below
+			if diff := cmp.Diff(plain, got); diff != "" || task["status"] != "completed" || task["resultType"] != "complete" {
+				t.Errorf("%s %s: -call +task\n%s%v", c.name, c.arguments, diff, task)
+			}
+		}
+	}
+}
+
+// The answer of a task that was called by an old name says so.
+func TestTasksKeepDeprecation(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	id := b.bake(taking, "oven_bake_cake", `{"cake":"plum"}`)["taskId"].(string)
+	close(b.opened)
+	result := b.ended(id)["result"].(map[string]any)
+	want := map[string]any{"toolfold/deprecated": map[string]any{"tool": "oven", "action": "bake"}}
+	if diff := cmp.Diff(want, result["_meta"]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Only what may become a task, of a client that takes one, and what does not end soon,
+// becomes one.
+func TestPlainCallsStayPlain(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	plain := func(result map[string]any) {
+		t.Helper()
+		if result["resultType"] != "complete" || result["content"] == nil {
+			t.Errorf("it is answered %v", result)
+		}
+	}
+	plain(b.bake(taking, "oven", `{"action":"bake","cake":"plum","atOnce":true}`))
+	plain(b.bake(taking, "oven", `{"action":"bake"}`))
+	plain(b.bake(taking, "tools", `{"action":"list"}`))
+	if len(b.tasks) != 1 {
+		t.Errorf("%d calls were kept, not the first alone", len(b.tasks))
+	}
+	time.AfterFunc(100*time.Millisecond, func() { close(b.opened) })
+	plain(b.bake(mcptest.ModernMeta, "oven", `{"action":"bake","cake":"plum"}`))
+	b.refuse = true
+	plain(b.bake(taking, "oven", `{"action":"bake","cake":"plum"}`))
+	if len(b.tasks) != 1 {
+		t.Errorf("%d calls were kept", len(b.tasks))
+	}
+	old := mcptest.Stdio(t, b.server, mcptest.Initialize,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"oven","arguments":{"action":"bake","cake":"x"},"task":{"ttl":1000}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tasks/get","params":{"taskId":"t1"}}`)
+	if !strings.Contains(old[1], `"content"`) || !strings.Contains(old[2], "-32601") {
+		t.Errorf("a client of 2025-11-25 is answered %s", old)
+	}
+	if strings.Contains(old[0], `"tasks":{"`) {
+		t.Errorf("tasks of 2025-11-25 are announced: %s", old[0])
+	}
+}
+
+// A task that is cancelled, or lost, has no result.
+func TestTasksWithoutResult(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	id := b.bake(taking, "oven", `{"action":"bake","cake":"plum"}`)["taskId"].(string)
+	lost := b.bake(taking, "oven", `{"action":"bake","cake":"lost"}`)["taskId"].(string)
+	for range 2 { // a task that has ended is not told from one that ends
+		if ack, status := b.ask(taking, "tasks/cancel", fmt.Sprintf(`"taskId":%q`, id), id); status != 200 || len(ack) != 1 {
+			t.Errorf("cancelling is answered %d %v", status, ack)
+		}
+	}
+	if task := b.ended(id); task["status"] != "cancelled" || task["result"] != nil {
+		t.Errorf("cancelled: %v", task)
+	}
+	close(b.opened)
+	want := map[string]any{"code": -32603.0, "message": "it was lost"}
+	task := b.ended(lost)
+	if task["status"] != "failed" || task["statusMessage"] != "it was lost" || cmp.Diff(want, task["error"]) != "" {
+		t.Errorf("lost: %v", task)
+	}
+	ack, status := b.ask(taking, "tasks/update", `"taskId":"t1","inputResponses":{"x":{"action":"accept"}}`, "t1")
+	if status != 200 || len(ack) != 1 {
+		t.Errorf("an update is answered %d %v", status, ack)
+	}
+}
+
+// Requests about tasks are refused with the code and the status that 2026-07-28 has.
+func TestTaskRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	b.bake(taking, "oven", `{"action":"bake","cake":"plum","atOnce":true}`)
+	needs := map[string]any{"requiredCapabilities": map[string]any{
+		"extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}}
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		for _, c := range []struct {
+			meta, params, name string
+			code, status       int
+			data               any
+		}{
+			{mcptest.ModernMeta, `"taskId":"t1"`, "t1", -32021, 400, needs},
+			{taking, `"taskId":"t2"`, "t2", -32602, 400, nil},
+			{taking, `"taskId":7`, "", -32602, 400, nil},
+			{taking, `"taskId":"t1"`, "t2", -32020, 400, nil},
+			{taking, `"taskId":"t1"`, "=?base64?dDE=?=", 0, 200, nil},
+			{taking, `"taskId":"t1"`, "", 0, 200, nil},
+		} {
+			answer, status := b.ask(c.meta, method, c.params, c.name)
+			code, _ := answer["code"].(float64)
+			if int(code) != c.code || status != c.status || cmp.Diff(c.data, answer["data"]) != "" {
+				t.Errorf("%s %s %s is answered %d %v", method, c.params, c.name, status, answer)
+			}
+		}
+	}
+	for _, method := range []string{"tasks/list", "tasks/result"} {
+		if answer, status := b.ask(taking, method, `"taskId":"t1"`, "t1"); answer["code"] != -32601.0 || status != 404 {
+			t.Errorf("%s is answered %d %v", method, status, answer)
+		}
+	}
+	listen := `"notifications":{"taskIds":["t1"]}`
+	if answer, status := b.ask(mcptest.ModernMeta, "subscriptions/listen", listen, ""); answer["code"] != -32021.0 || status != 400 {
+		t.Errorf("to listen is answered %d %v", status, answer)
+	}
+	without, _ := newServer(t, lazy.Lazy)
+	if answer, _ := mcptest.Connect(t, without).Modern("1", "tasks/get", `"taskId":"t1",`); !strings.Contains(answer, "-32601") {
+		t.Errorf("a server without tasks answers %s", answer)
+	}
+}
+
+// Tasks are announced by servers that have some, and by none else.
+func TestTasksAreAnnounced(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	without, _ := newServer(t, lazy.Lazy)
+	with, _ := b.http.Modern("1", "server/discover", "")
+	other, _ := mcptest.Connect(t, without).Modern("1", "server/discover", "")
+	if !strings.Contains(with, `"io.modelcontextprotocol/tasks":{}`) || strings.Contains(other, "modelcontextprotocol/tasks") {
+		t.Errorf("with tasks: %s\nwithout: %s", with, other)
+	}
+	if strings.Contains(with, `"tasks":{`) {
+		t.Errorf("tasks of 2025-11-25 are announced: %s", with)
+	}
+}
+
+// A client that follows a task is told of it until its end, and of no other.
+func TestFollowTasks(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	id := b.bake(taking, "oven", `{"action":"bake","cake":"plum"}`)["taskId"].(string)
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- b.server.Stdio(t.Context(), in, out) }()
+	lines := bufio.NewScanner(read)
+	var told []string
+	next := func() string {
+		if !lines.Scan() {
+			t.Fatal(lines.Err())
+		}
+		told = append(told, lines.Text())
+		return lines.Text()
+	}
+	fmt.Fprintf(write, `{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{`+
+		`"notifications":{"taskIds":[%q,"other"]},%s}}`+"\n",
+		id, taking)
+	if ack := next(); !strings.Contains(ack, "acknowledged") || !strings.Contains(ack, `"taskIds":["`+id+`"]`) {
+		t.Errorf("acknowledged by %s", ack)
+	}
+	if now := next(); !strings.Contains(now, `"notifications/tasks"`) || !strings.Contains(now, `"working"`) {
+		t.Errorf("first told %s", now)
+	}
+	close(b.opened)
+	if end := next(); !strings.Contains(end, `"completed"`) || !strings.Contains(end, `plum`) {
+		t.Errorf("at the end told %s", end)
+	}
+	if last := next(); !strings.Contains(last, `"id":"s","result":{"resultType":"complete"`) {
+		t.Errorf("the last line is %s", last)
+	}
+	for _, line := range told {
+		if !strings.Contains(line, `"io.modelcontextprotocol/subscriptionId":"s"`) {
+			t.Errorf("of no subscription: %s", line)
+		}
+	}
+	write.Close()
+	mcptest.Ends(t, "the server", done)
+}
+
+// A call that its client cancels before it heard of a task is not left running.
+func TestCancelledBeforeItIsATask(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	b.server.Hurry(time.Minute)
+	in, write := io.Pipe()
+	_, out := io.Pipe()
+	go func() { _ = b.server.Stdio(t.Context(), in, out) }()
+	fmt.Fprintf(write, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{`+
+		`"name":"oven","arguments":{"action":"bake","cake":"x"},%s}}`+"\n",
+		taking)
+	for range 500 {
+		if _, found, _ := b.Find(t.Context(), "t1"); found {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	fmt.Fprintln(write, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
+	if task := b.ended("t1"); task["status"] != "cancelled" {
+		t.Errorf("it is %v", task)
+	}
+}
