@@ -31,7 +31,7 @@ func BenchmarkCall(b *testing.B) {
 	var took [2]time.Duration
 	for b.Loop() {
 		start := time.Now()
-		if _, err := direct.Call(context.Background(), "do", json.RawMessage(`{"a":[1,2,3]}`), nil); err != nil {
+		if _, err := direct.Call(context.Background(), upstream.Call{Tool: "do", Arguments: json.RawMessage(`{"a":[1,2,3]}`)}); err != nil {
 			b.Fatal(err)
 		}
 		middle := time.Now()
@@ -58,7 +58,7 @@ func BenchmarkCallers(b *testing.B) {
 	defer direct.Close()
 	ways := []func() error{
 		func() error {
-			_, err := direct.Call(context.Background(), "do", json.RawMessage(`{"a":[1,2,3]}`), nil)
+			_, err := direct.Call(context.Background(), upstream.Call{Tool: "do", Arguments: json.RawMessage(`{"a":[1,2,3]}`)})
 			return err
 		},
 		func() error {

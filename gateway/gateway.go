@@ -11,6 +11,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,7 @@ type Upstream struct {
 	MaxConcurrency   int     // calls at a time
 	ResultLimit      int     // bytes of an answer to a client; 0 = that of the server
 	Changes          Changes // empty = Hold
+	Apart            bool    // its process is not shared with other sessions, where others are
 	Alone            bool    // its tools are not folded: each is listed by itself
 }
 
@@ -55,6 +57,23 @@ const (
 	Accept Changes = "accept" // it is offered
 )
 
+// Session is a connection to a server, as an [upstream.Session] is.
+type Session interface {
+	List(ctx context.Context) (upstream.Answer, error)
+	Call(ctx context.Context, c upstream.Call) (json.RawMessage, error)
+	Gone() <-chan struct{}
+	Close()
+}
+
+// Connect starts or reaches a server for this process alone.
+func Connect(ctx context.Context, u Upstream, c upstream.Client) (Session, error) {
+	session, err := upstream.Connect(ctx, u.Server, c)
+	if err != nil {
+		return nil, err // not a nil session in an interface
+	}
+	return session, nil
+}
+
 // Options say what a gateway offers.
 type Options struct {
 	Upstreams []Upstream
@@ -63,6 +82,13 @@ type Options struct {
 	Version   string            // of this client
 	Log       *slog.Logger      // nil = the default logger
 	Now       func() time.Time  // nil = time.Now
+
+	// OneClient says that all calls are those of one client, so that servers may ask for
+	// what it works in: they keep that, and others' calls would work there too.
+	OneClient bool
+
+	// Connect starts or reaches a server; nil = [Connect].
+	Connect func(context.Context, Upstream, upstream.Client) (Session, error)
 }
 
 // Gateway offers the tools of other servers. It is safe for concurrent use.
@@ -86,6 +112,9 @@ func New(o Options) (*Gateway, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Connect == nil {
+		o.Connect = Connect
 	}
 	if o.Taken == nil {
 		o.Taken = func(string) bool { return false }

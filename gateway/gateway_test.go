@@ -24,8 +24,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
@@ -69,6 +69,7 @@ func play(file string) {
 			ID     any
 			Method string
 			Result json.RawMessage
+			Error  json.RawMessage
 			Params struct {
 				Name      string
 				Arguments json.RawMessage
@@ -76,13 +77,18 @@ func play(file string) {
 			}
 		}
 		if json.Unmarshal(line, &m) != nil || m.ID == nil {
+			if m.Method == "notifications/cancelled" {
+				_ = os.WriteFile(file+".cancelled", line, 0o600)
+			}
 			continue
 		}
 		switch m.Method {
 		case "":
-			answers <- m.Result
+			answers <- fmt.Appendf(nil, `"said":%s,"why":%s`, cmp.Or(string(m.Result), "null"), cmp.Or(string(m.Error), "null"))
+		case "logging/setLevel":
+			answer(m.ID, `"result":{}`)
 		case "initialize":
-			answer(m.ID, `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},`+
+			answer(m.ID, `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}},`+
 				`"serverInfo":{"name":"play","version":"1"}}`)
 		case "tools/list":
 			if asked, err := os.OpenFile(file+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
@@ -105,12 +111,17 @@ func play(file string) {
 						mu.Unlock()
 					}
 				case "ask":
+					var given struct{ Method string }
+					_ = json.Unmarshal(m.Params.Arguments, &given)
 					mu.Lock()
-					fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"maxTokens":9,"systemPrompt":"Be brief.",` +
-						`"messages":[{"role":"user","content":{"type":"text","text":"How?"}}]}}`)
+					fmt.Printf(`{"jsonrpc":"2.0","id":"q","method":%q,"params":{"a":[1.50]}}`+"\n", given.Method)
 					mu.Unlock()
-					answer(m.ID, fmt.Sprintf(`"result":{"content":[],"structuredContent":{"said":%s}}`, cmp.Or(string(<-answers), "null")))
+					answer(m.ID, fmt.Sprintf(`"result":{"content":[],"structuredContent":{%s}}`, <-answers))
 					return
+				case "log":
+					mu.Lock()
+					fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"l","data":{"n":1.50}}}`)
+					mu.Unlock()
 				case "say": // the result that it is given
 					var given struct{ Result json.RawMessage }
 					_ = json.Unmarshal(m.Params.Arguments, &given)
@@ -590,36 +601,71 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// model answers every prompt with what it was asked.
-type model struct{ after time.Duration }
+// person is a client that answers every question with what it was asked.
+type person struct{ after time.Duration }
 
-func (m model) Sample(_ context.Context, p sampling.Prompt) (sampling.Completion, error) {
-	time.Sleep(m.after)
-	return sampling.Completion{Text: fmt.Sprint(p.Text, p.System, p.MaxTokens), Model: "m", Truncated: true}, nil
+func (person) Offers(method string) bool { return method != client.Roots }
+
+func (p person) Ask(ctx context.Context, q client.Question) (json.RawMessage, error) {
+	select {
+	case <-time.After(p.after):
+		return ordered.MustJSON(map[string]any{"method": q.Method, "params": q.Params}), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
-// A server that asks for a model gets that of the caller, for as long as it takes; without
-// one, or with several callers, it is told why not.
-func TestSampling(t *testing.T) {
+// A server that asks for a model, or for the user, gets the caller's client, for as long as
+// that takes; where there is none, or several calls run, it is told why not.
+func TestQuestions(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}}]}`)
 	u.Timeout = 1500 * time.Millisecond
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
-	lent := carried.With[sampling.Sampler](t.Context(), model{2 * time.Second})
-	answer := s.Client.Call(lent, "ask", nil)
-	for _, want := range []string{`"text":"How?Be brief.9"`, `"stopReason":"maxTokens"`} {
-		if !strings.Contains(string(answer.Reply), want) {
+	with := carried.With[client.Client](t.Context(), person{2 * time.Second})
+	for _, method := range []string{"sampling/createMessage", "elicitation/create"} {
+		answer := s.Client.Call(with, "ask", json.RawMessage(`{"method":"`+method+`"}`))
+		if want := `"said":{"method":"` + method + `","params":{"a":[1.50]}}`; !strings.Contains(string(answer.Reply), want) {
 			t.Errorf("answered with %s %s, want %s", answer.Reply, answer.Content, want)
 		}
 	}
-	if answer := s.Client.Call(t.Context(), "ask", nil); !strings.Contains(string(answer.Reply), `"said":null`) {
-		t.Errorf("without a model: %s %s", answer.Reply, answer.Content)
+	refused := func(ctx context.Context, method, why string) {
+		t.Helper()
+		answer := s.Client.Call(ctx, "ask", json.RawMessage(`{"method":"`+method+`"}`))
+		if !strings.Contains(string(answer.Reply), `"said":null`) || !strings.Contains(string(answer.Reply), why) {
+			t.Errorf("%s: %s %s, want %s", method, answer.Reply, answer.Content, why)
+		}
 	}
+	refused(t.Context(), "elicitation/create", "the client of this call does not offer elicitation/create")
+	refused(with, "roots/list", "roots/list is not passed on to clients here")
 	go s.Client.Call(t.Context(), "slow", nil)
 	time.Sleep(200 * time.Millisecond)
-	if answer := s.Client.Call(lent, "ask", nil); !strings.Contains(string(answer.Reply), `"said":null`) {
-		t.Errorf("beside another call: %s %s", answer.Reply, answer.Content)
+	refused(with, "sampling/createMessage", "2 calls of this server run")
+}
+
+// What a server logs in the course of a call goes to its caller, and a call that its caller
+// cancels is cancelled at the server.
+func TestLogsAndCancellation(t *testing.T) {
+	t.Parallel()
+	u, file := playing(t, "srv", `{"tools":[{"name":"log","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
+	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
+	var told []string
+	ctx := carried.With(t.Context(), client.Log{Level: "info", Tell: func(params json.RawMessage) { told = append(told, string(params)) }})
+	if answer := s.Client.Call(ctx, "log", nil); answer.Err != nil {
+		t.Errorf("%s", answer.Content)
 	}
+	if want := []string{`{"level":"info","logger":"l","data":{"n":1.50}}`}; !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	if answer := s.Client.Call(ctx, "hang", nil); answer.Err == nil || answer.Err.Code != toolfold.Cancelled {
+		t.Errorf("%s", answer.Content)
+	}
+	waitFor(t, func() bool {
+		_, err := os.Stat(file + ".cancelled")
+		return err == nil
+	})
 }
 
 // A server that says all the time that its list has changed is asked now and then, and

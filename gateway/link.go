@@ -14,6 +14,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -41,7 +43,7 @@ type link struct {
 	live     map[string]string // digests of the tools that are listed and accepted, by name
 
 	open     map[*openCall]bool // calls that run
-	session  *upstream.Session
+	session  Session
 	attempt  chan struct{} // closed when the attempt that runs has ended; nil for none
 	trouble  string        // why the last attempt failed
 	failures int           // in a row
@@ -114,7 +116,7 @@ func (l *link) why() string {
 
 // connected returns the session, and starts the server where there is none. Callers
 // share an attempt, which their leaving does not end.
-func (l *link) connected(ctx context.Context) (*upstream.Session, error) {
+func (l *link) connected(ctx context.Context) (Session, error) {
 	l.mu.Lock()
 	if l.session != nil {
 		select {
@@ -157,9 +159,13 @@ func (l *link) connected(ctx context.Context) (*upstream.Session, error) {
 func (l *link) connect() {
 	ctx, cancel := context.WithTimeout(l.gateway.life, max(l.Timeout, startTime))
 	defer cancel()
-	session, err := upstream.Connect(ctx, l.Server, upstream.Client{
+	asks := []string{upstream.Sample, upstream.Elicit}
+	if l.gateway.options.OneClient {
+		asks = append(asks, upstream.Roots)
+	}
+	session, err := l.gateway.options.Connect(ctx, l.Upstream, upstream.Client{
 		Name: "toolfold", Version: l.gateway.options.Version,
-		Sample:  l.sample,
+		Ask: l.ask, Asks: asks,
 		Changed: l.listChanged,
 	})
 	l.mu.Lock()
@@ -282,14 +288,19 @@ func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage)
 	}
 	defer func() { <-l.slots }()
 	defer l.enter(&openCall{ctx, alive})()
+	log := carried.Of[client.Log](ctx)
 	for attempt := 0; ; attempt++ {
 		session, err := l.connected(patience)
 		if err != nil {
 			return toolfold.Reply{}, l.failure(ctx, patience, tool, err)
 		}
-		result, err := session.Call(patience, tool, arguments, func(p upstream.Progress) {
-			alive.Reset(l.Timeout)
-			toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
+		result, err := session.Call(patience, upstream.Call{
+			Tool: tool, Arguments: arguments, LogLevel: log.Level,
+			Progress: func(p upstream.Progress) {
+				alive.Reset(l.Timeout)
+				toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
+			},
+			Log: log.Tell,
 		})
 		switch {
 		case err == nil:
@@ -340,9 +351,10 @@ func (l *link) enter(c *openCall) (leave func()) {
 	}
 }
 
-// sample asks the model of the caller for the server, where it is known whose call that is
-// about. The call may take as long as the model does.
-func (l *link) sample(_ context.Context, p upstream.Prompt) (upstream.Completion, error) {
+// ask asks the client of a call for the server, where it is known whose call that is about.
+// The call may take as long as the client does. Taken ends where the server takes the
+// question back.
+func (l *link) ask(taken context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	l.mu.Lock()
 	var asking *openCall
 	for c := range l.open {
@@ -351,16 +363,22 @@ func (l *link) sample(_ context.Context, p upstream.Prompt) (upstream.Completion
 	count := len(l.open)
 	l.mu.Unlock()
 	if count != 1 {
-		return upstream.Completion{}, fmt.Errorf("%d calls of this server run, so it is not known whose model it asks", count)
+		return nil, fmt.Errorf("%d calls of this server run, so it is not known whose client it asks", count)
+	}
+	asked := carried.Of[client.Client](asking.ctx)
+	if asked == nil || !asked.Offers(method) {
+		return nil, fmt.Errorf("the client of this call does not offer %s", method)
 	}
 	asking.alive.Stop()
 	defer asking.alive.Reset(l.Timeout)
-	done, err := toolfold.Sample(asking.ctx, toolfold.Prompt{Text: p.Text, System: p.System, Model: p.Model, MaxTokens: p.MaxTokens})
-	return upstream.Completion{Text: done.Text, Model: done.Model, Truncated: done.Truncated}, err
+	ctx, cancel := context.WithCancel(asking.ctx)
+	defer cancel()
+	defer context.AfterFunc(taken, cancel)()
+	return asked.Ask(ctx, client.Question{Method: method, Params: params})
 }
 
 // drop gives up a session that is of no use any more.
-func (l *link) drop(session *upstream.Session) {
+func (l *link) drop(session Session) {
 	l.mu.Lock()
 	if l.session == session {
 		l.session = nil

@@ -75,7 +75,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	if refused != nil {
 		return r.appendResult(out, refused.Answer(), structured), nil
 	}
-	ctx = s.withTasks(r.withProgress(r.withCaller(ctx)), r)
+	ctx = s.withTasks(r.withLog(r.withProgress(r.withCaller(ctx))), r)
 	name := r.tool
 	answer, asks, failed := s.inTurn(ctx, r, name, func(ctx context.Context) toolfold.Answer {
 		return s.surface.Client.Call(ctx, name, r.params.arguments)

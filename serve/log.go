@@ -2,11 +2,14 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -41,13 +44,32 @@ func logLevel(level slog.Level) mcp.LoggingLevel {
 	return mcp.LoggingLevelDebug
 }
 
-// Enabled implements [slog.Handler]. From 2026-07-28 on a request says what it wants,
-// before that a session.
-func (h *clientHandler) Enabled(_ context.Context, level slog.Level) bool {
-	wanted := h.request.terms.info.LogLevel
-	if session, ok := h.request.session.(server.SessionWithLogging); ok && !h.request.modern() {
-		wanted = session.GetLogLevel()
+// wantedLog returns the least level of the log messages that the client wants; empty for
+// none. From 2026-07-28 on a request says so, before that a session.
+func (r *request) wantedLog() mcp.LoggingLevel {
+	if session, ok := r.session.(server.SessionWithLogging); ok && !r.modern() {
+		return session.GetLogLevel()
 	}
+	return r.terms.info.LogLevel
+}
+
+// withLog returns a context whose calls of other servers pass on what these log.
+func (r *request) withLog(ctx context.Context) context.Context {
+	wanted := r.wantedLog()
+	if wanted == "" {
+		return ctx
+	}
+	return carried.With(ctx, client.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
+		var said struct{ Level mcp.LoggingLevel }
+		if json.Unmarshal(params, &said) == nil && said.Level.ShouldSendTo(wanted) {
+			r.notify(string(mcp.MethodNotificationMessage), params)
+		}
+	}})
+}
+
+// Enabled implements [slog.Handler].
+func (h *clientHandler) Enabled(_ context.Context, level slog.Level) bool {
+	wanted := h.request.wantedLog()
 	return wanted != "" && logLevel(level).ShouldSendTo(wanted)
 }
 

@@ -252,6 +252,7 @@ func (q *questions) ask(ctx context.Context, r *request, asked client.Question) 
 		}
 		return reply.Result, nil
 	case <-ctx.Done():
+		r.notify(string(mcp.MethodNotificationCancelled), ordered.Map{{Key: "requestId", Value: json.RawMessage(id)}})
 		return nil, context.Cause(ctx)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // Client says who asks, and hears of what servers say unasked.
@@ -24,21 +26,19 @@ type Client struct {
 	// Changed is called when the server says that its list has changed; nil is not called.
 	Changed func()
 
-	// Sample asks a model for the server; nil tells servers that there is none.
-	Sample func(context.Context, Prompt) (Completion, error)
+	// Ask answers what a server asks of the client of one of its calls, by a method of
+	// Asks and the params as they came. The context ends when the server takes the
+	// question back. Nil tells servers that nothing can be asked, as an empty list does.
+	Ask  func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	Asks []string
 }
 
-// Prompt is a request of a server to a model.
-type Prompt struct {
-	Text, System, Model string // System and Model may be empty
-	MaxTokens           int
-}
-
-// Completion is the answer of a model.
-type Completion struct {
-	Text, Model string
-	Truncated   bool
-}
+// The methods by which a server asks its client.
+const (
+	Sample = "sampling/createMessage"
+	Elicit = "elicitation/create"
+	Roots  = "roots/list"
+)
 
 // Session is a connection to a server that was started or reached. It is safe for
 // concurrent use.
@@ -49,6 +49,8 @@ type Session struct {
 	ended   func() error // ends the program and returns how it ended
 	stop    context.CancelFunc
 	last    atomic.Int64
+	logging sync.Mutex // held while the level is set
+	level   string     // of log messages, where a session has one; empty = that of the server
 	once    sync.Once
 	how     error
 	gone    chan struct{}
@@ -61,7 +63,8 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	tap := &tap{
 		waiting: map[jsonrpc.ID]string{}, stderr: &child.Tail{Keep: maxSaid},
-		calls: map[string]*call{}, owners: map[jsonrpc.ID]*call{},
+		calls: map[string]*call{}, owners: map[jsonrpc.ID]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
+		life: life, client: c,
 	}
 	session := &Session{server: s, tap: tap, stop: stop, gone: make(chan struct{})}
 	var err error
@@ -75,12 +78,22 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 		stop()
 		return nil, s.reason(err, "")
 	}
-	options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}} // what servers notify of is read by the tap
+	// What servers notify of, and what they ask, is taken by the tap.
+	options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}}
+	for _, method := range c.Asks {
+		switch method {
+		case Sample:
+			options.Capabilities.Sampling = &mcp.SamplingCapabilities{} //lint:ignore SA1019 servers ask for it as long as they do
+		case Elicit:
+			options.Capabilities.Elicitation = &mcp.ElicitationCapabilities{
+				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+			}
+		case Roots:
+			options.Capabilities.RootsV2 = &mcp.RootCapabilities{} //lint:ignore SA1019 as above
+		}
+	}
 	if c.Changed != nil {
 		options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) { c.Changed() }
-	}
-	if c.Sample != nil {
-		options.CreateMessageHandler = c.sample //lint:ignore SA1019 servers ask for it as long as they do
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: c.Name, Version: c.Version}, options)
 	if session.session, err = client.Connect(ctx, tap, nil); err != nil {
@@ -91,37 +104,6 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 		close(session.gone)
 	}()
 	return session, nil
-}
-
-// sample answers a server that asks for a model, as far as a prompt says it: with one text
-// of the user.
-//
-//lint:ignore SA1019 servers ask for it as long as they do
-func (c Client) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	p := r.Params
-	if len(p.Messages) != 1 || p.Messages[0].Role != "user" {
-		return nil, errors.New("only a prompt with one message of the user is passed on to the client's model")
-	}
-	text, ok := p.Messages[0].Content.(*mcp.TextContent)
-	if !ok {
-		return nil, errors.New("only text is passed on to the client's model")
-	}
-	prompt := Prompt{Text: text.Text, System: p.SystemPrompt, MaxTokens: int(p.MaxTokens)}
-	if p.ModelPreferences != nil && len(p.ModelPreferences.Hints) > 0 {
-		prompt.Model = p.ModelPreferences.Hints[0].Name
-	}
-	done, err := c.Sample(ctx, prompt)
-	if err != nil {
-		return nil, err
-	}
-	stop := "endTurn"
-	if done.Truncated {
-		stop = "maxTokens"
-	}
-	//lint:ignore SA1019 as above
-	return &mcp.CreateMessageResult{
-		Content: &mcp.TextContent{Text: done.Text}, Model: cmp.Or(done.Model, "unknown"), Role: "assistant", StopReason: stop,
-	}, nil
 }
 
 // fail ends a session that is of no use any more and returns why.
@@ -169,10 +151,33 @@ type Progress struct {
 	Message string
 }
 
+// Call is a call of a tool.
+type Call struct {
+	Tool      string
+	Arguments json.RawMessage // a JSON object
+
+	// LogLevel is the least level of the log messages that the caller wants; empty is none.
+	// A server of an older protocol than 2026-07-28 may send others.
+	LogLevel string
+
+	// Progress is called with what the server reports, and Log with the params of its log
+	// messages, before the call ends, one at a time. A message that may be about another
+	// call is told to none. Nil is not called.
+	Progress func(Progress)
+	Log      func(params json.RawMessage)
+}
+
 // call is a call that runs.
 type call struct {
 	result json.RawMessage // once it came; guarded by the tap's mutex
-	events chan Progress   // of the server, until its caller has heard of them
+	extra  []byte          // members of its params that the library does not write, each behind a comma
+	events chan event      // of the server, until its caller has heard of them
+}
+
+// event is something that a server says of a call.
+type event struct {
+	progress Progress
+	log      json.RawMessage // nil for progress
 }
 
 // maxEvents bounds what a caller has not heard of yet. More is dropped: what comes later
@@ -199,32 +204,86 @@ func (l *Lost) Error() string { return l.why }
 // ErrGone is the error of a session that ended before the server took a call.
 var ErrGone = errors.New("the session has ended")
 
-// Call calls a tool with arguments that are a JSON object, and returns its
-// CallToolResult as it came. Progress is called with what the server says before that,
-// one at a time. A [*Refused] is the server's own error. Others say why there is no
-// answer: whether the tool has run is not known then, unless it is [ErrGone]. But for
-// these, and a [*Lost], the session is over.
-func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessage, progress func(Progress)) (json.RawMessage, error) {
+// maxRounds bounds how often a server asks before it answers a call.
+const maxRounds = 20
+
+// Call calls a tool and returns its CallToolResult as it came. A [*Refused] is the
+// server's own error. Others say why there is no answer: whether the tool has run is not
+// known then, unless it is [ErrGone]. But for these, and a [*Lost], the session is over.
+func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
+	var extra []byte
+	for range maxRounds {
+		result, err := s.round(ctx, c, extra)
+		if err != nil {
+			return nil, err
+		}
+		var asks struct {
+			ResultType    string
+			RequestState  *string
+			InputRequests map[string]struct {
+				Method string
+				Params json.RawMessage
+			}
+		}
+		if json.Unmarshal(result, &asks) != nil || asks.ResultType != "input_required" {
+			return result, nil // also one that the library does not understand
+		}
+		var mu sync.Mutex
+		var wait sync.WaitGroup
+		answers := map[string]json.RawMessage{}
+		for key, asked := range asks.InputRequests {
+			wait.Go(func() {
+				answer, failed := s.tap.answer(ctx, asked.Method, asked.Params)
+				mu.Lock()
+				defer mu.Unlock()
+				if answers[key] = answer; failed != nil {
+					err = failed
+				}
+			})
+		}
+		wait.Wait()
+		if err != nil {
+			return nil, &Refused{Message: fmt.Sprintf("it asks for %s first: %s", firstMethod(asks.InputRequests), err)}
+		}
+		extra = append([]byte(`,"inputResponses":`), ordered.MustJSON(answers)...)
+		if asks.RequestState != nil {
+			extra = append(append(extra, `,"requestState":`...), ordered.MustJSON(*asks.RequestState)...)
+		}
+	}
+	return nil, &Refused{Message: fmt.Sprintf("it asked %d times and gave no answer", maxRounds)}
+}
+
+// round calls a tool once: from 2026-07-28 on a server that has to ask does so in the result.
+func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMessage, error) {
 	select {
 	case <-s.gone:
 		return nil, ErrGone
 	default:
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
-	running := &call{events: make(chan Progress, maxEvents)}
+	running := &call{events: make(chan event, maxEvents), extra: extra}
 	s.tap.enter(token, running)
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
-		for p := range running.events {
-			progress(p)
+		for e := range running.events {
+			switch {
+			case e.log == nil && c.Progress != nil:
+				c.Progress(e.progress)
+			case e.log != nil && c.Log != nil:
+				c.Log(e.log)
+			}
 		}
 	}()
-	_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Meta: mcp.Meta{"progressToken": token}, Name: tool, Arguments: arguments})
+	meta := mcp.Meta{"progressToken": token}
+	if c.LogLevel != "" {
+		s.wantLog(ctx, c.LogLevel, meta)
+	}
+	_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: c.Tool, Arguments: c.Arguments})
 	s.tap.leave(token)
 	<-heard
 	if result := s.tap.resultOf(running); result != nil {
-		return result, nil // also one that the library does not understand
+		return result, nil
 	}
 	var refused *jsonrpc.Error
 	switch {
@@ -241,6 +300,42 @@ func (s *Session) Call(ctx context.Context, tool string, arguments json.RawMessa
 		return nil, &Lost{s.server.reason(cmp.Or(err, errors.New("it gave no answer")), "").Error()}
 	}
 	return nil, s.fail(ctx, cmp.Or(err, errors.New("it gave no answer")))
+}
+
+// levels are those of log messages, the least first.
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// wantLog tells the server which log messages a call wants. Where a session has one level
+// for all calls that is the least that any of them wanted.
+func (s *Session) wantLog(ctx context.Context, level string, meta mcp.Meta) {
+	hello := s.session.InitializeResult()
+	switch {
+	case hello == nil || hello.Capabilities == nil || hello.Capabilities.Logging == nil: //lint:ignore SA1019 servers log as long as they do
+		return
+	case hello.ProtocolVersion >= modern:
+		meta[mcp.MetaKeyLogLevel] = level
+		return
+	}
+	s.logging.Lock()
+	defer s.logging.Unlock()
+	if least := slices.Index(levels, s.level); least >= 0 && least <= slices.Index(levels, level) {
+		return
+	}
+	//lint:ignore SA1019 as above
+	if s.session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)}) == nil {
+		s.level = level
+	}
+}
+
+// modern is the first version of the protocol without sessions.
+const modern = "2026-07-28"
+
+// firstMethod returns the first of the methods that are asked for.
+func firstMethod[T any](asked map[string]T) string {
+	for key := range asked {
+		return key
+	}
+	return "nothing"
 }
 
 func (t *tap) enter(token string, c *call) {
@@ -276,22 +371,72 @@ func (t *tap) broken() error {
 
 // notified passes on what a server says of one of its calls.
 func (t *tap) notified(r *jsonrpc.Request) {
-	if r.Method != "notifications/progress" {
-		return
-	}
-	var p struct {
-		Progress
-		ProgressToken any
-	}
-	if json.Unmarshal(r.Params, &p) != nil {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c := t.calls[fmt.Sprint(p.ProgressToken)]; c != nil {
-		select {
-		case c.events <- p.Progress:
-		default:
+	switch r.Method {
+	case "notifications/progress":
+		var p struct {
+			Progress
+			ProgressToken any
+		}
+		if json.Unmarshal(r.Params, &p) == nil {
+			t.calls[fmt.Sprint(p.ProgressToken)].hear(event{progress: p.Progress})
+		}
+	case "notifications/message":
+		if len(t.calls) == 1 { // of several it is not said whose it is
+			for _, c := range t.calls {
+				c.hear(event{log: r.Params})
+			}
+		}
+	case "notifications/cancelled":
+		var p struct{ RequestID any }
+		_ = json.Unmarshal(r.Params, &p)
+		if id, err := jsonrpc.MakeID(p.RequestID); err == nil && t.asked[id] != nil {
+			t.asked[id]()
 		}
 	}
+}
+
+// hear keeps an event for the caller. The lock of the tap is held.
+func (c *call) hear(e event) {
+	if c == nil {
+		return
+	}
+	select {
+	case c.events <- e:
+	default:
+	}
+}
+
+// isQuestion reports whether a request of the server is for the client of a call.
+func isQuestion(method string) bool { return method == Sample || method == Elicit || method == Roots }
+
+// answer returns the answer of the client of a call.
+func (t *tap) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if !slices.Contains(t.client.Asks, method) {
+		return nil, fmt.Errorf("%s is not passed on to clients here", method)
+	}
+	return t.client.Ask(ctx, method, params)
+}
+
+// question answers a request of the server by way of the client of a call.
+func (c *tapped) question(r *jsonrpc.Request) {
+	ctx, cancel := context.WithCancel(c.tap.life)
+	c.tap.mu.Lock()
+	c.tap.asked[r.ID] = cancel
+	c.tap.mu.Unlock()
+	go func() {
+		defer cancel()
+		result, err := c.tap.answer(ctx, r.Method, r.Params)
+		c.tap.mu.Lock()
+		delete(c.tap.asked, r.ID)
+		c.tap.mu.Unlock()
+		response := &jsonrpc.Response{ID: r.ID, Result: result}
+		if err != nil {
+			response.Result, response.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+		}
+		if ctx.Err() == nil {
+			_ = c.Connection.Write(ctx, response) // a connection that is gone has no one who waits
+		}
+	}()
 }

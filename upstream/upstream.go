@@ -33,6 +33,9 @@ type Server struct {
 	Dir  string   // that the program starts in; empty = that of this process
 	Env  []string // NAME=value, besides the environment of this process
 
+	// EnvOnly says that Env is the whole environment.
+	EnvOnly bool
+
 	URL    string
 	Header http.Header
 	SSE    bool // the older transport, HTTP with server-sent events
@@ -118,10 +121,14 @@ func start(ctx context.Context, cancel func(), s Server, stderr io.Writer) (mcp.
 		stdinW.Close()
 		return nil, nil, err
 	}
+	env := s.Env
+	if !s.EnvOnly {
+		env = append(os.Environ(), s.Env...)
+	}
 	done := make(chan error, 1)
 	go func() {
 		err := child.Run(ctx, child.Command{
-			Argv: s.Argv, Dir: s.Dir, Env: append(os.Environ(), s.Env...), Stdin: stdinR, Stdout: stdoutW, Stderr: stderr,
+			Argv: s.Argv, Dir: s.Dir, Env: env, Stdin: stdinR, Stdout: stdoutW, Stderr: stderr,
 		})
 		stdinR.Close()
 		stdoutW.Close()
@@ -281,15 +288,18 @@ func settle(r *http.Request, response *http.Response) {
 // ones lose the order of members, on which their tokens depend.
 type tap struct {
 	mcp.Transport
-	stderr *child.Tail // on standard error
+	stderr *child.Tail     // on standard error
+	life   context.Context // of the session
+	client Client
 
 	mu      sync.Mutex
-	waiting map[jsonrpc.ID]string // methods of requests without a response
-	list    json.RawMessage       // the last answer to tools/list
-	calls   map[string]*call      // that run, by their progress token
-	owners  map[jsonrpc.ID]*call  // of requests without a response that are calls
-	broke   error                 // why nothing is read any more
-	version string                // that initialize agreed on
+	waiting map[jsonrpc.ID]string             // methods of requests without a response
+	list    json.RawMessage                   // the last answer to tools/list
+	calls   map[string]*call                  // that run, by their progress token
+	owners  map[jsonrpc.ID]*call              // of requests without a response that are calls
+	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
+	broke   error                             // why nothing is read any more
+	version string                            // that initialize agreed on
 }
 
 // Connect implements [mcp.Transport].
@@ -331,6 +341,11 @@ func (c *tapped) Write(ctx context.Context, message jsonrpc.Message) error {
 			_ = json.Unmarshal(request.Params, &params)
 			if call := c.tap.calls[params.Meta.ProgressToken]; call != nil {
 				c.tap.owners[request.ID] = call
+				if call.extra != nil {
+					with := *request
+					with.Params = slices.Concat(request.Params[:len(request.Params)-1], call.extra, []byte{'}'})
+					message = &with
+				}
 			}
 		}
 		c.tap.mu.Unlock()
@@ -340,9 +355,22 @@ func (c *tapped) Write(ctx context.Context, message jsonrpc.Message) error {
 
 // Read implements [mcp.Connection].
 func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
-	message, err := c.Connection.Read(ctx)
-	if request, ok := message.(*jsonrpc.Request); ok && err == nil && !request.IsCall() {
-		c.tap.notified(request) // here, so that it comes before the result
+	var message jsonrpc.Message
+	var err error
+	for {
+		message, err = c.Connection.Read(ctx)
+		request, ok := message.(*jsonrpc.Request)
+		if err != nil || !ok {
+			break
+		}
+		if !request.IsCall() {
+			c.tap.notified(request) // here, so that it comes before the result
+			break
+		}
+		if !isQuestion(request.Method) {
+			break
+		}
+		c.question(request)
 	}
 	if response, ok := message.(*jsonrpc.Response); ok && err == nil {
 		c.tap.mu.Lock()

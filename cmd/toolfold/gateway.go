@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -103,22 +102,25 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 
 // gatewayTo returns an upstream of the settings as the gateway takes it.
 func gatewayTo(name string, u config.Upstream, server upstream.Server) gateway.Upstream {
-	server.Env = append(slices.Clone(server.Env), asUpstream+"=1")
+	server.Env, server.EnvOnly = slices.Concat(ownEnv(os.Environ()), server.Env, []string{asUpstream + "=1"}), true
 	return gateway.Upstream{
 		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Timeout: time.Duration(u.TimeoutMs) * time.Millisecond,
 		MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
+		Apart: u.Isolate == "session",
 	}
 }
 
+// connecting starts or reaches an upstream.
+type connecting = func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error)
+
 // newGateway returns the gateway to servers, with what is kept of them on this machine.
-func newGateway(list []gateway.Upstream, log *slog.Logger) (*gateway.Gateway, error) {
+func newGateway(o gateway.Options) (*gateway.Gateway, error) {
 	dir, err := storage.DataDir()
 	if err != nil {
 		return nil, err
 	}
-	return gateway.New(gateway.Options{
-		Upstreams: list, Dir: filepath.Join(dir, "upstreams"), Taken: ourNames(), Version: version(), Log: log,
-	})
+	o.Dir, o.Taken, o.Version = filepath.Join(dir, "upstreams"), ourNames(), version()
+	return gateway.New(o)
 }
 
 // trustsFile refuses a file of a workspace that the user does not trust: what it names is
@@ -148,9 +150,10 @@ func trustsFile(path string, o *options) error {
 
 // openGateway makes the surface offer the tools of other servers: the tools that are
 // known of them, and what changes.
-func (b *workbench) openGateway(list []gateway.Upstream) error {
+func (b *workbench) openGateway(o *options) error {
 	var err error
-	if b.gateway, err = newGateway(list, b.log); err != nil {
+	b.gateway, err = newGateway(gateway.Options{Upstreams: o.upstreams, Log: b.log, Connect: sharing(b.log), OneClient: o.HTTP == ""})
+	if err != nil {
 		return err
 	}
 	var offered []string

@@ -58,7 +58,7 @@ func (m machine) command(t *testing.T, args ...string) *exec.Cmd {
 	cmd.Dir = m.workspace
 	cmd.Env = []string{
 		"HOME=" + m.home, "XDG_DATA_HOME=" + filepath.Join(m.home, "data"), "XDG_CONFIG_HOME=" + filepath.Join(m.home, "config"),
-		"PATH=" + os.Getenv("PATH"), "TOOLFOLD_STORE=" + m.store,
+		"PATH=" + os.Getenv("PATH"), "TOOLFOLD_STORE=" + m.store, "XDG_RUNTIME_DIR=" + filepath.Join(m.home, "run"),
 	}
 	return cmd
 }

@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(home, "data"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+			env.Setenv("XDG_RUNTIME_DIR", filepath.Join(home, "run"))
 			env.Setenv("LocalAppData", filepath.Join(home, "data"))
 			env.Setenv("AppData", filepath.Join(home, "config"))
 			return os.MkdirAll(home, 0o700)

@@ -82,6 +82,7 @@ func upstreamCommand() *cli.Command {
 				OnUsageError: onUsageError, Action: approveUpstream,
 			},
 			upstreamImportCommand(),
+			shareCommand,
 			{
 				Name: "login", Usage: "log in at a server that wants it, in a browser", ArgsUsage: "NAME",
 				Description: "The login is kept in a file that only you can read, and renewed before it ends. With\n" +

@@ -222,7 +222,7 @@ func countTakings(c *cli.Context, o *options, found []taking) error {
 	for i, t := range found {
 		lists[i] = t.listed
 		filled := t.entry.Filled(o.files.Workspace)
-		if servers[i] = serverAt(filled); t.name == "" || filled.Problem != "" {
+		if servers[i] = gatewayTo(t.name, t.upstream, serverAt(filled)).Server; t.name == "" || filled.Problem != "" {
 			lists[i].Problem = "not asked"
 		}
 	}
@@ -241,7 +241,7 @@ func countTakings(c *cli.Context, o *options, found []taking) error {
 		if t.name == "" || lists[i].Problem != "" {
 			continue
 		}
-		families, _, err := gateway.Fold(gatewayTo(t.name, t.upstream, servers[i]), answers[i], ourNames())
+		families, _, err := gateway.Fold(gatewayTo(t.name, t.upstream, upstream.Server{}), answers[i], ourNames())
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.entry.Name, err)
 		}

@@ -96,7 +96,7 @@ func settingsGateway(c *cli.Context) (*options, *gateway.Gateway, error) {
 			list = append(list, gatewayTo(name, o.Upstreams[name], s))
 		}
 	}
-	g, err := newGateway(list, newLog())
+	g, err := newGateway(gateway.Options{Upstreams: list, Log: newLog()})
 	return o, g, err
 }
 

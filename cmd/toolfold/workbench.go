@@ -133,7 +133,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		return nil, err
 	}
 	if len(o.upstreams) > 0 {
-		if err := b.openGateway(o.upstreams); err != nil {
+		if err := b.openGateway(o); err != nil {
 			return nil, err
 		}
 	}

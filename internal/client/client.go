@@ -21,6 +21,13 @@ type Question struct {
 	Params any
 }
 
+// Log says which log messages of other servers the client of a call wants. The zero Log
+// wants none.
+type Log struct {
+	Level string                       // the least, in the protocol's words
+	Tell  func(params json.RawMessage) // takes the params of a notification; nil where none is wanted
+}
+
 // The methods.
 const (
 	Elicit = "elicitation/create"

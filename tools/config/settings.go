@@ -159,6 +159,10 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		Name: "changes", Doc: "What becomes of a tool that changed since it was accepted, or is new: held back unless set.",
 		Enum: []string{"hold", "warn", "accept"},
 	},
+	toolfold.String{
+		Name: "isolate", Doc: "session starts the program for each session anew; else your sessions share one process of it.",
+		Enum: []string{"session"},
+	},
 }}
 
 // providerSettings declares the settings of package provider.
@@ -256,6 +260,7 @@ type Upstream struct {
 	MaxConcurrency int               `json:"maxConcurrency,omitempty"` // 0 = the default
 	ResultLimit    int               `json:"resultLimit,omitempty"`    // 0 = that of the server
 	Changes        string            `json:"changes,omitempty"`        // empty = hold
+	Isolate        string            `json:"isolate,omitempty"`        // empty = one process for all sessions
 }
 
 // Params returns settings as plain data, in order.

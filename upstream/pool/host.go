@@ -1,0 +1,410 @@
+package pool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// linger is how long a server is kept after its last session, and the host after its last
+// connection: long enough for a client that starts anew.
+const linger = time.Second
+
+// connectTime bounds how long a server may take to start.
+const connectTime = 10 * time.Minute
+
+// host is the process that starts the servers.
+type host struct {
+	version  string
+	listener net.Listener
+	idle     *time.Timer // ends the host
+	over     chan struct{}
+
+	mu      sync.Mutex
+	retired bool
+	visits  int                // connections
+	shared  map[string]*shared // by what is equal
+	work    sync.WaitGroup
+}
+
+// Serve is the whole life of a host at a socket, until no session has used it for a
+// while.
+func Serve(socket, version string) error {
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return fmt.Errorf("sharing servers: %w", err)
+	}
+	defer listener.Close()
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return fmt.Errorf("sharing servers: %w", err)
+	}
+	h := &host{version: version, listener: listener, shared: map[string]*shared{}, over: make(chan struct{})}
+	h.idle = time.AfterFunc(startTime, h.end) // for the session that started it
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			h.enter()
+			go func() {
+				defer h.leave()
+				defer conn.Close()
+				h.visit(newLine(conn))
+			}()
+		}
+	}()
+	<-h.over
+	h.work.Wait()
+	return nil
+}
+
+func (h *host) enter() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.visits++
+	h.idle.Stop()
+}
+
+func (h *host) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.visits--; h.visits == 0 {
+		h.idle.Reset(linger)
+	}
+}
+
+// end ends the host, unless a session has come meanwhile.
+func (h *host) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.visits == 0 && !h.ended() {
+		_ = h.listener.Close() // which takes the socket away first: nobody reaches it from here on
+		close(h.over)
+	}
+}
+
+func (h *host) ended() bool {
+	select {
+	case <-h.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// retire makes room for a host of another version: this one ends with its last session.
+func (h *host) retire() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.retired {
+		h.retired = true
+		_ = h.listener.Close()
+	}
+}
+
+// visit serves one connection.
+func (h *host) visit(l *line) {
+	_ = l.conn.SetReadDeadline(time.Now().Add(startTime))
+	first, err := l.read()
+	_ = l.conn.SetReadDeadline(time.Time{})
+	var o opening
+	if err != nil || first.Kind != kindOpen || json.Unmarshal(first.Body, &o) != nil {
+		return
+	}
+	if o.Version != h.version {
+		h.retire()
+		_ = l.write(frame{Kind: kindGone})
+		return
+	}
+	v := &visitor{line: l, running: map[int64]context.CancelFunc{}, asked: map[int64]chan frame{}}
+	s := h.join(v, o)
+	defer s.leave(v)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	frames := make(chan frame)
+	go func() { // it notices that the client is gone while the server starts
+		defer close(frames)
+		for {
+			f, err := l.read()
+			if err != nil {
+				return
+			}
+			select {
+			case frames <- f:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	select {
+	case <-s.ready:
+	case <-frames: // closed: nothing is sent before the session is open
+		return
+	}
+	if s.err != nil {
+		_ = l.write(frame{Kind: kindFailed, Text: s.err.Error()})
+		return
+	}
+	if l.write(frame{Kind: kindReady}) != nil {
+		return
+	}
+	var work sync.WaitGroup
+	for {
+		select {
+		case f, ok := <-frames:
+			if !ok {
+				return
+			}
+			v.take(ctx, s, f, &work)
+		case <-s.session.Gone():
+			work.Wait() // what runs is answered first
+			return
+		}
+	}
+}
+
+// visitor is a session of a client.
+type visitor struct {
+	line *line
+
+	mu      sync.Mutex
+	running map[int64]context.CancelFunc // requests
+	last    int64
+	asked   map[int64]chan frame // questions without an answer
+}
+
+// take takes a message of the client; requests run beside what follows.
+func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitGroup) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch f.Kind {
+	case kindCancel:
+		if cancel := v.running[f.ID]; cancel != nil {
+			cancel()
+		}
+	case kindAnswer, kindFailed:
+		if answer := v.asked[f.ID]; answer != nil {
+			answer <- f
+			delete(v.asked, f.ID)
+		}
+	case kindList, kindCall:
+		ctx, cancel := context.WithCancel(ctx)
+		v.running[f.ID] = cancel
+		work.Go(func() {
+			defer cancel()
+			result := v.run(ctx, s, f)
+			result.ID = f.ID
+			v.mu.Lock()
+			delete(v.running, f.ID)
+			v.mu.Unlock()
+			if v.line.write(result) != nil {
+				_ = v.line.conn.Close()
+			}
+		})
+	}
+}
+
+// run makes a request of the server.
+func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
+	var body []byte
+	var err error
+	if f.Kind == kindList {
+		var a upstream.Answer
+		a, err = s.session.List(ctx)
+		l := listed{Name: a.Name, Instructions: a.Instructions}
+		for _, tool := range a.Tools {
+			l.Tools = append(l.Tools, tool)
+		}
+		if err == nil {
+			body, err = json.Marshal(l)
+		}
+	} else {
+		defer s.enter(v, f.ID)()
+		body, err = s.session.Call(ctx, upstream.Call{
+			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level,
+			Progress: func(p upstream.Progress) { _ = v.line.write(frame{Kind: kindProgress, ID: f.ID, Progress: &p}) },
+			Log:      func(params json.RawMessage) { _ = v.line.write(frame{Kind: kindLog, ID: f.ID, Body: params}) },
+		})
+	}
+	var refused *upstream.Refused
+	switch {
+	case err == nil:
+		return frame{Kind: kindResult, Body: body}
+	case errors.As(err, &refused):
+		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code}
+	case errors.Is(err, upstream.ErrGone):
+		return frame{Kind: kindGone}
+	}
+	return frame{Kind: kindFailed, Text: err.Error()}
+}
+
+// ask asks the client in the course of a call.
+func (v *visitor) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	answer := make(chan frame, 1)
+	v.mu.Lock()
+	v.last++
+	id := v.last
+	v.asked[id] = answer
+	v.mu.Unlock()
+	if err := v.line.write(frame{Kind: kindAsk, ID: id, Text: method, Body: params}); err != nil {
+		return nil, errors.New("its client is gone")
+	}
+	select {
+	case f := <-answer:
+		if f.Kind == kindFailed {
+			return nil, errors.New(f.Text)
+		}
+		return f.Body, nil
+	case <-ctx.Done():
+		v.mu.Lock()
+		delete(v.asked, id)
+		v.mu.Unlock()
+		_ = v.line.write(frame{Kind: kindTakenBack, ID: id})
+		return nil, ctx.Err()
+	}
+}
+
+// shared is a server that sessions share.
+type shared struct {
+	host  *host
+	key   string
+	ready chan struct{} // closed once it has started, or failed
+	stop  context.CancelFunc
+
+	session *upstream.Session // once it is ready; nil where err is not
+	err     error
+
+	mu    sync.Mutex
+	users map[*visitor]bool
+	end   *time.Timer // nil while it has users
+	open  map[openCall]bool
+}
+
+// openCall is a call that runs: whose it is, and which.
+type openCall struct {
+	visitor *visitor
+	id      int64
+}
+
+// join returns the server that an opening asks for, and starts it where nobody uses it.
+func (h *host) join(v *visitor, o opening) *shared {
+	env := slices.Sorted(slices.Values(o.Server.Env))
+	same, _ := json.Marshal([]any{o.Server.Argv, o.Server.Dir, env})
+	sum := sha256.Sum256(same)
+	key := string(sum[:])
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s := h.shared[key]; s != nil && s.take(v) {
+		return s
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	s := &shared{host: h, key: key, ready: make(chan struct{}), stop: cancel, users: map[*visitor]bool{v: true}, open: map[openCall]bool{}}
+	h.shared[key] = s
+	h.work.Go(func() {
+		defer cancel()
+		s.session, s.err = upstream.Connect(ctx, o.Server, upstream.Client{
+			Name: o.Client, Version: o.ClientVersion, Changed: s.changed, Ask: s.ask, Asks: []string{upstream.Sample, upstream.Elicit},
+		})
+		close(s.ready)
+		if s.err == nil {
+			<-s.session.Gone()
+			s.session.Close()
+		}
+		s.forget()
+	})
+	return s
+}
+
+// take adds a user, unless the server has ended.
+func (s *shared) take(v *visitor) bool {
+	select {
+	case <-s.ready:
+		if s.err != nil {
+			return false
+		}
+		select {
+		case <-s.session.Gone():
+			return false
+		default:
+		}
+	default:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.end != nil && !s.end.Stop() { // it is ending
+		return false
+	}
+	s.end = nil
+	s.users[v] = true
+	return true
+}
+
+// leave takes a user out; the server ends a while after the last.
+func (s *shared) leave(v *visitor) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.users, v)
+	if len(s.users) == 0 && s.end == nil {
+		s.end = time.AfterFunc(linger, func() {
+			s.stop() // an attempt to start it
+			<-s.ready
+			if s.session != nil {
+				s.session.Close()
+			}
+		})
+	}
+}
+
+func (s *shared) forget() {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	if s.host.shared[s.key] == s {
+		delete(s.host.shared, s.key)
+	}
+}
+
+// changed tells all users that the list of tools has changed.
+func (s *shared) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range s.users {
+		go func() { _ = v.line.write(frame{Kind: kindChanged}) }()
+	}
+}
+
+func (s *shared) enter(v *visitor, id int64) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := openCall{v, id}
+	s.open[c] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, c)
+	}
+}
+
+// ask asks the client of the only call that runs.
+func (s *shared) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	s.mu.Lock()
+	var asking *visitor
+	for c := range s.open {
+		asking = c.visitor
+	}
+	count := len(s.open)
+	s.mu.Unlock()
+	if count != 1 {
+		return nil, fmt.Errorf("%d calls of this server run, in all sessions that share it, so it is not known whose client it asks", count)
+	}
+	return asking.ask(ctx, method, params)
+}

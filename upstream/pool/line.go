@@ -1,0 +1,106 @@
+package pool
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// frame is a message between a session and the host. Both are of one version, but for
+// [kindOpen] and [kindGone].
+type frame struct {
+	Kind     kind
+	ID       int64              `json:",omitempty"` // of a request or question, which its result repeats
+	Text     string             `json:",omitempty"` // a tool, a method, or what is wrong
+	Level    string             `json:",omitempty"` // of the log messages of a call
+	Code     int64              `json:",omitempty"` // of an error of the server
+	Progress *upstream.Progress `json:",omitempty"`
+	Body     []byte             `json:"-"` // JSON, byte by byte
+}
+
+// kind says what a frame is.
+type kind string
+
+const (
+	kindOpen   kind = "open" // the first of a session, an [opening]
+	kindList   kind = "list"
+	kindCall   kind = "call"
+	kindCancel kind = "cancel" // a request
+	kindAnswer kind = "answer" // to a question
+
+	kindReady     kind = "ready" // the session is open
+	kindResult    kind = "result"
+	kindFailed    kind = "failed"    // what was asked for did not come about, also of a question
+	kindRefused   kind = "refused"   // by the server, or the exchange with it
+	kindGone      kind = "gone"      // the host takes it no more; another has to
+	kindProgress  kind = "progress"  // of a call
+	kindLog       kind = "log"       // of a call
+	kindChanged   kind = "changed"   // the list of tools
+	kindAsk       kind = "ask"       // a question of the server, in the course of a call
+	kindTakenBack kind = "takenBack" // a question
+)
+
+// Bounds of a frame in bytes, and of the time that writing one takes.
+const (
+	maxHead   = 1 << 20
+	maxBody   = 128 << 20
+	writeTime = 10 * time.Second
+)
+
+// line carries frames over a connection.
+type line struct {
+	conn net.Conn
+	in   *bufio.Reader
+
+	mu sync.Mutex // held while a frame is written
+}
+
+func newLine(conn net.Conn) *line { return &line{conn: conn, in: bufio.NewReader(conn)} }
+
+func (l *line) write(f frame) error {
+	head, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if len(head) > maxHead || len(f.Body) > maxBody {
+		return fmt.Errorf("a message of %d bytes is too long", len(head)+len(f.Body))
+	}
+	out := make([]byte, 8, 8+len(head)+len(f.Body))
+	binary.BigEndian.PutUint32(out, uint32(len(head)))
+	binary.BigEndian.PutUint32(out[4:], uint32(len(f.Body)))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.conn.SetWriteDeadline(time.Now().Add(writeTime))
+	_, err = l.conn.Write(append(append(out, head...), f.Body...))
+	return err
+}
+
+func (l *line) read() (frame, error) {
+	var sizes [8]byte
+	if _, err := io.ReadFull(l.in, sizes[:]); err != nil {
+		return frame{}, err
+	}
+	head, body := binary.BigEndian.Uint32(sizes[:]), binary.BigEndian.Uint32(sizes[4:])
+	if head > maxHead || body > maxBody {
+		return frame{}, fmt.Errorf("a message of %d bytes is too long", uint64(head)+uint64(body))
+	}
+	text := make([]byte, int(head)+int(body))
+	if _, err := io.ReadFull(l.in, text); err != nil {
+		return frame{}, err
+	}
+	var f frame
+	if err := json.Unmarshal(text[:head], &f); err != nil {
+		return frame{}, err
+	}
+	if body > 0 {
+		f.Body = text[head:]
+	}
+	return f, nil
+}

@@ -1,0 +1,374 @@
+// Package pool shares one process of each server among all sessions of a user.
+//
+// The sessions reach the servers by way of a background process of the same binary, the
+// host, which the first of them starts on a socket that only the user can open. A server
+// is shared where its command, environment and folder are equal. The host ends a server
+// [linger] after its last session has ended, however that ended, and then itself; where
+// the host is killed, the servers that it started end with it (package child). A host of
+// another version takes no new sessions, and ends with those that it has.
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// Pool is where the servers of a user are shared.
+type Pool struct {
+	// Dir holds the socket: only the user can open it, see [Dir].
+	Dir string
+	// Version is that of this program: hosts of others are replaced.
+	Version string
+	// Start returns the arguments with which this program is the host at a socket,
+	// as [Serve] does it.
+	Start func(socket string) []string
+}
+
+// startTime bounds how long a host may take to listen.
+const startTime = 5 * time.Second
+
+// ErrNoHost is the error where no host could be started or reached: servers have to be
+// started for one session alone.
+var ErrNoHost = errors.New("the process that shares servers does not start")
+
+// socket is the path of the socket. It is short, as the system limits it.
+func (p Pool) socket() string { return filepath.Join(p.Dir, "upstreams.sock") }
+
+// Connect starts a server, or joins others that share it. The context bounds that alone.
+// What asks for roots does not get them: the process has those of several sessions.
+func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client) (*Session, error) {
+	s, err := settled(s)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := json.Marshal(opening{Version: p.Version, Server: s, Client: c.Name, ClientVersion: c.Version})
+	if err != nil {
+		return nil, err
+	}
+	const attempts = 5 // a host may end, or be replaced, just as it is reached
+	for range attempts {
+		conn, err := p.reach(ctx)
+		if err != nil {
+			return nil, err
+		}
+		session, again, err := open(ctx, conn, spec, c)
+		if !again {
+			return session, err
+		}
+	}
+	return nil, fmt.Errorf("%w: it ended %d times", ErrNoHost, attempts)
+}
+
+// settled returns a server whose program and folder mean the same to every process.
+func settled(s upstream.Server) (upstream.Server, error) {
+	var err error
+	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
+		return s, err
+	}
+	argv := append([]string(nil), s.Argv...)
+	if strings.ContainsRune(argv[0], filepath.Separator) {
+		argv[0], err = filepath.Abs(argv[0])
+	} else if found, missing := exec.LookPath(argv[0]); missing == nil {
+		argv[0], err = filepath.Abs(found)
+	}
+	s.Argv = argv
+	return s, err
+}
+
+// reach connects to the host, and starts it where there is none.
+func (p Pool) reach(ctx context.Context) (net.Conn, error) {
+	dial := func() (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "unix", p.socket()) }
+	conn, err := dial()
+	if err == nil {
+		return conn, nil
+	}
+	unlock, err := safefile.Lock(ctx, p.socket()+".lock")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+	defer unlock()
+	if conn, err = dial(); err == nil { // another process was faster
+		return conn, nil
+	}
+	if err := os.Remove(p.socket()); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a host that was killed
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+	self, err := child.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+	host := exec.Command(self)
+	host.Args = append([]string{os.Args[0]}, p.Start(p.socket())...)
+	host.Dir, host.SysProcAttr = p.Dir, apart()
+	if err := host.Start(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = host.Wait()
+		close(ended)
+	}()
+	late := time.After(startTime)
+	for {
+		if conn, err = dial(); err == nil {
+			return conn, nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ended:
+			return nil, fmt.Errorf("%w: it ended at once", ErrNoHost)
+		case <-late:
+			return nil, fmt.Errorf("%w within %s", ErrNoHost, startTime)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Session is a session with a server that others use too. It is safe for concurrent use.
+type Session struct {
+	line   *line
+	client upstream.Client
+	gone   chan struct{}
+
+	mu    sync.Mutex
+	last  int64
+	open  map[int64]*request           // of ours, without a result
+	asked map[int64]context.CancelFunc // questions of the server without an answer
+}
+
+// request is a request to the host without a result.
+type request struct {
+	events chan frame // before the answer
+	answer chan frame
+}
+
+// maxEvents bounds what a caller has not heard of yet. More is dropped: what comes later
+// says more.
+const maxEvents = 1000
+
+// open begins a session over a connection; again says that the host takes none, and
+// that another has to be reached.
+func open(ctx context.Context, conn net.Conn, spec []byte, c upstream.Client) (_ *Session, again bool, err error) {
+	s := &Session{
+		line: newLine(conn), client: c, gone: make(chan struct{}), open: map[int64]*request{}, asked: map[int64]context.CancelFunc{},
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	first := frame{Kind: kindGone}
+	if err = s.line.write(frame{Kind: kindOpen, Body: spec}); err == nil {
+		first, err = s.line.read()
+	}
+	switch stopped := stop(); {
+	case !stopped:
+		return nil, false, ctx.Err()
+	case err != nil, first.Kind == kindGone:
+		_ = conn.Close()
+		return nil, true, nil
+	case first.Kind == kindFailed:
+		_ = conn.Close()
+		return nil, false, errors.New(first.Text)
+	}
+	go s.listen()
+	return s, false, nil
+}
+
+// listen takes what the host says until the connection ends.
+func (s *Session) listen() {
+	defer func() {
+		_ = s.line.conn.Close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, cancel := range s.asked {
+			cancel()
+		}
+		close(s.gone)
+	}()
+	for {
+		f, err := s.line.read()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		r := s.open[f.ID]
+		s.mu.Unlock()
+		switch f.Kind {
+		case kindChanged:
+			if s.client.Changed != nil {
+				s.client.Changed()
+			}
+		case kindAsk:
+			s.answer(f)
+		case kindTakenBack:
+			s.mu.Lock()
+			if cancel := s.asked[f.ID]; cancel != nil {
+				cancel()
+			}
+			s.mu.Unlock()
+		case kindProgress, kindLog:
+			if r != nil {
+				select {
+				case r.events <- f:
+				default:
+				}
+			}
+		default:
+			if r != nil {
+				r.answer <- f
+				s.forget(f.ID)
+			}
+		}
+	}
+}
+
+// answer answers a question of the server, beside what follows.
+func (s *Session) answer(f frame) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.mu.Lock()
+	s.asked[f.ID] = cancel
+	s.mu.Unlock()
+	go func() {
+		defer cancel()
+		reply := frame{Kind: kindAnswer, ID: f.ID}
+		var err error
+		if reply.Body, err = s.client.Ask(ctx, f.Text, f.Body); err != nil {
+			reply.Kind, reply.Text = kindFailed, err.Error()
+		}
+		s.mu.Lock()
+		delete(s.asked, f.ID)
+		s.mu.Unlock()
+		_ = s.line.write(reply) // a host that is gone waits for nothing
+	}()
+}
+
+func (s *Session) forget(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, id)
+}
+
+// ask sends a request to the host and returns the result. A context that ends cancels it.
+func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, error) {
+	r := &request{events: make(chan frame, maxEvents), answer: make(chan frame, 1)}
+	s.mu.Lock()
+	s.last++
+	f.ID = s.last
+	s.open[f.ID] = r
+	s.mu.Unlock()
+	defer s.forget(f.ID)
+	if err := s.line.write(f); err != nil {
+		_ = s.line.conn.Close()
+		return frame{}, upstream.ErrGone // the host has not taken it whole
+	}
+	for {
+		select {
+		case e := <-r.events:
+			hear(c, e)
+		case answer := <-r.answer:
+			return taken(c, r, answer)
+		case <-ctx.Done():
+			_ = s.line.write(frame{Kind: kindCancel, ID: f.ID})
+			return frame{}, ctx.Err()
+		case <-s.gone:
+			select {
+			case answer := <-r.answer: // it came just before the end
+				return taken(c, r, answer)
+			default:
+				return frame{}, errors.New("the process that shares it has ended")
+			}
+		}
+	}
+}
+
+// hear tells the caller of a call what the server says.
+func hear(c upstream.Call, f frame) {
+	switch {
+	case f.Kind == kindLog && c.Log != nil:
+		c.Log(f.Body)
+	case f.Kind == kindProgress && f.Progress != nil && c.Progress != nil:
+		c.Progress(*f.Progress)
+	}
+}
+
+// taken returns the answer to a request, once its caller has heard of what came before.
+func taken(c upstream.Call, r *request, f frame) (frame, error) {
+	for len(r.events) > 0 {
+		hear(c, <-r.events)
+	}
+	switch f.Kind {
+	case kindGone:
+		return f, upstream.ErrGone
+	case kindRefused:
+		return f, &upstream.Refused{Code: f.Code, Message: f.Text}
+	case kindFailed:
+		return f, errors.New(f.Text)
+	}
+	return f, nil
+}
+
+// List is as that of [upstream.Session].
+func (s *Session) List(ctx context.Context) (upstream.Answer, error) {
+	f, err := s.ask(ctx, frame{Kind: kindList}, upstream.Call{})
+	if err != nil {
+		return upstream.Answer{}, err
+	}
+	var l listed
+	if err := json.Unmarshal(f.Body, &l); err != nil {
+		return upstream.Answer{}, fmt.Errorf("reading the list: %w", err)
+	}
+	return l.answer(), nil
+}
+
+// Call is as that of [upstream.Session].
+func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+	select {
+	case <-s.gone:
+		return nil, upstream.ErrGone
+	default:
+	}
+	f, err := s.ask(ctx, frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Body: c.Arguments}, c)
+	return f.Body, err
+}
+
+// Gone is closed when the session has ended.
+func (s *Session) Gone() <-chan struct{} { return s.gone }
+
+// Close ends the session. The server goes on for those that share it.
+func (s *Session) Close() {
+	_ = s.line.conn.Close()
+	<-s.gone
+}
+
+// opening is what a session says first.
+type opening struct {
+	Version               string
+	Server                upstream.Server
+	Client, ClientVersion string
+}
+
+// listed carries an [upstream.Answer] with its tools byte by byte.
+type listed struct {
+	Name, Instructions string
+	Tools              [][]byte
+}
+
+func (l listed) answer() upstream.Answer {
+	a := upstream.Answer{Name: l.Name, Instructions: l.Instructions, Tools: []json.RawMessage{}}
+	for _, tool := range l.Tools {
+		a.Tools = append(a.Tools, tool)
+	}
+	return a
+}
