@@ -201,6 +201,40 @@ func TestCancelledRunLeavesNothing(t *testing.T) {
 	gone(t, pids)
 }
 
+// A run whose processes are stopped ends when it is cancelled like any other, also
+// where the keeper itself is stopped.
+func TestStoppedRunEnds(t *testing.T) {
+	t.Parallel()
+	for _, who := range []string{"program", "keeper", "all"} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "pids")
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- Run(ctx, Command{Argv: self("family", file, "stay"), Stdout: &bytes.Buffer{}}) }()
+			pids := members(t, file)
+			keeper, err := exec.Command("ps", "-o", "ppid=", "-p", strconv.Itoa(pids[0])).Output()
+			if err != nil {
+				t.Skipf("ps names no parents here: %v", err)
+			}
+			parent, err := strconv.Atoi(strings.TrimSpace(string(keeper)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pid := range map[string][]int{"program": pids, "keeper": {parent}, "all": append([]int{parent}, pids...)}[who] {
+				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			gone(t, pids)
+		})
+	}
+}
+
 // What a program leaves behind when it succeeds ends with it, and does not
 // hold up its answer.
 func TestWhatIsLeftBehindEnds(t *testing.T) {
