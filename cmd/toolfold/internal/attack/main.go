@@ -47,6 +47,7 @@ var measures = []measure{
 	{name: "upgrade", mustBeZero: []string{lost, "refused writes", open, failed}, run: upgrade},
 	{name: "terminate", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: terminate},
 	{name: "away", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: away},
+	{name: "restart", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: restart},
 	{name: "full", store: "sqlite", mustBeZero: []string{lost, "other refusals", "stores that fail with space", open}, run: full},
 }
 
