@@ -110,7 +110,7 @@ func run(ctx context.Context, args []string, out io.Writer) (exit int) {
 	flags := flag.NewFlagSet("attack", flag.ContinueOnError)
 	a := &attack{postgres: os.Getenv("TOOLFOLD_TEST_POSTGRES"), size: usual}
 	flags.StringVar(&a.store, "store", "sqlite", "sqlite, or postgres at the URL in TOOLFOLD_TEST_POSTGRES")
-	lasting := flags.Duration("for", 0, "time for each of fuzz, soak and terminate, instead of the usual")
+	lasting := flags.Duration("for", 0, "time for each of fuzz, soak, crowd and terminate, instead of the usual")
 	only := flags.String("only", "", "names of measures, separated by commas; empty = all")
 	isFull := flags.Bool("full", false, "try as much as a release asks for")
 	flags.StringVar(&a.previous, "previous", "", "a toolfold of the version before, for upgrade; empty = the present one")
@@ -122,7 +122,7 @@ func run(ctx context.Context, args []string, out io.Writer) (exit int) {
 		a.size = large
 	}
 	if *lasting > 0 {
-		a.size.fuzz, a.size.soak, a.size.terminate = *lasting, *lasting, *lasting
+		a.size.fuzz, a.size.soak, a.size.crowd, a.size.terminate = *lasting, *lasting, *lasting, *lasting
 		a.limit = max(a.limit, 2**lasting)
 	}
 	chosen, err := choose(*only)

@@ -271,18 +271,11 @@ func (t *Tracing) flush(ctx context.Context) error {
 		return nil
 	}
 	store, err := t.o.Open(ctx)
-	for left := spans; len(left) > 0; { // in parts: the memory of the largest stays with the process
-		batch := left[:min(flushAt, len(left))]
-		if err == nil {
-			err = store.Put(ctx, converted(batch), t.now())
-		}
-		if err != nil {
-			t.giveUp(left)
-			return err
-		}
-		left = left[len(batch):]
+	if err == nil && len(spans) > 0 { // all at once: under load each transaction waits for many others
+		err = store.Put(ctx, converted(spans), t.now())
 	}
 	if err != nil {
+		t.giveUp(spans)
 		return err
 	}
 	now := t.now()
