@@ -67,7 +67,7 @@ func run(ctx context.Context, c Command) error {
 	keeper.Dir, keeper.Env, keeper.Stdin, keeper.Stdout, keeper.Stderr = c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr
 	keeper.ExtraFiles = []*os.File{lifelineR, reportW}
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals of a terminal are not for it
-	keeper.Cancel = func() error { // it goes on to clear up where it was stopped
+	keeper.Cancel = func() error {                           // it goes on to clear up where it was stopped
 		return errors.Join(lifelineW.Close(), keeper.Process.Signal(syscall.SIGCONT))
 	}
 	keeper.WaitDelay = grace
