@@ -171,7 +171,7 @@ type Call struct {
 type call struct {
 	result json.RawMessage // once it came; guarded by the tap's mutex
 	extra  []byte          // members of its params that the library does not write, each behind a comma
-	events chan event      // of the server, until its caller has heard of them
+	events chan *event     // of the server, until its caller has heard of them
 }
 
 // event is something that a server says of a call.
@@ -261,7 +261,7 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	default:
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
-	running := &call{events: make(chan event, maxEvents), extra: extra}
+	running := &call{events: make(chan *event, maxEvents), extra: extra}
 	s.tap.enter(token, running)
 	heard := make(chan struct{})
 	go func() {
@@ -403,7 +403,7 @@ func (c *call) hear(e event) {
 		return
 	}
 	select {
-	case c.events <- e:
+	case c.events <- &e:
 	default:
 	}
 }

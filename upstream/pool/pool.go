@@ -153,7 +153,7 @@ type Session struct {
 
 // request is a request to the host without a result.
 type request struct {
-	events chan frame // before the answer
+	events chan *frame // before the answer
 	answer chan frame
 }
 
@@ -221,7 +221,7 @@ func (s *Session) listen() {
 		case kindProgress, kindLog:
 			if r != nil {
 				select {
-				case r.events <- f:
+				case r.events <- &f:
 				default:
 				}
 			}
@@ -262,7 +262,7 @@ func (s *Session) forget(id int64) {
 
 // ask sends a request to the host and returns the result. A context that ends cancels it.
 func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, error) {
-	r := &request{events: make(chan frame, maxEvents), answer: make(chan frame, 1)}
+	r := &request{events: make(chan *frame, maxEvents), answer: make(chan frame, 1)}
 	s.mu.Lock()
 	s.last++
 	f.ID = s.last
@@ -276,7 +276,7 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 	for {
 		select {
 		case e := <-r.events:
-			hear(c, e)
+			hear(c, *e)
 		case answer := <-r.answer:
 			return taken(c, r, answer)
 		case <-ctx.Done():
@@ -306,7 +306,7 @@ func hear(c upstream.Call, f frame) {
 // taken returns the answer to a request, once its caller has heard of what came before.
 func taken(c upstream.Call, r *request, f frame) (frame, error) {
 	for len(r.events) > 0 {
-		hear(c, <-r.events)
+		hear(c, *<-r.events)
 	}
 	switch f.Kind {
 	case kindGone:
