@@ -374,7 +374,11 @@ func (l *link) ask(taken context.Context, method string, params json.RawMessage)
 	ctx, cancel := context.WithCancel(asking.ctx)
 	defer cancel()
 	defer context.AfterFunc(taken, cancel)()
-	return asked.Ask(ctx, client.Question{Method: method, Params: params})
+	question := client.Question{Method: method}
+	if len(params) > 0 { // clients take none for null
+		question.Params = params
+	}
+	return asked.Ask(ctx, question)
 }
 
 // drop gives up a session that is of no use any more.
