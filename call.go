@@ -53,6 +53,10 @@ type Answer struct {
 	// empty for an answer.
 	TaskID string
 
+	// Kept is the id of the whole of an answer that was cut, where it is kept; empty for
+	// others.
+	Kept string
+
 	// Deprecated is set when the call used a legacy name: how to call it now.
 	Deprecated *Deprecation
 }

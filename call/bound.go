@@ -32,10 +32,10 @@ type Bound struct {
 	Bytes int // of an answer; 0 is no limit
 
 	// Keep keeps the whole answer of an action that cannot be called again
-	// just to read on, and returns the call that reads it; empty where the
-	// caller of ctx has none. The answer is in the field [Kept] of its result.
+	// just to read on, and returns its id and the call that reads it; empty where
+	// the caller of ctx has none. The answer is in the field [Kept] of its result.
 	// A nil Keep keeps nothing.
-	Keep func(ctx context.Context, answer json.RawMessage) (usage string)
+	Keep func(ctx context.Context, answer json.RawMessage) (id, usage string)
 }
 
 // codeTooLong is the code of an answer that is longer than it may be and must be whole.
@@ -85,12 +85,13 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 // answered returns the answer of a call with this result; changed says that it is no
 // longer what the action returned.
 func (c *Call) answered(content json.RawMessage, changed bool) toolfold.Answer {
-	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed}
+	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed, Kept: c.kept}
 	if c.reply == nil {
 		return answer
 	}
 	if c.reply.failed {
 		answer = c.reply.failure(c.Entry.Title()).Answer()
+		answer.Kept = c.kept
 	}
 	if answer.Reply = c.reply.warned(c.input.warnings); changed {
 		answer.Reply = c.reply.with(content, c.input.warnings)
@@ -107,7 +108,7 @@ func (c *Call) tooLong(ctx context.Context, whole json.RawMessage) *toolfold.Err
 			c.Entry.Action.FullName(), reserved.Fields)
 	}
 	if c.bound.Keep != nil {
-		if usage := c.bound.Keep(ctx, whole); usage != "" {
+		if _, usage := c.bound.Keep(ctx, whole); usage != "" {
 			return err.WithHint("it was done; %s has the answer for a while", usage)
 		}
 	}
@@ -133,7 +134,7 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 	k, usage := cutter{prefix: Kept + "."}, ""
 	content := k.fit(whole, room, "", nil)
 	if c.bound.Keep != nil {
-		usage = c.bound.Keep(ctx, whole)
+		c.kept, usage = c.bound.Keep(ctx, whole)
 	}
 	if usage == "" {
 		k.prefix = ""

@@ -42,6 +42,7 @@ type Call struct {
 	refused *toolfold.Error // why Entry is nil
 	ready   bool
 	input   normalised
+	kept    string // id of the whole of an answer that was cut
 	failed  bool   // the result shows a failure
 	reply   *reply // of another server's tool; nil for other results
 }

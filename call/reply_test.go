@@ -96,12 +96,15 @@ func TestReply(t *testing.T) {
 		"blocks":     `{"content":[{"type":"text","text":"` + long + `"},{"type":"text","text":"` + long + `"}]}`,
 	} {
 		var whole json.RawMessage
-		bound := call.Bound{Bytes: 2600, Keep: func(_ context.Context, answer json.RawMessage) string {
+		bound := call.Bound{Bytes: 2600, Keep: func(_ context.Context, answer json.RawMessage) (id, usage string) {
 			whole = answer
-			return "tools.rest 1"
+			return "1", "tools.rest 1"
 		}}
 		r := runnerOf(foreign(t, "srv", &got, map[string]string{"x": result}, nil)).Bounded(bound)
 		answer := r.Call(t.Context(), "srv", json.RawMessage(`{"action":"x"}`))
+		if answer.Kept != "1" {
+			t.Errorf("%s: the answer is kept as %q", name, answer.Kept)
+		}
 		said := strings.Contains(string(answer.Reply), "tools.rest 1 has it for a while")
 		if len(answer.Reply) > 2700 || !said || !strings.Contains(string(whole), long) {
 			t.Errorf("%s is answered with %d bytes, of %d kept: %s", name, len(answer.Reply), len(whole), answer.Reply)

@@ -24,33 +24,41 @@ type keptAnswer struct {
 	answer json.RawMessage
 }
 
-// Keep keeps an answer for as long as no others need its room, and returns the
-// call that reads it; empty where the caller of ctx may not read on.
-func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (usage string) {
-	if len(answer) > maxKeptBytes {
+// Keep keeps an answer for as long as no others need its room, and returns the id
+// that it has and the call that reads it; empty where the caller of ctx may not read on.
+func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (id, usage string) {
+	id = uuid.NewString()
+	usage = d.Written(ctx, restAction, map[string]string{"id": id})
+	if len(answer) > maxKeptBytes || usage == "" {
+		return "", ""
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.answers = append(d.answers, keptAnswer{id, answer})
+	size := 0
+	for _, k := range d.answers {
+		size += len(k.answer)
+	}
+	for len(d.answers) > maxKept || size > maxKeptBytes {
+		size -= len(d.answers[0].answer)
+		d.answers = d.answers[1:]
+	}
+	return id, usage
+}
+
+// restAction is the action that reads answers on.
+const restAction = "tools.rest"
+
+// Written returns how the caller of ctx calls an action, by its full name, with these
+// arguments: the tool, and what it is called with; empty where it may not.
+func (d *Discovery) Written(ctx context.Context, action string, arguments any) string {
+	view := d.View(ctx)
+	a, ok := view.byID[action]
+	if !ok {
 		return ""
 	}
-	view := d.View(ctx)
-	for _, a := range view.byID {
-		if a.FullName() != "tools.rest" {
-			continue
-		}
-		id := uuid.NewString()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.answers = append(d.answers, keptAnswer{id, answer})
-		size := 0
-		for _, k := range d.answers {
-			size += len(k.answer)
-		}
-		for len(d.answers) > maxKept || size > maxKeptBytes {
-			size -= len(d.answers[0].answer)
-			d.answers = d.answers[1:]
-		}
-		e := view.callable(view.entry(entry.New(a, a.FullName())))
-		return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(map[string]string{"id": id})))
-	}
-	return ""
+	e := view.callable(view.entry(entry.New(a, action)))
+	return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(arguments)))
 }
 
 // Rest returns an answer that was kept.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -113,15 +115,15 @@ func (s *Server) inTurn(
 	return s.callModern(ctx, r, string(r.method)+" "+name, run) // its client is asked between requests
 }
 
-// appendResult appends an answer as JSON in one text block, and as structured
-// content if that is wanted. Many hosts give a model both.
-func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bool) []byte {
+// appendResult appends an answer as JSON in one text block, with links behind it, and as
+// structured content if that is wanted. Many hosts give a model both.
+func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bool, links ...content.Block) []byte {
 	if answer.Reply != nil {
-		return r.appendReply(out, answer, structured)
+		return r.appendReply(out, answer, structured, links...)
 	}
 	// invalid UTF-8 is replaced, as in any JSON
 	out, _ = jsontext.AppendQuote(append(out, `"content":[{"type":"text","text":`...), answer.Content)
-	out = append(out, `}]`...)
+	out = append(appendBlocks(append(out, '}'), links), ']')
 	if structured && !answer.Typed || answer.Typed && !answer.IsError() {
 		out = append(append(out, `,"structuredContent":`...), answer.Content...)
 	}
@@ -135,18 +137,27 @@ func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bo
 	return r.terms.append(out, meta)
 }
 
+// appendBlocks appends blocks to a list that has one.
+func appendBlocks(out []byte, blocks []content.Block) []byte {
+	for _, b := range blocks {
+		out = append(append(out, ','), ordered.MustJSON(b)...)
+	}
+	return out
+}
+
 // serverInfoMeta is the member of _meta in which a server of 2026-07-28 names itself.
 const serverInfoMeta = protocolMeta + "serverInfo"
 
 // appendReply appends the result of another server's tool: all that it has, but for what
 // the protocol version of that server adds.
-func (r *request) appendReply(out []byte, answer toolfold.Answer, structured bool) []byte {
+func (r *request) appendReply(out []byte, answer toolfold.Answer, structured bool, links ...content.Block) []byte {
 	var meta []byte
-	members, content := []byte("{"), false
+	members, blocks := []byte("{"), false
 	ordered.Scan(answer.Reply, func(name []byte, start, end int) {
 		value := answer.Reply[start:end]
 		switch string(name) {
 		case "resultType":
+			return
 		case "_meta":
 			inner := []byte("{")
 			ordered.Scan(value, func(name []byte, start, end int) {
@@ -155,15 +166,18 @@ func (r *request) appendReply(out []byte, answer toolfold.Answer, structured boo
 				}
 			})
 			meta = inner[1:]
+			return
 		case "structuredContent":
 			structured = false
-			fallthrough
-		default:
-			content = content || string(name) == "content"
-			members = appendMember(members, string(name), value)
+		case "content":
+			blocks = true
+			if len(links) > 0 && len(value) > len("[]") { // a cut answer says what was cut
+				value = append(appendBlocks(slices.Clone(value[:len(value)-1]), links), ']')
+			}
 		}
+		members = appendMember(members, string(name), value)
 	})
-	if !content {
+	if !blocks {
 		members = appendMember(members, "content", json.RawMessage("[]"))
 	}
 	if structured && !answer.IsError() {

@@ -25,6 +25,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -65,6 +66,10 @@ type Options struct {
 	// Resources returns what that caller may read, in the order of lists; the first that
 	// fits a URI is read. Nil = the server has none.
 	Resources func(ctx context.Context) ([]Resource, error)
+
+	// Kept returns the resource that holds the whole of an answer that was cut, by its
+	// [toolfold.Answer.Kept]: it goes out as a link behind the text. Nil links none.
+	Kept func(id string) content.Link
 
 	Metrics *Metrics     // nil keeps figures of its own
 	Log     *slog.Logger // nil = the default logger
@@ -125,6 +130,7 @@ type Server struct {
 	methods   map[mcp.MCPMethod]*method // that are answered here
 	prompts   func(context.Context) ([]Prompt, error)
 	resources func(context.Context) ([]Resource, error)
+	kept      func(id string) content.Link
 	watches   watches
 
 	structured bool
@@ -210,6 +216,7 @@ func New(o Options) (*Server, error) {
 		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, tasks: o.Tasks, structured: o.Structured, loads: o.AlwaysLoad,
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
+		kept: o.Kept,
 	}
 	s.lists.Store(&cache[toolList]{})
 	o.Metrics.caches(offered.Discovery)

@@ -180,7 +180,11 @@ func (t Task) members() ordered.Map {
 func (s *Server) appendAnswer(
 	ctx context.Context, r *request, out []byte, answer toolfold.Answer, structured bool,
 ) ([]byte, *protocolError) {
-	if answer.TaskID == "" {
+	switch {
+	case answer.TaskID != "":
+	case answer.Kept != "" && s.kept != nil:
+		return r.appendResult(out, answer, structured, s.kept(answer.Kept).Block()), nil
+	default:
 		return r.appendResult(out, answer, structured), nil
 	}
 	t, failed := s.find(ctx, answer.TaskID)

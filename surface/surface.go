@@ -174,7 +174,7 @@ func New(o Options) *Surface {
 	s.snapshot.Store(&snapshot{})
 	every := func(r *toolfold.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
-	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: func(ctx context.Context, answer json.RawMessage) string {
+	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: func(ctx context.Context, answer json.RawMessage) (id, usage string) {
 		return s.Discovery.Keep(ctx, answer)
 	}}).Accepting(func(r *toolfold.Rights) *call.Resolver { return s.view(r).client })
 	s.Discovery = lazy.NewDiscovery(

@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/offer"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/estimate"
@@ -105,12 +107,16 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(r)) + text[size:]
 }
 
+// promptsWatched is how often a server looks whether there are other workflows than before.
+const promptsWatched = 5 * time.Second
+
 func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "strictNames", "store", "http", "httpTokenFile",
-			"allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"})...), trustFlag, upstreamsFlag),
+		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
+			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"})...),
+			trustFlag, upstreamsFlag),
 		Action: serveAction,
 	}
 }
@@ -156,14 +162,25 @@ func serveAction(c *cli.Context) error {
 		work.Go(func() { b.workWhileServing(working, o.Store) })
 		defer func() { stop(); work.Wait() }()
 	}
-	server, err := serve.New(serve.Options{
+	served := serve.Options{
 		Version: version(), Instructions: b.instructions(o), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
 		Tasks: b.tasks, AlwaysLoad: serve.Loads(o.AlwaysLoad),
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
-	})
+	}
+	if o.files.Workspace != "" {
+		served.Prompts = b.offer.Prompts
+	}
+	if o.Resources != "none" {
+		served.Resources, served.Kept = b.offer.Resources, offer.Kept
+	}
+	server, err := serve.New(served)
 	if err != nil {
 		return err
 	}
+	if o.Resources != "none" {
+		b.server.Store(server)
+	}
+	go b.offer.Watch(ctx, promptsWatched, server.PromptsChanged)
 	if o.HTTP != "" {
 		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
 		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: b.announce})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/offer"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/telemetry"
 	"github.com/toolfold/toolfold/gateway"
@@ -32,8 +34,10 @@ type workbench struct {
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
-	tasks     serve.Tasks      // of clients that take a task for an answer
-	gateway   *gateway.Gateway // to the servers whose tools are offered too; nil without any
+	tasks     serve.Tasks // of clients that take a task for an answer
+	offer     offer.Offer
+	server    atomic.Pointer[serve.Server] // once it serves resources
+	gateway   *gateway.Gateway             // to the servers whose tools are offered too; nil without any
 	log       *slog.Logger
 }
 
@@ -99,9 +103,11 @@ func newWorkbench(o *options) (*workbench, error) {
 	})); err != nil {
 		return nil, err
 	}
-	offer := o.surfaceOptions()
-	offer.ResultLimit, offer.Strict, offer.Rights, offer.Log = o.ResultLimit, o.StrictNames, o.rights(), b.log
-	offer.Middleware = []call.Middleware{b.metrics.Calls, b.countLegacy, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open)}
+	shown := o.surfaceOptions()
+	shown.ResultLimit, shown.Strict, shown.Rights, shown.Log = o.ResultLimit, o.StrictNames, o.rights(), b.log
+	shown.Middleware = []call.Middleware{
+		b.metrics.Calls, b.tell, b.countLegacy, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open),
+	}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
 			db, err := b.store.Open(ctx)
@@ -114,17 +120,28 @@ func newWorkbench(o *options) (*workbench, error) {
 	})
 	vectors := embed.New(embed.Settings(o.Embeddings), b.log)
 	if vectors != nil {
-		offer.Meaning = embed.NewTexts(vectors)
+		shown.Meaning = embed.NewTexts(vectors)
 	}
-	b.Surface = surface.New(offer)
+	b.Surface = surface.New(shown)
 	host := app.Host{
 		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
-		Trusted: o.trusted, Vectors: vectors, Rights: offer.Rights,
+		Trusted: o.trusted, Vectors: vectors, Rights: shown.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log,
 		Now: time.Now, NewID: uuid.NewString,
 	}
 	b.tasks = host.Tasks(o.Worker)
+	b.offer = offer.Offer{
+		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
+		Kept: func() bool {
+			select {
+			case <-b.store.Opened():
+				return true
+			default:
+				return storage.MayHold(o.Store)
+			}
+		},
+	}
 	families, err := app.Mount(host)
 	if err != nil {
 		return nil, err
@@ -143,11 +160,24 @@ func newWorkbench(o *options) (*workbench, error) {
 	return b, nil
 }
 
-// countLegacy is middleware that counts calls by legacy names.
+// tell is middleware that tells clients of resources that change.
+func (b *workbench) tell(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
+		answer := next(ctx, c)
+		if server := b.server.Load(); server != nil {
+			b.offer.Tell(server, c, answer)
+		}
+		return answer
+	}
+}
+
+// countLegacy is middleware that counts calls by legacy names, and says so in the log of
+// their client.
 func (b *workbench) countLegacy(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		if c.Entry != nil && c.Entry.Legacy {
 			b.legacy.Called(c.Entry.Tool, c.Origin.Client)
+			serve.Log(ctx).Warn("called by a legacy name", "name", c.Entry.Tool, "action", c.Entry.Action.FullName())
 		}
 		return next(ctx, c)
 	}

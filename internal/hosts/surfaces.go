@@ -29,6 +29,7 @@ type Surface struct {
 	Structured            bool   // answers are structured content too where they are not anyway
 	ResultLimit           int    // bytes of an answer
 	AlwaysLoad            string // which tools hosts that defer are asked to show at once
+	Resources             string // what is offered as resources
 }
 
 // Target is a row of [Targets]: what serve may be told to serve for.
@@ -54,7 +55,9 @@ var Targets = []Target{
 
 	{Name: "claude-code", Kind: Deferring, Surface: &Surface{Listing: "signature", AlwaysLoad: "all"},
 		Why: "Its search prefers its own tools to those of servers, so that ours are shown at once."},
-	{Name: "codex", Kind: Code},
+	{Name: "codex", Kind: Code, Surface: &Surface{Listing: "signature", Resources: "none"},
+		Why: "One search of the code's tools finds a family with all its actions; it tries to read resources where a tool is to be called, " +
+			"so that none are offered."},
 	{Name: "gemini", Kind: Eager},
 	{Name: "opencode", Kind: Eager},
 	{Name: "qwen", Kind: Deferring},
@@ -105,6 +108,7 @@ func (t *Target) Options() string {
 	var parts []string
 	for _, set := range [][2]string{
 		{"listing", t.Surface.Listing}, {"fold", t.Surface.Fold}, {"params", t.Surface.Params}, {"always-load", t.Surface.AlwaysLoad},
+		{"resources", t.Surface.Resources},
 	} {
 		if set[1] != "" {
 			parts = append(parts, "`--"+set[0]+"="+set[1]+"`")
@@ -123,7 +127,9 @@ func (t *Target) Options() string {
 // it leaves to their defaults left out.
 func (s *Surface) Settings() map[string]any {
 	values := map[string]any{}
-	for name, value := range map[string]string{"listing": s.Listing, "fold": s.Fold, "params": s.Params, "alwaysLoad": s.AlwaysLoad} {
+	for name, value := range map[string]string{
+		"listing": s.Listing, "fold": s.Fold, "params": s.Params, "alwaysLoad": s.AlwaysLoad, "resources": s.Resources,
+	} {
 		if value != "" {
 			values[name] = value
 		}

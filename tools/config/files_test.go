@@ -58,7 +58,7 @@ func TestOptions(t *testing.T) {
 		MaxBodyBytes: 4 << 20, MaxSessions: 1000, MaxConnections: 1024, MaxCalls: 256, TraceCalls: true, TraceDays: 14, TraceMegabytes: 256,
 		TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
 		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", AlwaysLoad: "discovery",
-		ResultLimit: bounds.DefaultLimit, Store: "memory:",
+		Resources: "work", ResultLimit: bounds.DefaultLimit, Store: "memory:",
 		Providers: map[string]json.RawMessage{"x": json.RawMessage(`{"command":["true"],"type":"command"}`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

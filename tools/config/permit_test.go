@@ -23,7 +23,7 @@ import (
 var samples = map[string]any{
 	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true,
 	"alwaysLoad": "core", "for": "codex",
-	"resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
+	"resources": "all", "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "workspaceName": "x", "memoryNamespace": "x", "worker": false,
 	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "taskRetentionDays": 2,

@@ -72,11 +72,15 @@ var Settings = append([]Setting{
 		Enum: []string{"none", "discovery", "core", "all"},
 	}.With(toolfold.Default("discovery")), User},
 	{toolfold.String{
-		Name: "for", Doc: "Host, or kind of host, whose best list is served; listing, fold, params, structured, resultLimit and alwaysLoad " +
-			"that are set win.",
+		Name: "for", Doc: "Host, or kind of host, whose best list is served; listing, fold, params, structured, resultLimit, alwaysLoad and " +
+			"resources that are set win.",
 		Enum: hosts.TargetNames(),
 	}, User},
 	{toolfold.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(toolfold.Default(false)), Workspace},
+	{toolfold.String{
+		Name: "resources", Doc: "What clients can read as resources: nothing; designs, outputs of tasks and answers that were cut; or notes too.",
+		Enum: []string{"none", "work", "all"},
+	}.With(toolfold.Default("work")), User},
 	{toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.
 		With(toolfold.Default(bounds.DefaultLimit)), User},
 	{toolfold.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(toolfold.Default(false)), Workspace},
@@ -205,6 +209,7 @@ type Options struct {
 	AlwaysLoad        string                     `json:"alwaysLoad"`
 	For               string                     `json:"for"` // empty = no host in particular
 	Structured        bool                       `json:"structured"`
+	Resources         string                     `json:"resources"`
 	ResultLimit       int                        `json:"resultLimit"`
 	StrictNames       bool                       `json:"strictNames"`
 	ReadOnly          bool                       `json:"readOnly"`

@@ -203,6 +203,10 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 	if err != nil {
 		return DescribeOut{}, err
 	}
+	return s.described(w), nil
+}
+
+func (s *Service) described(w workflow) DescribeOut {
 	out := DescribeOut{
 		ID: w.WorkflowID, Name: w.Name, Version: w.Version, Description: w.Description,
 		Status: w.Status, InputSchema: w.InputSchema, File: w.file, Trusted: s.folder.Mark(workspace.InFile),
@@ -214,7 +218,23 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 		step.Name = cmp.Or(step.Name, step.StepID)
 		out.Steps = append(out.Steps, step)
 	}
-	return out, nil
+	return out
+}
+
+// Runnable returns the workflows that run, by id: the active ones of a workspace that the
+// user trusts.
+func (s *Service) Runnable(ctx context.Context) ([]DescribeOut, error) {
+	if !s.folder.IsTrusted() {
+		return nil, nil
+	}
+	list, _, err := s.load(ctx)
+	var runnable []DescribeOut
+	for _, w := range list {
+		if w.Status == Active {
+			runnable = append(runnable, s.described(w))
+		}
+	}
+	return runnable, err
 }
 
 // Check reads a definition as the file of a workflow is read, and says what is

@@ -107,7 +107,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	mount(&m, ability.Family, stored(h, func(db *storage.DB) *ability.Service {
 		return ability.New(db.Ability(), h.folder())
 	}))
-	mount(&m, workflow.Family, opened(workflow.New(h.folder(), runner, h.Caller)))
+	mount(&m, workflow.Family, opened(h.workflows(runner)))
 	mount(&m, design.Family, stored(h, func(db *storage.DB) *design.Service {
 		return design.New(db.Design(), h.Files.Workspace, h.Now)
 	}))
@@ -148,6 +148,13 @@ func mount[S any](m *mounting, f toolfold.Family, open func(context.Context) (S,
 
 func (h Host) folder() workspace.Folder {
 	return workspace.Folder{Dir: h.Files.Workspace, Trusted: h.Trusted}
+}
+
+// Workflows returns what reads the workflows of the workspace.
+func (h Host) Workflows() *workflow.Service { return h.workflows(h.runner()) }
+
+func (h Host) workflows(runner *engine.Runner) *workflow.Service {
+	return workflow.New(h.folder(), runner, h.Caller)
 }
 
 // runner runs the steps of agents and workflows, by the settings of the
