@@ -17,12 +17,12 @@ var (
 		"detect resource leaks such as files that are never closed",
 		"why might this program crash, look for mistakes",
 		"vulnerability check of the booking site's code",
-		"go over the payroll code for type errors",
+		"look for bugs in what changed since the main branch",
 		"find deadlocks and unguarded shared variables",
 		"lint the project for defects",
 		"audit our billing code for weaknesses",
-		"hunt for problems in the source of the ticket machine",
-		"does the elevator software have flaws",
+		"what did I break with my last edit",
+		"did my uncommitted changes bring new faults into the elevator software",
 	}
 
 	runAsks = []string{
