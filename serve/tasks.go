@@ -290,7 +290,7 @@ func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map,
 			return nil, &protocolError{code: mcp.INVALID_PARAMS, message: refused.Message}
 		}
 		answer := s.surface.Client.Recall(ctx, t.Name, t.Raw, t.Result, t.Failed)
-		plain := request{message: r.message, terms: &terms{}}
+		plain := request{message: r.message, terms: &terms{rest: []byte(`,"resultType":"complete"`)}} // what clients require of it
 		text := plain.appendResult([]byte("{"), answer, structured)
 		members.Set("result", json.RawMessage(text[:len(text)-1])) // without the end of the message
 	case TaskFailed:

@@ -222,7 +222,6 @@ func TestTasksAnswerLikeCalls(t *testing.T) {
 		for i, c := range calls {
 			task := b.ended(ids[i])
 			plain := b.bake(mcptest.ModernMeta, c.name, c.arguments)
-			delete(plain, "resultType")
 			got, _ := task["result"].(map[string]any)
 			delete(got, "_meta") // compared below
 			if diff := cmp.Diff(plain, got); diff != "" || task["status"] != "completed" || task["resultType"] != "complete" {
