@@ -4,6 +4,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/toolfold/toolfold/internal/carried"
 )
 
 // Client is the client of a call.
@@ -34,3 +36,19 @@ const (
 	Sample = "sampling/createMessage"
 	Roots  = "roots/list"
 )
+
+// WithoutUser returns a context whose calls cannot ask the client's user: what a run does
+// step by step was asked for when it was called.
+func WithoutUser(ctx context.Context) context.Context {
+	asked := carried.Of[Client](ctx)
+	if asked == nil {
+		return ctx
+	}
+	return carried.With[Client](ctx, unattended{asked})
+}
+
+// unattended is a client whose user is not asked.
+type unattended struct{ Client }
+
+// Offers implements [Client].
+func (u unattended) Offers(method string) bool { return method != Elicit && u.Client.Offers(method) }

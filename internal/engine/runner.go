@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/expression"
 )
 
@@ -94,7 +95,7 @@ var StepResultFields = toolfold.Fields{
 // When it returns, nothing of the run is left running.
 func (r *Runner) Run(ctx context.Context, job Job) Result {
 	start := r.now()
-	ctx, end := r.startRun(ctx, job)
+	ctx, end := r.startRun(client.WithoutUser(ctx), job)
 	state := &run{Runner: r, job: job, system: job.Program.system}
 	report := func(p toolfold.Progress) { toolfold.Report(ctx, p) }
 	progress := &meter{root: &root{total: float64(len(job.Program.steps.nodes)), report: report}}

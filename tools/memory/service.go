@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
@@ -248,6 +249,9 @@ func (s *Service) labels(tags []string, workspace string, expiresAt time.Time) L
 // encodedLen returns an upper bound of the bytes of a text in JSON.
 func encodedLen(text string) int { return 6*len(text) + 2 }
 
+// maxAsked bounds the keys that a user is shown who is asked to agree.
+const maxAsked = 5
+
 // Delete removes an entry.
 func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 	out := DeleteOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Message: "no such key"}
@@ -270,12 +274,46 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 	return out, nil
 }
 
+// confirmDeletion asks the user whether to delete keys, or all that a scope has where
+// there are none: where these are more entries than some, and there is a user to ask.
+func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []string, some int) (err error) {
+	if !ask.CanAsk(ctx) {
+		return nil
+	}
+	count, which := 0, "all of them"
+	if len(keys) > 0 {
+		keys, err = s.store.Existing(ctx, scope, keys)
+		count, which = len(keys), fmt.Sprintf("%q", keys[:min(len(keys), maxAsked)])
+	} else {
+		count, err = s.store.Count(ctx, scope)
+	}
+	if err != nil {
+		return fmt.Errorf("counting entries: %w", err)
+	}
+	if count <= some {
+		return nil
+	}
+	if scope.Prefix != "" {
+		which = fmt.Sprintf("those that begin with %q", scope.Prefix)
+	}
+	if len(keys) > maxAsked {
+		which += " and others"
+	}
+	return ask.Confirm(ctx, fmt.Sprintf("Delete %d entries from namespace %q of memory, %s? This cannot be undone.", count, scope.Namespace,
+		which), "deleted")
+}
+
 // BulkDelete removes entries by key or by prefix, all of them or none.
 func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOut, error) {
 	now := s.now()
 	scope := Scope{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Prefix: in.Prefix, Now: now}
 	out := BulkDeleteOut{Namespace: scope.Namespace, DeletedAt: now, DeletedKeys: []string{}}
 	keys := slices.Compact(slices.Sorted(slices.Values(in.Keys)))
+	if !in.DryRun && (len(keys) > 0) != (in.Prefix != "") {
+		if err := s.confirmDeletion(ctx, scope, keys, 1); err != nil {
+			return BulkDeleteOut{}, err
+		}
+	}
 	var found int
 	var first []string
 	var err error
@@ -319,7 +357,11 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 
 // Clear removes every entry of a namespace.
 func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
-	if !in.Confirm {
+	if !in.Confirm && ask.CanAsk(ctx) {
+		if err := s.confirmDeletion(ctx, Scope{Namespace: in.Namespace, Now: s.now()}, nil, 0); err != nil {
+			return ClearOut{}, err
+		}
+	} else if !in.Confirm {
 		return ClearOut{}, toolfold.Errorf(ConfirmationRequired, "clearing a namespace cannot be undone").
 			WithHint("set confirm to true")
 	}

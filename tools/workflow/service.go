@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -360,6 +361,11 @@ func (s *Service) findToRun(ctx context.Context, id string) (workflow, error) {
 // gives its outermost properties.
 func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]any, error) {
 	args, problems, err := workspace.CheckInput(ctx, w.WorkflowID, w.schema, raw)
+	if form := w.missing(problems); err == nil && form != nil && ask.CanAsk(ctx) {
+		if raw, err = w.complete(ctx, raw, *form); err == nil {
+			args, problems, err = workspace.CheckInput(ctx, w.WorkflowID, w.schema, raw)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
