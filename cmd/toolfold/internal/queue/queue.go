@@ -132,8 +132,9 @@ type Ledger interface {
 
 	// Rescue queues the tasks of workers whose lease has run out, and returns
 	// their number. Tasks that were cut off too often fail, here and where they
-	// are given back.
-	Rescue(ctx context.Context, now time.Time) (int, error)
+	// are given back. A lease or refusal that ends later than longest from now
+	// was made before the clock was set back, and is shortened to that.
+	Rescue(ctx context.Context, now time.Time, longest time.Duration) (int, error)
 
 	// Prune removes tasks that ended before a time, but none that an open one
 	// depends on, and returns their number; it may leave some for the next call.

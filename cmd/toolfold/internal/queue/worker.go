@@ -295,7 +295,7 @@ func (s *working) look(ctx context.Context, restart func() error) {
 		}
 		s.count(ctx, "releasing tasks", s.ledger.Release)
 		if tick%4 == 0 {
-			if n := s.count(ctx, "rescuing tasks", s.ledger.Rescue); n > 0 {
+			if n := s.count(ctx, "rescuing tasks", s.rescue); n > 0 {
 				s.options.Log.Warn("took over tasks of a process that died", "tasks", n)
 			}
 		}
@@ -323,6 +323,12 @@ func (s *working) look(ctx context.Context, restart func() error) {
 		tick++
 		return err
 	})
+}
+
+// rescue takes over tasks of processes that died. Other workers of the store may have
+// longer leases, but hardly four times as long.
+func (s *working) rescue(ctx context.Context, now time.Time) (int, error) {
+	return s.ledger.Rescue(ctx, now, 4*max(s.options.Lease, s.options.Again))
 }
 
 // count calls do until nothing is left to do, and returns the sum.

@@ -263,6 +263,29 @@ func TestLeaseTaken(t *testing.T) {
 	})
 }
 
+// A worker that died before the clock was set back, so that its lease seems to last for
+// hours, does not keep its tasks, nor one that refused a task the refusal.
+func TestClockSetBack(t *testing.T) {
+	eachStore(t, func(e env) {
+		e.on("task", func(context.Context, json.RawMessage) toolfold.Answer { return answer(`{"run":2}`) })
+		ledger, _, err := e.db.Work()
+		if err != nil {
+			e.Fatal(err)
+		}
+		if err := ledger.Enter(e.Context(), "dead", place, 2*time.Hour); err != nil {
+			e.Fatal(err)
+		}
+		id := e.submit("task", task.SubmitIn{})
+		if claimed, err := ledger.Claim(e.Context(), "dead", place, 1, time.Now()); err != nil || len(claimed) != 1 {
+			e.Fatalf("claimed %v, %v", claimed, err)
+		}
+		e.work(queue.Options{Lease: 500 * time.Millisecond, Again: 500 * time.Millisecond})
+		if got := e.await(id, task.Completed); got.Attempt != 1 {
+			e.Errorf("attempt %d", got.Attempt)
+		}
+	})
+}
+
 func TestDependencies(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("bad", func(context.Context, json.RawMessage) toolfold.Answer {

@@ -309,7 +309,10 @@ func (t *transition) makeOf(ctx context.Context, s task.Task, id string, at, now
 	return task.Submission{TaskID: run.ID, Status: run.Status}, err
 }
 
-func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
+func (l ledger) Rescue(ctx context.Context, now time.Time, longest time.Duration) (n int, err error) {
+	if err := l.shorten(ctx, longest); err != nil {
+		return 0, err
+	}
 	// These are running tasks whose worker has no lease any more.
 	const orphaned = `status = 'running' AND NOT EXISTS (SELECT 1 FROM task_workers WHERE task_workers.id = tasks.worker_id)`
 	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT
@@ -326,6 +329,22 @@ func (l ledger) Rescue(ctx context.Context, now time.Time) (n int, err error) {
 		return err
 	})
 	return n, err
+}
+
+// shorten shortens the leases and refusals that end later than any that is made now: a
+// clock that was set back would keep those of a dead worker for as long.
+func (l ledger) shorten(ctx context.Context, longest time.Duration) error {
+	end, most := l.db.dialect.clock+` + CAST(? AS bigint)`, longest.Microseconds()
+	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT (SELECT count(*) FROM task_workers WHERE expires_at > `+end+`) +
+		(SELECT count(*) FROM task_refusals WHERE until > `+end+`)`, most, most))
+	if err != nil || some == 0 {
+		return err
+	}
+	if _, err := l.db.writer().exec(ctx, `UPDATE task_workers SET expires_at = `+end+` WHERE expires_at > `+end, most, most); err != nil {
+		return err
+	}
+	_, err = l.db.writer().exec(ctx, `UPDATE task_refusals SET until = `+end+` WHERE until > `+end, most, most)
+	return err
 }
 
 // prunedAtOnce bounds how many tasks Prune removes.

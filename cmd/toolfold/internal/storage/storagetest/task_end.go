@@ -106,7 +106,7 @@ func retryTask(t *testing.T, db *storage.DB) {
 func (b bench) rescued() int {
 	b.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		n, err := b.ledger.Rescue(b.Context(), noon)
+		n, err := b.ledger.Rescue(b.Context(), noon, 2*long)
 		noError(b.T, err)
 		if n > 0 {
 			return n
@@ -122,7 +122,7 @@ func loseLease(t *testing.T, db *storage.DB) {
 	lost := b.start(1)
 	b.start(2)
 	b.cancel(2, false)
-	n, err := b.ledger.Rescue(t.Context(), noon)
+	n, err := b.ledger.Rescue(t.Context(), noon, 2*long)
 	noError(t, err)
 	equal(t, n, 0)
 	noError(t, b.ledger.Enter(t.Context(), worker, place, 0))
