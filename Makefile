@@ -42,6 +42,13 @@ LISTS ?= gateway/testdata
 gateway: ## print what lists of tools cost, as they are and folded; LISTS names a folder of others
 	go run ./cmd/toolfold/internal/folds $(LISTS)
 
+HOSTS ?=
+.PHONY: hosts
+hosts: build ## run coding agents on every list and write what they took; HOSTS names some of them
+	cd e2e/agents && npm install --no-package-lock --no-audit --no-fund
+	cd e2e/agents && TOOLFOLD_BIN=../../toolfold node capture.js ../../cmd/toolfold/internal/docs/captures.json $(HOSTS)
+	go test ./cmd/toolfold/internal/docs -update
+
 .PHONY: nightly
 nightly: ## what takes too long for every change: full attacks, loads, fuzzing, all targets
 	.ci/nightly
@@ -53,5 +60,6 @@ conformance: ## run the official conformance suite of MCP against a server of it
 
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm
-	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold npm test
+	TOOLFOLD_TYPED_ANSWERS=$(CURDIR)/e2e/answers.jsonl go test -count 1 ./cmd/toolfold/internal/app -run RandomAnswers
+	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold TOOLFOLD_TYPED_ANSWERS=answers.jsonl npm test
 	cd e2e/designs && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../../toolfold npm test

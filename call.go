@@ -45,8 +45,8 @@ type Answer struct {
 	// it, see [Failing].
 	Failed bool
 
-	// Typed answers go to clients as structured content too: the tool that was called
-	// lists an output schema.
+	// Typed answers go to clients as structured content too, errors as text alone: the
+	// tool that was called lists an output schema.
 	Typed bool
 
 	// TaskID names the task that will have the answer, where the client takes one;

@@ -150,6 +150,9 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 			answer = r.inner.call(ctx, forward.Name, forward.Arguments, forwards-1)
 		}
 	}
+	if c.Entry != nil && c.Entry.Typed { // refused or not: an error is none of what the schema promises
+		answer.Typed = true
+	}
 	if c.Entry != nil && c.Entry.Legacy {
 		a := c.Entry.Action
 		now := entry.Select(a)

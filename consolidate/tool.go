@@ -81,8 +81,12 @@ func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 				if a.Input != nil {
 					schema = e.InputSchema()
 				}
+				subject := ""
+				if !a.Apart && !f.Bare && a.Input == nil {
+					subject = f.Summary
+				}
 				list = append(list, entry.Tool{
-					Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: f.Category, Tier: f.Tier,
+					Name: e.Tool, Subject: subject, Summary: a.Summary, Doc: a.Doc, Category: f.Category, Tier: f.Tier,
 					Entries: []*entry.Entry{e}, Schema: schema, Hints: a.Hints(), Whole: a.Apart,
 				})
 			}

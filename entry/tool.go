@@ -10,6 +10,7 @@ import (
 type Tool struct {
 	Name, Summary string
 	Doc           string // more than the summary; may be empty
+	Subject       string // stands before the summary in lists, where a tool is one action of a family; may be empty
 	Category      toolfold.Category
 	Tier          toolfold.Tier
 	Entries       []*Entry        // the ways to call it, one per action

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
@@ -99,7 +101,7 @@ func Stubs(surface []entry.Tool) []Listed {
 // checks arguments lets through what it does not declare.
 func show(t entry.Tool, level Level) Listed {
 	l := Listed{
-		Name: t.Name, Description: t.Summary, Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t),
+		Name: t.Name, Description: described(t), Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t),
 	}
 	switch {
 	case t.Dispatches():
@@ -119,6 +121,16 @@ func show(t entry.Tool, level Level) Listed {
 		l.OutputSchema = schema.Whole(t.Entries[0].Action)
 	}
 	return l
+}
+
+// described returns the first words of a description, which hosts that defer tools
+// search by: of one action of a family those of the family, and then its own.
+func described(t entry.Tool) string {
+	first, size := utf8.DecodeRuneInString(t.Summary)
+	if t.Subject == "" || size == 0 {
+		return t.Summary
+	}
+	return t.Subject + ": " + string(unicode.ToLower(first)) + t.Summary[size:]
 }
 
 // nests reports whether calls of a tool are shown with the member params.

@@ -1,5 +1,6 @@
 // Runs every agent that is installed on every candidate surface, with a model that
-// reads what it is sent, and writes down what that took: see docs/clients.md.
+// reads what it is sent, and writes down what that took: see docs/clients.md. Hosts
+// that are not installed, or not named, keep what the file has.
 //
 //   TOOLFOLD_BIN=/tmp/toolfold node capture.js FILE.json [HOST…]
 
@@ -26,6 +27,6 @@ for (const [name, host] of Object.entries(hosts)) {
     console.log(name, options.join(' ') || 'defaults', JSON.stringify(got));
     rows.push({ options, ...got });
   }
-  kept[name] = { version, surfaces: rows };
-  writeFileSync(file, `${JSON.stringify(kept, null, 1).replaceAll(/\n {4,}/g, ' ').replaceAll(/\n {3}([}\]])/g, ' $1')}\n`);
+  kept[name] = { version, kind: host.kind, surfaces: rows };
+  writeFileSync(file, `${JSON.stringify(kept, null, 1).replaceAll(/\n {4,}([^\n]*)/g, ' $1').replaceAll(/\n {3}([}\]])/g, ' $1')}\n`);
 }

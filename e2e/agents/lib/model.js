@@ -45,7 +45,7 @@ export async function startReader(decide, wait = 0) {
 }
 
 /** Reports whether a host's name for a tool, such as mcp__toolfold__memory, means it. */
-export function named(hostName, tool) {
+function named(hostName, tool) {
   return new RegExp(`toolfold[_\\-./]*${tool.replaceAll('.', '\\.')}$`).test(hostName);
 }
 

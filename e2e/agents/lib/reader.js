@@ -168,7 +168,7 @@ function lookInCodex(task, { tried, hint }) {
 
 /** Code that asks OpenCode's search: for the action, or in the words of the request, and then for all that the server has. */
 function lookInOpenCode(task, { tried }) {
-  const query = !task.request ? { query: task.action.replace('.', ' '), limit: 3 } : tried === 0 ? { query: task.request, limit: 3 } : { query: '', namespace: 'toolfold', limit: 100 };
+  const query = !task.request ? { query: task.action.replace('.', ' ') } : tried === 0 ? { query: task.request } : { query: '', namespace: 'toolfold', limit: 100 };
   return `return await tools.$codemode.search(${JSON.stringify(query)});`;
 }
 

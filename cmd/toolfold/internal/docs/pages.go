@@ -63,8 +63,13 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 	for i := range hosts.Hosts {
 		byAddress = append(byAddress, &hosts.Hosts[i])
 	}
+	tables, err := captureTables()
+	if err != nil {
+		return nil, err
+	}
 	var clients strings.Builder
-	if err := clientsTemplate().Execute(&clients, map[string]any{"Hosts": byAddress, "Targets": hosts.Targets}); err != nil {
+	page := map[string]any{"Hosts": byAddress, "Targets": hosts.Targets, "Captures": tables}
+	if err := clientsTemplate().Execute(&clients, page); err != nil {
 		return nil, fmt.Errorf("page of clients: %w", err)
 	}
 	pages["clients.md"] = clients.String()

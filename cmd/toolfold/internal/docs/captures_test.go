@@ -1,0 +1,62 @@
+package docs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/hosts"
+)
+
+// The table of lists is what the captures say: each host that was captured, and each
+// kind over all of its hosts, has the list of the fewest rounds, and then the fewest bytes.
+func TestTargetsAreWhatCapturesSay(t *testing.T) {
+	t.Parallel()
+	all, err := captures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[hosts.Kind][]capture{}
+	for name, c := range all {
+		kinds[c.Kind] = append(kinds[c.Kind], c)
+		if target := hosts.FindTarget(name); target != nil {
+			checkTarget(t, target, best([]capture{c}))
+		}
+	}
+	for kind, list := range kinds {
+		checkTarget(t, hosts.FindTarget(string(kind)), best(list))
+	}
+	if len(all) < 10 || len(kinds) != 3 { // strict hosts are no agents
+		t.Errorf("%d captures of %d kinds", len(all), len(kinds))
+	}
+	for name := range all {
+		for _, s := range all[name].Surfaces {
+			if len(s.Rounds) != 5 || s.Start.Bytes <= 0 || s.End.Bytes < s.Start.Bytes {
+				t.Errorf("%s %v: %+v", name, s.Options, s)
+			}
+		}
+	}
+}
+
+func checkTarget(t *testing.T, target *hosts.Target, c captured) {
+	t.Helper()
+	want := map[string]any{}
+	for _, set := range []struct{ flag, setting, usual string }{
+		{"--listing=", "listing", ""}, {"--fold=", "fold", "family"}, {"--always-load=", "alwaysLoad", "discovery"},
+	} {
+		for _, option := range c.Options {
+			if value, ok := strings.CutPrefix(option, set.flag); ok && value != set.usual {
+				want[set.setting] = value
+			}
+		}
+	}
+	if slices.Contains(c.Options, "--structured") {
+		want["structured"] = true
+	}
+	got := target.Surface.Settings()
+	delete(got, "resources") // which no task needs
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("--for=%s is %v; the captures say %v, %d rounds", target.Name, got, want, *c.Total)
+	}
+}
