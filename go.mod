@@ -36,6 +36,7 @@ require (
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	github.com/yosida95/uritemplate/v3 v3.0.2 // URI templates of resources; mcp-go links it
+	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
 	go.opentelemetry.io/otel v1.47.0 // spans
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC
 	go.opentelemetry.io/otel/sdk v1.47.0 // spans
@@ -51,6 +52,7 @@ require (
 	google.golang.org/protobuf v1.36.12 // spans on the wire
 	honnef.co/go/tools v0.8.2 // analysis of Go
 	modernc.org/sqlite v1.60.1 // SQLite
+	mvdan.cc/sh/v3 v3.14.1 // shell scripts, with places
 )
 
 require (

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type Call struct {
 type Rewriter struct {
 	resolver *call.Resolver
 	legacy   map[string]*oldTool // by legacy name
+	sorted   []string            // legacy names
 }
 
 // oldTool is a legacy tool and the action that stands for it.
@@ -47,7 +49,7 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, consolidate.ByFamily)...)
 	}
-	r := &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families))), map[string]*oldTool{}}
+	r := &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families))), map[string]*oldTool{}, nil}
 	for _, f := range families {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
@@ -57,6 +59,7 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 			}
 		}
 	}
+	r.sorted = slices.Sorted(maps.Keys(r.legacy))
 	return r
 }
 

@@ -1,0 +1,443 @@
+package migration
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/reserved"
+)
+
+// data is a value of a settings file, a log or a definition on its way through.
+type data struct {
+	part
+	keys []string // of the objects around the value
+	near *node    // the object that has it; nil = none
+
+	// server says whose entry in a list of servers the value stands in.
+	server scope
+}
+
+type scope int
+
+const (
+	noServer scope = iota
+	ourServer
+	theirServer
+)
+
+// value handles a value; items of lists stand under the key of the list.
+func (d data) value(n node) {
+	switch n.kind {
+	case textNode:
+		d.string(n)
+	case objectNode:
+		if d.isDefinition(n) {
+			return
+		}
+		d.call(n)
+		for _, m := range n.members {
+			d.member(n, m)
+		}
+	case listNode:
+		if commandKey().MatchString(d.key(0)) && len(n.items) > 1 {
+			d.words(n.items)
+			return
+		}
+		for _, item := range n.items {
+			d.value(item)
+		}
+	}
+}
+
+// key returns the key of the value, or of what stands so many levels around it.
+func (d data) key(up int) string {
+	if up >= len(d.keys) {
+		return ""
+	}
+	return d.keys[len(d.keys)-1-up]
+}
+
+// serverLists match keys under which hosts have their servers by name.
+var serverLists = regex.Lazy(`^(mcpServers|mcp_servers|servers|context_servers|mcp|extensions|contextServers)$`)
+
+func (d data) member(n node, m member) {
+	inner := d
+	inner.keys = append(slices.Clone(d.keys), m.key.text)
+	inner.near = &n
+	if serverLists().MatchString(d.key(0)) && m.value.kind == objectNode {
+		if inner.server = theirServer; d.known(m.key.text) {
+			inner.server = ourServer
+		}
+	}
+	d.byKey(m)
+	inner.value(m.value)
+}
+
+// saying matches values that say yes or no of the tool that is their key.
+var saying = regex.Lazy(`(?i)^(allow|allowed|approve|approved|enabled?|always|on|ask|prompt|deny|denied|reject|never|disabled?|exclude|off|block)$`)
+
+// byKey handles a rule whose key is the tool: false, "deny", or settings of its own.
+func (d data) byKey(m member) {
+	n, ok := d.nameIn(m.key)
+	if !ok || d.server == theirServer {
+		return
+	}
+	about := n.prefix != "" || d.server == ourServer || saysOfTools(d.key(0))
+	value := strings.TrimSpace(m.value.text)
+	if m.value.kind == otherNode {
+		value = d.text[m.value.start:m.value.end]
+	}
+	switch {
+	case !about || m.value.kind == otherNode && value != "true" && value != "false" && n.prefix == "" && d.server != ourServer:
+	case value == "false" || m.value.kind == textNode && saying().MatchString(value) && says(value) == forbids || value == "off":
+		d.ruled(n, forbids)
+	case says(d.key(0)) == forbids:
+		d.ruled(n, forbids)
+	case value == "true" || m.value.kind == textNode && saying().MatchString(value):
+		if g := says(value); g == asks {
+			d.ruled(n, g)
+		} else {
+			d.ruled(n, permits)
+		}
+	case m.value.kind == objectNode && (n.prefix != "" || d.server == ourServer):
+		d.ruled(n, d.ofSettings(m.value))
+	case n.prefix != "":
+		d.ruled(n, says(d.key(0)))
+	}
+}
+
+// ofSettings returns what the settings of a tool say: approval_mode = "approve".
+func (d data) ofSettings(n node) govern {
+	g := nothingSaid
+	for _, m := range n.members {
+		value := m.value.text
+		if m.value.kind == otherNode {
+			value = d.text[m.value.start:m.value.end]
+		}
+		switch {
+		case m.value.kind == textNode && says(value) != nothingSaid:
+			g = says(value)
+		case value == "false" && says(m.key.text) == permits, value == "true" && says(m.key.text) == forbids:
+			return forbids
+		case value == "true":
+			g = says(m.key.text)
+		}
+	}
+	return g
+}
+
+// isDefinition reports whether an object defines a tool, as saved lists have it.
+func (d data) isDefinition(n node) bool {
+	if !n.has("name") || n.has("arguments", "input", "args") {
+		return false
+	}
+	parameters := n.get("parameters")
+	return n.has("inputSchema", "input_schema", "annotations") || parameters != nil && parameters.has("type", "properties") ||
+		n.has("description") && slices.Contains([]string{"tools", "functions", "function"}, d.key(0))
+}
+
+// call rewrites an object with the name of a legacy tool and its arguments.
+func (d data) call(n node) {
+	called := n.get("name")
+	if called == nil || called.kind != textNode {
+		return
+	}
+	found, ok := d.nameIn(*called)
+	request := d.near != nil && d.near.has("method") && d.key(0) == reserved.Params
+	arguments := n.get("arguments", "input", "args")
+	if !ok || arguments == nil && !request {
+		return
+	}
+	d.callWith(found, *called, arguments, d.style(n))
+}
+
+// style returns how keys and texts are written beside those of an object.
+func (d data) style(n node) literalStyle {
+	s := literalStyle{quote: `"`, keyQuote: `"`, space: " ", open: "{"}
+	for _, m := range n.members {
+		if m.key.text == "name" {
+			s.keyQuote = d.text[m.key.start:m.key.from]
+			s.quote = d.text[m.value.start:m.value.from]
+		}
+	}
+	return s
+}
+
+// literalStyle is how an object is written.
+type literalStyle struct {
+	quote, keyQuote string
+	space           string
+	open            string // what begins an object: {, or map[string]any{
+}
+
+func (s literalStyle) member(key, value string) string {
+	return s.keyQuote + key + s.keyQuote + ":" + s.space + value
+}
+
+// callWith rewrites a call: the name to that of the listed tool, and the arguments to
+// the action and params. It leaves what it cannot show to be the same call.
+func (p part) callWith(n name, called node, arguments *node, s literalStyle) {
+	selected := n.selected()
+	u := Use{Kind: Calls, Now: n.call()}
+	why := ""
+	switch {
+	case arguments == nil:
+		if selected.Selector != "" {
+			why = "it has no arguments to put the action into: change the call by hand"
+		}
+	case arguments.kind == textNode:
+		p.callInText(n, called, *arguments)
+		return
+	case arguments.kind != objectNode && arguments.kind != nullNode:
+		why = "its arguments stand elsewhere, or are no object: change the call by hand"
+	case arguments.block && selected.Selector != "":
+		why = "the arguments have no brackets: change the call by hand"
+	default:
+		why = p.refused(n, *arguments)
+	}
+	if why != "" {
+		u.ByHand, u.Note = true, why
+		p.found(n, u)
+		return
+	}
+	p.found(n, u)
+	p.edit(n.start, n.end, n.prefix+n.tool())
+	if selected.Selector != "" && arguments != nil {
+		p.wrap(n, *arguments, s)
+	}
+}
+
+// refused says why the arguments of a call cannot be taken over: the legacy name
+// ignored some that the present one may refuse. Empty = they can.
+func (p part) refused(n name, arguments node) string {
+	if arguments.loose {
+		return "what ... stands for is not known: change the call by hand"
+	}
+	_, dropped, err := p.Rewrite(Call{Name: n.old.Name, Arguments: p.asJSON(arguments)})
+	switch {
+	case err != nil:
+		return "it cannot be taken over: " + err.Error()
+	case len(dropped) > 0:
+		return "the legacy name ignored " + strings.Join(dropped, ", ") + ": take that out, and change the call by hand"
+	}
+	return ""
+}
+
+// asJSON writes a literal as JSON; what is no literal becomes a number.
+func (p part) asJSON(n node) json.RawMessage {
+	switch n.kind {
+	case textNode:
+		return ordered.MustJSON(n.text)
+	case nullNode:
+		return json.RawMessage("null")
+	case objectNode:
+		m := ordered.Map{}
+		for _, member := range n.members {
+			m.Set(member.key.text, p.asJSON(member.value))
+		}
+		return ordered.MustJSON(m)
+	case listNode:
+		items := []json.RawMessage{}
+		for _, item := range n.items {
+			items = append(items, p.asJSON(item))
+		}
+		return ordered.MustJSON(items)
+	}
+	return json.RawMessage("0")
+}
+
+// wrap puts the arguments of a call into params, beside the action.
+func (p part) wrap(n name, arguments node, s literalStyle) {
+	action := s.member(reserved.Action, s.quote+n.selected().Selector+s.quote)
+	switch {
+	case arguments.kind == nullNode:
+		p.edit(arguments.start, arguments.end, s.open+action+"}")
+		return
+	case len(arguments.members) == 0:
+		p.edit(arguments.end-1, arguments.end-1, action)
+		return
+	case arguments.has(reserved.Params):
+		p.edit(arguments.members[0].key.start, arguments.members[0].key.start, action+", ")
+	default:
+		p.edit(arguments.start, arguments.start, s.open+action+", "+s.member(reserved.Params, ""))
+		p.edit(arguments.end, arguments.end, "}")
+	}
+	for _, m := range arguments.members {
+		for _, rename := range n.old.Renames {
+			if m.key.text == rename.Was {
+				p.edit(m.key.from, m.key.to, rename.Field.Param().Name)
+			}
+		}
+	}
+}
+
+// callInText rewrites a call whose arguments are JSON in a text, as logs of models
+// have it.
+func (p part) callInText(n name, called, arguments node) {
+	inner := p.content(arguments)
+	object, ok := inner.object()
+	if strings.TrimSpace(inner.text) == "" || !ok || object.kind != objectNode {
+		p.found(n, Use{Kind: Calls, Now: n.call(), ByHand: true, Note: "its arguments are no JSON object: change the call by hand"})
+		return
+	}
+	if why := inner.refused(n, object); why != "" {
+		p.found(n, Use{Kind: Calls, Now: n.call(), ByHand: true, Note: why})
+		return
+	}
+	p.found(n, Use{Kind: Calls, Now: n.call()})
+	p.edit(n.start, n.end, n.prefix+n.tool())
+	if n.selected().Selector != "" {
+		inner.wrap(n, object, literalStyle{`"`, `"`, " ", "{"})
+	}
+}
+
+// ruleInBrackets matches how hosts name a tool in a rule: Mcp(server:tool), server(tool).
+var ruleInBrackets = regex.Lazy(`^(?i:mcp)\(([^()]*)\)$|^[A-Za-z0-9_-]+\([A-Za-z0-9_*-]+\)$`)
+
+// nameIn returns the legacy name that a text is, with what rules may add to it in
+// brackets.
+func (p part) nameIn(n node) (found name, ok bool) {
+	inside := p.sub(n.from, n.to)
+	for _, found := range inside.names() {
+		rest := inside.text[found.end:]
+		before := inside.text[:found.start]
+		if (before == "" || ruleInBrackets().MatchString(inside.text) || before == "@") &&
+			(rest == "" || rest[0] == '(' || rest == ")") {
+			found.start, found.end = found.start+n.from, found.end+n.from
+			return found, true
+		}
+	}
+	return name{}, false
+}
+
+// Keys whose values are read as what they are.
+var (
+	commandKey = regex.Lazy(`(?i)^(args|command|cmd|run|scripts?|claude_args|postCreateCommand|postStartCommand|postAttachCommand|entrypoint|` +
+		`before_script|after_script|test|exec|cli_args|extra_args|additional_args|shell)$`)
+	promptKey = regex.Lazy(`(?i)^(.*prompts?|instructions?|.*_?instructions|system|.*description|rules?|message|persona|goal|backstory|` +
+		`whentouse|customInstructions|roleDefinition|guidelines|summary|about)$`)
+	patternKey = regex.Lazy(`(?i)^(matcher|pattern|regexp?|match|matches)$`)
+	toolKey    = regex.Lazy(`(?i)^(tool|tool_?name)s?$`)
+	stepKey    = regex.Lazy(`^(steps|workflow|config|then|else|stepId|input|do|catch)$`)
+)
+
+// string handles a text under a key.
+func (d data) string(n node) {
+	if d.server == theirServer || d.isOption() {
+		return
+	}
+	if found, ok := d.nameIn(n); ok {
+		d.whole(found)
+		return
+	}
+	inner := d.content(n)
+	switch {
+	case patternKey().MatchString(d.key(0)):
+		for _, found := range inner.names() {
+			if found.prefix != "" || strings.Contains(inner.text, "mcp_") || d.under("hooks") {
+				inner.compared(found)
+			}
+		}
+	case commandKey().MatchString(d.key(0)) || commandKey().MatchString(d.key(1)) || runsTools().MatchString(inner.text):
+		inner.shell()
+	case promptKey().MatchString(d.key(0)) && strings.ContainsAny(inner.text, " \n"):
+		inner.prose(true)
+	default:
+		d.several(inner)
+	}
+}
+
+// runsTools matches a command that calls a tool or says which are allowed.
+var runsTools = regex.Lazy(`toolfold call |--(dis)?allow(ed)?-?[tT]ools?\b`)
+
+// isOption reports whether the value is an option of this server, which takes the old
+// names too.
+func (d data) isOption() bool {
+	return strings.HasPrefix(d.key(0), "TOOLFOLD_") || strings.HasSuffix(d.path, ".toolfold/config.json")
+}
+
+func (d data) under(key string) bool { return slices.Contains(d.keys, key) }
+
+// governs returns what the keys around a value say of the tools it names, the nearest
+// first.
+func (d data) governs() govern {
+	if d.near != nil && toolKey().MatchString(d.key(0)) {
+		for _, key := range []string{"action", "decision", "permission", "effect", "policy", "level", "mode", "behavior"} {
+			if value := d.near.get(key); value != nil && value.kind == textNode && says(value.text) != nothingSaid {
+				return says(value.text)
+			}
+		}
+	}
+	g := nothingSaid
+	for up := range d.keys {
+		if g = says(d.key(up)); g != nothingSaid {
+			return g
+		}
+	}
+	return g
+}
+
+// whole handles a text that is a name and nothing else.
+func (d data) whole(n name) {
+	g := d.governs()
+	switch {
+	case patternKey().MatchString(d.key(0)):
+		d.compared(n)
+	case n.matched == nil && n.prefix == "" && toolKey().MatchString(d.key(0)) && d.isStep():
+		d.step(n)
+	case n.prefix != "":
+		d.ruled(n, g)
+	case d.server == ourServer && g != nothingSaid:
+		d.ruled(n, g)
+	case g != nothingSaid && saysOfTools(d.key(0)) && d.key(len(d.keys)-1) != "tool" && !d.isCalled():
+		d.ruled(n, g)
+	}
+}
+
+// isCalled reports whether the value is the name of a call, which is handled with it.
+func (d data) isCalled() bool { return d.key(0) == "name" }
+
+// isStep reports whether the value is of an agent, a workflow or a task of this server.
+func (d data) isStep() bool {
+	return strings.Contains("/"+d.path, "/.toolfold/") || slices.ContainsFunc(d.keys[:max(0, len(d.keys)-1)], stepKey().MatchString) ||
+		d.near != nil && d.near.has("stepId", "arguments")
+}
+
+// step handles the tool of a step, or of the tools that a model in a step may call.
+func (d data) step(n name) {
+	if strings.HasSuffix(strings.ToLower(d.key(0)), "s") {
+		d.listed(n)
+		return
+	}
+	if arguments := d.near.get("arguments"); arguments != nil && arguments.kind == objectNode {
+		if why := d.refused(n, *arguments); why != "" {
+			d.found(n, Use{Kind: Calls, Now: n.action.FullName(), ByHand: true, Note: why})
+			return
+		}
+	}
+	d.called(n)
+}
+
+// several handles a text that may list names: a,b c.
+func (d data) several(p part) {
+	g := d.governs()
+	for _, n := range p.names() {
+		listed := g != nothingSaid && saysOfTools(d.key(0)) || n.prefix != ""
+		if !listed || !standsInList(p.text, n) {
+			continue
+		}
+		p.ruled(n, g)
+	}
+}
+
+// standsInList reports whether a name is an item of a list in a text.
+func standsInList(text string, n name) bool {
+	before := strings.TrimRight(text[:n.start], " \t\r\n@(")
+	after := strings.TrimLeft(text[n.end:], " \t\r\n)")
+	return (before == "" || strings.ContainsRune(",;[|'\"", rune(before[len(before)-1])) || before != text[:n.start]) &&
+		(after == "" || strings.ContainsRune(",;]|('\"", rune(after[0])) || after != text[n.end:])
+}
+

@@ -1,0 +1,225 @@
+package migration
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	gmtext "github.com/yuin/goldmark/text"
+
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/regex"
+)
+
+// frontMatter matches what stands between lines of dashes at the start of a page.
+var frontMatter = regex.Lazy(`(?s)\A---[ \t]*\r?\n(.*?\n)---[ \t]*(?:\r?\n|\z)`)
+
+// markdown handles the head of a page, its code blocks and its prose. Addresses of
+// links and what they show stay.
+func (p part) markdown() {
+	if front := frontMatter().FindStringSubmatchIndex(p.text); front != nil {
+		p.sub(front[2], front[3]).yaml(false)
+		p = p.sub(front[1], len(p.text))
+	}
+	source := []byte(p.text)
+	root := goldmark.New().Parser().Parse(gmtext.NewReader(source))
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.FencedCodeBlock:
+			p.block(n.Lines()).fenced(strings.ToLower(string(n.Language(source))))
+		case *ast.CodeBlock:
+			p.block(n.Lines()).fenced("")
+		case *ast.HTMLBlock:
+			p.block(n.Lines()).betweenTags()
+		case *ast.Link, *ast.Image, *ast.AutoLink, *ast.RawHTML:
+			return ast.WalkSkipChildren, nil
+		case *ast.Text:
+			p.run(n)
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// run handles a text with those that follow it without a gap: the parser begins a new
+// one at each character that could be a mark, such as _. Only the first is taken.
+func (p part) run(n *ast.Text) {
+	if before, ok := n.PreviousSibling().(*ast.Text); ok && before.Segment.Stop == n.Segment.Start {
+		return
+	}
+	end := n.Segment.Stop
+	for next, ok := n.NextSibling().(*ast.Text); ok && next.Segment.Start == end; next, ok = next.NextSibling().(*ast.Text) {
+		end = next.Segment.Stop
+	}
+	p.sentence(n.Segment.Start, end)
+}
+
+// block returns the lines of a block.
+func (p part) block(lines *gmtext.Segments) part {
+	var stretches [][2]int
+	for i := range lines.Len() {
+		s := lines.At(i)
+		stretches = append(stretches, [2]int{s.Start, s.Stop})
+	}
+	return p.lines(stretches)
+}
+
+// mdx handles a page with components: their code stays.
+func (p part) mdx() {
+	blank := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r == '\n' || r == '\r' {
+				return r
+			}
+			return ' '
+		}, s)
+	}
+	// A character of several bytes becomes several spaces, so that places stay.
+	p.text = mdxCode().ReplaceAllStringFunc(p.text, func(s string) string {
+		var b strings.Builder
+		for i := range len(s) {
+			b.WriteString(blank(s[i : i+1]))
+		}
+		return b.String()
+	})
+	p.markdown()
+}
+
+// mdxCode matches what is code in a page with components: imports and expressions that
+// are comments.
+var mdxCode = regex.Lazy(`(?m)^(import|export)\s.*$|(?s:\{/\*.*?\*/\})`)
+
+// tags match what is no text in HTML.
+var tags = regex.Lazy(`(?s)<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>`)
+
+// betweenTags handles what HTML shows.
+func (p part) betweenTags() {
+	at := 0
+	for _, tag := range append(tags().FindAllStringIndex(p.text, -1), []int{len(p.text), len(p.text)}) {
+		if tag[0] > at {
+			p.sentence(at, tag[0])
+		}
+		at = max(at, tag[1])
+	}
+}
+
+// fenced handles a block of code in a page.
+func (p part) fenced(language string) {
+	if p.depth > maxNested {
+		return
+	}
+	switch language {
+	case "json", "jsonc", "json5", "jsonl":
+		p.json()
+	case "yaml", "yml":
+		p.yaml(true)
+	case "toml":
+		p.toml()
+	case "md", "markdown", "mdx", "mdc":
+		p.markdown()
+	case "sh", "bash", "shell", "zsh", "console", "shell-session":
+		p.shell()
+	case "dockerfile", "docker":
+		p.dockerfile()
+	case "env", "dotenv":
+		p.variables()
+	case "", "text", "txt", "plain":
+		if n, ok := p.object(); ok {
+			data{part: p}.value(n)
+		} else {
+			p.shell()
+		}
+	default:
+		if code := languageOf("." + alias(language)); code != "" {
+			p.code(code).uses()
+		}
+	}
+}
+
+// alias returns the ending of files of a language.
+func alias(language string) string {
+	switch language {
+	case "javascript", "node":
+		return "js"
+	case "typescript":
+		return "ts"
+	case "python", "python3":
+		return "py"
+	case "golang":
+		return "go"
+	}
+	return language
+}
+
+// prose handles text for models and people as a whole.
+func (p part) prose(rewrite bool) {
+	for _, n := range p.names() {
+		p.inProse(n, rewrite)
+	}
+}
+
+// sentence handles a stretch of prose, with what stands around it in sight.
+func (p part) sentence(start, end int) {
+	for _, at := range word().FindAllStringIndex(p.text[start:end], -1) {
+		if n, ok := p.nameAt(start+at[0], start+at[1]); ok {
+			p.inProse(n, true)
+		}
+	}
+}
+
+// alone match what may stand before and after a name in prose that is neither
+// part of a path, a call, an address or quoted code.
+var (
+	aloneBefore = regex.Lazy("(^|[\\s(*>\"'“‘,:–—])`*$")
+	aloneAfter  = regex.Lazy("^`*([\\s,;:)*!?\"'”’<|]|[.…](\\s|$|\\W)|$)")
+
+	// What is named may be something else than a tool, by the word before or after.
+	thingBefore = regex.Lazy("(?i)\\b(" + things + "|import|from|def|func|cd|into)\\s+[`*\"']*$")
+	thingAfter  = regex.Lazy("(?i)^[`*\"']*\\s+(" + things + ")\\b")
+)
+
+const things = `tables?|columns?|fields?|index|indexes|functions?|class|classes|methods?|modules?|packages?|endpoints?|routes?|files?|folders?|` +
+	`director(?:y|ies)|databases?|views?|apis?|pages?|structs?|types?|interfaces?|variables?|events?|topics?|branch|branches|repositor(?:y|ies)|` +
+	`repos?|crates?|librar(?:y|ies)|scripts?|keys?|propert(?:y|ies)|attributes?|collections?|components?|services?|queues named`
+
+// inProse handles a name in text for models and people.
+func (p part) inProse(n name, rewrite bool) {
+	before, after := p.text[max(0, n.start-60):n.start], p.text[n.end:min(len(p.text), n.end+60)]
+	switch {
+	case strings.HasSuffix(before, "toolfold call ") && n.prefix == "":
+		p.called(n)
+		return
+	case n.matched != nil || n.prefix != "" && strings.ContainsAny(n.prefix, "(/:@"):
+		p.ruled(n, nothingSaid)
+		return
+	case n.prefix == "" && (thingBefore().MatchString(before) || thingAfter().MatchString(after)):
+		return
+	case !aloneBefore().MatchString(before) || !aloneAfter().MatchString(after):
+		if n.prefix != "" || strings.HasPrefix(after, "(") && strings.HasSuffix(before, "`") {
+			p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "what it is part of is changed by hand"})
+		}
+		return
+	}
+	marks := len(before) - len(strings.TrimRight(before, "`"))
+	if marks > 0 && !strings.HasPrefix(after, before[len(before)-marks:]) || strings.HasPrefix(after, "`") && marks == 0 {
+		p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "what it is part of is changed by hand"})
+		return
+	}
+	mark := before[len(before)-marks:]
+	now := mark + n.prefix + n.tool() + mark
+	if selector := entry.Select(n.action).Selector; selector != "" {
+		now += " (action " + mark + selector + mark + ")"
+	}
+	u := Use{Kind: Text, Now: now}
+	if renames := n.renames(); renames != "" {
+		u.Note = "its parameters are renamed: " + renames
+	}
+	if rewrite {
+		p.edit(n.start-marks, n.end+marks, now)
+	} else {
+		u.ByHand, u.Note = true, "text in code is changed by hand"
+	}
+	p.found(n, u)
+}

@@ -1,0 +1,75 @@
+package migration
+
+import "strings"
+
+// part is a stretch of a file that is read on its own: all of it, a block of code in
+// a page, JSON in a string.
+type part struct {
+	*document
+	text  string
+	base  int                 // offset of the text in the file
+	at    []int               // offset of each byte of the text and of its end; nil where base says all
+	write func(string) string // how text is written there; nil = as it is
+	depth int                 // parts around it
+}
+
+// offset returns where a byte of the text stands in the file.
+func (p part) offset(i int) int {
+	if p.at == nil {
+		return p.base + i
+	}
+	return p.at[i]
+}
+
+// sub returns a stretch of the part.
+func (p part) sub(start, end int) part {
+	inner := p
+	inner.text = p.text[start:end]
+	if p.at == nil {
+		inner.base = p.base + start
+	} else {
+		inner.at = p.at[start : end+1]
+	}
+	inner.depth++
+	return inner
+}
+
+// inside returns a text that the part has in another form: a string without its
+// escapes, lines without what stands in front of them. At has the offset in the part
+// of each byte and of the end; write is how text is written there.
+func (p part) inside(text string, at []int, write func(string) string) part {
+	inner := part{document: p.document, text: text, at: make([]int, len(at)), depth: p.depth + 1}
+	for i, offset := range at {
+		inner.at[i] = p.offset(offset)
+	}
+	inner.write = func(s string) string {
+		if s = write(s); p.write != nil {
+			s = p.write(s)
+		}
+		return s
+	}
+	return inner
+}
+
+// lines returns stretches of the part, one after the other, as one text.
+func (p part) lines(stretches [][2]int) part {
+	var b strings.Builder
+	var at []int
+	end := 0
+	for _, s := range stretches {
+		b.WriteString(p.text[s[0]:s[1]])
+		for i := s[0]; i < s[1]; i++ {
+			at = append(at, i)
+		}
+		end = s[1]
+	}
+	return p.inside(b.String(), append(at, end), func(s string) string { return s })
+}
+
+// edit replaces the bytes from start to end.
+func (p part) edit(start, end int, text string) {
+	if p.write != nil {
+		text = p.write(text)
+	}
+	p.document.edits = append(p.document.edits, edit{p.offset(start), p.offset(end), text})
+}
