@@ -204,7 +204,7 @@ func (p part) callWith(n name, called node, arguments *node, s literalStyle) {
 		return
 	}
 	p.found(n, u)
-	p.edit(n.start, n.end, n.prefix+n.tool())
+	p.edit(n.start, n.end, n.as(n.tool()))
 	if selected.Selector != "" && arguments != nil {
 		p.wrap(n, *arguments, s)
 	}
@@ -288,7 +288,7 @@ func (p part) callInText(n name, called, arguments node) {
 		return
 	}
 	p.found(n, Use{Kind: Calls, Now: n.call()})
-	p.edit(n.start, n.end, n.prefix+n.tool())
+	p.edit(n.start, n.end, n.as(n.tool()))
 	if n.selected().Selector != "" {
 		inner.wrap(n, object, literalStyle{`"`, `"`, " ", "{"})
 	}
@@ -440,4 +440,3 @@ func standsInList(text string, n name) bool {
 	return (before == "" || strings.ContainsRune(",;[|'\"", rune(before[len(before)-1])) || before != text[:n.start]) &&
 		(after == "" || strings.ContainsRune(",;]|('\"", rune(after[0])) || after != text[n.end:])
 }
-

@@ -123,13 +123,14 @@ func (p part) json() {
 		p.jsonLines()
 		return
 	}
-	p.unread("it is not JSON that can be read")
+	p.unread("it is not JSON that can be read", true)
 }
 
-// unread reports the names in what cannot be read, for the user to look at.
-func (p part) unread(why string) {
+// unread reports the names in what cannot be read, for the user to look at: those with
+// a server's in front, and bare ones in quotes.
+func (p part) unread(why string, bare bool) {
 	for _, n := range p.names() {
-		if n.prefix == "" && !quotedAlone(p.text, n) {
+		if n.prefix == "" && !(bare && quotedAlone(p.text, n)) {
 			continue
 		}
 		line := p.text[strings.LastIndexByte(p.text[:n.start], '\n')+1 : n.start]
@@ -191,7 +192,7 @@ func (l log) value(n node) {
 func (p part) notebook() {
 	n, ok := p.object()
 	if !ok {
-		p.unread("it is not JSON that can be read")
+		p.unread("it is not JSON that can be read", true)
 		return
 	}
 	cells := n.get("cells")

@@ -16,16 +16,22 @@ import (
 type name struct {
 	start, end int
 	prefix     string // what a host puts in front, such as mcp__toolfold__
+	suffix     string // what it puts behind: the bracket of toolfold(memory_store)
 	word       string // the name itself, or the pattern
 	old        toolfold.OldName
 	action     *toolfold.Action
 	matched    []*oldTool // by a pattern; else nil
 }
 
+// as returns what a host makes of another name of a tool.
+func (n name) as(tool string) string { return n.prefix + tool + n.suffix }
+
 func (n name) tool() string { return entry.Select(n.action).Tool }
 
 // exact returns the name under which --fold=none lists the action of a tool.
-func exact(a *toolfold.Action) string { return consolidate.Entries(a.Family, consolidate.None)[indexOf(a)].Tool }
+func exact(a *toolfold.Action) string {
+	return consolidate.Entries(a.Family, consolidate.None)[indexOf(a)].Tool
+}
 
 func indexOf(a *toolfold.Action) int { return slices.Index(a.Family.Actions, a) }
 
@@ -56,7 +62,7 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 			continue
 		}
 		n = name{start: start, end: end, prefix: found[:i], word: rest}
-		if n.prefix != "" && !p.ours(n.prefix) {
+		if n.prefix != "" && !p.ours(n.prefix, start) {
 			if tool == nil { // the pattern may begin later
 				continue
 			}
@@ -97,7 +103,7 @@ func (p part) before(n *name) bool {
 	switch p.text[n.start-1] {
 	case '(':
 		if strings.HasSuffix(server, "_") { // a group of a regular expression
-			return p.ours(server)
+			return p.ours(server, n.start)
 		}
 	case ':':
 		if p.text[from+m[0]] != '(' { // a key, or what a sentence begins with
@@ -106,7 +112,7 @@ func (p part) before(n *name) bool {
 	}
 	if !p.known(server) {
 		if p.text[n.start-1] == ':' {
-			p.others[server]++
+			p.others[p.offset(n.start)] = server
 		}
 		return false
 	}
@@ -115,6 +121,10 @@ func (p part) before(n *name) bool {
 		return false // a path
 	}
 	n.prefix, n.start = p.text[start:n.start], start
+	if strings.HasSuffix(n.prefix, "(") && strings.HasPrefix(p.text[n.end:], ")") {
+		n.suffix = ")"
+		n.end++
+	}
 	return true
 }
 
@@ -122,9 +132,9 @@ func (p part) before(n *name) bool {
 // perhaps after mcp.
 var hostPrefix = regex.Lazy(`^(mcp_+)?(.+?)(_+|-)$`)
 
-// ours reports whether a prefix is that of this server; others that hosts put there
-// are counted.
-func (p part) ours(prefix string) bool {
+// ours reports whether a prefix is that of this server; others that hosts put in front
+// of the name at a place are noted.
+func (p part) ours(prefix string, at int) bool {
 	m := hostPrefix().FindStringSubmatch(prefix)
 	if m == nil {
 		return false
@@ -133,7 +143,7 @@ func (p part) ours(prefix string) bool {
 		return true
 	}
 	if m[1] != "" {
-		p.others[m[2]]++
+		p.others[p.offset(at)] = m[2]
 	}
 	return false
 }

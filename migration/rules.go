@@ -56,13 +56,13 @@ func (s Search) rule(n name, kind Kind) *Rule {
 	f := n.action.Family
 	for _, a := range actions {
 		r.Actions = append(r.Actions, a.FullName())
-		r.Exact = append(r.Exact, n.prefix+exact(a))
+		r.Exact = append(r.Exact, n.as(exact(a)))
 		if a.Family != f {
 			f = nil
 		}
 	}
 	if n.matched != nil && s.keeps(n) {
-		r.Exact = []string{n.prefix + n.word}
+		r.Exact = []string{n.as(n.word)}
 	}
 	if kind == Forbids {
 		r.Deny = strings.Join(r.Actions, ",")
@@ -70,14 +70,14 @@ func (s Search) rule(n name, kind Kind) *Rule {
 	if f == nil {
 		return r
 	}
-	r.Tool = n.prefix + n.tool()
-	r.ByEffect = n.prefix + n.action.ToolByEffect()
+	r.Tool = n.as(n.tool())
+	r.ByEffect = n.as(n.action.ToolByEffect())
 	for _, a := range actions {
 		if a.ToolByEffect() != n.action.ToolByEffect() { // the one that does more has both
-			r.ByEffect = n.prefix + f.Name + "_write"
+			r.ByEffect = n.as(f.Name + "_write")
 		}
 	}
-	writes := r.ByEffect != n.prefix+f.Name
+	writes := r.ByEffect != n.as(f.Name)
 	for _, other := range f.Actions {
 		if slices.Contains(actions, other) || other.Apart {
 			continue
@@ -168,6 +168,10 @@ func (p part) ruled(n name, g govern) {
 	kind := g.kind()
 	rule := p.rule(n, kind)
 	u := Use{Kind: kind, Now: strings.Join(rule.Exact, ", "), Rule: rule, ByHand: true}
+	if p.Exact {
+		p.ruledExactly(n, u)
+		return
+	}
 	switch g {
 	case forbids:
 		u.Now = "toolfold serve --deny " + rule.Deny
@@ -180,7 +184,7 @@ func (p part) ruled(n name, g govern) {
 		if p.Widen && n.matched == nil {
 			u.Now, u.ByHand = rule.Tool, false
 			u.Note = "it permits " + brief(rule.Also) + " too from now on"
-			p.edit(n.start, n.end, widened(n))
+			p.edit(n.start, n.end, rule.Tool)
 		}
 	default:
 		u.Note = "what it says is not clear: as a rule it is kept by serve --fold=none" + wider(rule)
@@ -188,8 +192,24 @@ func (p part) ruled(n name, g govern) {
 	p.found(n, u)
 }
 
-// widened returns the tool of a name with what the host puts in front.
-func widened(n name) string { return n.prefix + n.tool() }
+// ruledExactly handles a rule for a server with --fold=none: it holds as it is, or under
+// another name. What forbids is not written even then.
+func (p part) ruledExactly(n name, u Use) {
+	written := p.text[n.start:n.end]
+	switch {
+	case len(u.Rule.Exact) == 1 && u.Rule.Exact[0] == written:
+		return
+	case u.Kind == Forbids:
+		u.Now = "toolfold serve --deny " + u.Rule.Deny
+		u.Note = "it forbids: without that, or " + strings.Join(u.Rule.Exact, ", ") + " beside it, it protects nothing"
+	case len(u.Rule.Exact) > 1 || n.matched != nil:
+		u.Note = "a pattern that matches other names now: write these"
+	default:
+		u.ByHand = false
+		p.edit(n.start, n.end, u.Rule.Exact[0])
+	}
+	p.found(n, u)
+}
 
 // wider says what the names of the other folds would permit beyond a rule.
 func wider(r *Rule) string {
@@ -225,9 +245,12 @@ func brief(actions []string) string {
 
 // compared leaves a name that something is done by to the user.
 func (p part) compared(n name) {
-	p.found(n, Use{Kind: Compares, Now: n.call(), ByHand: true,
-		Note: "a name is compared: hosts send " + n.prefix + n.tool() + " with the action in its arguments; serve --fold=none keeps the name " +
-			n.prefix + exact(n.action)})
+	kept := n.as(exact(n.action))
+	if p.Exact && kept == p.text[n.start:n.end] {
+		return
+	}
+	p.found(n, Use{Kind: Compares, Now: n.call(), ByHand: true, Note: "a name is compared: hosts send " + n.as(n.tool()) +
+		" with the action in its arguments; serve --fold=none keeps the name " + kept})
 }
 
 // mentioned leaves a name in code to the user.

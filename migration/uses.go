@@ -50,6 +50,10 @@ type Search struct {
 	// Widen writes rules that permit one action as the tool that has it now, which
 	// permits its other actions too.
 	Widen bool
+
+	// Exact is for servers with --fold=none: rules that hold there as they are count for
+	// nothing, others that permit or ask are written under the name of the action.
+	Exact bool
 }
 
 // Found is what a search finds in a file.
@@ -76,7 +80,7 @@ type document struct {
 	uses  []Use
 	edits []edit
 
-	others map[string]int
+	others map[int]string  // servers that are not known to be ours, by the place of the name
 	own    map[string]bool // names that this file gives to tools of its own
 
 	strong, weak *bool // whether the file is about tools; nil = not asked yet
@@ -85,8 +89,8 @@ type document struct {
 // maxNested bounds how deep texts in texts are read: a script in a list in a page.
 const maxNested = 8
 
-// File looks through a file. Its path, with slashes, says how it is read; a file that
-// [Reads] does not know has no uses. Where the rewritten text could not be read any
+// File looks through a file. Its path, with slashes, says how it is read; in a file
+// that [Reads] does not know only names with a server's in front are found. Where the rewritten text could not be read any
 // more nothing is rewritten.
 func (s Search) File(name string, text []byte) Found {
 	d := s.read(name, string(text))
@@ -99,7 +103,11 @@ func (s Search) File(name string, text []byte) Found {
 		}
 		now = d.file
 	}
-	return Found{d.uses, []byte(now), d.others}
+	others := map[string]int{}
+	for _, server := range d.others {
+		others[server]++
+	}
+	return Found{d.uses, []byte(now), others}
 }
 
 // Defines lists the legacy names that a file gives to tools of its own.
@@ -114,14 +122,13 @@ func (s Search) Defines(name string, text []byte) []string {
 }
 
 func (s Search) read(name, text string) *document {
-	d := &document{Search: s, path: path.Clean(name), file: text, others: map[string]int{}, own: map[string]bool{}}
-	if read := reader(name); read != nil {
-		if text, ok := strings.CutPrefix(text, "\ufeff"); ok {
-			read(part{document: d, text: text, base: len(d.file) - len(text)})
-		} else {
-			read(part{document: d, text: text})
-		}
+	d := &document{Search: s, path: path.Clean(name), file: text, others: map[int]string{}, own: map[string]bool{}}
+	read := reader(name)
+	if read == nil {
+		read = func(p part) { p.unread("files of this kind are not read", false) }
 	}
+	text = strings.TrimPrefix(text, "\ufeff")
+	read(part{document: d, text: text, base: len(d.file) - len(text)})
 	d.uses = slices.DeleteFunc(d.uses, func(u Use) bool { return d.own[u.Name] && u.Kind != Calls })
 	slices.SortStableFunc(d.uses, func(a, b Use) int { return cmp.Compare(a.Offset, b.Offset) })
 	d.uses = slices.CompactFunc(d.uses, func(a, b Use) bool { return a.Offset == b.Offset && a.Name == b.Name })
@@ -170,7 +177,7 @@ func (p part) found(n name, u Use) {
 func (n name) call() string {
 	selected := entry.Select(n.action)
 	if selected.Selector == "" {
-		return n.prefix + selected.Tool
+		return n.as(selected.Tool)
 	}
-	return n.prefix + selected.Tool + ` {"action": "` + selected.Selector + `"}`
+	return n.as(selected.Tool) + ` {"action": "` + selected.Selector + `"}`
 }

@@ -40,21 +40,43 @@ func migrateCommand() *cli.Command {
 			},
 			{
 				Name: "check", Usage: "find where files name legacy tools", ArgsUsage: "PATH…",
-				Description: "It reads prompts and skills in Markdown, settings and logs in JSON, agents and workflows\n" +
-					"in YAML, and strings in Go, TypeScript, JavaScript and Python. The exit code is 1 when\n" +
-					"something needs change.",
+				Description: migrateReads + "\n" +
+					"A rule that permits one action stays: the answer says what stands for it and what that\n" +
+					"permits beyond it. The exit code is 1 when something needs change.",
+				Flags: append(migrateFlags(),
+					&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the answer: text, json or sarif"},
+					&cli.BoolFlag{Name: "json", Usage: "the same as --format=json"}),
 				Action: checkAction,
 			},
 			{
 				Name: "rewrite", Usage: "change files that name legacy tools; shows the difference unless --write", ArgsUsage: "PATH…",
-				Description: "What cannot be changed alone, such as a rule that forbids a tool, is named and left; the\n" +
-					"exit code is 1 then. All else in a file stays as it is.",
-				Flags:  []cli.Flag{&cli.BoolFlag{Name: "write", Usage: "write the files"}},
+				Description: migrateReads + "\n" +
+					"Calls and texts are changed. What cannot be changed alone, such as a rule or a comparison,\n" +
+					"is named and left; the exit code is 1 then. All else in a file stays as it is.",
+				Flags: append(migrateFlags(),
+					&cli.BoolFlag{Name: "write", Usage: "write the files"},
+					&cli.BoolFlag{Name: "widen", Usage: "write rules that permit one action as the whole tool, which permits its other actions too"}),
 				Action: rewriteFilesAction,
 			},
 		},
 		HideHelpCommand: true,
 		Action:          unknownCommand,
+	}
+}
+
+// migrateReads says which files are looked through.
+const migrateReads = "It reads JSON with and without comments, JSON5, YAML, TOML, Markdown and MDX, logs in lines,\n" +
+	"Go, TypeScript, JavaScript, Python, notebooks, shell scripts, Dockerfiles, .env and text."
+
+func migrateFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{
+			Name: "server", Usage: "`NAME` that hosts have for this server, a pattern; may be repeated. toolfold* and what the settings found say always count",
+		},
+		&cli.StringFlag{
+			Name: "fold", Value: "family",
+			Usage: "how the server will list its tools: family, or none, where rules of one action are kept and written under its name",
+		},
 	}
 }
 
@@ -84,7 +106,7 @@ func rewriteAction(c *cli.Context) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d calls could not be rewritten", failed)
+		return errors.New(counted(failed, "call", "calls") + " could not be rewritten")
 	}
 	return nil
 }

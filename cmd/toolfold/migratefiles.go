@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/migration"
 )
@@ -22,108 +28,303 @@ const maxMigrated = 16 << 20
 // notMigrated are folders that hold what others wrote or what is generated.
 var notMigrated = []string{".git", "node_modules", "vendor", "dist", "build", "target", ".venv", "__pycache__"}
 
+// repository is what migrate looks through.
+type repository struct {
+	search migration.Search
+	files  []migrated // that name legacy tools, in the order of paths
+	read   int        // files that were looked through
+	others map[string]int
+
+	// Unread has the files and folders that were not looked through, or only for names
+	// with a server's in front, by path, with why.
+	unread map[string]string
+	order  []string // of Unread
+}
+
+// migrated is a file that names legacy tools.
+type migrated struct {
+	root    *os.Root
+	name    string // below root
+	display string
+	before  []byte
+	found   migration.Found
+}
+
+const (
+	unknownKind = "of a kind that is not read: only names with a server in front are looked for"
+	binaryFile  = "not text"
+	othersWrite = "a folder of what others wrote, or of what is generated"
+)
+
+func (r *repository) leave(path, why string) {
+	if _, known := r.unread[path]; !known {
+		r.unread[path] = why
+		r.order = append(r.order, path)
+	}
+}
+
+// open looks through the paths of a command: first for servers and for tools that the
+// repository defines itself, then for uses. Close the roots of its files.
+func openRepository(c *cli.Context) (*repository, error) {
+	if c.NArg() == 0 {
+		return nil, usageError("migrate %s takes files or folders", c.Command.Name)
+	}
+	fold := consolidate.Fold(c.String("fold"))
+	if fold != consolidate.ByFamily && fold != consolidate.None {
+		return nil, usageError("--fold is family, or none where the server runs with --fold=none, not %q", fold)
+	}
+	r := &repository{others: map[string]int{}, unread: map[string]string{}, search: migration.Search{
+		Rewriter: migration.NewRewriter(app.Families()), Servers: c.StringSlice("server"), Own: map[string]bool{},
+		Widen: c.Bool("widen"), Exact: fold == consolidate.None,
+	}}
+	r.userServers()
+	var all []migrated
+	for _, path := range c.Args().Slice() {
+		files, err := r.collect(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, files...)
+	}
+	for _, f := range all {
+		r.servers(f.display, f.before)
+		for _, own := range r.search.Defines(f.name, f.before) {
+			r.search.Own[own] = true
+		}
+	}
+	for _, f := range all {
+		f.found = r.search.File(f.name, f.before)
+		for server, n := range f.found.Others {
+			r.others[server] += n
+		}
+		if len(f.found.Uses) > 0 {
+			r.files = append(r.files, f)
+		}
+	}
+	return r, nil
+}
+
+// collect reads the files below a path.
+func (r *repository) collect(path string) (files []migrated, err error) {
+	dir, first := path, "."
+	if info, err := os.Stat(path); err != nil {
+		return nil, usageError("%v", err)
+	} else if !info.IsDir() {
+		dir, first = filepath.Dir(path), filepath.Base(path)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = fs.WalkDir(root.FS(), first, func(name string, entry fs.DirEntry, err error) error {
+		display := filepath.Join(dir, filepath.FromSlash(name))
+		switch {
+		case err != nil:
+			r.leave(display, err.Error())
+			return nil
+		case entry.IsDir() && name != "." && slices.Contains(notMigrated, entry.Name()):
+			if entry.Name() != ".git" {
+				r.leave(display, othersWrite)
+			}
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		case !entry.Type().IsRegular():
+			r.leave(display, "no regular file")
+			return nil
+		}
+		text, err := safefile.Read(root, name, maxMigrated)
+		switch {
+		case err != nil:
+			r.leave(display, err.Error())
+			return nil
+		case bytes.IndexByte(text[:min(len(text), 8<<10)], 0) >= 0:
+			r.leave(display, binaryFile)
+			return nil
+		case !migration.Reads(name):
+			r.leave(display, unknownKind)
+		default:
+			r.read++
+		}
+		files = append(files, migrated{root: root, name: name, display: display, before: text})
+		return nil
+	})
+	return files, err
+}
+
+// userServers takes the names that the user's clients have for this server.
+func (r *repository) userServers() {
+	for _, h := range hosts.Hosts {
+		if h.Path == nil {
+			continue
+		}
+		if path, err := h.Path(); err == nil {
+			if text, err := os.ReadFile(path); err == nil {
+				r.servers(path, text)
+			}
+		}
+	}
+}
+
+// runsToolfold matches a word of a command that starts this server.
+var runsToolfold = regexp.MustCompile(`(^|[/\\@])toolfold([:@.].*)?$`)
+
+// servers takes the names that a client's file has for this server.
+func (r *repository) servers(path string, text []byte) {
+	switch filepath.Ext(path) {
+	case ".json", ".jsonc", ".toml":
+	default:
+		return
+	}
+	h := hosts.Owner(path, text)
+	if h == nil {
+		return
+	}
+	entries, _ := h.Servers(text, filepath.Dir(path)) // what cannot be read names none
+	for _, e := range entries {
+		if slices.ContainsFunc(e.Command, runsToolfold.MatchString) && !slices.Contains(r.search.Servers, e.Name) {
+			r.search.Servers = append(r.search.Servers, e.Name)
+		}
+	}
+}
+
 func checkAction(c *cli.Context) error {
-	found := 0
-	err := eachFile(c, func(root *os.Root, name, display string, uses []migration.Use, _, _ []byte) error {
-		for _, u := range uses {
-			found++
-			fmt.Fprintf(c.App.Writer, "%s:%d: %s → %s", display, u.Line, u.Name, u.Now)
+	format := c.String("format")
+	if c.Bool("json") {
+		format = "json"
+	}
+	r, err := openRepository(c)
+	if err != nil {
+		return err
+	}
+	uses := 0
+	for _, f := range r.files {
+		uses += len(f.found.Uses)
+	}
+	switch format {
+	case "text":
+		r.print(c)
+		r.printUnread(false)
+	case "json":
+		err = r.printJSON(c)
+	case "sarif":
+		_, err = fmt.Fprintf(c.App.Writer, "%s\n", r.sarif())
+		r.printUnread(false)
+	default:
+		return usageError("--format is text, json or sarif, not %q", format)
+	}
+	switch {
+	case err != nil:
+		return err
+	case uses > 0:
+		return fmt.Errorf("%s; toolfold migrate rewrite shows how they would change", counted(uses, "use of a legacy tool", "uses of legacy tools"))
+	}
+	return nil
+}
+
+// counted writes a number with what is counted.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+func (r *repository) print(c *cli.Context) {
+	for _, f := range r.files {
+		for _, u := range f.found.Uses {
+			fmt.Fprintf(c.App.Writer, "%s:%d: %s → %s", f.display, u.Line, u.Name, u.Now)
 			if u.Note != "" {
 				fmt.Fprintf(c.App.Writer, " (%s)", u.Note)
 			}
 			fmt.Fprintln(c.App.Writer)
 		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case found > 0:
-		return fmt.Errorf("%d uses of legacy tools; toolfold migrate rewrite shows how they would change", found)
 	}
-	return nil
+}
+
+// maxNamed bounds the files that are named one by one where they were not read.
+const maxNamed = 20
+
+// printUnread says what was not looked through, and which servers may be this one.
+func (r *repository) printUnread(all bool) {
+	if n := len(r.order); n > 0 {
+		fmt.Fprintf(stderr, "%s read, %d not:\n", counted(r.read, "file", "files"), n)
+		for i, path := range r.order {
+			if i == maxNamed && !all {
+				fmt.Fprintf(stderr, "  and %d more: check --json names all\n", n-i)
+				break
+			}
+			fmt.Fprintf(stderr, "  %s: %s\n", path, r.unread[path])
+		}
+	}
+	for _, server := range slices.Sorted(maps.Keys(r.others)) {
+		fmt.Fprintf(stderr, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
+			counted(r.others[server], "name", "names"), server, server)
+	}
+	if own := slices.Sorted(maps.Keys(r.search.Own)); len(own) > 0 {
+		fmt.Fprintf(stderr, "defined in these files, so taken for their own tools: %s\n", strings.Join(own, ", "))
+	}
+}
+
+// migratedUse is a use as check --json prints it.
+type migratedUse struct {
+	File string `json:"file"`
+	migration.Use
+}
+
+type unreadFile struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+func (r *repository) printJSON(c *cli.Context) error {
+	uses, unread := []migratedUse{}, []unreadFile{}
+	for _, f := range r.files {
+		for _, u := range f.found.Uses {
+			uses = append(uses, migratedUse{f.display, u})
+		}
+	}
+	for _, path := range r.order {
+		unread = append(unread, unreadFile{path, r.unread[path]})
+	}
+	encoder := json.NewEncoder(c.App.Writer)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(map[string]any{
+		"uses": uses, "read": r.read, "unread": unread, "servers": r.search.Servers, "others": r.others,
+		"own": slices.Sorted(maps.Keys(r.search.Own)),
+	})
 }
 
 func rewriteFilesAction(c *cli.Context) error {
+	r, err := openRepository(c)
+	if err != nil {
+		return err
+	}
 	left, changed := 0, 0
-	err := eachFile(c, func(root *os.Root, name, display string, uses []migration.Use, before, after []byte) error {
-		for _, u := range uses {
+	for _, f := range r.files {
+		for _, u := range f.found.Uses {
 			if u.ByHand {
 				left++
-				fmt.Fprintf(stderr, "%s:%d: %s: by hand: %s (%s)\n", display, u.Line, u.Name, u.Now, u.Note)
+				fmt.Fprintf(stderr, "%s:%d: %s: by hand: %s (%s)\n", f.display, u.Line, u.Name, u.Now, u.Note)
 			} else if u.Note != "" {
-				fmt.Fprintf(stderr, "%s:%d: %s: %s\n", display, u.Line, u.Name, u.Note)
+				fmt.Fprintf(stderr, "%s:%d: %s: %s\n", f.display, u.Line, u.Name, u.Note)
 			}
 		}
-		if string(before) == string(after) {
-			return nil
+		if string(f.before) == string(f.found.Now) {
+			continue
 		}
 		changed++
-		if !c.Bool("write") {
-			_, err := c.App.Writer.Write(diff.Diff("a/"+filepath.ToSlash(display), before, "b/"+filepath.ToSlash(display), after))
+		if err := f.rewrite(c); err != nil {
 			return err
 		}
-		if err := safefile.Replace(root, name, after); err != nil {
-			return fmt.Errorf("writing %s: %w", display, err)
-		}
-		_, err := fmt.Fprintf(c.App.Writer, "rewritten %s\n", display)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case left > 0:
-		return fmt.Errorf("%d uses are left to be changed by hand", left)
-	case changed > 0 && !c.Bool("write"):
+	}
+	r.printUnread(false)
+	if left > 0 {
+		return errors.New(counted(left, "use is", "uses are") + " left to be changed by hand")
+	}
+	if changed > 0 && !c.Bool("write") {
 		fmt.Fprintln(stderr, "nothing is written yet: add --write")
-	}
-	return nil
-}
-
-// eachFile calls do for every file below the paths of a command that names
-// legacy tools, with its name below root, the path to show, and its text before
-// and after. Files that cannot be read are reported.
-func eachFile(c *cli.Context, do func(root *os.Root, name, display string, uses []migration.Use, before, after []byte) error) error {
-	if c.NArg() == 0 {
-		return usageError("migrate %s takes files or folders", c.Command.Name)
-	}
-	rewriter := migration.NewRewriter(app.Families())
-	for _, path := range c.Args().Slice() {
-		dir, first := path, "."
-		if info, err := os.Stat(path); err != nil {
-			return usageError("%v", err)
-		} else if !info.IsDir() {
-			dir, first = filepath.Dir(path), filepath.Base(path)
-		}
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return err
-		}
-		err = fs.WalkDir(root.FS(), first, func(name string, entry fs.DirEntry, err error) error {
-			display := filepath.Join(dir, filepath.FromSlash(name))
-			switch {
-			case err != nil:
-				fmt.Fprintf(stderr, "toolfold: %s: %v\n", display, err)
-				return nil
-			case entry.IsDir() && slices.Contains(notMigrated, entry.Name()):
-				return fs.SkipDir
-			case !entry.Type().IsRegular() || !migration.Reads(name):
-				return nil
-			}
-			before, err := safefile.Read(root, name, maxMigrated)
-			if err != nil {
-				fmt.Fprintf(stderr, "toolfold: %s is left out: %v\n", display, err)
-				return nil
-			}
-			uses, after := rewriter.Uses(name, before)
-			if len(uses) == 0 {
-				return nil
-			}
-			return do(root, name, display, uses, before, after)
-		})
-		if err := errors.Join(err, root.Close()); err != nil {
-			return err
-		}
 	}
 	return nil
 }

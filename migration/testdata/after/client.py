@@ -1,2 +1,0 @@
-def memory_store():
-    return call("memory_retrieve", key="a")
