@@ -20,14 +20,14 @@ func (c *code) uses() {
 
 // magic takes lines for the shell out of the code of a notebook.
 func (c *code) magic() {
-	for i, t := range c.tokens {
-		if t.Kind == lex.Operator && (t.Text == "!" || t.Text == "%") && strings.HasSuffix(strings.TrimRight(c.part.text[:t.Start], " \t"), "\n") {
+	for _, t := range c.tokens {
+		line := strings.TrimRight(c.part.text[:t.Start], " \t")
+		if t.Kind == lex.Operator && (t.Text == "!" || t.Text == "%") && (line == "" || strings.HasSuffix(line, "\n")) {
 			end := len(c.part.text)
 			if n := strings.IndexByte(c.part.text[t.Start:], '\n'); n >= 0 {
 				end = t.Start + n
 			}
 			c.sub(t.End(), end).shell()
-			_ = i
 		}
 	}
 }
@@ -94,8 +94,8 @@ var forModels = regex.Lazy(`(?i)\b(use|call|run|tools?|invoke)\b`)
 
 // Words that say whether a file is about tools of MCP servers.
 var (
-	strongSigns = regex.Lazy(`(?i)toolfold|(call|list|get|use|run|invoke|execute)_?tools?\b|tools/call|mcp|tool[_ ]?(use|calls?|names?|choice)|` +
-		`allowed_?tools|permitted_?tools`)
+	strongSigns = regex.Lazy(`(?i)toolfold|(call|list|get|use|run|invoke|execute)_?tools?\b|tools/call|mcp|` +
+		`tool[_ ]?(use|calls?|names?|choice)|allowed_?tools|permitted_?tools`)
 	weakSigns = regex.Lazy(`(?i)\b(tools?|agents?|prompts?|claude|llm)\b`)
 )
 
@@ -131,13 +131,17 @@ func (c *code) callee(i int) (called string, bracket int) {
 
 // Functions by their names.
 var (
-	callers   = regex.Lazy(`(?i)^_?(do_?|try_?|mcp_?|safe_?|must_?)?(call|invoke|run|execute|use)(_?mcp)?_?tools?(_?(by_?name|async|json|sync|raw))?$|^call$|^tool_?call$`)
-	definers  = regex.Lazy(`(?i)^(register_?tool|tool|add_?tool|new_?tool|define_?tool|create_?tool|function_?tool|structured_?tool|with_?tool|server_?tool)$`)
+	callers = regex.Lazy(`(?i)^_?(do_?|try_?|mcp_?|safe_?|must_?)?(call|invoke|run|execute|use)(_?mcp)?_?tools?` +
+		`(_?(by_?name|async|json|sync|raw))?$|^call$|^tool_?call$`)
+	definers = regex.Lazy(`(?i)^(register_?tool|tool|add_?tool|new_?tool|define_?tool|create_?tool|function_?tool|structured_?tool|` +
+		`with_?tool|server_?tool)$`)
 	comparers = regex.Lazy(`(?i)^(starts_?with|ends_?with|has_?prefix|has_?suffix|includes|contains|match|full_?match|search|test|index_?of|` +
 		`equals?|equal_?fold|to_?be|to_?equal|to_?contain|to_?match|assert_?equals?|assert_?in|has|in|compile|must_?compile)$`)
-	ofData = regex.Lazy(`(?i)^(get|pop|emit|on|once|off|send|publish|subscribe|query|execute|exec_?sql|path|column|describe|it|test_?case|getenv|` +
+	ofData = regex.Lazy(`(?i)^(get|pop|emit|on|once|off|send|publish|subscribe|query|execute|exec_?sql|path|column|describe|it|test_?case|` +
+		`getenv|` +
 		`read_?csv|open|join|require|import|get_?item|set_?item|fetch|url|reverse|include|log|info|debug|warn|error|print|printf|println|` +
-		`fatal|table|index|create_?table|select|insert|t|translate|gettext|counter|gauge|histogram|new_?counter|class_?name|use_?state|dispatch)$`)
+		`fatal|table|index|create_?table|select|insert|t|translate|gettext|counter|gauge|histogram|new_?counter|class_?name|` +
+		`use_?state|dispatch)$`)
 )
 
 // whole handles a text that is a name and nothing else.
@@ -246,7 +250,7 @@ func (c *code) comparedAt(i int, called string, bracket int) bool {
 		}
 	}
 	open := c.parent[i]
-	if open >= 0 && (c.at(open-1) == "in" || c.at(open-1) == "not") && c.at(open) != "{" {
+	if open >= 0 && c.at(open-1) == "in" && c.at(open-3) != "for" {
 		return true
 	}
 	if c.language == javascript && (strings.HasPrefix(c.at(i), "/") || c.isPattern(i)) {

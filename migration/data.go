@@ -77,7 +77,8 @@ func (d data) member(n node, m member) {
 }
 
 // saying matches values that say yes or no of the tool that is their key.
-var saying = regex.Lazy(`(?i)^(allow|allowed|approve|approved|enabled?|always|on|ask|prompt|deny|denied|reject|never|disabled?|exclude|off|block)$`)
+var saying = regex.Lazy(`(?i)^(allow|allowed|approve|approved|enabled?|always|on|ask|prompt|deny|denied|reject|never|` +
+	`disabled?|exclude|off|block)$`)
 
 // byKey handles a rule whose key is the tool: false, "deny", or settings of its own.
 func (d data) byKey(m member) {
@@ -315,8 +316,8 @@ func (p part) nameIn(n node) (found name, ok bool) {
 
 // Keys whose values are read as what they are.
 var (
-	commandKey = regex.Lazy(`(?i)^(args|command|cmd|run|scripts?|claude_args|postCreateCommand|postStartCommand|postAttachCommand|entrypoint|` +
-		`before_script|after_script|test|exec|cli_args|extra_args|additional_args|shell)$`)
+	commandKey = regex.Lazy(`(?i)^(args|command|cmd|run|scripts?|claude_args|postCreateCommand|postStartCommand|postAttachCommand|` +
+		`entrypoint|before_script|after_script|test|exec|cli_args|extra_args|additional_args|shell)$`)
 	promptKey = regex.Lazy(`(?i)^(.*prompts?|instructions?|.*_?instructions|system|.*description|rules?|message|persona|goal|backstory|` +
 		`whentouse|customInstructions|roleDefinition|guidelines|summary|about)$`)
 	patternKey = regex.Lazy(`(?i)^(matcher|pattern|regexp?|match|matches)$`)

@@ -180,9 +180,10 @@ var (
 	thingAfter  = regex.Lazy("(?i)^[`*\"']*\\s+(" + things + ")\\b")
 )
 
-const things = `tables?|columns?|fields?|index|indexes|functions?|class|classes|methods?|modules?|packages?|endpoints?|routes?|files?|folders?|` +
-	`director(?:y|ies)|databases?|views?|apis?|pages?|structs?|types?|interfaces?|variables?|events?|topics?|branch|branches|repositor(?:y|ies)|` +
-	`repos?|crates?|librar(?:y|ies)|scripts?|keys?|propert(?:y|ies)|attributes?|collections?|components?|services?|queues named`
+const things = `tables?|columns?|fields?|index|indexes|functions?|class|classes|methods?|modules?|packages?|endpoints?|` +
+	`routes?|files?|folders?|director(?:y|ies)|databases?|views?|apis?|pages?|structs?|types?|interfaces?|variables?|` +
+	`events?|topics?|branch|branches|repositor(?:y|ies)|repos?|crates?|librar(?:y|ies)|scripts?|keys?|propert(?:y|ies)|` +
+	`attributes?|collections?|components?|services?|queues named`
 
 // inProse handles a name in text for models and people.
 func (p part) inProse(n name, rewrite bool) {

@@ -62,7 +62,7 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 			continue
 		}
 		n = name{start: start, end: end, prefix: found[:i], word: rest}
-		if n.prefix != "" && !p.ours(n.prefix, start) {
+		if n.prefix != "" && !p.ours(n.prefix, rest, start) {
 			if tool == nil { // the pattern may begin later
 				continue
 			}
@@ -103,7 +103,7 @@ func (p part) before(n *name) bool {
 	switch p.text[n.start-1] {
 	case '(':
 		if strings.HasSuffix(server, "_") { // a group of a regular expression
-			return p.ours(server, n.start)
+			return p.ours(server, n.word, n.start)
 		}
 	case ':':
 		if p.text[from+m[0]] != '(' { // a key, or what a sentence begins with
@@ -112,7 +112,7 @@ func (p part) before(n *name) bool {
 	}
 	if !p.known(server) {
 		if p.text[n.start-1] == ':' {
-			p.others[p.offset(n.start)] = server
+			p.others[p.offset(n.start)] = [2]string{server, n.word}
 		}
 		return false
 	}
@@ -134,7 +134,7 @@ var hostPrefix = regex.Lazy(`^(mcp_+)?(.+?)(_+|-)$`)
 
 // ours reports whether a prefix is that of this server; others that hosts put in front
 // of the name at a place are noted.
-func (p part) ours(prefix string, at int) bool {
+func (p part) ours(prefix, tool string, at int) bool {
 	m := hostPrefix().FindStringSubmatch(prefix)
 	if m == nil {
 		return false
@@ -143,7 +143,7 @@ func (p part) ours(prefix string, at int) bool {
 		return true
 	}
 	if m[1] != "" {
-		p.others[p.offset(at)] = m[2]
+		p.others[p.offset(at)] = [2]string{m[2], tool}
 	}
 	return false
 }

@@ -87,7 +87,8 @@ func (d data) words(items []node) {
 }
 
 // toolOption matches an option whose value lists tools.
-var toolOption = regex.Lazy(`(?i)^-{1,2}((dis)?allow\w*|deny|exclude|include|enabled?|disabled?|block\w*|core|available)?[-_]?tools?(=|$)|^--(deny|allow)(=|$)`)
+var toolOption = regex.Lazy(`(?i)^-{1,2}((dis)?allow\w*|deny|exclude|include|enabled?|disabled?|block\w*|core|available)?` +
+	`[-_]?tools?(=|$)|^--(deny|allow)(=|$)`)
 
 // command handles the words of a command.
 func (p part) command(words []shellWord) {

@@ -219,7 +219,8 @@ func (c *code) members(n *node, bracket int) bool {
 		if !c.isText(i) && !c.isWord(i) && c.tokens[i].Kind != lex.Number {
 			return false
 		}
-		key := node{kind: otherNode, start: c.tokens[i].Start, end: c.tokens[i].End(), text: c.at(i), from: c.tokens[i].Start, to: c.tokens[i].End()}
+		key := node{text: c.at(i), start: c.tokens[i].Start, end: c.tokens[i].End()}
+		key.from, key.to = key.start, key.end
 		if c.isText(i) {
 			key = c.literal(i)
 		}

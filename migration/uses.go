@@ -2,6 +2,7 @@ package migration
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -61,9 +62,9 @@ type Found struct {
 	Uses []Use
 	Now  []byte // the text with those rewritten that can be; the rest of it stays byte by byte
 
-	// Others has the names of servers that are not known to be ours although their
-	// tools have names of ours, with how often.
-	Others map[string]int
+	// Others has the servers that are not known to be ours although their tools have
+	// names of ours, each with these names, once for each place.
+	Others map[string][]string
 }
 
 // edit replaces the bytes from start to end.
@@ -80,8 +81,8 @@ type document struct {
 	uses  []Use
 	edits []edit
 
-	others map[int]string  // servers that are not known to be ours, by the place of the name
-	own    map[string]bool // names that this file gives to tools of its own
+	others map[int][2]string // servers that are not known to be ours, and the names, by place
+	own    map[string]bool   // names that this file gives to tools of its own
 
 	strong, weak *bool // whether the file is about tools; nil = not asked yet
 }
@@ -103,9 +104,10 @@ func (s Search) File(name string, text []byte) Found {
 		}
 		now = d.file
 	}
-	others := map[string]int{}
-	for _, server := range d.others {
-		others[server]++
+	others := map[string][]string{}
+	for _, place := range slices.Sorted(maps.Keys(d.others)) {
+		other := d.others[place]
+		others[other[0]] = append(others[other[0]], other[1])
 	}
 	return Found{d.uses, []byte(now), others}
 }
@@ -122,7 +124,7 @@ func (s Search) Defines(name string, text []byte) []string {
 }
 
 func (s Search) read(name, text string) *document {
-	d := &document{Search: s, path: path.Clean(name), file: text, others: map[int]string{}, own: map[string]bool{}}
+	d := &document{Search: s, path: path.Clean(name), file: text, others: map[int][2]string{}, own: map[string]bool{}}
 	read := reader(name)
 	if read == nil {
 		read = func(p part) { p.unread("files of this kind are not read", false) }

@@ -71,7 +71,8 @@ const migrateReads = "It reads JSON with and without comments, JSON5, YAML, TOML
 func migrateFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{
-			Name: "server", Usage: "`NAME` that hosts have for this server, a pattern; may be repeated. toolfold* and what the settings found say always count",
+			Name: "server", Usage: "`NAME` that hosts have for this server, a pattern; may be repeated. toolfold* always counts, and so do " +
+				"the names in the settings that are found",
 		},
 		&cli.StringFlag{
 			Name: "fold", Value: "family",

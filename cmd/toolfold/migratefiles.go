@@ -33,7 +33,7 @@ type repository struct {
 	search migration.Search
 	files  []migrated // that name legacy tools, in the order of paths
 	read   int        // files that were looked through
-	others map[string]int
+	others map[string][]string
 
 	// Unread has the files and folders that were not looked through, or only for names
 	// with a server's in front, by path, with why.
@@ -73,7 +73,7 @@ func openRepository(c *cli.Context) (*repository, error) {
 	if fold != consolidate.ByFamily && fold != consolidate.None {
 		return nil, usageError("--fold is family, or none where the server runs with --fold=none, not %q", fold)
 	}
-	r := &repository{others: map[string]int{}, unread: map[string]string{}, search: migration.Search{
+	r := &repository{others: map[string][]string{}, unread: map[string]string{}, search: migration.Search{
 		Rewriter: migration.NewRewriter(app.Families()), Servers: c.StringSlice("server"), Own: map[string]bool{},
 		Widen: c.Bool("widen"), Exact: fold == consolidate.None,
 	}}
@@ -92,16 +92,32 @@ func openRepository(c *cli.Context) (*repository, error) {
 			r.search.Own[own] = true
 		}
 	}
+	r.leaveToOthers(all)
 	for _, f := range all {
 		f.found = r.search.File(f.name, f.before)
-		for server, n := range f.found.Others {
-			r.others[server] += n
+		for server, names := range f.found.Others {
+			r.others[server] = append(r.others[server], names...)
 		}
 		if len(f.found.Uses) > 0 {
 			r.files = append(r.files, f)
 		}
 	}
 	return r, nil
+}
+
+// leaveToOthers takes names that have another server's in front for names of that
+// server everywhere, where nothing in the files and no option speaks of this one.
+func (r *repository) leaveToOthers(all []migrated) {
+	if len(r.search.Servers) > 0 || slices.ContainsFunc(all, func(f migrated) bool { return bytes.Contains(f.before, []byte("toolfold")) }) {
+		return
+	}
+	for _, f := range all {
+		for _, names := range r.search.File(f.name, f.before).Others {
+			for _, name := range names {
+				r.search.Own[name] = true
+			}
+		}
+	}
 }
 
 // collect reads the files below a path.
@@ -217,7 +233,8 @@ func checkAction(c *cli.Context) error {
 	case err != nil:
 		return err
 	case uses > 0:
-		return fmt.Errorf("%s; toolfold migrate rewrite shows how they would change", counted(uses, "use of a legacy tool", "uses of legacy tools"))
+		found := counted(uses, "use of a legacy tool", "uses of legacy tools")
+		return errors.New(found + "; toolfold migrate rewrite shows how they would change")
 	}
 	return nil
 }
@@ -259,10 +276,11 @@ func (r *repository) printUnread(all bool) {
 	}
 	for _, server := range slices.Sorted(maps.Keys(r.others)) {
 		fmt.Fprintf(stderr, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
-			counted(r.others[server], "name", "names"), server, server)
+			counted(len(r.others[server]), "name", "names"), server, server)
 	}
 	if own := slices.Sorted(maps.Keys(r.search.Own)); len(own) > 0 {
-		fmt.Fprintf(stderr, "defined in these files, so taken for their own tools: %s\n", strings.Join(own, ", "))
+		fmt.Fprintf(stderr, "taken for names of other tools, which are defined or have another server in front here: %s\n",
+			strings.Join(own, ", "))
 	}
 }
 

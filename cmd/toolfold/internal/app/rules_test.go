@@ -188,7 +188,8 @@ func ruleHosts() []ruleHost {
 	}, {
 		name: "goose", file: "permission.yaml", prefix: "toolfold__",
 		write: func(r ruleSet) string {
-			return "user:\n  always_allow: " + quotedList(r.allow) + "\n  ask_before: " + quotedList(r.ask) + "\n  never_allow: " + quotedList(r.deny) + "\n"
+			return fmt.Sprintf("user:\n  always_allow: %s\n  ask_before: %s\n  never_allow: %s\n", quotedList(r.allow), quotedList(r.ask),
+				quotedList(r.deny))
 		},
 		read: func(t *testing.T, text string) ruleSet {
 			u := settingsIn[map[string]map[string][]string](t, yaml.Unmarshal, text)["user"]
@@ -264,7 +265,11 @@ func TestRulesAreKept(t *testing.T) {
 	search := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
 	for _, h := range ruleHosts() {
 		var r ruleSet
+		rules := 0
 		for i, tool := range tools {
+			if i%5 != 2 && i%5 != 4 && tool.old != toolIn(tool.action, consolidate.ByFamily) { // else its rule means the same now
+				rules++
+			}
 			switch name := h.prefix + tool.old; i % 5 {
 			case 0, 1:
 				r.allow = append(r.allow, name)
@@ -279,8 +284,8 @@ func TestRulesAreKept(t *testing.T) {
 		if string(found.Now) != text {
 			t.Errorf("%s: the rules became %s", h.name, found.Now)
 		}
-		if len(found.Uses) < len(r.allow)+len(r.deny) {
-			t.Errorf("%s: %d of %d rules are found", h.name, len(found.Uses), len(r.allow)+len(r.deny))
+		if len(found.Uses) < rules {
+			t.Errorf("%s: %d of %d rules are found", h.name, len(found.Uses), rules)
 		}
 		before := h.read(t, text)
 		deny := serverDenials(found.Uses)

@@ -60,7 +60,7 @@ func TestServersOfRules(t *testing.T) {
 		found := s.File("a.json", fmt.Appendf(nil, `{"permissions": {"deny": [%q]}}`, text))
 		wrong := len(found.Uses) != 1 || found.Uses[0].Rule.Deny != "memory.store"
 		if others != "" {
-			wrong = len(found.Uses) != 0 || found.Others[others] != 1
+			wrong = len(found.Uses) != 0 || len(found.Others[others]) != 1
 		}
 		if wrong {
 			t.Errorf("%s: %+v, others %v", text, found.Uses, found.Others)
@@ -88,7 +88,8 @@ func TestUnreadable(t *testing.T) {
 func TestWiden(t *testing.T) {
 	t.Parallel()
 	s := migration.Search{Rewriter: migration.NewRewriter(app.Families()), Widen: true}
-	const before = `{"allow": ["mcp__toolfold__memory_retrieve"], "ask": ["mcp__toolfold__task_submit"], "deny": ["mcp__toolfold__memory_clear"]}`
+	const before = `{"allow": ["mcp__toolfold__memory_retrieve"], "ask": ["mcp__toolfold__task_submit"],
+		"deny": ["mcp__toolfold__memory_clear"]}`
 	want := strings.Replace(before, "memory_retrieve", "memory", 1)
 	if found := s.File("a.json", []byte(before)); string(found.Now) != want {
 		t.Errorf("became %s, want %s", found.Now, want)
