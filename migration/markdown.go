@@ -2,9 +2,10 @@ package migration
 
 import (
 	"strings"
+	"sync"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
 	gmtext "github.com/yuin/goldmark/text"
 
 	"github.com/toolfold/toolfold/entry"
@@ -22,7 +23,7 @@ func (p part) markdown() {
 		p = p.sub(front[1], len(p.text))
 	}
 	source := []byte(p.text)
-	root := goldmark.New().Parser().Parse(gmtext.NewReader(source))
+	root := pages().Parse(gmtext.NewReader(source))
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -42,6 +43,13 @@ func (p part) markdown() {
 		return ast.WalkContinue, nil
 	})
 }
+
+// pages reads CommonMark. Without what writes HTML less is set up before main.
+var pages = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
+})
 
 // run handles a text with those that follow it without a gap: the parser begins a new
 // one at each character that could be a mark, such as _. Only the first is taken.

@@ -39,6 +39,9 @@ func indexOf(a *toolfold.Action) int { return slices.Index(a.Family.Actions, a) 
 // with this server: it counts only with a server's name in front.
 func (n name) common() bool { return n.action.Family.Category == reserved.Discovery && n.prefix == "" }
 
+// Names lists the legacy names in order.
+func (r *Rewriter) Names() []string { return r.sorted }
+
 // word is a run of characters that a tool's name or a pattern of names may have.
 var word = regex.Lazy(`[A-Za-z0-9_*][A-Za-z0-9_*-]*`)
 

@@ -34,6 +34,7 @@ type repository struct {
 	files  []migrated // that name legacy tools, in the order of paths
 	read   int        // files that were looked through
 	others map[string][]string
+	theirs bool // names without a server in front are taken for those of other servers
 
 	// Unread has the files and folders that were not looked through, or only for names
 	// with a server's in front, by path, with why.
@@ -105,18 +106,20 @@ func openRepository(c *cli.Context) (*repository, error) {
 	return r, nil
 }
 
-// leaveToOthers takes names that have another server's in front for names of that
-// server everywhere, where nothing in the files and no option speaks of this one.
+// otherServers matches a tool as hosts name it.
+var otherServers = regexp.MustCompile(`\bmcp__[A-Za-z0-9-]`)
+
+// leaveToOthers takes names without a server in front for those of other servers, where
+// the files speak of such and neither they nor an option speak of this one.
 func (r *repository) leaveToOthers(all []migrated) {
 	if len(r.search.Servers) > 0 || slices.ContainsFunc(all, func(f migrated) bool { return bytes.Contains(f.before, []byte("toolfold")) }) {
 		return
 	}
-	for _, f := range all {
-		for _, names := range r.search.File(f.name, f.before).Others {
-			for _, name := range names {
-				r.search.Own[name] = true
-			}
+	if slices.ContainsFunc(all, func(f migrated) bool { return otherServers.Match(f.before) }) {
+		for _, name := range r.search.Names() {
+			r.search.Own[name] = true
 		}
+		r.theirs = true
 	}
 }
 
@@ -278,8 +281,13 @@ func (r *repository) printUnread(all bool) {
 		fmt.Fprintf(stderr, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
 			counted(len(r.others[server]), "name", "names"), server, server)
 	}
+	if r.theirs {
+		fmt.Fprintln(stderr, "nothing here speaks of toolfold, and other servers do: names without a server in front are taken for theirs; "+
+			"if hosts know toolfold by another name, add --server NAME")
+		return
+	}
 	if own := slices.Sorted(maps.Keys(r.search.Own)); len(own) > 0 {
-		fmt.Fprintf(stderr, "taken for names of other tools, which are defined or have another server in front here: %s\n",
+		fmt.Fprintf(stderr, "defined in these files, so taken for names of their own tools: %s\n",
 			strings.Join(own, ", "))
 	}
 }
