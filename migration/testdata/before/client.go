@@ -1,0 +1,3 @@
+package client
+
+var list = call("ability_list", `memory_store`, "memory_store_x")
