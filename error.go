@@ -33,8 +33,8 @@ type Error struct {
 	Usage    string          `json:"usage,omitempty"`
 	Example  json.RawMessage `json:"example,omitempty"`
 
-	// Lacking is the capability that the client would have to declare, such as sampling;
-	// empty for all other errors. Clients of 2026-07-28 are told by a protocol error.
+	// Lacking is the capability that the client would have to declare, such as sampling, or
+	// extensions/NAME; empty for all other errors. Clients of 2026-07-28 are told by a protocol error.
 	Lacking string `json:"-"`
 }
 

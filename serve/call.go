@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -188,9 +189,12 @@ func (r *request) appendReply(out []byte, answer toolfold.Answer, structured boo
 
 // lacks says which capability a client of 2026-07-28 would have to declare.
 func lacks(e *toolfold.Error) *protocolError {
+	required := map[string]any{e.Lacking: struct{}{}}
+	if extension, is := strings.CutPrefix(e.Lacking, "extensions/"); is {
+		required = map[string]any{"extensions": map[string]any{extension: struct{}{}}}
+	}
 	return &protocolError{
-		code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, message: e.Message,
-		data: map[string]any{"requiredCapabilities": map[string]any{e.Lacking: struct{}{}}},
+		code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, message: e.Message, data: map[string]any{"requiredCapabilities": required},
 	}
 }
 

@@ -79,6 +79,10 @@ type Options struct {
 	// [toolfold.Action]. Nil offers no tasks.
 	Tasks Tasks
 
+	// TaskGrace is how long a kept call may take to be answered like any other; 0 = 2 s,
+	// less = every kept call is answered by its task.
+	TaskGrace time.Duration
+
 	// Structured sends every answer as structured content too, and describes
 	// it with an output schema.
 	Structured bool
@@ -218,6 +222,7 @@ func New(o Options) (*Server, error) {
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
 		kept: o.Kept,
 	}
+	s.waits.task = cmp.Or(o.TaskGrace, s.waits.task)
 	s.lists.Store(&cache[toolList]{})
 	o.Metrics.caches(offered.Discovery)
 	hooks := &server.Hooks{}

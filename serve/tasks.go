@@ -131,7 +131,7 @@ func (s *Server) deferred(ctx context.Context, c *call.Call) (toolfold.Answer, b
 		return toolfold.Errorf(toolfold.Cancelled, "%s was cancelled before it ended", c.Entry.Title()).Answer(), true
 	case err != nil:
 		return c.Fail(ctx, err), true
-	case t.Status == TaskWorking:
+	case t.Status == TaskWorking, s.waits.task < 0 && !awaits:
 		return toolfold.Answer{TaskID: id, Content: ordered.MustJSON(ordered.Map{{Key: "taskId", Value: id}})}, true
 	case awaits:
 		return toolfold.Answer{}, false

@@ -40,6 +40,11 @@ type bakeOut struct {
 func (o bakeOut) Failed() bool { return !o.Success }
 
 func (o *oven) Bake(ctx context.Context, in bakeIn) (bakeOut, error) {
+	if in.Cake == "wedding" {
+		e := toolfold.Errorf(toolfold.ClientLacks, "that takes too long to wait for")
+		e.Lacking = "extensions/io.modelcontextprotocol/tasks"
+		return bakeOut{}, e
+	}
 	if !in.AtOnce {
 		select {
 		case <-o.opened:
@@ -125,6 +130,14 @@ type baker struct {
 
 func newBaker(t *testing.T, level lazy.Level) *baker {
 	t.Helper()
+	b := newBakerWith(t, level, 0)
+	b.server.Hurry(300 * time.Millisecond)
+	return b
+}
+
+// newBakerWith is newBaker with a grace for calls that are kept.
+func newBakerWith(t *testing.T, level lazy.Level, grace time.Duration) *baker {
+	t.Helper()
 	b := &baker{T: t, oven: &oven{make(chan struct{})}}
 	family, err := toolfold.Mount(ovens, func(context.Context) (*oven, error) { return b.oven, nil })
 	if err != nil {
@@ -135,10 +148,9 @@ func newBaker(t *testing.T, level lazy.Level) *baker {
 		t.Fatal(err)
 	}
 	b.kitchen = &kitchen{runner: s.Runner, tasks: map[string]*serve.Task{}, stops: map[string]context.CancelFunc{}}
-	if b.server, err = serve.New(serve.Options{Surface: s, Log: quiet, Tasks: b.kitchen}); err != nil {
+	if b.server, err = serve.New(serve.Options{Surface: s, Log: quiet, Tasks: b.kitchen, TaskGrace: grace}); err != nil {
 		t.Fatal(err)
 	}
-	b.server.Hurry(300 * time.Millisecond)
 	b.http = mcptest.Connect(t, b.server)
 	return b
 }
@@ -276,6 +288,29 @@ func TestPlainCallsStayPlain(t *testing.T) {
 	}
 	if strings.Contains(old[0], `"tasks":{"`) {
 		t.Errorf("tasks of 2025-11-25 are announced: %s", old[0])
+	}
+}
+
+// Without a grace every kept call is answered by its task, however soon it ends.
+func TestTaskGrace(t *testing.T) {
+	t.Parallel()
+	for grace, want := range map[time.Duration]string{-1: "task", time.Minute: "complete"} {
+		b := newBakerWith(t, lazy.Lazy, grace)
+		if result := b.bake(taking, "oven", `{"action":"bake","cake":"plum","atOnce":true}`); result["resultType"] != want {
+			t.Errorf("with %s it is answered %v", grace, result)
+		}
+	}
+}
+
+// A tool that runs as a task only says what a client would have to declare.
+func TestNeedsTasks(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	answer, status := b.ask(mcptest.ModernMeta, "tools/call", `"name":"oven","arguments":{"action":"bake","cake":"wedding"}`, "oven")
+	want := map[string]any{"requiredCapabilities": map[string]any{
+		"extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}}
+	if diff := cmp.Diff(want, answer["data"]); answer["code"] != -32021.0 || status != 400 || diff != "" {
+		t.Errorf("it is answered %d %v %s", status, answer, diff)
 	}
 }
 

@@ -40,11 +40,17 @@ func run(addr string) error {
 		}
 		all = append(all, family)
 	}
+	long, err := jobs()
+	if err != nil {
+		return err
+	}
+	all = append(all, long...)
 	if err := f.surface.Put(all...); err != nil {
 		return err
 	}
 	server, err := serve.New(serve.Options{
 		Name: "conformance", Version: "1.0.0", Surface: f.surface, Prompts: prompts, Resources: resources,
+		Tasks: &kept{caller: f.surface.Runner}, TaskGrace: -1,
 	})
 	if err != nil {
 		return err
