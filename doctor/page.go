@@ -24,6 +24,9 @@ type Whole struct {
 	Compared *Comparison `json:"compared,omitempty"` // nil = nothing was compared
 
 	LegacyCalls []LegacyCall `json:"legacyCalls,omitempty"`
+
+	Upstreams   []Upstream `json:"upstreams,omitempty"`   // of the settings; nil = they were not looked at
+	TracedCalls *int       `json:"tracedCalls,omitempty"` // that were held against Upstreams; nil with them
 }
 
 // LegacyCall counts the calls of a legacy name by a client.

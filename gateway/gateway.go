@@ -268,6 +268,25 @@ func (g *Gateway) Unknown() []string {
 	return names
 }
 
+// Absent says of each server that offers no tools why, by name.
+func (g *Gateway) Absent() map[string]string {
+	all := map[string]string{}
+	for _, l := range g.links {
+		if len(l.offered()) > 0 {
+			continue
+		}
+		switch text := l.why(); {
+		case text != "":
+			all[l.Name] = text
+		case l.known():
+			all[l.Name] = "none of its tools is offered"
+		default:
+			all[l.Name] = "it has not listed its tools yet"
+		}
+	}
+	return all
+}
+
 // Trouble says of each server that has some what is wrong with it, by name.
 func (g *Gateway) Trouble() map[string]string {
 	all := map[string]string{}

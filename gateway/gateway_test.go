@@ -377,6 +377,9 @@ func TestFaults(t *testing.T) {
 	if why := g.Trouble()["gone"]; !strings.Contains(why, "it does not start") {
 		t.Errorf("a program that is not there: %q", why)
 	}
+	if absent := g.Absent(); len(absent) != 1 || !strings.Contains(absent["gone"], "it does not start") {
+		t.Errorf("what offers no tools: %q", absent)
+	}
 	for _, test := range []struct{ tool, code, want string }{
 		{"bad.refuse", "UPSTREAM_ERROR", "refuse: the server bad refused the call: not with me (-32602)"},
 		{"stuck.hang", "TIMEOUT", "hang: the server stuck did not answer within 700ms"},

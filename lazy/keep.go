@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -13,7 +14,8 @@ import (
 
 // Bounds of the answers that are kept for those who read on.
 const (
-	maxKept      = 32
+	keptFor      = time.Hour
+	maxKept      = 10_000
 	maxKeptBytes = 16 << 20
 )
 
@@ -22,9 +24,10 @@ const (
 type keptAnswer struct {
 	id     string
 	answer json.RawMessage
+	until  time.Time
 }
 
-// Keep keeps an answer for as long as no others need its room, and returns the id
+// Keep keeps an answer for an hour, unless others need its room before, and returns the id
 // that it has and the call that reads it; empty where the caller of ctx may not read on.
 func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (id, usage string) {
 	id = uuid.NewString()
@@ -34,7 +37,8 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (id, usage
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.answers = append(d.answers, keptAnswer{id, answer})
+	d.forget()
+	d.answers = append(d.answers, keptAnswer{id, answer, d.now().Add(keptFor)})
 	size := 0
 	for _, k := range d.answers {
 		size += len(k.answer)
@@ -65,10 +69,18 @@ func (d *Discovery) Written(ctx context.Context, action string, arguments any) s
 func (d *Discovery) Rest(id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.forget()
 	for _, k := range d.answers {
 		if k.id == id {
 			return k.answer, true
 		}
 	}
 	return nil, false
+}
+
+// forget drops the answers whose time is over. The lock is held.
+func (d *Discovery) forget() {
+	for len(d.answers) > 0 && d.now().After(d.answers[0].until) {
+		d.answers = d.answers[1:]
+	}
 }

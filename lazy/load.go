@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/reserved"
@@ -16,6 +17,9 @@ type Discovery struct {
 	view   func(*toolfold.Rights) *View
 	onGrow func(context.Context)
 
+	now    func() time.Time
+	absent func() []Row // nil for none
+
 	mu      sync.Mutex
 	loaded  map[string][]string // names of tools, by session
 	answers []keptAnswer        // the newest last
@@ -25,8 +29,12 @@ type Discovery struct {
 // it is now for a caller with the given rights. OnGrow is called when a call
 // adds tools to its session's list.
 func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context)) *Discovery {
-	return &Discovery{view: view, onGrow: onGrow, loaded: map[string][]string{}}
+	return &Discovery{view: view, onGrow: onGrow, now: time.Now, loaded: map[string][]string{}}
 }
+
+// ListAbsent names what offers no tools, and why, to callers with all rights who ask for the
+// list of tools. It is called before the surface is served.
+func (d *Discovery) ListAbsent(absent func() []Row) { d.absent = absent }
 
 // View returns the surface as the caller of ctx sees it now.
 func (d *Discovery) View(ctx context.Context) *View { return d.view(toolfold.OriginOf(ctx).Rights) }

@@ -139,11 +139,15 @@ func (s *Service) Active(ctx context.Context, _ ActiveIn) (Active, error) {
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Tools: []Row{}}
 	var categories []string
-	for _, r := range s.discovery.View(ctx).Rows() {
+	rows := s.discovery.View(ctx).Rows()
+	if s.discovery.absent != nil && toolfold.OriginOf(ctx).Rights == nil {
+		rows = append(rows, s.discovery.absent()...)
+	}
+	for _, r := range rows {
 		if !slices.Contains(categories, string(r.Category)) {
 			categories = append(categories, string(r.Category))
 		}
-		if in.Category != "" && in.Category != string(r.Category) || !r.Enabled && !in.IncludeDisabled {
+		if in.Category != "" && in.Category != string(r.Category) || !r.Enabled && !in.IncludeDisabled && !r.Absent {
 			continue
 		}
 		if !in.IncludeDisabled {
@@ -165,7 +169,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 func (s *Service) Rest(_ context.Context, in RestIn) (RestOut, error) {
 	answer, ok := s.discovery.Rest(in.ID)
 	if !ok {
-		return RestOut{Hint: "only the newest answers are kept; what ran has to run again, with include_fields for less"}, nil
+		return RestOut{Hint: "answers are kept for an hour, and as many as fit; what ran has to run again, with include_fields for less"}, nil
 	}
 	return RestOut{Found: true, Answer: answer}, nil
 }

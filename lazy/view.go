@@ -97,6 +97,8 @@ type Row struct {
 	Enabled  bool              `json:"enabled" doc:"Whether it can be called."`
 	Reason   string            `json:"reason,omitempty" doc:"Why it cannot be called, or why calls fail just now."`
 	Refused  []string          `json:"refused,omitempty" doc:"Actions that are not permitted, and why; with include_disabled."`
+
+	Absent bool `json:"-"` // it is listed without being a tool, so that its reason is known
 }
 
 // Rows returns a row for each tool of the surface, with tools that the caller

@@ -40,6 +40,7 @@ func doctorCommand() *cli.Command {
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
 			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
 			&cli.BoolFlag{Name: "calls", Usage: fmt.Sprintf("add what the calls in the newest %d traces of the store took", newestTraces)},
+			&cli.BoolFlag{Name: upstreamsSource, Usage: "count the servers of the setting upstreams, raw and folded, and what is called of them"},
 			&cli.StringFlag{Name: "html", Usage: "write a page with charts to this file"},
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
 			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
@@ -62,6 +63,8 @@ const (
 	urlFlag     = "url"
 	clientFlag  = "client"
 	configFlag  = "config"
+
+	upstreamsSource = "upstreams"
 )
 
 func doctorAction(c *cli.Context) error {
@@ -89,6 +92,11 @@ func doctorAction(c *cli.Context) error {
 		report.Surfaces, report.Choices = own.Surfaces, own.Choices
 		if report.LegacyCalls, err = legacyCalls(c.Context, o); err != nil {
 			fmt.Fprintf(stderr, "toolfold: calls by legacy names: %v\n", err)
+		}
+	}
+	if source == upstreamsSource {
+		if err := addUpstreams(c, &report); err != nil {
+			return err
 		}
 	}
 	if c.Bool("calls") {
@@ -140,6 +148,8 @@ func doctorLists(c *cli.Context, o *options, source string) ([]doctor.List, erro
 	switch source {
 	case ownSurfaces:
 		return []doctor.List{ownList(o)}, nil
+	case upstreamsSource:
+		return nil, nil // they are reported by themselves
 	case clientFlag, configFlag:
 		return askClients(c, o)
 	case commandFlag, urlFlag:
@@ -190,7 +200,7 @@ func doctorSource(c *cli.Context) (string, error) {
 	if c.NArg() > 0 {
 		source = listFiles
 	}
-	for _, name := range []string{commandFlag, urlFlag, clientFlag, configFlag} {
+	for _, name := range []string{commandFlag, urlFlag, clientFlag, configFlag, upstreamsSource} {
 		switch {
 		case !c.IsSet(name) || source == clientFlag && name == configFlag:
 		case c.String(name) == "" && (name == commandFlag || name == urlFlag):
@@ -205,11 +215,18 @@ func doctorSource(c *cli.Context) (string, error) {
 	}
 	for _, name := range []string{"tool-mode", "listing", "for", "calls", "store"} {
 		switch {
-		case !c.IsSet(name) || source == ownSurfaces:
+		case !c.IsSet(name) || source == ownSurfaces || source == upstreamsSource:
 		case source == listFiles:
 			return "", usageError("--%s is about %s: it does not go with %s", name, ownSurfaces, listFiles)
 		default:
 			return "", usageError("--%s is about %s: it does not go with --%s", name, ownSurfaces, source)
+		}
+	}
+	if source == upstreamsSource {
+		for _, name := range []string{"budget", "compare", "save", "html"} {
+			if c.IsSet(name) {
+				return "", usageError("--%s does not go with --%s", name, upstreamsSource)
+			}
 		}
 	}
 	many := source == clientFlag || source == configFlag

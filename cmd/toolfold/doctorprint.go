@@ -27,6 +27,12 @@ const (
 
 func (p doctorPrinter) print(r doctor.Whole) error {
 	var b bytes.Buffer
+	if r.Upstreams != nil {
+		p.upstreams(&b, r)
+		fmt.Fprintf(&b, "\n%s\n", r.Method)
+		_, err := p.w.Write(b.Bytes())
+		return err
+	}
 	if r.Surfaces != nil {
 		p.surfaces(&b, r)
 	} else {

@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"
@@ -156,6 +157,14 @@ func (b *workbench) openGateway(o *options) error {
 	if err != nil {
 		return err
 	}
+	b.Discovery.ListAbsent(func() (rows []lazy.Row) {
+		absent := b.gateway.Absent()
+		for _, name := range slices.Sorted(maps.Keys(absent)) {
+			rows = append(rows, lazy.Row{Name: name, Summary: "Tools of another server.", Category: toolfold.Category(name), Reason: absent[name],
+				Absent: true})
+		}
+		return rows
+	})
 	var offered []string
 	put := func(families []*toolfold.Family) error {
 		var names []string

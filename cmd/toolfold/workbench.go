@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,9 @@ type workbench struct {
 	server    atomic.Pointer[serve.Server] // once it serves resources
 	gateway   *gateway.Gateway             // to the servers whose tools are offered too; nil without any
 	log       *slog.Logger
+
+	record    sync.Once      // begins to open the store for the traces of upstreams
+	recording sync.WaitGroup // until it is open
 }
 
 // openWorkbench returns the workbench that a command's options ask for.
@@ -106,7 +110,7 @@ func newWorkbench(o *options) (*workbench, error) {
 	shown := o.surfaceOptions()
 	shown.ResultLimit, shown.Strict, shown.Rights, shown.Log = o.ResultLimit, o.StrictNames, o.rights(), b.log
 	shown.Middleware = []call.Middleware{
-		b.metrics.Calls, b.tell, b.countLegacy, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open),
+		b.metrics.Calls, b.tell, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open),
 	}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
@@ -183,11 +187,34 @@ func (b *workbench) countLegacy(next call.Func) call.Func {
 	}
 }
 
+// recordUpstreams is middleware that opens the store for the traces of calls of upstreams:
+// these need none themselves, and traces wait until there is one.
+func (b *workbench) recordUpstreams(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
+		if c.Entry != nil && c.Entry.Action.Definition != nil {
+			b.record.Do(func() {
+				b.recording.Go(func() {
+					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+					defer cancel()
+					if _, err := b.store.Open(ctx); err != nil {
+						b.log.Warn("calls of upstreams are not recorded", "err", err)
+					}
+				})
+			})
+		}
+		return next(ctx, c)
+	}
+}
+
+// recordTime bounds how long the store may take to open for traces.
+const recordTime = 5 * time.Second
+
 // close stores what is still to be stored, and closes the store.
 func (b *workbench) close() {
 	if b.gateway != nil {
 		b.gateway.Close()
 	}
+	b.recording.Wait()
 	b.legacy.Close()
 	b.tracing.Close()
 	b.store.Close()
