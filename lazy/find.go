@@ -1,7 +1,6 @@
 package lazy
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -24,6 +23,10 @@ const (
 	forbidden  = 0.5  // the query rules out what it does
 	needing    = 0.95 // it changes something or needs an id, and the query has no verb
 )
+
+// pool is the least number of hits that are put in the order of what a query wants, so
+// that the order of the first does not depend on how many are asked for.
+const pool = 50
 
 // kinship is the share of the best worth in its family that each action gets: a
 // query that names the family without a word of the action is still led there.
@@ -92,32 +95,53 @@ func (v *View) rank(query string, limit int) []*match {
 	var room [32]said
 	list := appendSaid(room[:0], query)
 	r := readRequest(query, list)
-	// What is wanted is at most a few places down.
-	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: 2*limit + 10, Keep: seen})
-	matches, all := make([]*match, len(hits)), make([]match, len(hits))
-	for i, hit := range hits {
-		all[i] = match{hit, v.byID[hit.ID]}
-		matches[i] = &all[i]
-	}
-	bestOf := func(f *toolfold.Family) float64 { // hits are in order
-		return hits[slices.IndexFunc(all, func(m match) bool { return m.action.Family == f })].Worth
-	}
+	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: max(limit, pool), Keep: seen})
 	phrased := phrasing.shares(list)
-	for _, m := range matches {
-		share := r.share(m.action) * phrased(m.action.Name)
-		m.Worth = share * (m.Worth + kinship*bestOf(m.action.Family))
-		m.Score *= share
-	}
-	slices.SortStableFunc(matches, func(a, b *match) int { return cmp.Compare(b.Worth, a.Worth) })
+	matches := v.order(hits, limit, func(a *toolfold.Action) float64 { return r.share(a) * phrased(a.Name) })
 	matches = v.merge(matches, near(seen))
 	if r.wants != reading && r.removes {
 		return matches
 	}
 	// What removes something comes after the best that does not.
-	harmless := slices.IndexFunc(matches, func(m *match) bool { return !destroys(m.action) })
+	harmless := slices.IndexFunc(matches, isHarmless)
 	if harmless > 0 {
 		best := matches[harmless]
 		return slices.Insert(slices.Delete(matches, harmless, harmless+1), 0, best)
+	}
+	return matches
+}
+
+func isHarmless(m *match) bool { return !destroys(m.action) }
+
+// order puts hits, which are the most relevant first, in the order of the shares of
+// their actions. It may leave out what comes after as many as are asked for and one
+// that is harmless.
+func (v *View) order(hits []rank.Hit, limit int, share func(*toolfold.Action) float64) []*match {
+	type relatives struct {
+		family *toolfold.Family
+		best   float64
+	}
+	limit = max(limit, 1)
+	matches, families := make([]*match, 0, 2*limit), make([]relatives, 0, 16)
+	for _, hit := range hits {
+		a := v.byID[hit.ID]
+		kin := slices.IndexFunc(families, func(r relatives) bool { return r.family == a.Family })
+		if kin < 0 {
+			kin, families = len(families), append(families, relatives{a.Family, hit.Worth})
+		}
+		worth := hit.Worth + kinship*families[kin].best
+		if len(matches) >= limit && matches[limit-1].Worth >= worth && v.catalogue.meaning == nil &&
+			slices.ContainsFunc(matches[:limit], isHarmless) {
+			continue // no share brings it in between
+		}
+		s := share(a)
+		m := &match{hit, a}
+		m.Worth, m.Score = s*worth, s*hit.Score
+		at := len(matches)
+		for at > 0 && matches[at-1].Worth < m.Worth {
+			at--
+		}
+		matches = slices.Insert(matches, at, m)
 	}
 	return matches
 }

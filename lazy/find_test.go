@@ -35,6 +35,7 @@ func TestFindForeignTools(t *testing.T) {
 		"show the invoice":                     "get_invoice",
 		"please delete the invoice":            "delete_invoice",
 		"get rid of the invoice":               "delete_invoice",
+		"shred the invoice":                    "delete_invoice",
 		"our VMs":                              "vm_power",
 		"a test suite":                         "e2e",
 		"ledgr":                                "get_invoice", // nothing says delete

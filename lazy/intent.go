@@ -31,7 +31,8 @@ var verbs = sync.OnceValue(func() map[string]wish {
 		making:   "create add make new insert generate build compose write save store register record start put keep schedule define introduce",
 		changing: "set update change modify edit rename alter adjust replace switch enable disable configure turn raise lower",
 		removing: "remove delete erase drop wipe purge clear forget destroy discard scrap dismiss retire withdraw unlearn unregister " +
-			"unset rid throw strike empty reset uninstall decommission dissolve cancel revoke",
+			"unset rid throw strike empty reset uninstall decommission dissolve cancel revoke shred trash ditch abolish eliminate " +
+			"expunge prune cull evict oust tear sweep annul dismantle demolish junk",
 		sending: "send post publish submit deliver notify invite",
 		running: "run execute invoke call trigger launch",
 	} {
@@ -101,6 +102,11 @@ type said struct {
 	lead    string // the first part of a compound, or text
 	stem    string // of text; text, where that is grammar
 	grammar bool
+}
+
+// isPlural reports whether a word ends like a noun of several things.
+func (s said) isPlural() bool {
+	return s.stem != s.text && strings.HasSuffix(s.text, "s") && !strings.HasSuffix(s.text, "ss")
 }
 
 // appendSaid appends the words of a text.

@@ -20,14 +20,16 @@ type phrasing struct {
 	names []float64           // by number of a name: what each turn counts against it
 	of    map[string]int      // numbers, by name
 	words map[string]int32    // numbers of the words of turns, from 1
-	turns map[[2]int32][]turn // by a word and the one before it, noWord for a turn of one
+	turns map[[2]int32][]turn // by the word before, noWord for a turn of one, and the word
 }
 
-// Numbers of what stands before a word.
+// Numbers of what is no word of a turn.
 const (
-	noWord  = -1
-	unheard = -2 // a word of no turn
-	atStart = 0  // of a request
+	noWord    = -1 // before a turn of one
+	unheard   = -2 // a word of no turn
+	atStart   = 0  // what is before the first word of a request
+	ofOne     = -3 // the turn of a request that names one thing
+	ofSeveral = -4 // the turn of a request that names several: of a list, mostly
 )
 
 // turn is a turn of phrase that actions of a name are asked for with.
@@ -96,17 +98,22 @@ func (p *phrasing) know(word string) int32 {
 	return unheard
 }
 
-// turnsOf yields each word of a text, and each with the one before it; grammar too.
+// turnsOf yields each word of a text, and each with the one before it, grammar too; and
+// whether the text is of one thing or of several, which stems do not say.
 func (p *phrasing) turnsOf(list []said, number func(word string) int32) iter.Seq[[2]int32] {
 	return func(yield func([2]int32) bool) {
-		before := int32(atStart)
+		before, plural := int32(atStart), int32(ofOne)
 		for _, s := range list {
+			if s.isPlural() {
+				plural = ofSeveral
+			}
 			here := number(s.stem)
 			if !yield([2]int32{noWord, here}) || !yield([2]int32{before, here}) {
 				return
 			}
 			before = here
 		}
+		yield([2]int32{noWord, plural})
 	}
 }
 

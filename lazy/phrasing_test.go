@@ -45,6 +45,8 @@ func TestFindLearnsPhrasing(t *testing.T) {
 		"which horses have we got":   "horse.list",
 		"how many horses are there":  "horse.list",
 		"tell me more of this horse": "horse.get",
+		"my horses":                  "horse.list",
+		"my horse":                   "horse.get",
 	} {
 		if found := view.Find(query, 3); len(found) == 0 || found[0].Name != want {
 			t.Errorf("%q wants %s, got %v", query, want, found)

@@ -142,6 +142,20 @@ func TestFindLeadsToTheAction(t *testing.T) {
 	}
 }
 
+// The first of many results are those of a search for few.
+func TestFindOrdersAlikeAtEveryLimit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, q := range readQueries(t, queriesFile) {
+		all := b.find(q.query, 50)
+		for _, limit := range []int{1, 3, 5, 10} {
+			if few := b.find(q.query, limit); !slices.Equal(few, all[:min(limit, len(all))]) {
+				t.Errorf("%q: %d results are %v, but the first of 50 %v", q.query, limit, few, all[:limit])
+			}
+		}
+	}
+}
+
 // What scans look for and policies check is found in the words of their rules.
 func TestFindKnowsWhatIsLookedFor(t *testing.T) {
 	t.Parallel()
