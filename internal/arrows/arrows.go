@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"content":       {".", "internal/ordered"},
 	"serve":         {".", "internal/", "call", "content", "lazy", "permission", "surface"},
 	"toolfoldtest":  {".", "entry", "internal/", "call", "consolidate", "lazy", "legacy", "migration", "surface"},
-	"examples/":     {".", "ask", "content", "serve"},
+	"examples/":     {".", "ask", "content", "gateway", "serve", "upstream"},
 	"e2e/":          {".", "ask", "content", "lazy", "serve", "surface"}, // as somebody else's server
 	"cmd/": {".", "internal/", "tools/", "ask", "call", "consolidate", "content", "doctor", "entry", "lazy", "legacy", "migration",
 		"permission", "serve", "surface", "gateway", "gateway/fold", "upstream", "upstream/pool", "cmd/"},
