@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,9 +27,10 @@ func setupCommand() *cli.Command {
 		Usage:     "connect a client: print what its settings need, or write it",
 		ArgsUsage: "[CLIENT [-- SERVE-OPTION…]]",
 		Description: "Without CLIENT it lists the clients, their files and whether toolfold is in them. With\n" +
-			"--write the entry is put into the client's own file after a backup beside it, with --undo\n" +
-			"it is taken out again. The entry serves --for the client, which chooses the list that suits\n" +
-			"it. What follows -- goes to toolfold serve too.\n\n" +
+			"--write the entry is put into the client's own file after a backup beside it; what an entry\n" +
+			"had stays. --undo takes it out again and brings back what was there. The entry serves\n" +
+			"--for the client, which chooses the list that suits it. What follows -- goes to toolfold\n" +
+			"serve too.\n\n" +
 			"toolfold setup codex\n" +
 			"toolfold setup --write qwen -- --listing=full",
 		Flags: []cli.Flag{
@@ -48,8 +49,15 @@ func setupAction(c *cli.Context) error {
 		return listClients(c)
 	}
 	name, options := c.Args().First(), c.Args().Tail()
-	if len(options) > 0 && options[0] == "--" {
+	given := len(options) > 0
+	if given {
+		if options[0] != "--" {
+			return usageError("%q is too much: name one client, and put options of serve after --", options[0])
+		}
 		options = options[1:]
+		if err := refusedByServe(options); err != nil {
+			return err
+		}
 	}
 	h := hosts.Find(name)
 	switch {
@@ -65,7 +73,7 @@ func setupAction(c *cli.Context) error {
 		return usageError("%s has no file that setup writes: %s", h.Title, h.Manual)
 	}
 	if c.Bool("undo") {
-		return editClient(c, h, func(text []byte) ([]byte, error) { return h.Remove(text, hosts.Server) })
+		return undoClient(c, h)
 	}
 	binary, err := installed()
 	if err != nil {
@@ -73,14 +81,45 @@ func setupAction(c *cli.Context) error {
 	}
 	args, target := h.Args(), hosts.FindTarget(cmp.Or(c.String("for"), h.Name))
 	args[len(args)-1] = "--for=" + target.Name
-	args = append(args, options...)
 	if c.Bool("write") {
-		return editClient(c, h, func(text []byte) ([]byte, error) { return h.Put(text, binary, args) })
+		return writeClient(c, h, target, func(text []byte) ([]byte, error) {
+			had := h.Options(text)
+			if !given {
+				options = had
+			}
+			for _, option := range had {
+				if !slices.Contains(options, option) {
+					fmt.Fprintf(stderr, "left out %s, which the entry had\n", option)
+				}
+			}
+			return h.Put(text, binary, append(args, options...))
+		})
 	}
-	fmt.Fprint(c.App.Writer, h.Snippet(binary, args))
+	fmt.Fprint(c.App.Writer, h.Snippet(binary, append(args, options...)))
+	return explain(h, target, "")
+}
+
+// refusedByServe returns the error of serve for options that it would refuse.
+func refusedByServe(options []string) error {
+	command := serveCommand()
+	command.Action = func(c *cli.Context) error {
+		_, err := settingFiles(c)
+		return err
+	}
+	app := newApp()
+	app.Commands = []*cli.Command{command}
+	refuseWrong(app.Commands)
+	return app.Run(append([]string{"toolfold", "serve"}, options...))
+}
+
+// explain prints what the user has to know and do beside the entry: once it is written
+// what is left.
+func explain(h *hosts.Host, target *hosts.Target, written string) error {
 	w := tabwriter.NewWriter(stderr, 0, 0, 2, ' ', 0)
-	where := h.Manual
-	if h.Path != nil {
+	where, add, next := h.Manual, h.Add, ""
+	if written != "" {
+		where, add, next = "", "", "start "+h.Title+" again, and approve what it asks for"
+	} else if h.Path != nil {
 		path, err := h.Path()
 		if err != nil {
 			return err
@@ -88,7 +127,8 @@ func setupAction(c *cli.Context) error {
 		where = path + ", or: toolfold setup --write " + h.Name
 	}
 	for _, row := range [][2]string{
-		{"goes into", where}, {"or run", h.Add}, {"approval", h.Approve}, {"list", target.Text()}, {"rules", h.Rules}, {"note", h.Note},
+		{"goes into", where}, {"or run", add}, {"next", next}, {"approval", h.Approve}, {"list", target.Text()}, {"rules", h.Rules},
+		{"note", h.Note},
 	} {
 		if row[1] != "" {
 			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
@@ -147,14 +187,28 @@ func readClient(path string) ([]byte, error) {
 	return safefile.Read(root, filepath.Base(path), maxClientFile)
 }
 
-// editClient replaces the file of a client by what edit makes of it, after a
-// backup beside it, and says so.
-func editClient(c *cli.Context, h *hosts.Host, edit func([]byte) ([]byte, error)) error {
+// setupBackup is the ending of the one backup that setup keeps of a client's file: as it
+// was before the entry.
+const setupBackup = ".toolfold.bak"
+
+// writeClient puts the entry into the file of a client, after a backup beside it, and
+// says so, and what is left to do.
+func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func([]byte) ([]byte, error)) error {
 	path, err := h.Path()
 	if err != nil {
 		return err
 	}
-	done, err := editFile(path, edit)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if text, err := readClient(path); err == nil {
+		if has, err := h.Has(text, hosts.Server); err == nil && !has { // an older backup is of another time
+			if err := os.Remove(path + setupBackup); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	done, err := editFile(path, setupBackup, edit)
 	switch {
 	case err != nil:
 		return err
@@ -163,6 +217,59 @@ func editClient(c *cli.Context, h *hosts.Host, edit func([]byte) ([]byte, error)
 		return err
 	case done.backup != "":
 		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
+	}
+	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err != nil {
+		return err
+	}
+	return explain(h, target, done.path)
+}
+
+// undoClient takes the entry out of the file of a client. Where nothing else has changed
+// since setup wrote it, the file is as it was then, or gone if there was none.
+func undoClient(c *cli.Context, h *hosts.Host) error {
+	path, err := h.Path()
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	text, err := readClient(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", path)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	without, err := h.Remove(text, hosts.Server)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if bytes.Equal(without, text) {
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", path)
+		return err
+	}
+	backup := path + setupBackup
+	before, err := readClient(backup)
+	switch {
+	case err == nil && h.Same(before, without):
+		without = before
+	case h.Same(nil, without) && (err != nil || h.Options(before) != nil): // setup made the file
+		if err := errors.Join(os.Remove(path), os.RemoveAll(backup)); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "removed  %s\n", path)
+		return err
+	}
+	done, err := editFile(path, "", func([]byte) ([]byte, error) { return without, nil })
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(without, before) { // it is where it was: the backup says nothing more
+		if err := os.Remove(backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path)
 	return err
@@ -176,9 +283,10 @@ type edited struct {
 	changed bool
 }
 
-// editFile replaces a file by what edit makes of it, after a backup beside it. A
-// file that is not there is empty.
-func editFile(path string, edit func([]byte) ([]byte, error)) (done edited, err error) {
+// editFile replaces a file by what edit makes of it, after a backup beside it with that
+// ending: one that is there stays, and an empty ending makes none. A file that is not
+// there is empty.
+func editFile(path, ending string, edit func([]byte) ([]byte, error)) (done edited, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -203,8 +311,8 @@ func editFile(path string, edit func([]byte) ([]byte, error)) (done edited, err 
 	}
 	defer root.Close()
 	name := filepath.Base(path)
-	if !isNew {
-		backup := name + "." + time.Now().UTC().Format("20060102T150405.000000") + ".bak"
+	backup := name + ending
+	if _, err := root.Stat(backup); !isNew && ending != "" && errors.Is(err, fs.ErrNotExist) {
 		info, err := root.Stat(name)
 		if err == nil {
 			err = root.WriteFile(backup, before, info.Mode().Perm())

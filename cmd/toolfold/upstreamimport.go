@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -353,7 +354,7 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 	for _, path := range paths {
 		taken := byPath[path]
 		h := taken[0].host
-		done, err := editFile(path, func(text []byte) ([]byte, error) {
+		done, err := editFile(path, "."+time.Now().UTC().Format("20060102T150405.000000")+".bak", func(text []byte) ([]byte, error) {
 			for _, t := range taken {
 				if text, err = h.Remove(text, t.entry.Name); err != nil {
 					return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -30,25 +31,22 @@ const (
 var errByHand = errors.New("it has comments, or a layout that would not survive: paste the entry by hand")
 
 // Put returns the text of the host's file with the entry in it; all else stays
-// as it is. An empty text is a new file. The same text comes back when the entry
-// is there already. It refuses what it cannot read.
+// as it is, in an entry that is there everything but the command and its arguments. An
+// empty text is a new file. The same text comes back when the entry is there already.
+// It refuses what it cannot read.
 func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
 	if h.format == tomlFile {
-		without, err := h.Remove(text, Server)
+		has, err := h.Has(text, Server)
 		if err != nil {
 			return nil, err
 		}
-		if has, _ := h.Has(text, Server); has {
-			var now, then map[string]any
-			if toml.Unmarshal(text, &now) == nil && toml.Unmarshal([]byte(h.table(command, args)), &then) == nil &&
-				reflect.DeepEqual(h.server(now, Server), h.server(then, Server)) {
-				return text, nil
-			}
+		if has {
+			return h.replaceInTable(text, command, args)
 		}
-		if without = bytes.TrimRight(without, "\n"); len(without) > 0 {
-			without = append(without, "\n\n"...)
+		if text = bytes.TrimRight(text, "\n"); len(text) > 0 {
+			text = append(bytes.Clone(text), "\n\n"...)
 		}
-		return append(without, h.table(command, args)...), nil
+		return append(text, h.table(command, args)...), nil
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return []byte(h.Snippet(command, args)), nil
@@ -56,7 +54,7 @@ func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
 	if err := h.readable(text); err != nil {
 		return nil, err
 	}
-	entry := ordered.MustJSON(h.entry(command, args))
+	entry := ordered.MustJSON(over([]byte(gjson.GetBytes(text, h.path(Server)).Raw), h.entry(command, args)))
 	if now := gjson.GetBytes(text, h.path(Server)); now.Exists() && same([]byte(now.Raw), entry) {
 		return text, nil
 	}
@@ -65,6 +63,103 @@ func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
 		return nil, fmt.Errorf("adding the entry: %w", err)
 	}
 	return likeBefore(text, edited), nil
+}
+
+// over returns an entry with the members of another put into it, in objects too.
+func over(entry []byte, members ordered.Map) ordered.Map {
+	var all ordered.Map
+	if json.Unmarshal(entry, &all) != nil { // there is none
+		return members
+	}
+	for _, m := range members {
+		before, _ := all.Get(m.Key)
+		inner, isObject := m.Value.(ordered.Map)
+		if raw, ok := before.(json.RawMessage); ok && isObject {
+			m.Value = over(raw, inner)
+		}
+		all.Set(m.Key, m.Value)
+	}
+	return all
+}
+
+// replaceInTable puts the command and its arguments into the entry's table, and refuses
+// where that would change anything else.
+func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byte, error) {
+	var before, after, ours map[string]any
+	if toml.Unmarshal(text, &before) != nil || toml.Unmarshal([]byte(h.table(command, args)), &ours) != nil {
+		return nil, errByHand
+	}
+	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*` + h.key + `[ \t]*\.[ \t]*["']?` + Server + `["']?[ \t]*\][^\n]*\n`)
+	at := header.FindIndex(text)
+	entry, _ := h.server(before, Server).(map[string]any)
+	if at == nil || entry == nil {
+		return nil, errByHand
+	}
+	end := len(text)
+	if next := regexp.MustCompile(`(?m)^[ \t]*\[`).FindIndex(text[at[1]:]); next != nil {
+		end = at[1] + next[0]
+	}
+	table := string(text[at[1]:end])
+	for _, m := range h.entry(command, args) {
+		if reflect.DeepEqual(entry[m.Key], h.server(ours, Server).(map[string]any)[m.Key]) {
+			continue
+		}
+		line := fmt.Sprintf("%s = %s\n", m.Key, strings.ReplaceAll(string(ordered.MustJSON(m.Value)), `","`, `", "`))
+		written := regexp.MustCompile(`(?m)^[ \t]*` + m.Key + `[ \t]*=[ \t]*(\[[^\]]*\]|[^\n]*)[ \t\r]*\n?`)
+		if place := written.FindStringIndex(table); place != nil {
+			table = table[:place[0]] + line + table[place[1]:]
+		} else {
+			table = line + table
+		}
+	}
+	for key, value := range h.server(ours, Server).(map[string]any) {
+		entry[key] = value
+	}
+	edited := []byte(string(text[:at[1]]) + table + string(text[end:]))
+	if toml.Unmarshal(edited, &after) != nil || !reflect.DeepEqual(before, after) {
+		return nil, errByHand
+	}
+	return edited, nil
+}
+
+// Options lists the options of serve in the entry of the host's file, without the one
+// that says for which host it serves; nil without an entry.
+func (h *Host) Options(text []byte) []string {
+	all, err := settings(text, h.format)
+	if err != nil {
+		return nil
+	}
+	var words []string
+	for _, e := range h.entries(map[string]any{Server: object(object(all, h.key), Server)}) {
+		words = e.Command
+	}
+	at := slices.Index(words, "serve")
+	if at < 0 {
+		return nil
+	}
+	var options []string
+	for i := at + 1; i < len(words); i++ {
+		switch {
+		case words[i] == "--for":
+			i++
+		case !strings.HasPrefix(words[i], "--for="):
+			options = append(options, words[i])
+		}
+	}
+	return options
+}
+
+// Same reports whether two texts of the host's file say the same; a list without
+// servers says nothing.
+func (h *Host) Same(a, b []byte) bool {
+	x, err := settings(a, h.format)
+	y, wrong := settings(b, h.format)
+	for _, all := range []map[string]any{x, y} {
+		if servers, ok := all[h.key].(map[string]any); ok && len(servers) == 0 {
+			delete(all, h.key)
+		}
+	}
+	return err == nil && wrong == nil && (len(x)+len(y) == 0 || reflect.DeepEqual(x, y))
 }
 
 // Remove returns the text of the host's file without the entry of a server; the

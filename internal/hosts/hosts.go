@@ -159,7 +159,7 @@ var Hosts = []Host{{
 // Find returns the host of a name; nil when there is none.
 func Find(name string) *Host {
 	for i := range Hosts {
-		if Hosts[i].Name == name {
+		if Hosts[i].Name == name || Hosts[i].Name == "claude-code" && name == "claude" { // as its command is called
 			return &Hosts[i]
 		}
 	}
@@ -207,6 +207,9 @@ func inConfig(file string) func() (string, error) {
 }
 
 func plain(command string, args []string) ordered.Map {
+	if args == nil {
+		args = []string{}
+	}
 	return ordered.Map{{Key: "command", Value: command}, {Key: "args", Value: args}}
 }
 
