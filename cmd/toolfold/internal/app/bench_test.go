@@ -28,13 +28,14 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// bench is a workbench of its own, with a fixed clock and counted ids. Declared
+// bench is a workbench of its own, with a clock that stands and counted ids. Declared
 // examples use the first id: in declared order they make sense together.
 type bench struct {
 	*surface.Surface
 	workspace string
 	settings  string // the user's file
 	store     *storage.LazyDB
+	jumped    atomic.Int64 // nanoseconds by which the clock was set forward
 }
 
 func newBench(t testing.TB) *bench { return benchOf(t, surface.Options{}) }
@@ -54,7 +55,7 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		return store.Open(ctx)
 	}
 	o.Middleware = append(o.Middleware, app.Policies(dir, open))
-	b := &bench{surface.New(o), dir, t.TempDir() + "/config.json", store}
+	b := &bench{Surface: surface.New(o), workspace: dir, settings: t.TempDir() + "/config.json", store: store}
 	recorded := sync.OnceValue(func() error { return recordExample(store) })
 	families, err := app.Mount(app.Host{
 		Open: open,
@@ -65,8 +66,10 @@ func benchOf(t testing.TB, o surface.Options) *bench {
 		Caller:        b.Runner,
 		Discovery:     b.Discovery,
 		Log:           o.Log,
-		Now:           func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) },
-		NewID:         func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids.Add(1)) },
+		Now: func() time.Time {
+			return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC).Add(time.Duration(b.jumped.Load()))
+		},
+		NewID: func() string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", ids.Add(1)) },
 	})
 	if err != nil {
 		t.Fatal(err)
