@@ -25,6 +25,9 @@ func (o Options) extensions() map[string]any {
 			"maxPerCall": maxDescribed,
 		},
 	}
+	if o.Skills != nil {
+		announced[skillsExtension] = map[string]any{"directoryRead": true}
+	}
 	if o.Tasks != nil {
 		announced[tasksExtension] = map[string]any{}
 	}

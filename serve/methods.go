@@ -59,6 +59,11 @@ func (o Options) answered() map[mcp.MCPMethod]*method {
 		all[mcp.MethodPromptsList] = other((*Server).listPrompts)
 		all[mcp.MethodPromptsGet] = named("name", (*Server).getPrompt)
 	}
+	if o.Skills != nil {
+		all[methodSkillsList] = other((*Server).listSkills)
+		all[methodSkillsGet] = other((*Server).getSkill)
+		all[methodDirectoryRead] = other((*Server).readDirectory)
+	}
 	if o.Resources != nil {
 		all[mcp.MethodResourcesList] = other((*Server).listResources)
 		all[mcp.MethodResourcesTemplatesList] = other((*Server).listTemplates)

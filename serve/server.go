@@ -67,6 +67,10 @@ type Options struct {
 	// fits a URI is read. Nil = the server has none.
 	Resources func(ctx context.Context) ([]Resource, error)
 
+	// Skills returns the skills of that caller, in the order of lists: their files are
+	// resources too. Nil = the server has none, and does not say that it knows of them.
+	Skills func(ctx context.Context) ([]Skill, error)
+
 	// Kept returns the resource that holds the whole of an answer that was cut, by its
 	// [toolfold.Answer.Kept]: it goes out as a link behind the text. Nil links none.
 	Kept func(id string) content.Link
@@ -134,6 +138,7 @@ type Server struct {
 	methods   map[mcp.MCPMethod]*method // that are answered here
 	prompts   func(context.Context) ([]Prompt, error)
 	resources func(context.Context) ([]Resource, error)
+	skills    func(context.Context) ([]Skill, error)
 	kept      func(id string) content.Link
 	watches   watches
 
@@ -202,6 +207,7 @@ func (o Options) capabilities() []server.ServerOption {
 // New returns a server. It opens nothing. An error names what is wrong with the
 // options or the declaration of a family.
 func New(o Options) (*Server, error) {
+	o = o.withSkills()
 	offered, err := o.surface()
 	if err != nil {
 		return nil, err
@@ -220,7 +226,7 @@ func New(o Options) (*Server, error) {
 		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, tasks: o.Tasks, structured: o.Structured, loads: o.AlwaysLoad,
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
-		kept: o.Kept,
+		skills: o.Skills, kept: o.Kept,
 	}
 	s.waits.task = cmp.Or(o.TaskGrace, s.waits.task)
 	s.lists.Store(&cache[toolList]{})

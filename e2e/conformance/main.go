@@ -49,7 +49,7 @@ func run(addr string) error {
 		return err
 	}
 	server, err := serve.New(serve.Options{
-		Name: "conformance", Version: "1.0.0", Surface: f.surface, Prompts: prompts, Resources: resources,
+		Name: "conformance", Version: "1.0.0", Surface: f.surface, Prompts: prompts, Resources: resources, Skills: skills,
 		Tasks: &kept{caller: f.surface.Runner}, TaskGrace: -1,
 	})
 	if err != nil {

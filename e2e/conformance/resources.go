@@ -37,6 +37,17 @@ func resources(context.Context) ([]serve.Resource, error) {
 	}}, nil
 }
 
+// skills returns a skill with a folder.
+func skills(context.Context) ([]serve.Skill, error) {
+	return []serve.Skill{{
+		Name: "git-workflow", Front: json.RawMessage(`{"name":"git-workflow","description":"Branch, commit and merge."}`),
+		Files: []serve.SkillFile{
+			{Path: "SKILL.md", Data: []byte("---\nname: git-workflow\ndescription: Branch, commit and merge.\n---\n\nRead references/names.md.\n")},
+			{Path: "references/names.md", Data: []byte("Branches are named by topic.\n")},
+		},
+	}}, nil
+}
+
 // png is an image of one red pixel, wav a sound of eight samples.
 var (
 	png = decoded("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
