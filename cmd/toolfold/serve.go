@@ -171,7 +171,7 @@ func serveAction(c *cli.Context) error {
 		served.Prompts = b.offer.Prompts
 	}
 	if o.Resources != "none" {
-		served.Resources, served.Kept = b.offer.Resources, offer.Kept
+		served.Resources, served.Kept, served.Skills = b.offer.Resources, offer.Kept, b.offer.Skills
 	}
 	server, err := serve.New(served)
 	if err != nil {

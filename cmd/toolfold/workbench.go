@@ -23,6 +23,7 @@ import (
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -137,14 +138,8 @@ func newWorkbench(o *options) (*workbench, error) {
 	b.tasks = host.Tasks(o.Worker)
 	b.offer = offer.Offer{
 		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
-		Kept: func() bool {
-			select {
-			case <-b.store.Opened():
-				return true
-			default:
-				return storage.MayHold(o.Store)
-			}
-		},
+		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.holds(o.Store)) },
+		Kept:      func() bool { return b.holds(o.Store) },
 	}
 	families, err := app.Mount(host)
 	if err != nil {
@@ -162,6 +157,16 @@ func newWorkbench(o *options) (*workbench, error) {
 		return nil, usageError("%v", err)
 	}
 	return b, nil
+}
+
+// holds reports whether the store is open, or may hold anything.
+func (b *workbench) holds(store string) bool {
+	select {
+	case <-b.store.Opened():
+		return true
+	default:
+		return storage.MayHold(store)
+	}
 }
 
 // tell is middleware that tells clients of resources that change.

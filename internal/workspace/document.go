@@ -39,7 +39,12 @@ func (b Broken) Text() string {
 func (b Broken) Stem() string { return Stem(b.File) }
 
 // Stem is the name of a file without folder and ending.
-func Stem(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
+func Stem(file string) string {
+	if path.Base(file) == SkillFile {
+		return path.Base(path.Dir(file))
+	}
+	return strings.TrimSuffix(path.Base(file), path.Ext(file))
+}
 
 // Document is the object that a YAML or JSON text holds.
 type Document struct {

@@ -36,6 +36,7 @@ type Files[T any] struct {
 	folder  string
 	endings []string
 	maxSize int64
+	skills  bool // folders in it with a [SkillFile] count too
 	parse   func(file string, text []byte) (T, *Broken)
 
 	workspace string
@@ -64,6 +65,15 @@ func NewFiles[T any](workspace, folder string, endings []string, maxSize int64,
 		workspace: workspace, folder: folder, endings: endings, maxSize: maxSize, parse: parse,
 		lock: make(chan struct{}, 1), known: map[string]known[T]{},
 	}
+}
+
+// SkillFile is the file that makes a folder one definition.
+const SkillFile = "SKILL.md"
+
+// WithSkills has the [SkillFile] of each folder in the folder read too, and returns f.
+func (f *Files[T]) WithSkills() *Files[T] {
+	f.skills = true
+	return f
 }
 
 // Read returns the files as they are now, in the order of their names, and the
@@ -122,7 +132,7 @@ func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
 		files = append(files, File[T]{Path: name, Value: now.value})
 	}
 	for name := range f.known {
-		if _, there := slices.BinarySearch(names, path.Base(name)); !there {
+		if _, there := slices.BinarySearch(names, strings.TrimPrefix(name, f.folder+"/")); !there {
 			delete(f.known, name)
 		}
 	}
@@ -148,8 +158,15 @@ func (f *Files[T]) list(root *os.Root) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") && !e.IsDir() && slices.Contains(f.endings, path.Ext(e.Name())) {
+		switch hidden := strings.HasPrefix(e.Name(), "."); {
+		case hidden:
+		case !e.IsDir() && slices.Contains(f.endings, path.Ext(e.Name())):
 			names = append(names, e.Name())
+		case e.IsDir() && f.skills:
+			inner := path.Join(e.Name(), SkillFile)
+			if _, err := root.Lstat(path.Join(f.folder, inner)); err == nil {
+				names = append(names, inner)
+			}
 		}
 	}
 	slices.Sort(names)

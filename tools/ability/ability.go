@@ -1,8 +1,9 @@
 // Package ability declares the ability tool: texts of knowledge that are put
 // in front of an agent when they fit its task.
 //
-// Abilities come from two places: registered ones are in the store,
-// and every Markdown file in [Folder] of the workspace is one. Where both have
+// Abilities come from two places: registered ones are in the store, and every
+// Markdown file in [Folder] of the workspace is one, as is every folder in it that has
+// a SKILL.md, by the Agent Skills specification. All of them are skills to clients. Where both have
 // the same id the registered one counts, and list says so. Files are injected
 // only in a workspace that the user trusts, and marked as from there. They are
 // changed by editing them: remove refuses them.
@@ -51,7 +52,8 @@ var (
 var Family = toolfold.Family{
 	Name: "ability", Summary: "Knowledge texts for agents", Category: "agents", Tier: toolfold.Standard,
 	Words: "skills, guidelines, knowledge, how-to, prompts, instructions, cheat sheet, playbook, style guide, handbook, library",
-	Doc: "Abilities are registered, or are files " + Folder + "/*.md with register's parameters, version and author as YAML front matter. " +
+	Doc: "Abilities are registered, or are files " + Folder + "/*.md with register's parameters, version and author as YAML front matter, " +
+		"or folders there with a SKILL.md. " +
 		"A registered one goes before a file of its id.",
 	Actions: []*toolfold.Action{{
 		Name:    "register",

@@ -3,6 +3,7 @@ package ability
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -33,13 +34,17 @@ var matter = slices.Concat(toolfold.Fields{newID, version, author}, details).Par
 
 func newFiles(dir string) *workspace.Files[Ability] {
 	return workspace.NewFiles(dir, Folder, []string{".md"}, maxFile, func(file string, text []byte) (Ability, *workspace.Broken) {
-		a, broken := parse(workspace.Stem(file), string(text))
+		read := parse
+		if path.Base(file) == workspace.SkillFile {
+			read = parseSkill
+		}
+		a, broken := read(workspace.Stem(file), string(text))
 		a.File = file
 		if broken != nil {
 			broken.File = file
 		}
 		return a, broken
-	})
+	}).WithSkills()
 }
 
 // parse makes an ability of a text: front matter, which may be missing, and

@@ -153,6 +153,18 @@ func (h Host) folder() workspace.Folder {
 // Workflows returns what reads the workflows of the workspace.
 func (h Host) Workflows() *workflow.Service { return h.workflows(h.runner()) }
 
+// Abilities returns what reads the abilities, those of files alone where none are stored.
+func (h Host) Abilities(ctx context.Context, stored bool) (*ability.Service, error) {
+	if !stored {
+		return ability.New(nil, h.folder()), nil
+	}
+	db, err := h.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ability.New(db.Ability(), h.folder()), nil
+}
+
 func (h Host) workflows(runner *engine.Runner) *workflow.Service {
 	return workflow.New(h.folder(), runner, h.Caller)
 }

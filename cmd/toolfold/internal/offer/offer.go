@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/design"
 	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/task"
@@ -35,6 +36,10 @@ type Offer struct {
 	Caller    toolfold.Caller
 	Discovery *lazy.Discovery // of the surface that Caller calls
 	Workflows *workflow.Service
+
+	// Abilities returns what reads the abilities: those of files alone where the store
+	// holds nothing.
+	Abilities func(context.Context) (*ability.Service, error)
 
 	// Kept reports whether the store may hold anything: a host that lists what there is
 	// when it connects makes no store. Nil is true.

@@ -2,6 +2,8 @@ package offer_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -24,6 +26,7 @@ import (
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -43,8 +46,8 @@ type bench struct {
 func newBench(t *testing.T, o surface.Options) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range workflows {
-		path := filepath.Join(dir, ".toolfold", "workflows", name)
+	for name, text := range files {
+		path := filepath.Join(dir, ".toolfold", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -68,25 +71,36 @@ func newBench(t *testing.T, o surface.Options) *bench {
 		t.Fatal(err)
 	}
 	b.Offer = offer.Offer{Caller: b.surface.Runner, Discovery: b.surface.Discovery, Workflows: host.Workflows(), Memory: true}
+	b.Abilities = func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, true) }
 	return b
 }
 
 const counts = `steps: [{stepId: count, type: tool, config: {tool: memory.list, arguments: {limit: 1}}}]` + "\n"
 
-var workflows = map[string]string{
-	"plain.yaml": "name: Count notes\ndescription: Counts what is there.\n" + counts,
-	"Pick One.yaml": "name: Pick\n" +
+// files are those of the folder .toolfold.
+var files = map[string]string{
+	"workflows/plain.yaml": "name: Count notes\ndescription: Counts what is there.\n" + counts,
+	"workflows/Pick One.yaml": "name: Pick\n" +
 		"inputSchema: {type: object, properties: {kind: {enum: [red, green]}, n: {type: integer}}, required: [kind]}\n" + counts,
-	"pick-one.yaml": "name: Pick again\n" +
+	"workflows/pick-one.yaml": "name: Pick again\n" +
 		"inputSchema: {type: object, properties: {n: {type: integer, description: How many.}}}\n" + counts,
-	"several.yaml": "name: Several\n" +
+	"workflows/several.yaml": "name: Several\n" +
 		"inputSchema: {type: object, properties: {a: {type: string}, b: {type: string}}, required: [a, b]}\n" + counts,
-	"inactive.yaml":  "name: Resting\nstatus: inactive\n" + counts,
-	"broken.yaml":    "name: [\n",
-	"yes-or-no.yaml": "name: Decide\ninputSchema: {type: object, properties: {sure: {type: boolean}}, required: [sure]}\n" + counts,
-	"whole.yaml": "name: Whole\nstatus: active\n" +
+	"workflows/inactive.yaml":  "name: Resting\nstatus: inactive\n" + counts,
+	"workflows/broken.yaml":    "name: [\n",
+	"workflows/yes-or-no.yaml": "name: Decide\ninputSchema: {type: object, properties: {sure: {type: boolean}}, required: [sure]}\n" + counts,
+	"workflows/whole.yaml": "name: Whole\nstatus: active\n" +
 		"steps: [{stepId: all, type: tool, config: {tool: memory.get, arguments: {key: long}}}]\n",
-	"with-default.yaml": "name: Free\ninputSchema: {type: object, properties: {x: {type: [string, number]}}}\n" + counts,
+	"workflows/with-default.yaml": "name: Free\ninputSchema: {type: object, properties: {x: {type: [string, number]}}}\n" + counts,
+
+	"abilities/style.md":            "---\ndescription: \"How: to write\"\n---\nWrite plainly.\n",
+	"abilities/off.md":              "---\nenabled: false\n---\nNever.\n",
+	"abilities/deploy/SKILL.md":     "---\nname: deploy\ndescription: Deploys.\nlicense: MIT\nmetadata: {n: 1}\n---\n\nSee ref/steps.md.\n",
+	"abilities/deploy/ref/steps.md": "One, two.\n",
+	"abilities/deploy/logo.bin":     "\xff\x00\x01",
+	"abilities/deploy/.hidden":      "no",
+	"abilities/other-name/SKILL.md": "---\nname: another\ndescription: Is refused.\n---\n",
+	"abilities/no-skill/README.md":  "This is none.\n",
 }
 
 // call calls an action, which has to succeed, as a client does.
@@ -262,6 +276,94 @@ func TestResources(t *testing.T) {
 	resources, _ = b.Resources(t.Context())
 	if slices.ContainsFunc(resources, func(x serve.Resource) bool { return x.List != nil }) {
 		t.Error("a store that holds nothing is opened to list it")
+	}
+}
+
+// Abilities that are enabled are skills, all of whose files can be read and are what the
+// digests say; in a workspace that is not trusted only those that were registered.
+func TestSkills(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, surface.Options{})
+	b.call("ability.register", `{"abilityId":"go-errors","content":"Wrap errors with %w.","description":"Errors\nin Go"}`)
+	b.call("ability.register", `{"abilityId":"null","content":"A name that YAML would not take for a text."}`)
+	b.call("ability.register", `{"abilityId":"a--b","content":"Its id is no name of a skill."}`)
+	server, err := serve.New(serve.Options{Surface: b.surface, Log: quiet, Skills: b.Skills})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkSkills(t, server, "deploy", "go-errors", "null", "style")
+	var list struct {
+		Broken []struct{ File, Reason string }
+	}
+	if err := json.Unmarshal(b.call("ability.list", `{}`).Content, &list); err != nil || len(list.Broken) != 1 ||
+		list.Broken[0].File != ".toolfold/abilities/other-name/SKILL.md" || !strings.Contains(list.Broken[0].Reason, `"other-name"`) {
+		t.Errorf("broken are %+v, %v", list.Broken, err)
+	}
+	if answer := b.call("ability.get", `{"abilityId":"deploy"}`); !strings.Contains(string(answer.Content), "See ref/steps.md.") {
+		t.Errorf("a folder with SKILL.md is no ability: %s", answer.Content)
+	}
+	b.trusted = false
+	checkSkills(t, server, "go-errors", "null")
+	if skills, err := b.Skills(under(t, "ability.get")); err != nil || len(skills) > 0 {
+		t.Errorf("who may not read abilities has %d skills, %v", len(skills), err)
+	}
+}
+
+// checkSkills checks that a server has these skills.
+func checkSkills(t *testing.T, s *serve.Server, want ...string) {
+	t.Helper()
+	ask := func(method, uri string, result any) {
+		t.Helper()
+		line, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": map[string]string{"uri": uri}})
+		answer := mcptest.Stdio(t, s, string(line))[0]
+		if err := json.Unmarshal([]byte(answer), &struct{ Result any }{result}); err != nil || strings.Contains(answer, `"error"`) {
+			t.Fatalf("%s %s: %v %s", method, uri, err, answer)
+		}
+	}
+	var list struct {
+		Skills []struct {
+			URI         string
+			Frontmatter map[string]any
+			Resources   []struct {
+				URI, Digest string
+				Size        int
+			}
+		}
+	}
+	ask("skills/list", "", &list)
+	var names []string
+	for _, skill := range list.Skills {
+		name, _ := skill.Frontmatter["name"].(string)
+		names = append(names, name)
+		if skill.URI != "skill://"+name+"/SKILL.md" || skill.Frontmatter["description"] == "" {
+			t.Errorf("%s has the front matter %v", skill.URI, skill.Frontmatter)
+		}
+		for _, file := range skill.Resources {
+			var read struct {
+				Contents []struct {
+					Text string
+					Blob []byte
+				}
+			}
+			ask("resources/read", file.URI, &read)
+			data := append(read.Contents[0].Blob, read.Contents[0].Text...)
+			if sum := sha256.Sum256(data); file.Digest != "sha256:"+hex.EncodeToString(sum[:]) || file.Size != len(data) {
+				t.Errorf("%s has %d bytes that are not those of its digest", file.URI, len(data))
+			}
+		}
+		if name == "deploy" && len(skill.Resources) != 3 {
+			t.Errorf("deploy has the files %v", skill.Resources)
+		}
+		var folder struct {
+			Resources []struct{ URI, MimeType string }
+		}
+		ask("resources/directory/read", "skill://"+name, &folder)
+		if name == "deploy" && (len(folder.Resources) != 3 || folder.Resources[0].MimeType != "inode/directory") {
+			t.Errorf("the folder of deploy has %v", folder.Resources)
+		}
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("the skills are %q, want %q", names, want)
 	}
 }
 
