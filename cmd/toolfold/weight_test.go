@@ -37,7 +37,9 @@ func build(t testing.TB, path string) string {
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	for path, limit := range map[string]struct{ megabytes, packages, modules, initAllocs, initKilobytes int }{
-		".":                    {megabytes: 56, packages: 931, modules: 87, initAllocs: 48_700, initKilobytes: 4700},
+		// esbuild is 4.3 MB of it: without a parser, types, the text of JSX and regular
+		// expressions count as code, and most that is found in TypeScript is false.
+		".":                    {megabytes: 61, packages: 960, modules: 88, initAllocs: 49_700, initKilobytes: 4850},
 		"../../examples/notes": {megabytes: 14, packages: 337, modules: 24, initAllocs: 26_500, initKilobytes: 2350},
 	} {
 		binary := build(t, path)

@@ -181,9 +181,30 @@ func (s *Source) regexpMayFollow() bool {
 		if last.Text == "<" || last.Text == ">" { // </div> of JSX, or a comparison with a regular expression
 			return false
 		}
-		return last.Text != ")" && last.Text != "]" && last.Text != "}" && last.Text != "++" && last.Text != "--"
+		return (last.Text != ")" || s.closesCondition()) && last.Text != "]" && last.Text != "}" && last.Text != "++" && last.Text != "--"
 	case Text:
 		return strings.HasSuffix(last.Text, "${")
+	}
+	return false
+}
+
+// maxCondition bounds the tokens of a condition that are looked at.
+const maxCondition = 500
+
+// closesCondition reports whether the last token closes the condition of a statement.
+func (s *Source) closesCondition() bool {
+	depth := 0
+	for i := len(s.Tokens) - 1; i > 0 && i > len(s.Tokens)-maxCondition; i-- {
+		switch {
+		case s.Tokens[i].Kind != Operator:
+		case s.Tokens[i].Text == ")":
+			depth++
+		case s.Tokens[i].Text == "(":
+			if depth--; depth == 0 {
+				before := s.Tokens[i-1]
+				return before.Kind == Word && slices.Contains([]string{"if", "while", "for", "with"}, before.Text)
+			}
+		}
 	}
 	return false
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/child"
@@ -22,8 +23,10 @@ import (
 // and what it starts end with the scan and with this process, and have limits.
 const (
 	apartTime   = 60 * time.Second
-	apartMemory = 2 << 30 // bytes, of it and of each process that it starts; on Linux
-	apartFiles  = 200     // that the fast rules look at in one such process
+	apartMemory = 2 << 30         // bytes, of it and of each process that it starts; on Linux
+	apartFiles  = 200             // that the fast rules look at in one such process
+	apartStack  = 64 << 20        // bytes, of a parser that calls itself
+	fileTime    = 8 * time.Second // that the fast rules have for a file
 )
 
 // apartArgument is the only argument of such a process.
@@ -45,6 +48,7 @@ type job struct {
 
 // part is some of what comes out, as one JSON value of its output.
 type part struct {
+	Begun    string    // the file that is looked at next; empty = the rest says what came out
 	Read     *readFile // nil for the analysers
 	Findings []Finding
 	Skipped  []Skipped
@@ -78,6 +82,7 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("limiting memory: %w", err)
 	}
 	debug.SetMemoryLimit(apartMemory / 4 * 3)
+	debug.SetMaxStack(apartStack)
 	var j job
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
 		return fmt.Errorf("reading job: %w", err)
@@ -88,7 +93,10 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	defer root.Close()
 	encoder := json.NewEncoder(out)
+	var writing sync.Mutex
 	emit := func(p part) {
+		writing.Lock()
+		defer writing.Unlock()
 		if err := encoder.Encode(p); err != nil {
 			os.Exit(1) // the reader is gone
 		}
@@ -151,6 +159,8 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) error {
 		return fmt.Errorf("it took longer than %s", limit)
 	case err != nil && strings.Contains(errs.String(), "out of memory"):
 		return fmt.Errorf("it needed more than %d GB of memory", apartMemory>>30)
+	case err != nil && strings.Contains(errs.String(), "stack overflow"):
+		return errors.New("it is nested too deeply")
 	}
 	return err
 }

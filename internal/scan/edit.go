@@ -49,7 +49,7 @@ func fixed(f Finding, content string) (string, error) {
 	}
 	if path.Ext(f.File) != ".go" {
 		s := newSource(f.File, after)
-		if s.fault != "" {
+		if s.isScript() && !s.parse() || s.fault != "" {
 			return "", errors.New("the file would not parse any more: " + s.fault)
 		}
 		return after, nil

@@ -54,7 +54,9 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 			}
 			batch := job{Dir: dir, Request: c.request, Module: module.dir, Folders: module.folders[:n], Wanted: c.goFiles}
 			module.folders = module.folders[n:]
+			done := c.repeat("compiling what Go packages import, and analysing them")
 			err := s.apart(ctx, batch, c.merge)
+			done()
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -45,10 +45,14 @@ func manyFiles(t *testing.T, n int) Scanner {
 	t.Helper()
 	s := Scanner{Dir: t.TempDir()}
 	s.write(t, "go.mod", "module example.com/many\n\ngo 1.24\n")
-	typescript := strings.Repeat("export function area(w: number, h: number): number {\n  return w * h;\n}\n", 20) + "debugger;\n"
+	var typescript strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&typescript, "export function area%d(w: number, h: number): number {\n  return w * h;\n}\n", i)
+	}
+	typescript.WriteString("debugger;\n")
 	for i := range n {
 		if i%10 > 0 {
-			s.write(t, fmt.Sprintf("web/d%d/f%d.ts", i/100, i), typescript)
+			s.write(t, fmt.Sprintf("web/d%d/f%d.ts", i/100, i), typescript.String())
 			continue
 		}
 		s.write(t, fmt.Sprintf("go/p%d/f%d.go", i/500, i),

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -10,14 +11,18 @@ import (
 
 // pythonBugRules look for faults in Python.
 var pythonBugRules = []rule{{
-	name: "eval", kind: "security", level: "critical", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "a string is run as code", advice: "Use ast.literal_eval, or parse the data.",
+	name: "eval", kind: "security", level: "critical", confidence: 0.9, languages: onlyPython,
+	message: "code built from a string is run", advice: "Use ast.literal_eval, or parse the data.",
 	find: where(func(s *source, i int) bool {
-		return s.oneOf(i, "eval", "exec") && s.is(i+1, "(") && !s.oneOf(i-1, ".", "def")
+		if !s.oneOf(i, "eval", "exec") || !s.is(i+1, "(") || s.oneOf(i-1, ".", "def") {
+			return false
+		}
+		_, literal := s.quoted(i + 2)
+		return !literal || s.partner(i+1) != i+3
 	}),
 }, {
 	name: "shell-command", kind: "security", level: "high", confidence: 0.9, languages: onlyPython,
-	message: "a shell runs the command", advice: "Pass a list of arguments, and leave shell out.",
+	message: "command run by a shell", advice: "Pass a list of arguments, and leave shell out.",
 	find: where(func(s *source, i int) bool {
 		return s.is(i, "shell", "=", "True") || s.is(i, "os", ".", "system", "(") && s.at(i+4).kind != text
 	}),
@@ -92,7 +97,8 @@ var pythonBugRules = []rule{{
 	name: "no-timeout", kind: "resource-leak", level: "medium", confidence: 0.75, languages: onlyPython,
 	message: "the request has no timeout", advice: "Pass timeout.",
 	find: where(func(s *source, i int) bool {
-		if !s.is(i, "requests", ".") || !s.oneOf(i+2, "get", "post", "put", "delete", "head", "patch", "request") || !s.is(i+3, "(") {
+		if !s.is(i, "requests", ".") || s.is(i-1, ".") || !s.oneOf(i+2, "get", "post", "put", "delete", "head", "patch", "request") ||
+			!s.is(i+3, "(") {
 			return false
 		}
 		for _, argument := range s.arguments(i + 3) {
@@ -105,12 +111,52 @@ var pythonBugRules = []rule{{
 }, {
 	name: "bare-except", kind: "logic-error", level: "medium", confidence: 0.9, languages: onlyPython, tests: true,
 	message: "the clause also catches SystemExit and KeyboardInterrupt", advice: "Name the exceptions, at least Exception.",
-	find: where(func(s *source, i int) bool { return s.is(i, "except", ":") }),
+	find: where(func(s *source, i int) bool { return s.is(i, "except", ":") && !s.raisesAgain(i) }),
+}, {
+	name: "missing-await", kind: "concurrency", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
+	message: "coroutine never awaited", advice: "Await the call.",
+	find: unawaited,
+}, {
+	name: "return-in-finally", kind: "logic-error", level: "medium", confidence: 0.9, languages: onlyPython, tests: true,
+	message: "return in finally swallows exceptions", advice: "Return after the finally block.",
+	find: where(func(s *source, i int) bool {
+		if !s.is(i, "return") || !s.begins(i) {
+			return false
+		}
+		header := s.headerOf(i)
+		return s.is(header, "finally")
+	}),
+}, {
+	name: "insecure-temporary-file", kind: "security", level: "high", confidence: 0.95, languages: onlyPython,
+	message: "temporary file name that another process can take", advice: "Use tempfile.mkstemp or NamedTemporaryFile.",
+	find: where(func(s *source, i int) bool { return s.is(i, "tempfile", ".", "mktemp", "(") }),
+}, {
+	name: "weak-random", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
+	message: "secret made with a predictable random generator", advice: "Use the secrets module.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "random", ".") && s.oneOf(i+2, "choice", "choices", "randint", "random", "randrange", "getrandbits", "sample") &&
+			s.secretIn(s.statementOf(i))
+	}),
+}, {
+	name: "weak-hash", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
+	message: "password hashed with a fast hash", advice: "Use hashlib.scrypt, bcrypt or argon2.",
+	find: where(func(s *source, i int) bool {
+		return s.is(i, "hashlib", ".") && s.oneOf(i+2, "md5", "sha1", "sha256") && s.is(i+3, "(") &&
+			(passwordName().MatchString(s.textOf(s.statementOf(i))) || s.functionNamed(i, passwordName()))
+	}),
+}, {
+	name: "changed-while-iterated", kind: "logic-error", level: "high", confidence: 0.85, languages: onlyPython, tests: true,
+	message: "the dictionary or list changes while the loop goes over it", advice: "Loop over a copy: list(…).",
+	find: where(changedWhileIterated),
+}, {
+	name: "late-binding", kind: "logic-error", level: "medium", confidence: 0.8, languages: onlyPython, tests: true,
+	message: "the lambda sees the last value of the loop variable", advice: "Bind it with a default: lambda x=x: ….",
+	find: where(lateBinding),
 }, {
 	name: "empty-except", kind: "logic-error", level: "medium", confidence: 0.8, languages: onlyPython,
-	message: "exceptions are dropped", advice: "Handle the exception, or say in a comment why it may be dropped.",
+	message: "every exception is dropped", advice: "Name the exceptions, or say in a comment why they may be dropped.",
 	find: where(func(s *source, i int) bool {
-		if !s.is(i, "except") {
+		if !s.is(i, "except") || !s.is(i+1, ":") && !(s.oneOf(i+1, "Exception", "BaseException") && s.oneOf(i+2, ":", "as")) {
 			return false
 		}
 		_, colon := s.statement(i)
@@ -250,6 +296,130 @@ func (s *source) definition(i int) int {
 		}
 	}
 	return -1
+}
+
+// headerOf returns the index of the first token of the statement whose block a statement is in;
+// -1 at the margin.
+func (s *source) headerOf(i int) int {
+	indent := s.indent(i)
+	for j := i; j > 0 && i-j < maxAhead && indent > 0; j-- {
+		if s.tokens[j-1].kind == newline && s.at(j).kind != newline && s.indent(j) < indent {
+			return j
+		}
+	}
+	return -1
+}
+
+// body yields the indexes of the tokens in the block of the statement at i.
+func (s *source) body(i int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		indent := s.indent(i)
+		_, suite := s.statement(i)
+		for j := suite; j < min(len(s.tokens), suite+maxAhead); j++ {
+			if j > suite && s.tokens[j-1].kind == newline && s.at(j).kind != newline && s.indent(j) <= indent || !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// raisesAgain reports whether the block of an except clause ends by raising.
+func (s *source) raisesAgain(i int) bool {
+	for j := range s.body(i) {
+		if s.is(j, "raise") {
+			return true
+		}
+	}
+	return false
+}
+
+// unawaited: a statement that only calls an async function of the file.
+func unawaited(s *source) []hit {
+	async, other := map[string]bool{}, map[string]bool{}
+	for i := range s.tokens {
+		switch {
+		case s.is(i, "async", "def"):
+			async[s.at(i+2).text] = true
+		case s.is(i, "def") && !s.is(i-1, "async"), s.is(i, "class"):
+			other[s.at(i+1).text] = true
+		case s.isName(i) && s.is(i+1, "=") && s.begins(i):
+			other[s.at(i).text] = true
+		}
+	}
+	var hits []hit
+	for i := range s.tokens {
+		at := i
+		if s.is(i, "self", ".") {
+			at = i + 2
+		}
+		if s.begins(i) && async[s.at(at).text] && !other[s.at(at).text] && s.is(at+1, "(") && s.at(s.partner(at+1)+1).kind == newline {
+			hits = append(hits, hit{at: s.at(i).start, message: "coroutine " + s.at(at).text + " never awaited"})
+		}
+	}
+	return hits
+}
+
+// changedWhileIterated: for k in d: … del d[k], where the loop goes on.
+func changedWhileIterated(s *source, i int) bool {
+	if !s.is(i, "for") || !s.begins(i) {
+		return false
+	}
+	start, suite := s.statement(i)
+	in := s.find(start, suite, "in")
+	if in < 0 || !s.isName(in+1) {
+		return false
+	}
+	end := in + 1
+	for s.is(end+1, ".") && s.isName(end+2) && !s.oneOf(end+2, "items", "keys", "values") {
+		end += 2
+	}
+	if !s.is(end+1, ":") && !(s.is(end+1, ".") && s.oneOf(end+2, "items", "keys", "values") && s.is(end+3, "(", ")", ":")) {
+		return false
+	}
+	container := s.texts(in+1, end)
+	for j := range s.body(i) {
+		after := j + len(container)
+		changes := s.is(j, container...) && !s.is(j-1, ".") &&
+			(s.is(j-1, "del") && s.is(after, "[") || s.is(after, ".") && s.oneOf(after+1, "pop", "remove", "clear", "popitem") && s.is(after+2, "("))
+		if changes && !s.leaves(j) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves reports whether what follows a statement in its block ends the loop around it.
+func (s *source) leaves(i int) bool {
+	indent := s.indent(i)
+	for j := i; j < min(len(s.tokens), i+maxAhead); j++ {
+		if s.at(j).kind == newline && j+1 < len(s.tokens) {
+			if s.at(j+1).kind != newline && s.indent(j+1) < indent {
+				return false
+			}
+			if s.oneOf(j+1, "break", "return", "raise") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lateBinding: a lambda that is kept in a loop and uses its variable.
+func lateBinding(s *source, i int) bool {
+	if !s.is(i, "lambda") || !s.is(s.parents[i]-1, "append") {
+		return false
+	}
+	header := s.headerOf(i)
+	if !s.is(header, "for") || !s.isName(header+1) || !s.is(header+2, "in") {
+		return false
+	}
+	colon := s.find(i, i+100, ":")
+	for j := i + 1; j < s.partner(s.parents[i]); j++ {
+		if s.at(j).text == s.at(header+1).text && s.at(j).kind == word && !s.is(j-1, ".") {
+			return j > colon
+		}
+	}
+	return false
 }
 
 // unusedPythonImport: import a, or from a import b, alone in its statement.

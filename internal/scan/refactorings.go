@@ -2,6 +2,8 @@ package scan
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/regex"
@@ -10,7 +12,8 @@ import (
 // refactorRules look for refactorings of JavaScript and TypeScript, and of what
 // all languages share.
 var refactorRules = []rule{{
-	name: "long-function", kind: "extract-function", level: "major", confidence: 0.8, languages: []language{golang, javascript, typescript},
+	name: "long-function", kind: "extract-function", level: "trivial", confidence: 0.8, languages: []language{golang, javascript, typescript},
+	written: true,
 	message: "the function is long", advice: "Extract the parts that have a purpose of their own.",
 	find: each(func(s *source, i int) *hit {
 		f, ok := s.functionAt(i)
@@ -24,7 +27,7 @@ var refactorRules = []rule{{
 		return &hit{at: s.at(f.start).start, message: fmt.Sprintf("the function has %d lines", lines)}
 	}),
 }, {
-	name: "long-parameter-list", kind: "other", level: "major", confidence: 0.75, languages: every,
+	name: "long-parameter-list", kind: "other", level: "trivial", confidence: 0.75, languages: every, written: true,
 	message: "the function has more than five parameters", advice: "Group those that belong together.",
 	find: each(func(s *source, i int) *hit {
 		open := -1
@@ -42,11 +45,11 @@ var refactorRules = []rule{{
 		return &hit{at: s.at(open).start, message: fmt.Sprintf("the function has %d parameters", len(s.arguments(open)))}
 	}),
 }, {
-	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every,
+	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every, written: true,
 	message: "the code stands here a second time", advice: "Extract it into a function.",
 	find: repeatedCode,
 }, {
-	name: "nested-ternary", kind: "simplify-conditional", level: "minor", confidence: 0.85, languages: scripts,
+	name: "nested-ternary", kind: "simplify-conditional", level: "trivial", confidence: 0.85, languages: scripts,
 	message: "a conditional expression is nested in another", advice: "Use if statements, or a table.",
 	find: where(func(s *source, i int) bool {
 		// In types, ? stands before : or , only.
@@ -62,27 +65,6 @@ var refactorRules = []rule{{
 			}
 		}
 		return false
-	}),
-}, {
-	name: "complex-condition", kind: "simplify-conditional", level: "minor", confidence: 0.75, languages: scripts,
-	message: "the condition has more than three operators", advice: "Name its parts.",
-	find: where(func(s *source, i int) bool {
-		if !s.oneOf(i, "if", "while") || !s.is(i+1, "(") {
-			return false
-		}
-		operators := 0
-		for j := i + 2; j < min(s.partner(i+1), i+maxAhead); j++ {
-			if s.oneOf(j, "&&", "||") {
-				operators++
-			}
-		}
-		return operators > 3
-	}),
-}, {
-	name: "boolean-comparison", kind: "simplify-conditional", level: "trivial", confidence: 0.8, languages: scripts,
-	message: "the condition is compared with a truth value", advice: "Use the value itself, or !.",
-	find: where(func(s *source, i int) bool {
-		return s.oneOf(i, "===", "==", "!==", "!=") && s.oneOf(i+1, "true", "false")
 	}),
 }, {
 	name: "boolean-ternary", kind: "simplify-conditional", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
@@ -102,25 +84,19 @@ var refactorRules = []rule{{
 		return &hit{edits: []Edit{s.replace(from, i+3, not+s.between(from, i-1))}}
 	}),
 }, {
-	name: "promise-chain", kind: "modernize-syntax", level: "minor", confidence: 0.75, languages: scripts,
-	message: "promises are chained", advice: "Use async and await.",
-	find: where(func(s *source, i int) bool {
-		return s.is(i, ".", "then", "(") && s.is(s.partner(i+2)+1, ".", "then", "(") && !s.is(s.partner(i-1)-1, "then")
-	}),
-}, {
-	name: "var-declaration", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
+	name: "var-declaration", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true, written: true,
 	message: "var is visible outside of its block", advice: "Use const, or let where it changes.",
 	find: each(varDeclaration),
 }, {
-	name: "string-concatenation", kind: "modernize-syntax", level: "trivial", confidence: 0.8, languages: scripts, tests: true,
+	name: "string-concatenation", kind: "modernize-syntax", level: "trivial", confidence: 0.8, languages: scripts, tests: true, written: true,
 	message: "a text is put together with +", advice: "Use a template literal.",
 	find: each(concatenation),
 }, {
-	name: "index-of", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
+	name: "index-of", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true, written: true,
 	message: "indexOf is asked whether something is there", advice: "Use includes.",
 	find: each(indexOf),
 }, {
-	name: "object-assign", kind: "modernize-syntax", level: "trivial", confidence: 0.85, languages: scripts, tests: true,
+	name: "object-assign", kind: "modernize-syntax", level: "trivial", confidence: 0.85, languages: scripts, tests: true, written: true,
 	message: "an object is copied with Object.assign", advice: "Use { ...spread }.",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "Object", ".", "assign", "(", "{", "}", ",") || s.begins(i) || s.oneOf(i-1, "=>", ")") {
@@ -133,80 +109,34 @@ var refactorRules = []rule{{
 		return &hit{edits: []Edit{s.replace(i, to+1, "{ ..."+s.between(i+7, to)+" }")}}
 	}),
 }, {
-	name: "explicit-any", kind: "improve-types", level: "minor", confidence: 0.8, languages: onlyTyped,
+	name: "explicit-any", kind: "improve-types", level: "trivial", confidence: 0.8, languages: onlyTyped, written: true,
 	message: "any turns type checking off", advice: "Use the type that it has, or unknown.",
-	find: where(func(s *source, i int) bool { return s.is(i, ":", "any") || s.is(i, "<", "any", ">") }),
+	find: where(func(s *source, i int) bool {
+		return s.is(i, ":", "any") || s.is(i, "<", "any", ">") || s.is(i, "as", "any")
+	}),
 }, {
-	name: "double-assertion", kind: "improve-types", level: "minor", confidence: 0.9, languages: onlyTyped,
+	name: "double-assertion", kind: "improve-types", level: "trivial", confidence: 0.9, languages: onlyTyped, written: true,
 	message: "the cast goes through unknown to a type that does not fit", advice: "Check the value, or mend its type.",
 	find: where(func(s *source, i int) bool { return s.is(i, "as", "unknown", "as") || s.is(i, "as", "any", "as") }),
 }, {
-	name: "empty-interface", kind: "improve-types", level: "trivial", confidence: 0.9, languages: onlyTyped,
-	message: "the interface is empty: every value fits", advice: "Give it members, or use object or unknown.",
-	find: where(func(s *source, i int) bool { return s.is(i, "interface") && s.isName(i+1) && s.is(i+2, "{", "}") }),
-}, {
-	name: "magic-number", kind: "extract-variable", level: "trivial", confidence: 0.7, languages: scripts,
-	message: "the number has no name", advice: "Make it a constant.",
-	find: where(magicNumber),
-}, {
-	name: "magic-string", kind: "extract-variable", level: "trivial", confidence: 0.6, languages: scripts,
-	message: "the string occurs four times or more in the file", advice: "Make it a constant.",
-	find: magicString,
-}, {
-	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: scripts, tests: true,
+	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: scripts, tests: true, written: true,
 	message: "nothing uses the import", advice: "Remove it; keep import \"module\" if it is there for what it does when it is loaded.",
 	find: unusedImport,
 }, {
-	name: "namespace-import", kind: "optimize-imports", level: "trivial", confidence: 0.6, languages: scripts,
-	message: "the whole module is imported", advice: "Import the names that are used.",
-	find: where(func(s *source, i int) bool { return s.is(i, "import", "*", "as") }),
-}, {
-	name: "default-export", kind: "optimize-imports", level: "breaking", confidence: 0.5, languages: scripts,
-	message: "importers may call a default export what they like", advice: "Export it by name.",
-	find: where(func(s *source, i int) bool { return s.is(i, "export", "default") }),
-}, {
-	name: "late-import", kind: "move", level: "trivial", confidence: 0.8, languages: scripts, tests: true,
+	name: "late-import", kind: "move", level: "trivial", confidence: 0.8, languages: scripts, tests: true, written: true,
 	message: "the import stands below code", advice: "Move it to the top: it is loaded first anyway.",
 	find: lateScriptImport,
 }, {
-	name: "one-letter-name", kind: "rename", level: "trivial", confidence: 0.5, languages: scripts,
-	message: "the name has one letter", advice: "Say what it holds.",
-	find: where(func(s *source, i int) bool {
-		return s.oneOf(i-1, "const", "let", "var") && s.at(i).kind == word && len(s.at(i).text) == 1 && s.at(i).text != "_" && !s.is(i-2, "(")
-	}),
-}, {
-	name: "type-suffix", kind: "rename", level: "breaking", confidence: 0.5, languages: onlyTyped,
-	message: "the name says that it is a type", advice: "Leave the word out.",
-	find: where(func(s *source, i int) bool {
-		return s.oneOf(i-1, "interface", "type", "class", "enum") && (s.begins(i-1) || s.is(i-2, "export")) &&
-			typeAffix().MatchString(s.at(i).text)
-	}),
-}, {
-	name: "handler-name", kind: "rename", level: "minor", confidence: 0.5, languages: scripts,
-	message: "handlers are called handleEvent", advice: "Rename it.",
-	find: where(func(s *source, i int) bool {
-		return s.oneOf(i-1, "function", "const") && handlerName().MatchString(s.at(i).text) &&
-			(s.is(i-1, "function") || s.oneOf(i+2, "(", "async", "function"))
-	}),
-}, {
-	name: "console-call", kind: "other", level: "trivial", confidence: 0.75, languages: scripts,
-	message: "the program writes to the console", advice: "Use a logger, or remove it.",
-	find: where(func(s *source, i int) bool {
-		return s.is(i, "console", ".") && s.oneOf(i+2, "log", "debug", "info", "trace", "dir", "table") && s.is(i+3, "(")
-	}),
-}, {
-	name: "commented-out-code", kind: "other", level: "trivial", confidence: 0.75, languages: every,
+	name: "commented-out-code", kind: "other", level: "trivial", confidence: 0.75, languages: every, written: true,
 	message: "the comment is code", advice: "Remove it: the history has it.",
 	find: commentedOut,
 }, {
-	name: "todo-comment", kind: "other", level: "trivial", confidence: 0.8, languages: every,
+	name: "todo-comment", kind: "other", level: "trivial", confidence: 0.8, languages: every, written: true,
 	message: "a comment says what is to be done", advice: "Do it, or open an issue.",
 	find: func(s *source) []hit { return s.inComments(todo()) },
 }}
 
 var (
-	typeAffix   = regex.Lazy(`^I[A-Z][a-z]|(Interface|Type|Class|Enum)$`)
-	handlerName = regex.Lazy(`^(click|change|submit|key|focus|blur|scroll|load)[A-Za-z]*Handler$|^on[A-Z]\w*Handler$`)
 	codeComment = regex.Lazy(
 		`^\s*((if|for|while|switch)\s*\(.*\)\s*\{?|(const|let|var|return)\s.*;|` +
 			`\}?\s*else\s*\{|[\w.]+\(.*\);|[\w.]+\s*:?=\s.*;|import\s.*;|[{}]+;?)\s*$`)
@@ -409,39 +339,6 @@ func indexOf(s *source, i int) *hit {
 	return &hit{edits: []Edit{s.replace(from, last, not+s.between(from, i-1)+".includes"+s.between(i+2, end))}}
 }
 
-// magicNumber: numbers that calculations use, but for the usual ones and those
-// that a constant, a default or a member gives a name.
-func magicNumber(s *source, i int) bool {
-	t := s.at(i)
-	if t.kind != number || len(t.text) < 2 || strings.Trim(t.text, "10") == "" || t.text == "60" || t.text == "24" || t.text == "1024" ||
-		strings.HasPrefix(t.text, "0x") {
-		return false
-	}
-	return s.oneOf(i-1, "+", "-", "*", "/", "%", "<", ">", "<=", ">=", "===", "==", "!==", "!=") || s.oneOf(i+1, "*", "/", "%") &&
-		!s.is(i-1, "=")
-}
-
-// magicString reports the first of four and more equal literals.
-func magicString(s *source) []hit {
-	count, first := map[string]int{}, []int{}
-	for i, t := range s.tokens {
-		content, ok := s.quoted(i)
-		if !ok || len(content) < 8 || strings.Contains(t.text, "${") || s.oneOf(i-1, "from", "import") {
-			continue
-		}
-		if count[t.text]++; count[t.text] == 1 {
-			first = append(first, i)
-		}
-	}
-	var hits []hit
-	for _, i := range first {
-		if n := count[s.at(i).text]; n >= 4 {
-			hits = append(hits, hit{at: s.at(i).start, message: fmt.Sprintf("the string occurs %d times in the file", n)})
-		}
-	}
-	return hits
-}
-
 // unusedImport: import x from "m", import { a, b } from "m". Names of JSX, and
 // React itself, are used without being called.
 func unusedImport(s *source) []hit {
@@ -460,11 +357,17 @@ func unusedImport(s *source) []hit {
 		if s.is(name, "*", "as") {
 			name += 2
 		}
-		if open < 0 && name+1 == from && s.isName(name) && len(s.places[s.at(name).text]) == 1 && s.at(name).text != "React" {
+		if open < 0 && name+1 == from && s.isName(name) && len(s.places[s.at(name).text]) == 1 && !s.makesElements(s.at(name).text) {
 			hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + s.at(name).text})
 		}
 	}
 	return hits
+}
+
+// makesElements reports whether JSX may call a name that it does not mention.
+func (s *source) makesElements(name string) bool {
+	return path.Ext(s.name) != ".ts" && slices.Contains([]string{"React", "h", "jsx", "createElement", "Fragment", "Preact"}, name) ||
+		slices.ContainsFunc(s.comments, func(c token) bool { return strings.Contains(c.text, "@jsx") && strings.Contains(c.text, name) })
 }
 
 // unusedNames looks at the names in the braces of an import.
@@ -472,7 +375,7 @@ func unusedNames(s *source, start, open int) []hit {
 	names := s.arguments(open)
 	var unused [][2]int
 	for _, n := range names {
-		if local := s.at(n[1]); local.kind == word && len(s.places[local.text]) == 1 {
+		if local := s.at(n[1]); local.kind == word && len(s.places[local.text]) == 1 && !s.makesElements(local.text) {
 			unused = append(unused, n)
 		}
 	}

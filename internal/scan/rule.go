@@ -15,6 +15,7 @@ type rule struct {
 	message    string
 	advice     string
 	tests      bool // tests are looked at too
+	written    bool // scripts are looked at as they are written, with types and comments, not as the code that runs
 	find       search
 }
 
@@ -41,7 +42,7 @@ var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "
 
 // rules lists the fast rules by purpose.
 var rules = map[Purpose][]rule{
-	Bugs:         slices.Concat(bugRules, pythonBugRules),
+	Bugs:         slices.Concat(bugRules, scriptBugRules, pythonBugRules),
 	Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
 }
 
@@ -66,11 +67,23 @@ func Covers(purpose Purpose) (list []string) {
 func fast(s *source, purpose Purpose) []Finding {
 	var findings []Finding
 	test := isTest(s.name)
+	if s.script != nil && purpose == Bugs {
+		findings = s.script.remarks
+	}
 	for _, r := range rules[purpose] {
 		if !slices.Contains(r.languages, s.lang) || test && !r.tests {
 			continue
 		}
-		for _, h := range r.find(s) {
+		looked := s
+		if s.script != nil && !r.written {
+			looked = s.script.source
+		}
+		for _, h := range r.find(looked) {
+			if looked != s {
+				if h.at, h.edits = s.script.origin(h.at), nil; h.at < 0 {
+					continue
+				}
+			}
 			f := Finding{
 				Rule: prefixes[s.lang] + "/" + r.name, Kind: r.kind, Level: r.level, Confidence: r.confidence,
 				File: s.name, Line: s.line(h.at), Message: r.message, Advice: r.advice, Edits: h.edits,

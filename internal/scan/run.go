@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/git"
@@ -182,28 +183,94 @@ func (c *collector) advance(files int, message string) {
 // progressEvery is the number of files between two reports of progress.
 const progressEvery = 50
 
+// repeatEvery is the time between two reports of work that takes long and counts nothing.
+const repeatEvery = 5 * time.Second
+
+// repeat reports at once, and again and again until done is called, what is going on.
+func (c *collector) repeat(message string) (done func()) {
+	c.advance(0, message)
+	ticker, ended := time.NewTicker(repeatEvery), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				c.advance(0, message)
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(ended)
+		wg.Wait()
+	}
+}
+
+// maxSuspects is the number of files of a scan that are looked at alone, because a process
+// that looked at them among others was given up.
+const maxSuspects = 20
+
 // fastRules runs the fast rules over files, in batches.
 func (s Scanner) fastRules(ctx context.Context, dir string, names []string, c *collector) error {
+	suspects := 0
 	for batch := range slices.Chunk(names, apartFiles) {
-		reported := 0
-		err := s.apart(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
-			c.merge(p)
-			if reported++; reported%progressEvery == 0 {
-				c.advance(progressEvery, "scanning files")
+		for len(batch) > 0 {
+			begun, err := s.fastBatch(ctx, dir, batch, c)
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		for _, name := range batch {
-			if _, done := c.read[name]; !done {
-				c.skip(name, fmt.Sprintf("its scan was given up: %v", err))
-				c.unread++
+			left := slices.DeleteFunc(slices.Clone(batch), func(name string) bool { _, done := c.read[name]; return done })
+			if len(left) == len(batch) && len(begun) == 0 {
+				c.giveUp(left, err)
+				break
+			}
+			batch = slices.DeleteFunc(left, func(name string) bool { return begun[name] })
+			for name := range begun { // one of them ended the process
+				if suspects++; suspects <= maxSuspects {
+					_, err = s.fastBatch(ctx, dir, []string{name}, c)
+				}
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if _, done := c.read[name]; !done {
+					c.giveUp([]string{name}, err)
+				}
 			}
 		}
-		c.advance(len(batch)-reported/progressEvery*progressEvery, "scanning files")
 	}
 	return nil
+}
+
+// fastBatch runs the fast rules over files in one process, and returns those that it was
+// at when it was given up, and why it was.
+func (s Scanner) fastBatch(ctx context.Context, dir string, batch []string, c *collector) (begun map[string]bool, err error) {
+	begun, reported := map[string]bool{}, 0
+	err = s.apart(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
+		if p.Begun != "" {
+			begun[p.Begun] = true
+			return
+		}
+		c.merge(p)
+		if p.Read != nil {
+			delete(begun, p.Read.Name)
+		}
+		if reported++; reported%progressEvery == 0 {
+			c.advance(progressEvery, "scanning files")
+		}
+	})
+	c.advance(reported%progressEvery, "scanning files")
+	return begun, err
+}
+
+// giveUp says that files could not be looked at.
+func (c *collector) giveUp(names []string, err error) {
+	for _, name := range names {
+		c.skip(name, fmt.Sprintf("its scan was given up: %v", err))
+		c.unread++
+	}
+	c.advance(len(names), "scanning files")
 }
 
 // merge takes what a process found.
@@ -233,7 +300,14 @@ func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) 
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for name := range next {
-				parts <- fastRulesOf(root, name, purpose)
+				parts <- part{Begun: name}
+				late := time.AfterFunc(fileTime, func() {
+					emit(part{Read: &readFile{Name: name, Unread: true}, Skipped: []Skipped{{name, fmt.Sprintf("it took longer than %v", fileTime)}}})
+					os.Exit(1)
+				})
+				p := fastRulesOf(root, name, purpose)
+				late.Stop()
+				parts <- p
 			}
 		})
 	}
@@ -271,6 +345,11 @@ func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
 	if source.lang == golang {
 		source.fault = goFault(name, content)
 		p.Read.Go = true
+	}
+	if source.isScript() && !source.parse() {
+		skip("it does not parse, so it was not looked at: " + source.fault)
+		p.Read.Unread = true
+		return p
 	}
 	if source.fault != "" {
 		skip("it does not parse, so only its tokens were looked at: " + source.fault)

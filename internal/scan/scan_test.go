@@ -91,7 +91,8 @@ func wanted(name, content string) []string {
 // patterns of all fast rules.
 func TestFastRules(t *testing.T) {
 	t.Parallel()
-	for name, purpose := range map[string]Purpose{"bugs.ts": Bugs, "bugs.py": Bugs, "refactor.ts": Refactorings, "refactor.py": Refactorings} {
+	for name, purpose := range map[string]Purpose{
+		"bugs.ts": Bugs, "effects.tsx": Bugs, "bugs.py": Bugs, "refactor.ts": Refactorings, "refactor.py": Refactorings} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := workspaceOf(t, "scripts")

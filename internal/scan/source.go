@@ -75,6 +75,7 @@ type source struct {
 	places   map[string][]int // indexes of words that stand after no dot
 	fault    string           // why the text cannot be parsed; empty = no reason is known
 	lines    []int            // offsets of the beginnings of lines
+	script   *program         // what runs of it; nil where that was not asked for, and for other languages
 }
 
 // newSource splits a text into tokens.

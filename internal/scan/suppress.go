@@ -84,6 +84,7 @@ var others = map[string][]string{
 	"assignment-in-condition": {"no-cond-assign", "noassigninexpressions"},
 	"nan-comparison":          {"use-isnan", "useisnan"},
 	"loose-equality":          {"eqeqeq", "nodoubleequals"},
+	"switch-fallthrough":      {"no-fallthrough", "nofallthroughswitchclause"},
 	"debugger":                {"no-debugger", "nodebugger"},
 	"empty-catch":             {"no-empty", "noemptyblockstatements"},
 	"missing-await":           {"no-floating-promises", "nofloatingpromises"},

@@ -41,29 +41,29 @@ def f():
 if x == None: pass  # heard
 `,
 		"a.ts": `
-if (a == 1) b() // eslint-disable-line -- quiet
-if (a == 1) b() // eslint-disable-line eqeqeq -- because, quiet
-if (a == 1) b() // eslint-disable-line no-eval -- eqeqeq heard
-// eslint-disable-next-line eqeqeq, no-eval
-if (a == 1) b() // quiet
-if (a == 1) b() // heard
-/* eslint-disable eqeqeq */
-if (a == 1) b() // quiet
+if (a === NaN) b() // eslint-disable-line -- quiet
+if (a === NaN) b() // eslint-disable-line use-isnan -- because, quiet
+if (a === NaN) b() // eslint-disable-line no-eval -- use-isnan heard
+// eslint-disable-next-line use-isnan, no-eval
+if (a === NaN) b() // quiet
+if (a === NaN) b() // heard
+/* eslint-disable use-isnan */
+if (a === NaN) b() // quiet
 eval(a) // heard
-/* eslint-enable eqeqeq */
-if (a == 1) b() // heard
-// biome-ignore lint/suspicious/noDoubleEquals: known
-if (a == 1) b() // quiet
+/* eslint-enable use-isnan */
+if (a === NaN) b() // heard
+// biome-ignore lint/suspicious/useIsNan: known
+if (a === NaN) b() // quiet
 // biome-ignore lint/style/useConst: no
-if (a == 1) b() // heard
+if (a === NaN) b() // heard
 // @ts-ignore
 throw "x" // quiet
 // @ts-expect-error: known
 throw "x" // quiet
 // @ts-ignore
 eval(a) // heard
-// oxlint-disable-next-line eqeqeq
-if (a == 1) b() // quiet
+// oxlint-disable-next-line use-isnan
+if (a === NaN) b() // quiet
 // deno-lint-ignore no-eval
 eval(a) // quiet
 eval(a) // NOSONAR quiet

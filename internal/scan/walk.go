@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,6 +32,9 @@ const (
 var skippedFolders = []string{"node_modules", "bower_components", "dist", "build", "out", "coverage", "vendor", "target", "__pycache__",
 	"venv", "site-packages"}
 
+// noRules are endings of sources with JavaScript in them, which nothing here reads.
+var noRules = []string{".vue", ".svelte", ".astro"}
+
 // Limits of a walk.
 const (
 	maxPath    = 1000    // bytes of a path
@@ -49,6 +53,7 @@ type walker struct {
 	files     []string // below the workspace, with slashes; no doubles
 	skipped   []Skipped
 	seen      map[string]bool
+	unknown   map[string]int // how many files there are of languages that no rules are for, by ending
 	entries   int
 	truncated string
 }
@@ -56,7 +61,7 @@ type walker struct {
 // walk returns the files below the paths of a request that a language is known
 // for, in order, each once.
 func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map[string]git.Change) (*walker, error) {
-	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, seen: map[string]bool{}}
+	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, seen: map[string]bool{}, unknown: map[string]int{}}
 	for i, pattern := range r.Exclude {
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
 		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
@@ -89,6 +94,9 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map
 			missing++
 			w.skip(name, "there is nothing at this path")
 		}
+	}
+	for _, ext := range slices.Sorted(maps.Keys(w.unknown)) {
+		w.skip("**/*"+ext, fmt.Sprintf("no rules for this kind of file; there are %d", w.unknown[ext]))
 	}
 	if missing == len(names) {
 		return nil, toolfold.Errorf(PathMissing, "nothing is at %s", shorten.Quoted(strings.Join(names, ", "))).
@@ -184,6 +192,8 @@ func (w *walker) folder(name string, above ignored) error {
 		case e.Type().IsRegular():
 			if _, known := languageOf(below); known {
 				w.add(below)
+			} else if ext := strings.ToLower(path.Ext(below)); slices.Contains(noRules, ext) && w.asked(below) {
+				w.unknown[ext]++
 			}
 		}
 		if w.truncated != "" {
@@ -211,7 +221,7 @@ func (w *walker) add(name string) {
 	if w.seen[name] || w.excluded(name) {
 		return
 	}
-	if _, changed := w.changed[name]; w.changed != nil && !changed {
+	if !w.asked(name) {
 		return
 	}
 	if len(w.files) == w.maxFiles {
@@ -220,6 +230,12 @@ func (w *walker) add(name string) {
 	}
 	w.seen[name] = true
 	w.files = append(w.files, name)
+}
+
+// asked reports whether a file is one of those to look at.
+func (w *walker) asked(name string) bool {
+	_, changed := w.changed[name]
+	return w.changed == nil || changed
 }
 
 func (w *walker) skip(name, why string) {

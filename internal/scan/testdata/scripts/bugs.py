@@ -1,6 +1,9 @@
 import os
+import hashlib
 import pickle
+import random
 import subprocess
+import tempfile
 import time
 
 import requests
@@ -47,7 +50,7 @@ def conditions(x):
         return 4
     try:
         x()
-    except ValueError:
+    except Exception:
         pass
     try:  # want-2 python/empty-except
         x()
@@ -61,3 +64,33 @@ async def slow():
 
 
 # BUG: slow is not fast  # want python/fixme-comment
+
+
+async def run(tasks, user_password):
+    slow()  # want python/missing-await
+    await slow()
+    reset_token = random.randint(0, 9)  # want python/weak-random
+    delay = random.randint(0, 9)
+    stored_password = hashlib.md5(user_password.encode()).hexdigest()  # want python/weak-hash
+    etag = hashlib.md5(b"x").hexdigest()
+    path = tempfile.mktemp()  # want python/insecure-temporary-file
+    for key in tasks:  # want python/changed-while-iterated
+        if key:
+            del tasks[key]
+    for key in list(tasks):
+        del tasks[key]
+    for key in tasks:
+        if key:
+            tasks.pop(key)
+            break
+    calls = []
+    for n in range(3):
+        calls.append(lambda: n + delay)  # want python/late-binding
+        calls.append(lambda n=n: n)
+    try:
+        eval("1")
+    except:
+        path.strip()
+        raise
+    finally:
+        return reset_token, stored_password, etag  # want python/return-in-finally

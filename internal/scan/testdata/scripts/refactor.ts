@@ -1,9 +1,9 @@
-import * as path from "path"; // want js/namespace-import
+import * as path from "path";
 import unused from "unused"; // want js/unused-import
 import { a, b } from "./letters"; // want js/unused-import
 
-export interface Empty {} // want js/empty-interface
-interface UserInterface { // want js/type-suffix
+export interface Empty {}
+interface UserInterface {
   name: string;
 }
 
@@ -13,17 +13,17 @@ export function shapes(x: any, user: UserInterface) { // want js/explicit-any
   changed = plain;
   const text = "Hello " + user.name + "!"; // want js/string-concatenation
   const nested = x ? 1 : changed ? 2 : 3; // want js/nested-ternary
-  if (x && text && nested && plain && changed) { // want js/complex-condition
-    console.log(text); // want js/console-call
+  if (x && text && nested && plain && changed) {
+    console.log(text);
   }
   const yes = x ? true : false; // want js/boolean-ternary
-  if (yes === true) return x; // want js/boolean-comparison
+  if (yes === true) return x;
   const there = text.indexOf("a") !== -1; // want js/index-of
   const copy = Object.assign({}, user); // want js/object-assign
   const forced = copy as unknown as string; // want js/double-assertion
-  const q = path.join(forced); // want js/one-letter-name
+  const q = path.join(forced);
   // TODO: say more // want js/todo-comment
-  return nested * 37 + Number(there) + q.length; // want js/magic-number
+  return nested * 37 + Number(there) + q.length;
 }
 
 // const old = compute(); want js/commented-out-code
@@ -31,8 +31,8 @@ export function shapes(x: any, user: UserInterface) { // want js/explicit-any
 // if (old) {
 export const double = (n: number) => shape(n);
 
-export function clickHandler() { // want js/handler-name
-  return fetch("/").then((r) => r.json()).then((j) => j.name); // want js/promise-chain
+export function clickHandler() {
+  return fetch("/").then((r) => r.json()).then((j) => j.name);
 }
 
 function shape(n: number) {
@@ -40,7 +40,10 @@ function shape(n: number) {
 }
 
 import { late } from "./late"; // want js/late-import
-export const many = ["repeated text", "repeated text", "repeated text", "repeated text", late]; // want js/magic-string
-export default function tooMany(o: number, p: number, r: number, s: number, t: number, u: number) { // want js/default-export js/long-parameter-list
+export const many = ["repeated text", "repeated text", "repeated text", "repeated text", late];
+export default function tooMany(o: number, p: number, r: number, s: number, t: number, u: number) { // want js/long-parameter-list
   return o + p + r + s + t + u;
 }
+
+type Which<T> = T extends string ? true : false;
+type Nested<T> = T extends string ? never : T extends number ? T : null;

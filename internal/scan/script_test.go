@@ -1,0 +1,44 @@
+package scan
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A script that makes a parser take all the time or stack there is costs its own findings,
+// not those of the files beside it.
+func TestHostileScripts(t *testing.T) {
+	t.Parallel()
+	s := Scanner{Dir: t.TempDir()}
+	for i, text := range []string{"(", "[", "{", "!", "a=>", "a?", "<a>", "`${",
+		"x=", "-", "new ", "(a,", "if(a)", "a.b(", "class a{b(){", "'\n", "/", "@a ",
+		"a<", "async(", "x as "} {
+		line := strings.Repeat(text, maxFile/len(text)/500*500)
+		var broken strings.Builder
+		for i, r := range line {
+			if broken.WriteRune(r); i%400 == 399 && text != "'\n" {
+				broken.WriteByte('\n')
+			}
+		}
+		s.write(t, "h"+string(rune('a'+i))+".tsx", broken.String()[:min(maxFile, broken.Len())])
+		s.write(t, "h"+string(rune('a'+i))+"ok.ts", "eval(a)\n")
+	}
+	start := time.Now()
+	report := s.must(t, Request{Purpose: Bugs, Fast: true})
+	t.Logf("%v, %d skipped", time.Since(start), len(report.Skipped))
+	found := 0
+	for _, f := range report.Findings {
+		if strings.HasSuffix(f.File, "ok.ts") {
+			found++
+		}
+	}
+	if found != 21 || len(report.Skipped) == 0 {
+		t.Errorf("%d of 21 files beside hostile ones were looked at; skipped %v", found, report.Skipped)
+	}
+	for _, skipped := range report.Skipped {
+		if strings.HasSuffix(skipped.Path, "ok.ts") {
+			t.Errorf("%s: %s", skipped.Path, skipped.Reason)
+		}
+	}
+}
