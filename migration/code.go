@@ -241,7 +241,7 @@ func (c *code) comparedAt(i int, called string, bracket int) bool {
 	if is(i-1) || is(i+1) || c.at(i-1) == "case" {
 		return true
 	}
-	for at := i; at > 0 && c.parent[at] == c.parent[i]; at-- { // case "a", "b":
+	for at := i; at > 0 && i-at < 64 && c.parent[at] == c.parent[i]; at-- { // case "a", "b":
 		if c.at(at) == "case" {
 			return true
 		}
@@ -440,7 +440,7 @@ var (
 
 // argument reports whether an earlier argument beside a text is a word.
 func (c *code) argument(i int, word string) bool {
-	for at := i - 1; at > c.parent[i] && at >= 0; at-- {
+	for at := i - 1; at > c.parent[i] && at >= 0 && i-at < 64; at-- {
 		if c.parent[at] == c.parent[i] && c.isText(at) && strings.Trim(c.at(at), `"'`) == word {
 			return true
 		}

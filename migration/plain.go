@@ -52,7 +52,7 @@ func (p part) settings() {
 	}
 	for _, m := range pairs {
 		w := shellWord{from: m[4], to: m[5]}
-		if value := p.text[m[4]:m[5]]; value != "" && strings.ContainsRune(`"'`, rune(value[0])) {
+		if value := p.text[m[4]:m[5]]; len(value) > 1 && strings.ContainsRune(`"'`, rune(value[0])) && value[len(value)-1] == value[0] {
 			w.from, w.to = w.from+1, w.to-1
 		}
 		p.variable(p.text[m[2]:m[3]], w)

@@ -68,6 +68,8 @@ type code struct {
 	tokens   []lex.Token
 	partner  []int // of a bracket; -1 where there is none
 	parent   []int // of any token: the bracket around it; -1 = none
+
+	values map[[2]int]node // what was read between two tokens: what is no object is read as a list again
 }
 
 // The languages of code.
@@ -78,7 +80,7 @@ const (
 )
 
 func (p part) code(language string) *code {
-	c := &code{part: p, language: language}
+	c := &code{part: p, language: language, values: map[[2]int]node{}}
 	var source *lex.Source
 	switch language {
 	case golang:
@@ -150,6 +152,15 @@ func (c *code) end(i int) int {
 
 // value reads the literal from a token to another, which is not part of it.
 func (c *code) value(i, end int) node {
+	n, known := c.values[[2]int{i, end}]
+	if !known {
+		n = c.readValue(i, end)
+		c.values[[2]int{i, end}] = n
+	}
+	return n
+}
+
+func (c *code) readValue(i, end int) node {
 	if i >= end || end > len(c.tokens) {
 		return node{}
 	}

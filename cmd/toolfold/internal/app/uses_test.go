@@ -108,6 +108,19 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// What nests deeply, and is no object in the end, takes no longer for that: each level
+// is read once.
+func TestDeepNesting(t *testing.T) {
+	t.Parallel()
+	s := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
+	for _, path := range []string{"a.json", "a.ts", "a.py"} {
+		text := "x = " + strings.Repeat(`{"a":`, 200) + `"mcp__toolfold__memory_clear"` + strings.Repeat(`;}`, 200)
+		if found := s.File(path, []byte(text)); len(found.Uses) != 1 {
+			t.Errorf("%s: %v", path, found.Uses)
+		}
+	}
+}
+
 // Whatever a file has, it is no worse afterwards, and a second search changes nothing.
 func FuzzUses(f *testing.F) {
 	s := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
