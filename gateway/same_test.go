@@ -302,7 +302,6 @@ type wire struct {
 
 	mu      sync.Mutex
 	session string
-	last    int
 }
 
 // exchange holds what came of a call.

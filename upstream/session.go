@@ -83,13 +83,15 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	for _, method := range c.Asks {
 		switch method {
 		case Sample:
-			options.Capabilities.Sampling = &mcp.SamplingCapabilities{} //lint:ignore SA1019 servers ask for it as long as they do
+			//lint:ignore SA1019 servers ask for it as long as they do
+			options.Capabilities.Sampling = &mcp.SamplingCapabilities{}
 		case Elicit:
 			options.Capabilities.Elicitation = &mcp.ElicitationCapabilities{
 				Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 			}
 		case Roots:
-			options.Capabilities.RootsV2 = &mcp.RootCapabilities{} //lint:ignore SA1019 as above
+			//lint:ignore SA1019 as above
+			options.Capabilities.RootsV2 = &mcp.RootCapabilities{}
 		}
 	}
 	if c.Changed != nil {
@@ -313,6 +315,7 @@ func (s *Session) wantLog(ctx context.Context, level string, meta mcp.Meta) {
 	case hello == nil || hello.Capabilities == nil || hello.Capabilities.Logging == nil: //lint:ignore SA1019 servers log as long as they do
 		return
 	case hello.ProtocolVersion >= modern:
+		//lint:ignore SA1019 as above
 		meta[mcp.MetaKeyLogLevel] = level
 		return
 	}
