@@ -32,12 +32,14 @@ func callCommand() *cli.Command {
 			"object, read from standard input for - and from a file for @FILE, or are given one by one:\n" +
 			"KEY=TEXT, which may be a number or true where the action wants that, or KEY:=JSON. The\n" +
 			"result is printed on standard output, an error too, and what is wrong in one sentence on\n" +
-			"standard error. A run that failed exits with 1.\n\n" +
+			"standard error. A run that failed, and a guard.check with status FAIL, exit with 1.\n\n" +
 			"toolfold call memory.store key=team/rules value:='{\"freeze\": \"Friday\"}'\n" +
 			"toolfold call memory.search '{\"query\": \"freeze\"}'",
 		BashComplete: completeActions,
-		Flags:        append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag),
-		Action:       callAction,
+		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag,
+			&cli.StringFlag{Name: "format", Value: "json", Usage: "json or sarif, which bugfix.scan, refactor.scan and guard.check have for CI"},
+			&cli.StringFlag{Name: "fail-on", Value: "fail", Usage: "fail or warn: the status with which guard.check exits with 1"}),
+		Action: callAction,
 	}
 }
 
@@ -49,6 +51,13 @@ func callAction(c *cli.Context) error {
 		if !utf8.ValidString(arg) {
 			return usageError("%q is not UTF-8", shorten.Quoted(arg))
 		}
+	}
+	format, failOn := c.String("format"), c.String("fail-on")
+	if format != "json" && format != "sarif" {
+		return usageError("--format must be json or sarif, got %q", format)
+	}
+	if failOn != "fail" && failOn != "warn" {
+		return usageError("--fail-on must be fail or warn, got %q", failOn)
 	}
 	args, err := readArguments(c.Args().Tail())
 	if err != nil {
@@ -82,7 +91,15 @@ func callAction(c *cli.Context) error {
 	}
 	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
 	answer := whole.Call(carried.With(ctx, toolfold.Origin{Client: "the shell"}), name, args)
-	if err := printJSON(c, answer.Content); err != nil {
+	var shown any = answer.Content
+	if format == "sarif" && !answer.IsError() {
+		if shown, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
+			return json.Unmarshal(whole.Call(ctx, action, ordered.MustJSON(args)).Content, into)
+		}); err != nil {
+			return err
+		}
+	}
+	if err := printJSON(c, shown); err != nil {
 		return err
 	}
 	if answer.Deprecated != nil {
@@ -99,7 +116,7 @@ func callAction(c *cli.Context) error {
 		_ = json.Unmarshal(answer.Content, &run) // task.wait has a text
 		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result says why"))
 	}
-	return nil
+	return verdict(failOn, name, args, answer.Content)
 }
 
 // maxArguments bounds what is read from standard input or a file, in bytes.
