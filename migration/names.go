@@ -55,9 +55,16 @@ func (p part) names() (list []name) {
 	return list
 }
 
+// maxName bounds a name with what hosts put in front, in bytes: what is longer is none,
+// and as a pattern would be tried at each of its characters.
+const maxName = 256
+
 // nameAt reads a word as a legacy name of this server.
 func (p part) nameAt(start, end int) (n name, ok bool) {
 	found := p.text[start:end]
+	if len(found) > maxName {
+		return name{}, false
+	}
 	for i := range found {
 		rest := found[i:]
 		tool := p.legacy[rest]
