@@ -10,11 +10,12 @@ import (
 // What relevance is made of. Each value is in the middle of a range in which
 // BenchmarkSets changes little.
 const (
-	nameBonus     = 1.0 // for a name that the query covers
-	sentenceBonus = 0.7 // for the best sentence against the whole query
-	inPassage     = 0.5 // weight of a word of a passage, which makes no document longer
-	passageBonus  = 0.2 // for the best passage
-	evenEvidence  = 0.3 // evidence times coverage that gives a Score of one half
+	nameBonus     = 1.0  // for a name that the query covers
+	sentenceBonus = 0.7  // for the best sentence against the whole query
+	inPassage     = 0.5  // weight of a word of a passage, which makes no document longer
+	passageBonus  = 0.2  // for the best passage
+	evenEvidence  = 0.3  // evidence times coverage that gives a Score of one half
+	leastCoverage = 0.01 // of a hit by words that stand together for those of the query
 )
 
 // evidence weighs how often a word occurs in a document.
@@ -277,8 +278,12 @@ func (f *finder) hits(limit int) []Hit {
 	list := make([]Hit, min(limit, len(f.found)))
 	asked := math.Sqrt(f.wants * f.x.rarity(0))
 	for i, one := range f.found[:len(list)] {
-		shown := one.worth / asked * one.coverage
-		list[i] = Hit{ID: f.x.docs[one.slot].id, Worth: one.worth, Coverage: one.coverage, Score: shown / (shown + evenEvidence)}
+		shown := one.worth / asked * max(one.coverage, leastCoverage)
+		score := shown / (shown + evenEvidence)
+		if i > 0 {
+			score = min(score, list[i-1].Score) // one that has more of the words, but is worth less
+		}
+		list[i] = Hit{ID: f.x.docs[one.slot].id, Worth: one.worth, Coverage: one.coverage, Score: score}
 	}
 	return list
 }
