@@ -24,7 +24,7 @@ type Form struct {
 	Schema json.RawMessage
 }
 
-// Filled is what a user made of a form.
+// Filled holds the answer of a user to a form.
 type Filled struct {
 	Action  string          `json:"action"`            // accept, decline or cancel
 	Content json.RawMessage `json:"content,omitempty"` // the object, valid against the schema; nil unless accepted

@@ -35,7 +35,7 @@ func Confirm(ctx context.Context, text, done string) error {
 }
 
 // Refused is the error of a call whose user did not fill its form in, with the code
-// [Declined]; nil for one that was filled in. Done is what was not done then.
+// [Declined]; nil for one that was filled in. Done names what was not done then.
 func (f Filled) Refused(done string) error {
 	switch {
 	case f.Accepted():

@@ -32,7 +32,7 @@ func media(kind, mime string, data []byte) Block {
 	return block(kind, ordered.Member{Key: "data", Value: data}, ordered.Member{Key: "mimeType", Value: mime})
 }
 
-// Held is what a resource holds: text, or bytes where Blob is not nil.
+// Held holds the content of a resource: text, or bytes where Blob is not nil.
 type Held struct {
 	MIME string // its media type; empty = not said
 	Text string

@@ -319,7 +319,7 @@ func (g *Gateway) link(server string) (*link, error) {
 }
 
 // Approve takes what a server has changed: the named tools, without names all. It
-// returns those that it took.
+// returns the ones that it took.
 func (g *Gateway) Approve(server string, tools ...string) ([]string, error) {
 	l, err := g.link(server)
 	if err != nil {

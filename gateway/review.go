@@ -96,7 +96,7 @@ func (l *link) planAs(k kept, plan fold.Plan) error {
 	return nil
 }
 
-// watchEvery is how often the files of what is kept are looked at.
+// watchEvery is the pause between looks at the files of what is kept.
 const watchEvery = 2 * time.Second
 
 // watch takes over what other processes approve and plan.

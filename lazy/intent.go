@@ -43,7 +43,7 @@ var verbs = sync.OnceValue(func() map[string]wish {
 	return of
 })
 
-// opening is what a request may begin with and says nothing of what is wanted: words,
+// opening holds beginnings of requests that say nothing of the wish itself: words,
 // each one of several.
 type opening [][]string
 
@@ -124,7 +124,7 @@ func appendSaid(list []said, text string) []said {
 	return list
 }
 
-// request is what a query asks for.
+// request holds the wish in a query.
 type request struct {
 	wants   wish
 	ruled   []wish // of verbs that it rules out, as "without deleting" does
@@ -157,7 +157,7 @@ func readRequest(query string, list []said) request {
 	return r
 }
 
-// withoutOpening returns the words after those that say nothing of what is wanted.
+// withoutOpening returns the words after an opening.
 func withoutOpening(list []said) []said {
 	for len(list) > 0 {
 		i := slices.IndexFunc(openings()[list[0].text], func(o opening) bool { return o.begins(list) })

@@ -167,7 +167,7 @@ func (d data) style(n node) literalStyle {
 	return s
 }
 
-// literalStyle is how an object is written.
+// literalStyle is the notation of an object.
 type literalStyle struct {
 	quote, keyQuote string
 	space           string

@@ -69,7 +69,7 @@ func languageOf(name string) string {
 	return ""
 }
 
-// syntax returns what tells whether a file can be read; nil where anything can.
+// syntax returns the check of files of a format; nil where any file can be read.
 func syntax(name string) func(text string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".json", ".jsonc", ".ipynb":

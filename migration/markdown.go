@@ -51,7 +51,7 @@ var pages = sync.OnceValue(func() parser.Parser {
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
 })
 
-// run handles a text with those that follow it without a gap: the parser begins a new
+// run handles a text with the ones that follow it without a gap: the parser begins a new
 // one at each character that could be a mark, such as _. Only the first is taken.
 func (p part) run(n *ast.Text) {
 	if before, ok := n.PreviousSibling().(*ast.Text); ok && before.Segment.Stop == n.Segment.Start {

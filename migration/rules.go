@@ -29,7 +29,7 @@ type Rule struct {
 	Tool string   `json:"tool,omitempty"`
 	Also []string `json:"also,omitempty"`
 
-	// Deny is what the server has to be started with, as --deny, so that what the rule
+	// Deny is the --deny that the server has to be started with so that what the rule
 	// forbids stays forbidden, however tools are listed. Only of rules that forbid.
 	Deny string `json:"deny,omitempty"`
 
@@ -104,7 +104,7 @@ func (s Search) keeps(n name) bool {
 	return true
 }
 
-// govern is what the words around a name say of it.
+// govern is the effect of a rule on a name, by the words around it.
 type govern string
 
 const (

@@ -57,7 +57,7 @@ type Search struct {
 	Exact bool
 }
 
-// Found is what a search finds in a file.
+// Found holds the finds of a search in a file.
 type Found struct {
 	Uses []Use
 	Now  []byte // the text with those rewritten that can be; the rest of it stays byte by byte

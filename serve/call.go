@@ -94,7 +94,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	return s.appendAnswer(ctx, r, out, answer, structured)
 }
 
-// inTurn answers a request with what do returns, in its turn among those that run, or
+// inTurn answers a request with what do returns, in its turn among the ones that run, or
 // else with what its client is to answer first. Name tells requests of a method apart.
 func (s *Server) inTurn(
 	ctx context.Context, r *request, name string, do func(context.Context) toolfold.Answer,

@@ -13,7 +13,7 @@ import (
 // maxCompletions is the most values of a completion: more are not allowed.
 const maxCompletions = 100
 
-// completion is what completion/complete asks for.
+// completion holds the parameters of completion/complete.
 type completing struct {
 	Ref struct {
 		Type, Name, URI string

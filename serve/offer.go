@@ -61,7 +61,7 @@ type Resource struct {
 	Complete map[string]Completer // by variable of the template
 }
 
-// Location is where a resource is read.
+// Location holds the URI of a resource, to be read.
 type Location struct {
 	URI    string
 	Values map[string]string // of the variables of the template, decoded

@@ -87,7 +87,7 @@ func (p *prompts) remove(client string, prompt *waiting) {
 // the call again with the answers. Meanwhile the call stays parked here, running, under
 // a state that only its client knows and that is good for one retry.
 
-// gathering is how long a call that asked something may ask more before its client
+// gathering is the time in which a call that asked something may ask more before its client
 // hears of it: what it asks at once then takes one round.
 const gathering = 10 * time.Millisecond
 

@@ -83,7 +83,7 @@ type Options struct {
 	// [toolfold.Action]. Nil offers no tasks.
 	Tasks Tasks
 
-	// TaskGrace is how long a kept call may take to be answered like any other; 0 = 2 s,
+	// TaskGrace is the time that a kept call may take to be answered like any other; 0 = 2 s,
 	// less = every kept call is answered by its task.
 	TaskGrace time.Duration
 

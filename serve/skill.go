@@ -198,7 +198,7 @@ func (o Options) withSkills() Options {
 	return o
 }
 
-// skillResources returns the files of skills as resources; those that are listed are the
+// skillResources returns the files of skills as resources; the listed ones are the
 // SKILL.md of each.
 func skillResources(all func(context.Context) ([]Skill, error)) []Resource {
 	return []Resource{{

@@ -49,7 +49,7 @@ type Task struct {
 
 	Created, Updated time.Time
 
-	// Name and Raw are the call whose answer the task has; Result is what its action
+	// Name and Raw are the call whose answer the task has; Result holds what its action
 	// returned, {"error": …} for an error. Failed says that the result shows a failure.
 	Name   string
 	Raw    json.RawMessage
@@ -270,7 +270,7 @@ func (s *Server) taskFailure(id string, err error) *protocolError {
 	return &protocolError{code: mcp.INTERNAL_ERROR, message: "the task cannot be read just now; the server's log says why"}
 }
 
-// appendTask appends a task with its answer, which is what the call would have been
+// appendTask appends a task with its answer, the same that the call would have been
 // answered.
 func (s *Server) appendTask(ctx context.Context, r *request, out []byte, t Task) ([]byte, *protocolError) {
 	members, refused := s.detailed(ctx, r, t)

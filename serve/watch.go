@@ -23,7 +23,7 @@ type watches struct {
 	byKey map[any]*watch // by the id of a session, or the request of a stream
 }
 
-// watch is what one session, or one stream of 2026-07-28, is told of.
+// watch holds the subscriptions of one session, or of one stream of 2026-07-28.
 type watch struct {
 	from toolfold.Origin
 	uris []string

@@ -65,7 +65,7 @@ func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 	return err
 }
 
-// mostWeighty is how many of the tools that cost most are printed of a server.
+// mostWeighty is the number of the dearest tools that are printed of a server.
 const mostWeighty = 5
 
 // upstreams prints what upstreams cost and what is called of them.

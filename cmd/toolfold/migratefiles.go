@@ -28,7 +28,7 @@ const maxMigrated = 16 << 20
 // notMigrated are folders that hold what others wrote or what is generated.
 var notMigrated = []string{".git", "node_modules", "vendor", "dist", "build", "target", ".venv", "__pycache__"}
 
-// repository is what migrate looks through.
+// repository holds the files that migrate looks through.
 type repository struct {
 	search migration.Search
 	files  []migrated // that name legacy tools, in the order of paths

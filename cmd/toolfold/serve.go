@@ -107,7 +107,7 @@ func lowerFirst(text string) string {
 	return string(unicode.ToLower(r)) + text[size:]
 }
 
-// promptsWatched is how often a server looks whether there are other workflows than before.
+// promptsWatched is the pause between looks for other workflows than before.
 const promptsWatched = 5 * time.Second
 
 func serveCommand() *cli.Command {

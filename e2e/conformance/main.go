@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// fixtures are what the suite looks for.
+// fixtures holds the server of what the suite calls.
 type fixtures struct {
 	surface *surface.Surface
 	server  *serve.Server

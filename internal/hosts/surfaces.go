@@ -122,7 +122,7 @@ func (t *Target) Options() string {
 	return strings.Join(parts, " ")
 }
 
-// Settings returns the surface as values by the name of the setting, those that
+// Settings returns the surface as values by the name of the setting, the ones that
 // it leaves to their defaults left out.
 func (s *Surface) Settings() map[string]any {
 	values := map[string]any{}

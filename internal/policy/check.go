@@ -29,7 +29,7 @@ type Change struct {
 	Path string // as the caller names it, or below the workspace with slashes
 	Gone bool   // it was deleted
 
-	// Since is what changed in the file. Nil is not known: then all of it is judged.
+	// Since holds the changed lines of the file. Nil is not known: then all of it is judged.
 	Since *git.Change
 }
 

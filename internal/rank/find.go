@@ -57,14 +57,14 @@ type finder struct {
 	found      []found
 }
 
-// cell is what a candidate has of what is asked.
+// cell holds the match of a candidate with one thing that is asked.
 type cell struct {
 	value float64 // worth of the best source
 	named float64 // the same of the name
 	share float64 // of the best source
 }
 
-// meeting is what a candidate has of two terms side by side.
+// meeting holds the match of a candidate with two terms side by side.
 type meeting struct {
 	round  int32 // in which the candidate has the first term
 	weight float32

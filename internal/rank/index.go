@@ -28,7 +28,7 @@ type posting struct {
 	inPassages uint16  // times
 }
 
-// span is where a passage is: in the document of a slot, from one term to another.
+// span is the place of a passage: in the document of a slot, from one term to another.
 type span struct {
 	slot, begin, end int32
 	rarity           float64 // of its terms together

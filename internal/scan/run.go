@@ -243,7 +243,7 @@ func (s Scanner) fastRules(ctx context.Context, dir string, names []string, c *c
 	return nil
 }
 
-// fastBatch runs the fast rules over files in one process, and returns those that it was
+// fastBatch runs the fast rules over files in one process, and returns the ones that it was
 // at when it was given up, and why it was.
 func (s Scanner) fastBatch(ctx context.Context, dir string, batch []string, c *collector) (begun map[string]bool, err error) {
 	begun, reported := map[string]bool{}, 0

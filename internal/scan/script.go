@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// program is what runs of a script: without types and comments, with JSX as calls. Rules
+// program is the code of a script that runs: without types and comments, with JSX as calls. Rules
 // look at its tokens as at those of any source.
 type program struct {
 	*source

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// linger is how long a server is kept after its last session, and the host after its last
+// linger is the time that a server is kept after its last session, and the host after its last
 // connection: long enough for a client that starts anew.
 const linger = time.Second
 
@@ -296,7 +296,7 @@ type openCall struct {
 	id      int64
 }
 
-// join returns the server that an opening asks for, and starts it where nobody uses it.
+// join returns the server that an opening asks for, and starts it where it does not run.
 func (h *host) join(v *visitor, o opening) *shared {
 	env := slices.Sorted(slices.Values(o.Server.Env))
 	same, _ := json.Marshal([]any{o.Server.Argv, o.Server.Dir, env})

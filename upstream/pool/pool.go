@@ -5,7 +5,7 @@
 // is shared where its command, environment and folder are equal. The host ends a server
 // [linger] after its last session has ended, however that ended, and then itself; where
 // the host is killed, the servers that it started end with it (package child). A host of
-// another version takes no new sessions, and ends with those that it has.
+// another version takes no new sessions, and ends with the ones that it has.
 package pool
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// Pool is where the servers of a user are shared.
+// Pool shares the servers of a user among processes.
 type Pool struct {
 	// Dir holds the socket: only the user can open it, see [Dir].
 	Dir string
@@ -346,13 +346,13 @@ func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, e
 // Gone is closed when the session has ended.
 func (s *Session) Gone() <-chan struct{} { return s.gone }
 
-// Close ends the session. The server goes on for those that share it.
+// Close ends the session. The server goes on for the others that share it.
 func (s *Session) Close() {
 	_ = s.line.conn.Close()
 	<-s.gone
 }
 
-// opening is what a session says first.
+// opening is the first message of a session.
 type opening struct {
 	Version               string
 	Server                upstream.Server

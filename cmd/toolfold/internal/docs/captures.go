@@ -11,19 +11,19 @@ import (
 	"github.com/toolfold/toolfold/internal/hosts"
 )
 
-// capturesText is what the program e2e/agents/capture.js wrote: make hosts.
+// capturesText is written by e2e/agents/capture.js: make hosts.
 //
 //go:embed captures.json
 var capturesText []byte
 
-// capture is what one agent took, in one way to work, on every candidate.
+// capture holds the costs of one agent, in one way to work, on every candidate.
 type capture struct {
 	Version  string     `json:"version"`
 	Kind     hosts.Kind `json:"kind"`
 	Surfaces []captured `json:"surfaces"`
 }
 
-// captured is what it took on one candidate.
+// captured holds its costs on one candidate.
 type captured struct {
 	Options []string `json:"options"` // of serve
 	Rounds  []*int   `json:"rounds"`  // by task; null where none led to the right result

@@ -173,7 +173,7 @@ func (o Offer) outputs() serve.Resource {
 	}
 }
 
-// noteURI is where an entry of memory is read. A key may hold what has a meaning in URIs.
+// noteURI returns the URI of an entry of memory. A key may hold what has a meaning in URIs.
 func noteURI(namespace, key string) string {
 	return scheme + "memory/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
 }

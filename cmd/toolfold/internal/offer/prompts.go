@@ -54,14 +54,14 @@ func commandName(id string) string {
 	return "run-" + strings.Trim(notInCommands().ReplaceAllString(strings.ToLower(id), "-"), "-")
 }
 
-// field is what is known of a member of a workflow's input.
+// field describes a member of a workflow's input.
 type field struct {
 	Type        string
 	Description string
 	Enum        []any
 }
 
-// input is what is known of a workflow's input.
+// input describes a workflow's input.
 type input struct {
 	Properties ordered.Map
 	Required   []string

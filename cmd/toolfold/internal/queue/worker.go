@@ -275,7 +275,7 @@ func (s *working) keepLease(ctx context.Context) {
 	watch.Wait()
 }
 
-// stalls is how many times in a row jobs are inserted that nothing takes before River is
+// stalls is the number of times in a row that jobs are inserted and not taken before River is
 // started again: a connection that is lost while it starts leaves it without the part
 // that fetches jobs, and it says nothing.
 const stalls = 5

@@ -295,7 +295,7 @@ func (t *Tracing) flush(ctx context.Context) error {
 	return err
 }
 
-// giveUp counts spans that could not be stored. Those that run are stored later.
+// giveUp counts spans that could not be stored. Spans that run are stored later.
 func (t *Tracing) giveUp(spans []taken) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -353,7 +353,7 @@ func (t *Tracing) take() (spans []taken, running []string) {
 	return spans, running
 }
 
-// converted returns spans as they are stored, but for those that nobody reads.
+// converted returns spans as they are stored, without the ones that no query reads.
 func converted(spans []taken) []trace.Span {
 	list := make([]trace.Span, 0, len(spans))
 	for _, s := range spans {
