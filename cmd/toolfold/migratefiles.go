@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/migration"
 )
@@ -107,7 +107,7 @@ func openRepository(c *cli.Context) (*repository, error) {
 }
 
 // otherServers matches a tool as hosts name it.
-var otherServers = regexp.MustCompile(`\bmcp__[A-Za-z0-9-]`)
+var otherServers = regex.Lazy(`\bmcp__[A-Za-z0-9-]`)
 
 // leaveToOthers takes names without a server in front for those of other servers, where
 // the files speak of such and neither they nor an option speak of this one.
@@ -115,7 +115,7 @@ func (r *repository) leaveToOthers(all []migrated) {
 	if len(r.search.Servers) > 0 || slices.ContainsFunc(all, func(f migrated) bool { return bytes.Contains(f.before, []byte("toolfold")) }) {
 		return
 	}
-	if slices.ContainsFunc(all, func(f migrated) bool { return otherServers.Match(f.before) }) {
+	if slices.ContainsFunc(all, func(f migrated) bool { return otherServers().Match(f.before) }) {
 		for _, name := range r.search.Names() {
 			r.search.Own[name] = true
 		}
@@ -186,7 +186,7 @@ func (r *repository) userServers() {
 }
 
 // runsToolfold matches a word of a command that starts this server.
-var runsToolfold = regexp.MustCompile(`(^|[/\\@])toolfold([:@.].*)?$`)
+var runsToolfold = regex.Lazy(`(^|[/\\@])toolfold([:@.].*)?$`)
 
 // servers takes the names that a client's file has for this server.
 func (r *repository) servers(path string, text []byte) {
@@ -201,7 +201,7 @@ func (r *repository) servers(path string, text []byte) {
 	}
 	entries, _ := h.Servers(text, filepath.Dir(path)) // what cannot be read names none
 	for _, e := range entries {
-		if slices.ContainsFunc(e.Command, runsToolfold.MatchString) && !slices.Contains(r.search.Servers, e.Name) {
+		if slices.ContainsFunc(e.Command, runsToolfold().MatchString) && !slices.Contains(r.search.Servers, e.Name) {
 			r.search.Servers = append(r.search.Servers, e.Name)
 		}
 	}
