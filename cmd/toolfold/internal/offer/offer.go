@@ -235,6 +235,9 @@ func (o Offer) Tell(server *serve.Server, c *call.Call, answer toolfold.Answer) 
 	case "design":
 		server.ResourcesChanged()
 	case "memory":
+		if !o.Memory {
+			return
+		}
 		var note struct{ Key, Namespace string }
 		if json.Unmarshal(answer.Content, &note) == nil && note.Key != "" {
 			server.Updated(noteURI(note.Namespace, note.Key))
