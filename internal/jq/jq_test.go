@@ -10,6 +10,7 @@ import (
 
 func TestRun(t *testing.T) {
 	t.Parallel()
+	const limited = "it " // took longer, or needed more memory: a slow machine has no time for so much
 	for _, test := range []struct{ filter, value, want, failure string }{
 		{".a.b", `{"a":{"b":1}}`, `1`, ""},
 		{".a[] | .b", `{"a":[{"b":1},{"b":null}]}`, `1 null`, ""},
@@ -21,11 +22,11 @@ func TestRun(t *testing.T) {
 		{".a[]", `{"a":1}`, ``, "cannot iterate over: number (1)"},
 		{`error("no")`, `{}`, ``, "error: no"},
 		{"input", `{}`, ``, "input"},
-		{"[range(1e12)]", `{}`, ``, "MB of memory"},
-		{"reduce range(60) as $i ([1]; . + .) | length", `{}`, ``, "MB of memory"},
+		{"[range(1e12)]", `{}`, ``, limited},
+		{"reduce range(60) as $i ([1]; . + .) | length", `{}`, ``, limited},
 		{".[500000000] = 1 | length", `[]`, ``, "MB of memory"},
-		{"reduce range(60) as $i (10; . * .) | 1", `{}`, ``, "it "},
-		{"def f: f; f", `{}`, ``, "took longer"},
+		{"reduce range(60) as $i (10; . * .) | 1", `{}`, ``, limited},
+		{"def f: f; f", `{}`, ``, "it took longer than 5s"},
 		{"range(1e9)", `{}`, ``, "bytes"},
 		{`"a" * 10000000 | length`, `{}`, `10000000`, ""},
 		{"length", `[1,2]`, `2`, ""},

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
@@ -36,9 +38,10 @@ func init() {
 		return
 	}
 	// The process ends by itself: it starts no other, and needs no keeper.
-	if child.LimitMemory(2*maxMemory) != nil { // what the runtime takes counts too; watch ends it before that
+	if child.LimitMemory(4*maxMemory) != nil { // for what is taken at once; watch ends it before that
 		os.Exit(1)
 	}
+	debug.SetMemoryLimit(maxMemory / 4 * 3) // what is not used any more goes before watch counts it
 	go watch()
 	answerAll(os.Stdin, os.Stdout)
 	os.Exit(0)
@@ -48,6 +51,10 @@ func init() {
 func watch() {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	for range time.Tick(5 * time.Millisecond) {
+		if metrics.Read(sample); sample[0].Value.Uint64() <= maxMemory {
+			continue
+		}
+		runtime.GC() // also sweeps, before which the dead count
 		if metrics.Read(sample); sample[0].Value.Uint64() > maxMemory {
 			os.Exit(tookTooMuch)
 		}
