@@ -56,7 +56,7 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 	filtered := c.input.filter != "" && !c.failed && (c.reply == nil || !c.reply.failed)
 	if filtered {
 		var err error
-		if content, err = c.filter(ctx, content); err != nil {
+		if content, err = c.filter(ctx, raw, content); err != nil {
 			return r.fail(ctx, c, err)
 		}
 	}

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/toolfold/toolfold"
@@ -48,11 +49,13 @@ func (p *normalised) takeFilter(args *arguments) {
 // filter returns what jq makes of a result: an object as it is, else the value as
 // result, or the values as results. What it may have missed is a warning. Where it
 // fails the call is an error if nothing was changed; else the result stays as it is.
-func (c *Call) filter(ctx context.Context, content json.RawMessage) (json.RawMessage, error) {
-	if len(content) > maxFiltered {
-		return nil, c.filterError("the result has %d bytes, more than %d", len(content), maxFiltered)
+// Raw is the result before fields were chosen: it says whether a list goes on.
+func (c *Call) filter(ctx context.Context, raw, content json.RawMessage) (json.RawMessage, error) {
+	var values []json.RawMessage
+	err := fmt.Errorf("the result has %d bytes, more than %d", len(content), maxFiltered)
+	if len(content) <= maxFiltered {
+		values, err = jq.Run(ctx, c.input.filter, content)
 	}
-	values, err := jq.Run(ctx, c.input.filter, content)
 	var there []string
 	for _, m := range children(content) {
 		if name, err := unquote(m.name); err == nil {
@@ -61,10 +64,12 @@ func (c *Call) filter(ctx context.Context, content json.RawMessage) (json.RawMes
 	}
 	has := "the result has " + strings.Join(there[:min(len(there), maxWarnings)], ", ")
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case err != nil && c.Entry.Action.Effect == toolfold.Reads:
-		return nil, c.filterError("%v; %s", err, has)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s: %v; %s", c.Entry.Title(), reserved.JQ, err, has).
+			About(toolfold.ProblemRefused, reserved.JQ).WithHint("mend %s, or leave it out to see the result", reserved.JQ)
 	case err != nil:
 		c.input.warn("it was done, and this is the whole result: %s failed: %v", reserved.JQ, err)
 		return content, nil
@@ -77,7 +82,7 @@ func (c *Call) filter(ctx context.Context, content json.RawMessage) (json.RawMes
 		c.input.warn("%s made nothing of it: %s", reserved.JQ, has)
 	}
 	var page struct{ NextCursor string }
-	if c.target.pages && json.Unmarshal(content, &page) == nil && page.NextCursor != "" {
+	if c.target.pages && json.Unmarshal(raw, &page) == nil && page.NextCursor != "" {
 		c.input.warn("%s read one page; %s %q has the next", reserved.JQ, toolfold.Cursor.Name, page.NextCursor)
 	}
 	switch {
@@ -87,10 +92,4 @@ func (c *Call) filter(ctx context.Context, content json.RawMessage) (json.RawMes
 		return values[0], nil
 	}
 	return ordered.MustJSON(ordered.Map{{Key: "result", Value: values[0]}}), nil
-}
-
-// filterError is the error of a filter that cannot be run over the result.
-func (c *Call) filterError(format string, args ...any) *toolfold.Error {
-	return toolfold.Errorf(toolfold.InvalidInput, c.Entry.Title()+": "+reserved.JQ+": "+format, args...).
-		About(toolfold.ProblemRefused, reserved.JQ).WithHint("mend %s, or leave it out to see the result", reserved.JQ)
 }

@@ -88,6 +88,7 @@ func TestFilters(t *testing.T) {
 		{"tool_call", `{"name":"memory.get","arguments":{"key":"k03","jq":".value.n"},"jq":".found"}`, `{"result":3}`},
 		{"memory.export", `{"prefix":"k","jq":"[.data[].value.n] | add"}`, `{"result":435}`}, // more than an answer could have
 		{"memory.list", `{"prefix":"k","limit":4,"jq":".keys | length"}`, `{"result":4,"warnings":["jq read one page; cursor `},
+		{"memory.list", `{"prefix":"k","limit":4,"include_fields":["keys.key"],"jq":".keys | length"}`, `["jq read one page; cursor `},
 		{"memory.export", `{"prefix":"k","jq":".data"}`, `have jq make less"]}`},
 		{"memory.store", `{"key":"new","value":1,"jq":".key[]"}`, `"warnings":["it was done, and this is the whole result: jq failed: `},
 		{"memory.get", `{"key":"new","jq":".value"}`, `{"result":1}`},
