@@ -19,7 +19,7 @@ const (
 	ClientLacks   = "CLIENT_LACKS"   // the client declares no capability that the call needs
 
 	TimedOut         = "TIMEOUT"           // it took longer than it may
-	UpstreamError    = "UPSTREAM_ERROR"    // a tool of another server failed
+	UpstreamError    = "UPSTREAM_ERROR"    // a tool of another server failed, or the server offers none now
 	PermissionDenied = "PERMISSION_DENIED" // the caller may not run the action
 )
 
@@ -36,6 +36,9 @@ type Error struct {
 	// Lacking is the capability that the client would have to declare, such as sampling, or
 	// extensions/NAME; empty for all other errors. Clients of 2026-07-28 are told by a protocol error.
 	Lacking string `json:"-"`
+
+	// Protocol is the code with which another server refused the request; 0 for all other errors.
+	Protocol int64 `json:"-"`
 }
 
 // Error implements error.

@@ -164,7 +164,7 @@ func list(o serve.Options) {
 func ExampleFamily() {
 	list(serve.Options{Families: []*toolfold.Family{mounted()}})
 	// Output:
-	// book: Books on the shelves: add(title) list burn(title)
+	// book: Books on the shelves: add|burn(title) list
 }
 
 // In mode legacy each action with an old name is a tool, as it was before.
@@ -267,7 +267,7 @@ func ExampleMount() {
 	list(serve.Options{Families: []*toolfold.Family{family}})
 	fmt.Println(toolfoldtest.Runner(family).Call(context.Background(), "book.list", nil).IsError())
 	// Output:
-	// book: Books on the shelves: add(title) list burn(title)
+	// book: Books on the shelves: add|burn(title) list
 	// opening
 	// false
 }

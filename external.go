@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -46,8 +47,13 @@ type External struct {
 	// clients get as it came.
 	Relay func(ctx context.Context, args json.RawMessage) (Reply, error)
 
+	// BecomesTask and Completes are those of the [Action]: Completes returns the arguments
+	// whole. Nil asks nothing.
+	BecomesTask bool
+	Completes   func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
+
 	// Lenient takes a schema that arguments cannot be checked with: they pass as they
-	// are, and the description says so.
+	// are, and tools.describe says so. The schema is compiled when it is used.
 	Lenient bool
 
 	// Definition, Hints and Aliases are those of the [Action].
@@ -73,9 +79,6 @@ func (x External) Family() (*Family, error) {
 	}, func(context.Context) (External, error) { return x, nil })
 }
 
-// unchecked is said of a tool with a schema that does not compile.
-const unchecked = "Its schema does not compile, so arguments are passed on unchecked."
-
 // Action returns the tool as an action, to be one of several in a family. It
 // fails when its schema is not one that arguments can be checked with, unless it
 // is Lenient.
@@ -84,38 +87,48 @@ func (x External) Action() (*Action, error) {
 	if len(input) == 0 {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
-	_, err := judge.Compile(x.Name, input)
-	var schema ordered.Map
-	if unread := json.Unmarshal(input, &schema); unread != nil && err == nil {
-		err = fmt.Errorf("reading schema of %s: %w", x.Name, unread)
+	type read struct {
+		Param
+		whole, ok bool
 	}
-	if err != nil && !x.Lenient {
-		return nil, err
+	members := sync.OnceValue(func() read {
+		object, whole, ok := judge.Object(input)
+		return read{readMembers(judge.Plain(object)), whole, ok}
+	})
+	unfit := sync.OnceValue(func() error {
+		_, err := judge.Compile(x.Name, input)
+		if err == nil && !members().ok {
+			err = fmt.Errorf("the schema of %s is not one of an object", x.Name)
+		}
+		return err
+	})
+	if !x.Lenient {
+		if err := unfit(); err != nil {
+			return nil, err
+		}
 	}
 	summary, rest := firstSentence(x.Description)
 	brief := shorten.To(summary, maxActionSummary-1)
 	if brief != summary {
 		rest = strings.TrimSpace(x.Description) // what is cut is still described, and found
 	}
-	object := readMembers(schema)
 	a := &Action{
 		Name: x.Name, Summary: brief, Doc: rest, Input: input, Effect: x.Effect, Run: foreign(x.Run),
-		Unchecked: err != nil, Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases,
+		Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases, BecomesTask: x.BecomesTask,
+		unchecked: func() bool { return unfit() != nil },
+		inputs:    func() (required, optional []Param) { return members().Required, members().Optional },
+		needs:     sync.OnceValue(func() []string { return requiredOf(input) }),
+		partial:   func() bool { return members().ok && !members().whole },
 	}
 	if x.Relay != nil {
+		a.relays = true
 		a.Run = Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) { return x.Relay(ctx, args) }}
 	}
-	if a.Unchecked {
-		a.Doc = strings.TrimSpace(a.Doc + " " + unchecked)
+	if x.Completes != nil {
+		a.Completes = Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) { return x.Completes(ctx, args) }}
 	}
 	if a.Effect == 0 {
 		a.Effect = Deletes
-	}
-	for _, p := range object.Required {
-		a.Required = append(a.Required, p)
-	}
-	for _, p := range object.Optional {
-		a.Optional = append(a.Optional, p)
 	}
 	return a, nil
 }
@@ -130,6 +143,25 @@ func firstSentence(text string) (first, rest string) {
 		return sentence + ".", strings.TrimSpace(more + " " + rest)
 	}
 	return text, rest
+}
+
+// requiredOf returns the names of the members that an object of a schema has to have, in the
+// order in which [readMembers] has them.
+func requiredOf(input json.RawMessage) (list []string) {
+	object, _, _ := judge.Object(input)
+	var required []string
+	get(object, "required", &required)
+	if len(required) == 0 {
+		return nil
+	}
+	properties, _ := object.Get("properties")
+	text, _ := properties.(json.RawMessage)
+	ordered.Scan(text, func(name []byte, _, _ int) {
+		if name := string(name); slices.Contains(required, name) && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	})
+	return list
 }
 
 // readMembers reads the members of an object schema as parameters: what

@@ -2,6 +2,7 @@ package toolfold_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,31 @@ func TestExternalRefuses(t *testing.T) {
 		_, err := toolfold.External{Name: "x", Description: "X.", Category: "c", InputSchema: json.RawMessage(schema)}.Family()
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", schema, err, want)
+		}
+	}
+}
+
+// The names of the required parameters, which lists show, are those of the parameters that are read whole.
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{
+		`{"type":"object","properties":{"b":{},"a":{"type":"string"},"é\"":true},"required":["é\"","a","b","none"]}`,
+		`{"properties":{"b":{},"a":{}},"required":["a","b"]}`, `{"type":["object","null"],"properties":{"a":{}},"required":["a"]}`,
+		`{"type":"object"}`, `{}`, `true`, ``, `{"type":"object","required":["a"]}`,
+		`{"oneOf":[{"properties":{"k":{"const":"x"},"a":{}},"required":["a","k"]},{"properties":{"k":{"const":"y"}},"required":["k"]}]}`,
+		`{"$ref":"#/definitions/x","definitions":{"x":{"type":"object","properties":{"a":{}},"required":["a"]}}}`,
+	} {
+		a, err := toolfold.External{Name: "x", Description: "X.", InputSchema: json.RawMessage(schema), Lenient: true}.Action()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		required, _ := a.Inputs()
+		for _, p := range required {
+			want = append(want, p.Name)
+		}
+		if got := a.Needs(); !slices.Equal(got, want) {
+			t.Errorf("%s needs %q, its parameters %q", schema, got, want)
 		}
 	}
 }

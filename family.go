@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/reserved"
 )
 
@@ -55,7 +57,12 @@ type Action struct {
 	Name    string   // lower case, snake case
 	Legacy  OldNames // the names it had as a tool of its own
 	Summary string   // at most 80 characters, for listings
-	Doc     string   // more, for describe, the legacy surface and the docs
+
+	// Means is a word for what the action does, shown behind its name in the briefest
+	// listings: run(bugId)=fix. Empty where the name tells.
+	Means string
+
+	Doc string // more, for describe, the legacy surface and the docs
 
 	// Words are other words that people use for it, indexed by find, shown
 	// nowhere.
@@ -74,18 +81,26 @@ type Action struct {
 	Changed string
 
 	// Once marks an action as idempotent although its Effect is not: a second
-	// call is refused or changes nothing.
+	// call is refused or changes nothing. Of a tool declared elsewhere it says that its
+	// user takes it so; its hints stay what they are.
 	Once bool
 
 	// Apart actions are a tool of their own, under their first legacy name, so that
 	// the hints of the family's tool hold: that tool does not take them.
 	Apart bool
 
+	// Required and Optional are declared here; a tool declared elsewhere has those of
+	// Input, see [Action.Inputs].
 	Required, Optional Fields
-	Effect             Effect
-	Example            string   // arguments as a caller would send them, JSON
-	Related            []string // full names of actions that go well with it
-	Run                Handler  // made by [Method]; its result declares the result fields
+
+	// Either are optional parameters of which a call needs one; the service refuses a call
+	// without any. Listings show them with the required ones: get(key|keys).
+	Either Fields
+
+	Effect  Effect
+	Example string   // arguments as a caller would send them, JSON
+	Related []string // full names of actions that go well with it
+	Run     Handler  // made by [Method]; its result declares the result fields
 
 	// Writes finds the files of the workspace that a call would write, so that
 	// the policies of its session can refuse it before it begins. It is made by
@@ -97,6 +112,12 @@ type Action struct {
 	// AwaitsTask says that it waits for the task taskId, an argument, which is the one
 	// that such a client gets.
 	BecomesTask, AwaitsTask bool
+
+	// Completes returns the arguments of a call before it becomes a task, with what it has
+	// asked its client for, or the error that refuses the call: what is asked then takes no
+	// task. It is made by [Method], of a method that takes what Run takes; the zero value
+	// asks nothing.
+	Completes Handler
 
 	// Enters says that the connection of a caller is part of the session
 	// sessionId, an argument or a result, once the action has succeeded.
@@ -115,17 +136,33 @@ type Action struct {
 	Returns    Fields
 	Definition json.RawMessage
 
-	// Unchecked says that Input is no schema that arguments can be checked with:
-	// they pass as they are.
-	Unchecked bool
-
 	// Annotated are the hints that a tool declared elsewhere has. Nil = those of
 	// Effect.
 	Annotated *Hints
 
 	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
 	Family *Family
+
+	// relays says that the result is a [Reply].
+	relays bool
+
+	// Of a tool declared elsewhere: inputs and partial read the parameters of Input, needs only the
+	// names of those that are required, unchecked compiles it, each once. Nil else.
+	inputs    func() (required, optional []Param)
+	needs     func() []string
+	unchecked func() bool
+	partial   func() bool
 }
+
+// Relays reports whether the result is that of another server's tool, a [Reply].
+func (a *Action) Relays() bool { return a.relays }
+
+// Unchecked reports whether Input is no schema that arguments can be checked with: they
+// pass as they are. The first call compiles it, which is most of what a large tool costs.
+func (a *Action) Unchecked() bool { return a.unchecked != nil && a.unchecked() }
+
+// Partial reports whether Input has more parts than its parameters were read of.
+func (a *Action) Partial() bool { return a.partial != nil && a.partial() }
 
 // Mount returns a copy of the family whose actions can be called. Open builds
 // the service that their methods belong to: it is called by the first call
@@ -134,7 +171,7 @@ type Action struct {
 func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, error) {
 	want := reflect.TypeFor[S]()
 	for _, a := range f.Actions {
-		for _, h := range []Handler{a.Run, a.Writes} {
+		for _, h := range []Handler{a.Run, a.Writes, a.Completes} {
 			if has := h.service; has != nil && has != want {
 				return nil, fmt.Errorf("%s.%s runs a method of %s, but the family is mounted on %s", f.Name, a.Name, has, want)
 			}
@@ -210,6 +247,23 @@ func (a *Action) Targets(ctx context.Context, args json.RawMessage) ([]string, e
 	return names.([]string), nil
 }
 
+// Complete returns the arguments of a call that is to become a task, see Completes.
+// Arguments are as for Invoke.
+func (a *Action) Complete(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
+	if a.Completes.run == nil {
+		return args, nil
+	}
+	completed, err := a.handle(ctx, a.Completes, args)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := ordered.JSON(completed)
+	if err != nil {
+		return nil, fmt.Errorf("encoding arguments: %w", err)
+	}
+	return raw, nil
+}
+
 func (a *Action) handle(ctx context.Context, h Handler, args json.RawMessage) (any, error) {
 	if a.Family == nil || a.Family.service == nil {
 		return nil, fmt.Errorf("%s is declared but not mounted", a.Name)
@@ -280,9 +334,28 @@ func (a *Action) OpenResult() bool {
 	return a.Forwards() || a.Input != nil && len(a.Returns) == 0
 }
 
+// Inputs returns the parameters, those of the input schema where it was written elsewhere.
+// The slices must not be changed.
+func (a *Action) Inputs() (required, optional []Param) {
+	if a.inputs != nil {
+		return a.inputs()
+	}
+	return a.Required.Params(), a.Optional.Params()
+}
+
+// Needs lists the names of the required parameters. Of an input schema that was written
+// elsewhere it reads no more, which is most of what lists of many tools cost.
+func (a *Action) Needs() []string {
+	if a.needs != nil {
+		return a.needs()
+	}
+	required, _ := a.Inputs()
+	return names(required)
+}
+
 // Params lists the parameters, required ones first.
 func (a *Action) Params() []Param {
-	return slices.Concat(a.Required.Params(), a.Optional.Params())
+	return slices.Concat(a.Inputs())
 }
 
 // Hints returns the MCP annotations of the action alone.
@@ -332,7 +405,7 @@ func (r *Rights) Reason(a *Action) string {
 // And returns the rights that both include.
 func (r *Rights) And(other *Rights) *Rights {
 	switch {
-	case r == nil || other != nil && r.Text != "" && r.Text == other.Text:
+	case r == nil:
 		return other
 	case other == nil:
 		return r
@@ -342,9 +415,37 @@ func (r *Rights) And(other *Rights) *Rights {
 		Why:    func(a *Action) string { return cmp.Or(r.Reason(a), other.Reason(a)) },
 	}
 	if r.Text != "" && other.Text != "" {
-		both.Text = r.Text + "\n" + other.Text
+		if both.Text = uniteLines(r.Text, other.Text); both.Text == r.Text {
+			return r
+		}
 	}
 	return both
+}
+
+// Narrow returns the text of the rights that both include: those that are kept with
+// work, and r, those of who leaves or changes the work. An empty text means all rights.
+// Rights without a text are refused, since nothing kept would hold to them.
+func (r *Rights) Narrow(kept string) (string, error) {
+	switch {
+	case r == nil:
+		return kept, nil
+	case r.Text == "":
+		return "", Errorf(PermissionDenied, "your rights cannot be kept with what runs later").WithHint("call the action itself")
+	case kept == "":
+		return r.Text, nil
+	}
+	return uniteLines(kept, r.Text), nil
+}
+
+// uniteLines returns the lines of one text, and those of another that it lacks.
+func uniteLines(text, more string) string {
+	lines := strings.Split(text, "\n")
+	for line := range strings.SplitSeq(more, "\n") {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Filter returns the families without the actions that are not allowed, and

@@ -13,8 +13,10 @@ require (
 	github.com/google/uuid v1.6.0 // ids
 	github.com/itchyny/gojq v0.12.20 // filters of results
 	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL
+	github.com/jingyugao/rowserrcheck v1.1.1 // analysis of Go: rows that are not asked whether they failed
 	github.com/kljensen/snowball v0.10.0 // English stems
 	github.com/mark3labs/mcp-go v1.2.1 // the protocol, both eras and transports
+	github.com/mattn/go-runewidth v0.0.31 // columns of characters in a terminal
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // the client in upstream
 	github.com/netresearch/go-cron v0.9.1 // times of schedules; the maintained fork of robfig/cron
 	github.com/pelletier/go-toml/v2 v2.4.3 // configuration of clients and others
@@ -28,6 +30,7 @@ require (
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.31.0 // jobs on PostgreSQL
 	github.com/riverqueue/river/riverdriver/riversqlite v0.31.0 // jobs on SQLite
 	github.com/rogpeppe/go-internal v1.16.0 // file locks, diffs, script tests
+	github.com/ryanrolds/sqlclosecheck v0.6.0 // analysis of Go: rows and statements that stay open
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // schemas that others wrote; mcp-go links it
 	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
 	github.com/tdewolff/parse/v2 v2.8.20 // tokens of JavaScript
@@ -35,6 +38,7 @@ require (
 	github.com/tidwall/jsonc v0.3.3 // configuration with comments
 	github.com/tidwall/sjson v1.2.5 // settings, edited in place
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
+	github.com/timakin/bodyclose v0.0.0-20260723120731-857993a2939c // analysis of Go: bodies of responses that stay open
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	github.com/yosida95/uritemplate/v3 v3.0.2 // URI templates of resources; mcp-go links it
 	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
@@ -48,6 +52,7 @@ require (
 	golang.org/x/net v0.61.0 // a listener with a limit
 	golang.org/x/oauth2 v0.37.0 // logins at upstream servers; go-sdk links it
 	golang.org/x/sync v0.24.0 // semaphores
+	golang.org/x/term v0.47.0 // size of a terminal
 	golang.org/x/text v0.43.0 // normal forms
 	golang.org/x/tools v0.52.0 // analysis of Go
 	google.golang.org/protobuf v1.36.12 // spans on the wire
@@ -60,12 +65,15 @@ require (
 	github.com/BurntSushi/toml v1.5.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/gostaticanalysis/analysisutil v0.7.1 // indirect
+	github.com/gostaticanalysis/comment v1.4.2 // indirect
 	github.com/itchyny/timefmt-go v0.1.9 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -96,6 +104,7 @@ require (
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
+	golang.org/x/tools/go/packages/packagestest v0.1.1-deprecated // indirect
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

@@ -42,7 +42,7 @@ func results(t reflect.Type) []Param {
 }
 
 // members reads the exported fields of a struct, those of embedded structs in
-// their place. Types in open are being read already: a struct within itself is
+// their place; those of an embedded pointer may be absent. Types in open are being read already: a struct within itself is
 // an object that may have any members.
 func members(t reflect.Type, open []reflect.Type) []Param {
 	if t.Kind() == reflect.Pointer {
@@ -58,7 +58,10 @@ func members(t reflect.Type, open []reflect.Type) []Param {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
-			params = append(params, members(f.Type, open)...)
+			for _, p := range members(f.Type, open) {
+				p.Omitted = p.Omitted || f.Type.Kind() == reflect.Pointer
+				params = append(params, p)
+			}
 			continue
 		case !f.IsExported() || name == "-":
 			continue

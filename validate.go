@@ -18,6 +18,7 @@ import (
 const (
 	maxFamilySummary = 60
 	maxActionSummary = 80
+	maxMeans         = 20
 )
 
 // Limits of [Action.Asks], which find keeps in memory and compares one by one.
@@ -70,6 +71,9 @@ func (f *Family) Validate() error {
 			_, goesOn := find(a.Results(), "nextCursor")
 			found.check(!goesOn || a.Run.pages, where, "its result has a nextCursor, but no method BindCursor: embed Paged")
 		}
+		if c := a.Completes; c.in != nil {
+			found.check(a.BecomesTask && c.in == a.Run.in && c.out == c.in, where, "completes other arguments than those that it runs with")
+		}
 		if a.WritesFiles() {
 			found.check(a.Effect != Reads, where, "only reads, but writes files")
 			compareSome(&found, where+" writes", a.Writes.in, a.Params())
@@ -90,10 +94,10 @@ func validateFamily(found *faults, s *Family) {
 	for _, a := range s.Actions {
 		found.check(!seen[a.Name], a.FullName(), "is declared twice")
 		seen[a.Name] = true
+		if s.Apiece {
+			continue
+		}
 		for _, p := range a.Params() {
-			if s.Apiece {
-				break
-			}
 			validateMeaning(found, a, meaning, p)
 		}
 	}
@@ -124,8 +128,18 @@ func validateAction(found *faults, a *Action) {
 	checkText(found, where, "summary", a.Summary, maxActionSummary)
 	found.check(a.Effect.String() != "", where, "has no effect")
 	found.check(a.OpenResult() != (len(a.Results()) > 0), where, "returns nothing")
-	validateParams(found, where, a.Params(), a.Input == nil)
+	if a.Input == nil { // those of a tool declared elsewhere are read when they are used
+		validateParams(found, where, a.Params())
+	}
 	validateResults(found, where, a.Results())
+	if a.Means != "" {
+		checkText(found, where, "meaning", a.Means, maxMeans)
+		found.check(!strings.Contains(a.Means, " "), where, "the meaning %q has blanks, which stand between actions in lists", a.Means)
+	}
+	for _, p := range a.Either.Params() {
+		_, optional := find(a.Optional.Params(), p.Name)
+		found.check(optional, where, "needs one of several, of which %q is not an optional parameter", p.Name)
+	}
 	validateAsks(found, where, a.Asks)
 	for _, old := range a.Legacy {
 		found.check(toolName().MatchString(old.Name), where, "legacy name %q is not lower snake case", old.Name)
@@ -154,20 +168,20 @@ func checkText(found *faults, where, what, text string, limit int) {
 }
 
 // validateParams holds parameters to names that are plain identifiers and to
-// texts. Those of a tool from elsewhere keep the names they came with.
-func validateParams(found *faults, where string, params []Param, ours bool) {
+// texts.
+func validateParams(found *faults, where string, params []Param) {
 	seen := map[string]bool{}
 	for _, p := range params {
 		name := where + " " + p.Name
 		found.check(!seen[p.Name], name, "is declared twice")
 		seen[p.Name] = true
-		found.check(!ours || fieldName().MatchString(p.Name), name, "the name is not a plain identifier")
+		found.check(fieldName().MatchString(p.Name), name, "the name is not a plain identifier")
 		own := p.Name != reserved.Fields && p.Name != reserved.JQ && p.Name != reserved.Action
-		found.check(!ours || own, name, "the name is reserved")
-		found.check(!ours || p.Doc != "", name, "has no text")
-		found.check(!ours || p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)
+		found.check(own, name, "the name is reserved")
+		found.check(p.Doc != "", name, "has no text")
+		found.check(p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)
 		found.check(p.OldEnum == nil || slices.ContainsFunc(p.OldEnum, p.Obsolete), name, "the legacy tool took no other values")
-		validateParams(found, name, p.Members(), ours)
+		validateParams(found, name, p.Members())
 	}
 }
 

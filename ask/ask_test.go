@@ -19,6 +19,8 @@ type person json.RawMessage
 
 func (p person) Offers(method string) bool { return method == client.Elicit }
 
+func (p person) Declared() json.RawMessage { return json.RawMessage(`{"elicitation":{}}`) }
+
 func (p person) Ask(context.Context, client.Question) (json.RawMessage, error) {
 	return json.RawMessage(p), nil
 }

@@ -13,7 +13,7 @@ import (
 const Declined = "USER_DECLINED"
 
 // CanAsk reports whether [User] and [Confirm] reach a user. They do not in the steps of
-// agents and workflows, nor in tasks.
+// agents and workflows, nor in tasks but calls that their client took one for.
 func CanAsk(ctx context.Context) bool {
 	asked := carried.Of[client.Client](ctx)
 	return asked != nil && asked.Offers(client.Elicit)

@@ -31,11 +31,11 @@ const (
 type Bound struct {
 	Bytes int // of an answer; 0 is no limit
 
-	// Keep keeps the whole answer of an action that cannot be called again
-	// just to read on, and returns its id and the call that reads it; empty where
-	// the caller of ctx has none. The answer is in the field [Kept] of its result.
-	// A nil Keep keeps nothing.
-	Keep func(ctx context.Context, answer json.RawMessage) (id, usage string)
+	// Keep keeps the whole of an answer that is cut, and returns its id and the call that
+	// reads it; empty where the caller of ctx has none. The answer is in the field [Kept]
+	// of its result. Again says that the action only reads, so that the caller can make its
+	// call again. A nil Keep keeps nothing.
+	Keep func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string)
 }
 
 // codeTooLong is the code of an answer that is longer than it may be and must be whole.
@@ -108,7 +108,7 @@ func (c *Call) tooLong(ctx context.Context, whole json.RawMessage) *toolfold.Err
 			c.Entry.Action.FullName(), reserved.Fields)
 	}
 	if c.bound.Keep != nil {
-		if _, usage := c.bound.Keep(ctx, whole); usage != "" {
+		if _, usage := c.bound.Keep(ctx, whole, false); usage != "" {
 			return err.WithHint("it was done; %s has the answer for a while", usage)
 		}
 	}
@@ -129,12 +129,15 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 			how = "; have " + reserved.JQ + " make less"
 		}
 		c.input.warnings = append(c.input.warnings, warning+k.found()+how)
+		if c.bound.Keep != nil {
+			c.kept, _ = c.bound.Keep(ctx, whole, true) // for clients that read resources
+		}
 		return content
 	}
 	k, usage := cutter{prefix: Kept + "."}, ""
 	content := k.fit(whole, room, "", nil)
 	if c.bound.Keep != nil {
-		c.kept, usage = c.bound.Keep(ctx, whole)
+		c.kept, usage = c.bound.Keep(ctx, whole, false)
 	}
 	if usage == "" {
 		k.prefix = ""

@@ -17,7 +17,6 @@ import (
 	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/forward"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -42,9 +41,12 @@ type Call struct {
 	refused *toolfold.Error // why Entry is nil
 	ready   bool
 	input   normalised
-	kept    string // id of the whole of an answer that was cut
-	failed  bool   // the result shows a failure
-	reply   *reply // of another server's tool; nil for other results
+	// completed are the action's own arguments, once it has completed them.
+	completed json.RawMessage
+
+	kept   string // id of the whole of an answer that was cut
+	failed bool   // the result shows a failure
+	reply  *reply // of another server's tool; nil for other results
 }
 
 // Func answers a call. It never panics.
@@ -215,12 +217,10 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 	if len(c.input.problems) > 0 {
 		return r.fail(ctx, c, &toolfold.Error{Code: toolfold.InvalidInput, Problems: c.input.problems})
 	}
-	for name, said := range map[string]bool{reserved.Fields: len(c.input.fields) > 0, reserved.JQ: c.input.filter != ""} {
-		if c.Entry.Typed && said {
-			return r.fail(ctx, c, toolfold.Errorf(toolfold.InvalidInput, "%s lists an output schema, so it answers every field", c.Entry.Title()).
-				About(toolfold.ProblemRefused, name).
-				WithHint("leave %s out, or call %s through tool_call", name, c.Entry.Action.FullName()))
-		}
+	if choice := c.input.chooses(); choice != "" && c.Entry.Typed {
+		return r.fail(ctx, c, toolfold.Errorf(toolfold.InvalidInput, "%s lists an output schema, so it answers every field", c.Entry.Title()).
+			About(toolfold.ProblemRefused, choice).
+			WithHint("leave %s out, or call %s through tool_call", choice, c.Entry.Action.FullName()))
 	}
 	if answer, deferred := c.deferred(ctx); deferred {
 		return answer
@@ -252,7 +252,11 @@ func (c *Call) invoke(ctx context.Context) (json.RawMessage, *forward.Call, erro
 		}
 		ctx = bounds.With(ctx, room)
 	}
-	result, err := c.Entry.Action.Invoke(ctx, c.args.encode(c.Entry))
+	args := c.completed
+	if args == nil {
+		args = c.args.encode(c.Entry)
+	}
+	result, err := c.Entry.Action.Invoke(ctx, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -336,20 +340,6 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 	refusal.Hint = "usage and example are of what belongs at " + at
 	t.explain(refusal)
 	return refusal
-}
-
-// withWarnings adds a warnings member to a result object.
-func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
-	if len(warnings) == 0 {
-		return result
-	}
-	body := result[:len(result)-1]
-	if len(body) > 1 {
-		body = append(body[:len(body):len(body)], ',')
-	}
-	body = append(body, `"warnings":`...)
-	body = append(body, ordered.MustJSON(warnings)...)
-	return append(body, '}')
 }
 
 // Permissions refuses actions that the caller's rights do not include. It is

@@ -1,7 +1,6 @@
 package call
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -32,16 +31,24 @@ func withoutDeferral(ctx context.Context) context.Context {
 func (c *Call) deferred(ctx context.Context) (toolfold.Answer, bool) {
 	d := carried.Of[Deferral](ctx)
 	// A task that is awaited does not know how its answer is asked for.
-	asIs := !c.Entry.Typed && len(c.input.fields) == 0 && c.input.filter == ""
+	asIs := !c.Entry.Typed && c.input.chooses() == ""
 	if a := c.Entry.Action; d == nil || !a.BecomesTask && !(a.AwaitsTask && asIs) {
 		return toolfold.Answer{}, false
 	}
+	completed, err := c.Entry.Action.Complete(withoutDeferral(ctx), c.Own())
+	if err != nil {
+		return c.runner.fail(ctx, c, err), true
+	}
+	c.completed = completed
 	return d(ctx, c)
 }
 
 // Own returns the arguments as the action spells them, complete, without what concerns
 // the call alone, such as the fields of the result to keep.
 func (c *Call) Own() json.RawMessage {
+	if c.completed != nil {
+		return c.completed
+	}
 	args := *c.args
 	args.changed = true
 	return args.encode(c.Entry)
@@ -55,6 +62,12 @@ func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) 
 		return c.refused.Answer()
 	}
 	c.normalise()
+	if c.Entry.Action.Relays() {
+		if came, ok := readReply(result); ok && came.member("content") != nil {
+			c.reply = came
+			return c.runner.bounded(ctx, c, came.value())
+		}
+	}
 	var members ordered.Map
 	if json.Unmarshal(result, &members) != nil {
 		return c.Fail(ctx, toolfold.Errorf(toolfold.Internal, "what is kept of %s is no result", c.Entry.Title()))
@@ -62,8 +75,8 @@ func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) 
 	if _, isError := members.Get("error"); isError && len(members) == 1 {
 		return toolfold.Answer{Content: result, Failed: true}
 	}
-	if bytes.Contains(result, []byte(`"warnings"`)) { // those of who ran it
-		result = ordered.MustJSON(slices.DeleteFunc(members, func(m ordered.Member) bool { return m.Key == "warnings" }))
+	if _, warned := members.Get(warningsMember); warned && !declaresWarnings(c.Entry.Action) { // of the call that ran it
+		result = ordered.MustJSON(slices.DeleteFunc(members, func(m ordered.Member) bool { return m.Key == warningsMember }))
 	}
 	c.failed = failed
 	c.warnEmpty(result)

@@ -68,8 +68,9 @@ func makes(a *toolfold.Action) bool {
 	case toolfold.Adds:
 		return true
 	case toolfold.Sets, toolfold.Runs:
+		required, _ := a.Inputs()
 		return !a.Forwards() &&
-			!slices.ContainsFunc(a.Required.Params(), func(p toolfold.Param) bool { return strings.HasSuffix(p.Name, "Id") })
+			!slices.ContainsFunc(required, func(p toolfold.Param) bool { return strings.HasSuffix(p.Name, "Id") })
 	}
 	return false
 }

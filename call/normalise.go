@@ -78,13 +78,25 @@ type normalised struct {
 	forward  *forward.Call      // the call that stands in for this one, once it ran
 }
 
+// chooses returns the reserved name by which the call asks for a part of its result;
+// empty where it takes the whole.
+func (in *normalised) chooses() string {
+	switch {
+	case len(in.fields) > 0:
+		return reserved.Fields
+	case in.filter != "":
+		return reserved.JQ
+	}
+	return ""
+}
+
 // normalise normalises and validates the arguments of a call of t. Afterwards
 // they are as the action itself spells them, complete with defaults, unless
 // there are problems.
 func (t *target) normalise(args *arguments) normalised {
 	t.compiled()
 	p := normalised{problems: args.problems}
-	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required) > 0 && (t.Selector != "" || t.Nests())
+	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required()) > 0 && (t.Selector != "" || t.Nests())
 	filled := t.filled(args)
 	if t.Action.Input != nil {
 		t.dropNulls(args)
@@ -286,7 +298,7 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 		owners, isDefault := t.siblings(name, value)
 		if t.Action.Input != nil && !addedByHosts[name] {
 			strange := suggest.Nearest(name, absent) != "" || t.Selector != "" && len(owners) > 0 && t.Action.Effect != toolfold.Reads
-			if t.Action.Unchecked || !strange {
+			if !strange || t.Action.Unchecked() {
 				continue // its schema says what else it takes
 			}
 		}

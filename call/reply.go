@@ -185,7 +185,7 @@ func textBlock(text string) json.RawMessage {
 }
 
 func warningBlock(warnings []string) json.RawMessage {
-	return textBlock(string(ordered.MustJSON(map[string][]string{"warnings": warnings})))
+	return textBlock(string(ordered.MustJSON(map[string][]string{warningsMember: warnings})))
 }
 
 // failure returns the error of a reply that is one: what it says is for clients, which get

@@ -96,7 +96,7 @@ func TestReply(t *testing.T) {
 		"blocks":     `{"content":[{"type":"text","text":"` + long + `"},{"type":"text","text":"` + long + `"}]}`,
 	} {
 		var whole json.RawMessage
-		bound := call.Bound{Bytes: 2600, Keep: func(_ context.Context, answer json.RawMessage) (id, usage string) {
+		bound := call.Bound{Bytes: 2600, Keep: func(_ context.Context, answer json.RawMessage, _ bool) (id, usage string) {
 			whole = answer
 			return "1", "tools.rest 1"
 		}}
@@ -166,5 +166,37 @@ func TestSharedName(t *testing.T) {
 		if answer := r.Call(t.Context(), name, nil); answer.Err != nil {
 			t.Errorf("%s: %s", name, answer.Content)
 		}
+	}
+}
+
+// Actions of other servers are verbs and their objects: a verb alone, or the action beside a
+// tool's name that is nearly right, leads to the one that is meant.
+func TestPartsOfNames(t *testing.T) {
+	t.Parallel()
+	var got string
+	const path, content = `"path":{"type":"string"}`, `"content":{"type":"string"}`
+	tools, schemas := map[string]string{}, map[string]string{
+		"read_file":      `{"type":"object","required":["path"],"properties":{` + path + `}}`,
+		"write_file":     `{"type":"object","required":["path","content"],"properties":{` + path + `,` + content + `}}`,
+		"list_directory": `{"type":"object","required":["path"],"properties":{` + path + `}}`,
+	}
+	for name := range schemas {
+		tools[name] = `{"content":[]}`
+	}
+	r := runnerOf(foreign(t, "files", &got, tools, schemas))
+	for _, test := range []struct{ tool, args, want string }{
+		{"files", `{"action":"write","params":{"path":"a","content":"b"}}`, "write_file"},
+		{"files", `{"action":"list","params":{"path":"a"}}`, "list_directory"},
+		{"files_write", `{"path":"a","content":"b"}`, "write_file"},
+		{"files_read", `{"action":"list_directory","params":{"path":"a"}}`, "list_directory"},
+	} {
+		answer := r.Call(t.Context(), test.tool, json.RawMessage(test.args))
+		if answer.Err == nil || !strings.HasPrefix(answer.Err.Usage, test.want+"(") {
+			t.Errorf("%s %s is answered %s", test.tool, test.args, answer.Content)
+		}
+	}
+	answer := r.Call(t.Context(), "files", json.RawMessage(`{"action":"delete","params":{"path":"a"}}`))
+	if answer.Err == nil || answer.Err.Usage != "" {
+		t.Errorf("what no tool does is answered %s", answer.Content)
 	}
 }

@@ -3,6 +3,7 @@ package call
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,55 @@ type Resolver struct {
 	// refuse words the refusal of a name that leads to no permitted action; nil
 	// where the name is not known either.
 	refuse func(name string, args *arguments) *toolfold.Error
+
+	// absent returns the servers that offer no tools just now, with the reason; nil where the
+	// caller is not to know.
+	absent func() map[string]string
+}
+
+// Lacking returns a resolver that says of a name which leads nowhere, and begins with that of a
+// server which offers no tools just now, why the server does not. Absent returns these servers
+// with the reason.
+func (r *Resolver) Lacking(absent func() map[string]string) *Resolver {
+	other := *r
+	other.absent = absent
+	return &other
+}
+
+// maxReason bounds the characters of the reason why a server offers no tools.
+const maxReason = 430
+
+// Absence returns the error of an unknown name that begins with that of a server which offers no
+// tools just now; nil where there is none such, or a tool has the name of the server.
+func (r *Resolver) Absence(name string) *toolfold.Error {
+	server, why := r.absence(name)
+	if server == "" || r.Lookup(server) != nil {
+		return nil
+	}
+	err := entry.Unknown(name)
+	err.Code = toolfold.UpstreamError
+	err.Message += ": " + why
+	return err.WithHint("tools.list names %s, and why, until it offers tools", server)
+}
+
+// absence returns the server without tools whose name an unknown one begins with, and says why
+// it has none; empty where there is none such.
+func (r *Resolver) absence(name string) (server, why string) {
+	if r.absent == nil {
+		return "", ""
+	}
+	reasons := r.absent()
+	words, longest := nameWords(name), 0
+	for _, other := range slices.Sorted(maps.Keys(reasons)) {
+		own := nameWords(other)
+		if len(own) > longest && len(own) <= len(words) && slices.Equal(words[:len(own)], own) {
+			server, longest = other, len(own)
+		}
+	}
+	if server == "" {
+		return "", ""
+	}
+	return server, fmt.Sprintf("the server %s offers none now: %s", server, shorten.To(reasons[server], maxReason))
 }
 
 // Explaining returns a resolver that says of a name which is left out from all
@@ -212,9 +262,19 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		return nil, toolfold.Errorf(toolfold.UnknownTool, "%q is a tool of several servers: call %s",
 			shorten.Quoted(name), strings.Join(names[:min(len(names), maxAllowed)], " or "))
 	}
+	if err := r.Absence(name); err != nil {
+		return nil, err
+	}
 	if f, verb := r.family(name); f != nil {
 		args.unfold()
-		return nil, r.noAction(name, f, verb, args)
+		if action, _ := args.values[reserved.Action].(string); r.target(f, action) != nil {
+			verb = action // which the caller knows better than the tool
+		}
+		err := r.noAction(name, f, verb, args)
+		if _, why := r.absence(name); why != "" { // of a server that is called as a tool is
+			err.Hint = why
+		}
+		return nil, err
 	}
 	if err := r.notPermitted(name, args); err != nil {
 		return nil, err
@@ -263,7 +323,10 @@ func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments
 	}
 	problem := toolfold.Problem{Path: "/" + reserved.Action, Kind: toolfold.ProblemEnum, Got: shorten.Quoted(verb), Allowed: f.actions,
 		Suggest: f.nearest(verb, args)}
-	err := &toolfold.Error{Code: toolfold.UnknownTool, Problems: []toolfold.Problem{problem}}
+	err := &toolfold.Error{Code: toolfold.UnknownTool}
+	if verb != problem.Suggest {
+		err.Problems = []toolfold.Problem{problem}
+	}
 	err.Message = fmt.Sprintf("there is no tool %q: call %s with one of its actions", shorten.Quoted(name), f.tool)
 	if t := r.home[f.family.Action(problem.Suggest)]; t != nil {
 		err.Message = fmt.Sprintf("there is no tool %q: call %s", shorten.Quoted(name), t.Tool)

@@ -84,7 +84,7 @@ var verbs = sync.OnceValue(func() map[string][]string {
 
 // meant returns the action of a family that a name stands for: a name of today
 // or before, whatever joins its words; else what a verb of that meaning does, or an
-// action that declares the name among its Words; else what is spelt like it. Of
+// action that declares the name among its Words, or has it in its own; else what is spelt like it. Of
 // several that a verb may stand for, or that are spelt like it, the arguments decide.
 // Known verbs are taken for no misspelt others except verbs that read, and nothing for
 // what says the opposite. It is nil where nothing is meant,
@@ -134,6 +134,9 @@ func meant(actions []*toolfold.Action, name string, args map[string]any) (action
 			candidates = append(candidates, a)
 		}
 	}
+	if len(candidates) == 0 { // actions of other servers are verbs and their objects: write_file
+		candidates = holding(actions, name, args)
+	}
 	if len(candidates) > 0 {
 		return fitting(candidates, actions, args), true
 	}
@@ -146,6 +149,23 @@ func meant(actions []*toolfold.Action, name string, args map[string]any) (action
 		return nil, true
 	}
 	return byName[suggest.Nearest(word, spellings)], false
+}
+
+// holding returns the actions whose names have all words of a name; one that deletes only
+// where it fits the arguments.
+func holding(actions []*toolfold.Action, name string, args map[string]any) (found []*toolfold.Action) {
+	words := nameWords(name)
+	for _, a := range actions {
+		own := nameWords(a.Name)
+		missing := func(word string) bool { return !slices.Contains(own, word) }
+		if len(words) == 0 || slices.ContainsFunc(words, missing) {
+			continue
+		}
+		if a.Effect != toolfold.Deletes || given(args) > 0 && fits(a, args) {
+			found = append(found, a)
+		}
+	}
+	return found
 }
 
 // declaresWord reports whether a word, as foldName writes it, is one of the Words
@@ -207,7 +227,8 @@ func given(args map[string]any) (n int) {
 
 // lacks counts the required parameters that are not given.
 func lacks(a *toolfold.Action, args map[string]any) (n int) {
-	for _, p := range a.Required.Params() {
+	required, _ := a.Inputs()
+	for _, p := range required {
 		if _, present := args[p.Name]; !present {
 			n++
 		}

@@ -77,7 +77,7 @@ func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 		for _, a := range f.Actions {
 			if fold.alone(a) {
 				e := fold.entry(a)
-				schema := schema.Object(e.Required, e.Optional, schema.Style{Describe: func(toolfold.Param) bool { return !a.Apart }})
+				schema := schema.Object(e.Required(), e.Optional(), schema.Style{Describe: func(toolfold.Param) bool { return !a.Apart }})
 				if a.Input != nil {
 					schema = e.InputSchema()
 				}
@@ -115,9 +115,9 @@ func entries(actions []*toolfold.Action, fold Fold) []*entry.Entry {
 // name does not say what is meant.
 func Schema(actions []*toolfold.Action) json.RawMessage {
 	unclear := func(p toolfold.Param) bool { return p.Unclear }
-	union := Union(actions)
-	if actions[0].Family.Apiece {
-		union = nil
+	var union []toolfold.Param
+	if !actions[0].Family.Apiece {
+		union = Union(actions)
 	}
 	listEnumsOnce(union, map[string]bool{})
 	var names []string

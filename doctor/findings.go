@@ -94,6 +94,15 @@ var rules = []rule{{
 	},
 }, {
 	Finding{
+		Rule: "list-of-types", Severity: Warning, Message: `parameters with a list of types, such as ["string","null"]: Gemini's OpenAPI form ` +
+			"has one type, hosts drop the others or refuse the tool",
+		Fix: "declare one type; a parameter that may be missing is left out of required",
+	},
+	func(_ Tool, s schema) []string {
+		return s.find("", func(s schema) bool { _, isList := s["type"].([]any); return isList })
+	},
+}, {
+	Finding{
 		Rule: "long-name", Severity: Refused, Message: fmt.Sprintf("names over %d characters, which model APIs refuse", maxName),
 		Fix: "shorten them: hosts put the name of the server before",
 	},
@@ -156,12 +165,13 @@ var rules = []rule{{
 		if end := sentenceEnd().FindStringIndex(first); end != nil {
 			first = first[:end[0]]
 		}
-		return when(first != "" && !hasVerb(first))
+		return when(latin().MatchString(first) && !hasVerb(first)) // verbs of other scripts are not known
 	},
 }}
 
 var (
 	notNames    = regex.Lazy(`[^a-zA-Z0-9_-]`)
+	latin       = regex.Lazy(`[a-zA-Z]`)
 	sentenceEnd = regex.Lazy(`[.!?](\s|$)|\n`)
 	deleting    = words.Set("delete remove drop destroy purge erase wipe truncate uninstall")
 	// discovering matches tools that find or describe others, calling tools that run others.
@@ -256,8 +266,8 @@ func findLazy(l List) []Finding {
 	if l.Unlisted == 0 && others > 0 && others < fewTools {
 		found = append(found, Finding{
 			Rule: "lazy-without-gain", Severity: Note, Message: fmt.Sprintf("tools to find or call others beside %d: below about %d the extra "+
-				"calls cost more than the list saves", others, fewTools),
-			Fix: "list the tools in full",
+				"calls cost more than the list saves, unless there are more that are not listed", others, fewTools),
+			Fix: "list the tools in full where these are all",
 		})
 	}
 	if h := hosts.Find(l.Host); h != nil && h.Sends != nil && h.Sends.Defers() {

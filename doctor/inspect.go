@@ -172,7 +172,11 @@ func inspect(l List, window int) (Server, error) {
 	if s.Shown, err = shownFor(l, s); err != nil {
 		return Server{}, err
 	}
-	s.Findings = find(l)
+	heavy, err := findHeavy(l, s)
+	if err != nil {
+		return Server{}, err
+	}
+	s.Findings = append(find(l), heavy...)
 	return s, nil
 }
 

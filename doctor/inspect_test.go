@@ -117,6 +117,8 @@ func TestFindings(t *testing.T) {
 			tool("a", "Get it.",
 				`{"type":"object","properties":{"x":{},"y":{"description":"any"},"z":{"enum":[1]},"u":true,"n":{"type":"object",`+
 					`"properties":{"m":{}}},"l":{"type":"array","items":{}}}}`, reads), []string{"a.l[]", "a.n.m", "a.u", "a.x", "a.y"}},
+		{"list-of-types", tool("a", "Get it.", `{"type":"object","properties":{"x":{"type":["string","null"]},"y":{"type":"string"}}}`, reads),
+			[]string{"a.x"}},
 		{"list-without-items",
 			tool("a", "Get it.", `{"type":"object","properties":{"x":{"type":"array"},"y":{"type":"array","items":{"type":"string"}}}}`, reads),
 			[]string{"a.x"}},
@@ -130,7 +132,8 @@ func TestFindings(t *testing.T) {
 			[]string{"a", "deleteAll", "remove_x"}},
 		{"no-description", tool("a", " ", object, reads), []string{"a"}},
 		{"long-description", tool("a", "Get it. "+strings.Repeat("ä", 2050), object, reads), []string{"a"}},
-		{"no-verb", tool("a", "The weather.\nGet it.", object, reads) + "," + tool("b", "Weather is fetched.", object, reads), []string{"a"}},
+		{"no-verb", tool("a", "The weather.\nGet it.", object, reads) + "," + tool("b", "Weather is fetched.", object, reads) + "," +
+			tool("c", "天気を取得する。", object, reads), []string{"a"}},
 		{"lazy-without-gain", tool("find_tools", "Find it.", object, reads) + "," +
 			tool("tool_call", "Call it.", object, `{"readOnlyHint":false}`) + "," + tool("a", "Get it.", object, reads), nil},
 	} {
@@ -202,5 +205,64 @@ func TestCompare(t *testing.T) {
 	}
 	if c, _ := doctor.Compare(empty, after); c.Growth != 100 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// The tools that weigh most are named, with what a fix of each part saves: counted, not
+// guessed.
+func TestHeavyTools(t *testing.T) {
+	t.Parallel()
+	description := "Get it. " + strings.Repeat("word ", 400)
+	values := make([]string, 60)
+	for i := range values {
+		values[i] = fmt.Sprintf("%q", fmt.Sprintf("kind-%d", i))
+	}
+	heavy := func(properties string) string {
+		return fmt.Sprintf(`{"name":"heavy","description":%q,"inputSchema":{"type":"object","properties":{%s}},`+
+			`"annotations":{"readOnlyHint":true}}`, strings.TrimSpace(description), properties)
+	}
+	enum := `"enum":[` + strings.Join(values, ",") + `],`
+	texts := `"description":"` + strings.Repeat("of all ", 300) + `",`
+	light := ""
+	for i := range 8 {
+		light += `,` + strings.Replace(goodTool, "delete_note", fmt.Sprintf("delete_%d", i), 1)
+	}
+	all := inspect(t, read(t, "["+heavy(`"description":{`+texts+enum+`"type":"string"}`)+light+"]")).Servers[0]
+	cost := func(properties string) int {
+		return inspect(t, read(t, "["+heavy(properties)+"]")).Servers[0].List[0].Parts.Schema
+	}
+	whole := cost(`"description":{` + texts + enum + `"type":"string"}`)
+	if len(all.Findings) != 1 || all.Findings[0].Rule != "heavy-tools" {
+		t.Fatalf("%+v", all.Findings)
+	}
+	f := all.Findings[0]
+	parts := all.ByCost()[0].Parts
+	want := fmt.Sprintf("heavy (%d: description %d, texts of parameters %d, enum %d)", all.ByCost()[0].Tokens, parts.Description,
+		whole-cost(`"description":{`+enum+`"type":"string"}`), whole-cost(`"description":{`+texts+`"type":"string"}`))
+	if f.Where[0] != want || len(f.Where) != 1 && len(f.Where) != 3 {
+		t.Errorf("got %q, want %q", f.Where, want)
+	}
+	if saved := fmt.Sprintf("save %d;", parts.Description-100); !strings.Contains(f.Fix, saved) {
+		t.Errorf("%q does not say %q", f.Fix, saved)
+	}
+	if found := inspect(t, read(t, "["+light[1:]+"]")).Servers[0].Findings; found != nil {
+		t.Errorf("small tools are heavy: %+v", found)
+	}
+}
+
+// A list that nobody could use is refused before it is counted.
+func TestReadListIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`[` + strings.Repeat(goodTool+",", 200_000) + goodTool + `]`,
+		`[` + strings.Replace(goodTool, "Delete", strings.Repeat("x", 5<<20), 1) + `]`,
+	} {
+		if _, err := doctor.ReadList([]byte(text)); err == nil || !strings.Contains(err.Error(), "lists of up to 5000 tools and 4 MB") {
+			t.Error(err)
+		}
+	}
+	deep := strings.Repeat(`{"result":`, 9000) + `{"tools":[]}` + strings.Repeat("}", 9000)
+	if _, err := doctor.ReadList([]byte(deep)); err == nil {
+		t.Error("a list in nine thousand responses was read")
 	}
 }

@@ -39,6 +39,13 @@ type Annotations struct {
 	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
+// What is counted at most: more than a model of any window takes, and still counted in
+// some seconds.
+const (
+	maxTools       = 5000
+	maxDefinitions = 4 << 20 // bytes of the whole list
+)
+
 // errNoList refuses a text that is no list of tools.
 var errNoList = errors.New(`not a list of tools: want the answer to tools/list, {"tools":[…]}, or the array in it`)
 
@@ -53,11 +60,14 @@ func ReadList(raw []byte) (List, error) {
 		jsontext.CanonicalizeRawFloats(true)); err != nil {
 		return List{}, fmt.Errorf("not JSON: %w", err)
 	}
-	var answer struct {
-		Result       json.RawMessage `json:"result"`
+	type list struct {
 		Instructions string          `json:"instructions"`
 		Tools        json.RawMessage `json:"tools"`
 		NextCursor   string          `json:"nextCursor"`
+	}
+	var answer struct {
+		list
+		Result *list `json:"result"`
 	}
 	if text[0] == '[' {
 		answer.Tools = json.RawMessage(text)
@@ -65,7 +75,7 @@ func ReadList(raw []byte) (List, error) {
 		return List{}, errNoList
 	}
 	if answer.Tools == nil && answer.Result != nil {
-		return ReadList(answer.Result)
+		answer.list = *answer.Result
 	}
 	if answer.NextCursor != "" {
 		return List{}, errors.New("the list goes on at its nextCursor: put the tools of all its pages into one list")
@@ -73,6 +83,10 @@ func ReadList(raw []byte) (List, error) {
 	l := List{Instructions: answer.Instructions}
 	if err := json.Unmarshal(answer.Tools, &l.Tools); err != nil || l.Tools == nil {
 		return List{}, errNoList
+	}
+	if len(l.Tools) > maxTools || len(text) > maxDefinitions {
+		return List{}, fmt.Errorf("%d tools in %d bytes: lists of up to %d tools and %d MB are counted, which is more than a model takes",
+			len(l.Tools), len(text), maxTools, maxDefinitions>>20)
 	}
 	for i, t := range l.Tools {
 		if t.Name == "" {

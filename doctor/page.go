@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/toolfold/toolfold/surface"
 )
 
 //go:embed page.html.tmpl
@@ -17,7 +20,10 @@ var pageTemplate = sync.OnceValue(func() *template.Template { return template.Mu
 
 // Whole is everything that doctor finds out.
 type Whole struct {
+	Version string    `json:"version"` // of toolfold
+	Date    time.Time `json:"date"`
 	Inspection
+	Counted  []Counted   `json:"counted,omitempty"`  // by the API of a model; nil = it was not asked
 	Surfaces []Surface   `json:"surfaces,omitempty"` // toolfold's own
 	Choices  []Choice    `json:"choices,omitempty"`  // of tier and fold
 	Calls    []CallCost  `json:"calls,omitempty"`    // nil = they were not looked at
@@ -49,14 +55,40 @@ func (w Whole) WritePage(to io.Writer) error {
 // page has the methods that the template calls.
 type page struct{ Whole }
 
+// Headline says in a line what the lists cost.
+func (w Whole) Headline() string {
+	var sum Cost
+	servers := 0
+	for _, s := range w.Servers {
+		if s.Problem == "" {
+			sum, servers = sum.Add(s.Cost), servers+1
+		}
+	}
+	for _, s := range w.Surfaces {
+		if s.Mode == surface.Legacy && s.Default && s.Total.Tokens > 0 {
+			saved := math.Round(100 * (1 - float64(sum.Tokens)/float64(s.Total.Tokens)))
+			return fmt.Sprintf("%d tools cost %d tokens, %v %% less than the %d of one tool for each action in full",
+				sum.Tools, sum.Tokens, saved, s.Total.Tokens)
+		}
+	}
+	what := fmt.Sprintf("%d tools", sum.Tools)
+	if servers != 1 {
+		what += fmt.Sprintf(" of %d servers", servers)
+	}
+	if what += " cost"; sum.Tools == 1 && servers == 1 {
+		what = "1 tool costs"
+	}
+	return fmt.Sprintf("%s %d tokens, %v %% of a window of %d", what, sum.Tokens, share(sum.Tokens, w.Window), w.Window)
+}
+
 // colours counts the parts of a bar that differ in colour.
-const colours = 16
+const colours = 24
 
 // Colours lists the colours of parts of bars.
 func (page) Colours() []template.CSS {
 	list := make([]template.CSS, colours)
 	for i := range list {
-		list[i] = template.CSS(fmt.Sprintf("hsl(%d 55%% %d%%)", (210+i*360*7/colours)%360, 42+i%3*12))
+		list[i] = template.CSS(fmt.Sprintf("hsl(%d 55%% %d%%)", (210+i*7*360/colours)%360, 40+i%3*14))
 	}
 	return list
 }
@@ -67,6 +99,17 @@ func (page) Colour(i int) int { return i % colours }
 // Width returns a share in percent.
 func (page) Width(n, largest int) float64 {
 	return float64(int(10_000*float64(n)/float64(max(largest, 1)))) / 100
+}
+
+// IsSum reports whether a total is of more than one server.
+func (p page) IsSum(total Total) bool {
+	servers := 0
+	for _, s := range p.Servers {
+		if s.Host == total.Host {
+			servers++
+		}
+	}
+	return servers > 1
 }
 
 // MostSurface returns the tokens of the largest surface.

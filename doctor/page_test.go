@@ -1,10 +1,15 @@
 package doctor_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	gmhtml "github.com/yuin/goldmark/renderer/html"
 	"golang.org/x/net/html"
 
 	"github.com/toolfold/toolfold"
@@ -25,6 +30,53 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 	"github.com/toolfold/toolfold/tools/workflow"
 )
+
+// What a server says of itself has no effect in a comment of a pull request.
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	const hostile = "a|b\n\n# title <img src=x> @someone #12 https://example.com www.example.com [x](y) `c` **b** ![i](u)"
+	l := read(t, `[`+strings.Replace(goodTool, "delete_note", `delete|all*`, 1)+`]`)
+	l.Server = hostile
+	report := doctor.Whole{Version: "v9", Date: time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), Inspection: inspect(t, l)}
+	var b strings.Builder
+	if err := report.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	var page strings.Builder
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(gmhtml.WithUnsafe())).
+		Convert([]byte(b.String()), &page); err != nil {
+		t.Fatal(err)
+	}
+	for _, not := range []string{"<img", "<a ", "<h1", "<strong>b", "<code>c", "@someone", "#12"} {
+		if strings.Contains(page.String(), not) {
+			t.Errorf("%q has an effect:\n%s", not, page.String())
+		}
+	}
+	for _, want := range []string{"<h3", "<td>delete|all*</td>", "<code>name-characters</code>", "<summary>", "toolfold v9, 2026-02-03"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, page.String())
+		}
+	}
+}
+
+// No two families of a page have the same colour.
+func TestColoursDiffer(t *testing.T) {
+	t.Parallel()
+	var page strings.Builder
+	if err := (doctor.Whole{}).WritePage(&page); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, colour := range regexp.MustCompile(`hsl\([^)]*\)`).FindAllString(page.String(), -1) {
+		if seen[colour] {
+			t.Errorf("%s is there twice", colour)
+		}
+		seen[colour] = true
+	}
+	if len(seen) < 20 {
+		t.Errorf("%d colours", len(seen))
+	}
+}
 
 // A page shows what strange servers say of themselves, and does nothing of it.
 func TestPage(t *testing.T) {
@@ -50,9 +102,10 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := inspect(t, l, broken, read(t, `[`+goodTool+`]`))
+	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	var page, again strings.Builder
 	for _, to := range []*strings.Builder{&page, &again} {
-		if err := (doctor.Whole{Inspection: in, Surfaces: own.Surfaces, Compared: &compared}).WritePage(to); err != nil {
+		if err := (doctor.Whole{Version: "v9", Date: at, Inspection: in, Surfaces: own.Surfaces, Compared: &compared}).WritePage(to); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +137,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"consolidated, lazy (default)", "delete_note", hostile, "name-characters", "added", "Gemini CLI",
-		"no list: "} {
+		"no list: ", "toolfold v9, 2026-02-03 04:05 UTC", "% less than the "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -49,8 +50,8 @@ type Entry struct {
 	// are whole and structured.
 	Typed bool
 
-	// Required and Optional are the parameters as they are spelt here.
-	Required, Optional []toolfold.Param
+	// inputs returns the parameters as they are spelt here.
+	inputs func() (required, optional []toolfold.Param)
 
 	spelling map[string]string // of parameters spelt otherwise, by today's name
 
@@ -60,7 +61,7 @@ type Entry struct {
 // New returns the entry of an action under a name of its own, such as its
 // full name.
 func New(a *toolfold.Action, tool string) *Entry {
-	return &Entry{Action: a, Tool: tool, Required: a.Required.Params(), Optional: a.Optional.Params()}
+	return &Entry{Action: a, Tool: tool, inputs: sync.OnceValues(a.Inputs)}
 }
 
 // Select returns the entry of an action as a value of the action argument of
@@ -82,20 +83,28 @@ func Select(a *toolfold.Action) *Entry {
 func Spell(a *toolfold.Action, old toolfold.OldName) *Entry {
 	e := New(a, old.Name)
 	e.Legacy = true
-	for _, p := range old.Required.Params() {
-		same := func(q toolfold.Param) bool { return q.Name == p.Name }
-		e.Optional = slices.DeleteFunc(e.Optional, same)
-		if i := slices.IndexFunc(e.Required, same); i >= 0 {
-			e.Required[i] = p
-		} else {
-			e.Required = append(e.Required, p)
-		}
-	}
 	e.spelling = map[string]string{}
 	for _, r := range old.Renames {
 		e.spelling[r.Field.Param().Name] = r.Was
 	}
-	for _, params := range [][]toolfold.Param{e.Required, e.Optional} {
+	e.inputs = sync.OnceValues(func() (required, optional []toolfold.Param) { return e.spell(old) })
+	return e
+}
+
+// spell returns the action's parameters as a legacy name spelt them.
+func (e *Entry) spell(old toolfold.OldName) (required, optional []toolfold.Param) {
+	required, optional = e.Action.Inputs()
+	required, optional = slices.Clone(required), slices.Clone(optional)
+	for _, p := range old.Required.Params() {
+		same := func(q toolfold.Param) bool { return q.Name == p.Name }
+		optional = slices.DeleteFunc(optional, same)
+		if i := slices.IndexFunc(required, same); i >= 0 {
+			required[i] = p
+		} else {
+			required = append(required, p)
+		}
+	}
+	for _, params := range [][]toolfold.Param{required, optional} {
 		for i := range params {
 			p := &params[i]
 			p.Name = e.Spelling(p.Name)
@@ -104,11 +113,24 @@ func Spell(a *toolfold.Action, old toolfold.OldName) *Entry {
 			}
 		}
 	}
-	return e
+	return required, optional
+}
+
+// Required returns the required parameters as they are spelt here. The slice must not be
+// changed.
+func (e *Entry) Required() []toolfold.Param {
+	required, _ := e.inputs()
+	return required
+}
+
+// Optional returns the others, likewise.
+func (e *Entry) Optional() []toolfold.Param {
+	_, optional := e.inputs()
+	return optional
 }
 
 // Params lists the parameters as they are spelt here, required ones first.
-func (e *Entry) Params() []toolfold.Param { return slices.Concat(e.Required, e.Optional) }
+func (e *Entry) Params() []toolfold.Param { return slices.Concat(e.inputs()) }
 
 // Listed lists the parameters that a listing of this entry shows: under a
 // legacy name only the parameters of the legacy tool.
@@ -207,17 +229,34 @@ const (
 )
 
 // Signature returns the verb and its parameters in the shape of a function:
-// store(key,value), store(key,value,namespace?) or list(limit?:integer). A verb
-// without parameters stands alone. By name, limit and cursor are left out: the
-// schema beside it has them, and so many lists take them. With types, plain
+// store(key,value), store(key,value,namespace?) or list(limit?:integer).
+func (e *Entry) Signature(d Detail, printed map[string]bool) string {
+	return e.Verb() + e.Parameters(d, printed)
+}
+
+// Parameters returns the parameters of a signature in their brackets, nothing where there
+// are none. At [DetailRequired] those of which a call needs one are a single parameter
+// behind the others: (name,agentId|workflowId|input). By name, limit and cursor are left
+// out: the schema beside it has them, and so many lists take them. With types, plain
 // strings have none, and a type with values is printed once: printed holds those
 // printed before, and may be nil below DetailTypes. Of tools whose parameters stand for
 // themselves every type is printed once: many of them share some.
-func (e *Entry) Signature(d Detail, printed map[string]bool) string {
-	optional, show := e.Optional, bare
+func (e *Entry) Parameters(d Detail, printed map[string]bool) string {
+	var required, optional []toolfold.Param
+	if d == DetailRequired && !e.Legacy {
+		for _, name := range e.Action.Needs() {
+			required = append(required, toolfold.Param{Name: name})
+		}
+	} else {
+		required, optional = e.Required(), e.Optional()
+	}
+	show := bare
 	switch d {
 	case DetailRequired:
 		optional = nil
+		if either := e.Either(); either != "" {
+			required = append(slices.Clone(required), toolfold.Param{Name: either})
+		}
 	case DetailNames:
 		optional = slices.DeleteFunc(slices.Clone(optional), func(p toolfold.Param) bool {
 			return p.Name == reserved.Limit || p.Name == toolfold.Cursor.Name
@@ -235,11 +274,21 @@ func (e *Entry) Signature(d Detail, printed map[string]bool) string {
 			return name + ":" + word
 		}
 	}
-	params := signature(e.Required, optional, show)
+	params := signature(required, optional, show)
 	if params == "" {
-		return e.Verb()
+		return ""
 	}
-	return e.Verb() + "(" + strings.ReplaceAll(params, ", ", ",") + ")"
+	return "(" + strings.ReplaceAll(params, ", ", ",") + ")"
+}
+
+// Either returns the optional parameters of which a call needs one, as they are spelt
+// here, key|keys; empty where there are none.
+func (e *Entry) Either() string {
+	var names []string
+	for _, p := range e.Action.Either.Params() {
+		names = append(names, e.Spelling(p.Name))
+	}
+	return strings.Join(names, "|")
 }
 
 // typedOnce shows a parameter with its type, but for the type that its name was first

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/schema"
@@ -49,14 +50,14 @@ func (e *Entry) Nests() bool {
 // member params.
 func (e *Entry) Nested(name string) bool {
 	is := func(p toolfold.Param) bool { return p.Name == name }
-	inside := e.Selector != "" || !slices.ContainsFunc(e.Required, is)
+	inside := e.Selector != "" || !slices.ContainsFunc(e.Required(), is)
 	return e.layout().nest == reserved.Params && inside && (name != reserved.Action || e.Takes(reserved.Action))
 }
 
 // Takes reports whether the entry has a parameter, as it is spelt here.
 func (e *Entry) Takes(name string) bool {
 	is := func(p toolfold.Param) bool { return p.Name == name }
-	return slices.ContainsFunc(e.Required, is) || slices.ContainsFunc(e.Optional, is)
+	return slices.ContainsFunc(e.Required(), is) || slices.ContainsFunc(e.Optional(), is)
 }
 
 // In returns the entry in another form.
@@ -90,7 +91,7 @@ func (e *Entry) Usage(d Detail) string {
 		return tight.Replace(e.usage(bounded, bounded))
 	}
 	if e.layout().nest == "" && d < DetailCall {
-		return e.Verb() + "(" + comma(signature(e.Required, nil, required), signature(nil, e.Optional, optional)) + ")"
+		return e.Verb() + "(" + comma(signature(e.Required(), nil, required), signature(nil, e.Optional(), optional)) + ")"
 	}
 	return e.usage(required, optional)
 }
@@ -103,11 +104,11 @@ func (e *Entry) usage(required, optional func(name string, p toolfold.Param) str
 	if l.fixed != "" {
 		fixed = l.fixed + ": '" + l.value + "'" // JSON escapes double ones
 	}
-	beside, inside := e.Required, []toolfold.Param(nil)
+	beside, inside := e.Required(), []toolfold.Param(nil)
 	if l.nest != "" && !l.besides {
-		beside, inside = nil, e.Required
+		beside, inside = nil, e.Required()
 	}
-	others := signature(nil, e.Listed()[len(e.Required):], optional)
+	others := signature(nil, e.Listed()[len(e.Required()):], optional)
 	if l.nest == "" {
 		return l.tool + "(" + comma(fixed, signature(beside, nil, required), others) + ")"
 	}
@@ -165,7 +166,7 @@ func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
 	}
 	for _, m := range members {
 		name := e.Spelling(m.Key)
-		required := slices.ContainsFunc(e.Required, func(p toolfold.Param) bool { return p.Name == name })
+		required := slices.ContainsFunc(e.Required(), func(p toolfold.Param) bool { return p.Name == name })
 		if l.nest == "" || l.besides && required {
 			call.Set(name, m.Value)
 		} else {
@@ -183,27 +184,31 @@ func (e *Entry) FromCanonical(args json.RawMessage) json.RawMessage {
 }
 
 // InputSchema returns the schema of the arguments of a call of this entry,
-// texts included. A foreign tool's own schema is returned where its root is
-// one that hosts take.
+// texts included. Of a foreign tool it is its own schema, with a root that hosts
+// take: they refuse combinators there. Arguments are held to the original.
 func (e *Entry) InputSchema() json.RawMessage { return ordered.MustJSON(e.inputSchema()) }
 
 func (e *Entry) inputSchema() ordered.Map {
 	l := e.layout()
-	foreign, ok := plain(e.Action.Input)
+	foreign, _, ok := judge.Object(e.Action.Input)
 	if ok && l.nest == "" {
-		return foreign
+		return slices.DeleteFunc(foreign, func(m ordered.Member) bool { return m.Key == "$schema" }) // some hosts refuse dialects
 	}
-	beside, inside := e.Required, []toolfold.Param(nil)
+	beside, inside := e.Required(), []toolfold.Param(nil)
 	if l.nest != "" && !l.besides {
-		beside, inside = nil, e.Required
+		beside, inside = nil, e.Required()
 	}
 	style := schema.Style{Describe: schema.Always}
 	if l.nest == "" {
-		return l.withFixed(schema.Members(beside, e.Optional, style))
+		return l.withFixed(schema.Members(beside, e.Optional(), style))
 	}
-	nested := schema.Members(inside, e.Optional, style)
+	nested := schema.Members(inside, e.Optional(), style)
 	if ok && !l.besides {
-		nested = foreign
+		below := "/properties/" + l.nest
+		if l.text {
+			below += "/contentSchema"
+		}
+		nested = judge.Nested(foreign, below)
 	}
 	if l.text {
 		// The words of JSON Schema for a text that holds JSON.
@@ -230,30 +235,16 @@ func (l layout) withFixed(object ordered.Map) ordered.Map {
 	return schema.InFront(object, l.fixed, ordered.Map{{Key: "const", Value: l.value}})
 }
 
-// plain reads a foreign schema, unless its root is one that hosts refuse.
-func plain(input json.RawMessage) (foreign ordered.Map, ok bool) {
-	if len(input) == 0 || json.Unmarshal(input, &foreign) != nil {
-		return nil, false
-	}
-	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "if", "not", "$ref"} {
-		if _, combined := foreign.Get(keyword); combined {
-			return nil, false
-		}
-	}
-	var root struct{ Type any }
-	_, ok = foreign.Get("properties")
-	return foreign, ok && json.Unmarshal(input, &root) == nil && root.Type == string(toolfold.KindObject)
-}
-
 // Checker returns what lists the problems of the arguments of a call of this entry,
 // the action argument left out. Which names a call may have is judged before: it
 // takes others. A schema written elsewhere is compiled.
 func (e *Entry) Checker() (func(object map[string]any) []toolfold.Problem, error) {
-	if e.Action.Unchecked {
-		return func(map[string]any) []toolfold.Problem { return nil }, nil
-	}
 	if e.Action.Input != nil {
-		return validate.Compile(e.Title(), e.Action.Input)
+		check, err := validate.Compile(e.Title(), e.Action.Input)
+		if err != nil && e.Action.Unchecked() {
+			return func(map[string]any) []toolfold.Problem { return nil }, nil
+		}
+		return check, err
 	}
-	return toolfold.Param{Kind: toolfold.KindObject, Required: e.Required, Optional: e.Optional}.CheckMembers, nil
+	return toolfold.Param{Kind: toolfold.KindObject, Required: e.Required(), Optional: e.Optional()}.CheckMembers, nil
 }

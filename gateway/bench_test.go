@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -90,8 +91,22 @@ func BenchmarkCallers(b *testing.B) {
 	b.ReportMetric(float64(took[0])/float64(took[1]), "folded/direct-rate")
 }
 
+// wide is a schema of the size that large servers have.
+var wide = func() string {
+	var members []string
+	for i, kind := range strings.Fields("string integer boolean string string number string boolean") {
+		text := fmt.Sprintf("What the tool is told about the %dth thing that it does.", i)
+		members = append(members, fmt.Sprintf(`"member%d":{"type":%q,"description":%q}`, i, kind, text))
+	}
+	members = append(members, `"labels":{"type":"array","items":{"type":"string","minLength":1,"pattern":"^[a-z]+$"}},`+
+		`"state":{"type":"string","enum":["open","closed","all"]},`+
+		`"range":{"type":"object","required":["from"],"properties":{`+
+		`"from":{"type":"string","format":"date"},"to":{"type":"string","format":"date"}}}`)
+	return `{"type":"object","properties":{` + strings.Join(members, ",") + `},"required":["member0","member1"]}`
+}()
+
 // BenchmarkMany prints, for twenty servers with 2,000 tools of which one hangs, how long
-// after the start the kept list is there, and how long a search takes.
+// after the start the kept list is there, what is allocated for it, and how long a search takes.
 func BenchmarkMany(b *testing.B) {
 	nouns := strings.Fields("issue branch release invoice page ticket chart device recipe parcel")
 	verbs := strings.Fields("get list search create update delete merge close export count")
@@ -101,8 +116,8 @@ func BenchmarkMany(b *testing.B) {
 		var tools []string
 		for i := range 100 {
 			noun, verb := nouns[i/10], verbs[i%10]
-			tools = append(tools, fmt.Sprintf(`{"name":"%s_%s%d","description":"%s %ss of service %d. %s","inputSchema":{"type":"object"},`+
-				`"annotations":{"readOnlyHint":%t}}`, verb, noun, n, verb, noun, n, long, i%10 < 3))
+			tools = append(tools, fmt.Sprintf(`{"name":"%s_%s%d","description":"%s %ss of service %d. %s","inputSchema":%s,`+
+				`"annotations":{"readOnlyHint":%t}}`, verb, noun, n, verb, noun, n, long, wide, i%10 < 3))
 		}
 		u, file := playing(b, fmt.Sprint("service", n), `{"tools":[`+strings.Join(tools, ",")+`]}`)
 		list, hanging = append(list, u), file+".hang"
@@ -115,13 +130,18 @@ func BenchmarkMany(b *testing.B) {
 		b.Fatal(err)
 	}
 	var started, found []time.Duration
+	var objects uint64
 	for b.Loop() {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		start := time.Now()
 		s, g := offering(b, dir, surface.Options{}, list...)
 		if listed := s.Discovery.List(b.Context()); len(listed) < 20 {
 			b.Fatalf("%d tools are listed", len(listed))
 		}
 		started = append(started, time.Since(start))
+		runtime.ReadMemStats(&after)
+		objects += after.Mallocs - before.Mallocs
 		if err := s.Put(lazy.Mount(s.Discovery)); err != nil {
 			b.Fatal(err)
 		}
@@ -140,6 +160,7 @@ func BenchmarkMany(b *testing.B) {
 	slices.Sort(started)
 	slices.Sort(found)
 	b.ReportMetric(float64(started[len(started)/2].Milliseconds()), "ms/list")
+	b.ReportMetric(float64(objects)/float64(b.N)/2000, "allocs/tool")
 	b.ReportMetric(float64(found[len(found)/2].Microseconds()), "µs/find-p50")
 	b.ReportMetric(float64(found[len(found)*99/100].Microseconds()), "µs/find-p99")
 }

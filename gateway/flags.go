@@ -24,10 +24,25 @@ var orders = regex.Lazy("(?i)" + strings.Join([]string{
 // flags lists what in the texts of a tool is unusual enough for its user to look at. Others
 // are the names of other servers and their tools.
 func flags(d definition, others []string) []string {
-	var found []string
 	var schema any
 	_ = json.Unmarshal(d.InputSchema, &schema) // nil where it is none
 	text := strings.Join(append(texts(schema), d.Name, d.Title, d.Description, d.Annotations.Title), "\n")
+	found := flagsOf(text)
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
+	})
+	for _, name := range others {
+		// A plain word says nothing: that of a tool has several parts.
+		if strings.ContainsAny(name, "_-.") && name != d.Name && slices.Contains(words, name) {
+			found = append(found, fmt.Sprintf("the name of another server's tool, %s", name))
+			break
+		}
+	}
+	return found
+}
+
+// flagsOf lists what in a text of a server is unusual whatever it is about.
+func flagsOf(text string) (found []string) {
 	unseen := func(r rune) bool {
 		control := unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r)
 		return control || unicode.In(r, unicode.Cf, unicode.Co) && r != '\u200d' // which joins emoji
@@ -38,16 +53,6 @@ func flags(d definition, others []string) []string {
 	}
 	if orders().MatchString(text) {
 		found = append(found, "instructions to the model")
-	}
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
-	})
-	for _, name := range others {
-		// A plain word says nothing: that of a tool has several parts.
-		if strings.ContainsAny(name, "_-.") && name != d.Name && slices.Contains(words, name) {
-			found = append(found, fmt.Sprintf("the name of another server's tool, %s", name))
-			break
-		}
 	}
 	return found
 }

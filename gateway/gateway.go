@@ -30,13 +30,18 @@ type Upstream struct {
 	Name   string // as its user calls it
 	Server upstream.Server
 
-	Include, Exclude []string // patterns of tools, as of [path.Match]; without Include all but Exclude
-	Timeout          time.Duration
-	MaxConcurrency   int     // calls at a time
-	ResultLimit      int     // bytes of an answer to a client; 0 = that of the server
-	Changes          Changes // empty = Hold
-	Apart            bool    // its process is not shared with other sessions, where others are
-	Alone            bool    // its tools are not folded: each is listed by itself
+	// Patterns, as of [path.Match]: of tools, of prompts as prompt:NAME, and of resources as
+	// resource:URI, where * stands for slashes too. Each kind that Include does not name is
+	// offered whole, but for what Exclude names.
+	Include, Exclude []string
+
+	Repeat         []string // patterns of tools that may be called again where it is not known whether they were
+	Timeout        time.Duration
+	MaxConcurrency int     // calls at a time
+	ResultLimit    int     // bytes of an answer to a client; 0 = that of the server
+	Changes        Changes // empty = Hold
+	Apart          bool    // its process is not shared with other sessions, where others are
+	Alone          bool    // its tools are not folded: each is listed by itself
 }
 
 // Defaults apply where an [Upstream] says nothing. A call may take longer than Timeout
@@ -61,6 +66,7 @@ const (
 type Session interface {
 	List(ctx context.Context) (upstream.Answer, error)
 	Call(ctx context.Context, c upstream.Call) (json.RawMessage, error)
+	Watch(ctx context.Context, uri string, watch bool) error
 	Gone() <-chan struct{}
 	Close()
 }
@@ -80,16 +86,27 @@ type Options struct {
 	Dir       string            // where lists and plans are kept, made when it is needed; empty keeps none
 	Taken     func(string) bool // names that families and their actions must not have
 	Version   string            // of this client
+	Rights    *toolfold.Rights  // of all callers, to prompts and resources; tools are filtered by who offers them
 	Log       *slog.Logger      // nil = the default logger
 	Now       func() time.Time  // nil = time.Now
 
-	// OneClient says that all calls are those of one client, so that servers may ask for
-	// what it works in: they keep that, and others' calls would work there too.
+	// Unread says that clients can read no resources here: URIs in answers stay those of their server.
+	Unread bool
+
+	// OneClient says that all calls are those of one client, so that servers of protocols before
+	// 2026-07-28 may ask for what it works in: they keep that, and others' calls would work there too.
 	OneClient bool
+
+	// Around runs what gets a prompt or reads a resource of a server, which no call does, for who
+	// records calls: with the action that stands for it in rules, and its params. Nil runs it alone.
+	Around func(ctx context.Context, a *toolfold.Action, params json.RawMessage, run Request) (json.RawMessage, error)
 
 	// Connect starts or reaches a server; nil = [Connect].
 	Connect func(context.Context, Upstream, upstream.Client) (Session, error)
 }
+
+// Request makes a request of a server and returns its result.
+type Request func(context.Context) (json.RawMessage, error)
 
 // Gateway offers the tools of other servers. It is safe for concurrent use.
 type Gateway struct {
@@ -98,11 +115,12 @@ type Gateway struct {
 
 	planning sync.Mutex // held while names of families are chosen
 
-	mu      sync.Mutex
-	changed func([]*toolfold.Family) // set by Follow
-	work    sync.WaitGroup
-	stop    context.CancelFunc
-	life    context.Context
+	mu       sync.Mutex
+	follower Follower // set by Follow
+	told     told     // what it was told of last
+	work     sync.WaitGroup
+	stop     context.CancelFunc
+	life     context.Context
 }
 
 // New returns the gateway to servers. It starts none; what it knows of them is on disk.
@@ -127,7 +145,7 @@ func New(o Options) (*Gateway, error) {
 			return nil, fmt.Errorf("upstream %q: every server needs a name of its own", u.Name)
 		}
 		seen[u.Name] = true
-		for _, pattern := range slices.Concat(u.Include, u.Exclude) {
+		for _, pattern := range slices.Concat(u.Include, u.Exclude, u.Repeat) {
 			if _, err := path.Match(pattern, ""); err != nil {
 				return nil, fmt.Errorf("upstream %s: pattern %q: %w", u.Name, pattern, err)
 			}
@@ -208,11 +226,20 @@ func (g *Gateway) Families() []*toolfold.Family {
 	return list
 }
 
-// Follow calls f with all families after each change of them, one at a time. What
-// another process approves or plans is such a change, within a few seconds.
-func (g *Gateway) Follow(f func([]*toolfold.Family)) {
+// Follower is told of changes. Functions that are nil are not called.
+type Follower struct {
+	Families  func([]*toolfold.Family) // there are other tools: these are all
+	Prompts   func()                   // other prompts are offered
+	Resources func()                   // other resources or templates are offered
+	Updated   func(uri string)         // a resource that is watched has changed
+}
+
+// Follow has f told of each change, one at a time. What another process approves or plans is
+// such a change, within a few seconds.
+func (g *Gateway) Follow(f Follower) {
+	offered := g.offered()
 	g.mu.Lock()
-	g.changed = f
+	g.follower, g.told = f, offered
 	g.mu.Unlock()
 	if g.options.Dir != "" {
 		g.work.Go(g.watch)
@@ -222,14 +249,15 @@ func (g *Gateway) Follow(f func([]*toolfold.Family)) {
 func (g *Gateway) tell() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.changed != nil && g.life.Err() == nil {
-		g.changed(g.Families())
+	if g.follower.Families != nil && g.life.Err() == nil {
+		g.follower.Families(g.Families())
 	}
 }
 
 // Learn asks the servers of which nothing is known yet for their tools, all at once, and
-// returns when they have answered or the context ends; what comes later is told to who
-// follows. An error names the servers that have no tools to offer, and why.
+// returns when each has answered or failed, or the context ends; what comes later is told to
+// who follows. A server that fails is asked again until the gateway is closed. An error names
+// the servers that have no tools to offer, and why.
 func (g *Gateway) Learn(ctx context.Context) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(g.links))
@@ -237,25 +265,30 @@ func (g *Gateway) Learn(ctx context.Context) error {
 		if l.known() {
 			continue
 		}
-		wait.Add(1)
-		done := make(chan error, 1)
-		g.work.Go(func() { done <- l.refresh(g.life) })
-		go func() {
-			defer wait.Done()
+		first := make(chan error, 1)
+		g.work.Go(func() { l.learn(first) })
+		wait.Go(func() {
 			select {
-			case err := <-done:
+			case err := <-first:
 				errs[i] = err
 			case <-ctx.Done():
-				errs[i] = errors.New("it has not listed its tools yet")
+				errs[i] = errors.New(starting)
 			}
 			if errs[i] != nil {
 				errs[i] = fmt.Errorf("upstream %s: %w", l.Name, errs[i])
 			}
-		}()
+		})
 	}
 	wait.Wait()
 	return errors.Join(errs...)
 }
+
+// What is said of a server that has not listed its tools: one that is asked for them now, and
+// one that nobody has asked.
+const (
+	starting = "it is still starting: call again in some seconds; its tools are offered as soon as it has listed them"
+	unlisted = "it has not listed its tools yet"
+)
 
 // Unknown names the servers that have never listed their tools.
 func (g *Gateway) Unknown() []string {
@@ -277,11 +310,13 @@ func (g *Gateway) Absent() map[string]string {
 		}
 		switch text := l.why(); {
 		case text != "":
-			all[l.Name] = text
+			all[l.Name] = text + l.asksAgain()
 		case l.known():
 			all[l.Name] = "none of its tools is offered"
+		case l.asked():
+			all[l.Name] = starting
 		default:
-			all[l.Name] = "it has not listed its tools yet"
+			all[l.Name] = unlisted
 		}
 	}
 	return all
@@ -306,6 +341,18 @@ func (g *Gateway) Refresh(ctx context.Context, server string) error {
 		return err
 	}
 	return l.refresh(ctx)
+}
+
+// Keep keeps what a server has listed elsewhere, unless it is known already.
+func (g *Gateway) Keep(server string, answer upstream.Answer) error {
+	l, err := g.link(server)
+	if err == nil && !l.known() {
+		err = l.take(answer)
+	}
+	if err != nil {
+		return fmt.Errorf("keeping what %s lists: %w", server, err)
+	}
+	return nil
 }
 
 // link returns the server of a name.

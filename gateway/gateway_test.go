@@ -71,7 +71,7 @@ func play(file string) {
 			Result json.RawMessage
 			Error  json.RawMessage
 			Params struct {
-				Name      string
+				Name, URI string
 				Arguments json.RawMessage
 				Meta      struct{ ProgressToken any } `json:"_meta"`
 			}
@@ -88,15 +88,30 @@ func play(file string) {
 		case "logging/setLevel":
 			answer(m.ID, `"result":{}`)
 		case "initialize":
-			answer(m.ID, `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}},`+
+			offers := ""
+			if list, _ := os.ReadFile(file); bytes.Contains(list, []byte(`"prompts"`)) {
+				offers = `,"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{}`
+			}
+			answer(m.ID, `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"logging":{}`+offers+`},`+
 				`"serverInfo":{"name":"play","version":"1"}}`)
+		case "prompts/list", "resources/list", "resources/templates/list":
+			answer(m.ID, `"result":`+partOf(file, m.Method))
+		case "resources/subscribe", "resources/unsubscribe":
+			answer(m.ID, `"result":{}`)
+			if m.Method == "resources/subscribe" { // it changes at once
+				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`+"\n", m.Params.URI)
+			}
+		case "prompts/get", "resources/read":
+			if strings.HasPrefix(m.Params.URI, "hang:") {
+				continue
+			}
+			answer(m.ID, fmt.Sprintf(`"result":{"description":%q,"contents":[],"messages":[]}`, m.Params.Name+m.Params.URI))
 		case "tools/list":
 			if asked, err := os.OpenFile(file+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 				fmt.Fprintln(asked)
 				asked.Close()
 			}
-			list, _ := os.ReadFile(file)
-			answer(m.ID, `"result":`+string(list))
+			answer(m.ID, `"result":`+partOf(file, m.Method))
 		case "tools/call":
 			go func() {
 				switch m.Params.Name {
@@ -160,6 +175,24 @@ func play(file string) {
 	}
 }
 
+// partOf returns what a file has for a method that lists, without the other lists of the file.
+func partOf(file, method string) string {
+	text, _ := os.ReadFile(file)
+	members := map[string]string{
+		"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
+	}
+	var all map[string]json.RawMessage
+	if !bytes.Contains(text, []byte(`"prompts"`)) || json.Unmarshal(text, &all) != nil || all[members[method]] == nil {
+		return string(text)
+	}
+	for other, member := range members {
+		if other != method {
+			delete(all, member)
+		}
+	}
+	return string(ordered.MustJSON(all))
+}
+
 // playing writes a list and returns the server that plays it.
 func playing(t testing.TB, name, list string) (gateway.Upstream, string) {
 	t.Helper()
@@ -190,7 +223,7 @@ func offering(t testing.TB, dir string, o surface.Options, list ...gateway.Upstr
 		t.Log(err)
 	}
 	put(g.Families())
-	g.Follow(put)
+	g.Follow(gateway.Follower{Families: put})
 	return s, g
 }
 
@@ -395,6 +428,13 @@ func TestFaults(t *testing.T) {
 			t.Errorf("after %s another server fails: %s", test.tool, answer.Content)
 		}
 	}
+	described, refused := s.Discovery.View(t.Context()).Describe("bad.broken", lazy.Account{})
+	if refused != nil || !strings.Contains(string(described), "Its schema does not compile, so arguments are passed on unchecked.") {
+		t.Errorf("a schema that does not compile is described as %s, %v", described, refused)
+	}
+	if answer := s.Client.Call(t.Context(), "bad.broken", json.RawMessage(`{"any":[1]}`)); answer.Err != nil {
+		t.Errorf("a schema that does not compile: %s", answer.Content)
+	}
 	for _, tool := range []string{"bad.slow", "stuck.slow"} { // it died; it takes longer than its limit, but shows progress
 		if answer := s.Client.Call(t.Context(), tool, nil); answer.Err != nil {
 			t.Errorf("%s: %s", tool, answer.Content)
@@ -427,6 +467,39 @@ func TestProgress(t *testing.T) {
 	defer mu.Unlock()
 	if !slices.Equal(heard, []float64{1, 2, 3, 4}) {
 		t.Errorf("heard of %v", heard)
+	}
+}
+
+// A server that has never listed anything is asked until it does, and who follows is told; why
+// it offers nothing is said meanwhile.
+func TestLearnsLater(t *testing.T) {
+	t.Parallel()
+	u, file := playing(t, "srv", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
+	late := file + ".late"
+	if err := os.Rename(file, late); err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.New(gateway.Options{Upstreams: []gateway.Upstream{u}, Dir: t.TempDir(), Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if absent := g.Absent()["srv"]; absent != "it has not listed its tools yet" {
+		t.Errorf("before it is asked: %q", absent)
+	}
+	came := make(chan int, 10)
+	g.Follow(gateway.Follower{Families: func(families []*toolfold.Family) { came <- len(families) }})
+	if err := g.Learn(t.Context()); err == nil || !strings.Contains(err.Error(), "upstream srv: ") {
+		t.Errorf("there is no list: %v", err)
+	}
+	if absent := g.Absent()["srv"]; !strings.HasSuffix(absent, "; it is asked again in 2s") || strings.Contains(absent, "starting") {
+		t.Errorf("after it failed: %q", absent)
+	}
+	if err := os.Rename(late, file); err != nil {
+		t.Fatal(err)
+	}
+	if families := <-came; families != 1 || len(g.Absent()) > 0 {
+		t.Errorf("%d families, %v", families, g.Absent())
 	}
 }
 
@@ -464,6 +537,13 @@ func TestKeptLists(t *testing.T) {
 	})
 	if answer := s.Client.Call(t.Context(), "srv.get_a", nil); answer.Err == nil {
 		t.Errorf("a tool that changed is called: %s", answer.Content)
+	}
+	again, anew := offering(t, dir, surface.Options{}, u)
+	if why := anew.Trouble()["srv"]; !strings.Contains(why, "get_a (changed since it was accepted), new (new)") {
+		t.Errorf("after a start: %q", why)
+	}
+	if answer := again.Client.Call(t.Context(), "srv.get_a", nil); answer.Err == nil {
+		t.Errorf("after a start a tool that changed is called: %s", answer.Content)
 	}
 	taken, err := g.Approve("srv")
 	if err != nil || !slices.Equal(taken, []string{"get_a", "new"}) {
@@ -529,7 +609,7 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// A result of any kind arrives as its server gave it; one that is too long says how to read
+// A result of any kind arrives as its server gave it, with URIs that name the server; one that is too long says how to read
 // on, and is read on to its end.
 func TestAnyResult(t *testing.T) {
 	t.Parallel()
@@ -562,7 +642,8 @@ func TestAnyResult(t *testing.T) {
 		}
 		result += "}"
 		answer := s.Client.Call(t.Context(), "say", json.RawMessage(`{"Result":`+result+`}`))
-		if string(answer.Reply) != result || answer.IsError() != strings.Contains(result, `"isError":true`) {
+		want := strings.ReplaceAll(result, `"x://y"`, `"toolfold://upstream/srv/x://y"`)
+		if string(answer.Reply) != want || answer.IsError() != strings.Contains(result, `"isError":true`) {
 			t.Errorf("%s arrives as %s", result, answer.Reply)
 		}
 	}
@@ -609,6 +690,10 @@ type person struct{ after time.Duration }
 
 func (person) Offers(method string) bool { return method != client.Roots }
 
+func (person) Declared() json.RawMessage {
+	return json.RawMessage(`{"sampling":{"tools":{}},"elicitation":{"form":{}}}`)
+}
+
 func (p person) Ask(ctx context.Context, q client.Question) (json.RawMessage, error) {
 	select {
 	case <-time.After(p.after):
@@ -624,7 +709,7 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}}]}`)
 	u.Timeout = 1500 * time.Millisecond
-	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
+	s, g := offering(t, t.TempDir(), surface.Options{}, u)
 	with := carried.With[client.Client](t.Context(), person{2 * time.Second})
 	for _, method := range []string{"sampling/createMessage", "elicitation/create"} {
 		answer := s.Client.Call(with, "ask", json.RawMessage(`{"method":"`+method+`"}`))
@@ -641,6 +726,15 @@ func TestQuestions(t *testing.T) {
 	}
 	refused(t.Context(), "elicitation/create", "the client of this call does not offer elicitation/create")
 	refused(with, "roots/list", "roots/list is not passed on to clients here")
+	waitFor(t, func() bool { // a task could ask nobody
+		tasks := map[string]bool{}
+		for _, f := range g.Families() {
+			for _, a := range f.Actions {
+				tasks[a.Name] = a.BecomesTask
+			}
+		}
+		return !tasks["ask"] && tasks["slow"]
+	})
 	go s.Client.Call(t.Context(), "slow", nil)
 	time.Sleep(200 * time.Millisecond)
 	refused(with, "sampling/createMessage", "2 calls of this server run")

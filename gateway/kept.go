@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,8 +34,21 @@ type kept struct {
 	Tools        []json.RawMessage `json:"tools"`        // as they were sent last; nil = never
 	Accepted     map[string]string `json:"accepted"`     // digests of the tools that may be offered, by name
 
+	// Differing has the digests of the tools that are listed otherwise than accepted, so that a
+	// start needs to digest none; nil in files of versions that did not keep it.
+	Differing map[string]string `json:"differing"`
+
+	// What the server offers beside its tools, as it was sent last; nil = never, or none.
+	Prompts   []json.RawMessage `json:"prompts,omitempty"`
+	Resources []json.RawMessage `json:"resources,omitempty"`
+	Templates []json.RawMessage `json:"templates,omitempty"`
+
 	// Before has the definitions that were accepted of tools that changed since, by name.
 	Before map[string]json.RawMessage `json:"before,omitempty"`
+
+	// Asking names the tools that have asked something of a client, which only the client's
+	// own request can answer.
+	Asking []string `json:"asking,omitempty"`
 
 	Plan fold.Plan `json:"plan"`
 
@@ -42,8 +57,13 @@ type kept struct {
 	odd         []string // what is wrong with the list
 }
 
-// maxKept bounds what is kept of a server, in bytes.
-const maxKept = 64 << 20
+// Bounds of what is kept of a server, in bytes: maxKept of the file, which holds the tools
+// twice at most, maxTools of those, and maxOffered of each of the other lists.
+const (
+	maxKept    = 64 << 20
+	maxTools   = 16 << 20
+	maxOffered = 8 << 20
+)
 
 // definition holds the members of a tool that are read.
 type definition struct {
@@ -75,6 +95,13 @@ func (d definition) hints() toolfold.Hints {
 	}
 }
 
+// identity returns the digest of what identifies the definition.
+func (d definition) identity() string {
+	said := []any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}
+	sum := sha256.Sum256(ordered.MustJSON(said))
+	return hex.EncodeToString(sum[:])
+}
+
 func (d definition) effect() toolfold.Effect {
 	switch h := d.hints(); {
 	case h.ReadOnly:
@@ -85,9 +112,47 @@ func (d definition) effect() toolfold.Effect {
 	return toolfold.Adds
 }
 
+// UnmarshalJSON reads the members by their exact names, as clients do: one in other letters
+// must not stand for another in what is accepted.
+func (d *definition) UnmarshalJSON(raw []byte) error {
+	var err error
+	read := func(value []byte, to any) { err = errors.Join(err, json.Unmarshal(value, to)) }
+	ordered.Scan(raw, func(name []byte, start, end int) {
+		switch value := raw[start:end]; string(name) {
+		case "name":
+			read(value, &d.Name)
+		case "title":
+			read(value, &d.Title)
+		case "description":
+			read(value, &d.Description)
+		case "inputSchema":
+			d.InputSchema = bytes.Clone(value)
+		case "outputSchema":
+			d.OutputSchema = bytes.Clone(value)
+		case "annotations":
+			a := &d.Annotations
+			ordered.Scan(value, func(name []byte, start, end int) {
+				to, known := map[string]any{
+					"title": &a.Title, "readOnlyHint": &a.ReadOnlyHint, "destructiveHint": &a.DestructiveHint,
+					"idempotentHint": &a.IdempotentHint, "openWorldHint": &a.OpenWorldHint,
+				}[string(name)]
+				if known {
+					read(value[start:end], to)
+				}
+			})
+		}
+	})
+	return err
+}
+
 // hold takes over the tools that were sent. Of two of one name the first counts; what is
 // no tool is left out.
 func (k *kept) hold(tools []json.RawMessage) {
+	k.read(tools, definition.identity)
+}
+
+// read takes over tools with their digests.
+func (k *kept) read(tools []json.RawMessage, digest func(definition) string) {
 	k.Tools, k.definitions, k.odd = tools, nil, nil
 	seen := map[string]bool{}
 	for _, raw := range tools {
@@ -99,9 +164,7 @@ func (k *kept) hold(tools []json.RawMessage) {
 			k.odd = append(k.odd, fmt.Sprintf("%q is listed twice", shorten.Quoted(d.Name)))
 		default:
 			seen[d.Name] = true
-			said := []any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}
-			sum := sha256.Sum256(ordered.MustJSON(said))
-			d.digest = hex.EncodeToString(sum[:])
+			d.digest = digest(d)
 			k.definitions = append(k.definitions, d)
 		}
 	}
@@ -177,7 +240,16 @@ func (l *link) read() (k kept, found bool, err error) {
 	if json.Unmarshal(text, &k) != nil || k.Source != l.source() {
 		return kept{}, false, nil // it is asked again
 	}
-	k.hold(k.Tools)
+	if k.Differing == nil {
+		k.hold(k.Tools)
+		return k, true, nil
+	}
+	k.read(k.Tools, func(d definition) string {
+		if known := cmp.Or(k.Differing[d.Name], k.Accepted[d.Name]); known != "" {
+			return known
+		}
+		return d.identity()
+	})
 	return k, true, nil
 }
 
@@ -201,6 +273,9 @@ func (l *link) save() error {
 // take accepts a list that the server sent: all of the first one, later what has not
 // changed.
 func (l *link) take(answer upstream.Answer) error {
+	if size := sizeOf(answer.Tools); size > maxTools {
+		return fmt.Errorf("its list of tools has %d bytes, more than the %d that are kept", size, maxTools)
+	}
 	k := l.latest()
 	first, before := k.Tools == nil, k.acceptedTools()
 	accepted := map[string]string{}
@@ -210,6 +285,16 @@ func (l *link) take(answer upstream.Answer) error {
 	k.Source, k.Instructions, k.Accepted = l.source(), answer.Instructions, accepted
 	if k.hold(answer.Tools); k.Tools == nil {
 		k.Tools = []json.RawMessage{}
+	}
+	k.Prompts, k.Resources, k.Templates = answer.Prompts, answer.Resources, answer.Templates
+	for _, list := range []*[]json.RawMessage{&k.Prompts, &k.Resources, &k.Templates} {
+		if size := sizeOf(*list); size > maxOffered {
+			answer.Problems = append(answer.Problems, fmt.Sprintf("a list of %d bytes is left out: at most %d are kept", size, maxOffered))
+			*list = nil
+		}
+	}
+	for _, text := range answer.Problems {
+		l.gateway.options.Log.Warn("listing what an upstream offers", "upstream", l.Name, "err", text)
 	}
 	for _, text := range k.odd {
 		l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "left out", text)
@@ -224,6 +309,13 @@ func (l *link) take(answer upstream.Answer) error {
 	}
 	k.remember(before)
 	return l.adopt(k)
+}
+
+func sizeOf(list []json.RawMessage) (size int) {
+	for _, entry := range list {
+		size += len(entry)
+	}
+	return size
 }
 
 // latest returns what is kept of the server, with what another process has accepted or
@@ -284,14 +376,16 @@ func (l *link) adopt(k kept) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	same := reflect.DeepEqual(l.kept, k)
-	l.kept, l.families, l.trouble = k, families, ""
-	l.live = map[string]string{}
+	l.live, k.Differing = map[string]string{}, map[string]string{}
 	for _, d := range k.definitions {
 		if k.Accepted[d.Name] == d.digest {
 			l.live[d.Name] = d.digest
+		} else {
+			k.Differing[d.Name] = d.digest
 		}
 	}
+	same := reflect.DeepEqual(l.kept, k)
+	l.kept, l.families, l.trouble, l.offer = k, families, "", l.offerOf(k)
 	if same {
 		return nil
 	}
@@ -334,7 +428,7 @@ func (l *link) approve(names []string) ([]string, error) {
 func (l *link) build(k kept) ([]*toolfold.Family, error) {
 	byName := map[string]definition{}
 	for _, d := range k.definitions {
-		if k.Accepted[d.Name] == d.digest && l.shows(d.Name) {
+		if k.Accepted[d.Name] == d.digest && l.shows("", d.Name) {
 			byName[d.Name] = d
 		}
 	}
@@ -349,7 +443,7 @@ func (l *link) build(k kept) ([]*toolfold.Family, error) {
 			if !ok {
 				continue
 			}
-			a, err := l.action(p.Name, d)
+			a, err := l.action(p.Name, d, slices.Contains(k.Asking, d.Name))
 			if err != nil {
 				return nil, err
 			}
@@ -387,7 +481,8 @@ func (l *link) category() toolfold.Category {
 	return reserved.Discovery + "_mcp"
 }
 
-func (l *link) action(name string, d definition) (*toolfold.Action, error) {
+// action returns a tool as an action. A tool that asks its client does not become a task.
+func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, error) {
 	hints, digest := d.hints(), d.digest
 	text := plain(d.Description)
 	if strings.TrimSpace(text) == "" {
@@ -396,22 +491,32 @@ func (l *link) action(name string, d definition) (*toolfold.Action, error) {
 	if strings.TrimSpace(text) == "" {
 		text = strings.ReplaceAll(name, "_", " ")
 	}
-	return toolfold.External{
+	a, err := toolfold.External{
 		Name: name, Description: text, Server: l.Name, InputSchema: d.InputSchema, Category: l.category(),
-		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: d.raw, Aliases: []string{l.Name + "." + d.Name, d.Name},
+		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: l.outMeta(d.raw), Aliases: []string{l.Name + "." + d.Name, d.Name},
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
 				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed it", d.Name, l.Name).
 					WithHint("tools.list says what is held back until the user approves")
 			}
-			return l.call(ctx, d.Name, args)
+			result, err := l.call(ctx, upstream.Call{Tool: d.Name, Arguments: args})
+			return toolfold.Reply{Result: l.outResult(result)}, err
 		},
 	}.Action()
+	if err != nil {
+		return nil, err
+	}
+	a.Once = matches(l.Repeat, d.Name)
+	a.BecomesTask = !asks
+	return a, nil
 }
 
 // plain returns a text without characters that a reader does not see: controls but line
 // ends, and characters that turn the direction of text or take no room.
 func plain(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r > '~' }) { // as most are
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -28,6 +30,7 @@ const startTime = time.Minute
 const (
 	firstPause = time.Second
 	mostPause  = time.Minute
+	learnPause = 15 * time.Minute // the longest for a server that never listed its tools, which no call starts
 )
 
 // link is one server: what is known of it, and the session with it.
@@ -41,12 +44,16 @@ type link struct {
 	readOf   time.Time // modification time of the file of what is kept, when it was read last
 	families []*toolfold.Family
 	live     map[string]string // digests of the tools that are listed and accepted, by name
+	offer    offer             // beside the tools
+	watched  map[string]bool   // URIs of resources, as the server has them
 
 	open     map[*openCall]bool // calls that run
 	session  Session
 	attempt  chan struct{} // closed when the attempt that runs has ended; nil for none
 	trouble  string        // why the last attempt failed
 	failures int           // in a row
+	learning bool          // it is being asked for its first list
+	next     time.Time     // when it is asked for that again; before now = it is not
 	asking   bool          // a list that changed is being asked for
 	again    bool          // it changed once more since
 	flags    []string      // of the tools that are offered; nil = not looked for yet
@@ -64,6 +71,25 @@ func (l *link) known() bool {
 	return l.kept.Tools != nil
 }
 
+// asked reports whether the server is being asked for its first list.
+func (l *link) asked() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.learning
+}
+
+// asksAgain says when the server is asked again for its first list; empty where it is not, or is
+// being asked.
+func (l *link) asksAgain() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pause := l.next.Sub(l.gateway.options.Now())
+	if pause <= 0 || l.kept.Tools != nil {
+		return ""
+	}
+	return fmt.Sprintf("; it is asked again in %s", (pause + time.Second).Truncate(time.Second))
+}
+
 func (l *link) offered() []*toolfold.Family {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,13 +104,38 @@ func (l *link) planned() fold.Plan {
 
 // uses reports whether a family of the plan has a name.
 func (l *link) uses(name string) bool {
-	return slices.ContainsFunc(l.planned().Families, func(f fold.Family) bool { return f.Name == name })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.kept.Plan.Families, func(f fold.Family) bool { return f.Name == name })
 }
 
-// shows reports whether the user lets a tool through.
-func (l *link) shows(tool string) bool {
-	matches := func(pattern string) bool { ok, _ := path.Match(pattern, tool); return ok }
-	return (len(l.Include) == 0 || slices.ContainsFunc(l.Include, matches)) && !slices.ContainsFunc(l.Exclude, matches)
+// shows reports whether the user lets a tool, a prompt or a resource through; the kind of a
+// tool is empty.
+func (l *link) shows(kind, name string) bool {
+	slashes := strings.NewReplacer()
+	if kind == resourceKind { // a * stands for slashes too
+		slashes = strings.NewReplacer("/", " ")
+	}
+	of := func(patterns []string) (own []string) {
+		for _, pattern := range patterns {
+			before, after, named := strings.Cut(pattern, ":")
+			switch named = named && (before == promptKind || before == resourceKind); {
+			case named && before == kind:
+				own = append(own, slashes.Replace(after))
+			case !named && kind == "":
+				own = append(own, pattern)
+			}
+		}
+		return own
+	}
+	include := of(l.Include)
+	name = slashes.Replace(name)
+	return (len(include) == 0 || matches(include, name)) && !matches(of(l.Exclude), name)
+}
+
+// matches reports whether one of the patterns is of a name.
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
 }
 
 // why returns what is wrong with the server just now, for people and models.
@@ -167,6 +218,7 @@ func (l *link) connect() {
 		Name: "toolfold", Version: l.gateway.options.Version,
 		Ask: l.ask, Asks: asks,
 		Changed: l.listChanged,
+		Updated: l.updated,
 	})
 	l.mu.Lock()
 	if l.closed && session != nil {
@@ -186,7 +238,11 @@ func (l *link) connect() {
 	close(l.attempt)
 	l.attempt = nil
 	fresh := l.session != nil && l.kept.Tools != nil
+	watched := slices.Sorted(maps.Keys(l.watched))
 	l.mu.Unlock()
+	for _, uri := range watched { // who watches does not know of sessions
+		l.watch(ctx, session, uri, true)
+	}
 	if fresh { // what is on disk may be old
 		_ = l.refresh(l.gateway.life)
 	}
@@ -211,6 +267,9 @@ func (l *link) refresh(ctx context.Context) error {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = errors.New("it did not answer in time")
 		}
+		if session != nil && l.gateway.life.Err() == nil { // without a session that is logged already
+			l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "err", err)
+		}
 		l.note(err.Error())
 		return err
 	}
@@ -221,7 +280,34 @@ func (l *link) refresh(ctx context.Context) error {
 	if !same {
 		l.gateway.tell()
 	}
+	l.gateway.tellOffers()
 	return nil
+}
+
+// learn asks the server for its first list until there is one, or the gateway is closed. What
+// came of the first attempt goes to first, which has room for it.
+func (l *link) learn(first chan<- error) {
+	for pause := 2 * firstPause; ; pause = min(2*pause, learnPause) { // longer than that of a server which does not start
+		l.mu.Lock()
+		l.learning = true
+		l.mu.Unlock()
+		err := l.refresh(l.gateway.life)
+		l.mu.Lock()
+		l.learning, l.next = false, l.gateway.options.Now().Add(pause)
+		l.mu.Unlock()
+		select {
+		case first <- err:
+		default: // it was told already
+		}
+		if err == nil || l.known() {
+			return
+		}
+		select {
+		case <-time.After(pause):
+		case <-l.gateway.life.Done():
+			return
+		}
+	}
 }
 
 // listChanged asks for a list that has changed. A server that says so all the time is asked
@@ -273,8 +359,9 @@ func (l *link) flagged() []string {
 	return l.flags
 }
 
-// call calls a tool for the caller of the context.
-func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage) (toolfold.Reply, error) {
+// call calls a tool, or makes another request, for the caller of the context.
+func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+	what := cmp.Or(c.Tool, c.Method)
 	patience, gaveUp := context.WithCancelCause(ctx)
 	defer gaveUp(nil)
 	alive := time.AfterFunc(l.Timeout, func() { gaveUp(context.DeadlineExceeded) })
@@ -284,28 +371,34 @@ func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage)
 	select {
 	case l.slots <- struct{}{}:
 	case <-patience.Done():
-		return toolfold.Reply{}, l.failure(ctx, patience, tool, fmt.Errorf("%d calls of it run already", cap(l.slots)))
+		return nil, l.failure(ctx, patience, what, fmt.Errorf("%d calls of it run already", cap(l.slots)))
 	}
 	defer func() { <-l.slots }()
-	defer l.enter(&openCall{ctx, alive})()
+	open := &openCall{ctx: ctx, alive: alive, tool: c.Tool}
+	defer l.enter(open)()
+	c.Ask = func(taken context.Context, q upstream.Question) (json.RawMessage, error) {
+		return l.askOf(taken, open, q)
+	}
+	c.Capabilities = json.RawMessage(`{}`)
+	if asked := carried.Of[client.Client](ctx); asked != nil {
+		c.Capabilities = asked.Declared()
+	}
 	log := carried.Of[client.Log](ctx)
+	c.LogLevel, c.Log = log.Level, log.Tell
+	c.Progress = func(p upstream.Progress) {
+		alive.Reset(l.Timeout)
+		toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
+	}
 	for attempt := 0; ; attempt++ {
 		session, err := l.connected(patience)
 		if err != nil {
-			return toolfold.Reply{}, l.failure(ctx, patience, tool, err)
+			return nil, l.failure(ctx, patience, what, err)
 		}
-		result, err := session.Call(patience, upstream.Call{
-			Tool: tool, Arguments: arguments, LogLevel: log.Level,
-			Progress: func(p upstream.Progress) {
-				alive.Reset(l.Timeout)
-				toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
-			},
-			Log: log.Tell,
-		})
+		result, err := session.Call(patience, c)
 		switch {
 		case err == nil:
 			l.note("")
-			return toolfold.Reply{Result: result}, nil
+			return result, nil
 		case errors.Is(err, upstream.ErrGone) && attempt == 0: // it was not taken, so it can be made again
 			l.drop(session)
 			continue
@@ -320,7 +413,7 @@ func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage)
 			l.drop(session)
 			l.note(err.Error())
 		}
-		return toolfold.Reply{}, l.failure(ctx, patience, tool, err)
+		return nil, l.failure(ctx, patience, what, err)
 	}
 }
 
@@ -335,6 +428,9 @@ func (l *link) note(trouble string) {
 type openCall struct {
 	ctx   context.Context
 	alive *time.Timer
+	tool  string // empty for a request of another kind
+
+	questions atomic.Int32 // that its client has not answered yet
 }
 
 func (l *link) enter(c *openCall) (leave func()) {
@@ -351,10 +447,9 @@ func (l *link) enter(c *openCall) (leave func()) {
 	}
 }
 
-// ask asks the client of a call for the server, where it is known whose call that is about.
-// The call may take as long as the client does. Taken ends where the server takes the
-// question back.
-func (l *link) ask(taken context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+// ask asks the client of the call that runs for the server, which does not say of which call it
+// asks.
+func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage, error) {
 	l.mu.Lock()
 	var asking *openCall
 	for c := range l.open {
@@ -365,20 +460,54 @@ func (l *link) ask(taken context.Context, method string, params json.RawMessage)
 	if count != 1 {
 		return nil, fmt.Errorf("%d calls of this server run, so it is not known whose client it asks", count)
 	}
+	return l.askOf(taken, asking, q)
+}
+
+// askOf asks the client of a call for the server. The call may take as long as the client
+// does. Taken ends where the server takes the question back.
+func (l *link) askOf(taken context.Context, asking *openCall, q upstream.Question) (json.RawMessage, error) {
 	asked := carried.Of[client.Client](asking.ctx)
-	if asked == nil || !asked.Offers(method) {
-		return nil, fmt.Errorf("the client of this call does not offer %s", method)
+	offered := asked != nil && asked.Offers(q.Method)
+	switch {
+	case asking.tool != "":
+		l.gateway.work.Go(func() { l.noteAsking(asking.tool) })
+	case !offered:
+		return nil, fmt.Errorf("the client of this request does not offer %s", q.Method)
+	}
+	if !offered {
+		return nil, fmt.Errorf("the client of this call does not offer %s, or the call runs as a task and has none; "+
+			"%s becomes no task from now on", q.Method, asking.tool)
 	}
 	asking.alive.Stop()
-	defer asking.alive.Reset(l.Timeout)
+	asking.questions.Add(1)
+	defer func() {
+		if asking.questions.Add(-1) == 0 {
+			asking.alive.Reset(l.Timeout)
+		}
+	}()
 	ctx, cancel := context.WithCancel(asking.ctx)
 	defer cancel()
 	defer context.AfterFunc(taken, cancel)()
-	question := client.Question{Method: method}
-	if len(params) > 0 { // clients take none for null
-		question.Params = params
+	question := client.Question{Key: q.Key, Method: q.Method}
+	if len(q.Params) > 0 { // clients take none for null
+		question.Params = q.Params
 	}
 	return asked.Ask(ctx, question)
+}
+
+// noteAsking keeps that a tool asks its client: later calls of it are no tasks, which
+// cannot.
+func (l *link) noteAsking(tool string) {
+	k := l.latest()
+	if slices.Contains(k.Asking, tool) {
+		return
+	}
+	k.Asking = append(slices.Clone(k.Asking), tool)
+	if err := l.adopt(k); err != nil {
+		l.gateway.options.Log.Warn("keeping that a tool asks its client", "upstream", l.Name, "tool", tool, "err", err)
+		return
+	}
+	l.gateway.tell()
 }
 
 // drop gives up a session that is of no use any more.
@@ -392,18 +521,24 @@ func (l *link) drop(session Session) {
 }
 
 // failure words the error of a call that got no answer.
-func (l *link) failure(ctx, patience context.Context, tool string, err error) error {
+func (l *link) failure(ctx, patience context.Context, what string, err error) error {
 	var refused *upstream.Refused
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case patience.Err() != nil:
-		return toolfold.Errorf(toolfold.TimedOut, "%s: the server %s did not answer within %s, the call was cancelled", tool, l.Name, l.Timeout).
+		return toolfold.Errorf(toolfold.TimedOut, "%s: the server %s did not answer within %s, the call was cancelled", what, l.Name, l.Timeout).
 			WithHint("whether it was done is not known; other tools are not affected")
 	case errors.As(err, &refused):
-		return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s refused the call: %s", tool, l.Name, shorten.To(refused.Error(), 500))
+		failed := toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s refused the call: %s", what, l.Name,
+			shorten.To(refused.Error(), 500))
+		if failed.Protocol = refused.Code; refused.Lacking != "" {
+			failed.Code, failed.Lacking = toolfold.ClientLacks, refused.Lacking
+			return failed.WithHint("call from a client that supports %s", refused.Lacking)
+		}
+		return failed
 	}
-	return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s failed: %s", tool, l.Name, err).WithHint("other tools are not affected")
+	return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s failed: %s", what, l.Name, err).WithHint("other tools are not affected")
 }
 
 func (l *link) close() {

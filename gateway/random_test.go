@@ -24,6 +24,7 @@ type randomServer struct {
 	modern bool
 	seed   uint64
 	tools  []randomTool
+	offers randomOffers
 
 	mu   sync.Mutex
 	came map[string]int // calls that arrived, by tool and arguments
@@ -257,7 +258,7 @@ func (s *randomServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ID     json.RawMessage
 		Method string
 		Params struct {
-			Name      string
+			Name, URI string
 			Arguments json.RawMessage
 			Cursor    string
 			Meta      map[string]json.RawMessage `json:"_meta"`
@@ -296,9 +297,9 @@ func (s *randomServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch method := m.Method; {
 	case method == "initialize" && !s.modern:
 		w.Header().Set("Mcp-Session-Id", "s1")
-		answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"r","version":"1"}}`)
+		answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{` + s.capabilities() + `},"serverInfo":{"name":"r","version":"1"}}`)
 	case method == "server/discover" && s.modern:
-		answer(`"result":{` + stamp + `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"logging":{}}}`)
+		answer(`"result":{` + stamp + `"supportedVersions":["2026-07-28"],"capabilities":{` + s.capabilities() + `}}`)
 	case method == "tools/list":
 		half := (len(s.tools) + 1) / 2
 		page, next := s.tools[:half], `,"nextCursor":"more"`
@@ -313,8 +314,19 @@ func (s *randomServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case method == "tools/call":
 		s.call(w, m.ID, m.Params.Name, m.Params.Arguments, m.Params.Meta)
 	default:
-		answer(`"error":{"code":-32601,"message":"no such method"}`)
+		outcome := s.offers.answer(method, m.Params.Name, m.Params.URI, m.Params.Cursor, body)
+		if strings.HasPrefix(outcome, `"result":{`) {
+			outcome = strings.Replace(outcome, `{`, `{`+stamp, 1)
+		}
+		answer(outcome)
 	}
+}
+
+func (s *randomServer) capabilities() string {
+	if s.offers.prompts == nil {
+		return `"tools":{},"logging":{}`
+	}
+	return `"tools":{},"logging":{},"prompts":{},"resources":{},"completions":{}`
 }
 
 // call answers a call: what, follows from its tool and arguments.

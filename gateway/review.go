@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -51,7 +53,65 @@ func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*too
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return upstream.Answer{Name: l.Name, Instructions: l.kept.Instructions, Tools: l.kept.Tools}, slices.Clone(l.families), true
+	answer = upstream.Answer{
+		Name: l.Name, Instructions: l.kept.Instructions, Tools: l.kept.Tools,
+		Prompts: l.kept.Prompts, Resources: l.kept.Resources, Templates: l.kept.Templates,
+	}
+	return answer, slices.Clone(l.families), true
+}
+
+// Offered is a prompt, a resource or a template that a server offers beside its tools.
+type Offered struct {
+	Kind  string // prompt, resource or template
+	Name  string // of the server; that of a resource is its URI
+	Flags []string
+	raw   json.RawMessage
+}
+
+// Offers lists what a server offers beside its tools, as far as its user lets it through.
+func (g *Gateway) Offers(server string) (all []Offered) {
+	l, err := g.link(server)
+	if err != nil {
+		return nil
+	}
+	offer := l.offering()
+	for _, list := range []struct {
+		kind    string
+		entries []entry
+	}{{promptKind, offer.prompts}, {resourceKind, offer.resources}, {"template", offer.templates}} {
+		for _, e := range list.entries {
+			var value any
+			_ = json.Unmarshal(e.raw, &value) // it was read before
+			all = append(all, Offered{list.kind, e.name, flagsOf(strings.Join(texts(value), "\n")), e.raw})
+		}
+	}
+	return all
+}
+
+// Changed says of what a server offers now which of it is new, has changed or is gone since
+// another time, and what in its texts its user should look at.
+func Changed(before, now []Offered) (lines []string) {
+	same := func(o Offered) func(Offered) bool {
+		return func(other Offered) bool { return other.Kind == o.Kind && other.Name == o.Name }
+	}
+	for _, o := range now {
+		what := o.Kind + " " + shorten.Quoted(plain(o.Name))
+		switch at := slices.IndexFunc(before, same(o)); {
+		case at < 0:
+			lines = append(lines, what+" is new")
+		case !bytes.Equal(before[at].raw, o.raw):
+			lines = append(lines, what+" has changed")
+		}
+		for _, flag := range o.Flags {
+			lines = append(lines, what+" has "+flag)
+		}
+	}
+	for _, o := range before {
+		if !slices.ContainsFunc(now, same(o)) {
+			lines = append(lines, o.Kind+" "+shorten.Quoted(plain(o.Name))+" is gone")
+		}
+	}
+	return lines
 }
 
 // UsePlan folds the tools of a server by a plan that its user wrote. It fails, and
@@ -112,6 +172,7 @@ func (g *Gateway) watch() {
 		}
 		if changed {
 			g.tell()
+			g.tellOffers()
 		}
 		select {
 		case <-ticker.C:

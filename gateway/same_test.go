@@ -182,7 +182,11 @@ func throughGateway(t *testing.T, modern bool, list ...gateway.Upstream) (*wire,
 	if err := s.Put(append(g.Families(), lazy.Mount(s.Discovery))...); err != nil {
 		t.Fatal(err)
 	}
-	server, err := serve.New(serve.Options{Surface: s, Log: slog.New(slog.DiscardHandler)})
+	server, err := serve.New(serve.Options{
+		Surface: s, Log: slog.New(slog.DiscardHandler), Others: g,
+		Prompts:   func(context.Context) ([]serve.Prompt, error) { return nil, nil },
+		Resources: func(context.Context) ([]serve.Resource, error) { return nil, nil },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,13 +272,19 @@ func (c randomCall) compare(direct, through exchange) string {
 		}
 		return ""
 	}
-	if a, b := settled(direct.result), settled(through.result); a != b {
+	if a, b := settled(direct.result), settled(asServer(c.server, through.result)); a != b {
 		return "the results differ"
 	}
 	if !slices.Equal(direct.progress, through.progress) {
 		return "progress differs"
 	}
 	return ""
+}
+
+// asServer writes a result with the URIs that the server has, in place of those that name it.
+func asServer(server int, result json.RawMessage) json.RawMessage {
+	name := fmt.Sprintf("srv%d/", server)
+	return json.RawMessage(strings.NewReplacer(`"toolfold://upstream/`+name, `"`, `"ui://`+name, `"ui://`).Replace(string(result)))
 }
 
 // settled writes a result without what belongs to the connection that it came by.
@@ -323,6 +333,13 @@ func (e exchange) String() string {
 // call calls a tool with arguments, and asks for progress.
 func (w *wire) call(t *testing.T, tool, arguments string) exchange {
 	t.Helper()
+	return w.ask(t, "tools/call", `"name":`+quoted(tool)+`,"arguments":`+arguments, tool)
+}
+
+// ask makes a request with these members of params, and asks for progress. Name is what the
+// header has of a request that is about something named.
+func (w *wire) ask(t *testing.T, method, members, name string) exchange {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	if err := w.begin(ctx); err != nil {
@@ -333,7 +350,10 @@ func (w *wire) call(t *testing.T, tool, arguments string) exchange {
 	if w.modern {
 		meta = strings.Replace(mcptest.ModernMeta, `{`, `{"progressToken":"p",`, 1)
 	}
-	e.err = w.post(ctx, "tools/call", `{"name":`+quoted(tool)+`,"arguments":`+arguments+`,`+meta+`}`, tool, func(m message) {
+	if members != "" {
+		members += ","
+	}
+	e.err = w.post(ctx, method, `{`+members+meta+`}`, name, func(m message) {
 		switch {
 		case m.Method == "notifications/progress":
 			var params map[string]json.RawMessage
@@ -384,7 +404,9 @@ func (w *wire) post(ctx context.Context, method, params, name string, take func(
 	if w.modern {
 		request.Header.Set("Mcp-Protocol-Version", "2026-07-28")
 		request.Header.Set("Mcp-Method", method)
-		request.Header.Set("Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte(name))+"?=")
+		if name != "" {
+			request.Header.Set("Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte(name))+"?=")
+		}
 	} else if method != "initialize" {
 		request.Header.Set("Mcp-Session-Id", w.session)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/schema"
 	"github.com/toolfold/toolfold/legacy"
@@ -82,13 +83,9 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*entry.Entry) any {
 		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
-			actions := make([]*toolfold.Action, len(entries))
-			for i, e := range entries {
-				actions[i] = e.Action
-			}
 			definition := Definition{
 				Name: entries[0].Tool, Description: family.Summary + ": " + signatures(entries, entry.DetailNames),
-				InputSchema: consolidate.Schema(actions),
+				InputSchema: consolidate.Schema(actionsOf(entries)),
 			}
 			if structured {
 				definition.OutputSchema = ordered.MustJSON(object(ordered.Map{}, nil)) // it depends on the action
@@ -99,7 +96,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 		if came := e.Action.Definition; came != nil {
 			return renamed(came, e.Action.FullName())
 		}
-		definition := Definition{Name: e.Tool, Description: join(e.Action.Summary, e.Action.Doc), InputSchema: inputSchema(e)}
+		definition := Definition{Name: e.Tool, Description: account(e.Action), InputSchema: inputSchema(e)}
 		if structured {
 			definition.OutputSchema = schema.Output(e.Action)
 		}
@@ -119,19 +116,38 @@ func renamed(definition json.RawMessage, name string) json.RawMessage {
 	return append(out, '}')
 }
 
-// combines reports whether a schema that was written elsewhere says what no usage does: that
-// one of several must hold, or what stands in another spot.
+// combining are the keywords by which a schema says what no usage does: that one of several must
+// hold, or what stands in another spot.
+var combining = []string{
+	"$ref", "anyOf", "oneOf", "allOf", "not", "if", "const", "patternProperties", "prefixItems", "dependentRequired",
+}
+
+// combines reports whether a schema that was written elsewhere says what no usage does, besides
+// by references that a usage follows.
 func combines(input json.RawMessage) bool {
 	var schema ordered.Map
 	if json.Unmarshal(input, &schema) != nil {
 		return false
 	}
-	input = ordered.MustJSON(slices.DeleteFunc(schema, func(m ordered.Member) bool { // what nothing refers to says nothing
+	if slices.ContainsFunc(schema, func(m ordered.Member) bool { return slices.Contains(combining, m.Key) }) {
+		return true
+	}
+	input = ordered.MustJSON(slices.DeleteFunc(judge.Plain(schema), func(m ordered.Member) bool { // what nothing refers to says nothing
 		return m.Key == "$defs" || m.Key == "definitions"
 	}))
-	return slices.ContainsFunc([]string{
-		"$ref", "anyOf", "oneOf", "allOf", "not", "if", "const", "patternProperties", "prefixItems", "dependentRequired",
-	}, func(keyword string) bool { return bytes.Contains(input, []byte(`"`+keyword+`":`)) })
+	return slices.ContainsFunc(combining, func(keyword string) bool { return bytes.Contains(input, []byte(`"`+keyword+`":`)) })
+}
+
+// account returns what an action does, and whether its arguments are checked.
+func account(a *toolfold.Action) string {
+	text := join(a.Summary, a.Doc)
+	if a.Unchecked() {
+		text = join(text, "Its schema does not compile, so arguments are passed on unchecked.")
+	}
+	if a.Partial() {
+		text = join(text, judge.Cut)
+	}
+	return text
 }
 
 // inputSchema returns the schema of a call of an entry, under a legacy name
@@ -145,8 +161,8 @@ func inputSchema(e *entry.Entry) json.RawMessage {
 
 func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	doc := ActionDoc{
-		Description: join(e.Action.Summary, e.Action.Doc), Usage: e.Usage(entry.DetailBounds),
-		Returns: fieldNames(e.Action.Results()),
+		Description: account(e.Action), Usage: e.Usage(entry.DetailBounds),
+		Returns: fieldNames(e.Action.Results(), with.Schema),
 	}
 	if e.Action.Effect != toolfold.Reads {
 		doc.Effect = e.Action.Effect.String()
@@ -161,9 +177,11 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 		doc.Params = ordered.MustJSON(params)
 	}
 	switch {
+	case with.Schema && e.Selector == "" && len(e.Action.Input) > 0:
+		doc.InputSchema = e.Action.Input // as its server has it; lists may have another root
 	case with.Schema:
 		doc.InputSchema = inputSchema(e)
-	case combines(e.Action.Input):
+	case combines(e.Action.Input), bytes.Contains(e.Action.Input, []byte(`"$ref"`)) && len(doc.Usage) > len(e.Action.Input):
 		doc.Params, doc.InputSchema = nil, e.Action.Input // which says what usage would
 		if doc.Usage = e.Usage(entry.DetailNames); e.Selector != "" {
 			doc.Usage = strings.Replace(e.Pattern(), "ACTION", "'"+e.Selector+"'", 1)
@@ -176,10 +194,19 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 			}
 		})
 	}
-	if with.Examples && len(e.Action.Example) > 0 {
+	if with.Examples && e.Action.Example != "" && (with.Schema || slices.ContainsFunc(e.Listed(), hasForm)) {
 		doc.Example = e.Example()
 	}
 	return doc
+}
+
+// hasForm reports whether a parameter has objects in it, whose form a usage does not show well:
+// an example does.
+func hasForm(p toolfold.Param) bool {
+	for p.Kind == toolfold.KindArray {
+		p = *p.Items
+	}
+	return p.Kind == toolfold.KindObject
 }
 
 // clearWords is the most words of a text that says no more of a parameter than
@@ -195,9 +222,13 @@ func explanation(p toolfold.Param) string {
 	return ""
 }
 
+// mostFields is how many result fields are named; the schema is asked for where all matter.
+const mostFields = 8
+
 // fieldNames names result fields and their members, shorter than a schema does:
-// count, results[key, score].
-func fieldNames(params []toolfold.Param) string {
+// count, results[key, score]. Beyond the first [mostFields] it says how many there are,
+// unless all are asked for.
+func fieldNames(params []toolfold.Param, all bool) string {
 	var names []string
 	for _, p := range params {
 		if p.Name == "hasMore" || p.Name == "message" {
@@ -212,6 +243,9 @@ func fieldNames(params []toolfold.Param) string {
 			name += "[" + strings.Join(inner, ", ") + "]"
 		}
 		names = append(names, name)
+	}
+	if more := len(names) - mostFields; more > 1 && !all { // one takes no more room than the words for it
+		names = append(names[:mostFields], fmt.Sprintf("… %d more", more))
 	}
 	return strings.Join(names, ", ")
 }

@@ -12,7 +12,7 @@ var (
 	limit     = toolfold.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
 	name      = toolfold.String{Name: reserved.CallName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = toolfold.Strings("names", "Several such names.")
-	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call."}
+	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call, where usage leaves its form open."}
 	whole     = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = toolfold.String{Name: "category", Doc: "Only tools of this category."}
 	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also what may not be called, with the reason."}
@@ -82,6 +82,7 @@ var Family = toolfold.Family{
 		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:     "rest",
+		Means:    "read-on",
 		Summary:  "Read on in an answer that was cut, by the id that it names.",
 		Asks:     restAsks,
 		Words:    "remainder, truncated, continue reading, clipped",

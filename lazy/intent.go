@@ -240,8 +240,9 @@ func destroys(a *toolfold.Action) bool {
 
 // needsID reports whether a call must name something that was made before.
 func needsID(a *toolfold.Action) bool {
-	for _, f := range a.Required {
-		if p := f.Param(); p.Format == "uuid" || strings.HasSuffix(p.Name, "Id") || strings.HasSuffix(p.Name, "_id") {
+	required, _ := a.Inputs()
+	for _, p := range required {
+		if p.Format == "uuid" || strings.HasSuffix(p.Name, "Id") || strings.HasSuffix(p.Name, "_id") {
 			return true
 		}
 	}

@@ -1,9 +1,11 @@
 package lazy
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,27 +27,39 @@ type keptAnswer struct {
 	id     string
 	answer json.RawMessage
 	until  time.Time
+	again  bool // the call that was answered can be made again
 }
 
 // Keep keeps an answer for an hour, unless others need its room before, and returns the id
 // that it has and the call that reads it; empty where the caller of ctx may not read on.
-func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage) (id, usage string) {
+// One that is kept already has the same id for another hour. Again says that the call can
+// be made again: its answer makes room first.
+func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool) (id, usage string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forget()
 	id = uuid.NewString()
+	same := slices.IndexFunc(d.answers, func(k keptAnswer) bool { return bytes.Equal(k.answer, answer) })
+	if same >= 0 {
+		id = d.answers[same].id
+	}
 	usage = d.Written(ctx, restAction, map[string]string{"id": id})
 	if len(answer) > maxKeptBytes || usage == "" {
 		return "", ""
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.forget()
-	d.answers = append(d.answers, keptAnswer{id, answer, d.now().Add(keptFor)})
+	if same >= 0 {
+		again = again && d.answers[same].again
+		d.answers = slices.Delete(d.answers, same, same+1)
+	}
+	d.answers = append(d.answers, keptAnswer{id, answer, d.now().Add(keptFor), again})
 	size := 0
 	for _, k := range d.answers {
 		size += len(k.answer)
 	}
 	for len(d.answers) > maxKept || size > maxKeptBytes {
-		size -= len(d.answers[0].answer)
-		d.answers = d.answers[1:]
+		i := max(0, slices.IndexFunc(d.answers, func(k keptAnswer) bool { return k.again }))
+		size -= len(d.answers[i].answer)
+		d.answers = slices.Delete(d.answers, i, i+1)
 	}
 	return id, usage
 }

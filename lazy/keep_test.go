@@ -3,6 +3,7 @@ package lazy_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,9 +30,9 @@ func TestKeptForAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := withDiscovery(t).Discovery
-		id, _ := d.Keep(t.Context(), json.RawMessage(`{"n":1}`))
-		for range 500 {
-			d.Keep(t.Context(), json.RawMessage(`{"n":2}`))
+		id, _ := d.Keep(t.Context(), json.RawMessage(`{"n":1}`), false)
+		for n := range 500 {
+			d.Keep(t.Context(), fmt.Appendf(nil, `{"n":%d}`, n+2), false)
 		}
 		time.Sleep(59 * time.Minute)
 		if answer, ok := d.Rest(id); !ok || string(answer) != `{"n":1}` {
@@ -41,12 +42,39 @@ func TestKeptForAnHour(t *testing.T) {
 		if _, ok := d.Rest(id); ok {
 			t.Error("it is kept for more than an hour")
 		}
-		id, _ = d.Keep(t.Context(), json.RawMessage(`{"n":1}`))
-		for range 3 {
-			d.Keep(t.Context(), json.RawMessage(`"`+strings.Repeat("x", 8<<20)+`"`))
+		id, _ = d.Keep(t.Context(), json.RawMessage(`{"n":1}`), false)
+		for n := range 3 {
+			d.Keep(t.Context(), fmt.Appendf(nil, `"%d%s"`, n, strings.Repeat("x", 8<<20)), false)
 		}
 		if _, ok := d.Rest(id); ok {
 			t.Error("more is kept than fits")
+		}
+	})
+}
+
+// What is kept again takes no more room, has its first id, and is there for an hour from then.
+func TestKeptAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := withDiscovery(t).Discovery
+		other, _ := d.Keep(t.Context(), json.RawMessage(`{"n":1}`), false)
+		long := json.RawMessage(`"` + strings.Repeat("x", 7<<20) + `"`)
+		first, _ := d.Keep(t.Context(), long, false)
+		time.Sleep(50 * time.Minute)
+		for range 3 {
+			if id, usage := d.Keep(t.Context(), long, false); id != first || !strings.Contains(usage, id) {
+				t.Errorf("kept again under %s, not %s: %s", id, first, usage)
+			}
+		}
+		if _, ok := d.Rest(other); !ok {
+			t.Error("it takes the room of another")
+		}
+		time.Sleep(50 * time.Minute)
+		if _, ok := d.Rest(first); !ok {
+			t.Error("it is gone within the hour")
+		}
+		if _, ok := d.Rest(other); ok {
+			t.Error("another is kept for more than an hour")
 		}
 	})
 }
@@ -66,5 +94,61 @@ func TestAbsent(t *testing.T) {
 	limited := carried.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
 	if got := list(limited); strings.Contains(got, "gone") {
 		t.Errorf("listed to a caller with few rights: %s", got)
+	}
+}
+
+// A name that is one of a server without tools is answered with the reason, in a call and where it
+// is described, and not with the name of another tool. Callers with few rights learn nothing.
+func TestNamedWhileAbsent(t *testing.T) {
+	t.Parallel()
+	s := withDiscovery(t)
+	s.Discovery.ListAbsent(func() []lazy.Row {
+		return []lazy.Row{{Name: "late", Reason: "it is still starting"}, {Name: "late-two", Reason: "it does not start"},
+			{Name: "tools", Reason: "it is another"}}
+	})
+	for _, test := range []struct{ name, code, want string }{
+		{"late", "UPSTREAM_ERROR", `there is no tool \"late\": the server late offers none now: it is still starting"`},
+		{"late.tools", "UPSTREAM_ERROR", `the server late offers none now: it is still starting","hint":"tools.list names late, and why`},
+		{"lateFind", "UPSTREAM_ERROR", `the server late offers none now`},
+		{"late_two.find", "UPSTREAM_ERROR", `the server late-two offers none now: it does not start`},
+		{"later.find", "UNKNOWN_TOOL", ``},
+		{"tools.search", "UNKNOWN_TOOL", `call tools with action \"find\"`},
+		{"tools.search", "UNKNOWN_TOOL", `"hint":"the server tools offers none now: it is another"`},
+	} {
+		named := json.RawMessage(fmt.Sprintf(`{"name":%q}`, test.name))
+		for way, answer := range map[string]toolfold.Answer{
+			"called": s.Client.Call(t.Context(), test.name, nil), "by tools.call": s.Client.Call(t.Context(), "tools.call", named),
+		} {
+			if answer.Err == nil || answer.Err.Code != test.code || !strings.Contains(string(answer.Content), test.want) {
+				t.Errorf("%s %s: %s, want %s", test.name, way, answer.Content, test.want)
+			}
+		}
+		described := s.Client.Call(t.Context(), "tools.describe", named)
+		if absent := test.code == "UPSTREAM_ERROR"; described.Err == nil || described.Err.Code != test.code ||
+			absent && !strings.Contains(string(described.Content), test.want) {
+			t.Errorf("%s is described: %s, want %s", test.name, described.Content, test.want)
+		}
+	}
+	limited := carried.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
+	if got := string(s.Client.Call(limited, "late.tools", nil).Content); strings.Contains(got, "starting") {
+		t.Errorf("a caller with few rights is told %s", got)
+	}
+}
+
+// What can be called again makes room for what cannot.
+func TestKeptWhatCannotBeCalledAgain(t *testing.T) {
+	t.Parallel()
+	d := withDiscovery(t).Discovery
+	long := func(n int) json.RawMessage { return fmt.Appendf(nil, `"%d%s"`, n, strings.Repeat("x", 5<<20)) }
+	once, _ := d.Keep(t.Context(), long(0), false)
+	d.Keep(t.Context(), long(0), true)
+	var last string
+	for n := range 5 {
+		last, _ = d.Keep(t.Context(), long(n+1), true)
+	}
+	for _, id := range []string{once, last} {
+		if _, ok := d.Rest(id); !ok {
+			t.Errorf("%s is gone", id)
+		}
 	}
 }

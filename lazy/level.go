@@ -53,6 +53,11 @@ type Listed struct {
 	Discovery bool          `json:"-"` // whether it leads to the other tools
 	Tier      toolfold.Tier `json:"-"`
 	External  bool          `json:"-"` // whether it is another server's
+	Words     string        `json:"-"` // other words for what its actions do, by which hosts may look for it
+
+	// Definition is the tool as another server defines it, where the tool is just that; nil for
+	// all others.
+	Definition json.RawMessage `json:"-"`
 }
 
 // List shows a surface at a level. At the search level it leaves out all but
@@ -87,7 +92,7 @@ func Stubs(surface []entry.Tool) []Listed {
 	for i, t := range surface {
 		list[i] = Listed{
 			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
-			Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t),
+			Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t), Words: wordsOf(t),
 		}
 	}
 	return list
@@ -102,21 +107,25 @@ func Stubs(surface []entry.Tool) []Listed {
 func show(t entry.Tool, level Level) Listed {
 	l := Listed{
 		Name: t.Name, Description: described(t), Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t),
+		Words: wordsOf(t),
 	}
 	switch {
 	case t.Dispatches():
-		detail := entry.DetailRequired
+		actions := required(t.Entries)
 		switch {
 		case level == Signature && nests(t), level == Full && t.Entries[0].Action.Family.Apiece:
-			detail = entry.DetailTypes
+			actions = signatures(t.Entries, entry.DetailTypes)
 		case level == Full || level == Signature:
-			detail = entry.DetailNames
+			actions = signatures(t.Entries, entry.DetailNames)
 		}
-		l.Description += ": " + signatures(t.Entries, detail)
+		l.Description += ": " + actions
 	case level == Full && t.Doc != "":
 		l.Description += " " + t.Doc
 	}
 	l.InputSchema = ordered.MustJSON(schemaAt(t, level))
+	if !t.Dispatches() {
+		l.Definition = t.Entries[0].Action.Definition
+	}
 	if t.Typed && level == Full {
 		l.OutputSchema = schema.Whole(t.Entries[0].Action)
 	}
@@ -131,6 +140,23 @@ func described(t entry.Tool) string {
 		return t.Summary
 	}
 	return t.Subject + ": " + string(unicode.ToLower(first)) + t.Summary[size:]
+}
+
+// wordsOf joins the words of a tool's family and actions, each once.
+func wordsOf(t entry.Tool) string {
+	var all []string
+	add := func(list string) {
+		for word := range strings.SplitSeq(list, ", ") {
+			if word != "" && !slices.Contains(all, word) {
+				all = append(all, word)
+			}
+		}
+	}
+	add(t.Entries[0].Action.Family.Words)
+	for _, e := range t.Entries {
+		add(e.Action.Words)
+	}
+	return strings.Join(all, ", ")
 }
 
 // nests reports whether calls of a tool are shown with the member params.
@@ -152,22 +178,22 @@ func schemaAt(t entry.Tool, level Level) ordered.Map {
 		_ = json.Unmarshal(t.Schema, &whole) // it is one of ours
 		properties, required = whole.Properties, whole.Required
 	default:
-		params := t.Entries[0].Listed()
+		whole := level == Signature && !nests(t)
+		var params []toolfold.Param
 		if t.Dispatches() {
 			properties.Set(reserved.Action, ordered.Map{{Key: "type", Value: "string"}})
 			required = append(required, reserved.Action)
-			var actions []*toolfold.Action
-			for _, e := range t.Entries {
-				actions = append(actions, e.Action)
+			if whole {
+				params = consolidate.Union(actionsOf(t.Entries))
 			}
-			params = consolidate.Union(actions)
 		} else {
-			for _, p := range t.Entries[0].Required {
+			params = t.Entries[0].Listed()
+			for _, p := range t.Entries[0].Required() {
 				required = append(required, p.Name)
 			}
 		}
 		for _, p := range params {
-			if level == Signature && !nests(t) || !t.Dispatches() && slices.Contains(required, p.Name) {
+			if whole || slices.Contains(required, p.Name) {
 				properties.Set(p.Name, schema.Of(p, schema.Style{Brief: true, Recorded: t.Entries[0].Legacy}))
 			}
 		}
@@ -194,12 +220,49 @@ func isObject(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &s) == nil && s.Type == toolfold.KindObject
 }
 
+// required returns the actions with what they require: store(key,value) get(key|keys) list.
+// Those that require the same stand together, pause|resume(queueId), where the first of them
+// stands, and behind a name that does not tell stands what it means: run(bugId)=fix.
+func required(entries []*entry.Entry) string {
+	var groups []struct{ verbs, params, means string }
+	for _, e := range entries {
+		params, means := e.Parameters(entry.DetailRequired, nil), e.Action.Means
+		same := -1
+		if params != "" && means == "" {
+			same = slices.IndexFunc(groups, func(g struct{ verbs, params, means string }) bool { return g.params == params && g.means == "" })
+		}
+		if same < 0 {
+			groups = append(groups, struct{ verbs, params, means string }{e.Verb(), params, means})
+			continue
+		}
+		groups[same].verbs += "|" + e.Verb()
+	}
+	var parts []string
+	for _, g := range groups {
+		part := g.verbs + g.params
+		if g.means != "" {
+			part += "=" + g.means
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " ")
+}
+
+// signatures returns the signatures of actions, each type with values once.
 func signatures(entries []*entry.Entry, detail entry.Detail) string {
 	parts, printed := make([]string, len(entries)), map[string]bool{}
 	for i, e := range entries {
 		parts[i] = e.Signature(detail, printed)
 	}
 	return strings.Join(parts, " ")
+}
+
+func actionsOf(entries []*entry.Entry) []*toolfold.Action {
+	actions := make([]*toolfold.Action, len(entries))
+	for i, e := range entries {
+		actions[i] = e.Action
+	}
+	return actions
 }
 
 func object(properties ordered.Map, required []string) ordered.Map {

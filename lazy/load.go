@@ -33,8 +33,20 @@ func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context
 }
 
 // ListAbsent names what offers no tools, and why, to callers with all rights who ask for the
-// list of tools. It is called before the surface is served.
+// list of tools, or for a tool of it by name. It is called before the surface is served.
 func (d *Discovery) ListAbsent(absent func() []Row) { d.absent = absent }
+
+// Absent returns what [Discovery.ListAbsent] names, with the reasons.
+func (d *Discovery) Absent() map[string]string {
+	if d.absent == nil {
+		return nil
+	}
+	reasons := map[string]string{}
+	for _, row := range d.absent() {
+		reasons[row.Name] = row.Reason
+	}
+	return reasons
+}
 
 // View returns the surface as the caller of ctx sees it now.
 func (d *Discovery) View(ctx context.Context) *View { return d.view(toolfold.OriginOf(ctx).Rights) }
@@ -68,6 +80,8 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 	view := d.View(ctx)
 	unlisted := slices.DeleteFunc(slices.Clone(loaded), view.lists)
 	switch {
+	case len(loaded) == 0:
+		return "nothing is loaded"
 	case len(unlisted) == 0:
 		return "call them by their names"
 	case view.caller == "":
@@ -134,16 +148,15 @@ func (d *Discovery) loads(ctx context.Context) []string {
 
 // Active describes what a session sees now.
 type Active struct {
-	Level  Level       `json:"level" doc:"Listing level of the server."`
-	Listed []string    `json:"listed" doc:"Tools that tools/list shows, in order."`
-	Loaded []string    `json:"loaded" doc:"Listed tools that the session loaded."`
-	Cache  CacheCounts `json:"cache" doc:"How descriptions were answered."`
+	Level  Level    `json:"level" doc:"Listing level of the server."`
+	Listed []string `json:"listed" doc:"Tools that tools/list shows, in order."`
+	Loaded []string `json:"loaded" doc:"Listed tools that the session loaded."`
 }
 
 // CacheCounts counts how descriptions were answered.
 type CacheCounts struct {
-	Hits   int64 `json:"hits" doc:"Descriptions answered from the cache."`
-	Misses int64 `json:"misses" doc:"Descriptions rendered, and unknown names."`
+	Hits   int64 // answered from the cache
+	Misses int64 // rendered, and unknown names
 }
 
 // Cache returns how descriptions of the view were answered so far.
@@ -152,10 +165,7 @@ func (v *View) Cache() CacheCounts { return CacheCounts{v.hits.Load(), v.misses.
 // Active describes what the caller's session sees.
 func (d *Discovery) Active(ctx context.Context) Active {
 	view := d.View(ctx)
-	active := Active{
-		Level: view.level, Listed: []string{}, Loaded: []string{},
-		Cache: view.Cache(),
-	}
+	active := Active{Level: view.level, Listed: []string{}, Loaded: []string{}}
 	for _, l := range d.List(ctx) {
 		active.Listed = append(active.Listed, l.Name)
 	}

@@ -125,7 +125,7 @@ func (s *Service) Load(ctx context.Context, in LoadIn) (LoadOut, error) {
 		}
 	}
 	listed := s.discovery.Active(ctx).Listed
-	out.Listed = !slices.ContainsFunc(out.Loaded, func(name string) bool { return !slices.Contains(listed, name) })
+	out.Listed = len(out.Loaded) > 0 && !slices.ContainsFunc(out.Loaded, func(name string) bool { return !slices.Contains(listed, name) })
 	out.Note = s.discovery.Note(ctx, out.Loaded)
 	return out, nil
 }

@@ -20,6 +20,7 @@ type View struct {
 	disabled []entry.Tool
 	refused  map[string][]string // by family
 	names    entry.Names
+	absence  func(name string) *toolfold.Error // as of [ViewOptions]
 
 	listed  []Listed                          // what tools/list shows
 	byName  map[string]entry.Tool             // of tools
@@ -29,7 +30,7 @@ type View struct {
 	catalogue *Catalogue
 	byID      map[string]*toolfold.Action // actions that the caller may see, by full name
 
-	usages       sync.Map // of texts by *toolfold.Entry: how to call what find leads to
+	usages       sync.Map // of texts by *entry.Entry: how to call what find leads to
 	rendered     sync.Map // of json.RawMessage by what was asked for
 	hits, misses *atomic.Int64
 }
@@ -44,6 +45,10 @@ type ViewOptions struct {
 	Disabled  []entry.Tool       // tools of the surface that the caller may not call at all
 	Names     entry.Names        // what the caller may call
 
+	// Absence returns the error of an unknown name that is one of a server which offers no tools
+	// just now, and nil for others; it may be nil.
+	Absence func(name string) *toolfold.Error
+
 	// Refused has the actions that are not permitted, with the reason, by family; nil
 	// where the caller is not to know.
 	Refused map[string][]string
@@ -52,7 +57,7 @@ type ViewOptions struct {
 // NewView returns a view.
 func NewView(o ViewOptions) *View {
 	v := &View{
-		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names,
+		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, absence: o.Absence,
 		listed:    List(Within(o.Tools, o.Tier), o.Level),
 		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
 		byID: map[string]*toolfold.Action{},
@@ -128,6 +133,11 @@ func (v *View) lookup(name string) ([]*entry.Entry, *toolfold.Error) {
 	if entries := v.names.Lookup(name); len(entries) > 0 {
 		return entries, nil
 	}
+	if v.absence != nil {
+		if err := v.absence(name); err != nil {
+			return nil, err
+		}
+	}
 	err := entry.Unknown(name)
 	if near := v.names.Nearest(name); near != "" {
 		return nil, err.WithHint("did you mean %s?", near)
@@ -139,7 +149,7 @@ func (v *View) lookup(name string) ([]*entry.Entry, *toolfold.Error) {
 	if len(names) > 0 {
 		return nil, err.WithHint("perhaps one of %v", names)
 	}
-	return nil, err.WithHint("find tools by what they do")
+	return nil, err.WithHint("tools.list shows what there is, tools.find finds it by what it does")
 }
 
 // entry returns how the surface calls the action of an entry: a legacy name is

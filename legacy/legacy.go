@@ -51,7 +51,7 @@ func Schema(e *entry.Entry) json.RawMessage {
 	if e.Action.Input != nil {
 		return e.InputSchema()
 	}
-	return schema.Object(e.Required, e.Optional, schema.Style{
+	return schema.Object(e.Required(), e.Optional(), schema.Style{
 		Describe: func(toolfold.Param) bool { return true }, Recorded: true,
 	})
 }

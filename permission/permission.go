@@ -4,7 +4,7 @@
 // The rights of a caller narrow those of the server. They are kept as text: with
 // tasks, and in the keys of what is computed once for all callers that share
 // them. An agent runs with the rights of whoever runs it, and no more than those
-// have who registered or changed it.
+// have who registered or changed it, on the servers where they did.
 package permission
 
 import (
@@ -94,7 +94,8 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 }
 
 // Check refuses a pattern that matches no action of the families: a misspelt
-// one would permit what it should deny.
+// one would permit what it should deny. Of a family without actions nothing is known yet:
+// patterns that begin with its name pass.
 func (r Rules) Check(families []*toolfold.Family) error {
 	var known []string
 	for _, f := range families {
@@ -108,6 +109,9 @@ func (r Rules) Check(families []*toolfold.Family) error {
 	}{{"allow", r.Allow}, {"deny", r.Deny}} {
 		for _, pattern := range setting.patterns {
 			matches := slices.ContainsFunc(families, func(f *toolfold.Family) bool {
+				if len(f.Actions) == 0 {
+					return strings.HasPrefix(pattern, f.Name)
+				}
 				return slices.ContainsFunc(f.Actions, func(a *toolfold.Action) bool { return a.Matches(pattern) })
 			})
 			if matches {

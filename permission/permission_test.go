@@ -80,4 +80,11 @@ func TestCheck(t *testing.T) {
 	if err := (permission.Rules{Allow: []string{"note.*"}, Deny: []string{"*_note"}}).Check(families); err != nil {
 		t.Error(err)
 	}
+	families = append(families, &toolfold.Family{Name: "later"})
+	if err := (permission.Rules{Allow: []string{"later.resources"}}).Check(families); err != nil {
+		t.Errorf("what is not known yet: %v", err)
+	}
+	if err := (permission.Rules{Allow: []string{"lat.resources"}}).Check(families); err == nil {
+		t.Error("a pattern that begins with another name passes")
+	}
 }

@@ -93,6 +93,8 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 	case r.id == nil:
 	case s.tasks != nil && r.followsTasks():
 		r.answered = following
+	case s.resources != nil && r.watchesTooMany():
+		r.answered = refusingWatch
 	default:
 		r.answered = s.methods[r.method]
 	}

@@ -57,7 +57,7 @@ func TestOrderIsCheckedForEveryKindOfRequest(t *testing.T) {
 			headers...); status == http.StatusOK && strings.Contains(answer, "content") {
 			t.Errorf("capabilities that are a list are answered %d %s", status, answer)
 		}
-		if answer, status := now.Post(call("echo", "")); status != http.StatusNotFound {
+		if answer, status := now.Post(call("echo", "")); status != http.StatusBadRequest {
 			t.Errorf("no session is answered %d %s", status, answer)
 		}
 		if answer, _ := old.Post(strings.Replace(call("echo", ""), `"2.0"`, `"1.0"`, 1)); !strings.Contains(answer, "-32600") {

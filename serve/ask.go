@@ -3,17 +3,58 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/sampling"
 )
 
-// withClient returns a context in which a call may ask its client what that offers.
-func (r *request) withClient(ctx context.Context, asked client.Client) context.Context {
+// capabilities are what a client says that it can do.
+type capabilities struct{ mcp.ClientCapabilities }
+
+// Offers reports whether the client says that it answers a method.
+func (c capabilities) Offers(method string) bool {
+	switch method {
+	case client.Elicit:
+		return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
+	case client.Sample:
+		return c.Sampling != nil
+	}
+	return method == client.Roots && c.Roots != nil
+}
+
+// answers returns what of the capabilities says which questions the client answers; nil
+// where it answers none.
+func (c capabilities) answers() json.RawMessage {
+	if !c.Offers(client.Elicit) && !c.Offers(client.Sample) && !c.Offers(client.Roots) {
+		return nil
+	}
+	return c.Declared()
+}
+
+// Declared implements [client.Client]. That the roots of the client change is told to nobody.
+func (c capabilities) Declared() json.RawMessage {
+	answers := mcp.ClientCapabilities{Sampling: c.Sampling}
+	if c.Offers(client.Elicit) {
+		answers.Elicitation = c.Elicitation
+	}
+	if c.Roots != nil {
+		roots := *c.Roots
+		roots.ListChanged = false
+		answers.Roots = &roots
+	}
+	return ordered.MustJSON(answers)
+}
+
+// in returns a context in which a call may ask its client what that offers.
+func (c capabilities) in(ctx context.Context, asked client.Client) context.Context {
 	ctx = carried.With(ctx, asked)
-	if offers := r.sampling(); offers != nil {
-		ctx = carried.With[sampling.Sampler](ctx, lent{asked, offers})
+	if c.Sampling != nil {
+		ctx = carried.With[sampling.Sampler](ctx, lent{asked, c.Sampling})
 	}
 	return ctx
 }
@@ -28,6 +69,9 @@ type asking struct {
 // Offers implements [client.Client].
 func (a asking) Offers(method string) bool { return a.request.Offers(method) }
 
+// Declared implements [client.Client].
+func (a asking) Declared() json.RawMessage { return a.request.declared().Declared() }
+
 // Ask implements [client.Client].
 func (a asking) Ask(ctx context.Context, q client.Question) (json.RawMessage, error) {
 	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
@@ -37,4 +81,45 @@ func (a asking) Ask(ctx context.Context, q client.Question) (json.RawMessage, er
 	defer done()
 	defer pause(ctx)()
 	return a.request.questions.ask(ctx, a.request, q)
+}
+
+// Asked is what a call asks its client while it runs as a task.
+type Asked struct {
+	// Key is what the client answers it by. Where a call asks, it tells the question from
+	// others of the call, and may be empty.
+	Key    string
+	Method string          // of the protocol
+	Params json.RawMessage // an object
+}
+
+// WithClient returns the context of a kept call that may ask the client that made it. Client
+// is [KeptCall.Client]. Ask keeps a question with its task, and returns the result that the
+// client answers it with, see [Tasks.Answer]; its errors may reach the client.
+func WithClient(
+	ctx context.Context, client json.RawMessage, ask func(ctx context.Context, q Asked) (json.RawMessage, error),
+) (context.Context, error) {
+	var declared mcp.ClientCapabilities
+	if err := json.Unmarshal(client, &declared); err != nil {
+		return ctx, fmt.Errorf("reading what the client of a task answers: %w", err)
+	}
+	remote := remote{capabilities{declared}, ask}
+	return remote.in(ctx, remote), nil
+}
+
+// remote is the client of a call that runs as a task.
+type remote struct {
+	capabilities
+	ask func(ctx context.Context, q Asked) (json.RawMessage, error)
+}
+
+// Ask implements [client.Client].
+func (r remote) Ask(ctx context.Context, q client.Question) (json.RawMessage, error) {
+	asked := Asked{Key: q.Key, Method: q.Method, Params: json.RawMessage(`{}`)}
+	if q.Params != nil {
+		var err error
+		if asked.Params, err = ordered.JSON(q.Params); err != nil {
+			return nil, fmt.Errorf("encoding a question: %w", err)
+		}
+	}
+	return r.ask(ctx, asked)
 }

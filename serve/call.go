@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -33,9 +34,11 @@ func (s *Server) answer(ctx context.Context, r *request) {
 	ctx = carried.With(ctx, r.origin())
 	buffer := answers.Get().(*[]byte)
 	out := append(append((*buffer)[:0], answerStart...), r.id...)
-	out, failed := r.answered.handle(s, ctx, r, append(out, `,"result":{`...))
+	var failed *protocolError
 	if r.answered.old && r.modern() {
 		failed = &protocolError{code: mcp.METHOD_NOT_FOUND, message: "there is no method " + string(r.method) + " from 2026-07-28 on"}
+	} else {
+		out, failed = r.answered.handle(s, ctx, r, append(out, `,"result":{`...))
 	}
 	status := http.StatusOK
 	if failed != nil {
@@ -91,7 +94,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	case r.modern() && answer.Err != nil && answer.Err.Lacking != "":
 		return nil, lacks(answer.Err)
 	}
-	return s.appendAnswer(ctx, r, out, answer, structured)
+	return s.appendAnswer(ctx, r, out, answer, structured), nil
 }
 
 // inTurn answers a request with what do returns, in its turn among the ones that run, or
@@ -99,7 +102,12 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 func (s *Server) inTurn(
 	ctx context.Context, r *request, name string, do func(context.Context) toolfold.Answer,
 ) (toolfold.Answer, *ordered.Map, *protocolError) {
-	run := func(ctx context.Context) toolfold.Answer {
+	run := func(ctx context.Context) (answer toolfold.Answer) {
+		defer func() {
+			if p := recover(); p != nil { // a parked call runs in a goroutine of its own
+				answer = s.answerable(fmt.Errorf("panic: %v\n%s", p, debug.Stack())).Answer()
+			}
+		}()
 		ctx, leave, refusal := s.calls.enter(ctx, s.waits.call)
 		if refusal != nil {
 			return refusal.Answer()
@@ -111,7 +119,7 @@ func (s *Server) inTurn(
 	case !r.Offers(client.Sample) && !r.Offers(client.Elicit) && !r.Offers(client.Roots):
 		return run(ctx), nil, nil
 	case !r.modern():
-		return run(r.withClient(ctx, asking{s, r})), nil, nil
+		return run(r.declared().in(ctx, asking{s, r})), nil, nil
 	}
 	return s.callModern(ctx, r, string(r.method)+" "+name, run) // its client is asked between requests
 }
@@ -152,22 +160,9 @@ const serverInfoMeta = protocolMeta + "serverInfo"
 // appendReply appends the result of another server's tool: all that it has, but for what
 // the protocol version of that server adds.
 func (r *request) appendReply(out []byte, answer toolfold.Answer, structured bool, links ...content.Block) []byte {
-	var meta []byte
-	members, blocks := []byte("{"), false
-	ordered.Scan(answer.Reply, func(name []byte, start, end int) {
-		value := answer.Reply[start:end]
-		switch string(name) {
-		case "resultType":
-			return
-		case "_meta":
-			inner := []byte("{")
-			ordered.Scan(value, func(name []byte, start, end int) {
-				if string(name) != serverInfoMeta { // which server it was is said by the connection
-					inner = appendMember(inner, string(name), value[start:end])
-				}
-			})
-			meta = inner[1:]
-			return
+	blocks := false
+	members, meta := relayed(answer.Reply, func(name string, value json.RawMessage) json.RawMessage {
+		switch name {
 		case "structuredContent":
 			structured = false
 		case "content":
@@ -176,7 +171,7 @@ func (r *request) appendReply(out []byte, answer toolfold.Answer, structured boo
 				value = append(appendBlocks(slices.Clone(value[:len(value)-1]), links), ']')
 			}
 		}
-		members = appendMember(members, string(name), value)
+		return value
 	})
 	if !blocks {
 		members = appendMember(members, "content", json.RawMessage("[]"))
@@ -185,6 +180,30 @@ func (r *request) appendReply(out []byte, answer toolfold.Answer, structured boo
 		members = appendMember(members, "structuredContent", answer.Content)
 	}
 	return r.terms.append(append(out, members[1:]...), meta)
+}
+
+// relayed returns the members of a result of another server behind an opening brace, as edit
+// returns them, nil for none; and those of its _meta. What belongs to the connection to that
+// server is left out.
+func relayed(result json.RawMessage, edit func(name string, value json.RawMessage) json.RawMessage) (members, meta []byte) {
+	members = []byte("{")
+	ordered.Scan(result, func(name []byte, start, end int) {
+		value := result[start:end]
+		switch string(name) {
+		case "resultType":
+		case "_meta":
+			inner := []byte("{")
+			ordered.Scan(value, func(name []byte, start, end int) {
+				if string(name) != serverInfoMeta { // which server it was is said by the connection
+					inner = appendMember(inner, string(name), value[start:end])
+				}
+			})
+			meta = inner[1:]
+		default:
+			members = appendMember(members, string(name), edit(string(name), value))
+		}
+	})
+	return members, meta
 }
 
 // lacks says which capability a client of 2026-07-28 would have to declare.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -13,7 +14,7 @@ import (
 // maxCompletions is the most values of a completion: more are not allowed.
 const maxCompletions = 100
 
-// completion holds the parameters of completion/complete.
+// completing holds the parameters of completion/complete.
 type completing struct {
 	Ref struct {
 		Type, Name, URI string
@@ -32,7 +33,9 @@ func (s *Server) complete(ctx context.Context, r *request, out []byte) ([]byte, 
 	}
 	completer, failed := s.completer(ctx, r, asked)
 	if failed != nil {
-		return nil, failed
+		return s.relay(ctx, r, out, asked.Ref.Name+asked.Ref.URI, failed, func(ctx context.Context) (json.RawMessage, error) {
+			return s.others.Complete(ctx, r.rawParams)
+		})
 	}
 	values := []string{}
 	if completer != nil {
@@ -71,9 +74,13 @@ func (s *Server) completer(ctx context.Context, r *request, asked completing) (C
 			return nil, s.failed(r, err)
 		}
 		for _, x := range resources {
-			if x.URI == ref.URI {
-				return x.Complete[name], nil
+			if x.URI != ref.URI {
+				continue
 			}
+			if t := x.template(); t == nil || !slices.Contains(t.Varnames(), name) {
+				return nil, &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("%s has no variable %.100q", x.URI, name)}
+			}
+			return x.Complete[name], nil
 		}
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("there is no template %.200q", ref.URI)}
 	}

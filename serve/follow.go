@@ -51,7 +51,7 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 	}
 	accepted := []string{}
 	for _, id := range ids {
-		if _, failed := s.find(ctx, id); failed == nil && len(accepted) < maxFollowed && !slices.Contains(accepted, id) {
+		if _, failed := s.find(ctx, r, id); failed == nil && len(accepted) < maxFollowed && !slices.Contains(accepted, id) {
 			accepted = append(accepted, id)
 		}
 	}
@@ -60,13 +60,13 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 		{Key: "notifications", Value: ordered.Map{{Key: "taskIds", Value: accepted}}}, {Key: "_meta", Value: meta},
 	})
 	last := map[string]Task{}
-	for open := accepted; len(open) > 0; {
+	for open := accepted; ; {
 		open = slices.DeleteFunc(open, func(id string) (ended bool) {
-			t, failed := s.find(ctx, id)
-			if failed != nil {
-				return failed.code == mcp.INVALID_PARAMS // it was removed
+			t, found, err := s.tasks.Find(ctx, id)
+			if err != nil || !found { // it cannot be read just now, or was removed
+				return err == nil
 			}
-			if before, known := last[id]; !known || before.Status != t.Status || before.Message != t.Message {
+			if before, known := last[id]; !known || !t.sameAs(before) {
 				last[id] = t
 				members, refused := s.detailed(ctx, r, t)
 				if refused != nil {
@@ -75,15 +75,23 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 				members.Set("_meta", meta)
 				r.notify(notificationTask, members)
 			}
-			return t.Status != TaskWorking
+			return t.Status.final()
 		})
+		if len(open) == 0 || ctx.Err() != nil {
+			break
+		}
 		select {
 		case <-ctx.Done():
-			open = nil
 		case <-time.After(followInterval):
 		}
 	}
 	text := ordered.MustJSON(meta)
 	t := terms{meta: r.terms.meta}
 	return t.append(append(out, `"resultType":"complete"`...), text[1:len(text)-1]), nil
+}
+
+// sameAs reports whether there is nothing to tell of a task that was told of before.
+func (t Task) sameAs(before Task) bool {
+	return t.Status == before.Status && t.Message == before.Message &&
+		slices.EqualFunc(t.Asks, before.Asks, func(a, b Asked) bool { return a.Key == b.Key })
 }

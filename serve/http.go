@@ -54,10 +54,10 @@ type HTTP struct {
 // HTTP serves streamable HTTP at /mcp, with /healthz and /metrics, until ctx
 // is done.
 func (s *Server) HTTP(ctx context.Context, h HTTP) error {
-	if err := h.Check(s.surface.Families()); err != nil {
+	if err := h.Check(s.ruled()); err != nil {
 		return err
 	}
-	token, err := openToken(h.TokenFile, s.surface.Families, s.log)
+	token, err := openToken(h.TokenFile, s.ruled, s.log)
 	if err != nil {
 		return err
 	}
@@ -114,16 +114,17 @@ func (s *Server) web(token tokens, hosts []string) (*server.StreamableHTTPServer
 	)
 	w.sessions.end = w.endSession
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", bearer(token, w))
+	mux.Handle("/mcp", w.browsed(token, bearer(token, w)))
 	mux.Handle("GET /metrics", bearer(token, unlimited(s.metrics.handler())))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"status":"ok"}`)
 	})
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		fmt.Fprintln(w, "toolfold serves MCP at /mcp: give that address to an MCP client. /healthz says whether it runs, /metrics has figures.")
-	})
+	mux.Handle("GET /{$}", w.browsed(token, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
+		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(to, "%s serves MCP at /mcp: give that address to an MCP client. "+
+			"/healthz says whether it runs, /metrics has figures.\n", w.name)
+	})))
 	return w.streamable, s.waits.limit(sameOrigin(hosts, mux))
 }
 
@@ -144,7 +145,12 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := r.Context()
 	if !modern && (r.Method == http.MethodGet || r.Method == http.MethodDelete) {
-		session := s.sessions.enter(r.Header.Get(server.HeaderKeySessionID), callerOf(ctx))
+		id := r.Header.Get(server.HeaderKeySessionID)
+		session := s.sessions.enter(id, callerOf(ctx))
+		if id == "" {
+			http.Error(w, namesNoSession, http.StatusBadRequest)
+			return
+		}
 		if session == nil {
 			http.Error(w, noSession, http.StatusNotFound)
 			return
@@ -157,10 +163,13 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer context.AfterFunc(session.ctx, cancel)()
 		}
 	}
-	s.streamable.Handle(&response{w}, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: ctx})
+	s.streamable.Handle(&response{ResponseWriter: w}, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: ctx})
 }
 
-const noSession = "there is no such session: begin one with initialize"
+const (
+	noSession      = "there is no such session: begin one with initialize"
+	namesNoSession = "the header " + server.HeaderKeySessionID + " is missing: begin a session with initialize"
+)
 
 func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 	body, err := s.body(w, from)
@@ -215,14 +224,27 @@ func (t *posting) check(ctx context.Context, message []byte) refusal {
 
 func (t *posting) refuse(refused refusal) {
 	t.w.Header().Set("Content-Type", refused.header.Get("Content-Type"))
+	if t.sessionless() && ofSession(refused.status, refused.header) {
+		refused.status, refused.body = http.StatusBadRequest, []byte(namesNoSession+"\n")
+	}
 	t.w.WriteHeader(refused.status)
 	t.w.Write(refused.body)
+}
+
+// sessionless reports whether the request names no session. Clients tell it by its status
+// from one in a session that has ended, where mcp-go has one for both.
+func (t *posting) sessionless() bool { return t.from.Header.Get(server.HeaderKeySessionID) == "" }
+
+// ofSession reports whether an answer of mcp-go is that there is no such session. What
+// else is not found it says in JSON.
+func ofSession(status int, header http.Header) bool {
+	return status == http.StatusNotFound && strings.HasPrefix(header.Get("Content-Type"), "text/plain")
 }
 
 func (t *posting) pass(ctx context.Context, message []byte) {
 	r, s := t.request, t.sessions
 	r.began = func(session server.SessionWithClientInfo) { s.own(session, r.caller) }
-	t.streamable.Handle(&response{t.w}, &server.HTTPRequest{
+	t.streamable.Handle(&response{ResponseWriter: t.w, sessionless: t.sessionless()}, &server.HTTPRequest{
 		Method: t.from.Method, URL: t.from.URL, Header: t.from.Header, Body: message, Context: ctx,
 	})
 	if id := t.w.Header().Get(server.HeaderKeySessionID); id != "" {
@@ -359,10 +381,26 @@ var jsonContent = []string{"application/json"}
 const knownLength = 2048
 
 // response carries what mcp-go answers. It writes each message whole.
-type response struct{ http.ResponseWriter }
+type response struct {
+	http.ResponseWriter
+	sessionless bool // whether the request names no session
+	refused     bool // for that
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (r *response) WriteHeader(status int) {
+	if r.refused = r.sessionless && ofSession(status, r.Header()); r.refused {
+		status = http.StatusBadRequest
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
 
 // Write implements [io.Writer].
 func (r *response) Write(p []byte) (int, error) {
+	if r.refused {
+		_, err := io.WriteString(r.ResponseWriter, namesNoSession+"\n")
+		return len(p), err
+	}
 	if _, err := r.ResponseWriter.Write(inOurWords(p)); err != nil {
 		return 0, err
 	}

@@ -47,8 +47,18 @@ func TestUnknownSessions(t *testing.T) {
 			}
 		}
 	}
-	if got := h.Send(http.MethodGet, "/mcp").StatusCode; got != http.StatusNotFound {
-		t.Errorf("a stream without a session is answered %d", got)
+	h.Session = ""
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		if got := h.Send(method, "/mcp").StatusCode; got != http.StatusBadRequest {
+			t.Errorf("%s that names no session is answered %d", method, got)
+		}
+	}
+	for _, body := range []string{
+		ping, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+	} {
+		if answer, status := h.Post(body); status != http.StatusBadRequest || !strings.Contains(answer, "Mcp-Session-Id is missing") {
+			t.Errorf("%s that names no session is answered %d %s", body, status, answer)
+		}
 	}
 }
 
@@ -335,7 +345,7 @@ func TestListsAreKept(t *testing.T) {
 		t.Errorf("a tool that is gone is listed: %s", got)
 	}
 	h.Session = ""
-	if answer, status := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`); status != http.StatusNotFound {
+	if answer, status := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`); status != http.StatusBadRequest {
 		t.Errorf("without a session the list is %d %.100s", status, answer)
 	}
 	h.Post(mcptest.Initialize)

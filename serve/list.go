@@ -27,9 +27,25 @@ type toolList struct {
 // listedTool is a tool as tools/list has it.
 type listedTool struct {
 	lazy.Listed
+	Title        json.RawMessage `json:"title,omitempty"`
+	Icons        json.RawMessage `json:"icons,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  annotations     `json:"annotations"`
-	Meta         map[string]any  `json:"_meta,omitempty"`
+	Meta         any             `json:"_meta,omitempty"`
+}
+
+// asDefined adds what hosts show of a tool of another server, and know its interface by.
+func (l *listedTool) asDefined() {
+	ordered.Scan(l.Definition, func(name []byte, start, end int) {
+		switch value := l.Definition[start:end]; string(name) {
+		case "title":
+			l.Title = value
+		case "icons":
+			l.Icons = value
+		case "_meta":
+			l.Meta = value
+		}
+	})
 }
 
 type annotations struct {
@@ -67,6 +83,10 @@ func (l Loads) holds(t lazy.Listed) bool {
 // alwaysLoad is the _meta of a tool that Claude Code always shows: such a tool is
 // shown to the model where the others are left to its own search.
 var alwaysLoad = map[string]any{"anthropic/alwaysLoad": true}
+
+// searchHint is the _meta of a tool by which Claude Code finds it, where it was not shown:
+// its search looks at names, at these words, and then at descriptions.
+func searchHint(words string) map[string]any { return map[string]any{"anthropic/searchHint": words} }
 
 // list appends the result of tools/list. Every client that is listed the same is
 // sent the same bytes.
@@ -118,8 +138,12 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 			Listed: l, OutputSchema: l.OutputSchema,
 			Annotations: annotations{l.Hints.ReadOnly, l.Hints.Destructive, l.Hints.Idempotent, l.Hints.OpenWorld},
 		}
-		if s.loads.holds(l) {
+		list[i].asDefined()
+		switch {
+		case s.loads.holds(l):
 			list[i].Meta = alwaysLoad
+		case s.hints && list[i].Meta == nil && l.Words != "":
+			list[i].Meta = searchHint(l.Words)
 		}
 	}
 	return toolList{ordered.MustJSON(list), tokens}

@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 )
 
 // The tools that the option names ask to be shown at once; those of other servers never do.
+// The others are found by other words too.
 func TestAlwaysLoad(t *testing.T) {
 	t.Parallel()
 	_, families := newServer(t, lazy.Lazy)
@@ -26,7 +28,7 @@ func TestAlwaysLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		family.Tier = toolfold.Core
+		family.Tier, family.Words = toolfold.Core, "close by, far off"
 		if err := families.Put(family); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +40,9 @@ func TestAlwaysLoad(t *testing.T) {
 		serve.LoadCore:      {"tools", "tool_call", "near"},
 		serve.LoadAll:       {"tools", "tool_call", "echo", "near"},
 	} {
-		s, err := serve.New(serve.Options{Version: "test", Surface: families, Log: quiet, AlwaysLoad: loads})
+		s, err := serve.New(serve.Options{
+			Version: "test", Surface: families, Log: quiet, AlwaysLoad: loads, SearchHints: loads != serve.LoadCore,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,21 +50,35 @@ func TestAlwaysLoad(t *testing.T) {
 			Result struct {
 				Tools []struct {
 					Name string
-					Meta map[string]bool `json:"_meta"`
+					Meta map[string]any `json:"_meta"`
 				}
 			}
 		}
 		if err := json.Unmarshal([]byte(mcptest.Stdio(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)[0]), &answer); err != nil {
 			t.Fatal(err)
 		}
-		var got []string
+		var got, hinted []string
 		for _, listed := range answer.Result.Tools {
-			if listed.Meta["anthropic/alwaysLoad"] {
+			if listed.Meta["anthropic/alwaysLoad"] == true {
 				got = append(got, listed.Name)
+			}
+			if listed.Meta["anthropic/searchHint"] == "close by, far off" {
+				hinted = append(hinted, listed.Name)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: %s", loads, diff)
+		}
+		wantHinted := []string{"far", "near"}
+		switch loads {
+		case serve.LoadCore: // where they were not asked for
+			wantHinted = nil
+		case serve.LoadAll:
+			wantHinted = []string{"far"}
+		}
+		slices.Sort(hinted)
+		if diff := cmp.Diff(wantHinted, hinted); diff != "" {
+			t.Errorf("%q: to be found by other words: %s", loads, diff)
 		}
 	}
 }

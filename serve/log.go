@@ -3,7 +3,10 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -75,32 +78,78 @@ func (h *clientHandler) Enabled(_ context.Context, level slog.Level) bool {
 
 // Handle implements [slog.Handler]. The record goes out before the answer of the request.
 func (h *clientHandler) Handle(_ context.Context, record slog.Record) error {
-	data := ordered.Map{{Key: "message", Value: record.Message}}
-	add := func(a slog.Attr) bool {
-		data.Set(h.group+a.Key, a.Value.Resolve().Any())
-		return true
-	}
+	data := logged{{Key: "message", Value: record.Message}}
 	for _, a := range h.fixed {
-		data.Set(a.Key, a.Value.Resolve().Any())
+		data.add("", a)
 	}
-	record.Attrs(add)
+	record.Attrs(func(a slog.Attr) bool {
+		data.add(h.group, a)
+		return true
+	})
 	h.request.notify(string(mcp.MethodNotificationMessage), ordered.Map{
-		{Key: "level", Value: logLevel(record.Level)}, {Key: "data", Value: data},
+		{Key: "level", Value: logLevel(record.Level)}, {Key: "data", Value: ordered.Map(data)},
 	})
 	return nil
+}
+
+// logged holds what a record says.
+type logged ordered.Map
+
+// add adds an attribute. What is in a group has its name before its own; a name that is
+// taken, such as message, gets a number.
+func (l *logged) add(group string, a slog.Attr) {
+	value := a.Value.Resolve()
+	if value.Kind() == slog.KindGroup {
+		if a.Key != "" {
+			group += a.Key + "."
+		}
+		for _, within := range value.Group() {
+			l.add(group, within)
+		}
+		return
+	}
+	if a.Equal(slog.Attr{}) { // says nothing, as slog has it
+		return
+	}
+	data, name := (*ordered.Map)(l), group+a.Key
+	for n := 2; slices.Contains(data.Keys(), name); n++ {
+		name = fmt.Sprintf("%s%s-%d", group, a.Key, n)
+	}
+	data.Set(name, valueOf(value))
+}
+
+// valueOf returns a value as JSON has it: errors, durations and what JSON has no form for,
+// such as NaN and functions, as text.
+func valueOf(v slog.Value) any {
+	value := v.Any()
+	_, own := value.(json.Marshaler)
+	_, failure := value.(error)
+	if v.Kind() == slog.KindDuration || failure && !own {
+		return fmt.Sprint(value)
+	}
+	if raw, err := ordered.JSON(value); err == nil {
+		return json.RawMessage(raw)
+	}
+	return fmt.Sprint(value)
 }
 
 // WithAttrs implements [slog.Handler].
 func (h *clientHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *h
 	for _, a := range attrs {
-		with.fixed = append(with.fixed[:len(with.fixed):len(with.fixed)], slog.Attr{Key: h.group + a.Key, Value: a.Value})
+		if h.group != "" {
+			a = slog.Attr{Key: strings.TrimSuffix(h.group, "."), Value: slog.GroupValue(a)}
+		}
+		with.fixed = append(with.fixed[:len(with.fixed):len(with.fixed)], a)
 	}
 	return &with
 }
 
 // WithGroup implements [slog.Handler].
 func (h *clientHandler) WithGroup(name string) slog.Handler {
+	if name == "" {
+		return h
+	}
 	with := *h
 	with.group += name + "."
 	return &with

@@ -59,6 +59,12 @@ type Resource struct {
 	List func(ctx context.Context) ([]content.Link, error)
 
 	Complete map[string]Completer // by variable of the template
+
+	// Version returns what changes with what is at a URI, such as when it was written; empty
+	// where nothing is. While a client watches the URI it is asked every two seconds, and by
+	// [Server.Updated]: so clients are told also of what another process changed. Nil says
+	// that all changes are told by Updated.
+	Version func(ctx context.Context, at Location) (string, error)
 }
 
 // Location holds the URI of a resource, to be read.

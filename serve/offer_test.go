@@ -137,6 +137,9 @@ func TestOffers(t *testing.T) {
 			`"completion":{"values":[],"total":0,"hasMore":false}`},
 		{"no such argument", "completion/complete", "", `"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"x","value":""}`,
 			`"code":-32602,"message":"prompt greet takes no \"x\""`},
+		{"no such variable", "completion/complete", "",
+			`"ref":{"type":"ref/resource","uri":"note://by-id/{id}"},"argument":{"name":"x","value":""}`,
+			`"code":-32602,"message":"note://by-id/{id} has no variable \"x\""`},
 		{"a cursor of nothing", "prompts/list", "", `"cursor":"x"`, `"code":-32602,"message":"cursor is none of prompts/list`},
 	} {
 		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":{%s}}`, test.method, test.params)
@@ -352,5 +355,55 @@ func TestUpdatedStream(t *testing.T) {
 	}
 	if got, status := client.Modern("5", "resources/subscribe", `"uri":"note://by-id/1",`); status != http.StatusNotFound {
 		t.Errorf("the method of before is answered %d %s", status, got)
+	}
+}
+
+// What breaks in a handler is the answer to its request, also for clients that can be asked,
+// and the server lives.
+func TestBrokenHandlers(t *testing.T) {
+	t.Parallel()
+	var nothing map[string]string
+	s, err := serve.New(serve.Options{
+		Surface: surface.New(surface.Options{Log: quiet}), Log: quiet,
+		Prompts: func(context.Context) ([]serve.Prompt, error) {
+			return []serve.Prompt{{Name: "broken", Get: func(context.Context, map[string]string) ([]serve.Message, error) {
+				nothing["x"] = "y"
+				return nil, nil
+			}}}, nil
+		},
+		Resources: func(context.Context) ([]serve.Resource, error) {
+			return []serve.Resource{{URI: "note://broken", Read: func(context.Context, serve.Location) (content.Held, error) {
+				panic("no such page")
+			}}}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := strings.Replace(mcptest.ModernMeta, `Capabilities":{}`, `Capabilities":{"roots":{},"elicitation":{},"sampling":{}}`, 1)
+	for _, meta := range []string{mcptest.ModernMeta, asked} {
+		for _, answer := range mcptest.Stdio(t, s,
+			`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"broken",`+meta+`}}`,
+			`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"note://broken",`+meta+`}}`,
+		) {
+			if !strings.Contains(answer, `"code":-32603,"message":"the server failed; its log has more"`) {
+				t.Errorf("answered %s", answer)
+			}
+		}
+	}
+}
+
+// A stream for more resources than a client may watch is refused, not cut.
+func TestTooManyWatched(t *testing.T) {
+	t.Parallel()
+	uris := make([]string, 1001)
+	for i := range uris {
+		uris[i] = fmt.Sprint("note://by-id/", i)
+	}
+	list, _ := json.Marshal(uris)
+	client := mcptest.Connect(t, newOffering(t))
+	answer, status := client.Modern("1", "subscriptions/listen", `"notifications":{"resourceSubscriptions":`+string(list)+`},`)
+	if status != http.StatusBadRequest || !strings.Contains(answer, `"code":-32602`) || !strings.Contains(answer, "more than 1000 URIs") {
+		t.Errorf("answered %d %.300s", status, answer)
 	}
 }

@@ -50,6 +50,7 @@ func TestRefuseOptions(t *testing.T) {
 	}{
 		{serve.Options{Families: families, Mode: "old"}, `Mode is "old", not one of ["consolidated" "legacy"]`},
 		{serve.Options{Families: families, Listing: "brief"}, `Listing is "brief"`},
+		{serve.Options{Families: families, AlwaysLoad: "everything"}, `AlwaysLoad is "everything", not one of ["none" "discovery" "core" "all"]`},
 		{serve.Options{Families: families, Deny: []string{"note.sav"}}, `did you mean "note.save"?`},
 		{serve.Options{Families: []*toolfold.Family{note, note.Declared(), {Name: "Note"}}}, "Note"},
 		{serve.Options{Families: families, Surface: surface.New(surface.Options{})}, "Surface is set"},

@@ -121,13 +121,13 @@ type question struct {
 	answer chan json.RawMessage
 }
 
-// fits reports whether a client's answer is one to the question.
-func (q *question) fits(answer json.RawMessage) bool {
+// fits reports whether a client's answer is one to a question by a method.
+func fits(method string, answer json.RawMessage) bool {
 	var members struct{ Action, Role, Roots json.RawMessage }
 	if json.Unmarshal(answer, &members) != nil {
 		return false
 	}
-	switch q.Method {
+	switch method {
 	case client.Elicit:
 		return members.Action != nil
 	case client.Sample:
@@ -143,10 +143,9 @@ func (s *Server) callModern(
 	ctx context.Context, r *request, name string, run func(context.Context) toolfold.Answer,
 ) (answer toolfold.Answer, asks *ordered.Map, failed *protocolError) {
 	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // what one caller parked no other goes on with
-	var responses map[string]json.RawMessage
-	if raw := r.params.responses; raw != nil && json.Unmarshal(raw, &responses) != nil {
-		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
-			message: "inputResponses must be an object, with an answer under each key of inputRequests"}
+	responses, failed := readResponses(r.params.responses)
+	if failed != nil {
+		return answer, nil, failed
 	}
 	if state == "" {
 		answer, asks = s.parking.start(ctx, r, tool, responses, run).wait(ctx)
@@ -162,6 +161,15 @@ func (s *Server) callModern(
 	return answer, asks, nil
 }
 
+// readResponses reads the answers of a client to what it was asked, by their keys.
+func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, failed *protocolError) {
+	if raw != nil && json.Unmarshal(raw, &responses) != nil {
+		return nil, &protocolError{code: mcp.INVALID_PARAMS,
+			message: "inputResponses must be an object, with an answer under each key of inputRequests"}
+	}
+	return responses, nil
+}
+
 // start starts a call. It lives on when the request that started it ends with
 // a question, and ends with a request that is cancelled.
 func (l *parking) start(
@@ -173,7 +181,7 @@ func (l *parking) start(
 		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
-		p.done <- run(r.withClient(running, p))
+		p.done <- run(r.declared().in(running, p))
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		l.leave(p.state, tool) // no client came back in time
@@ -218,6 +226,9 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordere
 // Offers implements [client.Client].
 func (p *parked) Offers(method string) bool { return p.request.Offers(method) }
 
+// Declared implements [client.Client].
+func (p *parked) Declared() json.RawMessage { return p.request.declared().Declared() }
+
 // Ask implements [client.Client].
 func (p *parked) Ask(ctx context.Context, asked client.Question) (json.RawMessage, error) {
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
@@ -251,7 +262,7 @@ func (p *parked) ask(q *question) (key string) {
 	key = q.Key
 	if answer, ok := p.given[key]; ok && key != "" {
 		delete(p.given, key)
-		if q.fits(answer) {
+		if fits(q.Method, answer) {
 			q.answer <- answer
 			return key
 		}
@@ -306,7 +317,7 @@ func (p *parked) take(responses map[string]json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, answer := range responses {
-		if q, ok := p.asked[key]; ok && q.fits(answer) {
+		if q, ok := p.asked[key]; ok && fits(q.Method, answer) {
 			q.answer <- answer
 			delete(p.asked, key)
 		}

@@ -33,14 +33,18 @@ func (s *Server) listPrompts(ctx context.Context, r *request, out []byte) ([]byt
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	list := make([]listedPrompt, len(prompts))
+	list := make([]listed, len(prompts))
 	for i, p := range prompts {
-		list[i] = listedPrompt{Name: p.Name, Title: p.Title, Doc: p.Doc}
+		entry := listedPrompt{Name: p.Name, Title: p.Title, Doc: p.Doc}
 		for _, a := range p.Arguments {
-			list[i].Arguments = append(list[i].Arguments, listedArgument{a.Name, a.Doc, a.Required})
+			entry.Arguments = append(entry.Arguments, listedArgument{a.Name, a.Doc, a.Required})
 		}
+		list[i] = listed{p.Name, entry}
 	}
-	return appendPage(out, r, "prompts", list, func(p listedPrompt) string { return p.Name })
+	if s.others != nil {
+		list = withOthers(list, s.others.Prompts(ctx), "name")
+	}
+	return appendPage(out, r, "prompts", list, listed.at)
 }
 
 // prompt finds a prompt of the caller by name.
@@ -59,9 +63,12 @@ func (s *Server) prompt(ctx context.Context, r *request, name string) (*Prompt, 
 
 // getPrompt appends the result of prompts/get.
 func (s *Server) getPrompt(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
-	prompt, unknown := s.prompt(ctx, r, textOfJSON(r.params.name))
+	name := textOfJSON(r.params.name)
+	prompt, unknown := s.prompt(ctx, r, name)
 	if unknown != nil {
-		return nil, unknown
+		return s.relay(ctx, r, out, name, unknown, func(ctx context.Context) (json.RawMessage, error) {
+			return s.others.GetPrompt(ctx, name, r.params.arguments)
+		})
 	}
 	arguments := map[string]string{}
 	if raw := r.params.arguments; raw != nil && string(raw) != "null" && json.Unmarshal(raw, &arguments) != nil {

@@ -129,37 +129,19 @@ func (r *request) client() mcp.Implementation {
 	return r.session.GetClientInfo()
 }
 
-// sampling returns what the client says of its model; nil where it offers none.
-func (r *request) sampling() *mcp.SamplingCapability {
+// declared returns what the client says that it can do.
+func (r *request) declared() capabilities {
 	switch {
-	case r.modern():
-		return r.terms.info.ClientCapabilities.Sampling
-	case r.session == nil:
-		return nil
+	case r.modern() && r.terms.info.ClientCapabilities != nil:
+		return capabilities{*r.terms.info.ClientCapabilities}
+	case !r.modern() && r.session != nil:
+		return capabilities{r.session.GetClientCapabilities()}
 	}
-	return r.session.GetClientCapabilities().Sampling
+	return capabilities{}
 }
 
 // Offers reports whether the client says that it answers a method.
-func (r *request) Offers(method string) bool {
-	var declared *mcp.ClientCapabilities
-	switch {
-	case r.modern():
-		declared = r.terms.info.ClientCapabilities
-	case r.session != nil:
-		declared = new(r.session.GetClientCapabilities())
-	}
-	switch {
-	case declared == nil:
-		return false
-	case method == client.Elicit:
-		e := declared.Elicitation
-		return e != nil && (e.Form != nil || e.URL == nil)
-	case method == client.Sample:
-		return declared.Sampling != nil
-	}
-	return method == client.Roots && declared.Roots != nil
-}
+func (r *request) Offers(method string) bool { return r.declared().Offers(method) }
 
 // clientKey tells clients apart: by session, or from 2026-07-28 on by host and by
 // what they say of themselves.

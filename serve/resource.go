@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,40 +20,57 @@ import (
 // pageSize is the most entries of a page of prompts or resources.
 const pageSize = 50
 
-// appendPage appends a page of a list under a name, and ends the answer. A cursor has
-// the key of the entry before the page.
+// appendPage appends the page of a list that a request asks for, under a name, and ends
+// the answer.
 func appendPage[T any](out []byte, r *request, name string, list []T, key func(T) string) ([]byte, *protocolError) {
-	start := 0
-	if cursor := r.params.cursor; cursor != nil && string(cursor) != "null" && string(cursor) != `""` {
-		after, err := toolfold.Page{Cursor: textOfJSON(cursor)}.After(string(r.method))
-		for err == nil && start < len(list) && key(list[start]) != after {
-			start++
-		}
-		if start++; err != nil || after == "" || start > len(list) {
-			return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "cursor is none of " + string(r.method) +
-				", or the list has changed: ask again without cursor"}
-		}
+	page, next, failed := pageOf(r, list, key)
+	if failed != nil {
+		return nil, failed
 	}
-	page := list[start:]
-	if len(page) > pageSize {
-		page = page[:pageSize]
-	}
-	if len(page) == 0 {
-		page = []T{}
-	}
-	members := ordered.Map{{Key: name, Value: page}}
-	if start+len(page) < len(list) {
-		members.Set("nextCursor", toolfold.CursorOf(key(page[len(page)-1])))
-	}
-	return r.appendFresh(out, members), nil
+	return r.appendFresh(out, paged(name, page, next)), nil
 }
 
-// appendFresh appends members that may be others the next time, and ends the answer.
-func (r *request) appendFresh(out []byte, members ordered.Map) []byte {
-	if r.modern() {
-		members = append(members, ordered.Member{Key: "ttlMs", Value: 0}, ordered.Member{Key: "cacheScope", Value: mcp.CacheScopePrivate})
+// pageOf returns the page of a list that a request asks for, and the cursor of the next one,
+// which is empty on the last. A cursor has the key of the entry before its page.
+func pageOf[T any](r *request, list []T, key func(T) string) (page []T, next string, failed *protocolError) {
+	if cursor := r.params.cursor; cursor != nil && string(cursor) != "null" && string(cursor) != `""` {
+		after, err := toolfold.Page{Cursor: textOfJSON(cursor)}.After(string(r.method))
+		before := slices.IndexFunc(list, func(entry T) bool { return key(entry) == after })
+		if err != nil || before < 0 {
+			return nil, "", &protocolError{code: mcp.INVALID_PARAMS, message: "cursor is none of " + string(r.method) +
+				", or the list has changed: ask again without cursor"}
+		}
+		list = list[before+1:]
 	}
-	text := ordered.MustJSON(members)
+	if len(list) <= pageSize {
+		return list, "", nil
+	}
+	return list[:pageSize], toolfold.CursorOf(key(list[pageSize-1])), nil
+}
+
+// paged returns the members of an answer with a page under a name.
+func paged[T any](name string, page []T, next string) ordered.Map {
+	if page == nil {
+		page = []T{} // not null
+	}
+	members := ordered.Map{{Key: name, Value: page}}
+	if next != "" {
+		members.Set("nextCursor", next)
+	}
+	return members
+}
+
+// fresh returns the members of a result that may be others the next time.
+func (r *request) fresh(members ordered.Map) ordered.Map {
+	if !r.modern() {
+		return members
+	}
+	return append(members, ordered.Member{Key: "ttlMs", Value: 0}, ordered.Member{Key: "cacheScope", Value: mcp.CacheScopePrivate})
+}
+
+// appendFresh appends such members, and ends the answer.
+func (r *request) appendFresh(out []byte, members ordered.Map) []byte {
+	text := ordered.MustJSON(r.fresh(members))
 	return r.terms.append(append(out, text[1:len(text)-1]...), nil)
 }
 
@@ -104,19 +122,24 @@ func (s *Server) listResources(ctx context.Context, r *request, out []byte) ([]b
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	var list []content.Link
+	var list []listed
 	for _, x := range resources {
 		if x.fixed() {
-			list = append(list, content.Link{URI: x.URI, Name: x.Name, Doc: x.Doc, MIME: x.MIME})
+			list = append(list, listed{x.URI, content.Link{URI: x.URI, Name: x.Name, Doc: x.Doc, MIME: x.MIME}})
 		} else if x.List != nil {
 			links, err := x.List(ctx)
 			if err != nil {
 				return nil, s.failed(r, fmt.Errorf("listing %s: %w", x.URI, err))
 			}
-			list = append(list, links...)
+			for _, link := range links {
+				list = append(list, listed{link.URI, link})
+			}
 		}
 	}
-	return appendPage(out, r, "resources", list, func(l content.Link) string { return l.URI })
+	if s.others != nil {
+		list = withOthers(list, s.others.Resources(ctx), "uri")
+	}
+	return appendPage(out, r, "resources", list, listed.at)
 }
 
 // listedTemplate is a resource as resources/templates/list has it.
@@ -133,13 +156,16 @@ func (s *Server) listTemplates(ctx context.Context, r *request, out []byte) ([]b
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	var list []listedTemplate
+	var list []listed
 	for _, x := range resources {
 		if !x.fixed() {
-			list = append(list, listedTemplate{x.URI, x.Name, x.Doc, x.MIME})
+			list = append(list, listed{x.URI, listedTemplate{x.URI, x.Name, x.Doc, x.MIME}})
 		}
 	}
-	return appendPage(out, r, "resourceTemplates", list, func(t listedTemplate) string { return t.URI })
+	if s.others != nil {
+		list = withOthers(list, s.others.Templates(ctx), "uriTemplate")
+	}
+	return appendPage(out, r, "resourceTemplates", list, listed.at)
 }
 
 // find returns the resource of a caller that a URI is of; nil without one.
@@ -164,18 +190,21 @@ func (s *Server) readResource(ctx context.Context, r *request, out []byte) ([]by
 	}
 	resource, at := find(resources, uri)
 	if resource == nil {
-		return nil, r.nothingAt(uri, "there is no such resource")
+		missing := r.nothingAt(uri, "there is no such resource")
+		out, failed := s.relay(ctx, r, out, uri, missing, func(ctx context.Context) (json.RawMessage, error) {
+			return s.others.ReadResource(ctx, uri)
+		})
+		if failed != nil && failed != missing && (failed.code == mcp.INVALID_PARAMS || failed.code == mcp.RESOURCE_NOT_FOUND) {
+			return nil, r.nothingAt(uri, failed.message)
+		}
+		return out, failed
 	}
 	out, failed := s.run(r.withProgress(r.withCaller(ctx)), r, out, uri, func(ctx context.Context) (ordered.Map, error) {
 		held, err := resource.Read(ctx, *at)
 		if err != nil {
 			return nil, err
 		}
-		members := ordered.Map{{Key: "contents", Value: []json.RawMessage{held.At(uri)}}}
-		if r.modern() {
-			members = append(members, ordered.Member{Key: "ttlMs", Value: 0}, ordered.Member{Key: "cacheScope", Value: mcp.CacheScopePrivate})
-		}
-		return members, nil
+		return r.fresh(ordered.Map{{Key: "contents", Value: []json.RawMessage{held.At(uri)}}}), nil
 	})
 	if failed != nil && failed.code == mcp.INVALID_PARAMS {
 		return nil, r.nothingAt(uri, failed.message)
@@ -220,6 +249,9 @@ func (s *Server) failed(r *request, err error) *protocolError {
 	switch known.Code {
 	case toolfold.Internal, toolfold.TimedOut, toolfold.Cancelled, toolfold.UpstreamError, codeBusy:
 		code = mcp.INTERNAL_ERROR
+	}
+	if known.Protocol != 0 {
+		code = passedCode(known.Protocol)
 	}
 	return &protocolError{code: code, message: text, data: map[string]string{"code": known.Code}}
 }

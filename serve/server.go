@@ -67,6 +67,10 @@ type Options struct {
 	// fits a URI is read. Nil = the server has none.
 	Resources func(ctx context.Context) ([]Resource, error)
 
+	// Others has the prompts and resources of other servers, which are offered beside those of
+	// Prompts and of Resources, where these are not nil. Nil = none.
+	Others Others
+
 	// Skills returns the skills of that caller, in the order of lists: their files are
 	// resources too. Nil = the server has none, and does not say that it knows of them.
 	Skills func(ctx context.Context) ([]Skill, error)
@@ -94,6 +98,10 @@ type Options struct {
 	// AlwaysLoad names the tools that hosts which load tools when needed are asked to
 	// show at once; empty = [LoadDiscovery].
 	AlwaysLoad Loads
+
+	// SearchHints lists other words for what the other tools do, by which the search of such
+	// a host finds them. They are half as long as a list of one line a tool.
+	SearchHints bool
 }
 
 // Limits bound what clients may cost. A field that is not set has its default.
@@ -113,9 +121,12 @@ type patience struct {
 	write time.Duration // for a client to read what was written
 	call  time.Duration // of a call for its turn
 	task  time.Duration // for a kept call to end, so that it is answered like any other
+	look  time.Duration // between two looks at the resources that clients watch
 }
 
-var usualPatience = patience{body: 30 * time.Second, write: 30 * time.Second, call: 10 * time.Second, task: 2 * time.Second}
+var usualPatience = patience{
+	body: 30 * time.Second, write: 30 * time.Second, call: 10 * time.Second, task: 2 * time.Second, look: 2 * time.Second,
+}
 
 func (l Limits) complete() Limits {
 	return Limits{
@@ -128,6 +139,8 @@ func (l Limits) complete() Limits {
 
 // Server serves one surface over any number of connections.
 type Server struct {
+	name    string
+	version string
 	mcp     *server.MCPServer
 	surface *surface.Surface
 	log     *slog.Logger
@@ -139,11 +152,13 @@ type Server struct {
 	prompts   func(context.Context) ([]Prompt, error)
 	resources func(context.Context) ([]Resource, error)
 	skills    func(context.Context) ([]Skill, error)
+	others    Others // nil for none
 	kept      func(id string) content.Link
 	watches   watches
 
 	structured bool
 	loads      Loads
+	hints      bool // whether search hints are listed
 	waits      patience
 	calls      calls
 	parking    parking
@@ -212,6 +227,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := choice("AlwaysLoad", string(o.AlwaysLoad), []Loads{LoadNone, LoadDiscovery, LoadCore, LoadAll}); err != nil {
+		return nil, err
+	}
 	if o.Name == "" {
 		o.Name = "toolfold"
 	}
@@ -223,10 +241,15 @@ func New(o Options) (*Server, error) {
 	}
 	limits := o.Limits.complete()
 	s := &Server{
-		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, tasks: o.Tasks, structured: o.Structured, loads: o.AlwaysLoad,
+		name: o.Name, version: o.Version,
+		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, tasks: o.Tasks, structured: o.Structured,
+		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
-		skills: o.Skills, kept: o.Kept,
+		skills: o.Skills, others: o.Others, kept: o.Kept,
+	}
+	if o.Others != nil {
+		s.watches.tell = o.Others.Watch
 	}
 	s.waits.task = cmp.Or(o.TaskGrace, s.waits.task)
 	s.lists.Store(&cache[toolList]{})

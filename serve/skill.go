@@ -63,6 +63,11 @@ func (f SkillFile) held() content.Held {
 	return held
 }
 
+func (f SkillFile) digest() string {
+	sum := sha256.Sum256(f.Data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 func (f SkillFile) mime() string {
 	ending := path.Ext(f.Path)
 	if ending == ".md" {
@@ -98,8 +103,7 @@ type skillResource struct {
 func (s *Skill) entry() skillEntry {
 	e := skillEntry{URI: s.uri(skillFile), Front: s.Front}
 	for _, f := range s.Files {
-		sum := sha256.Sum256(f.Data)
-		e.Resources = append(e.Resources, skillResource{s.uri(f.Path), "sha256:" + hex.EncodeToString(sum[:]), len(f.Data)})
+		e.Resources = append(e.Resources, skillResource{s.uri(f.Path), f.digest(), len(f.Data)})
 	}
 	return e
 }
@@ -110,11 +114,15 @@ func (s *Server) listSkills(ctx context.Context, r *request, out []byte) ([]byte
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	entries := make([]skillEntry, len(skills))
-	for i := range skills {
-		entries[i] = skills[i].entry()
+	page, next, failed := pageOf(r, skills, func(k Skill) string { return k.uri(skillFile) })
+	if failed != nil {
+		return nil, failed
 	}
-	return appendPage(out, r, "skills", entries, func(e skillEntry) string { return e.URI })
+	entries := make([]skillEntry, len(page)) // of this page alone: the digests take all their files
+	for i := range page {
+		entries[i] = page[i].entry()
+	}
+	return r.appendFresh(out, paged("skills", entries, next)), nil
 }
 
 // getSkill appends the result of skills/get.
@@ -201,21 +209,38 @@ func (o Options) withSkills() Options {
 // skillResources returns the files of skills as resources; the listed ones are the
 // SKILL.md of each.
 func skillResources(all func(context.Context) ([]Skill, error)) []Resource {
+	file := func(ctx context.Context, at Location) (SkillFile, error) {
+		skills, err := all(ctx)
+		if err != nil {
+			return SkillFile{}, err
+		}
+		for _, skill := range skills {
+			for _, f := range skill.Files {
+				if skill.uri(f.Path) == at.URI {
+					return f, nil
+				}
+			}
+		}
+		return SkillFile{}, errNoFile
+	}
 	return []Resource{{
 		URI: skillScheme + "{name}/{+file}", Name: "skill", Doc: "A file of a skill.",
 		Read: func(ctx context.Context, at Location) (content.Held, error) {
-			skills, err := all(ctx)
+			f, err := file(ctx, at)
 			if err != nil {
 				return content.Held{}, err
 			}
-			for _, skill := range skills {
-				for _, f := range skill.Files {
-					if skill.uri(f.Path) == at.URI {
-						return f.held(), nil
-					}
-				}
+			return f.held(), nil
+		},
+		Version: func(ctx context.Context, at Location) (string, error) {
+			f, err := file(ctx, at)
+			switch {
+			case err == errNoFile:
+				return "", nil
+			case err != nil:
+				return "", err
 			}
-			return content.Held{}, errNoFile
+			return f.digest(), nil
 		},
 		List: func(ctx context.Context) ([]content.Link, error) {
 			skills, err := all(ctx)

@@ -11,7 +11,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Tasks keeps calls that outlive their request, for clients of 2026-07-28 that take a
@@ -26,8 +28,13 @@ type Tasks interface {
 	Find(ctx context.Context, id string) (t Task, found bool, err error)
 
 	// Cancel asks for the end of a task, and does not wait for it. A task that has ended
-	// stays as it is.
+	// stays as it is. An [*toolfold.Error] tells the caller why it may not.
 	Cancel(ctx context.Context, id string) error
+
+	// Answer keeps the client's answers to what a task asks, by the keys of [Task.Asks],
+	// and has it go on. A question that was answered keeps its first answer. An
+	// [*toolfold.Error] tells the caller why it may not.
+	Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error
 }
 
 // KeptCall is a valid call that is to be kept.
@@ -39,6 +46,10 @@ type KeptCall struct {
 	// once there is a result.
 	Name string
 	Raw  json.RawMessage
+
+	// Client says what the client can be asked, in a form of this package: the call runs
+	// under [WithClient]. Nil = nothing.
+	Client json.RawMessage
 }
 
 // Task is a kept call, or what a call waits for, as it is at a moment.
@@ -56,6 +67,8 @@ type Task struct {
 	Result json.RawMessage // nil until the task is completed
 	Failed bool
 
+	Asks []Asked // of a task in the state TaskInputRequired, in the order they were asked
+
 	// Awaited says that the task is no call of a client: it goes on when those who wait
 	// for it no longer do.
 	Awaited bool
@@ -64,13 +77,17 @@ type Task struct {
 // TaskStatus is the state of a task, as clients know it.
 type TaskStatus string
 
-// The states of a task. All but TaskWorking are final.
+// The states of a task.
 const (
-	TaskWorking   TaskStatus = "working"
-	TaskCompleted TaskStatus = "completed" // with a result, which may be that of a failed call
-	TaskFailed    TaskStatus = "failed"    // without one
-	TaskCancelled TaskStatus = "cancelled"
+	TaskWorking       TaskStatus = "working"
+	TaskInputRequired TaskStatus = "input_required" // it goes on when its client has answered
+	TaskCompleted     TaskStatus = "completed"      // with a result, which may be that of a failed call
+	TaskFailed        TaskStatus = "failed"         // without one
+	TaskCancelled     TaskStatus = "cancelled"
 )
+
+// final reports whether a task in this state stays in it.
+func (s TaskStatus) final() bool { return s != TaskWorking && s != TaskInputRequired }
 
 // Methods of the tasks of 2026-07-28, which mcp-go does not know.
 const (
@@ -99,22 +116,24 @@ func (s *Server) withTasks(ctx context.Context, r *request) context.Context {
 	if s.tasks == nil || !r.takesTasks() {
 		return ctx
 	}
-	return call.WithDeferral(ctx, s.deferred)
+	return call.WithDeferral(ctx, func(ctx context.Context, c *call.Call) (toolfold.Answer, bool) { return s.deferred(ctx, r, c) })
 }
 
 // deferred is the [call.Deferral] of clients that take tasks: it keeps a call, or finds
 // the task that a call waits for, and answers with the task unless that ends soon.
-func (s *Server) deferred(ctx context.Context, c *call.Call) (toolfold.Answer, bool) {
+func (s *Server) deferred(ctx context.Context, r *request, c *call.Call) (toolfold.Answer, bool) {
 	awaits := c.Entry.Action.AwaitsTask
 	var id string
 	if args, _ := c.Arguments(); awaits {
 		id, _ = args["taskId"].(string)
-		if t, found, err := s.tasks.Find(ctx, id); err != nil || !found || !t.Awaited || t.Status != TaskWorking {
+		if t, found, err := s.tasks.Find(ctx, id); err != nil || !found || !t.Awaited || t.Status.final() {
 			return toolfold.Answer{}, false // the action answers that as well, and with reasons
 		}
 	} else {
 		var err error
-		id, err = s.tasks.Keep(ctx, KeptCall{Action: c.Entry.Action.FullName(), Arguments: c.Own(), Name: c.Name, Raw: c.Raw})
+		id, err = s.tasks.Keep(ctx, KeptCall{
+			Action: c.Entry.Action.FullName(), Arguments: c.Own(), Name: c.Name, Raw: c.Raw, Client: r.declared().answers(),
+		})
 		if err != nil {
 			s.log.Warn("a call is not kept as a task", "action", c.Entry.Action.FullName(), "err", err)
 		}
@@ -123,39 +142,43 @@ func (s *Server) deferred(ctx context.Context, c *call.Call) (toolfold.Answer, b
 		}
 	}
 	t, err := s.await(ctx, id, s.waits.task)
+	if err != nil {
+		s.log.Warn("looking for a task that was just kept", "task", id, "err", err)
+	}
 	switch {
 	case ctx.Err() != nil && !awaits: // the client never heard of the task
 		if err := s.tasks.Cancel(context.WithoutCancel(ctx), id); err != nil {
 			s.log.Warn("cancelling a task", "task", id, "err", err)
 		}
 		return toolfold.Errorf(toolfold.Cancelled, "%s was cancelled before it ended", c.Entry.Title()).Answer(), true
-	case err != nil:
-		return c.Fail(ctx, err), true
-	case t.Status == TaskWorking, s.waits.task < 0 && !awaits:
-		return toolfold.Answer{TaskID: id, Content: ordered.MustJSON(ordered.Map{{Key: "taskId", Value: id}})}, true
-	case awaits:
+	case awaits && (err != nil || t.Status.final()):
 		return toolfold.Answer{}, false
+	case err != nil, !t.Status.final(), s.waits.task < 0: // where the store is away, it goes on all the same
+		return toolfold.Answer{TaskID: id, Content: ordered.MustJSON(ordered.Map{{Key: "taskId", Value: id}})}, true
 	case t.Status == TaskCompleted:
 		return c.Recall(ctx, t.Result, t.Failed), true
+	case t.Status == TaskCancelled:
+		return toolfold.Errorf(toolfold.Cancelled, "%s", t.Message).Answer(), true
 	}
-	return toolfold.Errorf(toolfold.Cancelled, "%s", t.Message).Answer(), true
+	return toolfold.Errorf(toolfold.Internal, "%s", t.Message).Answer(), true
 }
 
-// await waits until a task has ended, for at most the given time, and returns it.
+// await waits until a task has ended or asks its client, for at most the given time, and returns it. An error
+// says that it could not be read by then.
 func (s *Server) await(ctx context.Context, id string, most time.Duration) (Task, error) {
 	limited, done := context.WithTimeout(ctx, most)
 	defer done()
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		t, found, err := s.tasks.Find(ctx, id)
-		if err == nil && !found {
-			err = fmt.Errorf("task %s is gone", id)
-		}
-		if err != nil || t.Status != TaskWorking {
-			return t, err
+		switch {
+		case err == nil && !found:
+			return t, fmt.Errorf("task %s is gone", id)
+		case err == nil && t.Status != TaskWorking:
+			return t, nil
 		}
 		select {
 		case <-limited.Done():
-			return t, nil
+			return t, err
 		case <-time.After(pause):
 		}
 	}
@@ -177,21 +200,25 @@ func (t Task) members() ordered.Map {
 }
 
 // appendAnswer appends the result of a call: its answer, or the task that will have it.
-func (s *Server) appendAnswer(
-	ctx context.Context, r *request, out []byte, answer toolfold.Answer, structured bool,
-) ([]byte, *protocolError) {
-	switch {
-	case answer.TaskID != "":
-	case answer.Kept != "" && s.kept != nil:
-		return r.appendResult(out, answer, structured, s.kept(answer.Kept).Block()), nil
-	default:
-		return r.appendResult(out, answer, structured), nil
+func (s *Server) appendAnswer(ctx context.Context, r *request, out []byte, answer toolfold.Answer, structured bool) []byte {
+	if answer.TaskID == "" {
+		return r.appendResult(out, answer, structured, s.links(answer)...)
 	}
-	t, failed := s.find(ctx, answer.TaskID)
-	if failed != nil {
-		return nil, failed
+	t, found, err := s.tasks.Find(ctx, answer.TaskID)
+	if err != nil || !found { // its client needs no more than its id, and asks again
+		now := time.Now()
+		t = Task{ID: answer.TaskID, Status: TaskWorking, Created: now, Updated: now}
 	}
-	return r.appendMembers(out, "task", t.members()), nil
+	return r.appendMembers(out, "task", t.members())
+}
+
+// links returns what goes out behind an answer: the resource that has the whole of one
+// that was cut.
+func (s *Server) links(answer toolfold.Answer) []content.Block {
+	if answer.Kept == "" || s.kept == nil {
+		return nil
+	}
+	return []content.Block{s.kept(answer.Kept).Block()}
 }
 
 // appendMembers appends the members and the end of a result that has a type of its own.
@@ -211,7 +238,7 @@ func (s *Server) aboutTask(ctx context.Context, r *request, out []byte) ([]byte,
 	if failed != nil {
 		return nil, failed
 	}
-	t, failed := s.find(ctx, id)
+	t, failed := s.find(ctx, r, id)
 	if failed != nil {
 		return nil, failed
 	}
@@ -219,13 +246,45 @@ func (s *Server) aboutTask(ctx context.Context, r *request, out []byte) ([]byte,
 	case methodTasksGet:
 		return s.appendTask(ctx, r, out, t)
 	case methodTasksCancel:
-		if t.Status == TaskWorking && !t.Awaited {
+		if !t.Status.final() && !t.Awaited {
 			if err := s.tasks.Cancel(ctx, id); err != nil {
-				return nil, s.taskFailure(id, err)
+				return nil, s.failed(r, err)
 			}
 		}
+	case methodTasksUpdate:
+		if failed := s.answerTask(ctx, r, t); failed != nil {
+			return nil, failed
+		}
 	}
-	return r.appendMembers(out, "complete", nil), nil // an update answers no question: tasks ask none
+	return r.appendMembers(out, "complete", nil), nil
+}
+
+// answerTask takes the client's answers to what a task asks. What it does not ask, or asks
+// no more, is left out.
+func (s *Server) answerTask(ctx context.Context, r *request, t Task) *protocolError {
+	responses, failed := readResponses(r.params.responses)
+	if failed != nil {
+		return failed
+	}
+	answers := map[string]json.RawMessage{}
+	for _, asked := range t.Asks {
+		answer, given := responses[asked.Key]
+		if !given {
+			continue
+		}
+		if !fits(asked.Method, answer) {
+			return &protocolError{code: mcp.INVALID_PARAMS,
+				message: fmt.Sprintf("inputResponses has no result of %s under %s", asked.Method, shorten.Quoted(asked.Key))}
+		}
+		answers[asked.Key] = answer
+	}
+	if len(answers) == 0 {
+		return nil
+	}
+	if err := s.tasks.Answer(ctx, t.ID, answers); err != nil {
+		return s.failed(r, err)
+	}
+	return nil
 }
 
 // taskID returns the task that a request is about.
@@ -254,20 +313,15 @@ var lacksTasks = &protocolError{
 }
 
 // find returns a task that the caller may see.
-func (s *Server) find(ctx context.Context, id string) (Task, *protocolError) {
+func (s *Server) find(ctx context.Context, r *request, id string) (Task, *protocolError) {
 	t, found, err := s.tasks.Find(ctx, id)
 	if err != nil {
-		return t, s.taskFailure(id, err)
+		return t, s.failed(r, err)
 	}
 	if !found {
 		return t, &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("there is no task %.100q", id)}
 	}
 	return t, nil
-}
-
-func (s *Server) taskFailure(id string, err error) *protocolError {
-	s.log.Error("answering for a task", "task", id, "err", err)
-	return &protocolError{code: mcp.INTERNAL_ERROR, message: "the task cannot be read just now; the server's log says why"}
 }
 
 // appendTask appends a task with its answer, the same that the call would have been
@@ -284,6 +338,12 @@ func (s *Server) appendTask(ctx context.Context, r *request, out []byte, t Task)
 func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map, *protocolError) {
 	members := t.members()
 	switch t.Status {
+	case TaskInputRequired:
+		requests := ordered.Map{}
+		for _, asked := range t.Asks {
+			requests.Set(asked.Key, ordered.Map{{Key: "method", Value: asked.Method}, {Key: "params", Value: asked.Params}})
+		}
+		members.Set("inputRequests", requests)
 	case TaskCompleted:
 		structured, refused := s.wantsStructured(r)
 		if refused != nil {
@@ -291,7 +351,7 @@ func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map,
 		}
 		answer := s.surface.Client.Recall(ctx, t.Name, t.Raw, t.Result, t.Failed)
 		plain := request{message: r.message, terms: &terms{rest: []byte(`,"resultType":"complete"`)}} // what clients require of it
-		text := plain.appendResult([]byte("{"), answer, structured)
+		text := plain.appendResult([]byte("{"), answer, structured, s.links(answer)...)
 		members.Set("result", json.RawMessage(text[:len(text)-1])) // without the end of the message
 	case TaskFailed:
 		members.Set("error", ordered.Map{{Key: "code", Value: mcp.INTERNAL_ERROR}, {Key: "message", Value: t.Message}})

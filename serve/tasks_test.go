@@ -10,12 +10,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
@@ -29,6 +32,7 @@ type bakeIn struct {
 	Cake   string `json:"cake"`
 	AtOnce bool   `json:"atOnce"`
 	Burn   bool   `json:"burn"`
+	For    string `json:"for"`
 }
 
 type bakeOut struct {
@@ -45,6 +49,16 @@ func (o *oven) Bake(ctx context.Context, in bakeIn) (bakeOut, error) {
 		e.Lacking = "extensions/io.modelcontextprotocol/tasks"
 		return bakeOut{}, e
 	}
+	if in.Cake == "" {
+		for i, form := range []ask.Form{cakes("cake"), cakes("glaze")} {
+			filled, err := ask.User(ctx, form)
+			if err != nil {
+				return bakeOut{}, err
+			}
+			in.Cake += string(filled.Content)
+			in.AtOnce = i == 1
+		}
+	}
 	if !in.AtOnce {
 		select {
 		case <-o.opened:
@@ -58,13 +72,30 @@ func (o *oven) Bake(ctx context.Context, in bakeIn) (bakeOut, error) {
 	return bakeOut{Cake: in.Cake, Slices: []int{1, 2}, Success: !in.Burn}, nil
 }
 
+// cakes is a form for a text.
+func cakes(name string) ask.Form {
+	return ask.Form{Name: name, Text: "Which " + name + "?", Schema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}
+}
+
+// Complete asks whom the cake is for, where that is to be asked.
+func (o *oven) Complete(ctx context.Context, in bakeIn) (bakeIn, error) {
+	if in.For != "?" {
+		return in, nil
+	}
+	filled, err := ask.User(ctx, cakes("guest"))
+	in.Cake, in.AtOnce = in.Cake+string(filled.Content), true
+	return in, err
+}
+
 var ovens = toolfold.Family{
 	Name: "oven", Summary: "Bakes", Category: "kitchen", Tier: toolfold.Core,
 	Actions: []*toolfold.Action{{
 		Name: "bake", Legacy: toolfold.Was("oven_bake_cake"), Summary: "Bake a cake.",
 		Required: toolfold.Fields{toolfold.String{Name: "cake", Doc: "Which."}},
-		Optional: toolfold.Fields{toolfold.Bool{Name: "atOnce", Doc: "It is warm."}, toolfold.Bool{Name: "burn", Doc: "Too hot."}},
-		Effect:   toolfold.Adds, Example: `{"cake": "plum"}`, BecomesTask: true, Run: toolfold.Method((*oven).Bake),
+		Optional: toolfold.Fields{toolfold.Bool{Name: "atOnce", Doc: "It is warm."}, toolfold.Bool{Name: "burn", Doc: "Too hot."},
+			toolfold.String{Name: "for", Doc: "Whom."}},
+		Effect: toolfold.Adds, Example: `{"cake": "plum"}`, BecomesTask: true,
+		Completes: toolfold.Method((*oven).Complete), Run: toolfold.Method((*oven).Bake),
 	}},
 }
 
@@ -72,10 +103,12 @@ var ovens = toolfold.Family{
 type kitchen struct {
 	runner *call.Runner
 	refuse bool // keeps none
+	away   bool // cannot be read
 
-	mu    sync.Mutex
-	tasks map[string]*serve.Task
-	stops map[string]context.CancelFunc
+	mu      sync.Mutex
+	tasks   map[string]*serve.Task
+	stops   map[string]context.CancelFunc
+	answers chan json.RawMessage
 }
 
 func (k *kitchen) Keep(_ context.Context, kept serve.KeptCall) (string, error) {
@@ -84,7 +117,14 @@ func (k *kitchen) Keep(_ context.Context, kept serve.KeptCall) (string, error) {
 	if k.refuse {
 		return "", errors.New("the book is full")
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx := context.Background()
+	if kept.Client != nil {
+		var err error
+		if ctx, err = serve.WithClient(ctx, kept.Client, k.ask); err != nil {
+			return "", err
+		}
+	}
+	ctx, stop := context.WithCancel(ctx)
 	id := fmt.Sprintf("t%d", len(k.tasks)+1)
 	t := &serve.Task{ID: id, Status: serve.TaskWorking, Created: time.Unix(1, 0), Updated: time.Unix(1, 0), Name: kept.Name, Raw: kept.Raw}
 	k.tasks[id], k.stops[id] = t, stop
@@ -103,9 +143,35 @@ func (k *kitchen) Keep(_ context.Context, kept serve.KeptCall) (string, error) {
 	return id, nil
 }
 
+// ask is a question of the only task.
+func (k *kitchen) ask(ctx context.Context, q serve.Asked) (json.RawMessage, error) {
+	k.mu.Lock()
+	k.tasks["t1"].Status, k.tasks["t1"].Asks = serve.TaskInputRequired, []serve.Asked{q}
+	k.mu.Unlock()
+	select {
+	case answer := <-k.answers:
+		return answer, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (k *kitchen) Answer(_ context.Context, id string, answers map[string]json.RawMessage) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.tasks[id]
+	t.Status = serve.TaskWorking
+	k.answers <- answers[t.Asks[0].Key]
+	t.Asks = nil
+	return nil
+}
+
 func (k *kitchen) Find(_ context.Context, id string) (serve.Task, bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.away {
+		return serve.Task{}, false, errors.New("the book is away")
+	}
 	if t, ok := k.tasks[id]; ok {
 		return *t, true, nil
 	}
@@ -143,12 +209,14 @@ func newBakerWith(t *testing.T, level lazy.Level, grace time.Duration) *baker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := surface.New(surface.Options{Level: level, Log: quiet})
+	s := surface.New(surface.Options{Level: level, Log: quiet, ResultLimit: 2000})
 	if err := s.Put(family, lazy.Mount(s.Discovery)); err != nil {
 		t.Fatal(err)
 	}
-	b.kitchen = &kitchen{runner: s.Runner, tasks: map[string]*serve.Task{}, stops: map[string]context.CancelFunc{}}
-	if b.server, err = serve.New(serve.Options{Surface: s, Log: quiet, Tasks: b.kitchen, TaskGrace: grace}); err != nil {
+	b.kitchen = &kitchen{runner: s.Runner, tasks: map[string]*serve.Task{}, stops: map[string]context.CancelFunc{},
+		answers: make(chan json.RawMessage, 1)}
+	if b.server, err = serve.New(serve.Options{Surface: s, Log: quiet, Tasks: b.kitchen, TaskGrace: grace,
+		Kept: func(id string) content.Link { return content.Link{Name: "whole", URI: "kept:" + id} }}); err != nil {
 		t.Fatal(err)
 	}
 	b.http = mcptest.Connect(t, b.server)
@@ -243,6 +311,45 @@ func TestTasksAnswerLikeCalls(t *testing.T) {
 	}
 }
 
+// An answer that is cut has the same link to its whole each time that its task is asked for.
+func TestTasksLinkWhatIsCut(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	call := `{"action":"bake","cake":"` + strings.Repeat("x", 5000) + `"}`
+	id := b.bake(taking, "oven", call)["taskId"].(string)
+	close(b.opened)
+	first, again := b.ended(id), b.ended(id)
+	blocks, _ := first["result"].(map[string]any)["content"].([]any)
+	if len(blocks) != 2 || !strings.HasPrefix(blocks[1].(map[string]any)["uri"].(string), "kept:") {
+		t.Errorf("it is answered %v", blocks)
+	}
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("-first +again\n%s", diff)
+	}
+	if diff := cmp.Diff(b.bake(mcptest.ModernMeta, "oven", call)["content"], any(blocks)); diff != "" {
+		t.Errorf("-call +task\n%s", diff)
+	}
+}
+
+// A call that was kept is answered with its task also where that cannot be read just then:
+// it runs.
+func TestKeptWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	b.away = true
+	result := b.bake(taking, "oven", `{"action":"bake","cake":"plum"}`)
+	if result["resultType"] != "task" || result["taskId"] != "t1" || result["status"] != "working" {
+		t.Errorf("it is answered %v", result)
+	}
+	close(b.opened)
+	b.mu.Lock()
+	b.away = false
+	b.mu.Unlock()
+	if task := b.ended("t1"); task["status"] != "completed" {
+		t.Errorf("it ended as %v", task)
+	}
+}
+
 // The answer of a task that was called by an old name says so.
 func TestTasksKeepDeprecation(t *testing.T) {
 	t.Parallel()
@@ -329,6 +436,11 @@ func TestTasksWithoutResult(t *testing.T) {
 		t.Errorf("cancelled: %v", task)
 	}
 	close(b.opened)
+	soon := b.bake(taking, "oven", `{"action":"bake","cake":"lost","atOnce":true}`)
+	if text, _ := json.Marshal(soon["content"]); soon["isError"] != true || !strings.Contains(string(text), `\"code\":\"INTERNAL_ERROR\"`) ||
+		!strings.Contains(string(text), "it was lost") {
+		t.Errorf("lost soon: %v", soon)
+	}
 	want := map[string]any{"code": -32603.0, "message": "it was lost"}
 	task := b.ended(lost)
 	if task["status"] != "failed" || task["statusMessage"] != "it was lost" || cmp.Diff(want, task["error"]) != "" {
@@ -440,6 +552,31 @@ func TestFollowTasks(t *testing.T) {
 	mcptest.Ends(t, "the server", done)
 }
 
+// What follows tasks ends with the last of them.
+func TestFollowEndsWithTheTasks(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	b.bake(taking, "oven", `{"action":"bake","cake":"plum","atOnce":true}`)
+	synctest.Test(t, func(t *testing.T) {
+		in, write := io.Pipe()
+		read, out := io.Pipe()
+		done := make(chan error, 1)
+		go func() { done <- b.server.Stdio(t.Context(), in, out) }()
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["t1"]},`+taking+`}}`)
+		var completed time.Time
+		for lines := bufio.NewScanner(read); lines.Scan() && !strings.Contains(lines.Text(), `"id":1`); {
+			if strings.Contains(lines.Text(), `"completed"`) {
+				completed = time.Now()
+			}
+		}
+		if took := time.Since(completed); took > 0 { // no time passes in here but what is waited for
+			t.Errorf("it ends %s after the task", took)
+		}
+		write.Close()
+		mcptest.Ends(t, "the server", done)
+	})
+}
+
 // A call that its client cancels before it heard of a task is not left running.
 func TestCancelledBeforeItIsATask(t *testing.T) {
 	t.Parallel()
@@ -460,5 +597,115 @@ func TestCancelledBeforeItIsATask(t *testing.T) {
 	fmt.Fprintln(write, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
 	if task := b.ended("t1"); task["status"] != "cancelled" {
 		t.Errorf("it is %v", task)
+	}
+}
+
+// askingToo is the metadata of a client that takes tasks and can ask its user.
+var askingToo = strings.Replace(taking, `"extensions"`, `"elicitation":{},"extensions"`, 1)
+
+// asks waits until a task asks something, and returns what.
+func (b *baker) asks(id, key string) map[string]any {
+	b.Helper()
+	for range 500 {
+		task := b.get(id)
+		if requests, _ := task["inputRequests"].(map[string]any); task["status"] == "input_required" && requests[key] != nil {
+			return requests
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.Fatalf("task %s does not ask for %s", id, key)
+	return nil
+}
+
+// A task that asks its client says so as soon as it does, goes on with each answer that is
+// one, and takes no other.
+func TestTasksAsk(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	created := b.bake(askingToo, "oven", `{"action":"bake","cake":""}`)
+	id, _ := created["taskId"].(string)
+	if created["resultType"] != "task" || created["status"] != "input_required" || created["inputRequests"] != nil {
+		t.Fatalf("it is answered %v", created)
+	}
+	want := map[string]any{"cake": map[string]any{"method": "elicitation/create", "params": map[string]any{"message": "Which cake?",
+		"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"x": map[string]any{"type": "string"}}}}}}
+	if diff := cmp.Diff(want, b.asks(id, "cake")); diff != "" {
+		t.Error(diff)
+	}
+	update := func(responses string) (map[string]any, int) {
+		return b.ask(askingToo, "tasks/update", fmt.Sprintf(`"taskId":%q,"inputResponses":%s`, id, responses), id)
+	}
+	for _, responses := range []string{`7`, `{"cake":7}`, `{"cake":{"roots":[]}}`} {
+		if answer, status := update(responses); answer["code"] != -32602.0 || status != 400 {
+			t.Errorf("%s is answered %d %v", responses, status, answer)
+		}
+	}
+	for _, responses := range []string{`{}`, `{"glaze":{"action":"accept"}}`, `{"cake":{"action":"accept","content":{"x":"plum"}}}`} {
+		if answer, status := update(responses); status != 200 || answer["resultType"] != "complete" || len(answer) != 1 {
+			t.Errorf("%s is answered %d %v", responses, status, answer)
+		}
+	}
+	if asked := b.asks(id, "glaze"); len(asked) != 1 {
+		t.Errorf("it asks %v", asked)
+	}
+	update(`{"glaze":{"action":"accept","content":{"x":"sugar"}}}`)
+	if done, _ := json.Marshal(b.ended(id)["result"]); !strings.Contains(string(done), "plum") || !strings.Contains(string(done), "sugar") {
+		t.Errorf("it ended as %s", done)
+	}
+}
+
+// Who follows a task is told what it asks, and of its end; a task that asks can be cancelled.
+func TestFollowWhatTasksAsk(t *testing.T) {
+	t.Parallel()
+	b := newBaker(t, lazy.Lazy)
+	b.bake(askingToo, "oven", `{"action":"bake","cake":""}`)
+	in, write := io.Pipe()
+	read, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- b.server.Stdio(t.Context(), in, out) }()
+	fmt.Fprintln(write, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["t1"]},`+askingToo+`}}`)
+	var told []string
+	for lines := bufio.NewScanner(read); lines.Scan() && !strings.Contains(lines.Text(), `"id":1`); {
+		told = append(told, lines.Text())
+		switch len(told) {
+		case 2:
+			b.ask(askingToo, "tasks/update", `"taskId":"t1","inputResponses":{"cake":{"action":"accept","content":{"x":"plum"}}}`, "t1")
+			b.asks("t1", "glaze")
+		case 3:
+			b.ask(askingToo, "tasks/cancel", `"taskId":"t1"`, "t1")
+		}
+	}
+	write.Close()
+	mcptest.Ends(t, "the server", done)
+	want := []string{"acknowledged", `"inputRequests":{"cake"`, `"inputRequests":{"glaze"`, `"cancelled"`}
+	for i := range want {
+		if i >= len(told) || !strings.Contains(told[i], want[i]) {
+			t.Fatalf("told %q, want %q", told, want)
+		}
+	}
+}
+
+// What a call asks before it becomes a task takes no task, and is part of what the task
+// has.
+func TestCallsAskBeforeTheyAreTasks(t *testing.T) {
+	t.Parallel()
+	b := newBakerWith(t, lazy.Lazy, -1)
+	const arguments = `"name":"oven","arguments":{"action":"bake","cake":"plum","for":"?"}`
+	asks, _ := b.ask(askingToo, "tools/call", arguments, "oven")
+	if asks["resultType"] != "input_required" || asks["taskId"] != nil || len(b.tasks) != 0 {
+		t.Fatalf("it is answered %v", asks)
+	}
+	created, _ := b.ask(askingToo, "tools/call", arguments+fmt.Sprintf(
+		`,"requestState":%q,"inputResponses":{"guest":{"action":"accept","content":{"x":"Eve"}}}`, asks["requestState"]), "oven")
+	id, _ := created["taskId"].(string)
+	if created["resultType"] != "task" || created["requestState"] != nil {
+		t.Fatalf("then it is answered %v", created)
+	}
+	if done, _ := json.Marshal(b.ended(id)["result"]); !strings.Contains(string(done), "Eve") {
+		t.Errorf("it ended as %s", done)
+	}
+	refused := b.bake(taking, "oven", `{"action":"bake","cake":"plum","for":"?"}`)
+	if code := refused["code"]; code != -32021.0 && refused["isError"] != true || len(b.tasks) != 1 {
+		t.Errorf("a client without a user is answered %v", refused)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -19,19 +21,39 @@ const maxWatched = 1000
 
 // watches are the resources that clients want to be told of.
 type watches struct {
-	mu    sync.Mutex
-	byKey map[any]*watch // by the id of a session, or the request of a stream
+	tell func(ctx context.Context, uri string, watch bool) // see [Others]; nil for none
+
+	mu      sync.Mutex
+	byKey   map[any]*watch // by the id of a session, or the request of a stream
+	looking bool           // somebody looks for changes every so often
+}
+
+// told tells whose resource it may be that a client of an origin watches a URI, or that none
+// does any more. The lock is held, so that what is told last is true.
+func (w *watches) told(from toolfold.Origin, uri string, watch bool) {
+	if w.tell != nil {
+		w.tell(carried.With(context.Background(), from), uri, watch)
+	}
 }
 
 // watch holds the subscriptions of one session, or of one stream of 2026-07-28.
 type watch struct {
 	from toolfold.Origin
-	uris []string
+	uris []string // guarded by the lock of watches
 	send func(mcp.JSONRPCNotification)
+
+	mu   sync.Mutex         // one look at a time
+	seen map[string]version // by URI, as its watcher was last told
 }
 
-// add adds URIs to a watch; it reports false where they are too many.
-func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotification), uris ...string) bool {
+// version is that of what is at a URI; none where its resource has no Version.
+type version struct {
+	text string
+	none bool
+}
+
+// add adds URIs to a watch, and returns it; nil where they are too many.
+func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotification), uris ...string) *watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byKey == nil {
@@ -39,7 +61,7 @@ func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotifi
 	}
 	one := w.byKey[key]
 	if one == nil {
-		one = &watch{from: from, send: send}
+		one = &watch{from: from, send: send, seen: map[string]version{}}
 		w.byKey[key] = one
 	}
 	for _, uri := range uris {
@@ -47,37 +69,81 @@ func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotifi
 			continue
 		}
 		if len(one.uris) >= maxWatched {
-			return false
+			return nil
 		}
 		one.uris = append(one.uris, uri)
+		w.told(from, uri, true)
 	}
-	return true
+	return one
 }
 
 // remove ends the watch of a URI, or of all where uri is empty.
 func (w *watches) remove(key any, uri string) {
+	one := w.without(key, uri)
+	if one == nil {
+		return
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	delete(one.seen, uri)
+}
+
+// without takes a URI, or all where it is empty, off a watch, and returns that; nil for none.
+func (w *watches) without(key any, uri string) *watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one := w.byKey[key]
 	if one == nil {
-		return
+		return nil
 	}
-	one.uris = slices.DeleteFunc(one.uris, func(watched string) bool { return uri == "" || watched == uri })
+	before := one.uris
+	one.uris = slices.DeleteFunc(slices.Clone(one.uris), func(watched string) bool { return uri == "" || watched == uri })
 	if len(one.uris) == 0 {
 		delete(w.byKey, key)
 	}
+	for _, gone := range before {
+		if len(w.locked(gone)) == 0 {
+			w.told(one.from, gone, false)
+		}
+	}
+	return one
 }
 
 // of returns the watches of a URI.
-func (w *watches) of(uri string) (all []*watch) {
+func (w *watches) of(uri string) []*watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.locked(uri)
+}
+
+func (w *watches) locked(uri string) (all []*watch) {
 	for _, one := range w.byKey {
 		if slices.Contains(one.uris, uri) {
 			all = append(all, one)
 		}
 	}
 	return all
+}
+
+// all returns the URIs of every watch. Without one nobody looks for changes any more.
+func (w *watches) all() map[*watch][]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := map[*watch][]string{}
+	for _, one := range w.byKey {
+		all[one] = one.uris
+	}
+	w.looking = len(all) > 0
+	return all
+}
+
+// begin reports whether the caller has to look for changes from now on.
+func (w *watches) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	idle := !w.looking
+	w.looking = true
+	return idle
 }
 
 // subscribe has the session of a request told of changes at a URI.
@@ -90,17 +156,19 @@ func (s *Server) subscribe(ctx context.Context, r *request, out []byte) ([]byte,
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	if found, _ := find(resources, uri); found == nil {
+	if found, _ := find(resources, uri); found == nil && !s.othersHave(ctx, uri) {
 		return nil, r.nothingAt(uri, "there is no such resource")
 	}
 	session := r.session
 	send := func(n mcp.JSONRPCNotification) {
 		_ = s.mcp.SendNotificationToSpecificClient(session.SessionID(), n.Method, n.Params.AdditionalFields)
 	}
-	if !s.watches.add(session.SessionID(), r.origin(), send, uri) {
+	one := s.watches.add(session.SessionID(), r.origin(), send, uri)
+	if one == nil {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS,
 			message: fmt.Sprintf("%d resources are watched: unsubscribe from one first", maxWatched)}
 	}
+	s.watch(one, []string{uri})
 	return r.terms.append(out, nil), nil
 }
 
@@ -127,6 +195,24 @@ func (r *request) watchedURI() (string, *protocolError) {
 	return textOfJSON(uri), nil
 }
 
+// watchesTooMany reports whether a stream would watch more resources than one client may.
+func (m *message) watchesTooMany() bool {
+	if m.method != mcp.MethodSubscriptionsListen {
+		return false
+	}
+	var notifications, list json.RawMessage
+	scan(m.rawParams, []named{{"notifications", &notifications}})
+	scan(notifications, []named{{"resourceSubscriptions", &list}})
+	var uris []json.RawMessage
+	return json.Unmarshal(list, &uris) == nil && len(uris) > maxWatched
+}
+
+// refusingWatch is subscriptions/listen where that is so: mcp-go would open the stream.
+var refusingWatch = &method{as: mcp.MethodToolsList, handle: func(*Server, context.Context, *request, []byte) ([]byte, *protocolError) {
+	return nil, &protocolError{code: mcp.INVALID_PARAMS,
+		message: fmt.Sprintf("notifications.resourceSubscriptions has more than %d URIs: name those that matter", maxWatched)}
+}}
+
 // listen is called by mcp-go for subscriptions/listen: it has the stream told of the
 // resources that it names for as long as it is open.
 func (s *Server) listen(ctx context.Context, id any, asked *mcp.SubscriptionsListenRequest) {
@@ -142,35 +228,90 @@ func (s *Server) listen(ctx context.Context, id any, asked *mcp.SubscriptionsLis
 		case <-ctx.Done():
 		}
 	}
-	s.watches.add(r, toolfold.Origin{Rights: r.caller.rights}, send, uris[:min(len(uris), maxWatched)]...)
+	s.watch(s.watches.add(r, toolfold.Origin{Rights: r.caller.rights}, send, uris...), uris)
 	context.AfterFunc(ctx, func() { s.watches.remove(r, "") })
 }
 
+// watch notes what is at URIs before a client is told that it watches them, and looks for
+// changes from then on.
+func (s *Server) watch(one *watch, uris []string) {
+	s.look(one, uris, false)
+	if !s.watches.begin() {
+		return
+	}
+	go func() {
+		for {
+			time.Sleep(s.waits.look)
+			all := s.watches.all()
+			if len(all) == 0 {
+				return
+			}
+			for one, uris := range all {
+				s.look(one, uris, false)
+			}
+		}
+	}()
+}
+
 // Updated tells the clients that watch a resource, and may still read it, that it
-// changed.
+// changed, where its [Resource] has no Version, or another than they were told of.
 func (s *Server) Updated(uri string) {
 	for _, one := range s.watches.of(uri) {
-		resources, err := s.resources(carried.With(context.Background(), one.from))
-		if err != nil {
-			s.log.Warn("telling of a changed resource", "error", err)
-			return
+		s.look(one, []string{uri}, true)
+	}
+}
+
+// look tells a client which of these resources are others than it was told. Updated says
+// that those without a version are.
+func (s *Server) look(one *watch, uris []string, updated bool) {
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	ctx := carried.With(context.Background(), one.from)
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("looking for changed resources", "panic", p, "stack", string(debug.Stack()))
 		}
-		if found, _ := find(resources, uri); found == nil {
+	}()
+	resources, err := s.resources(ctx)
+	if err != nil {
+		s.log.Warn("looking for changed resources", "error", err)
+		return
+	}
+	for _, uri := range uris {
+		resource, at := find(resources, uri)
+		if resource == nil && !s.othersHave(ctx, uri) {
 			continue
 		}
-		go one.send(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
-			Method: mcp.MethodNotificationResourceUpdated,
-			Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": uri}},
-		}})
+		now := version{none: resource == nil || resource.Version == nil}
+		if !now.none {
+			if now.text, err = resource.Version(ctx, *at); err != nil {
+				s.log.Warn("looking for a changed resource", "uri", uri, "error", err)
+				continue
+			}
+		}
+		before, known := one.seen[uri]
+		one.seen[uri] = now
+		if known && now != before || updated && (now.none || !known) {
+			go one.send(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+				Method: mcp.MethodNotificationResourceUpdated,
+				Params: mcp.NotificationParams{AdditionalFields: map[string]any{"uri": uri}},
+			}})
+		}
 	}
 }
 
 // PromptsChanged tells clients that there are other prompts than before.
 func (s *Server) PromptsChanged() {
+	if s.prompts == nil {
+		return
+	}
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationPromptsListChanged, nil)
 }
 
 // ResourcesChanged tells clients that other resources are listed than before.
 func (s *Server) ResourcesChanged() {
+	if s.resources == nil {
+		return
+	}
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationResourcesListChanged, nil)
 }

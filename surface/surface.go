@@ -174,9 +174,11 @@ func New(o Options) *Surface {
 	s.snapshot.Store(&snapshot{})
 	every := func(r *toolfold.Rights) *call.Resolver { return s.view(r).every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
-	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: func(ctx context.Context, answer json.RawMessage) (id, usage string) {
-		return s.Discovery.Keep(ctx, answer)
-	}}).Accepting(func(r *toolfold.Rights) *call.Resolver { return s.view(r).client })
+	keep := func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string) {
+		return s.Discovery.Keep(ctx, answer, again)
+	}
+	client := func(r *toolfold.Rights) *call.Resolver { return s.view(r).client }
+	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: keep}).Accepting(client)
 	s.Discovery = lazy.NewDiscovery(
 		func(r *toolfold.Rights) *lazy.View { return s.view(r).View },
 		func(ctx context.Context) { s.onGrow(ctx) },
@@ -252,6 +254,9 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	names := resolver()
 	all := sync.OnceValue(func() *call.Resolver { return resolverOf(now.families, s.options.Fold) })
 	worded := func(names *call.Resolver) *call.Resolver {
+		if r == nil {
+			names = names.Lacking(s.Discovery.Absent)
+		}
 		switch {
 		case r != nil:
 			return names.Silent(all, func(a *toolfold.Action) bool { return r.Allow(a) && s.rights.Allow(a) })
@@ -260,7 +265,8 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 		}
 		return names
 	}
-	v := &view{every: worded(names), client: worded(names)}
+	names = worded(names)
+	v := &view{every: names, client: names}
 	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
 		v.every = worded(call.NewResolver(slices.Concat(split, folded, old, call.FullNames(families))))
 	}
@@ -275,11 +281,14 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	if s.options.Strict {
 		v.client = worded(call.NewResolver(entries))
 	}
-	disabled := slices.DeleteFunc(Tools(now.families, s.options), func(t entry.Tool) bool {
-		return slices.ContainsFunc(listed, func(other entry.Tool) bool { return other.Name == t.Name })
-	})
+	var disabled []entry.Tool
+	if r != nil || s.rights != nil {
+		disabled = slices.DeleteFunc(Tools(now.families, s.options), func(t entry.Tool) bool {
+			return slices.ContainsFunc(listed, func(other entry.Tool) bool { return other.Name == t.Name })
+		})
+	}
 	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: listed,
-		Disabled: disabled, Refused: s.refused(now, r), Names: names})
+		Disabled: disabled, Refused: s.refused(now, r), Names: names, Absence: names.Absence})
 	return v
 }
 

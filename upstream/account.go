@@ -35,6 +35,14 @@ type Account struct {
 // Accounts is the file with the logins of this user, which only this user can read.
 type Accounts struct {
 	Path string
+	Now  func() time.Time // nil = time.Now
+}
+
+func (a Accounts) now() time.Time {
+	if a.Now == nil {
+		return time.Now()
+	}
+	return a.Now()
 }
 
 // login holds the entry of an account in the file.
@@ -149,6 +157,14 @@ func (a Accounts) update(ctx context.Context, edit func(map[string]*login) (chan
 	return nil
 }
 
+// obtained returns the login with a token that was asked for at a time.
+func obtained(url string, token oauth2.Token, issued time.Time, client registration) *login {
+	if token.ExpiresIn > 0 { // the library counts from the answer, by a clock of its own
+		token.Expiry = issued.Add(time.Duration(token.ExpiresIn) * time.Second)
+	}
+	return &login{URL: url, Token: token, Issued: issued, Client: client}
+}
+
 // ends returns when the token is to be renewed: a quarter of its life, and at most a
 // minute, before it ends. The zero time is never.
 func (l *login) ends() time.Time {
@@ -165,7 +181,7 @@ func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	defer a.mu.Unlock()
 	fresh := func() bool {
 		ends := a.login.ends()
-		return (ends.IsZero() || time.Now().Before(ends)) && a.login.Token.AccessToken != refused
+		return (ends.IsZero() || a.accounts.now().Before(ends)) && a.login.Token.AccessToken != refused
 	}
 	if a.login != nil && fresh() {
 		return a.login.Token.AccessToken, nil
@@ -192,7 +208,7 @@ func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case failed != nil && refused == "" && time.Now().Before(a.login.Token.Expiry):
+	case failed != nil && refused == "" && a.accounts.now().Before(a.login.Token.Expiry):
 		return a.login.Token.AccessToken, nil // the next call tries again
 	case failed != nil:
 		return "", failed
@@ -213,7 +229,7 @@ func (a *Account) renew(ctx context.Context) error {
 		return a.loginFirst(", as the last one is over")
 	}
 	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, a.client)
-	issued := time.Now()
+	issued := a.accounts.now()
 	client := a.login.Client
 	config := oauth2.Config{
 		ClientID: client.ID, ClientSecret: client.Secret, Scopes: client.Scopes,
@@ -229,7 +245,7 @@ func (a *Account) renew(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("renewing the login: %w", err)
 	}
-	a.login = &login{URL: a.login.URL, Token: *token, Issued: issued, Client: client}
+	a.login = obtained(a.login.URL, *token, issued, client)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -23,10 +24,12 @@ import (
 )
 
 // issuer is an MCP server with tools behind an authorization server whose tokens live
-// for two seconds.
+// for two seconds by its own clock, which every call of the server moves on.
 type issuer struct {
 	*httptest.Server
 	life time.Duration
+	pace atomic.Int64 // nanoseconds of a call
+	past atomic.Int64 // nanoseconds since the start
 
 	mu       sync.Mutex
 	codes    map[string]string // challenges by code
@@ -38,6 +41,8 @@ type issuer struct {
 	together atomic.Int64 // renewals that ran beside another
 }
 
+func (i *issuer) now() time.Time { return time.Unix(1_800_000_000, i.past.Load()) }
+
 func newIssuer(t *testing.T) *issuer {
 	i := &issuer{life: 2 * time.Second, codes: map[string]string{}, tokens: map[string]time.Time{}, refresh: map[string]bool{}}
 	tools := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server(3) }, nil)
@@ -48,8 +53,9 @@ func newIssuer(t *testing.T) *issuer {
 	}
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		i.past.Add(i.pace.Load())
 		i.mu.Lock()
-		good := time.Now().Before(i.tokens[token])
+		good := i.now().Before(i.tokens[token])
 		i.mu.Unlock()
 		if !good {
 			i.refused.Add(1)
@@ -92,7 +98,7 @@ func newIssuer(t *testing.T) *issuer {
 				i.together.Add(1)
 			}
 			defer i.renewing.Add(-1)
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // in which another could begin
 		}
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -108,7 +114,7 @@ func newIssuer(t *testing.T) *issuer {
 			delete(i.refresh, old)
 		}
 		token, next := rand.Text(), rand.Text()
-		i.tokens[token], i.refresh[next] = time.Now().Add(i.life), true
+		i.tokens[token], i.refresh[next] = i.now().Add(i.life), true
 		answer(w, map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": int(i.life.Seconds()), "refresh_token": next})
 	})
 	i.Server = httptest.NewServer(mux)
@@ -145,7 +151,7 @@ func browse(t *testing.T) func(string) {
 
 func loggedIn(t *testing.T, i *issuer) (upstream.Accounts, upstream.Server) {
 	t.Helper()
-	accounts := upstream.Accounts{Path: filepath.Join(t.TempDir(), "settings", "logins.json")}
+	accounts := upstream.Accounts{Path: filepath.Join(t.TempDir(), "settings", "logins.json"), Now: i.now}
 	s := upstream.Server{URL: i.URL + "/mcp", Account: accounts.Of("files", i.URL+"/mcp")}
 	if err := s.Account.LogIn(t.Context(), upstream.Login{Server: s, Show: browse(t)}); err != nil {
 		t.Fatal(err)
@@ -218,38 +224,73 @@ func TestLogInWhereNoneIsWanted(t *testing.T) {
 	checkAnswer(t, a, err, 1)
 }
 
-// Calls go on while tokens end: no caller sees a refusal that a renewal would have
-// mended, callers in several processes wait for one renewal, and every refresh token is
-// used once.
+// Of a thousand calls, in the course of which tokens of two seconds end again and again and a
+// server forgets one before that, no caller sees a refusal that a renewal would have mended.
+// Callers, in several processes too, wait for one renewal, and every refresh token is used once.
 func TestTokensAreRenewedOnce(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	accounts, s := loggedIn(t, i)
 	second := s // as another process has it
 	second.Account = accounts.Of("files", s.URL)
+	var sessions []*upstream.Session
+	for _, server := range []upstream.Server{s, second} {
+		session, err := upstream.Connect(t.Context(), server, upstream.Client{Name: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		sessions = append(sessions, session)
+	}
+	const callers, calls = 20, 50
+	i.pace.Store(int64(20 * time.Millisecond)) // a token lives for a hundred requests
 	var wait sync.WaitGroup
-	var lists atomic.Int64
-	end := time.Now().Add(5 * time.Second)
-	for n := range 8 {
+	for n := range callers {
 		wait.Go(func() {
-			for time.Now().Before(end) {
-				if _, err := upstream.List(t.Context(), []upstream.Server{s, second}[n%2], "1"); err != nil {
-					t.Error(err)
+			for done := range calls {
+				call := upstream.Call{Tool: "get_000", Arguments: json.RawMessage(`{"b":"x"}`)}
+				result, err := sessions[n%len(sessions)].Call(t.Context(), call)
+				if err != nil || !bytes.Contains(result, []byte(`"content":[]`)) {
+					t.Errorf("call %d of caller %d: %s, %v", done, n, result, err)
 					return
 				}
-				lists.Add(1)
-				if lists.Load() == 100 {
-					i.revoke(false) // the server forgets a token before it ends
+				if n == 0 && done == calls/2 {
+					i.revoke(false)
 				}
-				time.Sleep(5 * time.Millisecond)
 			}
 		})
 	}
 	wait.Wait()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.together.Load() > 0 || i.renewals < 3 || lists.Load() < 100 {
-		t.Errorf("%d lists, %d renewals, of which %d beside another", lists.Load(), i.renewals, i.together.Load())
+	least := callers * calls / 100
+	most := int(time.Duration(i.past.Load())/(i.life*3/4)) + 1 // one for the token that was forgotten
+	if i.together.Load() > 0 || i.renewals < least || i.renewals > most {
+		t.Errorf("%d renewals, of which %d beside another; from %d to %d are due", i.renewals, i.together.Load(), least, most)
+	}
+}
+
+// A token is renewed before it ends: a caller alone is never refused.
+func TestTokensAreRenewedInTime(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	_, s := loggedIn(t, i)
+	session, err := upstream.Connect(t.Context(), s, upstream.Client{Name: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	i.refused.Store(0) // to log in takes one
+	i.pace.Store(int64(20 * time.Millisecond))
+	for range 300 {
+		if _, err := session.Call(t.Context(), upstream.Call{Tool: "get_000", Arguments: json.RawMessage(`{"b":"x"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.refused.Load() > 0 || i.renewals < 3 {
+		t.Errorf("%d refusals, %d renewals", i.refused.Load(), i.renewals)
 	}
 }
 

@@ -71,7 +71,7 @@ func (a *Account) LogIn(ctx context.Context, l Login) error {
 				Style: config.Endpoint.AuthStyle, Scopes: config.Scopes,
 			}
 			err := a.accounts.update(ctx, func(logins map[string]*login) bool {
-				logins[a.name] = &login{URL: a.url, Token: *token, Issued: time.Now(), Client: client}
+				logins[a.name] = obtained(a.url, *token, a.accounts.now(), client)
 				return true
 			})
 			return oauth2.StaticTokenSource(token), err

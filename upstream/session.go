@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -23,13 +24,15 @@ import (
 type Client struct {
 	Name, Version string
 
-	// Changed is called when the server says that its list has changed; nil is not called.
+	// Changed is called when the server says that one of its lists has changed, and Updated
+	// with the URI of a resource that is watched and has changed. Nil is not called.
 	Changed func()
+	Updated func(uri string)
 
-	// Ask answers what a server asks of the client of one of its calls, by a method of
-	// Asks and the params as they came. The context ends when the server takes the
-	// question back. Nil tells servers that nothing can be asked, as an empty list does.
-	Ask  func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	// Ask answers what a server asks of the client of one of its calls, with the params as
+	// they came. The context ends when the server takes the question back. Nil tells servers
+	// that nothing can be asked, as an empty list of Asks does.
+	Ask  func(context.Context, Question) (json.RawMessage, error)
 	Asks []string
 }
 
@@ -49,8 +52,10 @@ type Session struct {
 	ended   func() error // ends the program and returns how it ended
 	stop    context.CancelFunc
 	last    atomic.Int64
-	logging sync.Mutex // held while the level is set
-	level   string     // of log messages, where a session has one; empty = that of the server
+	logging sync.Mutex                 // held while the level is set
+	level   string                     // of log messages, where a session has one; empty = that of the server
+	listing chan struct{}              // has room for who lists the tools
+	pages   map[string]json.RawMessage // of the list of tools, by cursor
 	once    sync.Once
 	how     error
 	gone    chan struct{}
@@ -66,7 +71,9 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 		calls: map[string]*call{}, owners: map[jsonrpc.ID]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
 		life: life, client: c,
 	}
-	session := &Session{server: s, tap: tap, stop: stop, gone: make(chan struct{})}
+	session := &Session{
+		server: s, tap: tap, stop: stop, gone: make(chan struct{}), listing: make(chan struct{}, 1), pages: map[string]json.RawMessage{},
+	}
 	var err error
 	if s.Argv != nil {
 		tap.Transport, session.ended, err = start(life, stop, s, tap.stderr)
@@ -96,6 +103,11 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	}
 	if c.Changed != nil {
 		options.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) { c.Changed() }
+		options.PromptListChangedHandler = func(context.Context, *mcp.PromptListChangedRequest) { c.Changed() }
+		options.ResourceListChangedHandler = func(context.Context, *mcp.ResourceListChangedRequest) { c.Changed() }
+	}
+	if c.Updated != nil {
+		options.ResourceUpdatedHandler = func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.Updated(r.Params.URI) }
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: c.Name, Version: c.Version}, options)
 	if session.session, err = client.Connect(ctx, tap, nil); err != nil {
@@ -137,15 +149,6 @@ func (s *Session) Close() { _ = s.end() }
 // Gone is closed when the server has ended the session, or it was closed.
 func (s *Session) Gone() <-chan struct{} { return s.gone }
 
-// List asks for all tools of the server. A session that fails to list is closed.
-func (s *Session) List(ctx context.Context) (Answer, error) {
-	answer, err := list(ctx, s.session, s.tap)
-	if err != nil {
-		return Answer{}, s.fail(ctx, err)
-	}
-	return answer, nil
-}
-
 // Progress is a report of a server about a call that runs.
 type Progress struct {
 	Done    float64 `json:"progress"`
@@ -153,10 +156,22 @@ type Progress struct {
 	Message string
 }
 
-// Call is a call of a tool.
+// The requests besides calls of tools that are passed on to servers.
+const (
+	GetPrompt    = "prompts/get"
+	ReadResource = "resources/read"
+	Complete     = "completion/complete"
+)
+
+// Call is a call of a tool, or a request of another method.
 type Call struct {
 	Tool      string
 	Arguments json.RawMessage // a JSON object
+
+	// Method and Params are those of a request in place of a call of a tool; the params are a
+	// JSON object without _meta. Empty = the tool.
+	Method string
+	Params json.RawMessage
 
 	// LogLevel is the least level of the log messages that the caller wants; empty is none.
 	// A server of an older protocol than 2026-07-28 may send others.
@@ -167,10 +182,27 @@ type Call struct {
 	// call is told to none. Nil is not called.
 	Progress func(Progress)
 	Log      func(params json.RawMessage)
+
+	// Ask answers what the server asks in place of a result, as servers of 2026-07-28 do, so
+	// that it is known whose client is asked. Nil is that of [Client], as for all other questions.
+	Ask func(context.Context, Question) (json.RawMessage, error)
+
+	// Capabilities says what Ask answers, as the protocol's ClientCapabilities, which servers of
+	// 2026-07-28 are told with the call. Nil is what [Client] answers, which is all that others know.
+	Capabilities json.RawMessage
+}
+
+// Question is what a server asks of the client of a call.
+type Question struct {
+	Key    string // of the server's, where it asks in place of a result; else empty
+	Method string // one of the client's Asks
+	Params json.RawMessage
 }
 
 // call is a call that runs.
 type call struct {
+	method string          // in place of that of a call of a tool; empty = none
+	params json.RawMessage // of that method
 	result json.RawMessage // once it came; guarded by the tap's mutex
 	extra  []byte          // members of its params that the library does not write, each behind a comma
 	events chan *event     // of the server, until its caller has heard of them
@@ -191,6 +223,7 @@ const maxEvents = 1000
 type Refused struct {
 	Code    int64
 	Message string
+	Lacking string // the capability that the client of the call would have to declare; empty = it is about another thing
 }
 
 // Error implements error.
@@ -209,7 +242,8 @@ var ErrGone = errors.New("the session has ended")
 // maxRounds bounds how often a server asks before it answers a call.
 const maxRounds = 20
 
-// Call calls a tool and returns its CallToolResult as it came. A [*Refused] is the
+// Call calls a tool and returns its CallToolResult as it came, or the result of another
+// method. A [*Refused] is the
 // server's own error. Others say why there is no answer: whether the tool has run is not
 // known then, unless it is [ErrGone]. But for these, and a [*Lost], the session is over.
 func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
@@ -235,7 +269,7 @@ func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 		answers := map[string]json.RawMessage{}
 		for key, asked := range asks.InputRequests {
 			wait.Go(func() {
-				answer, failed := s.tap.answer(ctx, asked.Method, asked.Params)
+				answer, failed := s.tap.answer(ctx, c, Question{key, asked.Method, asked.Params})
 				mu.Lock()
 				defer mu.Unlock()
 				if answers[key] = answer; failed != nil {
@@ -263,7 +297,7 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	default:
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
-	running := &call{events: make(chan *event, maxEvents), extra: extra}
+	running := &call{method: c.Method, params: c.Params, events: make(chan *event, maxEvents), extra: extra}
 	s.tap.enter(token, running)
 	heard := make(chan struct{})
 	go func() {
@@ -278,6 +312,9 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 		}
 	}()
 	meta := mcp.Meta{"progressToken": token}
+	if c.Capabilities != nil && s.modern() {
+		meta[mcp.MetaKeyClientCapabilities] = c.Capabilities // the library says those of the session else
+	}
 	if c.LogLevel != "" {
 		s.wantLog(ctx, c.LogLevel, meta)
 	}
@@ -294,7 +331,8 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &refused) && refused.Code != codeLost:
-		return nil, &Refused{refused.Code, s.server.reason(errors.New(refused.Message), "").Error()}
+		why := s.server.reason(errors.New(refused.Message), "").Error()
+		return nil, &Refused{Code: refused.Code, Message: why, Lacking: lacking(refused)}
 	case s.server.Argv == nil && s.tap.broken() == nil && !errors.Is(err, mcp.ErrConnectionClosed):
 		if refused != nil {
 			err = errors.New(refused.Message)
@@ -302,6 +340,21 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 		return nil, &Lost{s.server.reason(cmp.Or(err, errors.New("it gave no answer")), "").Error()}
 	}
 	return nil, s.fail(ctx, cmp.Or(err, errors.New("it gave no answer")))
+}
+
+// lacking returns the capability for which a server of 2026-07-28 refuses a call; empty for other
+// errors.
+func lacking(refused *jsonrpc.Error) string {
+	var data struct{ RequiredCapabilities ordered.Map }
+	if refused.Code != mcp.CodeMissingRequiredClientCapabilities || json.Unmarshal(refused.Data, &data) != nil {
+		return ""
+	}
+	for _, name := range []string{"sampling", "elicitation", "roots"} { // servers of go-sdk name roots beside any other
+		if _, required := data.RequiredCapabilities.Get(name); required {
+			return name
+		}
+	}
+	return ""
 }
 
 // levels are those of log messages, the least first.
@@ -314,7 +367,7 @@ func (s *Session) wantLog(ctx context.Context, level string, meta mcp.Meta) {
 	switch {
 	case hello == nil || hello.Capabilities == nil || hello.Capabilities.Logging == nil: //lint:ignore SA1019 servers log as long as they do
 		return
-	case hello.ProtocolVersion >= modern:
+	case s.modern():
 		//lint:ignore SA1019 as above
 		meta[mcp.MetaKeyLogLevel] = level
 		return
@@ -333,12 +386,48 @@ func (s *Session) wantLog(ctx context.Context, level string, meta mcp.Meta) {
 // modern is the first version of the protocol without sessions.
 const modern = "2026-07-28"
 
+// modern reports whether the server is asked in that version, or in a later one.
+func (s *Session) modern() bool {
+	hello := s.session.InitializeResult()
+	return hello != nil && hello.ProtocolVersion >= modern
+}
+
 // firstMethod returns the first of the methods that are asked for.
 func firstMethod[T any](asked map[string]T) string {
 	for key := range asked {
 		return key
 	}
 	return "nothing"
+}
+
+// callTool is the method of calls of tools, as which the library sends all requests of [Session.Call]:
+// the tap writes their own method over it, so that nothing but that is read or kept of them.
+const callTool = "tools/call"
+
+// isCall reports whether a request is made by [Session.Call].
+func isCall(method string) bool {
+	switch method {
+	case callTool, GetPrompt, ReadResource, Complete, "prompts/list", "resources/list", "resources/templates/list":
+		return true
+	}
+	return false
+}
+
+// written returns the request of the call as it goes out, of the one that the library made.
+func (c *call) written(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Request {
+	with := *made
+	if c.method != "" {
+		with.Method = c.method
+		with.Params = slices.Concat(bytes.TrimSuffix(bytes.TrimSpace(c.params), []byte("}")), []byte(","))
+		if len(with.Params) == len("{,") {
+			with.Params = with.Params[:1]
+		}
+		with.Params = slices.Concat(with.Params, []byte(`"_meta":`), meta, []byte("}"))
+	}
+	if c.extra != nil {
+		with.Params = slices.Concat(with.Params[:len(with.Params)-1], c.extra, []byte("}"))
+	}
+	return &with
 }
 
 func (t *tap) enter(token string, c *call) {
@@ -414,12 +503,18 @@ func (c *call) hear(e event) {
 // isQuestion reports whether a request of the server is for the client of a call.
 func isQuestion(method string) bool { return method == Sample || method == Elicit || method == Roots }
 
-// answer returns the answer of the client of a call.
-func (t *tap) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if !slices.Contains(t.client.Asks, method) {
-		return nil, fmt.Errorf("%s is not passed on to clients here", method)
+// answer returns the answer of the client of a call, which is the zero Call where it is not known
+// which one that is.
+func (t *tap) answer(ctx context.Context, of Call, q Question) (json.RawMessage, error) {
+	switch {
+	case of.Ask != nil && of.Capabilities != nil:
+		return of.Ask(ctx, q)
+	case !slices.Contains(t.client.Asks, q.Method):
+		return nil, fmt.Errorf("%s is not passed on to clients here", q.Method)
+	case of.Ask != nil:
+		return of.Ask(ctx, q)
 	}
-	return t.client.Ask(ctx, method, params)
+	return t.client.Ask(ctx, q)
 }
 
 // question answers a request of the server by way of the client of a call.
@@ -430,7 +525,7 @@ func (c *tapped) question(r *jsonrpc.Request) {
 	c.tap.mu.Unlock()
 	go func() {
 		defer cancel()
-		result, err := c.tap.answer(ctx, r.Method, r.Params)
+		result, err := c.tap.answer(ctx, Call{}, Question{Method: r.Method, Params: r.Params})
 		c.tap.mu.Lock()
 		delete(c.tap.asked, r.ID)
 		c.tap.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package upstream asks other MCP servers for their tools. It starts them, or
+// Package upstream asks other MCP servers for what they offer. It starts them, or
 // reaches them over HTTP, as a client would.
 package upstream
 
@@ -43,16 +43,22 @@ type Server struct {
 	Account *Account // the user's login at URL; nil for none
 }
 
-// Answer holds the tools and instructions of a server. Package doctor reads its
+// Answer holds what a server offers, and its instructions. Package doctor reads its
 // JSON.
 type Answer struct {
 	Name         string            `json:"-"` // that the server gives itself; may be empty
 	Instructions string            `json:"instructions,omitempty"`
 	Tools        []json.RawMessage `json:"tools"` // as they were sent
+
+	// What it offers besides, as it was sent.
+	Prompts   []json.RawMessage `json:"-"`
+	Resources []json.RawMessage `json:"-"`
+	Templates []json.RawMessage `json:"-"`
+
+	Problems []string `json:"-"` // why one of these lists is not known, or not whole
 }
 
 const (
-	maxPages = 1000     // of a list
 	maxBytes = 64 << 20 // of a message
 	grace    = 2 * time.Second
 	maxSaid  = 2000 // last bytes of a program's standard error that are kept
@@ -60,52 +66,22 @@ const (
 )
 
 // List starts or reaches a server, asks for all its tools and ends it. Programs
-// it started have ended when it returns. The version is that of this client. Errors
+// it started have ended when it returns. The version is that of this client, and more are
+// methods that it offers to answer beside [Sample] and [Elicit]. Errors
 // say why there is no list, without the secrets that reaching the server takes.
-func List(ctx context.Context, s Server, version string) (Answer, error) {
-	session, err := Connect(ctx, s, Client{Name: "toolfold-doctor", Version: version})
+func List(ctx context.Context, s Server, version string, more ...string) (Answer, error) {
+	session, err := Connect(ctx, s, Client{
+		Name: "toolfold-doctor", Version: version,
+		Asks: append([]string{Sample, Elicit}, more...), // as clients do: some servers list other tools to those that offer less
+		Ask: func(context.Context, Question) (json.RawMessage, error) {
+			return nil, errors.New("there is no call to ask for")
+		},
+	})
 	if err != nil {
 		return Answer{}, err
 	}
-	answer, err := session.List(ctx)
-	session.Close()
-	return answer, err
-}
-
-// list asks for all tools.
-func list(ctx context.Context, session *mcp.ClientSession, tap *tap) (Answer, error) {
-	answer := Answer{Tools: []json.RawMessage{}}
-	if hello := session.InitializeResult(); hello != nil {
-		answer.Instructions = hello.Instructions
-		if hello.ServerInfo != nil {
-			answer.Name = hello.ServerInfo.Name
-		}
-		if hello.Capabilities != nil && hello.Capabilities.Tools == nil {
-			return answer, nil
-		}
-	}
-	seen, cursor := map[string]bool{}, ""
-	for range maxPages {
-		page, err := session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
-		if err != nil {
-			return Answer{}, err
-		}
-		var raw struct {
-			Tools []json.RawMessage `json:"tools"`
-		}
-		if err := json.Unmarshal(tap.page(), &raw); err != nil {
-			return Answer{}, fmt.Errorf("reading the list of tools: %w", err)
-		}
-		answer.Tools = append(answer.Tools, raw.Tools...)
-		if cursor = page.NextCursor; cursor == "" {
-			return answer, nil
-		}
-		if seen[cursor] {
-			break
-		}
-		seen[cursor] = true
-	}
-	return Answer{}, errors.New("the list of tools has no end")
+	defer session.Close()
+	return session.List(ctx)
 }
 
 // start starts a program. The returned function ends it and says how it ended,
@@ -256,7 +232,7 @@ func settle(r *http.Request, response *http.Response) {
 		ID     json.RawMessage
 		Method string
 	}
-	if json.NewDecoder(sent).Decode(&call) != nil || call.Method != "tools/call" || call.ID == nil {
+	if json.NewDecoder(sent).Decode(&call) != nil || !isCall(call.Method) || call.ID == nil {
 		return
 	}
 	body, err := io.ReadAll(response.Body)
@@ -317,6 +293,12 @@ func (t *tap) page() json.RawMessage {
 	return t.list
 }
 
+func (t *tap) forgetPage() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.list = nil
+}
+
 func (t *tap) agreed() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -334,18 +316,16 @@ func (c *tapped) Write(ctx context.Context, message jsonrpc.Message) error {
 	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
 		c.tap.mu.Lock()
 		c.tap.waiting[request.ID] = request.Method
-		if request.Method == "tools/call" {
+		if request.Method == callTool {
 			var params struct {
-				Meta struct{ ProgressToken string } `json:"_meta"`
+				Meta json.RawMessage `json:"_meta"`
 			}
+			var token struct{ ProgressToken string }
 			_ = json.Unmarshal(request.Params, &params)
-			if call := c.tap.calls[params.Meta.ProgressToken]; call != nil {
+			_ = json.Unmarshal(params.Meta, &token)
+			if call := c.tap.calls[token.ProgressToken]; call != nil {
 				c.tap.owners[request.ID] = call
-				if call.extra != nil {
-					with := *request
-					with.Params = slices.Concat(request.Params[:len(request.Params)-1], call.extra, []byte{'}'})
-					message = &with
-				}
+				message = call.written(request, params.Meta)
 			}
 		}
 		c.tap.mu.Unlock()

@@ -52,7 +52,9 @@ func server(tools int) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ServerOptions{Instructions: "Be brief.", PageSize: 10})
 	for i := range tools {
 		s.AddTool(&mcp.Tool{Name: fmt.Sprintf("get_%03d", i), Description: "Get <it>.", InputSchema: json.RawMessage(schema)},
-			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return nil, nil })
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
+			})
 	}
 	return s
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -16,11 +19,12 @@ func newApp() *cli.App {
 			"workspace for what is harmless, then the user's config file, then the default.\n\n" +
 			"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong.",
 		Version: version(),
-		Commands: []*cli.Command{
-			serveCommand(), workerCommand(), callCommand(), findCommand(), describeCommand(), toolsCommand(), doctorCommand(),
-			upstreamCommand(), migrateCommand(), tokenCommand(), trustCommand(), untrustCommand(), statusCommand(), setupCommand(),
-			completionCommand(), versionCommand(),
-		},
+		Commands: slices.Concat(
+			group("Serve", setupCommand(), serveCommand(), workerCommand(), upstreamCommand(), tokenCommand()),
+			group("Call actions", callCommand(), findCommand(), describeCommand(), toolsCommand(), hookCommand()),
+			group("Measure and move over", doctorCommand(), migrateCommand()),
+			group("Look after this machine", statusCommand(), trustCommand(), untrustCommand(), completionCommand(), versionCommand()),
+		),
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true, // values of --header may have commas
@@ -34,12 +38,24 @@ func newApp() *cli.App {
 	return app
 }
 
+// group puts commands under a heading of the help page.
+func group(heading string, commands ...*cli.Command) []*cli.Command {
+	for _, command := range commands {
+		command.Category = heading
+	}
+	return commands
+}
+
 // refuseWrong makes commands suggest flags for unknown ones, and commands that declare
 // no arguments refuse them.
 func refuseWrong(commands []*cli.Command) {
 	for _, command := range commands {
 		refuseWrong(command.Subcommands)
 		command.OnUsageError = onUsageError
+		if command.BashComplete == nil {
+			command.BashComplete = cli.DefaultCompleteWithFlags(command)
+		}
+		command.BashComplete = completeValues(command.BashComplete)
 		if command.ArgsUsage == "" && len(command.Subcommands) == 0 {
 			command.Before = func(c *cli.Context) error {
 				if c.NArg() > 0 {
@@ -61,6 +77,11 @@ func unknownCommand(c *cli.Context) error {
 	for _, command := range c.Command.Subcommands {
 		known = append(known, command.Name)
 	}
+	tool, _, _ := strings.Cut(name, ".")
+	isTool := func(f *toolfold.Family) bool { return f.Name == tool }
+	if slices.Contains(known, "call") && slices.ContainsFunc(app.Families(), isTool) {
+		return usageError("%s is a tool: toolfold call %s runs it, toolfold describe %[2]s shows how", tool, name)
+	}
 	if near := suggest.Nearest(name, known); near != "" {
 		return usageError("unknown command %q, did you mean %q?", name, near)
 	}
@@ -81,6 +102,3 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	}
 	return usageError("unknown flag --%s; see %s --help", name, c.Command.HelpName)
 }
-
-// jsonFlag asks for the stable output.
-var jsonFlag = &cli.BoolFlag{Name: "json", Usage: "print JSON"}

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -18,7 +19,6 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/tools/config"
 )
@@ -28,15 +28,21 @@ func callCommand() *cli.Command {
 		Name:      "call",
 		Usage:     "run one action and print its result",
 		ArgsUsage: "NAME [JSON | - | @FILE | KEY=TEXT KEY:=JSON …]",
-		Description: "NAME is family.action, a consolidated tool or a legacy name. The arguments are a JSON\n" +
-			"object, read from standard input for - and from a file for @FILE, or are given one by one:\n" +
-			"KEY=TEXT, which may be a number or true where the action wants that, or KEY:=JSON. The\n" +
-			"result is printed on standard output, an error too, and what is wrong in one sentence on\n" +
-			"standard error. A run that failed, and a guard.check with status FAIL, exit with 1.\n\n" +
+		Description: "NAME is family.action, also as two words, a consolidated tool or a legacy name. The arguments\n" +
+			"are a JSON object, read from standard input for - and from a file for @FILE, or are given one\n" +
+			"by one: KEY=TEXT, which may be a number or true where the action wants that, or KEY:=JSON.\n" +
+			"A required argument that is missing is read from a pipe: its text, or the whole object where\n" +
+			"none is given. The result is printed on standard output, an error too, and what is wrong in\n" +
+			"one sentence on standard error. A run that failed, and a guard.check with status FAIL, exit\n" +
+			"with 1.\n\n" +
 			"toolfold call memory.store key=team/rules value:='{\"freeze\": \"Friday\"}'\n" +
-			"toolfold call memory.search '{\"query\": \"freeze\"}'",
-		BashComplete: completeActions,
-		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag,
+			"git diff | toolfold call memory store key=draft/diff\n" +
+			"toolfold call task.list --output table --watch",
+		BashComplete: completeCall,
+		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, logLevelFlag, verboseFlag,
+			outputFlag(asJSON),
+			&cli.BoolFlag{Name: "watch", Usage: "repeat a call that only reads, and print its result when it changes"},
+			&cli.DurationFlag{Name: "every", Usage: "pause between calls of --watch", Value: 2 * time.Second},
 			&cli.StringFlag{Name: "format", Value: "json", Usage: "json or sarif, which bugfix.scan, refactor.scan and guard.check have for CI"},
 			&cli.StringFlag{Name: "fail-on", Value: "fail", Usage: "fail or warn: the status with which guard.check exits with 1"}),
 		Action: callAction,
@@ -59,7 +65,15 @@ func callAction(c *cli.Context) error {
 	if failOn != "fail" && failOn != "warn" {
 		return usageError("--fail-on must be fail or warn, got %q", failOn)
 	}
-	args, err := readArguments(c.Args().Tail())
+	form, err := outputOf(c)
+	if err != nil {
+		return err
+	}
+	if format == "sarif" && form != asJSON {
+		return usageError("SARIF is JSON: leave --output %s out", form)
+	}
+	name, words := calledName(c.Args().Slice())
+	args, err := readArguments(words)
 	if err != nil {
 		return err
 	}
@@ -67,7 +81,6 @@ func callAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	name := c.Args().First()
 	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) })
 	if ofSettings { // the user's own settings stay theirs, whatever they permit others
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
@@ -80,6 +93,12 @@ func callAction(c *cli.Context) error {
 		return err
 	}
 	defer b.close()
+	entries := b.Runner.Lookup(name)
+	if len(entries) == 1 {
+		if args, err = readPiped(entries[0], args); err != nil {
+			return err
+		}
+	}
 	ctx, done := untilSignal(c.Context)
 	defer done()
 	if ofSettings {
@@ -90,7 +109,14 @@ func callAction(c *cli.Context) error {
 		return usageError("store: %v", err)
 	}
 	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
-	answer := whole.Call(carried.With(ctx, toolfold.Origin{Client: "the shell"}), name, args)
+	ctx = carried.With(ctx, toolfold.Origin{Client: "the shell"})
+	if c.Bool("watch") {
+		if len(entries) != 1 || entries[0].Action.Effect != toolfold.Reads {
+			return usageError("--watch repeats the call: name one action that only reads")
+		}
+		return watch(ctx, c, func() toolfold.Answer { return whole.Call(ctx, name, args) })
+	}
+	answer := whole.Call(reportingProgress(ctx, c), name, args)
 	var shown any = answer.Content
 	if format == "sarif" && !answer.IsError() {
 		if shown, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
@@ -99,13 +125,21 @@ func callAction(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := printJSON(c, shown); err != nil {
+	if err := printAs(c, form, shown, nil); err != nil {
 		return err
 	}
 	if answer.Deprecated != nil {
 		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
 		fmt.Fprintf(stderr, "toolfold: called by a legacy name, now %s\n", now)
 	}
+	if err := failure(name, answer); err != nil {
+		return err
+	}
+	return verdict(failOn, name, args, answer.Content)
+}
+
+// failure returns what is wrong with an answer in one sentence; nil for nothing.
+func failure(name string, answer toolfold.Answer) error {
 	var run struct{ Error struct{ Message string } }
 	switch {
 	case answer.Err != nil && answer.Err.Code == toolfold.UnknownTool:
@@ -116,71 +150,45 @@ func callAction(c *cli.Context) error {
 		_ = json.Unmarshal(answer.Content, &run) // task.wait has a text
 		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result says why"))
 	}
-	return verdict(failOn, name, args, answer.Content)
+	return nil
 }
 
-// maxArguments bounds what is read from standard input or a file, in bytes.
-const maxArguments = 16 << 20
-
-// readArguments returns the arguments that a call was given: one object, or
-// members one by one.
-func readArguments(values []string) (json.RawMessage, error) {
-	if len(values) == 0 {
-		return nil, nil
+// watch prints what a call answers whenever that changes, until ctx ends. On a terminal
+// each answer takes the place of the one before.
+func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) error {
+	every := c.Duration("every")
+	if every < 100*time.Millisecond {
+		return usageError("--every must be at least 100ms, got %v", every)
 	}
-	if assignment().MatchString(values[0]) {
-		return readAssignments(values)
-	}
-	if len(values) > 1 {
-		return nil, usageError("call takes one argument object, or arguments such as key=team/rules; %q is too much", values[1])
-	}
-	in, arg := os.Stdin, values[0]
-	switch {
-	case strings.HasPrefix(arg, "@"):
-		file, err := os.Open(arg[1:])
-		if err != nil {
-			return nil, fmt.Errorf("reading arguments: %w", err)
-		}
-		defer file.Close()
-		in = file
-	case arg != "-" && !strings.HasPrefix(arg, "{"):
-		return nil, usageError("%q is no JSON object, and no argument such as key=team/rules", shorten.Quoted(arg))
-	case arg != "-":
-		return json.RawMessage(arg), nil
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxArguments+1))
-	if err == nil && len(text) > maxArguments {
-		err = fmt.Errorf("they have more than %d bytes", maxArguments)
-	}
+	form, err := outputOf(c)
 	if err != nil {
-		return nil, fmt.Errorf("reading arguments: %w", err)
+		return err
 	}
-	return text, nil
-}
-
-// assignment matches KEY=TEXT and KEY:=JSON.
-var assignment = regex.Lazy(`^([A-Za-z_][\w-]*)(:?=)((?s:.*))$`)
-
-// readAssignments puts arguments together that are given one by one.
-func readAssignments(values []string) (json.RawMessage, error) {
-	args := ordered.Map{}
-	for _, arg := range values {
-		parts := assignment().FindStringSubmatch(arg)
-		if parts == nil {
-			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", shorten.Quoted(arg))
+	if !c.IsSet("output") && onTerminal() {
+		form = asTable
+	}
+	var last json.RawMessage
+	for {
+		answer := repeat()
+		if ctx.Err() != nil {
+			return nil
 		}
-		key, isJSON, text := parts[1], parts[2] == ":=", parts[3]
-		if _, twice := args.Get(key); twice {
-			return nil, usageError("%s is given twice", key)
+		if answer.IsError() {
+			return errors.Join(printJSON(c, answer.Content), failure(c.Args().First(), answer))
 		}
-		var value any = text
-		if isJSON {
-			if !json.Valid([]byte(text)) {
-				return nil, usageError("%s:=%s is not JSON; for text: %s=%s", key, shorten.Quoted(text), key, shorten.Quoted(text))
+		if !bytes.Equal(last, answer.Content) {
+			last = answer.Content
+			if onTerminal() {
+				fmt.Fprint(stdout.Writer, "\x1b[H\x1b[2J") // from the top of an empty screen
 			}
-			value = json.RawMessage(text)
+			if err := printAs(c, form, answer.Content, nil); err != nil {
+				return err
+			}
 		}
-		args.Set(key, value)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
 	}
-	return ordered.MustJSON(args), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -18,29 +19,32 @@ func findCommand() *cli.Command {
 		Name:      "find",
 		Usage:     "find actions by what they do",
 		ArgsUsage: "QUERY",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), outputFlag(asTable), jsonFlag,
 			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),
 		Action: func(c *cli.Context) error {
 			query := strings.Join(c.Args().Slice(), " ")
 			if query == "" || c.Int("limit") < 1 {
 				return usageError("find takes a query in words, and a limit of at least 1")
 			}
+			form, err := outputOf(c)
+			if err != nil {
+				return err
+			}
 			b, err := openWorkbench(c)
 			if err != nil {
 				return err
 			}
 			found := b.Discovery.View(c.Context).Find(query, c.Int("limit"))
-			if c.Bool(jsonFlag.Name) {
-				return printJSON(c, found)
-			}
-			if len(found) == 0 {
+			if len(found) == 0 && form == asTable {
 				return fmt.Errorf("nothing matches %q; toolfold tools lists them all", query)
 			}
-			w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-			for _, f := range found {
-				fmt.Fprintf(w, "%.2f\t%s\t%s\n\t\t%s\n", f.Score, f.Name, f.Summary, f.Usage)
-			}
-			return w.Flush()
+			return printAs(c, form, found, func(screen.Screen) error {
+				w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0) // usages are whole, to be copied
+				for _, f := range found {
+					fmt.Fprintf(w, "%.2f\t%s\t%s\n\t\t%s\n", f.Score, f.Name, f.Summary, f.Usage)
+				}
+				return w.Flush()
+			})
 		},
 	}
 }
@@ -101,7 +105,7 @@ func printAccount(out io.Writer, name string, doc json.RawMessage) error {
 	if len(account.Actions) > 0 {
 		return nil
 	}
-	fmt.Fprintf(out, "\n  %s\n\n", account.Usage)
+	fmt.Fprintf(out, "\n  %s\n", account.Usage)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var params ordered.Map
 	if len(account.Params) > 0 {
@@ -112,7 +116,10 @@ func printAccount(out io.Writer, name string, doc json.RawMessage) error {
 	for _, p := range params {
 		var text string
 		_ = json.Unmarshal(p.Value.(json.RawMessage), &text) // the texts of parameters are strings
-		fmt.Fprintf(w, "  %s\t%s\n", p.Key, text)
+		fmt.Fprintf(w, "\n  %s\t%s", p.Key, text)
+	}
+	if len(params) > 0 {
+		fmt.Fprintln(w)
 	}
 	for _, row := range [][2]string{
 		{"returns", account.Returns}, {"effect", account.Effect}, {"example", string(account.Example)},

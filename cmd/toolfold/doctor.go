@@ -11,7 +11,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -42,6 +44,9 @@ func doctorCommand() *cli.Command {
 			&cli.BoolFlag{Name: "calls", Usage: fmt.Sprintf("add what the calls in the newest %d traces of the store took", newestTraces)},
 			&cli.BoolFlag{Name: upstreamsSource, Usage: "count the servers of the setting upstreams, raw and folded, and what is called of them"},
 			&cli.StringFlag{Name: "html", Usage: "write a page with charts to this file"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the report: text, json, or markdown for a pull request"},
+			&cli.StringFlag{Name: "count-with", Usage: "let anthropic, or anthropic:MODEL, count too: it gets the lists, with the key in " +
+				"ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL where that is set"},
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
 			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
 			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
@@ -80,7 +85,7 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var report doctor.Whole
+	report := doctor.Whole{Version: version(), Date: time.Now().UTC().Truncate(time.Second)}
 	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
 		return err
 	}
@@ -105,6 +110,11 @@ func doctorAction(c *cli.Context) error {
 			return err
 		}
 		report.Calls = doctor.CallCosts(calls)
+	}
+	if c.IsSet("count-with") {
+		if report.Counted, err = countWith(c, lists); err != nil {
+			return err
+		}
 	}
 	if base := c.String("compare"); base != "" {
 		before, err := readList(base)
@@ -131,9 +141,12 @@ func doctorAction(c *cli.Context) error {
 			return fmt.Errorf("writing the page: %w", err)
 		}
 	}
-	if c.Bool(jsonFlag.Name) {
+	switch {
+	case c.Bool(jsonFlag.Name) || c.String("format") == "json":
 		err = printJSON(c, report)
-	} else {
+	case c.String("format") == "markdown":
+		err = report.WriteMarkdown(c.App.Writer)
+	default:
 		p := doctorPrinter{w: c.App.Writer, bars: onTerminal()}
 		err = p.print(report)
 	}
@@ -141,6 +154,25 @@ func doctorAction(c *cli.Context) error {
 		return err
 	}
 	return checkLimits(c, report)
+}
+
+// anthropicAPI is the address of the API of Anthropic.
+const anthropicAPI = "https://api.anthropic.com"
+
+// countWith returns what the API that --count-with names counts.
+func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
+	_, model, _ := strings.Cut(c.String("count-with"), ":")
+	api := doctor.Anthropic{URL: cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), anthropicAPI), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: model}
+	if api.Key == "" {
+		return nil, usageError("--count-with anthropic needs a key in the environment variable ANTHROPIC_API_KEY")
+	}
+	ctx, cancel := context.WithTimeout(c.Context, time.Minute)
+	defer cancel()
+	counted, err := api.Count(ctx, lists)
+	if err != nil {
+		return nil, fmt.Errorf("--count-with: %w", err)
+	}
+	return counted, nil
 }
 
 // doctorLists returns the lists of a source.
@@ -167,12 +199,20 @@ func doctorLists(c *cli.Context, o *options, source string) ([]doctor.List, erro
 	return lists, nil
 }
 
-// checkLimits returns an error when a list is over --budget or --max-growth.
+// checkLimits returns an error when a list could not be had, or is over --budget or
+// --max-growth.
 func checkLimits(c *cli.Context, report doctor.Whole) error {
+	var missing []string
 	for _, s := range report.Servers {
-		if c.IsSet("budget") && s.Problem != "" {
-			return fmt.Errorf("the budget cannot be checked: %s has no list", s.Name)
+		if s.Problem != "" {
+			missing = append(missing, s.Name)
 		}
+	}
+	switch {
+	case missing != nil && c.IsSet("budget"):
+		return fmt.Errorf("the budget cannot be checked: %s has no list", strings.Join(missing, ", "))
+	case missing != nil:
+		return fmt.Errorf("no list of %s", strings.Join(missing, ", "))
 	}
 	for _, total := range report.Totals {
 		budget := c.Int("budget")
@@ -223,11 +263,20 @@ func doctorSource(c *cli.Context) (string, error) {
 		}
 	}
 	if source == upstreamsSource {
-		for _, name := range []string{"budget", "compare", "save", "html"} {
+		for _, name := range []string{"budget", "compare", "save", "html", "count-with", "format"} {
 			if c.IsSet(name) {
 				return "", usageError("--%s does not go with --%s", name, upstreamsSource)
 			}
 		}
+	}
+	format, counter := c.String("format"), c.String("count-with")
+	switch {
+	case !slices.Contains([]string{"text", "json", "markdown"}, format):
+		return "", usageError("--format must be text, json or markdown, got %q", format)
+	case c.Bool(jsonFlag.Name) && c.IsSet("format") && format != "json":
+		return "", usageError("--json and --format %s exclude each other", format)
+	case c.IsSet("count-with") && counter != "anthropic" && !strings.HasPrefix(counter, "anthropic:"):
+		return "", usageError("--count-with must be anthropic or anthropic:MODEL, got %q", counter)
 	}
 	many := source == clientFlag || source == configFlag
 	starts := many || source == commandFlag || source == urlFlag
@@ -282,11 +331,11 @@ func askServer(c *cli.Context) (doctor.List, error) {
 	return l, nil
 }
 
-// askUpstream asks a server for its list, within --timeout.
-func askUpstream(c *cli.Context, s upstream.Server) (upstream.Answer, error) {
+// askUpstream asks a server for its list, within --timeout. More is as in [upstream.List].
+func askUpstream(c *cli.Context, s upstream.Server, more ...string) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
 	defer cancel()
-	return upstream.List(ctx, s, version())
+	return upstream.List(ctx, s, version(), more...)
 }
 
 // listOf returns the list that a server has answered with, as doctor reads it.

@@ -110,7 +110,7 @@ func askClients(c *cli.Context, o *options) ([]doctor.List, error) {
 	for i, e := range entries {
 		servers[i] = serverAt(e)
 	}
-	askAll(c, lists, servers)
+	askAll(c, lists, servers, func(int) []string { return nil })
 	for i, e := range entries {
 		lists[i].Tools = slices.DeleteFunc(lists[i].Tools, func(t doctor.Tool) bool { return !e.Shows(t.Name) })
 	}

@@ -33,6 +33,7 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 		_, err := p.w.Write(b.Bytes())
 		return err
 	}
+	fmt.Fprintf(&b, "%s\n\n", r.Headline())
 	if r.Surfaces != nil {
 		p.surfaces(&b, r)
 	} else {
@@ -47,6 +48,13 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 	}
 	if err := printChoices(&b, r.Choices); err != nil {
 		return err
+	}
+	for i, counted := range r.Counted {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "counted by Anthropic for %s: %d tokens for %s, with what is fixed once a request\n", counted.Model, counted.Tokens,
+			counted.Server)
 	}
 	if r.Calls != nil {
 		p.calls(&b, r.Calls)

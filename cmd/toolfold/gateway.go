@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,12 +15,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -30,8 +34,9 @@ var upstreamsFlag = &cli.StringFlag{
 	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
 }
 
-// firstAnswers bounds how long a first start waits for servers to list their tools.
-const firstAnswers = 10 * time.Second
+// firstAnswers bounds how long a start of which no upstream is known waits for their lists: many
+// clients ask for the list of tools once.
+const firstAnswers = 3 * time.Second
 
 // asUpstream is a variable of the environment of every program that is an upstream. A
 // toolfold that is one, perhaps by way of a script, serves no upstreams: it would start
@@ -105,7 +110,8 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 func gatewayTo(name string, u config.Upstream, server upstream.Server) gateway.Upstream {
 	server.Env, server.EnvOnly = slices.Concat(ownEnv(os.Environ()), server.Env, []string{asUpstream + "=1"}), true
 	return gateway.Upstream{
-		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Timeout: time.Duration(u.TimeoutMs) * time.Millisecond,
+		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
+		Timeout:        time.Duration(u.TimeoutMs) * time.Millisecond,
 		MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
 		Apart: u.Isolate == "session",
 	}
@@ -153,12 +159,18 @@ func trustsFile(path string, o *options) error {
 // known of them, and what changes.
 func (b *workbench) openGateway(o *options) error {
 	var err error
-	b.gateway, err = newGateway(gateway.Options{Upstreams: o.upstreams, Log: b.log, Connect: sharing(b.log), OneClient: o.HTTP == ""})
+	b.gateway, err = newGateway(gateway.Options{Upstreams: o.upstreams, Log: b.log, Connect: sharing(b.log), OneClient: o.HTTP == "",
+		Rights: o.rights(), Unread: o.Resources == "none", Around: b.record})
 	if err != nil {
 		return err
 	}
 	b.Discovery.ListAbsent(func() (rows []lazy.Row) {
 		absent := b.gateway.Absent()
+		if b.server.Load() == nil { // only who serves asks servers for their first list
+			for _, name := range b.gateway.Unknown() {
+				absent[name] += ": toolfold upstream check " + name + " asks it"
+			}
+		}
 		for _, name := range slices.Sorted(maps.Keys(absent)) {
 			rows = append(rows, lazy.Row{Name: name, Summary: "Tools of another server.", Category: toolfold.Category(name), Reason: absent[name],
 				Absent: true})
@@ -175,31 +187,62 @@ func (b *workbench) openGateway(o *options) error {
 		offered = names
 		return errors.Join(b.Remove(gone...), b.Put(families...))
 	}
-	b.gateway.Follow(func(families []*toolfold.Family) {
-		if err := put(families); err != nil {
-			b.log.Error("offering the tools of upstreams", "err", err)
+	tell := func(what func(*serve.Server)) {
+		if server := b.server.Load(); server != nil {
+			what(server)
 		}
+	}
+	b.gateway.Follow(gateway.Follower{
+		Families: func(families []*toolfold.Family) {
+			if err := put(families); err != nil {
+				b.log.Error("offering the tools of upstreams", "err", err)
+			}
+		},
+		Prompts:   func() { tell((*serve.Server).PromptsChanged) },
+		Resources: func() { tell((*serve.Server).ResourcesChanged) },
+		Updated:   func(uri string) { tell(func(s *serve.Server) { s.Updated(uri) }) },
 	})
 	return put(b.gateway.Families())
 }
 
-// learn asks the servers that are not known yet for their lists, and waits a while for them
-// where no server is known.
+// record runs a request of an upstream that no call makes, counted and traced as calls are.
+func (b *workbench) record(ctx context.Context, a *toolfold.Action, params json.RawMessage, run gateway.Request) (json.RawMessage, error) {
+	var result json.RawMessage
+	var failed error
+	request := func(ctx context.Context, _ *call.Call) toolfold.Answer {
+		if result, failed = run(ctx); failed == nil {
+			return toolfold.Answer{Content: result}
+		}
+		var known *toolfold.Error
+		if !errors.As(failed, &known) {
+			known = toolfold.Errorf(toolfold.UpstreamError, "%s: %s", a.FullName(), failed)
+		}
+		return known.Answer()
+	}
+	b.metrics.Calls(b.recordUpstreams(b.tracing.Calls(request)))(ctx, &call.Call{
+		Name: a.FullName(), Raw: params, Entry: entry.New(a, a.FullName()), Origin: toolfold.OriginOf(ctx),
+	})
+	return result, failed
+}
+
+// learn asks the servers that are not known yet for their lists. It waits for them a moment
+// where there is nothing of others to offer meanwhile; who is served is told of what comes later.
 func (b *workbench) learn(ctx context.Context) {
 	if b.gateway == nil {
 		return
 	}
+	unknown := b.gateway.Unknown()
+	if len(unknown) == 0 {
+		return
+	}
+	fmt.Fprintf(stderr, "toolfold: asking for the first list of tools: upstream %s\n", strings.Join(unknown, ", "))
 	wait := firstAnswers
-	if len(b.gateway.Families()) > 0 { // there is something to offer meanwhile
+	if len(b.gateway.Families()) > 0 {
 		wait = 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if err := b.gateway.Learn(ctx); err != nil {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			fmt.Fprintf(stderr, "toolfold: %s\n", line)
-		}
-	}
+	_ = b.gateway.Learn(ctx) // what fails is in the log, and in tools.list
 }
 
 // ourNames returns what reports whether an action or a tool of ours has a name.
@@ -215,32 +258,25 @@ func ourNames() func(string) bool {
 	return func(name string) bool { return ours[name] }
 }
 
-// checkRules refuses a pattern of rights that matches no action, unless it begins with the
-// name of a server that has not listed its tools yet.
+// ruled returns what rules can name.
+func (b *workbench) ruled() []*toolfold.Family {
+	if b.gateway == nil {
+		return b.Families()
+	}
+	return slices.Concat(b.Families(), b.gateway.Named())
+}
+
+// checkRules refuses a pattern of rights that matches no action. What begins with the name of
+// a server that has not listed its tools yet is let through, and said.
 func (b *workbench) checkRules(r permission.Rules) error {
-	var unknown []string
 	if b.gateway != nil {
-		unknown = b.gateway.Unknown()
-	}
-	check := func(pattern string, alone permission.Rules) error {
-		err := alone.Check(b.Families())
-		if err != nil && slices.ContainsFunc(unknown, func(name string) bool { return strings.HasPrefix(pattern, name) }) {
-			fmt.Fprintf(stderr, "toolfold: %v, as far as is known before the server lists its tools\n", err)
-			return nil
-		}
-		return err
-	}
-	for _, pattern := range r.Allow {
-		if err := check(pattern, permission.Rules{Allow: []string{pattern}}); err != nil {
-			return err
+		for _, pattern := range slices.Concat(r.Allow, r.Deny) {
+			if slices.ContainsFunc(b.gateway.Unknown(), func(name string) bool { return strings.HasPrefix(pattern, name) }) {
+				fmt.Fprintf(stderr, "toolfold: what %q matches is not known before the server lists its tools\n", pattern)
+			}
 		}
 	}
-	for _, pattern := range r.Deny {
-		if err := check(pattern, permission.Rules{Deny: []string{pattern}}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.Check(b.ruled())
 }
 
 // rights returns what callers may see and call. Several sources allow only

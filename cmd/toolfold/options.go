@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -47,27 +46,50 @@ func settingFlags(names ...string) []cli.Flag {
 		usage += " [$" + envName(p.Name) + "]"
 		switch value := p.Default.(type) {
 		case bool:
-			flags = append(flags, &cli.BoolFlag{Name: dashed(p.Name), Usage: usage, Value: value})
+			flags = append(flags, &cli.BoolFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, Value: value})
 		case int:
-			flags = append(flags, &cli.IntFlag{Name: dashed(p.Name), Usage: usage, Value: value})
+			flags = append(flags, &cli.IntFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, Value: value})
 		case string:
-			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage, DefaultText: value})
+			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, DefaultText: value})
 		default:
 			if addsUp[p.Name] {
-				flags = append(flags, &cli.StringSliceFlag{Name: dashed(p.Name), Usage: usage + "; may be repeated"})
+				flags = append(flags, &cli.StringSliceFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage + "; may be repeated"})
 				continue
 			}
-			flags = append(flags, &cli.StringFlag{Name: dashed(p.Name), Usage: usage, DefaultText: computed[p.Name]})
+			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, DefaultText: computed[p.Name]})
 		}
 	}
 	return flags
+}
+
+// heading returns the heading under which help pages have the flag of a setting; empty for none.
+func heading(setting string) string {
+	switch {
+	case slices.Contains(permissionSettings, setting):
+		return "What callers may do"
+	case slices.Contains(surfaceSettings, setting), setting == "for", setting == "resources", setting == "strictNames":
+		return "What clients are shown"
+	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions", setting == "allowedHosts":
+		return "HTTP"
+	case strings.HasPrefix(setting, "trace"), strings.HasPrefix(setting, "metric"), setting == "taskRetentionDays":
+		return "Records"
+	}
+	return ""
 }
 
 // addsUp are settings whose flag may be given several times, as rules are.
 var addsUp = map[string]bool{"allow": true, "deny": true}
 
 // computed says what applies where a setting without a default is not set.
-var computed = map[string]string{"store": "toolfold.db in the user's data directory"}
+var computed = map[string]string{
+	"store":         "toolfold.db in the user's data directory",
+	"httpTokenFile": "tokens beside the user's config file, where that exists",
+}
+
+// defaultTokenFile returns where tokens are kept that no setting names a file for.
+func (o *options) defaultTokenFile() string {
+	return filepath.Join(filepath.Dir(o.files.Global), "tokens")
+}
 
 // applies returns what applies where settings without a default are not set.
 func applies(o config.Options) map[string]any {
@@ -118,6 +140,9 @@ func loadOptions(c *cli.Context) (*options, error) {
 	}
 	if o.Options, err = o.layers.Options(); err != nil {
 		return nil, err
+	}
+	if _, err := os.Lstat(o.defaultTokenFile()); o.HTTPTokenFile == "" && err == nil {
+		o.HTTPTokenFile = o.defaultTokenFile()
 	}
 	o.narrowAllow()
 	if c.IsSet("read-only") && !c.Bool("read-only") && o.ReadOnly {
@@ -287,20 +312,4 @@ func checkPlaces(o config.Options, families []*toolfold.Family) error {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil
-}
-
-// printJSON prints v for programs: one line in a pipe, indented on a terminal.
-func printJSON(c *cli.Context, v any) error {
-	enc := json.NewEncoder(c.App.Writer)
-	enc.SetEscapeHTML(false)
-	if onTerminal() {
-		enc.SetIndent("", "  ")
-	}
-	return enc.Encode(v)
-}
-
-// onTerminal reports whether a person reads standard output.
-func onTerminal() bool {
-	info, err := os.Stdout.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

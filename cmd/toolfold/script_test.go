@@ -16,6 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"toolfold": func() { os.Exit(run(context.Background(), os.Args)) },
+		"slow-mcp": slowServer,
 	})
 }
 

@@ -116,7 +116,7 @@ func serveCommand() *cli.Command {
 		Usage: "serve MCP on standard input and output, or on --http",
 		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
 			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"})...),
-			trustFlag, upstreamsFlag),
+			trustFlag, upstreamsFlag, logLevelFlag),
 		Action: serveAction,
 	}
 }
@@ -134,7 +134,7 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	defer b.close()
-	if err := checkPlaces(o.Options, b.Families()); err != nil {
+	if err := checkPlaces(o.Options, b.ruled()); err != nil {
 		return usageError("%v", err)
 	}
 	if b.Mode == surface.Legacy {
@@ -164,11 +164,17 @@ func serveAction(c *cli.Context) error {
 	}
 	served := serve.Options{
 		Version: version(), Instructions: b.instructions(o), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
-		Tasks: b.tasks, AlwaysLoad: serve.Loads(o.AlwaysLoad),
+		Tasks: b.tasks, AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.kind() == hosts.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	}
 	if o.files.Workspace != "" {
 		served.Prompts = b.offer.Prompts
+	}
+	if b.gateway != nil {
+		served.Others = b.gateway
+		if served.Prompts == nil {
+			served.Prompts = func(context.Context) ([]serve.Prompt, error) { return nil, nil }
+		}
 	}
 	if o.Resources != "none" {
 		served.Resources, served.Kept, served.Skills = b.offer.Resources, offer.Kept, b.offer.Skills
@@ -177,13 +183,12 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if o.Resources != "none" {
-		b.server.Store(server)
-	}
+	b.server.Store(server)
 	go b.offer.Watch(ctx, promptsWatched, server.PromptsChanged)
 	if o.HTTP != "" {
 		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
-		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: b.announce})
+		ready := func(addr net.Addr) { b.announce(addr, o.HTTPTokenFile) }
+		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: ready})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintln(stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 "+
@@ -199,9 +204,13 @@ func (b *workbench) instructions(o *options) string {
 	return instructions(b.Surface, o.kind(), rules(o.Options).Rights().Filter(b.Families()))
 }
 
-// announce prints where the server is and what its list costs a model.
-func (b *workbench) announce(addr net.Addr) {
+// announce prints where the server is and what its list costs a model. An empty tokenFile
+// asks callers for no token.
+func (b *workbench) announce(addr net.Addr, tokenFile string) {
 	fmt.Fprintf(stderr, "serving MCP at http://%s/mcp\n", addr)
+	if tokenFile != "" {
+		fmt.Fprintf(stderr, "callers need a token of %s\n", tokenFile)
+	}
 	tools := b.Discovery.List(context.Background())
 	tokens := 0
 	for _, l := range tools {

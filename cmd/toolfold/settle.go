@@ -23,7 +23,9 @@ func reserve() []byte {
 	if usual != 0 {
 		debug.SetGCPercent(usual)
 	}
-	return make([]byte, heapReserve)
+	block := make([]byte, heapReserve)
+	untouch(block)
+	return block
 }
 
 // settle lets the start run with few garbage collections, and afterwards gives what

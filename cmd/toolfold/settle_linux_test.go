@@ -14,7 +14,7 @@ import (
 // restMegabytes is the most memory of its own that a server has resident which has
 // answered its first list and waits. The code beside it is the file's, which the
 // system shares and drops as it likes.
-const restMegabytes = 12
+const restMegabytes = 10
 
 // A server that waits has a budget of memory, and serves on after it has settled.
 func TestRest(t *testing.T) {

@@ -10,12 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/permission"
@@ -30,7 +31,7 @@ func tokenCommand() *cli.Command {
 				Name: "add", Usage: "make a token and print it, this once", ArgsUsage: "NAME",
 				Description: "The rules narrow those of the server, for this caller. A server that runs reads the file\n" +
 					"again. The file keeps a hash.\n\n" +
-					"toolfold token add ci --read-only --http-token-file FILE\n" +
+					"toolfold token add ci --read-only\n" +
 					"toolfold token add desk --allow memory,task --deny '*.clear'",
 				Flags: append(settingFlags("httpTokenFile"),
 					&cli.BoolFlag{Name: "read-only", Usage: "permit only what merely reads"},
@@ -40,7 +41,7 @@ func tokenCommand() *cli.Command {
 			},
 			{
 				Name: "list", Usage: "list the tokens of the file, and what they permit",
-				Flags: append(settingFlags("httpTokenFile"), jsonFlag), Action: listTokens,
+				Flags: append(settingFlags("httpTokenFile"), outputFlag(asTable), jsonFlag), Action: listTokens,
 			},
 			{
 				Name: "remove", Usage: "take the token of a name out of the file", ArgsUsage: "NAME",
@@ -52,16 +53,13 @@ func tokenCommand() *cli.Command {
 	}
 }
 
-// tokenFile returns the path of the file that the options name.
+// tokenFile returns the path of the file that the options name, or of the default one.
 func tokenFile(c *cli.Context) (string, error) {
 	o, err := loadOptions(c)
 	if err != nil {
 		return "", err
 	}
-	if o.HTTPTokenFile == "" {
-		return "", usageError("no file to keep tokens in: give --http-token-file, or set httpTokenFile")
-	}
-	return o.HTTPTokenFile, nil
+	return cmp.Or(o.HTTPTokenFile, o.defaultTokenFile()), nil
 }
 
 // readTokens reads a file that may be missing or empty.
@@ -85,6 +83,9 @@ func readTokens(path string) ([]permission.Token, error) {
 func editTokens(c *cli.Context, path string, edit func(text string, list []permission.Token) (string, error)) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
 	}
 	unlock, err := safefile.Lock(c.Context, path+".lock")
 	if err != nil {
@@ -131,7 +132,12 @@ func addToken(c *cli.Context) error {
 			return usageError("--%s names nothing", flag)
 		}
 	}
-	if err := rules.Check(app.Families()); err != nil {
+	_, g, err := settingsGateway(c)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if err := rules.Check(slices.Concat(app.Families(), g.Families(), g.Named())); err != nil {
 		return usageError("%v", err)
 	}
 	path, err := tokenFile(c)
@@ -155,7 +161,8 @@ func addToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN\n", name)
+	fmt.Fprintf(stderr, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN.\n"+
+		"Servers over HTTP read its hash in %s\n", name, path)
 	_, err = fmt.Fprintln(c.App.Writer, token)
 	return err
 }
@@ -167,6 +174,10 @@ type tokenRow struct {
 }
 
 func listTokens(c *cli.Context) error {
+	form, err := outputOf(c)
+	if err != nil {
+		return err
+	}
 	path, err := tokenFile(c)
 	if err != nil {
 		return err
@@ -179,14 +190,14 @@ func listTokens(c *cli.Context) error {
 	for _, t := range list {
 		rows = append(rows, tokenRow{t.Name, t.Rules})
 	}
-	if c.Bool(jsonFlag.Name) {
-		return printJSON(c, rows)
-	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintf(w, "%s\t%s\n", cmp.Or(row.Name, "(plain token)"), cmp.Or(row.Rules.String(), "all that the server offers"))
-	}
-	return w.Flush()
+	return printAs(c, form, rows, func(s screen.Screen) error {
+		t := screen.Table{Header: []string{"token", "permits"}}
+		for _, row := range rows {
+			t.Rows = append(t.Rows, []string{cmp.Or(row.Name, "(plain token)"), cmp.Or(row.Rules.String(), "all that the server offers")})
+		}
+		_, err := s.Table(t)
+		return err
+	})
 }
 
 func removeToken(c *cli.Context) error {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -18,9 +18,13 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
-		Flags: append(settingFlags(append(permissionSettings, append(slices.Clone(surfaceSettings), "for")...)...), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, append(slices.Clone(surfaceSettings), "for")...)...), outputFlag(asTable), jsonFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		Action: func(c *cli.Context) error {
+			form, err := outputOf(c)
+			if err != nil {
+				return err
+			}
 			o, err := loadOptions(c)
 			if err != nil {
 				return err
@@ -48,10 +52,7 @@ func toolsCommand() *cli.Command {
 				l.Tools = append(l.Tools, listingTool{t, cost.Tokens})
 				l.Total = l.Total.Add(cost)
 			}
-			if c.Bool(jsonFlag.Name) {
-				return printJSON(c, l)
-			}
-			return l.print(c)
+			return printAs(c, form, l, l.table)
 		},
 	}
 }
@@ -138,26 +139,40 @@ type listingTool struct {
 	Tokens int `json:"tokens"`
 }
 
-func (l listing) print(c *cli.Context) error {
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "tool\ttokens\tdescription")
-	for _, t := range l.Tools {
-		fmt.Fprintf(w, "%s\t%d\t%s\n", t.Name, t.Tokens, t.Description)
+// table prints the tools with what they cost, and what --explain adds.
+func (l listing) table(s screen.Screen) error {
+	t := screen.Table{Header: []string{"tool", "tokens", "description"}, Right: []string{"tokens"}}
+	for _, tool := range l.Tools {
+		t.Rows = append(t.Rows, []string{tool.Name, fmt.Sprint(tool.Tokens), tool.Description})
 	}
-	fmt.Fprintf(w, "total\t%d\t%s tools, %s listing: %d tools, %d bytes\n",
-		l.Total.Tokens, l.Mode, l.Level, l.Total.Tools, l.Total.Bytes)
+	t.Rows = append(t.Rows, []string{"total", fmt.Sprint(l.Total.Tokens), fmt.Sprintf("%d tools, %d bytes: %s, %s listing",
+		l.Total.Tools, l.Total.Bytes, l.Mode, l.Level)})
+	if _, err := s.Table(t); err != nil || l.Options == nil {
+		return err
+	}
+	options := screen.Table{Header: []string{"option", "value", "from"}}
 	for _, option := range l.Options {
 		value := option.Value
 		if value == nil {
 			value = "-"
 		}
-		fmt.Fprintf(w, "%s\t%v\t%s\n", option.Name, value, option.From)
+		options.Rows = append(options.Rows, []string{option.Name, fmt.Sprint(value), option.From})
 	}
-	for _, t := range l.NotListed {
-		fmt.Fprintf(w, "not listed\t%s\t%s (%s)\n", t.Tool, t.Reason, t.From)
+	hidden := screen.Table{Header: []string{"hidden", "name", "because"}}
+	for _, tool := range l.NotListed {
+		hidden.Rows = append(hidden.Rows, []string{"not listed", tool.Tool, fmt.Sprintf("%s (%s)", tool.Reason, tool.From)})
 	}
-	for _, a := range l.LeftOut {
-		fmt.Fprintf(w, "left out\t%s\t%s (%s)\n", a.Action, a.Reason, a.From)
+	for _, action := range l.LeftOut {
+		hidden.Rows = append(hidden.Rows, []string{"left out", action.Action, fmt.Sprintf("%s (%s)", action.Reason, action.From)})
 	}
-	return w.Flush()
+	for _, t := range []screen.Table{options, hidden} {
+		if len(t.Rows) == 0 {
+			continue
+		}
+		fmt.Fprintln(s.Out)
+		if _, err := s.Table(t); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -15,11 +15,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -51,7 +51,7 @@ func upstreamCommand() *cli.Command {
 			},
 			{
 				Name: "list", Usage: "list the servers whose tools are served too",
-				Flags: append(settingFlags(), jsonFlag), OnUsageError: onUsageError, Action: listUpstreams,
+				Flags: append(settingFlags(), outputFlag(asTable), jsonFlag), OnUsageError: onUsageError, Action: listUpstreams,
 			},
 			{
 				Name: "remove", Usage: "take a server out of the settings", ArgsUsage: "NAME",
@@ -326,33 +326,36 @@ func removeUpstream(c *cli.Context) error {
 }
 
 func listUpstreams(c *cli.Context) error {
+	form, err := outputOf(c)
+	if err != nil {
+		return err
+	}
 	o, err := loadOptions(c)
 	if err != nil {
 		return err
 	}
-	if c.Bool(jsonFlag.Name) {
-		redacted, _ := o.layers.Redacted()["upstreams"].(map[string]any)
-		if redacted == nil {
-			redacted = map[string]any{}
-		}
-		return printJSON(c, map[string]any{"upstreams": redacted})
+	redacted, _ := o.layers.Redacted()["upstreams"].(map[string]any)
+	if redacted == nil {
+		redacted = map[string]any{}
 	}
-	if len(o.Upstreams) == 0 {
-		_, err := fmt.Fprintln(c.App.Writer,
-			"no upstreams: toolfold upstream import takes over those of your clients, toolfold upstream add names one")
+	return printAs(c, form, map[string]any{"upstreams": redacted}, func(s screen.Screen) error {
+		if len(o.Upstreams) == 0 {
+			_, err := fmt.Fprintln(s.Out,
+				"no upstreams: toolfold upstream import takes over those of your clients, toolfold upstream add names one")
+			return err
+		}
+		t := screen.Table{Header: []string{"upstream", "server", "problem"}}
+		for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
+			u := o.Upstreams[name]
+			state := ""
+			if _, problem := serverOf(name, u, o.files.Workspace); problem != nil {
+				state = problem.Error()
+			}
+			t.Rows = append(t.Rows, []string{name, where(u), state})
+		}
+		_, err := s.Table(t)
 		return err
-	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
-		u := o.Upstreams[name]
-		_, problem := serverOf(name, u, o.files.Workspace)
-		state := ""
-		if problem != nil {
-			state = problem.Error()
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", name, where(u), state)
-	}
-	return w.Flush()
+	})
 }
 
 // where says where an upstream is, without secrets.
@@ -369,8 +372,8 @@ func where(u config.Upstream) string {
 
 // askAll asks every server of a list without a problem for its tools, some at a
 // time, and returns the answers by their place. One that does not answer is a list with
-// a problem.
-func askAll(c *cli.Context, lists []doctor.List, servers []upstream.Server) []upstream.Answer {
+// a problem. Offers returns the methods that each is offered besides, see [upstream.List].
+func askAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
 	answers := make([]upstream.Answer, len(lists))
 	const atOnce = 4
 	var wait sync.WaitGroup
@@ -382,7 +385,7 @@ func askAll(c *cli.Context, lists []doctor.List, servers []upstream.Server) []up
 		wait.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			answer, err := askUpstream(c, servers[i])
+			answer, err := askUpstream(c, servers[i], offers(i)...)
 			var l doctor.List
 			if err == nil {
 				l, err = listOf(answer)

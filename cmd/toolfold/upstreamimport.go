@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -52,8 +55,11 @@ type taking struct {
 	upstream config.Upstream
 	why      string // why it stays, or what is to be known of it
 	listed   doctor.List
-	cost     doctor.Cost // of its tools as they are
+	answer   upstream.Answer // what the server listed
+	cost     doctor.Cost     // of its tools as they are
 	folded   doctor.Cost
+	approve  []string // the folded tools all of whose actions the client lets pass without a question
+	mixed    []string // the tools of the server that it lets pass, folded with others
 }
 
 func importUpstreams(c *cli.Context) error {
@@ -220,21 +226,26 @@ func freeName(u config.Upstream, entry, host string, names map[string]config.Ups
 // countTakings asks the servers that are taken over for their tools.
 func countTakings(c *cli.Context, o *options, found []taking) error {
 	lists, servers := make([]doctor.List, len(found)), make([]upstream.Server, len(found))
+	offers := make([][]string, len(found))
 	for i, t := range found {
 		lists[i] = t.listed
 		filled := t.entry.Filled(o.files.Workspace)
-		if servers[i] = gatewayTo(t.name, t.upstream, serverAt(filled)).Server; t.name == "" || filled.Problem != "" {
+		u := gatewayTo(t.name, t.upstream, serverAt(filled))
+		if servers[i] = u.Server; !isShared(u) { // what is kept has to be what serve is listed
+			offers[i] = []string{upstream.Roots}
+		}
+		if t.name == "" || filled.Problem != "" {
 			lists[i].Problem = "not asked"
 		}
 	}
-	answers := askAll(c, lists, servers)
+	answers := askAll(c, lists, servers, func(i int) []string { return offers[i] })
 	for i := range found {
 		t := &found[i]
 		if lists[i].Problem != "" && t.why == "" {
 			t.name, t.why = "", lists[i].Problem // the client can say what is wrong with it
 		}
 		lists[i].Tools = slices.DeleteFunc(lists[i].Tools, func(tool doctor.Tool) bool { return !t.entry.Shows(tool.Name) })
-		t.listed = lists[i]
+		t.listed, t.answer = lists[i], answers[i]
 		var err error
 		if t.cost, err = doctor.CostOf(t.listed); err != nil {
 			return err
@@ -249,8 +260,61 @@ func countTakings(c *cli.Context, o *options, found []taking) error {
 		if t.folded, err = doctor.Count(surface.List(families, o.surfaceOptions())); err != nil {
 			return err
 		}
+		t.approvals(surface.Tools(families, o.surfaceOptions()))
 	}
 	return nil
+}
+
+// approvals says which of the tools that are listed hold nothing but what the client lets pass
+// without a question.
+func (t *taking) approvals(tools []entry.Tool) {
+	for _, tool := range tools {
+		var approved []string
+		for _, e := range tool.Entries {
+			if name := e.Action.Aliases[1]; t.entry.Approved(name) {
+				approved = append(approved, name)
+			}
+		}
+		if len(approved) == len(tool.Entries) {
+			t.approve = append(t.approve, tool.Name)
+		} else {
+			t.mixed = append(t.mixed, approved...)
+		}
+	}
+}
+
+// printApprovals says what the clients let pass without a question, which is not taken over,
+// and what to write in its place.
+func printApprovals(w io.Writer, found []taking) {
+	for _, t := range found {
+		if t.name == "" || len(t.entry.Approvals) == 0 {
+			continue
+		}
+		var said []string
+		for _, member := range slices.Sorted(maps.Keys(t.entry.Approvals)) {
+			said = append(said, fmt.Sprintf("%s (%s)", member, shown(t.entry.Approvals[member])))
+		}
+		fmt.Fprintf(w, "not taken over of %s: %s; the client asks anew for calls of toolfold\n", t.entry.Name, strings.Join(said, ", "))
+		if len(t.approve) > 0 {
+			fmt.Fprintf(w, "  to approve the same of the server %s there: the tools %s\n", hosts.Server, shown(t.approve))
+		}
+		if len(t.mixed) > 0 {
+			fmt.Fprintf(w, "  folded with tools that ask: %s; \"fold\": \"none\" for the upstream %s lists each by itself\n", shown(t.mixed), t.name)
+		}
+		if t.host.Approve != "" {
+			fmt.Fprintf(w, "  %s: %s %s\n", t.host.Title, t.host.Approve, t.host.Rules)
+		}
+	}
+}
+
+// shown lists the first of some names.
+func shown(names []string) string {
+	const most = 20
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func printTakings(c *cli.Context, found []taking) error {
@@ -263,11 +327,15 @@ func printTakings(c *cli.Context, found []taking) error {
 		Folded   int    `json:"foldedTools"`
 		After    int    `json:"foldedTokens"`
 		Note     string `json:"note,omitempty"`
+
+		Approvals map[string][]string `json:"approvals,omitempty"` // of the client, by its words; not taken over
+		Approve   []string            `json:"approve,omitempty"`   // the folded tools that hold nothing else
 	}
 	rows := []row{}
 	var before, after doctor.Cost
 	for _, t := range found {
-		rows = append(rows, row{t.host.Name, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.why})
+		rows = append(rows, row{t.host.Name, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.why,
+			t.entry.Approvals, t.approve})
 		if t.name != "" {
 			before, after = before.Add(t.cost), after.Add(t.folded)
 		}
@@ -287,6 +355,7 @@ func printTakings(c *cli.Context, found []taking) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	printApprovals(c.App.Writer, found)
 	if !c.Bool("write") {
 		_, err := fmt.Fprintln(c.App.Writer, "nothing is written; --write takes over those with an upstream")
 		return err
@@ -340,6 +409,9 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 		return err
 	}
 	fmt.Fprintf(c.App.Writer, "written  %s\n", o.files.Global)
+	if err := keepTakings(c, found); err != nil {
+		fmt.Fprintf(stderr, "toolfold: %v; the first start asks the servers again\n", err)
+	}
 	keep := func() error {
 		root, err := os.OpenRoot(filepath.Dir(o.files.Global))
 		if err != nil {
@@ -376,6 +448,22 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", done.backup, done.path)
 	}
 	_, err = fmt.Fprintln(c.App.Writer, "restart the clients; toolfold upstream import --undo puts their files back")
+	return err
+}
+
+// keepTakings keeps what the servers have listed, so that the first start does not wait for
+// them.
+func keepTakings(c *cli.Context, found []taking) error {
+	_, g, err := settingsGateway(c)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	for _, t := range found {
+		if t.name != "" {
+			err = errors.Join(err, g.Keep(t.name, t.answer))
+		}
+	}
 	return err
 }
 

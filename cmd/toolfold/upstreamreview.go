@@ -35,7 +35,7 @@ func checkUpstreams(c *cli.Context) error {
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(o.Upstreams))
 	}
-	problems := make([]string, len(names))
+	problems, changed := make([]string, len(names)), make([][]string, len(names))
 	var wait sync.WaitGroup
 	for i, name := range names {
 		u, known := o.Upstreams[name]
@@ -49,18 +49,25 @@ func checkUpstreams(c *cli.Context) error {
 		wait.Go(func() {
 			ctx, cancel := context.WithTimeout(c.Context, c.Duration(timeoutFlag.Name))
 			defer cancel()
+			_, _, known := g.Listed(name)
+			before := g.Offers(name)
 			if err := g.Refresh(ctx, name); err != nil {
 				problems[i] = err.Error()
+				return
 			}
+			if !known { // all of it would be new
+				before = g.Offers(name)
+			}
+			changed[i] = gateway.Changed(before, g.Offers(name))
 		})
 	}
 	wait.Wait()
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "upstream\ttools\ttokens\tfolded\ttokens\tnote")
+	fmt.Fprintln(w, "upstream\ttools\ttokens\tfolded\ttokens\tprompts\tresources\tnote")
 	var before, after doctor.Cost
 	for i, name := range names {
 		if problems[i] != "" {
-			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t%s\n", name, problems[i])
+			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t%s\n", name, problems[i])
 			continue
 		}
 		answer, families, _ := g.Listed(name)
@@ -68,14 +75,27 @@ func checkUpstreams(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, g.Trouble()[name])
+		var prompts int
+		offers := g.Offers(name)
+		for _, o := range offers {
+			if o.Kind == "prompt" {
+				prompts++
+			}
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, prompts, len(offers)-prompts,
+			g.Trouble()[name])
 		before, after = before.Add(raw), after.Add(folded)
 	}
 	if len(names) > 1 {
-		fmt.Fprintf(w, "total\t%d\t%d\t%d\t%d\t\n", before.Tools, before.Tokens, after.Tools, after.Tokens)
+		fmt.Fprintf(w, "total\t%d\t%d\t%d\t%d\t\t\t\n", before.Tools, before.Tokens, after.Tools, after.Tokens)
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	for i, name := range names {
+		for _, line := range changed[i] {
+			fmt.Fprintf(c.App.Writer, "%s: %s\n", name, line)
+		}
 	}
 	if slices.ContainsFunc(problems, func(problem string) bool { return problem != "" }) {
 		return cli.Exit("", exitFailed)
@@ -96,8 +116,17 @@ func settingsGateway(c *cli.Context) (*options, *gateway.Gateway, error) {
 			list = append(list, gatewayTo(name, o.Upstreams[name], s))
 		}
 	}
-	g, err := newGateway(gateway.Options{Upstreams: list, Log: newLog()})
+	g, err := newGateway(gateway.Options{Upstreams: list, Log: newLog(), OneClient: true, Connect: asServed})
 	return o, g, err
+}
+
+// asServed starts or reaches a server for this process alone, and offers it what serve on
+// standard input and output does: which tools a server lists may depend on that.
+func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
+	if isShared(u) { // with sessions that work in other roots
+		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(method string) bool { return method == upstream.Roots })
+	}
+	return gateway.Connect(ctx, u, c)
 }
 
 // costs counts the tools of a server as they are, and folded as the options list them.

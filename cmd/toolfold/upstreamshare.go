@@ -44,14 +44,14 @@ func thisBinary() string {
 	return version()
 }
 
+// isShared reports whether serve reaches a server by a process that sessions share.
+func isShared(u gateway.Upstream) bool { return pool.Supported && u.Server.URL == "" && !u.Apart }
+
 // sharing returns what starts upstreams: programs for all sessions of this user, where the
 // system and their settings allow that.
 func sharing(log *slog.Logger) connecting {
-	if !pool.Supported {
-		return gateway.Connect
-	}
 	return func(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
-		if u.Server.URL != "" || u.Apart {
+		if !isShared(u) {
 			return gateway.Connect(ctx, u, c)
 		}
 		dir, err := storage.DataDir()

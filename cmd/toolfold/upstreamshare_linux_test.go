@@ -49,8 +49,9 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 					`"env":{"SHARED_BY":%q,"N":"%d"}}`, i, strings.TrimPrefix(mark, "SHARED_BY="), i))
 			}
 			m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), `{"upstreams":{`+strings.Join(upstreams, ",")+`}}`)
+			m.learn(t)
 			first := m.client(t)
-			for i := range programs { // their lists are kept from here on
+			for i := range programs {
 				first.expect(t, "tool_call", fmt.Sprintf(`{"name":"up%d.memory","arguments":{"action":"list"}}`, i))
 			}
 			clients := []*client{first}

@@ -38,11 +38,11 @@ type workbench struct {
 	legacy    *usage.Counter
 	tasks     serve.Tasks // of clients that take a task for an answer
 	offer     offer.Offer
-	server    atomic.Pointer[serve.Server] // once it serves resources
+	server    atomic.Pointer[serve.Server] // once it serves
 	gateway   *gateway.Gateway             // to the servers whose tools are offered too; nil without any
 	log       *slog.Logger
 
-	record    sync.Once      // begins to open the store for the traces of upstreams
+	opening   atomic.Bool    // the store, for the traces of upstreams
 	recording sync.WaitGroup // until it is open
 }
 
@@ -56,11 +56,6 @@ func openWorkbench(c *cli.Context) (*workbench, error) {
 		return nil, err
 	}
 	return newWorkbench(o)
-}
-
-// newLog returns a log on standard error: standard output belongs to the protocol.
-func newLog() *slog.Logger {
-	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // storeOptions are those of every store: only the user names one.
@@ -140,6 +135,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
 		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.holds(o.Store)) },
 		Kept:      func() bool { return b.holds(o.Store) },
+		Stored:    host.Stored,
 	}
 	families, err := app.Mount(host)
 	if err != nil {
@@ -193,26 +189,28 @@ func (b *workbench) countLegacy(next call.Func) call.Func {
 }
 
 // recordUpstreams is middleware that opens the store for the traces of calls of upstreams:
-// these need none themselves, and traces wait until there is one.
+// these need none themselves, and traces wait until there is one. Where the store cannot be
+// opened, later calls try again.
 func (b *workbench) recordUpstreams(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
-		if c.Entry != nil && c.Entry.Action.Definition != nil {
-			b.record.Do(func() {
-				b.recording.Go(func() {
-					ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
-					defer cancel()
-					if _, err := b.store.Open(ctx); err != nil {
-						b.log.Warn("calls of upstreams are not recorded", "err", err)
-					}
-				})
+		if c.Entry != nil && c.Entry.Action.Definition != nil && b.opening.CompareAndSwap(false, true) {
+			b.recording.Go(func() {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+				defer cancel()
+				if _, err := b.store.Open(ctx); err != nil {
+					b.log.Warn("calls of upstreams are not recorded until the store can be opened", "err", err)
+					time.AfterFunc(recordAgain, func() { b.opening.Store(false) })
+				}
 			})
 		}
 		return next(ctx, c)
 	}
 }
 
-// recordTime bounds how long the store may take to open for traces.
-const recordTime = 5 * time.Second
+const (
+	recordTime  = 5 * time.Second // the store may take to open for traces
+	recordAgain = 5 * time.Second // until that is tried again
+)
 
 // close stores what is still to be stored, and closes the store.
 func (b *workbench) close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -29,15 +30,19 @@ const workGrace = 5 * time.Second
 
 func workerCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "worker",
-		Usage: "run queued tasks of a workspace, against a shared store",
-		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag),
+		Name:        "worker",
+		Usage:       "run queued tasks of a workspace, against a shared store",
+		Description: "It logs each task that it begins and ends; --log-level warn leaves that out.",
+		Flags:       append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, logLevelFlag),
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
 			if err != nil {
 				return err
 			}
 			o.HTTP = "" // a worker does not listen
+			if !c.IsSet(logLevelFlag.Name) {
+				logLevel.Set(slog.LevelInfo)
+			}
 			if o.upstreams, err = upstreams(c, o); err != nil {
 				return err
 			}

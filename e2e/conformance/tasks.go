@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/serve"
 )
@@ -38,12 +42,30 @@ func jobs() ([]*toolfold.Family, error) {
 			time.Sleep(time.Second)
 			return "", toolfold.Errorf(toolfold.Internal, "The job broke the protocol, as it always does")
 		}),
+		job("confirm_delete", `{"filename":{"type":"string"}}`, func(ctx context.Context, args jobArgs) (string, error) {
+			filled, err := ask.User(ctx, ask.Form{Text: "Delete " + args.Filename + "?", Schema: confirmation})
+			return fmt.Sprintf("Deleting %s: %s", args.Filename, filled.Action), err
+		}),
+		job("multi_input", `{}`, func(ctx context.Context, _ jobArgs) (string, error) {
+			var filled [2]ask.Filled
+			var both errgroup.Group
+			for i, form := range []ask.Form{textForm("name", "What is your name?", "name"), {Text: "Go on?", Schema: confirmation}} {
+				both.Go(func() (err error) {
+					filled[i], err = ask.User(ctx, form)
+					return err
+				})
+			}
+			err := both.Wait()
+			return fmt.Sprintf("Name: %s, confirmation: %s", filled[0].Content, filled[1].Content), err
+		}),
+		asksFirst(job("test_tool_with_task", `{"name":{"type":"string"}}`, func(_ context.Context, args jobArgs) (string, error) {
+			return "Hello, " + args.Name, nil
+		})),
 	} {
 		family, err := job.Family()
 		if err != nil {
 			return nil, err
 		}
-		family.Actions[0].BecomesTask = true
 		all = append(all, family)
 	}
 	greet, err := with("greet", "Greets.", "name", func(_ context.Context, name string) ([]content.Block, error) {
@@ -56,14 +78,28 @@ func jobs() ([]*toolfold.Family, error) {
 type asTask struct{}
 
 type jobArgs struct {
-	Seconds float64 `json:"seconds"`
-	Label   string  `json:"label"`
+	Seconds  float64 `json:"seconds"`
+	Label    string  `json:"label"`
+	Filename string  `json:"filename"`
+	Name     string  `json:"name"`
+}
+
+// confirmation is the schema of a form that says yes or no.
+var confirmation = json.RawMessage(`{"type":"object","properties":{"confirm":{"type":"boolean"}},"required":["confirm"]}`)
+
+// asksFirst returns a tool that asks for a name before it becomes a task.
+func asksFirst(tool toolfold.External) toolfold.External {
+	tool.Completes = func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+		filled, err := ask.User(ctx, textForm("user_name", "What is your name?", "name"))
+		return filled.Content, err
+	}
+	return tool
 }
 
 // job returns a tool that takes its time.
 func job(name, properties string, run func(ctx context.Context, args jobArgs) (string, error)) toolfold.External {
 	return toolfold.External{
-		Name: name, Description: "Takes its time.", Category: "conformance", Effect: toolfold.Reads,
+		Name: name, Description: "Takes its time.", Category: "conformance", Effect: toolfold.Reads, BecomesTask: true,
 		InputSchema: json.RawMessage(`{"type":"object","properties":` + properties + `}`),
 		Run: func(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 			var args jobArgs
@@ -84,20 +120,37 @@ type kept struct {
 	caller toolfold.Caller
 
 	mu    sync.Mutex
-	tasks map[string]*serve.Task
-	stops map[string]context.CancelFunc
+	tasks map[string]*running
+}
+
+// running is a task with what it waits for.
+type running struct {
+	serve.Task
+	stop    context.CancelFunc
+	answers map[string]chan json.RawMessage // by the keys of what is asked
 }
 
 func (k *kept) Keep(_ context.Context, call serve.KeptCall) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.tasks == nil {
-		k.tasks, k.stops = map[string]*serve.Task{}, map[string]context.CancelFunc{}
+		k.tasks = map[string]*running{}
 	}
 	ctx, stop := context.WithCancel(context.WithValue(context.Background(), asTask{}, true))
 	id := fmt.Sprintf("task-%d", len(k.tasks)+1) // nobody guesses here
-	t := &serve.Task{ID: id, Status: serve.TaskWorking, Created: time.Now(), Updated: time.Now(), Name: call.Name, Raw: call.Raw}
-	k.tasks[id], k.stops[id] = t, stop
+	t := &running{stop: stop, answers: map[string]chan json.RawMessage{}, Task: serve.Task{
+		ID: id, Status: serve.TaskWorking, Created: time.Now(), Updated: time.Now(), Name: call.Name, Raw: call.Raw,
+	}}
+	if call.Client != nil {
+		var err error
+		ctx, err = serve.WithClient(ctx, call.Client, func(ctx context.Context, q serve.Asked) (json.RawMessage, error) {
+			return k.ask(ctx, t, q)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	k.tasks[id] = t
 	go func() {
 		answer := k.caller.Call(ctx, call.Action, call.Arguments)
 		k.mu.Lock()
@@ -113,11 +166,41 @@ func (k *kept) Keep(_ context.Context, call serve.KeptCall) (string, error) {
 	return id, nil
 }
 
+// ask waits for the client's answer to a question of a task.
+func (k *kept) ask(ctx context.Context, t *running, q serve.Asked) (json.RawMessage, error) {
+	k.mu.Lock()
+	q.Key = fmt.Sprintf("%s-%d", q.Key, len(t.answers)+1)
+	answer := make(chan json.RawMessage, 1)
+	t.answers[q.Key] = answer
+	t.Status, t.Asks = serve.TaskInputRequired, append(t.Asks, q)
+	k.mu.Unlock()
+	select {
+	case given := <-answer:
+		return given, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (k *kept) Answer(_ context.Context, id string, answers map[string]json.RawMessage) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := k.tasks[id]
+	for key, answer := range answers {
+		t.answers[key] <- answer
+	}
+	t.Asks = slices.DeleteFunc(slices.Clone(t.Asks), func(q serve.Asked) bool { return answers[q.Key] != nil })
+	if len(t.Asks) == 0 {
+		t.Status = serve.TaskWorking
+	}
+	return nil
+}
+
 func (k *kept) Find(_ context.Context, id string) (serve.Task, bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if t, ok := k.tasks[id]; ok {
-		return *t, true, nil
+		return t.Task, true, nil
 	}
 	return serve.Task{}, false, nil
 }
@@ -125,6 +208,6 @@ func (k *kept) Find(_ context.Context, id string) (serve.Task, bool, error) {
 func (k *kept) Cancel(_ context.Context, id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.stops[id]()
+	k.tasks[id].stop()
 	return nil
 }

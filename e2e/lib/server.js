@@ -72,8 +72,8 @@ export function placeFor(t) {
   return place;
 }
 
-export function start({ command, args, env }) {
-  return spawn(command, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+export function start({ command, args, env, cwd }) {
+  return spawn(command, args, { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
 /** Runs a command to its end and returns { code, stdout, stderr }. */

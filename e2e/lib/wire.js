@@ -17,8 +17,8 @@ export function call(id, name, args) {
   return request(id, 'tools/call', `{"name":${JSON.stringify(name)},"arguments":${text}}`);
 }
 
-const initialize = request('initialize', 'initialize', {
-  protocolVersion: revision, capabilities: {}, clientInfo: { name: 'raw', version: '1' },
+const initialize = (capabilities = {}) => request('initialize', 'initialize', {
+  protocolVersion: revision, capabilities, clientInfo: { name: 'raw', version: '1' },
 });
 const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 
@@ -47,8 +47,8 @@ export class RawStdio {
     else this.#lines.push(line);
   }
 
-  async initialize() {
-    await this.exchange(initialize);
+  async initialize(capabilities) {
+    await this.exchange(initialize(capabilities));
     this.send(initialized);
     return this;
   }
@@ -98,7 +98,7 @@ export class RawHTTP {
   }
 
   async initialize() {
-    const { headers } = await this.post(initialize);
+    const { headers } = await this.post(initialize());
     this.headers['Mcp-Session-Id'] = headers.get('Mcp-Session-Id');
     this.headers['Mcp-Protocol-Version'] = revision;
     await this.post(initialized);

@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/ordered"
 )
 
 // Client is the client of a call.
 type Client interface {
 	// Offers reports whether the client declares that it answers a method.
 	Offers(method string) bool
+	// Declared returns the members of the protocol's ClientCapabilities that say what the client
+	// answers.
+	Declared() json.RawMessage
 	// Ask returns the result of a question. Its errors may reach the caller.
 	Ask(ctx context.Context, q Question) (json.RawMessage, error)
 }
@@ -52,3 +56,11 @@ type unattended struct{ Client }
 
 // Offers implements [Client].
 func (u unattended) Offers(method string) bool { return method != Elicit && u.Client.Offers(method) }
+
+// Declared implements [Client].
+func (u unattended) Declared() json.RawMessage {
+	var declared map[string]json.RawMessage
+	_ = json.Unmarshal(u.Client.Declared(), &declared) // an object
+	delete(declared, "elicitation")
+	return ordered.MustJSON(declared)
+}

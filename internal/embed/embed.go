@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -22,6 +21,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/toolfold/toolfold/internal/endpoint"
 	"github.com/toolfold/toolfold/internal/redact"
 )
 
@@ -204,7 +204,7 @@ func (c *Client) request(ctx context.Context, texts []string) ([]Vector, error) 
 	}
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(c.settings.BaseURL, "/")
-	config.HTTPClient = &http.Client{Transport: bounded{}}
+	config.HTTPClient = endpoint.Client{MaxReply: maxReply}
 	input := make([]string, len(texts))
 	for i, text := range texts {
 		if input[i] = prepare(text); input[i] == "" {
@@ -243,19 +243,4 @@ func refused(err error) bool {
 		return true
 	}
 	return false
-}
-
-// bounded ends a reply that is too long.
-type bounded struct{}
-
-// RoundTrip implements [http.RoundTripper].
-func (bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	reply, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil {
-		reply.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(reply.Body, maxReply), reply.Body}
-	}
-	return reply, err
 }

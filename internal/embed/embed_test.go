@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,22 @@ func TestRefusedText(t *testing.T) {
 	v, err := client(embedtest.Serve(t)).Embed(t.Context(), []string{"a car", "refuse this", "soup"})
 	if err != nil || len(v) != 3 || len(v[0]) == 0 || len(v[1]) != 0 || len(v[2]) == 0 {
 		t.Errorf("got %d vectors, %v", len(v), err)
+	}
+}
+
+// Texts go to the address that the user named, and nowhere that it sends on to.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	elsewhere := embedtest.Serve(t)
+	named := httptest.NewServer(http.RedirectHandler(elsewhere.URL+"/embeddings", http.StatusTemporaryRedirect))
+	t.Cleanup(named.Close)
+	c := embed.New(embed.Settings{BaseURL: named.URL, Model: "m"}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	_, err := c.Embed(t.Context(), []string{"a car"})
+	if err == nil || !strings.Contains(err.Error(), "redirects (307): set its real baseURL") {
+		t.Errorf("got %v", err)
+	}
+	if texts, _ := elsewhere.Sent(); len(texts) != 0 {
+		t.Errorf("sent %v elsewhere", texts)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 // script makes an endpoint answer with messages one after the other, the last of
 // them again and again.
-func (e *endpoint) script(messages ...string) {
+func (e *chatServer) script(messages ...string) {
 	asked := 0
 	e.answer = func(w http.ResponseWriter, _ *http.Request) {
 		message := messages[min(asked, len(messages)-1)]
@@ -44,7 +44,7 @@ func calling(pairs ...string) string {
 }
 
 // messages returns the messages of the nth request as role and content.
-func (e *endpoint) messages(n int) []string {
+func (e *chatServer) messages(n int) []string {
 	var list []string
 	for _, m := range e.requests[n]["messages"].([]any) {
 		m := m.(map[string]any)
@@ -73,7 +73,7 @@ func newMemory() *fakeCaller {
 	return caller
 }
 
-func (e *endpoint) run(t *testing.T, ctx context.Context, caller toolfold.Caller, step string) Result {
+func (e *chatServer) run(t *testing.T, ctx context.Context, caller toolfold.Caller, step string) Result {
 	t.Helper()
 	r := &Runner{Caller: caller, Names: fakeTools{}, Providers: e.providers(nil), Tracer: e.tracer}
 	return r.Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: ask, type: prompt, config: `+step+`}]`)})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +13,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/toolfold/toolfold/internal/endpoint"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/sampling"
 )
@@ -51,7 +50,7 @@ func (o openAI) Complete(ctx context.Context, p sampling.Prompt) (sampling.Compl
 	}
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(o.config.BaseURL, "/")
-	line := &bounding{}
+	line := &waiting{}
 	config.HTTPClient = line
 	client := openai.NewClientWithConfig(config)
 	reply, err := client.CreateChatCompletion(ctx, o.request(p))
@@ -164,7 +163,7 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 		return failf(TimedOut, "provider %q took longer than it may", o.name).hint("raise timeoutMs of the provider or the step")
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, endpoint.ErrTooLong):
 		return fatal(StepFailed, "provider %q: the reply has more than %d bytes", o.name, maxReply)
 	case errors.As(err, &api):
 		code, reason = api.HTTPStatusCode, api.Message
@@ -185,28 +184,21 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 	return f
 }
 
-// bounding is an HTTP client that reads replies up to a length, and does not
-// follow an endpoint elsewhere. It is for one request after the other.
-type bounding struct {
+// waiting is an HTTP client that notes for how long an endpoint asks to be left alone. It is
+// for one request after the other.
+type waiting struct {
 	wait time.Duration // that the last reply asked for; zero = none
 }
 
-var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-
 // Do implements [openai.HTTPDoer].
-func (b *bounding) Do(r *http.Request) (*http.Response, error) {
-	b.wait = 0
-	reply, err := noRedirects.Do(r)
+func (w *waiting) Do(r *http.Request) (*http.Response, error) {
+	w.wait = 0
+	reply, err := endpoint.Client{MaxReply: maxReply}.Do(r)
 	if err != nil {
 		return nil, err
 	}
 	if reply.StatusCode == http.StatusTooManyRequests || reply.StatusCode == http.StatusServiceUnavailable {
-		b.wait = retryAfter(reply.Header.Get("Retry-After"), time.Now())
-	}
-	reply.Body = &boundedBody{reply.Body, maxReply}
-	if reply.StatusCode >= 300 && reply.StatusCode < 400 {
-		reply.Body.Close()
-		return nil, &url.Error{Op: "Post", URL: "", Err: fmt.Errorf("the endpoint redirects (%d): set its real baseURL", reply.StatusCode)}
+		w.wait = retryAfter(reply.Header.Get("Retry-After"), time.Now())
 	}
 	return reply, nil
 }
@@ -221,18 +213,4 @@ func retryAfter(header string, now time.Time) time.Duration {
 		return max(at.Sub(now), time.Second)
 	}
 	return 0
-}
-
-type boundedBody struct {
-	io.ReadCloser
-	left int
-}
-
-// Read implements [io.Reader].
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left < 0 {
-		return 0, errTooLong
-	}
-	return n, err
 }

@@ -19,22 +19,22 @@ import (
 	"github.com/toolfold/toolfold/internal/sampling"
 )
 
-// endpoint is a server that speaks the OpenAI chat API.
-type endpoint struct {
+// chatServer is a server that speaks the OpenAI chat API.
+type chatServer struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []map[string]any
 	keys     []string
-	tracer   trace.TracerProvider // of [endpoint.run]; nil is the global one
+	tracer   trace.TracerProvider // of [chatServer.run]; nil is the global one
 	answer   func(w http.ResponseWriter, r *http.Request)
 }
 
 const answered = `{"id":"1","object":"chat.completion","model":"m-2026","choices":[{"index":0,"finish_reason":"stop",` +
 	`"message":{"role":"assistant","content":"four"}}],"usage":{"prompt_tokens":7,"completion_tokens":1,"total_tokens":8}}`
 
-func newEndpoint(t *testing.T) *endpoint {
+func newEndpoint(t *testing.T) *chatServer {
 	t.Helper()
-	e := &endpoint{}
+	e := &chatServer{}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var request map[string]any
@@ -57,7 +57,7 @@ func newEndpoint(t *testing.T) *endpoint {
 	return e
 }
 
-func (e *endpoint) providers(more map[string]any) *Providers {
+func (e *chatServer) providers(more map[string]any) *Providers {
 	config := map[string]any{"type": "openai", "baseURL": e.URL + "/v1/", "model": "m"}
 	for k, v := range more {
 		config[k] = v

@@ -10,8 +10,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,8 +23,13 @@ import (
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
-// Uncommitted stands for the commit that is checked out, where a reference is asked for.
-const Uncommitted = "uncommitted"
+// Uncommitted stands for the commit that is checked out, where a reference is asked for. Staged
+// does too, and compares it with the index, which is what the next commit has, in place of
+// the files.
+const (
+	Uncommitted = "uncommitted"
+	Staged      = "staged"
+)
 
 // Ref is the parameter for a reference.
 var Ref = toolfold.String{
@@ -33,15 +41,21 @@ type Change struct {
 	Path  string  // below the folder, with slashes
 	Gone  bool    // it was deleted
 	New   bool    // the commit does not have it
+	Whole bool    // it changed, and git tells no lines, as of a binary file
+	Index bool    // it is compared, and to be read, as the index has it, see [Read]
 	Lines []Lines // that were added, or changed, or stand where some were taken out; in order
 }
+
+// Differs reports whether the file is not as the commit has it, its mode aside.
+func (c Change) Differs() bool { return c.Gone || c.New || c.Whole || len(c.Lines) > 0 }
 
 // Lines is a run of lines, both included, from 1.
 type Lines struct{ From, To int }
 
-// Has reports whether a line changed. Every line of a new file did.
+// Has reports whether a line changed; 0 stands for the file itself. Of a new file, and of one
+// whose changed lines are not known, all did.
 func (c Change) Has(line int) bool {
-	return c.New || slices.ContainsFunc(c.Lines, func(l Lines) bool { return l.From <= line && line <= l.To })
+	return c.New || c.Whole || slices.ContainsFunc(c.Lines, func(l Lines) bool { return l.From <= line && line <= l.To })
 }
 
 // Limits of a look at a repository.
@@ -67,9 +81,13 @@ const withoutGit = "name the files instead"
 // Since returns what differs in a folder of a working tree from a commit, in the
 // order of names: new files included, ignored ones not. A file that was renamed
 // counts as deleted and as new. The commit is the last that the work has in common
-// with a reference, which is a branch, a tag or a hash, or [Uncommitted]. The error
-// is a [NoChanges] or that of the context.
-func Since(ctx context.Context, dir, ref string) ([]Change, error) {
+// with a reference, which is a branch, a tag or a hash, or [Uncommitted].
+//
+// Also are files below the folder, with slashes, that are returned where git lists no
+// difference too: without lines where the commit has them, else as new, such as
+// ignored ones and those of another repository. The error is a [NoChanges] or that of
+// the context.
+func Since(ctx context.Context, dir, ref string, also ...string) ([]Change, error) {
 	bounded, stop := context.WithTimeout(ctx, gitTime)
 	defer stop()
 	r, err := open(bounded, dir)
@@ -80,19 +98,69 @@ func Since(ctx context.Context, dir, ref string) ([]Change, error) {
 	if err != nil {
 		return nil, errors.Join(ctx.Err(), err)
 	}
+	r.index = ref == Staged
 	changes, err := r.changes(bounded, base)
+	if err == nil {
+		err = r.add(bounded, base, changes, also)
+	}
 	if err != nil {
 		return nil, errors.Join(ctx.Err(), err)
 	}
 	if len(changes) > MaxChanges {
 		return nil, none(withoutGit, "more than %d files have changes", MaxChanges)
 	}
-	return changes, nil
+	list := make([]Change, 0, len(changes))
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		changes[name].Index = r.index
+		list = append(list, *changes[name])
+	}
+	return list, nil
+}
+
+// Read returns the texts of files below a folder as the index has them, by name, without those
+// that it has no text of. The error is a [NoChanges] or that of the context.
+func Read(ctx context.Context, dir string, names []string) (map[string]string, error) {
+	bounded, stop := context.WithTimeout(ctx, gitTime)
+	defer stop()
+	r, err := open(bounded, dir)
+	if err != nil {
+		return nil, errors.Join(ctx.Err(), err)
+	}
+	r.index = true
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, "\n") })
+	if len(names) == 0 {
+		return nil, nil
+	}
+	r.asks = ":./" + strings.Join(names, "\n:./") + "\n"
+	answers, err := r.run(bounded, "cat-file", "--batch")
+	if err != nil {
+		return nil, errors.Join(ctx.Err(), err)
+	}
+	texts := map[string]string{}
+	for _, name := range names {
+		head, rest, _ := strings.Cut(answers, "\n")
+		answers = rest
+		fields := strings.Fields(head)
+		if strings.HasSuffix(head, " missing") || len(fields) != 3 {
+			continue
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil || size < 0 || size >= len(answers) {
+			return nil, none(withoutGit, "git answered with %s", shorten.Quoted(head))
+		}
+		if fields[1] == "blob" {
+			texts[name] = answers[:size]
+		}
+		answers = answers[size+1:]
+	}
+	return texts, nil
 }
 
 // repository is a folder of a working tree.
 type repository struct {
-	dir string
+	dir   string
+	index bool   // what is staged counts, in the index that git has its hooks look at
+	asks  string // the input of a command
 
 	// overrides are names and values of settings in turn, which go before those of
 	// the repository.
@@ -132,7 +200,7 @@ func open(ctx context.Context, dir string) (*repository, error) {
 // base returns the hash of the commit, or of the empty tree before the first, that a
 // reference leads to.
 func (r *repository) base(ctx context.Context, ref string) (string, error) {
-	if ref == Uncommitted {
+	if ref == Uncommitted || ref == Staged {
 		head, err := r.commit(ctx, "HEAD")
 		if err != nil || head != "" {
 			return head, err
@@ -171,19 +239,67 @@ func (r *repository) commit(ctx context.Context, ref string) (string, error) {
 	return strings.TrimSpace(hash), err
 }
 
-// changes returns what differs from a commit or tree.
-func (r *repository) changes(ctx context.Context, base string) ([]Change, error) {
+// File returns the text of a file that a commit has, of at most limit bytes. The reference is a
+// branch, a tag or a hash; the name is below the folder, with slashes. The error is a
+// [NoChanges] or that of the context.
+func File(ctx context.Context, dir, ref, name string, limit int) ([]byte, error) {
+	bounded, stop := context.WithTimeout(ctx, gitTime)
+	defer stop()
+	text, err := file(bounded, dir, ref, name, limit)
+	if err != nil {
+		return nil, errors.Join(ctx.Err(), err)
+	}
+	return []byte(text), nil
+}
+
+func file(ctx context.Context, dir, ref, name string, limit int) (string, error) {
+	r, err := open(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	if len(ref) > maxRef {
+		return "", none("name a branch, a tag or a commit", "the reference is longer than %d bytes", maxRef)
+	}
+	if !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "", none("name a file of the workspace", "%s is not below the folder", shorten.Quoted(name))
+	}
+	commit, err := r.commit(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	if commit == "" {
+		return "", none("name a branch, a tag or a commit", "git knows no commit %s here", shorten.Quoted(ref))
+	}
+	listed, err := r.run(ctx, "ls-tree", "--long", "-z", commit, "--", name)
+	if err != nil {
+		return "", err
+	}
+	entry, _, _ := strings.Cut(listed, "\t") // mode, type, hash and size
+	parts := strings.Fields(entry)
+	if len(parts) != 4 {
+		return "", none("name a file that the commit has", "%s has no file %s", shorten.Quoted(ref), shorten.Quoted(name))
+	}
+	if parts[1] != "blob" || parts[0] == "120000" {
+		return "", none("name a file", "%s is no plain file there", shorten.Quoted(name))
+	}
+	if size, err := strconv.Atoi(parts[3]); err != nil || size > limit {
+		return "", none("name a smaller file", "%s has more than %d bytes there", shorten.Quoted(name), limit)
+	}
+	return r.run(ctx, "cat-file", "blob", parts[2])
+}
+
+// changes returns what differs from a commit or tree, by path.
+func (r *repository) changes(ctx context.Context, base string) (map[string]*Change, error) {
 	comparing := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--relative", "--submodule=short",
 		"--ignore-submodules=dirty"}
-	listed, err := r.run(ctx, append(comparing, "--name-status", "-z", base, "--", ".")...)
+	if r.index {
+		comparing = append(comparing, "--cached")
+	}
+	listed, err := r.run(ctx, append(comparing, "--raw", "--numstat", "-z", base, "--", ".")...)
 	if err != nil {
 		return nil, err
 	}
-	byPath := map[string]*Change{}
-	fields := strings.Split(listed, "\x00")
-	for ; len(fields) > 1; fields = fields[2:] {
-		byPath[fields[1]] = &Change{Path: fields[1], Gone: fields[0] == "D", New: fields[0] == "A"}
-	}
+	byPath := changedFiles(listed)
 	patch, err := r.run(ctx, append(comparing, "--unified=0", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", base, "--",
 		".")...)
 	if err != nil {
@@ -191,24 +307,37 @@ func (r *repository) changes(ctx context.Context, base string) ([]Change, error)
 	}
 	for name, lines := range changedLines(patch) {
 		if c := byPath[name]; c != nil {
-			c.Lines = lines
+			c.Lines, c.Whole = lines, false
 		}
+	}
+	if r.index { // which has no others
+		return byPath, nil
 	}
 	others, err := r.run(ctx, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
 	if err != nil {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(others, "\x00"), "\x00") {
-		if name != "" {
+		if name = strings.TrimSuffix(name, "/"); name != "" { // of another repository only the folder is listed
 			byPath[name] = &Change{Path: name, New: true}
 		}
 	}
-	changes := make([]Change, 0, len(byPath))
-	for _, c := range byPath {
-		changes = append(changes, *c)
+	return byPath, nil
+}
+
+// add adds files that have no change to those that have.
+func (r *repository) add(ctx context.Context, base string, changes map[string]*Change, names []string) error {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return changes[name] != nil })
+	for some := range slices.Chunk(names, 50) {
+		had, err := r.run(ctx, append([]string{"ls-tree", "--name-only", "-z", base, "--"}, some...)...)
+		if err != nil {
+			return err
+		}
+		for _, name := range some {
+			changes[name] = &Change{Path: name, New: !slices.Contains(strings.Split(had, "\x00"), name)}
+		}
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
-	return changes, nil
+	return nil
 }
 
 // run runs git in the folder and returns what it prints.
@@ -219,13 +348,18 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 			env = append(env, entry)
 		}
 	}
+	if file := os.Getenv("GIT_INDEX_FILE"); r.index && file != "" { // of a commit of some files, or of all
+		if absolute, err := filepath.Abs(file); err == nil {
+			env = append(env, "GIT_INDEX_FILE="+absolute)
+		}
+	}
 	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(r.overrides)/2))
 	for i := 0; i < len(r.overrides); i += 2 {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.overrides[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.overrides[i+1]))
 	}
 	out, stderr := &limited{}, &limited{}
 	err := child.Run(ctx, child.Command{Argv: append([]string{"git", "--no-pager", "--literal-pathspecs"}, args...), Dir: r.dir, Env: env,
-		Stdout: out, Stderr: stderr})
+		Stdin: strings.NewReader(r.asks), Stdout: out, Stderr: stderr})
 	var start *child.StartError
 	var exit *child.ExitError
 	switch {
@@ -256,4 +390,27 @@ func (l *limited) Write(p []byte) (int, error) {
 		return 0, errors.New("too much")
 	}
 	return l.Buffer.Write(p)
+}
+
+// Hooks returns the folder in which git looks for the hooks of the working tree that a folder is
+// in. It refuses one that is not of the repository, whose hooks run in others too.
+func Hooks(dir string) (string, error) {
+	ctx, stop := context.WithTimeout(context.Background(), gitTime)
+	defer stop()
+	r := &repository{dir: dir} // rev-parse runs nothing that settings name, and is asked for one
+	var paths []string
+	for _, what := range [][]string{{"--git-path", "hooks"}, {"--show-toplevel"}, {"--git-common-dir"}} {
+		path, err := r.run(ctx, append([]string{"rev-parse", "--path-format=absolute"}, what...)...)
+		if err != nil {
+			return "", err
+		}
+		paths = append(paths, filepath.Clean(strings.TrimSuffix(path, "\n")))
+	}
+	for _, own := range paths[1:] {
+		if below, err := filepath.Rel(own, paths[0]); err == nil && filepath.IsLocal(below) {
+			return paths[0], nil
+		}
+	}
+	return "", none("set core.hooksPath in this repository, or call toolfold hook git from the hook there",
+		"core.hooksPath is %s, whose hooks run in other repositories too", paths[0])
 }

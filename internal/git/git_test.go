@@ -52,6 +52,49 @@ func TestUncommitted(t *testing.T) {
 	}
 }
 
+// Git shows no lines of what it takes for binary: all of such a file counts as changed.
+func TestFilesWithoutLines(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, map[string]string{".gitattributes": "*.a -diff\n*.b binary\n*.c diff=other\n", "x.a": "1\n", "x.b": "1\n",
+		"x.c": "1\n", "mode": "1\n", "bin": "1\x00\n", "top": "1\n2\n"})
+	r.Git("config", "diff.other.binary", "true")
+	for _, name := range []string{"x.a", "x.b", "x.c"} {
+		r.Write(name, "1\n2\n")
+	}
+	r.Write("bin", "1\x002\n")
+	r.Write("top", "2\n")
+	if err := os.Chmod(filepath.Join(r.Dir, "mode"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Since(t.Context(), r.Dir, Uncommitted)
+	want := []Change{{Path: "bin", Whole: true}, {Path: "mode"}, {Path: "top", Lines: []Lines{{1, 1}}}, {Path: "x.a", Whole: true},
+		{Path: "x.b", Whole: true}, {Path: "x.c", Whole: true}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	for i, c := range got {
+		if c.Has(0) != want[i].Whole {
+			t.Errorf("%s: the file itself changed: %t", c.Path, c.Has(0))
+		}
+	}
+}
+
+// A file that is named is new unless the commit has it, also where git lists none of it.
+func TestNamedFiles(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, map[string]string{".gitignore": ".env\n", "sub/a b": "1\n", "sub/b": "1\n", "above": "1\n"})
+	r.Write("sub/.env", "1\n")
+	r.Write("sub/b", "1\n2\n")
+	gittest.Repo{T: t, Dir: filepath.Join(r.Dir, "sub")}.Git("init", "-q", "below")
+	r.Write("sub/below/x", "1\n")
+	got, err := Since(t.Context(), filepath.Join(r.Dir, "sub"), Uncommitted, ".env", "a b", "b", "below/x", "missing")
+	want := []Change{{Path: ".env", New: true}, {Path: "a b"}, {Path: "b", Lines: []Lines{{2, 2}}}, {Path: "below", New: true},
+		{Path: "below/x", New: true}, {Path: "missing", New: true}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+}
+
 // What main got meanwhile is no change of the branch; what is not committed is.
 func TestSinceBranch(t *testing.T) {
 	t.Parallel()
@@ -100,5 +143,30 @@ func TestReferences(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a reference was taken for an option")
+	}
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, map[string]string{"sub/a b": "1\n2\n", ".gitattributes": "* filter=evil text eol=crlf\n"})
+	r.Git("config", "filter.evil.smudge", "touch ran")
+	r.Git("tag", "v1")
+	r.Write("sub/a b", "changed")
+	r.Commit("later")
+	dir := filepath.Join(r.Dir, "sub")
+	for _, ref := range []string{"v1", "HEAD~1"} {
+		if text, err := File(t.Context(), dir, ref, "a b", 4); err != nil || string(text) != "1\n2\n" {
+			t.Errorf("%s: %q, %v", ref, text, err)
+		}
+	}
+	for _, c := range []struct{ ref, name string }{{"v1", "b"}, {"v2", "a b"}, {"v1", "../.gitattributes"}, {"--all", "a b"}, {"", "a b"}} {
+		var none *NoChanges
+		if text, err := File(t.Context(), dir, c.ref, c.name, 100); !errors.As(err, &none) {
+			t.Errorf("%v: %q, %v", c, text, err)
+		}
+	}
+	var none *NoChanges
+	if _, err := File(t.Context(), dir, "v1", "a b", 3); !errors.As(err, &none) {
+		t.Errorf("a file over the limit: %v", err)
 	}
 }

@@ -6,6 +6,27 @@ import (
 	"strings"
 )
 
+// changedFiles reads the raw list and the counts of lines of a comparison, each ended by a
+// zero byte. A file with changes is [Change.Whole] until its lines are known.
+func changedFiles(listed string) map[string]*Change {
+	byPath := map[string]*Change{}
+	fields := strings.Split(listed, "\x00")
+	for i := 0; i+1 < len(fields); i++ {
+		if strings.HasPrefix(fields[i], ":") { // modes, objects and the status; the name follows
+			name, status := fields[i+1], fields[i][len(fields[i])-1]
+			byPath[name] = &Change{Path: name, Gone: status == 'D', New: status == 'A'}
+			i++
+			continue
+		}
+		added, rest, _ := strings.Cut(fields[i], "\t")
+		removed, name, _ := strings.Cut(rest, "\t")
+		if c := byPath[name]; c != nil { // without lines only its mode changed
+			c.Whole = !c.Gone && !c.New && (added != "0" || removed != "0")
+		}
+	}
+	return byPath
+}
+
 // changedLines returns the lines that a patch without context changes in each file
 // that is there after it. Where lines were only taken out, the lines on both sides
 // count as changed.
@@ -24,7 +45,7 @@ func changedLines(patch string) map[string][]Lines {
 			if added > 0 {
 				changed[name] = append(changed[name], Lines{at, at + added - 1})
 			} else {
-				changed[name] = append(changed[name], Lines{at, at + 1})
+				changed[name] = append(changed[name], Lines{max(at, 1), at + 1})
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package hosts
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,9 +10,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
 
+	"github.com/toolfold/toolfold/internal/jsonedit"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -28,58 +26,90 @@ const (
 )
 
 // errByHand refuses a file that could lose something.
-var errByHand = errors.New("it has comments, or a layout that would not survive: paste the entry by hand")
+var errByHand = errors.New("its layout would not survive the edit: paste the entry by hand")
 
 // Put returns the text of the host's file with the entry in it; all else stays
 // as it is, in an entry that is there everything but the command and its arguments. An
 // empty text is a new file. The same text comes back when the entry is there already.
-// It refuses what it cannot read.
+// It refuses what it cannot read, and an entry that is at a URL.
 func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
-	if h.format == tomlFile {
-		has, err := h.Has(text, Server)
+	has, err := h.Has(text, Server)
+	if err != nil {
+		return nil, err
+	}
+	if has && h.Entry(text).URL != "" {
+		return nil, fmt.Errorf("its entry %s is at a URL, which a command would contradict: take it out by hand", Server)
+	}
+	switch {
+	case h.format == tomlFile && has:
+		return h.replaceInTable(text, command, args)
+	case h.format == tomlFile:
+		table, end := h.table(command, args), newline(text)
+		if text = bytes.TrimRight(text, "\r\n"); len(text) > 0 {
+			text = append(bytes.Clone(text), end+end...)
+		}
+		return append(text, strings.ReplaceAll(table, "\n", end)...), nil
+	case len(bytes.TrimSpace(text)) == 0:
+		return []byte(h.Snippet(command, args)), nil
+	case has:
+		return putMembers(text, h.entry(command, args), h.key, Server)
+	}
+	return jsonedit.Set(text, ordered.MustJSON(h.entry(command, args)), h.key, Server)
+}
+
+// putMembers puts members into the object at a path, and those of objects into theirs.
+func putMembers(text []byte, members ordered.Map, path ...string) (_ []byte, err error) {
+	for _, m := range members {
+		to := append(slices.Clone(path), m.Key)
+		if inner, ok := m.Value.(ordered.Map); ok {
+			text, err = putMembers(text, inner, to...)
+		} else {
+			text, err = jsonedit.Set(text, ordered.MustJSON(m.Value), to...)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if has {
-			return h.replaceInTable(text, command, args)
-		}
-		if text = bytes.TrimRight(text, "\n"); len(text) > 0 {
-			text = append(bytes.Clone(text), "\n\n"...)
-		}
-		return append(text, h.table(command, args)...), nil
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return []byte(h.Snippet(command, args)), nil
-	}
-	if err := h.readable(text); err != nil {
-		return nil, err
-	}
-	entry := ordered.MustJSON(over([]byte(gjson.GetBytes(text, h.path(Server)).Raw), h.entry(command, args)))
-	if now := gjson.GetBytes(text, h.path(Server)); now.Exists() && same([]byte(now.Raw), entry) {
-		return text, nil
-	}
-	edited, err := sjson.SetRawBytes(text, h.path(Server), entry)
-	if err != nil {
-		return nil, fmt.Errorf("adding the entry: %w", err)
-	}
-	return likeBefore(text, edited), nil
+	return text, nil
 }
 
-// over returns an entry with the members of another put into it, in objects too.
-func over(entry []byte, members ordered.Map) ordered.Map {
-	var all ordered.Map
-	if json.Unmarshal(entry, &all) != nil { // there is none
-		return members
-	}
-	for _, m := range members {
-		before, _ := all.Get(m.Key)
-		inner, isObject := m.Value.(ordered.Map)
-		if raw, ok := before.(json.RawMessage); ok && isObject {
-			m.Value = over(raw, inner)
+// Restore returns the text of the host's file with the entry as a former text has it,
+// and without one where that has none or is empty.
+func (h *Host) Restore(text, former []byte) ([]byte, error) {
+	had, err := h.Has(former, Server)
+	switch {
+	case err != nil:
+		return nil, err
+	case had && h.format == tomlFile:
+		return nil, errByHand
+	case had:
+		entry, err := jsonedit.Get(former, h.key, Server)
+		if err != nil {
+			return nil, err
 		}
-		all.Set(m.Key, m.Value)
+		return jsonedit.Set(text, entry, h.key, Server)
 	}
-	return all
+	without, err := h.Remove(text, Server)
+	if err != nil || h.format == tomlFile {
+		return without, err
+	}
+	if len(bytes.TrimSpace(former)) > 0 {
+		if list, err := jsonedit.Get(former, h.key); list != nil || err != nil {
+			return without, err
+		}
+	}
+	if list, err := jsonedit.Get(without, h.key); string(list) != "{}" || err != nil {
+		return without, err
+	}
+	return jsonedit.Remove(without, h.key)
+}
+
+// newline returns how the lines of a text end.
+func newline(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // replaceInTable puts the command and its arguments into the entry's table, and refuses
@@ -104,12 +134,12 @@ func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byt
 		if reflect.DeepEqual(entry[m.Key], h.server(ours, Server).(map[string]any)[m.Key]) {
 			continue
 		}
-		line := fmt.Sprintf("%s = %s\n", m.Key, strings.ReplaceAll(string(ordered.MustJSON(m.Value)), `","`, `", "`))
-		written := regexp.MustCompile(`(?m)^[ \t]*` + m.Key + `[ \t]*=[ \t]*(\[[^\]]*\]|[^\n]*)[ \t\r]*\n?`)
-		if place := written.FindStringIndex(table); place != nil {
-			table = table[:place[0]] + line + table[place[1]:]
+		value := strings.ReplaceAll(string(ordered.MustJSON(m.Value)), `","`, `", "`)
+		written := regexp.MustCompile(`(?m)^[ \t]*` + m.Key + `[ \t]*=[ \t]*(\[[^\]]*\]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')`)
+		if place := written.FindStringSubmatchIndex(table); place != nil {
+			table = table[:place[2]] + value + table[place[3]:]
 		} else {
-			table = line + table
+			table = m.Key + " = " + value + newline(text) + table
 		}
 	}
 	for key, value := range h.server(ours, Server).(map[string]any) {
@@ -122,17 +152,20 @@ func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byt
 	return edited, nil
 }
 
+// Entry returns the entry in the text of the host's file; an empty one without.
+func (h *Host) Entry(text []byte) Entry {
+	all, err := settings(text, h.format)
+	entry := object(object(all, h.key), Server)
+	if err != nil || entry == nil {
+		return Entry{}
+	}
+	return h.read(Server, entry)
+}
+
 // Options lists the options of serve in the entry of the host's file, without the one
 // that says for which host it serves; nil without an entry.
 func (h *Host) Options(text []byte) []string {
-	all, err := settings(text, h.format)
-	if err != nil {
-		return nil
-	}
-	var words []string
-	for _, e := range h.entries(map[string]any{Server: object(object(all, h.key), Server)}) {
-		words = e.Command
-	}
+	words := h.Entry(text).Command
 	at := slices.Index(words, "serve")
 	if at < 0 {
 		return nil
@@ -149,19 +182,6 @@ func (h *Host) Options(text []byte) []string {
 	return options
 }
 
-// Same reports whether two texts of the host's file say the same; a list without
-// servers says nothing.
-func (h *Host) Same(a, b []byte) bool {
-	x, err := settings(a, h.format)
-	y, wrong := settings(b, h.format)
-	for _, all := range []map[string]any{x, y} {
-		if servers, ok := all[h.key].(map[string]any); ok && len(servers) == 0 {
-			delete(all, h.key)
-		}
-	}
-	return err == nil && wrong == nil && (len(x)+len(y) == 0 || reflect.DeepEqual(x, y))
-}
-
 // Remove returns the text of the host's file without the entry of a server; the
 // same text when it has none.
 func (h *Host) Remove(text []byte, server string) ([]byte, error) {
@@ -172,11 +192,7 @@ func (h *Host) Remove(text []byte, server string) ([]byte, error) {
 	if h.format == tomlFile {
 		return h.removeTable(text, server)
 	}
-	edited, err := sjson.DeleteBytes(text, h.path(server))
-	if err != nil {
-		return nil, fmt.Errorf("removing the entry: %w", err)
-	}
-	return likeBefore(text, edited), nil
+	return jsonedit.Remove(text, h.key, server)
 }
 
 // Has reports whether the text of the host's file has an entry of a server.
@@ -191,25 +207,8 @@ func (h *Host) Has(text []byte, server string) (bool, error) {
 		}
 		return h.server(all, server) != nil, nil
 	}
-	if err := h.readable(text); err != nil {
-		return false, err
-	}
-	return gjson.GetBytes(text, h.path(server)).Exists(), nil
-}
-
-func (h *Host) path(server string) string { return h.key + "." + gjson.Escape(server) }
-
-// readable refuses a JSON file whose list of servers is not where it should be.
-func (h *Host) readable(text []byte) error {
-	if !json.Valid(text) {
-		return errByHand
-	}
-	for _, value := range []gjson.Result{gjson.ParseBytes(text), gjson.GetBytes(text, h.key)} {
-		if value.Exists() && !value.IsObject() {
-			return fmt.Errorf("%s is not an object", h.key)
-		}
-	}
-	return nil
+	entry, err := jsonedit.Get(text, h.key, server)
+	return entry != nil, err
 }
 
 // server returns the entry of a server in a parsed TOML file; nil without one.
@@ -218,19 +217,34 @@ func (h *Host) server(all map[string]any, server string) any {
 	return list[server]
 }
 
-// removeTable takes out the lines of the entry's tables, and refuses where that
-// would change anything else.
+// removeTable takes out the lines of the entry's tables but comments behind its last
+// setting, which are about what follows. It refuses where that would change anything else.
 func (h *Host) removeTable(text []byte, server string) ([]byte, error) {
 	header := regexp.MustCompile(`^\s*\[`)
 	ours := regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + regexp.QuoteMeta(server) + `["']?\s*[.\]]`)
 	var result strings.Builder
-	inside := false
+	inside, comments := false, "" // comments: behind the last setting of our tables
 	for line := range strings.Lines(string(text)) {
-		if header.MatchString(line) {
-			inside = ours.MatchString(line)
+		rest := strings.TrimSpace(line)
+		switch isHeader := header.MatchString(line); {
+		case isHeader && ours.MatchString(line):
+			inside, comments = true, ""
+		case isHeader || !inside:
+			result.WriteString(comments + line)
+			inside, comments = false, ""
+		case strings.HasPrefix(rest, "#"), rest == "" && comments != "":
+			comments += line
+		case rest != "":
+			comments = ""
 		}
-		if !inside {
-			result.WriteString(line)
+	}
+	if inside { // a line was put before the entry, too
+		kept := strings.TrimRight(result.String(), "\r\n")
+		result.Reset()
+		for _, stretch := range []string{kept, strings.TrimRight(comments, "\r\n")} {
+			if stretch != "" {
+				result.WriteString(stretch + newline(text))
+			}
 		}
 	}
 	var before, after map[string]any
@@ -245,26 +259,4 @@ func (h *Host) removeTable(text []byte, server string) ([]byte, error) {
 		return nil, errByHand
 	}
 	return []byte(result.String()), nil
-}
-
-// same reports whether two JSON texts have the same value.
-func same(a, b []byte) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
-}
-
-// likeBefore lays JSON out as the text was before the edit, where that was laid
-// out evenly; else only the place of the edit differs.
-func likeBefore(before, edited []byte) []byte {
-	trimmed := bytes.TrimSpace(before)
-	for _, indent := range []string{"  ", "    ", "\t"} {
-		var even bytes.Buffer
-		if json.Indent(&even, trimmed, "", indent) != nil || !bytes.Equal(even.Bytes(), trimmed) {
-			continue
-		}
-		even.Reset()
-		_ = json.Indent(&even, bytes.TrimSpace(edited), "", indent) // it was valid and still is
-		return append(even.Bytes(), before[bytes.LastIndex(before, trimmed)+len(trimmed):]...)
-	}
-	return edited
 }

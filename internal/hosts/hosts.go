@@ -4,12 +4,14 @@
 package hosts
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/jsonedit"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -18,8 +20,9 @@ const Server = "toolfold"
 
 // Host is a program that starts MCP servers.
 type Host struct {
-	Name  string // as setup takes it
-	Title string
+	Name    string // as setup takes it
+	Title   string
+	Program string // its command; empty = its name
 
 	// Path returns the user's file with the list of servers. Nil means that
 	// setup cannot write it; Manual says what the user does instead.
@@ -42,7 +45,7 @@ type Host struct {
 
 // Hosts lists the hosts.
 var Hosts = []Host{{
-	Name: "claude-code", Title: "Claude Code", key: "mcpServers", entry: withType("stdio"),
+	Name: "claude-code", Title: "Claude Code", Program: "claude", key: "mcpServers", entry: withType("stdio"),
 	Path:    inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
 	Project: []string{".mcp.json"},
 	Add:     "claude mcp add --scope user toolfold -- toolfold serve --for=claude-code",
@@ -82,8 +85,8 @@ var Hosts = []Host{{
 		return ordered.Map{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)},
 			{Key: "enabled", Value: true}}
 	},
-	Path:    inHome("XDG_CONFIG_HOME", ".config", "opencode/opencode.json"),
-	Project: []string{"opencode.json"},
+	Path:    orWithComments(inHome("XDG_CONFIG_HOME", ".config", "opencode/opencode.json")),
+	Project: []string{"opencode.json", "opencode.jsonc"},
 	Approve: "Allowed unless `permission` in its settings says `ask` or `deny`.",
 	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
 	Sends: &Sends{
@@ -129,7 +132,7 @@ var Hosts = []Host{{
 	Approve: "Asks, unless auto-run is on in its settings.",
 	Rules:   "By tool.",
 }, {
-	Name: "vscode", Title: "VS Code", key: "servers", entry: withType("stdio"),
+	Name: "vscode", Title: "VS Code", Program: "code", key: "servers", entry: withType("stdio"),
 	Path:    inConfig("Code/User/mcp.json"),
 	Project: []string{".vscode/mcp.json"},
 	Add:     `code --add-mcp '{"name":"toolfold","command":"toolfold","args":["serve","--for=vscode"]}'`,
@@ -194,6 +197,46 @@ func inHome(variable, folder, file string) func() (string, error) {
 	}
 }
 
+// orWithComments returns the path of a .json file, or of the .jsonc file in its place
+// where there is only that.
+func orWithComments(path func() (string, error)) func() (string, error) {
+	return func() (string, error) {
+		file, err := path()
+		if err != nil {
+			return "", err
+		}
+		if _, err := os.Stat(file); err != nil {
+			if _, err := os.Stat(file + "c"); err == nil {
+				return file + "c", nil
+			}
+		}
+		return file, nil
+	}
+}
+
+// Installed reports whether the host seems to be installed: its file is there, or the
+// folder that it made for it, or its program.
+func (h *Host) Installed() bool {
+	if h.Path == nil {
+		return false
+	}
+	path, err := h.Path()
+	if err != nil {
+		return false
+	}
+	if _, err := os.Stat(path); err == nil {
+		return true
+	}
+	dir := filepath.Dir(path)
+	if home, err := os.UserHomeDir(); err == nil && dir != home {
+		if _, err := os.Stat(dir); err == nil {
+			return true
+		}
+	}
+	_, err = exec.LookPath(cmp.Or(h.Program, h.Name))
+	return err == nil
+}
+
 // inConfig returns the path of a file in the folder that the system has for
 // the settings of programs.
 func inConfig(file string) func() (string, error) {
@@ -235,9 +278,19 @@ func (h *Host) Snippet(command string, args []string) string {
 	case nothing:
 		return ""
 	}
-	whole := ordered.Map{{Key: h.key, Value: ordered.Map{{Key: Server, Value: h.entry(command, args)}}}}
-	text, _ := json.MarshalIndent(json.RawMessage(ordered.MustJSON(whole)), "", "  ")
+	text, _ := jsonedit.Set([]byte("{}"), ordered.MustJSON(h.entry(command, args)), h.key, Server) // an empty object takes any
 	return string(text) + "\n"
+}
+
+// Syntax names the language of the host's file, for readers of the snippet.
+func (h *Host) Syntax() string {
+	switch h.format {
+	case tomlFile:
+		return "toml"
+	case yamlFile:
+		return "yaml"
+	}
+	return "json"
 }
 
 // table returns the entry in TOML. Its strings are written as JSON has them,

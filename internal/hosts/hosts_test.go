@@ -1,13 +1,19 @@
 package hosts
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
+	"golang.org/x/tools/txtar"
+
+	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/jsonedit"
 )
 
 const binary = `/opt/my tools/toolfold`
@@ -36,10 +42,12 @@ var others = map[format][]string{
 		"", "{}", "{\n  \"theme\": \"dark\",\n  \"big\": 12345678901234567890\n}\n",
 		`{"KEY":{"other":{"command":"x"}},"z":1,"a":[1,2]}`,
 		"{\n\t\"KEY\": {\n\t\t\"other\": {\n\t\t\t\"command\": \"x\"\n\t\t}\n\t}\n}",
+		"\ufeff{\r\n  // # mine\r\n  \"KEY\": {\r\n    \"other\": {}, // # theirs\r\n  },\r\n}\r\n",
 	},
 	tomlFile: {
 		"", "# mine\nmodel = \"m\"\n",
 		"# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"x\" # theirs\n\n[profiles.a]\nb = [\n  1,\n]\n",
+		"# mine\r\nmodel = \"m\"\r\n",
 	},
 }
 
@@ -64,9 +72,15 @@ func TestPutAndRemove(t *testing.T) {
 				strings.Contains(string(other), binary) {
 				t.Errorf("%s: another binary: %v\n%s", h.Name, err, other)
 			}
-			without, err := h.Remove(with, Server)
+			if strings.Contains(text, "\r\n") && strings.Count(string(with), "\n") != strings.Count(string(with), "\r\n") {
+				t.Errorf("%s mixed the ends of lines: %q", h.Name, with)
+			}
+			without, err := h.Restore(with, []byte(text))
 			if err != nil {
 				t.Fatalf("%s: %v", h.Name, err)
+			}
+			if text != "" && string(without) != text {
+				t.Errorf("%s put back\n%q\nfor\n%q", h.Name, without, text)
 			}
 			if diff := cmp.Diff(parsed(t, h, text), parsed(t, h, string(without))); diff != "" {
 				t.Errorf("%s changed from\n%s\nto\n%s", h.Name, text, without)
@@ -93,7 +107,7 @@ func parsed(t *testing.T, h *Host, text string) map[string]any {
 	case h.format == tomlFile:
 		err = toml.Unmarshal([]byte(text), &values)
 	default:
-		dec := json.NewDecoder(strings.NewReader(text))
+		dec := json.NewDecoder(bytes.NewReader(jsonedit.Plain([]byte(text))))
 		dec.UseNumber()
 		err = dec.Decode(&values)
 	}
@@ -134,15 +148,88 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	gemini, codex := Find("gemini"), Find("codex")
 	for text, h := range map[string]*Host{
-		"{\n  // mine\n  \"a\": 1\n}": gemini, `{"mcpServers": []}`: gemini, "[]": gemini, "{": gemini,
+		`{"mcpServers": []}`: gemini, "[]": gemini, "{": gemini,
 		"a = ": codex, "mcp_servers = { toolfold = { command = \"x\" } }\n": codex,
-		"[mcp_servers]\ntoolfold.command = \"x\"\n": codex,
+		"[mcp_servers]\ntoolfold.command = \"x\"\n": codex, "{ \"mcpServers\": {}, \"mcpServers\": {} }": gemini,
+		`{"mcpServers": {"toolfold": {"url": "https://example.com/mcp"}}}`: gemini,
+		"[mcp_servers.toolfold]\nurl = \"https://example.com/mcp\"\n":      codex,
 	} {
 		if now, err := h.Put([]byte(text), binary, args); err == nil {
 			t.Errorf("%s of %s became\n%s", text, h.Name, now)
 		}
 	}
-	if _, err := gemini.Put([]byte("{ // mine\n}"), binary, args); !errors.Is(err, errByHand) {
+	if _, err := codex.Put([]byte("[mcp_servers]\ntoolfold.command = \"x\"\n"), binary, args); !errors.Is(err, errByHand) {
 		t.Error(err)
+	}
+}
+
+// What stands in an entry beside the command and its arguments stays, with its comments,
+// and so does what belongs to the table behind it.
+func TestPutKeepsEntry(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string][3]string{
+		"gemini": {
+			"{\"mcpServers\": {\"toolfold\": {\n  \"command\": \"old\", // before\n  \"args\": [\"serve\"],\n" +
+				"  \"env\": {\"PORT\": 1000000}, \"trust\": true\n}}}",
+			"{\"mcpServers\": {\"toolfold\": {\n  \"command\": \"new\", // before\n  \"args\": [\"serve\", \"--for=x\"],\n" +
+				"  \"env\": {\"PORT\": 1000000}, \"trust\": true\n}}}",
+			"{\"mcpServers\": {}}",
+		},
+		"codex": {
+			"[mcp_servers.toolfold]\ncommand = \"old\" # before\nargs = [\n  \"serve\",\n] # all\n\n# what follows\n[profiles.a]\nb = 1\n",
+			"[mcp_servers.toolfold]\ncommand = \"new\" # before\nargs = [\"serve\", \"--for=x\"] # all\n\n# what follows\n[profiles.a]\nb = 1\n",
+			"# what follows\n[profiles.a]\nb = 1\n",
+		},
+	} {
+		h := Find(name)
+		with, err := h.Put([]byte(test[0]), "new", []string{"serve", "--for=x"})
+		if diff := cmp.Diff(test[1], string(with)); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+		without, err := h.Remove(with, Server)
+		if diff := cmp.Diff(test[2], string(without)); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+// The options of an entry are known also while it is switched off.
+func TestOptionsOfEntrySwitchedOff(t *testing.T) {
+	t.Parallel()
+	text := []byte(`{"mcpServers": {"toolfold": {"command": "x", "args": ["serve", "--read-only"], "disabled": true}}}`)
+	if got := Find("cline").Options(text); len(got) != 1 || got[0] != "--read-only" {
+		t.Errorf("got %q", got)
+	}
+	if list, err := Find("cline").Servers(text, "."); len(list) != 0 || err != nil {
+		t.Errorf("got %v, %v", list, err)
+	}
+}
+
+// What setup writes into a file of each client, and what it takes out again.
+func TestClientsFiles(t *testing.T) {
+	t.Parallel()
+	for i := range Hosts {
+		h := &Hosts[i]
+		path := filepath.Join("testdata", "clients", h.Name+".txtar")
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Path == nil {
+			archive.Files = []txtar.File{{Name: "by hand", Data: []byte(h.Manual + "\n" + h.Snippet("/usr/bin/toolfold", h.Args()))}}
+			golden.Compare(t, path, string(txtar.Format(archive)))
+			continue
+		}
+		before := archive.Files[0].Data
+		with, err := h.Put(before, "/usr/bin/toolfold", h.Args())
+		if err != nil {
+			t.Fatalf("%s: %v", h.Name, err)
+		}
+		undone, err := h.Restore(with, before)
+		if err != nil || !bytes.Equal(undone, before) {
+			t.Errorf("%s, undone: %v\n%s", h.Name, err, undone)
+		}
+		archive.Files = []txtar.File{archive.Files[0], {Name: "after", Data: with}, {Name: "undone", Data: undone}}
+		golden.Compare(t, path, string(txtar.Format(archive)))
 	}
 }

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/tidwall/jsonc"
 
+	"github.com/toolfold/toolfold/internal/jsonedit"
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
@@ -30,7 +31,23 @@ type Entry struct {
 	Header map[string]string
 	SSE    bool // the older transport
 
+	Off bool // the settings switch it off
+
 	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except
+
+	// Approvals has what the entry says of calls that need no question, by the member that says so:
+	// names of tools, or * for all.
+	Approvals map[string][]string
+}
+
+// Approved reports whether the settings let calls of a tool pass without a question.
+func (e Entry) Approved(tool string) bool {
+	for _, tools := range e.Approvals {
+		if slices.Contains(tools, "*") || slices.Contains(tools, tool) {
+			return true
+		}
+	}
+	return false
 }
 
 // Shows reports whether the settings let a tool of the server through.
@@ -73,10 +90,16 @@ func Readable() []string {
 	return names
 }
 
-// Owner returns the host that a file belongs to by its name and its text; nil
-// where the text names no servers as any host does.
+// anybody is the host of files that name servers as many hosts do, and are the own file of none.
+var anybody = Host{Name: "mcpServers", Title: "A file with mcpServers", key: "mcpServers", entry: plain}
+
+// Owner returns the host that a file belongs to by its path and its text: of those that
+// name servers as the text does, the one whose own file ends most alike. A name that several
+// have for their files, such as mcp.json, tells nothing without its folder. It is nil where
+// no host names servers so.
 func Owner(path string, text []byte) *Host {
-	var byKey *Host
+	var owner *Host
+	most := -1
 	for i := range Hosts {
 		h := &Hosts[i]
 		if h.format == yamlFile || h.format == nothing || (h.format == tomlFile) != (filepath.Ext(path) == ".toml") {
@@ -90,16 +113,30 @@ func Owner(path string, text []byte) *Host {
 		if user, err := h.Path(); err == nil {
 			own = append(slices.Clone(own), user)
 		}
+		alike := 0
 		for _, file := range own {
-			if filepath.Base(file) == filepath.Base(path) {
-				return h
-			}
+			alike = max(alike, sameEnd(file, path))
 		}
-		if byKey == nil {
-			byKey = h
+		if h.key == anybody.key && (alike == 0 || alike == 1 && sharedName(filepath.Base(path))) {
+			h, alike = &anybody, 0
+		}
+		if alike > most {
+			owner, most = h, alike
 		}
 	}
-	return byKey
+	return owner
+}
+
+// sharedName reports whether files of more than one host can have a name.
+func sharedName(name string) bool { return name == "mcp.json" || name == "settings.json" }
+
+// sameEnd counts the names at the end of two paths that are the same.
+func sameEnd(a, b string) (n int) {
+	for filepath.Base(a) == filepath.Base(b) && filepath.Dir(a) != a && filepath.Dir(b) != b {
+		a, b = filepath.Dir(a), filepath.Dir(b)
+		n++
+	}
+	return n
 }
 
 func settings(text []byte, format format) (map[string]any, error) {
@@ -113,7 +150,10 @@ func settings(text []byte, format format) (map[string]any, error) {
 		if len(strings.TrimSpace(string(text))) == 0 {
 			return nil, nil
 		}
-		if err := json.Unmarshal(jsonc.ToJSON(text), &all); err != nil {
+		plain := jsonedit.Plain(text)
+		dec := json.NewDecoder(bytes.NewReader(plain))
+		dec.UseNumber() // so that they are written as they stand
+		if err := dec.Decode(&all); err != nil || len(bytes.TrimSpace(plain[dec.InputOffset():])) > 0 {
 			return nil, errors.New("it is no JSON object") // the error itself could quote a secret
 		}
 	default:
@@ -126,50 +166,78 @@ func (h *Host) entries(servers map[string]any) []Entry {
 	var list []Entry
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		entry, _ := servers[name].(map[string]any)
-		if inner := object(entry, "transport"); inner != nil { // Cline
-			entry = maps.Clone(entry)
-			maps.Copy(entry, inner)
+		if e := h.read(name, entry); !e.Off {
+			list = append(list, e)
 		}
-		enabled, set := entry["enabled"].(bool)
-		if entry["disabled"] == true || set && !enabled {
-			continue
-		}
-		text := func(member string) string { value, _ := entry[member].(string); return value }
-		e := Entry{
-			Name: name, Dir: text("cwd"), Header: map[string]string{},
-			Only:   append(texts(entry["includeTools"]), append(texts(entry["enabled_tools"]), texts(entry["tools"])...)...),
-			Except: append(texts(entry["excludeTools"]), texts(entry["disabled_tools"])...),
-		}
-		e.Command = texts(entry["command"]) // OpenCode: with the arguments
-		if program := text("command"); program != "" {
-			e.Command = append([]string{program}, texts(entry["args"])...)
-		}
-		for _, member := range []string{"env", "environment"} {
-			variables := object(entry, member)
-			for _, name := range slices.Sorted(maps.Keys(variables)) {
-				e.Env = append(e.Env, name+"="+fmt.Sprint(variables[name]))
-			}
-		}
-		e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"))
-		kind := text("type")
-		e.SSE = kind == "sse" || h.Name == "gemini" && kind == "" && entry["httpUrl"] == nil && e.URL != ""
-		for _, member := range []string{"headers", "http_headers"} {
-			for name, value := range object(entry, member) {
-				e.Header[name] = fmt.Sprint(value)
-			}
-		}
-		for name, variable := range object(entry, "env_http_headers") {
-			e.Header[name] = fmt.Sprintf("${%v}", variable)
-		}
-		if variable := text("bearer_token_env_var"); variable != "" {
-			e.Header["Authorization"] = "Bearer ${" + variable + "}"
-		}
-		if len(e.Command) == 0 && e.URL == "" {
-			e.Problem = "the entry has neither a command nor a URL"
-		}
-		list = append(list, e)
 	}
 	return list
+}
+
+// read returns the entry of a server.
+func (h *Host) read(name string, entry map[string]any) Entry {
+	if inner := object(entry, "transport"); inner != nil { // Cline
+		entry = maps.Clone(entry)
+		maps.Copy(entry, inner)
+	}
+	enabled, set := entry["enabled"].(bool)
+	text := func(member string) string { value, _ := entry[member].(string); return value }
+	e := Entry{
+		Name: name, Off: entry["disabled"] == true || set && !enabled, Dir: text("cwd"), Header: map[string]string{},
+		Only:   append(texts(entry["includeTools"]), append(texts(entry["enabled_tools"]), texts(entry["tools"])...)...),
+		Except: append(texts(entry["excludeTools"]), texts(entry["disabled_tools"])...),
+	}
+	e.Command = texts(entry["command"]) // OpenCode: with the arguments
+	if program := text("command"); program != "" {
+		e.Command = append([]string{program}, texts(entry["args"])...)
+	}
+	for _, member := range []string{"env", "environment"} {
+		variables := object(entry, member)
+		for _, name := range slices.Sorted(maps.Keys(variables)) {
+			e.Env = append(e.Env, name+"="+fmt.Sprint(variables[name]))
+		}
+	}
+	e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"))
+	kind := text("type")
+	e.SSE = kind == "sse" || h.Name == "gemini" && kind == "" && entry["httpUrl"] == nil && e.URL != ""
+	for _, member := range []string{"headers", "http_headers"} {
+		for name, value := range object(entry, member) {
+			e.Header[name] = fmt.Sprint(value)
+		}
+	}
+	for name, variable := range object(entry, "env_http_headers") {
+		e.Header[name] = fmt.Sprintf("${%v}", variable)
+	}
+	if variable := text("bearer_token_env_var"); variable != "" {
+		e.Header["Authorization"] = "Bearer ${" + variable + "}"
+	}
+	e.Approvals = approvals(entry)
+	if len(e.Command) == 0 && e.URL == "" {
+		e.Problem = "the entry has neither a command nor a URL"
+	}
+	return e
+}
+
+// approvals reads what an entry says of calls that need no question, as any host has it.
+func approvals(entry map[string]any) map[string][]string {
+	found := map[string][]string{}
+	for _, member := range []string{"autoApprove", "alwaysAllow", "autoAllow", "trust"} {
+		if tools := texts(entry[member]); len(tools) > 0 {
+			found[member] = tools
+		} else if entry[member] == true {
+			found[member] = []string{"*"}
+		}
+	}
+	const all, one = "default_tools_approval_mode", "approval_mode" // Codex
+	if entry[all] == "approve" {
+		found[all] = []string{"*"}
+	}
+	tools := object(entry, "tools")
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		if object(tools, name)[one] == "approve" {
+			found[one] = append(found[one], name)
+		}
+	}
+	return found
 }
 
 // Filled returns the entry with its variables filled in as hosts do, from the

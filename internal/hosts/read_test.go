@@ -93,11 +93,15 @@ func TestOwner(t *testing.T) {
 		".cursor/mcp.json":             {`{"mcpServers":{}}`, "cursor"},
 		".vscode/mcp.json":             {`{"servers":{}}`, "vscode"},
 		"config.toml":                  {"[mcp_servers.a]\ncommand=\"a\"", "codex"},
-		"anything.json":                {`{"mcpServers":{}}`, "claude-code"},
+		"anything.json":                {`{"mcpServers":{}}`, "mcpServers"},
+		"project/mcp.json":             {`{"mcpServers":{}}`, "mcpServers"},
+		"mcp.json":                     {`{"servers":{}}`, "vscode"},
+		"settings.json":                {`{"mcpServers":{}}`, "mcpServers"},
 		"list.json":                    {`{"tools":[]}`, ""},
 		"broken.json":                  {`{`, ""},
 		"opencode.json":                {`{"mcp":{}}`, "opencode"},
 		"home/.gemini/settings.json":   {`{"mcpServers":{}}`, "gemini"},
+		"home/.qwen/settings.json":     {`{"mcpServers":{}}`, "qwen"},
 		"data/cline_mcp_settings.json": {`{"mcpServers":{}}`, "cline"},
 		"a/mcp-config.json":            {`{"mcpServers":{}}`, "copilot"},
 		"empty.toml":                   {``, ""},
@@ -108,6 +112,36 @@ func TestOwner(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s belongs to %q, want %q", path, got, test.want)
+		}
+	}
+}
+
+// What a client lets pass without a question is read in the words of each.
+func TestApprovals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		host, text string
+		approved   []string // of the tools get, put and drop
+	}{
+		{"cline", `{"mcpServers":{"a":{"command":"x","autoApprove":["get","put"]}}}`, []string{"get", "put"}},
+		{"cline", `{"mcpServers":{"a":{"command":"x","alwaysAllow":["get"],"autoApprove":[]}}}`, []string{"get"}},
+		{"gemini", `{"mcpServers":{"a":{"command":"x","trust":true}}}`, []string{"get", "put", "drop"}},
+		{"gemini", `{"mcpServers":{"a":{"command":"x","trust":false}}}`, nil},
+		{"codex", "[mcp_servers.a]\ncommand = \"x\"\ndefault_tools_approval_mode = \"approve\"", []string{"get", "put", "drop"}},
+		{"codex", "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.tools.drop]\napproval_mode = \"approve\"", []string{"drop"}},
+	} {
+		entries, err := Find(test.host).Servers([]byte(test.text), ".")
+		if err != nil || len(entries) != 1 {
+			t.Fatalf("%s: %+v, %v", test.text, entries, err)
+		}
+		var got []string
+		for _, tool := range []string{"get", "put", "drop"} {
+			if entries[0].Approved(tool) {
+				got = append(got, tool)
+			}
+		}
+		if diff := cmp.Diff(test.approved, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", test.text, diff)
 		}
 	}
 }

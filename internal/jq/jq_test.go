@@ -80,6 +80,30 @@ func TestRunEndsWithItsCall(t *testing.T) {
 	}
 }
 
+// A process that somebody ends is not taken for a filter that needs memory: another one
+// runs the filter, unless it was the first one of the process.
+func TestProcessThatIsEnded(t *testing.T) {
+	for _, used := range []bool{true, false} {
+		if _, err := Run(t.Context(), ".", json.RawMessage(`1`)); err != nil {
+			t.Fatal(err)
+		}
+		p := <-kept
+		if err := p.command.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-p.ended
+		p.used = used
+		kept <- p
+		values, err := Run(t.Context(), ".", json.RawMessage(`1`))
+		if used && (err != nil || len(values) != 1) {
+			t.Errorf("after a process was ended: made %s, %v", values, err)
+		}
+		if !used && (err == nil || !strings.Contains(err.Error(), p.command.ProcessState.String())) {
+			t.Errorf("a first filter: made %s, %v, which ended with %s", values, err, p.command.ProcessState)
+		}
+	}
+}
+
 func BenchmarkRun(b *testing.B) {
 	value := json.RawMessage(`{"entries":[` + strings.Repeat(`{"key":"a","n":1},`, 999) + `{"key":"b","n":2}]}`)
 	for _, filter := range []string{".entries | length", ".entries[] | select(.n > 1)"} {

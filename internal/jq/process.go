@@ -29,6 +29,8 @@ const (
 const (
 	tookTooLong = 3
 	tookTooMuch = 4
+	outOfMemory = 2  // the Go runtime got no more; a filter that breaks it looks the same
+	raceMemory  = 66 // the race detector got no more
 )
 
 // The process runs filters before anything else of the program begins, in any program
@@ -122,12 +124,12 @@ func ask(ctx context.Context, q question) (a answer, err error) {
 		switch code := p.command.ProcessState.ExitCode(); {
 		case code == tookTooLong || errors.Is(err, context.DeadlineExceeded):
 			return a, fmt.Errorf("it took longer than %s", maxTime)
-		case code == 0 && p.used: // it ended as nothing came
+		case code == tookTooMuch || code == outOfMemory || code == raceMemory:
+			return a, fmt.Errorf("it needed more than %d MB of memory", maxMemory>>20)
+		case p.used: // it ended as nothing came, or as somebody ended it, which need not be for this question
 			continue
-		case code == 1:
-			return a, errors.New("its process could not begin")
 		}
-		return a, fmt.Errorf("it needed more than %d MB of memory", maxMemory>>20)
+		return a, fmt.Errorf("the process that ran it ended: %s; call again", p.command.ProcessState)
 	}
 }
 
@@ -148,7 +150,7 @@ func keptOrNew() (*process, error) {
 	}
 	defer says.Close()
 	p := &process{command: exec.Command(self, processArgument), ended: make(chan struct{})}
-	p.command.Stdout, p.command.Env = says, []string{}
+	p.command.Stdout, p.command.Env, p.command.SysProcAttr = says, []string{}, apart()
 	if p.in, err = p.command.StdinPipe(); err == nil {
 		err = p.command.Start()
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -16,8 +17,9 @@ type Foreign struct {
 	Doc    any // the schema as JSON, to look up what a keyword demands
 }
 
-// Compile compiles a schema under a name that errors mention. References to
-// other documents are refused.
+// Compile compiles a schema under a name that errors mention. Without $schema it is one of
+// 2020-12, as MCP has it, unless it is written as those of draft-07 are. References to other
+// documents are refused.
 func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	var f Foreign
 	if err := jsonx.Decode(schema, &f.Doc); err != nil {
@@ -26,6 +28,7 @@ func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	address := "mem://toolfold/" + url.PathEscape(name)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
+	compiler.DefaultDraft(draftOf(f.Doc))
 	compiler.UseLoader(noLoader{})
 	err := compiler.AddResource(address, f.Doc)
 	if err != nil {
@@ -35,6 +38,57 @@ func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 		return nil, fmt.Errorf("compiling schema of %s: %w", name, err)
 	}
 	return &f, nil
+}
+
+// draftOf returns what a schema that does not say so is one of. An array of items and an $id
+// that is an anchor are no words of 2020-12, and such a schema would be refused whole. Others of
+// draft-07 mean nothing there, or, as what stands beside a $ref, something else: they decide
+// where no word is of a later draft.
+func draftOf(schema any) *jsonschema.Draft {
+	var used vocabulary
+	used.of(schema)
+	if used.only7 || used.old && !used.later {
+		return jsonschema.Draft7
+	}
+	return jsonschema.Draft2020
+}
+
+// vocabulary says which words a schema has.
+type vocabulary struct{ only7, old, later bool }
+
+// of adds those of a schema, or of several.
+func (w *vocabulary) of(schema any) {
+	list, _ := schema.([]any)
+	for _, entry := range list {
+		w.of(entry)
+	}
+	object, _ := schema.(map[string]any)
+	for word, value := range object {
+		switch word {
+		case "const", "enum", "default", "examples":
+			continue
+		case "items":
+			_, tuple := value.([]any)
+			w.only7 = w.only7 || tuple
+		case "$id":
+			id, _ := value.(string)
+			w.only7 = w.only7 || strings.HasPrefix(id, "#")
+		case "definitions", "dependencies", "additionalItems":
+			w.old = true
+		case "$defs", "$anchor", "$dynamicAnchor", "$dynamicRef", "prefixItems", "unevaluatedItems", "unevaluatedProperties", "dependentRequired",
+			"dependentSchemas", "minContains", "maxContains":
+			w.later = true
+		}
+		switch word {
+		case "properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas": // schemas by names
+			named, _ := value.(map[string]any)
+			for _, schema := range named {
+				w.of(schema)
+			}
+		default:
+			w.of(value)
+		}
+	}
 }
 
 // noLoader refuses references to other documents: following them would read

@@ -1,5 +1,5 @@
 // Package judge has what declared fields and schemas that were written elsewhere
-// are checked with alike.
+// are checked with alike, and reads the latter.
 package judge
 
 import (

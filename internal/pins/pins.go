@@ -130,8 +130,8 @@ func Named(names entry.Names, steps []Step) (list []Reference) {
 }
 
 // Repeatable reports whether a call may be made again when it is not known
-// whether it was done: its action is idempotent, or runs steps that are
-// recorded themselves.
+// whether it was done: its action is idempotent, or taken so by the user, or runs steps
+// that are recorded themselves.
 func Repeatable(names entry.Names, tool string, arguments json.RawMessage) bool {
 	if _, runs := Called(names, tool, arguments); runs {
 		return true
@@ -141,6 +141,6 @@ func Repeatable(names entry.Names, tool string, arguments json.RawMessage) bool 
 	_ = json.Unmarshal(args[reserved.Action], &selector)
 	entries := names.Lookup(tool)
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *entry.Entry) bool {
-		return e.Action == nil || (e.Selector == "" || e.Selector == selector) && !e.Action.Hints().Idempotent
+		return e.Action == nil || (e.Selector == "" || e.Selector == selector) && !e.Action.Once && !e.Action.Hints().Idempotent
 	})
 }

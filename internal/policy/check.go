@@ -33,22 +33,38 @@ type Change struct {
 	Since *git.Change
 }
 
-// Since returns what differs in a folder from a commit, as [git.Since] does.
-func Since(ctx context.Context, dir, ref string) ([]Change, error) {
-	changed, err := git.Since(ctx, dir, ref)
+// Since returns what differs in the workspace from a commit, as [git.Since] does, and the
+// files that are named; without all, only these. A name outside of the workspace stays as it is.
+func (c Checker) Since(ctx context.Context, ref string, all bool, names []string) ([]Change, error) {
+	k, err := c.open(Policy{}, nil)
 	if err != nil {
 		return nil, err
 	}
+	defer k.root.Close()
 	var changes []Change
+	var inside []string
+	for _, name := range names {
+		if below, ok := k.inside(name); ok {
+			inside = append(inside, below)
+		} else {
+			changes = append(changes, Change{Path: name})
+		}
+	}
+	changed, err := git.Since(ctx, c.Dir, ref, inside...)
+	if err != nil {
+		return nil, err
+	}
 	for _, c := range changed {
-		changes = append(changes, Change{Path: c.Path, Gone: c.Gone, Since: &c})
+		if all || slices.Contains(inside, c.Path) {
+			changes = append(changes, Change{Path: c.Path, Gone: c.Gone, Since: &c})
+		}
 	}
 	return changes, nil
 }
 
 // judges reports whether a line of the file is part of the change; 0 stands for the file itself.
 func (c Change) judges(line int) bool {
-	return c.Since == nil || c.Since.New || line > 0 && c.Since.Has(line)
+	return c.Since == nil || c.Since.Has(line)
 }
 
 // Offence is a path that a gate does not let pass.
@@ -102,6 +118,7 @@ type check struct {
 	changes []Change
 
 	texts map[string]read
+	index map[string]string // texts of changes that are staged
 	bytes int64
 	areas map[string]string // of folders, for ByPackage
 }
@@ -148,6 +165,17 @@ func (c Checker) Check(ctx context.Context, p Policy, changes []Change) ([]Resul
 		return nil, err
 	}
 	defer k.root.Close()
+	var staged []string
+	for _, c := range k.changes {
+		if c.Since != nil && c.Since.Index && !c.Gone {
+			staged = append(staged, c.Path)
+		}
+	}
+	if len(staged) > 0 {
+		if k.index, err = git.Read(ctx, c.Dir, staged); err != nil {
+			return nil, err
+		}
+	}
 	var results []Result
 	for _, gate := range p.Gates {
 		if err := ctx.Err(); err != nil {
@@ -180,6 +208,7 @@ func (c Checker) Check(ctx context.Context, p Policy, changes []Change) ([]Resul
 type verdict struct {
 	fails, warns []Offence
 	older        int    // faults on lines that the change leaves as they were
+	known        int    // more faults, which a baseline lists
 	pass         string // the message where there is neither
 	fail         string // the message in front of the first failure; may be empty
 	suggestion   string
@@ -197,6 +226,9 @@ func (v *verdict) result(gate string) Result {
 	r := v.judged(gate)
 	if v.older > 0 {
 		r.Message += "; " + count(v.older, "older one") + " on lines that did not change"
+	}
+	if v.known > 0 {
+		r.Message += fmt.Sprintf("; %d more that %s lists", v.known, baselineFile)
 	}
 	return r
 }
@@ -400,6 +432,17 @@ func (k *check) text(c Change) read {
 		known.why = "it is outside of the workspace"
 	case k.bytes > maxFiles:
 		known.why = fmt.Sprintf("it was not read: the files before it have %d bytes together", maxFiles)
+	case c.Since != nil && c.Since.Index:
+		text, has := k.index[name]
+		switch {
+		case !has:
+			known.why = "it was not read: the index has no text of it"
+		case len(text) > maxFile:
+			known.why = fmt.Sprintf("it was not read: it has more than %d bytes", maxFile)
+		default:
+			known.text = text
+		}
+		k.bytes += int64(len(known.text))
 	default:
 		known.text, known.why = k.read(name, maxFile)
 		k.bytes += int64(len(known.text))

@@ -22,6 +22,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/scan"
@@ -344,8 +345,6 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 		name, _ := k.inside(c.Path)
 		if pattern, ok := matchesFolded(k.policy.Sensitive, name); ok {
 			v.warned(c.Path, "sensitivePaths has %s: a person should look at the change", pattern)
-		} else if name == baselineFile && len(k.changes) > 1 {
-			v.warned(c.Path, "it says which secrets are known: a person should look at the change")
 		}
 		file := k.text(c)
 		switch {
@@ -366,6 +365,7 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 		for _, f := range list {
 			switch {
 			case known[fmt.Sprintf("%s:%s:%d", name, f.Rule, f.Line)]:
+				v.known++
 			case !c.judges(f.Line):
 				v.older++
 			case f.Line == 0:
@@ -374,6 +374,11 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 				v.failed(c.Path, "line %d looks like a secret (%s)", f.Line, f.Rule)
 			}
 		}
+	}
+	if unsettled, err := k.baselineChanged(ctx, v.known > 0); err != nil {
+		return err
+	} else if unsettled {
+		v.warned(baselineFile, "it says which secrets are known: a person should look at the change")
 	}
 	v.pass = "no secrets in " + count(len(k.changes), "file")
 	v.fail = count(len(v.fails), "secret")
@@ -401,6 +406,25 @@ func (k *check) knownSecrets() (known map[string]bool, why string) {
 		known[strings.TrimSpace(line)] = true
 	}
 	return known, why
+}
+
+// baselineChanged reports whether the baseline is one of several changes or, where it is in
+// use, differs from what is committed, named or not.
+func (k *check) baselineChanged(ctx context.Context, inUse bool) (bool, error) {
+	if len(k.changes) > 1 && slices.ContainsFunc(k.changes, func(c Change) bool {
+		return c.Path == baselineFile && (c.Since == nil || c.Since.Differs())
+	}) {
+		return true, nil
+	}
+	if !inUse {
+		return false, nil
+	}
+	changes, err := git.Since(ctx, k.Dir, git.Uncommitted, baselineFile)
+	var none *git.NoChanges
+	if errors.As(err, &none) { // nothing is committed that it could differ from
+		return false, nil
+	}
+	return slices.ContainsFunc(changes, func(c git.Change) bool { return c.Path == baselineFile && c.Differs() }), err
 }
 
 // isBinary reports whether a file that was not read has no text at its beginning, as git

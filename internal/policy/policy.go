@@ -179,8 +179,14 @@ var guarded = []string{".toolfold/**", ".github/**", ".gitlab-ci.yml", ".circlec
 // madeOrTests are imports by path of what a build makes and of tests.
 var madeOrTests = []string{"./**/{node_modules,dist,build,__tests__}/**", "./**/*.{test,spec}", "./**/*.{test,spec}.*"}
 
+// Commit is the policy that hooks check, unless another is named.
+const Commit = "commit"
+
 // builtIn are the policies that there are without a file.
 var builtIn = []Policy{{
+	ID: Commit, Description: "What any commit must be: valid configuration, no secrets.",
+	Gates: []string{ConfigValidation, SensitiveChange},
+}, {
 	ID: "bugfix", Description: "A small repair: at most three folders, no contracts, no CI.",
 	Gates: []string{PathViolation, ChangeRadius, SensitiveChange}, Forbidden: guarded, Radius: 3, By: ByDirectory,
 }, {

@@ -25,11 +25,12 @@ func (r repo) check(trusted bool, policy string) []Result {
 	if broken != nil {
 		r.T.Fatal(broken)
 	}
-	changes, err := Since(r.T.Context(), r.Dir, git.Uncommitted)
+	checker := Checker{Dir: r.Dir, Trusted: func() bool { return trusted }}
+	changes, err := checker.Since(r.T.Context(), git.Uncommitted, true, nil)
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	results, err := Checker{Dir: r.Dir, Trusted: func() bool { return trusted }}.Check(r.T.Context(), p, changes)
+	results, err := checker.Check(r.T.Context(), p, changes)
 	if err != nil {
 		r.T.Fatal(err)
 	}
@@ -225,7 +226,7 @@ func TestBuiltIn(t *testing.T) {
 			t.Errorf("%s: placeholder left, or unexpected", p.ID)
 		}
 	}
-	p := builtIn[2].For("aws-s3")
+	p := builtIn[3].For("aws-s3")
 	for file, ok := range map[string]bool{
 		"src/providers/aws-s3/client.ts": true, "tests/aws-s3.test.ts": true, "pkg/aws-s3_test.go": true, "src/providers/gcs/client.ts": false,
 		"src/aws-s3/contracts/x.ts": false, "README.md": false,
@@ -323,5 +324,58 @@ func TestOlderFaults(t *testing.T) {
 	got := r.check(false, policy)[1]
 	if got.Status != Fail || len(got.Paths) != 1 || !strings.Contains(got.Paths[0].Reason, "line 1 ") {
 		t.Errorf("with a baseline: %+v", got)
+	}
+	if !strings.Contains(got.Message, "1 more that .gitleaksignore lists") {
+		t.Errorf("nothing says what the baseline hides: %s", got.Message)
+	}
+}
+
+// A file that is named is judged whole unless the commit has it, however it is named.
+func TestNamedFiles(t *testing.T) {
+	t.Parallel()
+	token := "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6" // no credential of anybody
+	r := newRepo(t, map[string]string{".gitignore": ".env\n", "a.txt": "x\n", "old.txt": "token = " + token + "\n", "b.txt": "x\n",
+		".gitattributes": "b.txt -diff\n"})
+	r.Write(".env", "token = "+token+"\n")
+	r.Write("a.txt", "x\ntoken = "+token+"\n")
+	r.Write("b.txt", "x\ntoken = "+token+"\n")
+	gittest.Repo{T: t, Dir: r.Dir}.Git("init", "-q", "below")
+	r.Write("below/c.txt", "token = "+token+"\n")
+	p := Policy{Gates: []string{SensitiveChange}}
+	checker := Checker{Dir: r.Dir}
+	for name, want := range map[string]string{".env": Fail, "a.txt": Fail, "./a.txt": Fail, filepath.Join(r.Dir, "a.txt"): Fail, "b.txt": Fail,
+		"below/c.txt": Fail, "old.txt": Pass, filepath.Join(r.Dir, "old.txt"): Pass, "../a.txt": Warn, "missing.txt": Warn} {
+		changes, err := checker.Since(t.Context(), git.Uncommitted, false, []string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := checker.Check(t.Context(), p, changes)
+		if err != nil || len(changes) != 1 || Worst(results) != want {
+			t.Errorf("%s: %+v, %+v, %v, want %s", name, changes, results, err, want)
+		}
+	}
+}
+
+// A baseline that is not committed does not settle on its own what is no secret.
+func TestBaselineThatDiffers(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, map[string]string{"a.txt": "x\n", ".gitignore": "*ignore\n"})
+	r.Write("a.txt", "token = ghp_"+"x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6\n") // no credential of anybody
+	r.Write(baselineFile, "a.txt:github-pat:1\n")
+	check := func() Result {
+		t.Helper()
+		results, err := Checker{Dir: r.Dir}.Check(t.Context(), Policy{Gates: []string{SensitiveChange}}, []Change{{Path: "a.txt"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results[0]
+	}
+	if got := check(); got.Status != Warn || len(got.Paths) != 1 || got.Paths[0].Path != baselineFile {
+		t.Errorf("before it is committed: %+v", got)
+	}
+	r.Git("add", "-f", baselineFile)
+	r.Git("commit", "-q", "-m", "baseline")
+	if got := check(); got.Status != Pass || !strings.Contains(got.Message, "1 more that .gitleaksignore lists") {
+		t.Errorf("once it is committed: %+v", got)
 	}
 }

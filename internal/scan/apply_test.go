@@ -27,6 +27,16 @@ const (
 	mended = "export const n = 1;\nif (typeof n === \"number\") n;\n"
 )
 
+// apply makes the fix of one finding; what refuses it is an error.
+func (s Scanner) apply(t *testing.T, f Finding, c Change) (*Applied, error) {
+	t.Helper()
+	applied, err := s.Apply(t.Context(), []Finding{f}, c)
+	if err == nil && len(applied.refused) > 0 {
+		return nil, applied.refused[0].err
+	}
+	return applied, err
+}
+
 // files lists what is in the workspace.
 func (s Scanner) files(t *testing.T) string {
 	t.Helper()
@@ -55,7 +65,7 @@ func code(err error) string {
 func TestDiffWritesNothing(t *testing.T) {
 	t.Parallel()
 	s, f := one(t)
-	applied, err := s.Apply(t.Context(), f, Change{Backup: true})
+	applied, err := s.apply(t, f, Change{Backup: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +85,7 @@ func TestWriteKeepsBackupAndMode(t *testing.T) {
 	if err := os.Chmod(filepath.Join(s.Dir, "src/a.ts"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	applied, err := s.Apply(t.Context(), f, Change{Write: true, Backup: true})
+	applied, err := s.apply(t, f, Change{Write: true, Backup: true})
 	if err != nil || !applied.Written {
 		t.Fatal(applied, err)
 	}
@@ -86,7 +96,7 @@ func TestWriteKeepsBackupAndMode(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(s.Dir, "src/a.ts")); err != nil || info.Mode().Perm() != 0o750 {
 		t.Errorf("the mode is %v, %v", info.Mode(), err)
 	}
-	if again, err := s.Apply(t.Context(), f, Change{Write: true}); code(err) != FileChanged {
+	if again, err := s.apply(t, f, Change{Write: true}); code(err) != FileChanged {
 		t.Errorf("a second time: %v, %v", again, err)
 	}
 	if found := s.must(t, Request{Purpose: Bugs}).Findings; len(found) != 0 {
@@ -128,7 +138,7 @@ func TestRefusalsTouchNothing(t *testing.T) {
 				t.Skipf("links cannot be made here: %v", err)
 			}
 			before := s.files(t)
-			applied, err := s.Apply(t.Context(), f, Change{Write: true, Backup: true})
+			applied, err := s.apply(t, f, Change{Write: true, Backup: true})
 			if code(err) != test.code {
 				t.Errorf("answered %+v, %v", applied, err)
 			}
@@ -158,7 +168,7 @@ func TestTests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, f := one(t)
-			applied, err := s.Apply(t.Context(), f, Change{Write: true, Test: test.argv})
+			applied, err := s.apply(t, f, Change{Write: true, Test: test.argv})
 			if !test.starts {
 				if code(err) != NoTests || s.read(t, "src/a.ts") != faulty {
 					t.Errorf("answered %v; the file holds %s", err, s.read(t, "src/a.ts"))
@@ -183,7 +193,7 @@ func TestTests(t *testing.T) {
 func TestTestsThatChangeTheFile(t *testing.T) {
 	t.Parallel()
 	s, f := one(t)
-	_, err := s.Apply(t.Context(), f, Change{Write: true, Test: []string{"sh", "-c", "echo theirs >src/a.ts; exit 1"}})
+	_, err := s.apply(t, f, Change{Write: true, Test: []string{"sh", "-c", "echo theirs >src/a.ts; exit 1"}})
 	if code(err) != FileChanged || s.read(t, "src/a.ts") != "theirs\n" {
 		t.Errorf("answered %v; the file holds %s", err, s.read(t, "src/a.ts"))
 	}

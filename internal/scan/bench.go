@@ -2,7 +2,9 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,49 +118,130 @@ func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
 	return listed, nil
 }
 
-// Writes returns the file that the fix of a finding would change, its backup
-// aside; none where it is not written or there is no such finding.
-func (b *Bench) Writes(ctx context.Context, id string, in FixIn) ([]string, error) {
+// Choice says which findings to fix: one, several, or those of a rule or a file that the
+// newest scan found. One of the three is set.
+type Choice struct {
+	ID         string
+	IDs        []string
+	Rule, File string // Rule with its analyser or without
+}
+
+// Writes returns the files that the fixes of findings would change, their backups aside;
+// none where they are not written or there are no such findings.
+func (b *Bench) Writes(ctx context.Context, c Choice, in FixIn) ([]string, error) {
 	if !in.writes() {
 		return nil, nil
 	}
-	f, found, err := b.find(ctx, id)
-	if err != nil || !found {
-		return nil, err
+	findings, err := b.chosen(ctx, c)
+	var refused *toolfold.Error
+	if errors.As(err, &refused) { // the call will say so
+		return nil, nil
 	}
-	return []string{f.File}, nil
-}
-
-func (b *Bench) find(ctx context.Context, id string) (Finding, bool, error) {
-	f, found, err := b.Store.Get(ctx, b.Workspace, b.Purpose, strings.ToLower(id))
-	if err != nil {
-		return f, found, fmt.Errorf("reading finding: %w", err)
-	}
-	return f, found, nil
-}
-
-// Fix shows or writes the fix of a finding. test returns the command that tests
-// what is written; nil tests nothing.
-func (b *Bench) Fix(ctx context.Context, id string, in FixIn, test func(write bool) ([]string, error)) (Finding, *Applied, error) {
-	f, found, err := b.find(ctx, id)
-	if err != nil {
-		return f, nil, err
-	}
-	if !found {
-		return f, nil, toolfold.Errorf(b.NotFound, "there is no finding %s in this workspace", id).
-			WithHint("%[1]s.list shows those there are; %[1]s.scan looks for more", b.Family)
-	}
-	if !f.Fixable() {
-		return f, &Applied{Outcome: Outcome{Note: "there is no safe fix; do as the advice says"}}, nil
-	}
-	change := Change{Write: in.writes(), Backup: in.CreateBackup}
-	if test != nil {
-		if change.Test, err = test(change.Write); err != nil {
-			return f, nil, err
+	var files []string
+	for _, f := range findings {
+		if !slices.Contains(files, f.File) {
+			files = append(files, f.File)
 		}
 	}
-	applied, err := b.Apply(ctx, f, change)
-	return f, applied, err
+	return files, err
+}
+
+// chosen returns the findings of a choice: of a rule or a file those that can be fixed.
+func (b *Bench) chosen(ctx context.Context, c Choice) (findings []Finding, err error) {
+	name := map[Purpose]string{Bugs: "bugId", Refactorings: "opportunityId"}[b.Purpose]
+	ways := 0
+	for _, is := range []bool{c.ID != "", len(c.IDs) > 0, c.Rule+c.File != ""} {
+		if is {
+			ways++
+		}
+	}
+	if ways != 1 {
+		kind, about := toolfold.ProblemRefused, []string{name, name + "s", "rule", "file"}
+		if ways == 0 {
+			kind, about = toolfold.ProblemMissing, about[:1]
+		}
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "it is not clear what to fix").About(kind, about...).
+			WithHint("pass %[1]s, or %[1]ss, or rule or file or both, which choose from the newest scan", name)
+	}
+	if c.Rule+c.File != "" {
+		return b.ofRule(ctx, c)
+	}
+	ids := c.IDs
+	if c.ID != "" {
+		ids = []string{c.ID}
+	}
+	for _, id := range ids {
+		f, found, err := b.Store.Get(ctx, b.Workspace, b.Purpose, strings.ToLower(id))
+		if err != nil {
+			return nil, fmt.Errorf("reading finding: %w", err)
+		}
+		if !found {
+			return nil, toolfold.Errorf(b.NotFound, "there is no finding %s in this workspace", id).
+				WithHint("%[1]s.list shows those there are; %[1]s.scan looks for more", b.Family)
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}
+
+// ofRule returns the findings of the newest scan that are of a rule or a file and can be fixed.
+func (b *Bench) ofRule(ctx context.Context, c Choice) ([]Finding, error) {
+	file, inside := c.File, true
+	if file != "" {
+		file, inside = b.inside(file)
+	}
+	newest, err := b.Store.Newest(ctx, b.Workspace, b.Purpose)
+	var page Page
+	if err == nil && newest != "" && inside {
+		page, _, err = b.Store.List(ctx, Query{Workspace: b.Workspace, Purpose: b.Purpose, Scan: newest, Limit: MaxFindings})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing findings: %w", err)
+	}
+	findings := slices.DeleteFunc(page.Findings, func(f Finding) bool {
+		_, short, _ := strings.Cut(f.Rule, "/")
+		return !f.Fixable() || file != "" && f.File != file || c.Rule != "" && c.Rule != f.Rule && c.Rule != short
+	})
+	if len(findings) == 0 {
+		return nil, toolfold.Errorf(b.NotFound, "the newest scan has no finding of that rule and file with a safe fix").
+			WithHint("%[1]s.list shows rules and files, and what is fixable; %[1]s.scan looks again", b.Family)
+	}
+	return findings, nil
+}
+
+// Fix shows or writes the fixes of findings. It returns the finding of a choice of one.
+func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied, error) {
+	findings, err := b.chosen(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	var one *Finding
+	if c.ID != "" {
+		if one = &findings[0]; !one.Fixable() {
+			return one, &Applied{Outcome: Outcome{Note: "there is no safe fix; do as the advice says"}}, nil
+		}
+	}
+	change := Change{Write: in.writes(), Backup: in.CreateBackup}
+	if in.RunTests {
+		if change.Test, err = b.tests(change.Write); err != nil {
+			return nil, nil, err
+		}
+	}
+	applied, err := b.Apply(ctx, findings, change)
+	if err != nil {
+		return nil, nil, err
+	}
+	if one == nil {
+		applied.count(len(findings))
+	} else if len(applied.refused) > 0 {
+		return nil, nil, applied.refused[0].err
+	}
+	for _, m := range applied.changed {
+		if err := b.Store.Carry(ctx, b.Workspace, m.hash, m.carry()); err != nil {
+			return nil, nil, fmt.Errorf("keeping the other findings of %s, which is fixed: %w", m.name, err)
+		}
+	}
+	return one, applied, nil
 }
 
 // maxPage bounds what the findings of a page take in an answer, in bytes.
@@ -175,8 +258,13 @@ func fitting(findings []Finding) int {
 	return len(findings)
 }
 
-// Tests returns the command that tests the workspace.
-func (b *Bench) Tests() ([]string, error) {
+// tests returns the command that tests what is written.
+func (b *Bench) tests(write bool) ([]string, error) {
+	if !write {
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: runTests tests a change that is written, and this call writes none", b.Family).
+			About(toolfold.ProblemRefused, "runTests").
+			WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
+	}
 	var argv []string
 	if b.TestCommand != nil {
 		var err error

@@ -51,10 +51,13 @@ var bugRules = []rule{{
 var (
 	secretName = regex.Lazy(
 		`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|private_?key|access_?key)$|^(password|secret|token)$`)
-	placeholder = regex.Lazy(`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]`)
-	sqlText     = regex.Lazy(`(?i)^\s*(select\s.+\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s)`)
-	fixme       = regex.Lazy(`\b(FIXME|BUG|XXX)\b`)
-	todo        = regex.Lazy(`\b(TODO|HACK)\b`)
+	placeholder = regex.Lazy(
+		`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]|://|^[a-z]+([-_.][a-z]+)*[-_.]\d$`)
+	boundName = regex.Lazy(`(?i)placeholder|clause|where|condition|column|field`)
+	sqlValue  = regex.Lazy(`(?i)(['"%=<>]|\slike|\b(in|values)\s*\()\s*(\$\{)?$`)
+	sqlText   = regex.Lazy(`(?i)^\s*(select\s.+\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s)`)
+	fixme     = regex.Lazy(`\b(FIXME|BUG|XXX)\b`)
+	todo      = regex.Lazy(`\b(TODO|HACK)\b`)
 )
 
 // secretValue reports whether a literal could be a secret: long enough, with
@@ -80,9 +83,35 @@ func sqlInjection(s *source, i int) bool {
 	case s.lang == python && strings.ContainsAny(literal[:strings.IndexAny(literal, `"'`)], "fF"):
 		return strings.Contains(content, "{")
 	case strings.HasSuffix(literal, "${"):
-		return !s.oneOf(i-1, "sql", "SQL") // a tag that makes parameters
+		return !s.oneOf(i-1, "sql", "SQL") && s.valuesInside(i) // a tag makes parameters
 	}
-	return s.is(i+1, "+") && s.at(i+2).kind == word
+	if !s.is(i+1, "+") || s.at(i+2).kind != word {
+		return false
+	}
+	if strings.HasSuffix(content, "'") {
+		return true
+	}
+	// What puts a query together of columns, placeholders and conditions passes the values apart.
+	lists := s.oneOf(i+2, "strings") && s.oneOf(i+4, "Join", "Repeat") || boundName().MatchString(s.at(i+2).text)
+	call := s.parents[i]
+	arguments := s.arguments(call)
+	bound := s.lang == golang && s.is(call, "(") && s.isName(call-1) && len(arguments) > 1 && arguments[len(arguments)-1][0] > i
+	return !lists && !bound
+}
+
+// valuesInside reports whether a template that begins at i has a value where SQL has one, and not
+// the name of a table or a part that was put together.
+func (s *source) valuesInside(i int) bool {
+	for ; s.at(i).kind == text; i++ {
+		chunk := s.at(i).text
+		if strings.HasSuffix(chunk, "${") && sqlValue().MatchString(chunk) {
+			return true
+		}
+		for !strings.HasPrefix(s.at(i+1).text, "}") && i+1 < len(s.tokens) && strings.HasSuffix(chunk, "${") {
+			i++
+		}
+	}
+	return false
 }
 
 // inComments returns the comments that match.
@@ -123,9 +152,17 @@ func assignmentInCondition(s *source, i int) *hit {
 	if !s.oneOf(i, "if", "while") || !s.is(i+1, "(") {
 		return nil
 	}
-	end := s.partner(i + 1)
-	equals := s.find(i+2, max(end, 0), "=")
-	if equals < 0 || s.chainStart(equals-1) != i+2 || s.is(i, "while") && !s.isLiteral(equals+1) {
+	open := i + 1
+	if s.is(open+1, "(") && s.partner(open+1) == s.partner(open)-1 { // who means it writes two pairs
+		open++
+	}
+	end := s.partner(open)
+	equals := s.find(open+1, max(end, 0), "=")
+	meant := s.is(i, "while") || open > i+1
+	if equals < 0 || s.chainStart(equals-1) != open+1 || meant && (!s.isLiteral(equals+1) || equals+2 != end) {
+		return nil
+	}
+	if !s.isLiteral(equals+1) && s.chainEnd(equals+1) != end-1 { // who calls something there means it
 		return nil
 	}
 	h := &hit{at: s.at(equals).start}
@@ -142,18 +179,18 @@ func (s *source) isLiteral(i int) bool {
 }
 
 // sharedState: Promise.all(list.map(async x => { total += await f(x) })).
-func sharedState(s *source, i int) bool {
+func sharedState(s *source, i int) *hit {
 	if !s.is(i, "Promise", ".", "all", "(") {
-		return false
+		return nil
 	}
 	async := false
 	for j := i + 4; j < min(s.partner(i+3), i+maxAhead); j++ {
 		async = async || s.is(j, "async")
 		if async && s.isName(j) && s.oneOf(j+1, "+=", "-=", "*=") && s.is(j+2, "await") {
-			return true
+			return &hit{at: s.at(j).start}
 		}
 	}
-	return false
+	return nil
 }
 
 // missingAwait: a statement that calls an async function of the file.

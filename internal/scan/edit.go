@@ -36,44 +36,58 @@ func applyEdits(content string, edits []Edit) (string, error) {
 	return b.String(), nil
 }
 
-// fixed returns the text of a file with the fix of a finding. Go files stay
-// formatted if they were, and lose the imports that the fix leaves unused; what
-// would not parse any more is an error.
-func fixed(f Finding, content string) (string, error) {
-	after, err := applyEdits(content, f.Edits)
+// overlap reports whether edits cannot be made with others: they change the same bytes, or
+// insert at one place. Equal insertions of whole lines, as of an import, are made once.
+func overlap(edits, others []Edit) bool {
+	for _, a := range edits {
+		for _, b := range others {
+			both := a.Start < b.End && b.Start < a.End || a.Start == b.Start && (a.Start == a.End) == (b.Start == b.End)
+			if both && !(a == b && a.Start == a.End && strings.Contains(a.Text, "\n")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fixed returns the text of a file with edits made. Go files stay formatted if they
+// were, and lose the imports that the edits leave unused; what would not parse any
+// more is an error.
+func fixed(name, content string, edits []Edit) (string, error) {
+	after, err := applyEdits(content, edits)
 	if err != nil {
 		return "", err
 	}
 	if after == content {
 		return "", errors.New("the fix changes nothing")
 	}
-	if path.Ext(f.File) != ".go" {
-		s := newSource(f.File, after)
+	if path.Ext(name) != ".go" {
+		s := newSource(name, after)
 		if s.isScript() && !s.parse() || s.fault != "" {
 			return "", errors.New("the file would not parse any more: " + s.fault)
 		}
 		return after, nil
 	}
 	files := gotoken.NewFileSet()
-	before, err := parser.ParseFile(files, f.File, content, parser.ParseComments)
+	before, err := parser.ParseFile(files, name, content, parser.ParseComments)
 	if err != nil {
 		return "", err
 	}
-	file, err := parser.ParseFile(files, f.File, after, parser.ParseComments)
+	file, err := parser.ParseFile(files, name, after, parser.ParseComments)
 	if err != nil {
 		return "", errors.New("the file would not parse any more: " + err.Error())
 	}
 	pruned := false
 	for _, spec := range slices.Clone(file.Imports) {
-		name, imported := "", ""
+		alias, imported := "", ""
 		if imported, err = strconv.Unquote(spec.Path.Value); err != nil {
 			continue
 		}
 		if spec.Name != nil {
-			name = spec.Name.Name
+			alias = spec.Name.Name
 		}
-		if name != "_" && name != "." && imported != "C" && astutil.UsesImport(before, imported) && !astutil.UsesImport(file, imported) {
-			pruned = astutil.DeleteNamedImport(files, file, name, imported) || pruned
+		if alias != "_" && alias != "." && imported != "C" && astutil.UsesImport(before, imported) && !astutil.UsesImport(file, imported) {
+			pruned = astutil.DeleteNamedImport(files, file, alias, imported) || pruned
 		}
 	}
 	formatted, err := format.Source([]byte(content))
@@ -97,10 +111,13 @@ func fixed(f Finding, content string) (string, error) {
 // maxDiff bounds a difference, in bytes.
 const maxDiff = 200_000
 
-// unified returns the difference as a unified diff. A longer one is cut, and
-// says so.
+// unified returns the difference as a unified diff.
 func unified(name, before, after string) string {
-	text := string(diff.Diff("a/"+name, []byte(before), "b/"+name, []byte(after)))
+	return string(diff.Diff("a/"+name, []byte(before), "b/"+name, []byte(after)))
+}
+
+// cutDiff cuts a difference that is too long, which says so.
+func cutDiff(text string) string {
 	if len(text) <= maxDiff {
 		return text
 	}

@@ -2,20 +2,25 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf16"
 
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // Limits of an external analyser.
@@ -32,22 +37,38 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 	for _, tool := range []struct {
 		name      string
 		languages []language
-		find      func() string
+		needs     string // a file at the root of the workspace, without which it does not run; empty for none
+		anywhere  bool   // in $PATH too, not only in the workspace
+		whole     bool   // it looks at the whole project, whatever files are scanned
 		arguments []string
 		read      func(s Scanner, root *os.Root, out []byte, c *collector) error
 	}{
-		{"eslint", scripts, func() string { return s.eslint(root) },
+		{"eslint", scripts, "", true, false,
 			[]string{"--format", "json", "--no-error-on-unmatched-pattern", "--no-warn-ignored", "--"}, readESLint},
-		{"ruff", onlyPython, func() string { found, _ := exec.LookPath("ruff"); return found },
+		{"tsc", scripts, "tsconfig.json", false, true, []string{"--noEmit", "--pretty", "false", "--project", "."}, readTSC},
+		{"biome", scripts, "", false, false,
+			[]string{"lint", "--reporter=github", "--max-diagnostics=none", "--no-errors-on-unmatched", "--"}, readBiome},
+		{"oxlint", scripts, "", false, false, []string{"--format", "json", "--no-error-on-unmatched-pattern", "--"}, readOxlint},
+		{"ruff", onlyPython, "", true, false,
 			[]string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}, readRuff},
+		{"pyright", onlyPython, "pyrightconfig.json", true, true, []string{"--outputjson"}, readPyright},
 	} {
 		own := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 			l, _ := languageOf(name)
 			return !slices.Contains(tool.languages, l)
 		})
-		program := tool.find()
+		program := s.program(root, tool.name, tool.anywhere)
 		if len(own) == 0 || program == "" {
 			continue
+		}
+		if tool.needs != "" {
+			if _, err := root.Stat(tool.needs); err != nil {
+				c.skip(".", tool.name+" is installed but did not run: there is no "+tool.needs)
+				continue
+			}
+		}
+		if tool.whole {
+			own = own[:1]
 		}
 		if s.Trusted == nil || !s.Trusted() {
 			c.skip(".", tool.name+" is installed but did not run: the user has not trusted this workspace")
@@ -55,6 +76,9 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 		}
 		did := false
 		for chunk := range slices.Chunk(own, externalFiles) {
+			if tool.whole {
+				chunk = nil
+			}
 			out, err := s.runExternal(ctx, append(append([]string{program}, tool.arguments...), chunk...))
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -75,28 +99,31 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 	return ran, nil
 }
 
-// eslint returns the program that is in the workspace, else the one installed;
-// empty where there is none.
-func (s Scanner) eslint(root *os.Root) string {
-	local := filepath.FromSlash("node_modules/.bin/eslint")
+// program returns the program that is in the workspace, else the one installed where that
+// counts; empty where there is none.
+func (s Scanner) program(root *os.Root, name string, anywhere bool) string {
+	local := filepath.FromSlash("node_modules/.bin/" + name)
 	if _, err := root.Stat(local); err == nil {
 		if abs, err := filepath.Abs(filepath.Join(s.Dir, local)); err == nil {
 			return abs
 		}
 	}
-	found, _ := exec.LookPath("eslint")
+	if !anywhere {
+		return ""
+	}
+	found, _ := exec.LookPath(name)
 	return found
 }
 
-// runExternal runs an analyser and returns its standard output. eslint ends
-// with status 1 where it found something.
+// runExternal runs an analyser and returns its standard output. Most end with
+// status 1 where they found something, tsc with 2.
 func (s Scanner) runExternal(ctx context.Context, argv []string) ([]byte, error) {
 	running, stop := context.WithTimeout(ctx, externalTime)
 	defer stop()
 	out, errs := &bounded{}, &child.Tail{Keep: 2 * testOutput}
 	err := child.Run(running, child.Command{Argv: argv, Dir: s.Dir, Stdout: out, Stderr: errs})
 	var exit *child.ExitError
-	if errors.As(err, &exit) && exit.State == "exit status 1" && out.Len() > 0 {
+	if errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && out.Len() > 0 {
 		err = nil
 	}
 	if err != nil {
@@ -172,6 +199,114 @@ func readESLint(s Scanner, root *os.Root, out []byte, c *collector) error {
 	return nil
 }
 
+// readTSC reads what the compiler of TypeScript says: file(line,column): error TS1: message.
+func readTSC(s Scanner, _ *os.Root, out []byte, c *collector) error {
+	return readLines(s, out, c, tscLine(), func(m []string) Finding {
+		f := c.foreign("tsc/"+m[4], m[1], atoi(m[2]), atoi(m[3]), m[5])
+		f.Level = "high"
+		return f
+	})
+}
+
+// readBiome reads what biome says to GitHub: ::error title=rule,file=…,line=1,endLine=1,col=1,endColumn=1::message.
+func readBiome(s Scanner, _ *os.Root, out []byte, c *collector) error {
+	return readLines(s, out, c, biomeLine(), func(m []string) Finding {
+		f := c.foreign("biome/"+strings.TrimPrefix(m[2], "lint/"), m[3], atoi(m[4]), atoi(m[5]), m[6])
+		if f.Level = "low"; m[1] == "error" {
+			f.Level = "medium"
+		}
+		return f
+	})
+}
+
+var (
+	tscLine   = regex.Lazy(`^(.+)\((\d+),(\d+)\): error (TS\d+): (.*)$`)
+	biomeLine = regex.Lazy(`^::(error|warning|notice) title=([^,]+),file=(.+),line=(\d+),endLine=\d+,col=(\d+),endColumn=\d+::(.*)$`)
+)
+
+// readLines reads a report that has a finding on each line of a form. Output without any is
+// no report.
+func readLines(s Scanner, out []byte, c *collector, form *regexp.Regexp, finding func(m []string) Finding) error {
+	matched := false
+	for line := range strings.Lines(string(out)) {
+		m := form.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		matched = true
+		f := finding(m)
+		if name, ok := s.below(f.File); ok {
+			f.File = name
+			c.takeForeign(f)
+		}
+	}
+	if text := strings.TrimSpace(string(out)); !matched && text != "" {
+		return fmt.Errorf("it said: %s", cut(text, 200))
+	}
+	return nil
+}
+
+// atoi returns a number that a pattern has matched.
+func atoi(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+// readOxlint reads the report of oxlint.
+func readOxlint(s Scanner, _ *os.Root, out []byte, c *collector) error {
+	var report struct {
+		Diagnostics []struct {
+			Message, Code, Severity, Help, Filename string
+			Labels                                  []struct{ Span struct{ Line, Column int } }
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		return fmt.Errorf("reading its report: %w", err)
+	}
+	for _, d := range report.Diagnostics {
+		name, ok := s.below(d.Filename)
+		if !ok || len(d.Labels) == 0 {
+			continue
+		}
+		plugin, rule, _ := strings.Cut(strings.TrimSuffix(d.Code, ")"), "(")
+		if plugin != "eslint" {
+			rule = plugin + "/" + rule
+		}
+		f := c.foreign("oxlint/"+rule, name, d.Labels[0].Span.Line, d.Labels[0].Span.Column, d.Message)
+		f.Advice = cut(d.Help, 300)
+		if f.Level = "low"; d.Severity == "error" {
+			f.Level = "medium"
+		}
+		c.takeForeign(f)
+	}
+	return nil
+}
+
+// readPyright reads the report of pyright, whose lines and columns count from 0.
+func readPyright(s Scanner, _ *os.Root, out []byte, c *collector) error {
+	var report struct {
+		GeneralDiagnostics []struct {
+			File, Severity, Message, Rule string
+			Range                         struct{ Start struct{ Line, Character int } }
+		}
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		return fmt.Errorf("reading its report: %w", err)
+	}
+	for _, d := range report.GeneralDiagnostics {
+		name, ok := s.below(d.File)
+		if !ok {
+			continue
+		}
+		f := c.foreign("pyright/"+cmp.Or(d.Rule, "error"), name, d.Range.Start.Line+1, d.Range.Start.Character+1, d.Message)
+		if f.Level = "low"; d.Severity == "error" {
+			f.Level = "high"
+		}
+		c.takeForeign(f)
+	}
+	return nil
+}
+
 // readRuff reads the report of ruff. Of its fixes only the safe ones count.
 func readRuff(s Scanner, root *os.Root, out []byte, c *collector) error {
 	type place struct{ Row, Column int }
@@ -228,13 +363,16 @@ var foreignKinds = map[Purpose]map[string]string{
 		"eslint/require-atomic-updates": "concurrency",
 		"eslint/no-await-in-loop":       "performance", "eslint/@typescript-eslint/no-unsafe": "type-error",
 		"eslint/@typescript-eslint/no-floating-promises": "concurrency",
-		"eslint/": "other", "ruff/": "other",
+		"eslint/": "other", "ruff/": "other", "oxlint/": "other", "oxlint/no-": "logic-error",
+		"tsc/": "type-error", "pyright/": "type-error", "biome/correctness": "logic-error", "biome/suspicious": "logic-error",
+		"biome/security": "security", "biome/performance": "performance",
 	},
 	Refactorings: {
 		"ruff/UP": "modernize-syntax", "ruff/SIM": "simplify-conditional", "ruff/I": "optimize-imports", "ruff/F401": "optimize-imports",
 		"ruff/N": "rename", "ruff/C4": "modernize-syntax", "ruff/PLR": "extract-function", "ruff/ERA": "other",
-		"eslint/prefer-": "modernize-syntax",
-		"eslint/no-var":  "modernize-syntax", "eslint/no-nested-ternary": "simplify-conditional",
+		"eslint/prefer-": "modernize-syntax", "oxlint/prefer-": "modernize-syntax", "oxlint/no-var": "modernize-syntax",
+		"biome/style": "other", "biome/complexity": "simplify-conditional",
+		"eslint/no-var": "modernize-syntax", "eslint/no-nested-ternary": "simplify-conditional",
 		"eslint/no-unneeded-ternary": "simplify-conditional",
 		"eslint/no-else-return":      "simplify-conditional", "eslint/no-magic-numbers": "extract-variable",
 		"eslint/complexity": "extract-function",
@@ -272,7 +410,7 @@ func match(values map[string]string, name string) string {
 }
 
 func (c *collector) takeForeign(f Finding) {
-	if f.Kind == "" {
+	if _, scanned := c.read[f.File]; f.Kind == "" || !scanned {
 		return
 	}
 	if c.request.Purpose == Refactorings {
@@ -281,7 +419,49 @@ func (c *collector) takeForeign(f Finding) {
 	if f.Kind == "security" {
 		f.Level = "high"
 	}
-	c.take(f)
+	if c.replaces(f) {
+		c.take(f)
+	}
+}
+
+// replaces takes back what toolfold itself found of a fault that a tool of the project names too, and
+// reports whether the tool's finding counts: not where only ours has a fix, or another tool named it before.
+func (c *collector) replaces(f Finding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := fault(f.Rule)
+	var kept []Finding
+	for _, have := range c.byFile[f.File] {
+		same := have.Line == f.Line && fault(have.Rule) == name && have.Rule != f.Rule
+		own := isOwn(have.Rule)
+		if same && (!own || have.Fixable() && !f.Fixable()) {
+			return false
+		}
+		if !same {
+			kept = append(kept, have)
+		}
+	}
+	c.count -= len(c.byFile[f.File]) - len(kept)
+	c.byFile[f.File] = kept
+	return true
+}
+
+// isOwn reports whether a rule is one of toolfold itself.
+func isOwn(rule string) bool {
+	prefix, _, _ := strings.Cut(rule, "/")
+	return slices.Contains(slices.Collect(maps.Values(prefixes)), prefix)
+}
+
+// fault returns the name that toolfold has for what a rule finds, else the rule's own without
+// what the tools write it with.
+func fault(rule string) string {
+	last := strings.ToLower(rule[strings.LastIndexByte(rule, '/')+1:])
+	for name, aliases := range others {
+		if name == last || slices.Contains(aliases, last) {
+			return name
+		}
+	}
+	return strings.ReplaceAll(last, "-", "")
 }
 
 // offset16 returns the offset in bytes of one in UTF-16 units.

@@ -117,7 +117,69 @@ func TestForeignAnalyserThatFails(t *testing.T) {
 	}) {
 		t.Errorf("ran %v, skipped %v", report.Analysers, report.Skipped)
 	}
-	if !slices.Contains(places(report.Findings), "p.py:3 python/none-comparison") {
+	if !slices.Contains(places(report.Findings), "p.py:3 ruff/E711") {
 		t.Errorf("found %v", places(report.Findings))
+	}
+}
+
+// Compilers and linters that the project has run where it is trusted; each report is as the
+// tool wrote it. What toolfold and two of them name is one finding, the first tool's, and toolfold's where
+// that has a fix. A file that the scan does not look at has no findings.
+func TestToolsOfTheProject(t *testing.T) {
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
+	s.write(t, "src/a.ts", "export const x: number = \"a\";\ndebugger;\nif (x == NaN) { console.log(x); }\nvar y = 1;\n")
+	s.write(t, "a.py", "def f(x: int) -> str:\n    return x\n")
+	s.write(t, "tsconfig.json", "{}")
+	for name, report := range map[string]string{
+		"tsc": "src/a.ts(1,14): error TS2322: Type 'string' is not assignable to type 'number'.\n" +
+			"other/b.ts(1,1): error TS1: Not scanned.\n",
+		"biome": "::error title=lint/suspicious/noDebugger,file=DIR/src/a.ts,line=2,endLine=2,col=1,endColumn=10::Unexpected debugger.\n" +
+			"::error title=lint/suspicious/noDoubleEquals,file=DIR/src/a.ts,line=3,endLine=3,col=7,endColumn=9::Using == is unsafe.\n",
+		"oxlint": `{"diagnostics": [{"message": "Never true","code": "eslint(eqeqeq)","severity": "warning","help": "Use ===.",` +
+			`"filename": "src/a.ts","labels": [{"span": {"offset": 49,"length": 3,"line": 3,"column": 10}}]},` +
+			`{"message": "Unused","code": "eslint(no-unused-vars)","severity": "warning","help": "Remove it.",` +
+			`"filename": "src/a.ts","labels": [{"span": {"offset": 78,"length": 1,"line": 4,"column": 5}}]}]}`,
+		"pyright": `{"generalDiagnostics": [{"file": "DIR/a.py","severity": "error","message": "Not a str","rule": "reportReturnType",` +
+			`"range": {"start": {"line": 1,"character": 11}, "end": {"line": 1,"character": 12}}}]}`,
+	} {
+		program := "node_modules/.bin/" + name
+		s.write(t, program, "#!/bin/sh\ncat <<'END'\n"+strings.ReplaceAll(report, "DIR", s.Dir)+"\nEND\nexit 1\n")
+		if err := os.Chmod(filepath.Join(s.Dir, program), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scan := func() (found []string, report *Report) {
+		report = s.must(t, Request{Purpose: Bugs})
+		for _, f := range report.Findings {
+			if tool, _, _ := strings.Cut(f.Rule, "/"); slices.Contains([]string{"tsc", "biome", "oxlint", "pyright"}, tool) {
+				found = append(found, places([]Finding{f})[0]+" "+f.Level)
+			}
+		}
+		slices.Sort(found)
+		return found, report
+	}
+	found, report := scan()
+	if diff := cmp.Diff([]string{
+		"src/a.ts:1 tsc/TS2322 high", "src/a.ts:3 biome/suspicious/noDoubleEquals medium", "src/a.ts:4 oxlint/no-unused-vars low",
+	}, found); diff != "" {
+		t.Error(diff)
+	}
+	got := places(report.Findings)
+	if !slices.Contains(got, "src/a.ts:2 js/debugger") || slices.Contains(got, "src/a.ts:3 js/loose-equality") {
+		t.Errorf("found %v", got)
+	}
+	if !slices.Contains(report.Skipped, Skipped{".", "pyright is installed but did not run: there is no pyrightconfig.json"}) {
+		t.Errorf("skipped %v", report.Skipped)
+	}
+	s.write(t, "pyrightconfig.json", "{}")
+	s.write(t, "node_modules/.bin/tsc", "#!/bin/sh\necho 'error TS5058: The specified path does not exist.'\nexit 1\n")
+	found, report = scan()
+	if !slices.Contains(found, "a.py:2 pyright/reportReturnType high") {
+		t.Errorf("found %v", found)
+	}
+	if !slices.ContainsFunc(report.Skipped, func(s Skipped) bool {
+		return strings.HasPrefix(s.Reason, "tsc did not work: it said: error TS5058")
+	}) {
+		t.Errorf("skipped %v", report.Skipped)
 	}
 }

@@ -14,10 +14,16 @@ var (
 	}
 	MaxFiles = toolfold.Int{Name: "maxFiles", Doc: "Most files to scan.", Min: 1, Max: 10_000}
 	DryRun   = toolfold.Bool{Name: "dryRun", Doc: "Only show the diff."}
-	Backup   = toolfold.Bool{Name: "createBackup", Doc: "Keep a copy of the file."}
+	Backup   = toolfold.Bool{Name: "createBackup", Doc: "Keep a copy of the files."}
 	ScanID   = toolfold.UUID("scanId", "The scan; absent = the newest.")
+	RunTests = toolfold.Bool{Name: "runTests", Doc: "Run the test command; restore the files if it fails."}
+	Rule     = toolfold.String{Name: "rule", Doc: "Instead: all of this rule that the newest scan found.", MinLen: 1, MaxLen: 100}
+	File     = toolfold.String{Name: "file", Doc: "Instead: all in this file.", MinLen: 1, MaxLen: 1000}
 	Limit    = toolfold.Int{Name: "limit", Doc: "Most findings to return.", Min: 1, Max: 500}
 )
+
+// MaxAtOnce is the most findings that a call may name to be fixed.
+const MaxAtOnce = 200
 
 // ScanIn holds the arguments that scans of both families take. Embed it in the
 // arguments of an action.
@@ -41,6 +47,10 @@ type FixIn struct {
 	DryRun       bool `json:"dryRun"`
 	AutoApply    bool `json:"autoApply"`
 	CreateBackup bool `json:"createBackup"`
+	RunTests     bool `json:"runTests"`
+
+	Rule string `json:"rule"`
+	File string `json:"file"`
 }
 
 func (in FixIn) writes() bool { return !in.DryRun && in.AutoApply }

@@ -56,7 +56,7 @@ func TestFixes(t *testing.T) {
 					t.Fatalf("%s at line %d was fixed, and is found again", f.Rule, f.Line)
 				}
 				fixed = append(fixed, f.ID)
-				applied, err := s.Apply(t.Context(), f, Change{Write: true})
+				applied, err := s.apply(t, f, Change{Write: true})
 				if err != nil || !applied.Written {
 					t.Fatalf("%s at line %d: %v", f.Rule, f.Line, err)
 				}

@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jingyugao/rowserrcheck/passes/rowserr"
+	"github.com/ryanrolds/sqlclosecheck/pkg/analyzer"
+	"github.com/timakin/bodyclose/passes/bodyclose"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/appends"
 	"golang.org/x/tools/go/analysis/passes/assign"
 	"golang.org/x/tools/go/analysis/passes/atomic"
 	"golang.org/x/tools/go/analysis/passes/bools"
 	"golang.org/x/tools/go/analysis/passes/copylock"
-	"golang.org/x/tools/go/analysis/passes/deepequalerrors"
 	"golang.org/x/tools/go/analysis/passes/defers"
 	"golang.org/x/tools/go/analysis/passes/directive"
 	"golang.org/x/tools/go/analysis/passes/errorsas"
@@ -51,26 +53,19 @@ import (
 
 // goCheck is an analyser of Go, and what its findings are.
 type goCheck struct {
-	source     string // "vet", "staticcheck"
+	source     string // "vet", "staticcheck", "go" for an analyser of neither
 	analyzer   *analysis.Analyzer
 	kind       string
 	level      string
 	confidence float64
-	title      string // what it looks for
-}
-
-// advice says what to do, in the words of the analyser; empty where the message does.
-func (c goCheck) advice() string {
-	if c.source == "staticcheck" {
-		return c.title
-	}
-	return ""
+	title      string // what it looks for or what to do about it; empty where the message says so
+	silent     string // begins messages that are a matter of taste
 }
 
 // goChecks returns the linked analysers for a purpose.
 func goChecks(purpose Purpose) []goCheck {
 	if purpose == Bugs {
-		return slices.Concat(vetChecks, staticChecks())
+		return slices.Concat(vetChecks, closeChecks, staticChecks())
 	}
 	return append(simpleChecks(), inlineCheck)
 }
@@ -83,7 +78,7 @@ func vet(a *analysis.Analyzer, kind, level string, confidence float64) goCheck {
 var vetChecks = []goCheck{
 	vet(appends.Analyzer, "logic-error", "medium", 0.95), vet(assign.Analyzer, "logic-error", "medium", 0.95),
 	vet(atomic.Analyzer, "concurrency", "high", 0.95), vet(bools.Analyzer, "logic-error", "medium", 0.95),
-	vet(copylock.Analyzer, "concurrency", "high", 0.95), vet(deepequalerrors.Analyzer, "logic-error", "medium", 0.8),
+	vet(copylock.Analyzer, "concurrency", "high", 0.95),
 	vet(defers.Analyzer, "logic-error", "medium", 0.95), vet(directive.Analyzer, "other", "low", 0.95),
 	vet(errorsas.Analyzer, "type-error", "high", 0.95), vet(hostport.Analyzer, "logic-error", "medium", 0.9),
 	vet(httpmux.Analyzer, "logic-error", "high", 0.9), vet(httpresponse.Analyzer, "null-reference", "high", 0.95),
@@ -99,6 +94,43 @@ var vetChecks = []goCheck{
 	vet(unreachable.Analyzer, "logic-error", "low", 0.95), vet(unsafeptr.Analyzer, "security", "medium", 0.8),
 	vet(unusedresult.Analyzer, "logic-error", "medium", 0.95), vet(unusedwrite.Analyzer, "logic-error", "low", 0.8),
 	vet(waitgroup.Analyzer, "concurrency", "high", 0.95),
+}
+
+// closeChecks find values of the standard library that are never closed, or never asked
+// whether they failed.
+var closeChecks = []goCheck{{
+	source: "go", analyzer: bodyclose.Analyzer, kind: "resource-leak", level: "high", confidence: 0.85,
+	title: "Close the body, also where it is not read: else its connection is not used again.",
+}, {
+	source: "go", analyzer: analyzer.NewAnalyzer(), kind: "resource-leak", level: "high", confidence: 0.85,
+	title: "Defer Close once the error is checked: else a connection of the pool is gone.", silent: "Close should use defer",
+}, {
+	source: "go", analyzer: rowserr.NewAnalyzer(), kind: "logic-error", level: "medium", confidence: 0.85,
+	title: "Return rows.Err() after the loop: it ends early where the database fails.",
+}}
+
+// sameFault are pairs of rules that find one fault: the second says nothing on a line
+// where the first does.
+var sameFault = [][2]string{
+	{"vet/assign", "staticcheck/SA4018"}, {"vet/bools", "staticcheck/SA4000"}, {"vet/nilfunc", "vet/nilness"},
+	{"vet/httpresponse", "staticcheck/SA5001"}, {"staticcheck/SA5000", "vet/nilness"}, {"vet/nilness", "staticcheck/SA5011"},
+}
+
+// once takes out findings of a fault that another finding is of.
+func once(findings []Finding) []Finding {
+	type place struct {
+		rule, file string
+		line       int
+	}
+	said := map[place]bool{}
+	for _, f := range findings {
+		said[place{f.Rule, f.File, f.Line}] = true
+	}
+	return slices.DeleteFunc(findings, func(f Finding) bool {
+		return slices.ContainsFunc(sameFault, func(pair [2]string) bool {
+			return pair[1] == f.Rule && said[place{pair[0], f.File, f.Line}]
+		})
+	})
 }
 
 // staticKinds are the kinds of staticcheck's checks, by the longest beginning

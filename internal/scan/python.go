@@ -17,15 +17,16 @@ var pythonBugRules = []rule{{
 		if !s.oneOf(i, "eval", "exec") || !s.is(i+1, "(") || s.oneOf(i-1, ".", "def") {
 			return false
 		}
+		if s.findWord(i+2, s.partner(i+1), "compile", "read", "read_file") > 0 {
+			return false // a file of code, which its author names
+		}
 		_, literal := s.quoted(i + 2)
 		return !literal || s.partner(i+1) != i+3
 	}),
 }, {
 	name: "shell-command", kind: "security", level: "high", confidence: 0.9, languages: onlyPython,
-	message: "command run by a shell", advice: "Pass a list of arguments, and leave shell out.",
-	find: where(func(s *source, i int) bool {
-		return s.is(i, "shell", "=", "True") || s.is(i, "os", ".", "system", "(") && s.at(i+4).kind != text
-	}),
+	message: "shell command built from variables", advice: "Pass a list of arguments, and leave shell out.",
+	find: where(pythonShell),
 }, {
 	name: "unsafe-yaml", kind: "security", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
 	message: "yaml.load can construct any object", advice: "Use yaml.safe_load.",
@@ -62,7 +63,7 @@ var pythonBugRules = []rule{{
 		if s.is(start, "async") {
 			start++
 		}
-		return s.is(start, "def") && s.parents[i] == start+2
+		return s.is(start, "def") && s.parents[i] == start+2 && s.keepsParameter(start, i)
 	}),
 }, {
 	name: "is-literal", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
@@ -153,7 +154,7 @@ var pythonBugRules = []rule{{
 	message: "the lambda sees the last value of the loop variable", advice: "Bind it with a default: lambda x=x: ….",
 	find: where(lateBinding),
 }, {
-	name: "empty-except", kind: "logic-error", level: "medium", confidence: 0.8, languages: onlyPython,
+	name: "empty-except", kind: "logic-error", level: "low", confidence: 0.8, languages: onlyPython,
 	message: "every exception is dropped", advice: "Name the exceptions, or say in a comment why they may be dropped.",
 	find: where(func(s *source, i int) bool {
 		if !s.is(i, "except") || !s.is(i+1, ":") && !(s.oneOf(i+1, "Exception", "BaseException") && s.oneOf(i+2, ":", "as")) {
@@ -195,9 +196,75 @@ var pythonBugRules = []rule{{
 	}),
 }}
 
+// pythonShell: os.system("ls " + name), subprocess.run(command, shell=True). A name in capitals
+// is a constant, and shlex.quote makes a value safe.
+func pythonShell(s *source, i int) bool {
+	open := -1
+	switch {
+	case s.is(i, "shell", "=", "True"):
+		open = s.parents[i]
+	case s.is(i, "os", ".") && s.oneOf(i+2, "system", "popen") && s.is(i+3, "("):
+		open = i + 3
+	}
+	if open < 0 || !s.is(open, "(") {
+		return false
+	}
+	arguments := s.arguments(open)
+	if len(arguments) == 0 {
+		return false
+	}
+	for j := arguments[0][0]; j <= arguments[0][1]; j++ {
+		t := s.at(j)
+		switch {
+		case s.is(j, "quote", "("):
+			j = s.partner(j + 1)
+		case t.kind == text:
+			prefix := t.text[:max(0, strings.IndexAny(t.text, `"'`))]
+			if strings.ContainsAny(prefix, "fF") && strings.Contains(t.text, "{") && !strings.Contains(t.text, "quote(") {
+				return true
+			}
+		case s.is(j-1, ".") && s.is(j+1, "."): // what counts is the last of a chain, and the first
+		case s.isName(j) && t.text != strings.ToUpper(t.text) && !s.oneOf(j+1, "(", "=") && !s.isModule(j):
+			return true
+		}
+	}
+	return false
+}
+
+// isModule reports whether a name is one that the file imports, with a member behind it.
+func (s *source) isModule(i int) bool {
+	if !s.is(i+1, ".") {
+		return false
+	}
+	for j := range s.tokens {
+		if s.is(j, "import") && s.at(j+1).text == s.at(i).text {
+			return true
+		}
+	}
+	return false
+}
+
+// isForPython2 reports whether a file says that Python 2 runs it too: it asks for what is in
+// every Python 3 from the start.
+func (s *source) isForPython2() bool {
+	if s.lang != python {
+		return false
+	}
+	for _, i := range s.places["__future__"] {
+		if _, end := s.statement(i); s.is(i-1, "from") && s.is(i+1, "import") {
+			for n := i + 2; n <= end && n < len(s.tokens); n++ {
+				if s.oneOf(n, "print_function", "unicode_literals", "division", "absolute_import", "with_statement", "nested_scopes", "generators") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // pythonRefactorRules look for what Python says shorter today.
 var pythonRefactorRules = []rule{{
-	name: "super-arguments", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: onlyPython, tests: true,
+	name: "super-arguments", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: onlyPython, tests: true, python3: true,
 	message: "super needs no arguments", advice: "Write super().",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "super", "(") || !s.isName(i+2) || !s.is(i+3, ",", "self", ")") {
@@ -206,7 +273,7 @@ var pythonRefactorRules = []rule{{
 		return &hit{edits: []Edit{s.replace(i+1, i+5, "()")}}
 	}),
 }, {
-	name: "object-base", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true,
+	name: "object-base", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
 	message: "every class is an object", advice: "Leave the base out.",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "class") || !s.isName(i+1) || !s.is(i+2, "(", "object", ")", ":") {
@@ -215,7 +282,7 @@ var pythonRefactorRules = []rule{{
 		return &hit{edits: []Edit{s.replace(i+2, i+4, "")}}
 	}),
 }, {
-	name: "coding-comment", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true,
+	name: "coding-comment", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
 	message: "sources are UTF-8", advice: "Remove the comment.",
 	find: func(s *source) []hit {
 		for _, c := range s.comments {
@@ -226,7 +293,7 @@ var pythonRefactorRules = []rule{{
 		return nil
 	},
 }, {
-	name: "old-format", kind: "modernize-syntax", level: "trivial", confidence: 0.75, languages: onlyPython, tests: true,
+	name: "old-format", kind: "modernize-syntax", level: "trivial", confidence: 0.75, languages: onlyPython, tests: true, python3: true,
 	message: "the string is formatted with % or format", advice: "Use an f-string.",
 	find: where(func(s *source, i int) bool {
 		content, ok := s.quoted(i)
@@ -323,10 +390,39 @@ func (s *source) body(i int) iter.Seq[int] {
 	}
 }
 
-// raisesAgain reports whether the block of an except clause ends by raising.
+// keepsParameter reports whether the function at def changes or stores the parameter
+// whose default begins behind the = at i. One whose name begins with _ is meant to be kept.
+func (s *source) keepsParameter(def, i int) bool {
+	name := i - 1 // before a type
+	for j := i - 1; j > def+2 && s.parents[j] == s.parents[i] && !s.is(j, ","); j-- {
+		if s.is(j, ":") {
+			name = j - 1
+		}
+	}
+	parameter := s.at(name).text
+	if strings.HasPrefix(parameter, "_") {
+		return false
+	}
+	for j := range s.body(def) {
+		if !s.is(j, parameter) || s.oneOf(j-1, ".", "def") {
+			continue
+		}
+		switch {
+		case s.is(j+1, ".") && s.oneOf(j+2, "append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "clear", "sort"):
+			return true
+		case s.is(j+1, "[") && (s.oneOf(s.partner(j+1)+1, "=", "+=") || s.is(j-1, "del")), s.oneOf(j+1, "+=", "|="):
+			return true
+		case s.is(j-1, "=") && s.is(j-3, ".") && s.at(j+1).kind == newline:
+			return true
+		}
+	}
+	return false
+}
+
+// raisesAgain reports whether the block of an except clause raises, or hands on what was caught.
 func (s *source) raisesAgain(i int) bool {
 	for j := range s.body(i) {
-		if s.is(j, "raise") {
+		if s.oneOf(j, "raise", "exc_info", "print_exc", "format_exc") {
 			return true
 		}
 	}

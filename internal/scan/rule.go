@@ -15,6 +15,7 @@ type rule struct {
 	message    string
 	advice     string
 	tests      bool // tests are looked at too
+	python3    bool // files that Python 2 runs too are left alone
 	written    bool // scripts are looked at as they are written, with types and comments, not as the code that runs
 	find       search
 }
@@ -42,7 +43,7 @@ var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "
 
 // rules lists the fast rules by purpose.
 var rules = map[Purpose][]rule{
-	Bugs:         slices.Concat(bugRules, scriptBugRules, pythonBugRules),
+	Bugs:         slices.Concat(bugRules, scriptBugRules, scriptLogicRules, scriptReactRules, pythonBugRules),
 	Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
 }
 
@@ -66,12 +67,12 @@ func Covers(purpose Purpose) (list []string) {
 // parsed no fix is offered.
 func fast(s *source, purpose Purpose) []Finding {
 	var findings []Finding
-	test := isTest(s.name)
+	test, old := isTest(s.name), s.isForPython2()
 	if s.script != nil && purpose == Bugs {
 		findings = s.script.remarks
 	}
 	for _, r := range rules[purpose] {
-		if !slices.Contains(r.languages, s.lang) || test && !r.tests {
+		if !slices.Contains(r.languages, s.lang) || test && !r.tests || old && r.python3 {
 			continue
 		}
 		looked := s
@@ -89,6 +90,9 @@ func fast(s *source, purpose Purpose) []Finding {
 				File: s.name, Line: s.line(h.at), Message: r.message, Advice: r.advice, Edits: h.edits,
 			}
 			f.Column = 1 + h.at - s.lines[f.Line-1]
+			if f.Line < len(s.lines) && s.lines[f.Line]-s.lines[f.Line-1] > 1000 {
+				continue // nobody wrote that line
+			}
 			if h.message != "" {
 				f.Message = h.message
 			}

@@ -67,7 +67,7 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 		if err := s.goPackages(ctx, dir, c); err != nil {
 			return nil, err
 		}
-		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck"},
+		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck", "bodyclose", "sqlclosecheck", "rowserrcheck"},
 			Refactorings: {"modernize", "staticcheck"}}[r.Purpose]...)
 	}
 	if !r.Fast {
@@ -79,6 +79,14 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	}
 	report := c.finish(root)
 	report.Files, report.Analysers = len(w.files)-c.unread, analysers
+	if len(report.Findings) == 0 && r.Purpose == Bugs && len(r.Kinds) == 0 {
+		spoken := map[language]bool{}
+		for _, name := range w.files {
+			l, _ := languageOf(name)
+			spoken[l] = true
+		}
+		report.LookedFor = lookedFor(spoken, r.Fast, analysers)
+	}
 	if report.Truncated == "" {
 		report.Truncated = w.truncated
 	}
@@ -92,6 +100,10 @@ const NoChanges = "NO_CHANGES"
 func (s Scanner) changed(ctx context.Context, since string) (map[string]git.Change, error) {
 	if since == "" {
 		return nil, nil
+	}
+	if since == git.Staged {
+		return nil, toolfold.Errorf(NoChanges, "what is staged cannot be scanned: a scan reads the files themselves").
+			WithHint("pass since: uncommitted; guard.check judges what is staged")
 	}
 	list, err := git.Since(ctx, s.Dir, since)
 	var none *git.NoChanges

@@ -104,7 +104,7 @@ type Request struct {
 
 	MinConfidence float64
 	MaxFiles      int
-	Fast          bool // only the rules over tokens
+	Fast          bool // only the rules of this package
 
 	// Progress is called as files are done, one call at a time; nil reports
 	// nothing.
@@ -121,6 +121,7 @@ type Report struct {
 	Skipped   []Skipped // at most maxSkipped
 	Unnamed   int       // more that were skipped, or only scanned in part
 	Truncated string    // why there may be more findings; empty = there are none
+	LookedFor string    // what was looked for, and what not; of a scan for all kinds of faults that found none
 }
 
 // Skipped is a file or folder that was not analysed, or not by all analysers.
@@ -220,6 +221,10 @@ type Store interface {
 	// Get returns a finding of the newest scan that has it. Found is false
 	// where none has.
 	Get(ctx context.Context, workspace string, purpose Purpose, id string) (f Finding, found bool, err error)
+
+	// Carry replaces findings in files of a hash, in all scans of a workspace, by what
+	// carry makes of them; those for which it is false stay.
+	Carry(ctx context.Context, workspace, hash string, carry func(Finding) (Finding, bool)) error
 }
 
 // Kept is the number of scans of a workspace and purpose that are kept.

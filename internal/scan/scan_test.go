@@ -13,12 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// workspaceOf returns a scanner of a copy of a folder of testdata.
+// workspaceOf returns a scanner of a copy of a folder of testdata. Faulty Go is kept there as
+// .go.txt, out of reach of what checks the Go files of the repository.
 func workspaceOf(t *testing.T, folder string) Scanner {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("testdata/"+folder)); err != nil {
 		t.Fatal(err)
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "*.go.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range kept {
+		if err := os.Rename(name, strings.TrimSuffix(name, ".txt")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return Scanner{Dir: dir}
 }
@@ -92,7 +102,9 @@ func wanted(name, content string) []string {
 func TestFastRules(t *testing.T) {
 	t.Parallel()
 	for name, purpose := range map[string]Purpose{
-		"bugs.ts": Bugs, "effects.tsx": Bugs, "bugs.py": Bugs, "refactor.ts": Refactorings, "refactor.py": Refactorings} {
+		"bugs.ts": Bugs, "effects.tsx": Bugs, "logic.tsx": Bugs, "bugs.py": Bugs,
+		"refactor.ts": Refactorings, "refactor.py": Refactorings, "older.py": Refactorings,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := workspaceOf(t, "scripts")
@@ -117,5 +129,24 @@ func TestGoFaults(t *testing.T) {
 	}
 	if report.Skipped != nil {
 		t.Errorf("skipped: %v", report.Skipped)
+	}
+}
+
+// A scan that finds nothing says what it looked for, by language, and what no tool was there for.
+func TestLookedFor(t *testing.T) {
+	t.Parallel()
+	s := Scanner{Dir: t.TempDir()}
+	s.write(t, "a.js", "export const one = 1;\n")
+	s.write(t, "p.py", "ONE = 1\n")
+	got := s.must(t, Request{Purpose: Bugs}).LookedFor
+	if !strings.Contains(got, "hooks, not types, as tsc did not run; Python for") || strings.Contains(got, "Go ") {
+		t.Errorf("looked for %q", got)
+	}
+	if got := s.must(t, Request{Purpose: Bugs, Kinds: []string{"security"}}).LookedFor; got != "" {
+		t.Errorf("of one kind: %q", got)
+	}
+	s.write(t, "b.js", "debugger;\n")
+	if got := s.must(t, Request{Purpose: Bugs}).LookedFor; got != "" {
+		t.Errorf("beside a finding: %q", got)
 	}
 }

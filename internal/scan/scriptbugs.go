@@ -41,15 +41,15 @@ var scriptBugRules = []rule{{
 	name: "interval-not-cleared", kind: "timer-leak", level: "high", confidence: 0.85, languages: scripts,
 	message: "the interval outlives the component: nothing clears it", advice: "Return a function that calls clearInterval.",
 	find: where(func(s *source, i int) bool {
-		return s.is(i, "setInterval", "(") && !s.is(i-1, "function") && s.inEffect(i)
-	}).unless("clearInterval"),
+		return s.is(i, "setInterval", "(") && !s.is(i-1, "function") && s.inEffect(i) && !s.cleaned(i, "clearInterval")
+	}),
 }, {
 	name: "listener-not-removed", kind: "memory-leak", level: "medium", confidence: 0.8, languages: scripts,
 	message: "the listener outlives the component: nothing removes it", advice: "Return a function that removes it, or pass a signal.",
 	find: where(func(s *source, i int) bool {
 		return s.oneOf(i, "window", "document") && s.is(i+1, ".", "addEventListener", "(") && s.inEffect(i) &&
-			s.findWord(i+3, s.partner(i+3), "once", "signal") < 0
-	}).unless("removeEventListener", "AbortController"),
+			s.findWord(i+3, s.partner(i+3), "once", "signal") < 0 && !s.cleaned(i, "removeEventListener")
+	}),
 }, {
 	name: "assignment-in-condition", kind: "logic-error", level: "high", confidence: 0.85, languages: scripts, tests: true, written: true,
 	message: "assignment used as a condition", advice: "Compare with ===, or put the assignment before the condition.",
@@ -60,9 +60,9 @@ var scriptBugRules = []rule{{
 	find: where(indexPastEnd),
 }, {
 	name: "switch-fallthrough", kind: "logic-error", level: "medium", confidence: 0.8, languages: scripts,
-	message: "switch case without break runs into the next case",
+	message: "the case before has no break and runs into this one",
 	advice:  "End it with break or return, or say in a comment that it falls through.",
-	find:    where(fallsThrough),
+	find:    each(fallsThrough),
 }, {
 	name: "weak-random", kind: "security", level: "high", confidence: 0.85, languages: scripts,
 	message: "secret made with a predictable random generator", advice: "Use crypto.randomBytes, crypto.randomUUID or crypto.getRandomValues.",
@@ -81,7 +81,7 @@ var scriptBugRules = []rule{{
 	name: "shared-state-in-parallel", kind: "concurrency", level: "high", confidence: 0.75, languages: scripts,
 	message: "lost update: the variable is read before an await and written after it, in parallel",
 	advice:  "Return values from the promises and combine them after Promise.all.",
-	find:    where(sharedState),
+	find:    each(sharedState),
 }, {
 	name: "missing-await", kind: "concurrency", level: "high", confidence: 0.8, languages: scripts, tests: true,
 	message: "the promise of an async function is dropped", advice: "Await it, or write void before it and handle its errors.",
@@ -239,6 +239,24 @@ func (s *source) inEffect(i int) bool {
 	return false
 }
 
+// cleaned reports whether what begins at a token ends with its component: an effect of React
+// returns how, elsewhere the file says it somewhere.
+func (s *source) cleaned(i int, with string) bool {
+	for open := range s.around(i) {
+		if !s.is(open, "(") || !s.oneOf(open-1, effects[:2]...) {
+			continue
+		}
+		for j := open; j < min(s.partner(open), open+maxAhead); j++ {
+			returned := s.is(j, "return") && !s.oneOf(j+1, ";", "}") && s.parents[max(s.functionAround(j), 0)] == open
+			if returned || s.oneOf(j, with, "AbortController") {
+				return true
+			}
+		}
+		return false
+	}
+	return s.has(with) || s.has("AbortController")
+}
+
 // statementOf returns the indexes of the first and the last token of the statement around
 // a token, as far as semicolons and braces tell.
 func (s *source) statementOf(i int) [2]int {
@@ -291,6 +309,15 @@ func indexPastEnd(s *source, i int) bool {
 		return false
 	}
 	index, array := s.at(at-1).text, s.texts(at+1, last-2)
+	length := slices.Concat(array, []string{".", "length"})
+	for j := end + 1; j < min(len(s.tokens), end+maxAhead); j++ {
+		if s.is(j, index) && s.oneOf(j+1, "===", "==", "!==", "!=", "<", ">=") && s.is(j+2, length...) {
+			return false // it knows
+		}
+		if s.is(j, "for", "(") && s.parents[j] == s.parents[i] {
+			break
+		}
+	}
 	for j := end + 1; j < min(len(s.tokens), end+maxAhead); j++ {
 		if s.is(j, array...) && s.is(j+len(array), "[", index, "]") {
 			return true
@@ -303,29 +330,53 @@ func indexPastEnd(s *source, i int) bool {
 }
 
 // fallsThrough: a case with statements of which none leaves it, before another.
-func fallsThrough(s *source, i int) bool {
+func fallsThrough(s *source, i int) *hit {
 	block := s.parents[i]
 	if !s.oneOf(i, "case", "default") || !s.is(block, "{") || !s.is(block-1, ")") || !s.is(s.partner(block-1)-1, "switch") {
-		return false
+		return nil
 	}
 	colon := s.find(i, min(len(s.tokens), i+maxAhead), ":")
 	if colon < 0 || s.oneOf(colon+1, "case", "default", "}") {
-		return false
+		return nil
 	}
 	for j := colon + 1; j < min(s.partner(block), colon+maxAhead); j++ {
 		if s.parents[j] == block && s.oneOf(j, "case", "default") {
-			return !s.script.commented(colon, j, "through")
+			if s.script.commented(colon, j, "through") {
+				return nil
+			}
+			return &hit{at: s.at(j).start}
 		}
 		if s.oneOf(j, "break", "return", "throw", "continue", "exit", "yield", "process") || strings.Contains(s.at(j).text, "ever") {
-			return false
+			return nil
 		}
 	}
-	return false
+	return nil
 }
 
-// promiseCondition: if (check(x)), where check is an async function of the file.
+// asyncMethods returns the names that stand for async methods in all classes and objects of the source.
+func (s *source) asyncMethods() map[string]bool {
+	async, other := map[string]bool{}, map[string]bool{}
+	for i := range s.tokens {
+		f, ok := s.functionAt(i)
+		if !ok || f.parameters < 0 || f.name == "" || s.at(f.parameters-1).text != f.name {
+			continue
+		}
+		if f.async {
+			async[f.name] = true
+		} else {
+			other[f.name] = true
+		}
+	}
+	for name := range other {
+		delete(async, name)
+	}
+	return async
+}
+
+// promiseCondition: if (check(x)), where check is an async function of the file, and
+// if (this.check(x)), where it is an async method.
 func promiseCondition(s *source) []hit {
-	async := s.asyncFunctions()
+	async, methods := s.asyncFunctions(), s.asyncMethods()
 	var hits []hit
 	for i := range s.tokens {
 		if !s.oneOf(i, "if", "while") || !s.is(i+1, "(") {
@@ -335,7 +386,12 @@ func promiseCondition(s *source) []hit {
 		if s.is(at, "!") {
 			at++
 		}
-		if async[s.at(at).text] && s.is(at+1, "(") && s.oneOf(s.partner(at+1)+1, ")", "&&", "||") {
+		known := async
+		if s.is(at, "this", ".") {
+			known = methods
+			at += 2
+		}
+		if known[s.at(at).text] && s.is(at+1, "(") && s.oneOf(s.partner(at+1)+1, ")", "&&", "||") {
 			hits = append(hits, hit{at: s.at(at).start, message: "a promise is always true: " + s.at(at).text + " is not awaited"})
 		}
 	}

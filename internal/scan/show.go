@@ -1,5 +1,10 @@
 package scan
 
+import (
+	"slices"
+	"strings"
+)
+
 // Summary holds the result fields that the scans of both families share. Embed
 // it in the result of a scan.
 type Summary struct {
@@ -12,6 +17,7 @@ type Summary struct {
 	Skipped   []Skipped `json:"skipped,omitempty" doc:"What was not analysed, or not by all."`
 	Unnamed   int       `json:"unnamed,omitempty" doc:"How many more were skipped."`
 	Truncated string    `json:"truncated,omitempty" doc:"Why there may be more findings."`
+	LookedFor string    `json:"lookedFor,omitempty" doc:"Of a scan without findings: what it looked for, and what not."`
 }
 
 // Summary returns the result fields of a report of which so many findings are
@@ -19,8 +25,35 @@ type Summary struct {
 func (r *Report) Summary(limit int) Summary {
 	return Summary{
 		Files: r.Files, Count: len(r.Findings), Older: r.Older, Quiet: r.Quiet, HasMore: len(r.Findings) > limit, Analysers: r.Analysers,
-		Skipped: r.Skipped, Unnamed: r.Unnamed, Truncated: r.Truncated,
+		Skipped: r.Skipped, Unnamed: r.Unnamed, Truncated: r.Truncated, LookedFor: r.LookedFor,
 	}
+}
+
+// lookedFor says in short what a scan for faults looked for in files of these languages, and what it
+// cannot see. Types are a matter of the tools that ran.
+func lookedFor(spoken map[language]bool, fast bool, ran []string) string {
+	var parts []string
+	add := func(l language, what, without, tool string) {
+		if !spoken[l] {
+			return
+		}
+		if tool != "" && !slices.Contains(ran, tool) {
+			what += ", not " + without
+		}
+		parts = append(parts, what)
+	}
+	spoken[typescript] = spoken[typescript] || spoken[javascript]
+	goes := "Go for leaks, nil, locks, contexts, formats, secrets and injection"
+	if fast {
+		goes = "Go for secrets, injection and unchecked certificates"
+	}
+	add(golang, goes, "what its analysers find", "staticcheck")
+	add(typescript, "scripts for secrets, injection, promises, comparisons, loops, listeners and hooks", "types, as tsc did not run", "tsc")
+	add(python, "Python for secrets, injection, shared defaults, coroutines, files and exceptions", "types, as pyright did not run", "pyright")
+	if parts == nil {
+		return ""
+	}
+	return "looked at " + strings.Join(parts, "; ") + ". Wrong results and missing checks are for tests to find"
 }
 
 // ByLevel counts findings by level.

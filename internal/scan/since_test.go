@@ -2,6 +2,7 @@ package scan
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,14 +23,8 @@ func TestSince(t *testing.T) {
 	r.Write("b/b.go", "package b\n\nfunc f(x int) int {\n\tx = x\n\treturn x\n}\n\nfunc g(y int) int {\n\ty = y\n\treturn y\n}\n")
 	s := Scanner{Dir: r.Dir}
 	report := s.must(t, Request{Purpose: Bugs, Since: "uncommitted"})
-	want := []string{"b/b.go:9 staticcheck/SA4018", "new.py:1 python/eval", "new.py:2 python/eval", "src/a.py:3 python/eval"}
-	got := []string{}
-	for _, place := range places(report.Findings) {
-		if place != "b/b.go:9 vet/assign" {
-			got = append(got, place)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want := []string{"b/b.go:9 vet/assign", "new.py:1 python/eval", "new.py:2 python/eval", "src/a.py:3 python/eval"}
+	if diff := cmp.Diff(want, places(report.Findings)); diff != "" {
 		t.Error(diff)
 	}
 	if report.Files != 3 || report.Older < 3 {
@@ -46,13 +41,34 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// Changes in a repository below the workspace's are not told; that they are not is.
+func TestSinceTellsOfRepositoriesBelow(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, map[string]string{"a.py": "eval(a)\n"})
+	below := gittest.Repo{T: t, Dir: filepath.Join(r.Dir, "src/below")}
+	below.Write("b.py", "eval(b)\n")
+	below.Git("init", "-q")
+	r.Write("no repository/.git/x", "")
+	r.Write("no repository/c.py", "eval(c)\n")
+	r.Git("add", "no repository/c.py")
+	for _, paths := range [][]string{{"."}, {"no repository", "src"}, {"no repository", "src/below"}, {"no repository", "src/below/b.py"}} {
+		report := Scanner{Dir: r.Dir}.must(t, Request{Purpose: Bugs, Since: "uncommitted", Paths: paths})
+		if len(report.Findings) != 1 || len(report.Skipped) != 1 || report.Skipped[0].Path != "src/below" {
+			t.Errorf("%v: found %v, skipped %v", paths, report.Findings, report.Skipped)
+		}
+	}
+	if report := (Scanner{Dir: r.Dir}).must(t, Request{Purpose: Bugs}); len(report.Findings) != 3 || len(report.Skipped) != 0 {
+		t.Errorf("all files: found %v, skipped %v", report.Findings, report.Skipped)
+	}
+}
+
 // A backup is no change of the repository.
 func TestBackupsAreIgnored(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a.py": "if x == None: pass\n"})
 	s := Scanner{Dir: r.Dir}
 	report := s.must(t, Request{Purpose: Bugs})
-	applied, err := s.Apply(t.Context(), report.Findings[0], Change{Write: true, Backup: true})
+	applied, err := s.apply(t, report.Findings[0], Change{Write: true, Backup: true})
 	if err != nil || applied.Backup == "" {
 		t.Fatalf("%+v, %v", applied, err)
 	}

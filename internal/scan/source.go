@@ -5,7 +5,6 @@ import (
 	"iter"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -39,7 +38,8 @@ func languageOf(name string) (l language, known bool) {
 func isTest(name string) bool {
 	base := path.Base(name)
 	return strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") ||
-		strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py") || strings.Contains("/"+name, "/__tests__/")
+		strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py") || strings.Contains(base, ".test-d.") ||
+		slices.ContainsFunc([]string{"/__tests__/", "/tests/", "/test/"}, func(folder string) bool { return strings.Contains("/"+name, folder) })
 }
 
 // kind is the kind of a token.
@@ -82,12 +82,7 @@ type source struct {
 func newSource(name, content string) *source {
 	s := &source{name: name, text: content}
 	s.lang, _ = languageOf(name)
-	s.lines = append(s.lines, 0)
-	for i := range len(content) {
-		if content[i] == '\n' {
-			s.lines = append(s.lines, i+1)
-		}
-	}
+	s.lines = lineStarts(content)
 	s.split()
 	s.pair()
 	s.places = map[string][]int{}
@@ -174,9 +169,7 @@ func (s *source) fail(at int, format string, args ...any) {
 }
 
 // line returns the line of an offset, from 1.
-func (s *source) line(at int) int {
-	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > at })
-}
+func (s *source) line(at int) int { return lineAt(s.lines, at) }
 
 // at returns the token at an index; beyond the ends one of no text.
 func (s *source) at(i int) token {

@@ -128,21 +128,39 @@ func TestSuppressedAnalysers(t *testing.T) {
 	s.write(t, "go.mod", "module example.com/x\n\ngo 1.24\n")
 	s.write(t, "a.go", `package x
 
-func a(x int) int {
-	x = x //nolint:staticcheck // known
-	x = x //lint:ignore SA4018 known
-	x = x //nolint:govet,staticcheck
-	x = x // heard
-	return x
+import "time"
+
+func a() {
+	time.Sleep(1) //nolint:staticcheck // known
+	time.Sleep(1) //lint:ignore SA1004 known
+	time.Sleep(1) //nolint:govet,staticcheck
+	time.Sleep(1) // heard
 }
 `)
 	report := s.must(t, Request{Purpose: Bugs})
 	for _, f := range report.Findings {
-		if f.Rule == "staticcheck/SA4018" && f.Line != 7 {
+		if f.Rule == "staticcheck/SA1004" && f.Line != 9 {
 			t.Errorf("found: %s:%d %s", f.File, f.Line, f.Rule)
 		}
 	}
 	if report.Quiet == 0 || len(report.Findings) == 0 {
 		t.Errorf("%d findings, %d suppressed", len(report.Findings), report.Quiet)
+	}
+}
+
+// What other linters call a rule is known of rules that there are.
+func TestNamesAreOfRules(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, r := range slices.Concat(rules[Bugs], rules[Refactorings]) {
+		known[r.name] = true
+	}
+	for _, r := range remarks {
+		known[r.name] = true
+	}
+	for name := range others {
+		if !known[name] {
+			t.Errorf("no rule is called %s", name)
+		}
 	}
 }

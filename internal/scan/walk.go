@@ -142,6 +142,9 @@ func (w *walker) start(name string) error {
 				shorten.Quoted(name)).
 				WithHint("name the file or folder that the link leads to, if it is in the workspace")
 		}
+		if w.isForeign(folder) {
+			return nil
+		}
 		if path.Join(folder, part) == name && !info.IsDir() {
 			if _, known := languageOf(name); !known {
 				w.skip(name, "no rules for this kind of file")
@@ -161,6 +164,9 @@ func (w *walker) start(name string) error {
 func (w *walker) folder(name string, above ignored) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
+	}
+	if w.isForeign(name) {
+		return nil
 	}
 	dir, err := w.root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -206,6 +212,24 @@ func (w *walker) folder(name string, above ignored) error {
 		}
 	}
 	return nil
+}
+
+// isForeign reports whether changes are asked for and a folder is a repository of its own,
+// a submodule for one: git does not tell the changes below it, so it is skipped.
+func (w *walker) isForeign(folder string) bool {
+	if w.changed == nil || folder == "." {
+		return false
+	}
+	if _, err := w.root.Lstat(filepath.FromSlash(path.Join(folder, ".git"))); err != nil {
+		return false
+	}
+	for name := range w.changed {
+		if strings.HasPrefix(name, folder+"/") { // git tells them: it is none
+			return false
+		}
+	}
+	w.skip(folder, "it is a repository of its own, whose changes are not known here: scan it without since")
+	return true
 }
 
 // excluded reports whether the caller leaves a path out: by a glob over the

@@ -137,7 +137,11 @@ func (c *Counter) keep(ended chan<- struct{}) {
 	select {
 	case <-opened:
 	case <-c.closed:
-		return
+		select {
+		case <-opened: // both are true: the counts can be kept
+		default:
+			return
+		}
 	}
 	every := time.NewTicker(c.Every)
 	defer every.Stop()

@@ -110,3 +110,17 @@ func TestClients(t *testing.T) {
 		t.Errorf("a known client is %q", got)
 	}
 }
+
+// A process that ends right after its only call keeps the count.
+func TestCountOfAShortProcessArrives(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		k := &kept{calls: map[string]int64{}}
+		c := counter(k, nil, true)
+		c.Called("memory_store", "the shell")
+		c.Close()
+		if k.calls["memory_store the shell"] != 1 {
+			t.Fatal("the count was lost")
+		}
+	}
+}

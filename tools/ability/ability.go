@@ -97,6 +97,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "inject",
 		Legacy:  toolfold.Was("ability_inject"),
+		Means:   "join-texts",
 		Summary: "Join the texts that fit an agent's task.",
 		Asks:    injectAsks,
 		Words:   "select, gather, relevant knowledge, token limit, what fits, assemble, background reading",

@@ -46,6 +46,10 @@ type Options struct {
 	// ParseRights reads a text of [toolfold.Rights].
 	ParseRights func(text string) (*toolfold.Rights, error)
 
+	// Rights are those of the server, which its callers have at most: an agent may run in
+	// a process with more. Nil is all.
+	Rights *toolfold.Rights
+
 	Tools engine.Names // that steps may call; nil = not checked before they run
 	Now   func() time.Time
 }
@@ -80,9 +84,8 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 		Team: in.Team, Tags: in.Tags, SystemPrompt: in.SystemPrompt, Workflow: steps, Enabled: in.Enabled,
 		Source: Registered, CreatedAt: clock.Micros(s.Now)(),
 	}
-	rights := toolfold.OriginOf(ctx).Rights
-	if rights != nil {
-		p.Rights = rights.Text
+	if p.Rights, err = s.rights(ctx).Narrow(""); err != nil {
+		return RegisterOut{}, err
 	}
 	if !validID(p.AgentID) {
 		return RegisterOut{}, toolfold.Errorf(InvalidID, "agentId %q %s", shorten.Quoted(p.AgentID), idRule).WithHint("such as code-reviewer")
@@ -154,10 +157,10 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 		if in.Workflow != nil {
 			p.Workflow = steps
 		}
-		if err := s.narrow(&p, toolfold.OriginOf(ctx).Rights); err != nil {
+		var err error
+		if p.Rights, err = s.rights(ctx).Narrow(p.Rights); err != nil {
 			return p, err
 		}
-		var err error
 		warnings, err = s.check("agent.update", p)
 		return p, err
 	})
@@ -170,20 +173,9 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	return UpdateOut{Updated: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is changed%s", in.AgentID, warnings)}, nil
 }
 
-// narrow leaves a profile no more rights than those of who changes it.
-func (s *Service) narrow(p *Profile, rights *toolfold.Rights) error {
-	if rights == nil {
-		return nil
-	}
-	before := (*toolfold.Rights)(nil)
-	if p.Rights != "" {
-		var err error
-		if before, err = s.ParseRights(p.Rights); err != nil {
-			return fmt.Errorf("reading the rights of agent %q: %w", p.AgentID, err)
-		}
-	}
-	p.Rights = before.And(rights).Text
-	return nil
+// rights returns what the caller may do on this server.
+func (s *Service) rights(ctx context.Context) *toolfold.Rights {
+	return toolfold.OriginOf(ctx).Rights.And(s.Rights)
 }
 
 // set changes a field to a value that is not nil.

@@ -13,19 +13,22 @@ import (
 var (
 	categories  = toolfold.List{Name: "categories", Doc: "Only these.", Of: toolfold.String{Enum: scan.Kinds[scan.Bugs]}}
 	minSeverity = toolfold.String{Name: "minSeverity", Doc: "Least severity.", Enum: scan.Levels[scan.Bugs]}
-	useAST      = toolfold.Bool{Name: "useAst", Doc: "False runs only the fast rules over tokens."}
+	useAST      = toolfold.Bool{Name: "useAst", Doc: "False runs only the built-in rules, no analysers."}
 	bugID       = toolfold.UUID("bugId", "The finding.")
-	autoApply   = toolfold.Bool{Name: "autoApply", Doc: "Write the fix, with dryRun false."}
-	severity    = toolfold.String{Name: "severity", Doc: "Only this.", Enum: scan.Levels[scan.Bugs]}
-	category    = toolfold.String{Name: "category", Doc: "Only this.", Enum: scan.Kinds[scan.Bugs]}
+	bugIDs      = toolfold.List{Name: "bugIds", Doc: "Instead: several.", MinItems: 1, MaxItems: scan.MaxAtOnce,
+		Of: toolfold.String{MaxLen: 36}}
+	autoApply = toolfold.Bool{Name: "autoApply", Doc: "Write, with dryRun false."}
+	severity  = toolfold.String{Name: "severity", Doc: "Only this.", Enum: scan.Levels[scan.Bugs]}
+	category  = toolfold.String{Name: "category", Doc: "Only this.", Enum: scan.Kinds[scan.Bugs]}
 )
 
 // Family declares the bugfix tool.
 var Family = toolfold.Family{
 	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: toolfold.Extended,
 	Words: "bug, lint, linter, static analysis, vulnerability, defect, error, issue, problem, leak, crash, weakness",
-	Doc: "Go with go vet and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted " +
-		"workspaces with eslint and ruff where they are installed. A finding keeps its bugId while its line stays the same.",
+	Doc: "Go with go vet, staticcheck, bodyclose, sqlclosecheck and rowserrcheck; JavaScript, TypeScript and Python " +
+		"with rules of its own, and in trusted workspaces with eslint, tsc, biome, oxlint, ruff and pyright where it has them. " +
+		"A finding keeps its bugId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.OldNames{{Name: "bugfix_scan", Required: toolfold.Fields{scan.Paths}}},
@@ -47,18 +50,19 @@ var Family = toolfold.Family{
 		Run:         toolfold.Method((*Service).Scan),
 	}, {
 		Name:    "run",
-		Legacy:  toolfold.Was("bugfix_run"),
-		Summary: "Show the fix of a fault as a diff, or write it.",
+		Legacy:  toolfold.OldNames{{Name: "bugfix_run", Required: toolfold.Fields{bugID}}},
+		Means:   "fix",
+		Summary: "Show fixes of one or many faults as a diff, or write them.",
 		Asks:    runAsks,
 		Words:   "fix, repair, mend, patch, correct, apply, solve, heal, null dereference",
-		Doc:     "Writes only if the file is as it was scanned: after a fix, scan the file again for the next one.",
+		Doc: "Of bugId, of bugIds, or of a rule or file: all in the newest scan that have a safe fix, in one go. A file is written " +
+			"only if nobody else changed it since the scan; other findings stay valid where their lines did not change.",
 		Changed: "Fixes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup keeps a copy.",
-		Required: toolfold.Fields{
-			bugID,
-		},
-		Optional: toolfold.Fields{scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)),
-			scan.Backup.With(toolfold.Default(true))},
-		Effect:  toolfold.Sets,
+		Optional: toolfold.Fields{bugID, bugIDs.With(toolfold.Added()), scan.Rule.With(toolfold.Added()), scan.File.With(toolfold.Added()),
+			scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true)),
+			scan.RunTests.With(toolfold.Default(false), toolfold.Added())},
+		Either:  toolfold.Fields{bugID, bugIDs, scan.Rule, scan.File},
+		Effect:  toolfold.Runs,
 		Example: `{"bugId": "` + exampleID + `"}`,
 		Related: []string{"bugfix.scan", "bugfix.list"},
 		Run:     toolfold.Method((*Service).Run),

@@ -66,28 +66,37 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 
 // RunIn are the arguments of bugfix.run.
 type RunIn struct {
-	BugID string `json:"bugId"`
+	BugID  string   `json:"bugId"`
+	BugIDs []string `json:"bugIds"`
 	scan.FixIn
+}
+
+func (in RunIn) choice() scan.Choice {
+	return scan.Choice{ID: in.BugID, IDs: in.BugIDs, Rule: in.Rule, File: in.File}
 }
 
 // RunOut is the result of bugfix.run.
 type RunOut struct {
-	Item
+	*Item // of bugId
 	scan.Outcome
 }
 
-// Writes returns the file that a run would write, its backup aside.
+// Writes returns the files that a run would write, their backups aside.
 func (s *Service) Writes(ctx context.Context, in RunIn) ([]string, error) {
-	return s.bench.Writes(ctx, in.BugID, in.FixIn)
+	return s.bench.Writes(ctx, in.choice(), in.FixIn)
 }
 
-// Run shows or writes the fix of a finding.
+// Run shows or writes the fixes of findings.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
-	f, applied, err := s.bench.Fix(ctx, in.BugID, in.FixIn, nil)
+	f, applied, err := s.bench.Fix(ctx, in.choice(), in.FixIn)
 	if err != nil {
 		return RunOut{}, err
 	}
-	return RunOut{item(f), applied.Outcome}, nil
+	out := RunOut{Outcome: applied.Outcome}
+	if f != nil {
+		out.Item = new(item(*f))
+	}
+	return out, nil
 }
 
 // ListIn are the arguments of bugfix.list.

@@ -82,6 +82,7 @@ var Family = toolfold.Family{
 		Writes:   toolfold.Files((*Service).Writes),
 	}, {
 		Name:     "test",
+		Means:    "ask-model",
 		Summary:  "Ask a model provider for one word.",
 		Asks:     testAsks,
 		Words:    "check, try, ping, latency, connection, provider works",

@@ -456,6 +456,9 @@ func dotted(p toolfold.Problem) string {
 // explain says what is wrong with the value called name, and what would be
 // allowed.
 func explain(name string, p toolfold.Problem) string {
+	if p.Kind == toolfold.ProblemType && p.Want == string(toolfold.KindBoolean) {
+		return name + " must be true or false"
+	}
 	if p.Kind == toolfold.ProblemEnum {
 		text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(p.Allowed, ", "), shorten.Quoted(fmt.Sprint(p.Got)))
 		if p.Suggest != "" {

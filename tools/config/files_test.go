@@ -157,8 +157,8 @@ func TestLoadInvalid(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
 	write(t, files, Global, `{"level": "hgih", "policy": {"parallel": 1}, "on": "yes"}`)
-	want := `global settings file: level must be one of low, high, got "hgih", did you mean "high"?; on must be boolean,` +
-		` got string; policy.parallel must be boolean, got number`
+	want := `global settings file: level must be one of low, high, got "hgih", did you mean "high"?; on must be true or false; ` +
+		`policy.parallel must be true or false`
 	if _, err := files.Load(); err == nil || err.Error() != want {
 		t.Errorf("loading answered %v", err)
 	}

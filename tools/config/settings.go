@@ -156,6 +156,8 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 	},
 	toolfold.Strings("include", "Only these of its tools: names, or patterns such as list_*.").With(toolfold.MaxItems(1000)),
 	toolfold.Strings("exclude", "Not these of its tools.").With(toolfold.MaxItems(1000)),
+	toolfold.Strings("repeat", "These of its tools are called again where the process ended in mid-call, beside those that say they "+
+		"are idempotent: names, or patterns.").With(toolfold.MaxItems(1000)),
 	toolfold.Int{Name: "timeoutMs", Doc: "Time for a call: 60000 unless set.", Min: 1, Max: 3_600_000},
 	toolfold.Int{Name: "maxConcurrency", Doc: "Most calls of it at a time: 16 unless set.", Min: 1, Max: 10_000},
 	toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer: that of the server unless set.", Min: 4000, Max: 1 << 20},
@@ -261,6 +263,7 @@ type Upstream struct {
 	Fold           string            `json:"fold,omitempty"`    // empty = effect
 	Include        []string          `json:"include,omitempty"` // empty = all
 	Exclude        []string          `json:"exclude,omitempty"`
+	Repeat         []string          `json:"repeat,omitempty"`         // empty = those that say they are idempotent
 	TimeoutMs      int               `json:"timeoutMs,omitempty"`      // 0 = the default
 	MaxConcurrency int               `json:"maxConcurrency,omitempty"` // 0 = the default
 	ResultLimit    int               `json:"resultLimit,omitempty"`    // 0 = that of the server

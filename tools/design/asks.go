@@ -135,4 +135,25 @@ var (
 		"show a particular blueprint in full",
 		"bring back the class outline you made",
 	}
+
+	checkAsks = []string{
+		"is our OpenAPI file valid",
+		"lint the swagger document",
+		"does the new API version break its clients",
+		"compare two versions of the interface description",
+		"which breaking changes are in this branch's openapi.yaml",
+		"validate the AsyncAPI document",
+		"check the contract against the one on main",
+		"is the REST specification backward compatible",
+		"find mistakes in the endpoint description of the ticket office",
+		"did I remove something that callers of the API need",
+		"verify the event contract before release",
+		"what will fail for consumers after this change of the spec",
+		"diff the API descriptions",
+		"are all references in the API file resolvable",
+		"review docs/api.yaml for errors",
+		"can old apps still talk to the service described here",
+		"check compatibility of message payloads with last month's file",
+		"look for undeclared path parameters in the specification",
+	}
 )

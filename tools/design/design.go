@@ -1,5 +1,6 @@
 // Package design declares the design tool: APIs, components, schemas and
 // architectures, written from arguments as text in a format. No model is asked.
+// Documents of APIs that exist are checked, and compared with older ones.
 //
 // A design is stored, and with an output path written to a file in the
 // workspace too. Its id follows from its text, so that the same arguments give
@@ -86,7 +87,8 @@ var Family = toolfold.Family{
 		Summary: "Draw components and what they depend on, and document them.",
 		Asks:    architectureAsks,
 		Words:   "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map",
-		Doc:     "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram.",
+		Doc: "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram. Arrows are held to hexagonal, clean, " +
+			"layered, ddd and microservices by the types of components.",
 		Changed: "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. " +
 			"Adds format. " + sameDesign,
 		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern, components},
@@ -101,20 +103,17 @@ var Family = toolfold.Family{
 		Run:     toolfold.Method((*Service).Architecture),
 		Writes:  toolfold.Files((*Service).Writes),
 	}, {
-		Name:    "list",
-		Legacy:  toolfold.Was("design_list"),
-		Summary: "List designs, newest first.",
-		Asks:    listAsks,
-		Words:   "which designs, history, past, drafted",
-		Changed: "Pages: hasMore, and nextCursor for the next one. Types that nothing makes, and statuses that no design has, are refused.",
-		Optional: toolfold.Fields{
-			kind.With(toolfold.OneOf("api", "component", "schema", "architecture", "flow", "data-model", "interface", "other")),
-			status, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added()),
-		},
-		Effect:  toolfold.Reads,
-		Example: `{"type": "schema", "limit": 5}`,
-		Related: []string{"design.get"},
-		Run:     toolfold.Method((*Service).List),
+		Name:     "list",
+		Legacy:   toolfold.Was("design_list"),
+		Summary:  "List designs, newest first.",
+		Asks:     listAsks,
+		Words:    "which designs, history, past, drafted",
+		Changed:  "Pages: hasMore, and nextCursor for the next one.",
+		Optional: toolfold.Fields{designType, status, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
+		Effect:   toolfold.Reads,
+		Example:  `{"type": "schema", "limit": 5}`,
+		Related:  []string{"design.get"},
+		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:     "get",
 		Summary:  "Read the text of a stored design.",
@@ -126,6 +125,20 @@ var Family = toolfold.Family{
 		Example:  `{"designId": "` + exampleID + `"}`,
 		Related:  []string{"design.list"},
 		Run:      toolfold.Method((*Service).Get),
+	}, {
+		Name:    "check",
+		Summary: "Lint an OpenAPI or AsyncAPI file; name what it breaks of an older one.",
+		Asks:    checkAsks,
+		Words: "validate, lint, verify, diff, compatible, backward compatibility, breaking change, regression, swagger, contract, " +
+			"newer, version",
+		Doc: "OpenAPI 3.0 and 3.1, AsyncAPI 2 and 3, JSON or YAML of at most 4 MB. against main: is the same path in that branch. " +
+			"References to other files are counted, not followed.",
+		Required: toolfold.Fields{specPath},
+		Optional: toolfold.Fields{against, offset.With(toolfold.Min(0))},
+		Effect:   toolfold.Reads,
+		Example:  `{"path": "docs/api.yaml", "against": "docs/api-v1.yaml"}`,
+		Related:  []string{"design.api", "guard.check"},
+		Run:      toolfold.Method((*Service).Check),
 	}},
 }
 

@@ -20,11 +20,16 @@ var (
 	version     = toolfold.String{Name: "version", Doc: "Of the API.", MaxLen: 50}
 	language    = toolfold.String{Name: "language", Doc: "Of the code.", Enum: component.Languages()}
 	pattern     = toolfold.String{Name: "pattern", Doc: "Of the system.", Enum: architecture.Patterns()}
-	status      = toolfold.String{Name: "status", Doc: "Always draft.",
-		Enum: []string{Draft, "review", "approved", "implemented", "deprecated"}}
+	designType  = toolfold.String{Name: "type", Doc: "Its type.", Enum: designTypes,
+		OldEnum: []string{"api", "component", "schema", "architecture", "flow", "data-model", "interface", "other"}}
+	status = toolfold.String{Name: "status", Doc: "Always draft.", Enum: []string{Draft},
+		OldEnum: []string{Draft, "review", "approved", "implemented", "deprecated"}}
 	limit    = toolfold.Int{Name: "limit", Doc: "Most designs to return.", Min: 1, Max: 500}
 	designID = toolfold.UUID("designId", "The design.")
 	offset   = toolfold.Int{Name: "offset", Doc: "nextOffset of the part before."}
+
+	specPath = toolfold.String{Name: "path", Doc: "OpenAPI or AsyncAPI file.", MinLen: 1, MaxLen: maxPath}
+	against  = toolfold.String{Name: "against", Doc: "Older one: a file, or ref:file of git.", Unclear: true, MinLen: 1, MaxLen: maxPath}
 
 	itemName     = name.With(toolfold.MinLen(1), toolfold.MaxLen(100))
 	itemDoc      = description.With(toolfold.MaxLen(500))

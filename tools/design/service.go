@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (Architec
 	documentation, cutBelow := part(d.Documentation, 0, maxShown/2)
 	return ArchitectureOut{
 		DesignID: d.ID, Name: d.Name, Pattern: in.Pattern, Format: d.Format,
-		Diagram: diagram, Documentation: documentation, CreatedAt: d.CreatedAt, Truncated: cut || cutBelow, File: file,
+		Diagram: diagram, Documentation: documentation, Breaks: drawing.Breaks, CreatedAt: d.CreatedAt, Truncated: cut || cutBelow, File: file,
 	}, nil
 }
 
@@ -151,16 +150,6 @@ var designTypes = []string{"api", "component", "schema", "architecture"}
 
 // List lists designs, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	if in.Type != "" && !slices.Contains(designTypes, in.Type) {
-		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no action makes designs of type %s", in.Type).
-			About(toolfold.ProblemRefused, "type").
-			WithHint("list %s, or leave type out", strings.Join(designTypes, ", "))
-	}
-	if in.Status != "" && in.Status != Draft {
-		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "no design is %s: all are drafts, as nothing changes the status", in.Status).
-			About(toolfold.ProblemRefused, "status").
-			WithHint("leave status out")
-	}
 	after, err := in.Position("design.list")
 	if err != nil {
 		return ListOut{}, err

@@ -106,6 +106,9 @@ func (b *bench) expectFiles(want ...string) {
 func TestExamplesAreTrue(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	if err := os.CopyFS(b.workspace, os.DirFS("../workflow/testdata/workspace")); err != nil {
+		t.Fatal(err)
+	}
 	for _, a := range Family.Actions {
 		b.get(a.Name, a.Example)
 	}
@@ -177,10 +180,10 @@ func TestListPages(t *testing.T) {
 		t.Errorf("of components: %v", only)
 	}
 	for _, kind := range []string{"flow", "data-model", "interface", "other"} {
-		b.Refuse("list", `{"type":"`+kind+`"}`, toolfold.InvalidInput, "no action makes designs of type "+kind, "api, component")
+		b.Refuse("list", `{"type":"`+kind+`"}`, toolfold.InvalidInput, `type must be one of its allowed values, got "`+kind, "")
 	}
 	for _, status := range []string{"review", "approved", "implemented", "deprecated"} {
-		b.Refuse("list", `{"status":"`+status+`"}`, toolfold.InvalidInput, "all are drafts", "leave status out")
+		b.Refuse("list", `{"status":"`+status+`"}`, toolfold.InvalidInput, `status must be one of its allowed values, got "`+status, "")
 	}
 	b.Refuse("list", `{"cursor":"zzz"}`, toolfold.InvalidInput, "cursor", "")
 }

@@ -77,15 +77,18 @@ type ArchitectureIn struct {
 
 // ArchitectureOut is the result of design.architecture.
 type ArchitectureOut struct {
-	DesignID      string    `json:"designId" doc:"The design." format:"uuid"`
-	Name          string    `json:"name" doc:"Its name."`
-	Pattern       string    `json:"pattern" doc:"Of the system." enum:"hexagonal,clean,layered,microservices,event-driven,cqrs,ddd,mvc,mvvm,pipe-filter,other"`
-	Format        string    `json:"format" doc:"What to write." enum:"mermaid,plantuml,markdown,c4"`
-	Diagram       string    `json:"diagram" doc:"Source of the diagram."`
-	Documentation string    `json:"documentation" doc:"Markdown page, of an architecture."`
-	CreatedAt     time.Time `json:"createdAt" doc:"When it was first made."`
-	Truncated     bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
-	File          *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
+	DesignID      string `json:"designId" doc:"The design." format:"uuid"`
+	Name          string `json:"name" doc:"Its name."`
+	Pattern       string `json:"pattern" doc:"Of the system." enum:"hexagonal,clean,layered,microservices,event-driven,cqrs,ddd,mvc,mvvm,pipe-filter,other"`
+	Format        string `json:"format" doc:"What to write." enum:"mermaid,plantuml,markdown,c4"`
+	Diagram       string `json:"diagram" doc:"Source of the diagram."`
+	Documentation string `json:"documentation" doc:"Markdown page, of an architecture."`
+
+	Breaks []architecture.Break `json:"breaks,omitempty" doc:"Arrows that break the pattern; absent if none does."`
+
+	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
+	Truncated bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
+	File      *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
 }
 
 // ListIn are the arguments of design.list.

@@ -13,6 +13,8 @@ var (
 	policyID     = policy.ID
 	changedPaths = toolfold.List{Name: "changedPaths", Doc: "Files; absent or git = all changes.",
 		Unclear: true, MinItems: 1, MaxItems: 1000, Of: toolfold.String{MaxLen: 500}}
+	since = toolfold.String{Name: git.Ref.Name, Doc: "Branch, tag, commit, uncommitted, or staged: judges only changes.",
+		Unclear: true, MinLen: 1, MaxLen: git.Ref.MaxLen}
 	target    = toolfold.String{Name: "target", Doc: "Put in place of {{target}}.", MaxLen: 100}
 	sessionID = toolfold.UUID("sessionId", "Active session.")
 	limit     = toolfold.Int{Name: "limit", Doc: "Most policies to return.", Min: 1, Max: policy.MaxPolicies}
@@ -31,13 +33,13 @@ var Family = toolfold.Family{
 		Asks:    checkAsks,
 		Covers:  policy.Covers,
 		Words:   "validate, verify, uncommitted, secrets, allowed, before merge",
-		Doc: "Of the uncommitted changes, or those since a commit, only new lines are judged; older faults are counted. " +
-			"Binary files pass. contract_tests runs the policy's command, in a trusted workspace. WARN is also " +
-			"what could not be checked. For a file named git, pass ./git.",
+		Doc: "Of the uncommitted changes, or those since a commit, imports and secrets are judged on new lines only, and older ones " +
+			"counted; configuration files are judged whole. Binary files pass. contract_tests runs the policy's command on the files " +
+			"as they are, in a trusted workspace. WARN is also what could not be checked. For a file named git, pass ./git.",
 		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown " +
 			"policy is POLICY_NOT_FOUND. Each gate has paths and a suggestion in place of details and of a list of suggestions.",
 		Required:    toolfold.Fields{policyID},
-		Optional:    toolfold.Fields{git.Ref.With(toolfold.Added()), changedPaths, target},
+		Optional:    toolfold.Fields{since.With(toolfold.Added()), changedPaths, target},
 		Effect:      toolfold.Runs,
 		Example:     `{"policyId": "bugfix", "changedPaths": ["src/cart.ts"]}`,
 		Related:     []string{"guard.list", "guard.apply"},

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -111,35 +109,13 @@ func (s *Service) changes(ctx context.Context, in CheckIn) ([]policy.Change, err
 		}
 		return changes, nil
 	}
-	differs, err := policy.Since(ctx, s.checker.Dir, cmp.Or(in.Since, git.Uncommitted))
+	named := slices.DeleteFunc(slices.Clone(in.ChangedPaths), func(name string) bool { return name == everything })
+	changes, err := s.checker.Since(ctx, cmp.Or(in.Since, git.Uncommitted), all, named)
 	var none *git.NoChanges
 	if errors.As(err, &none) {
 		return nil, toolfold.Errorf(CheckFailed, "the changes cannot be told: %s", none.Reason).WithHint("%s", none.Hint)
 	}
-	if err != nil {
-		return nil, err
-	}
-	byPath := map[string]policy.Change{}
-	for _, c := range differs {
-		byPath[c.Path] = c
-	}
-	var changes []policy.Change
-	if all {
-		changes = differs
-	}
-	for _, name := range in.ChangedPaths {
-		if name == everything {
-			continue
-		}
-		change, differs := byPath[path.Clean(filepath.ToSlash(name))]
-		if !differs {
-			change = policy.Change{Path: name, Since: &git.Change{Path: name}}
-		}
-		if !differs || !all {
-			changes = append(changes, change)
-		}
-	}
-	return changes, nil
+	return changes, err
 }
 
 // find returns the policy of an id with the target in place. Code is that of

@@ -44,6 +44,7 @@ var Family = toolfold.Family{
 		Asks:     getAsks,
 		Words:    "recall, retrieve, read back, fetch, load, open",
 		Optional: toolfold.Fields{key, keys.With(toolfold.AtMost(maxKeysRead), toolfold.Added()), namespace},
+		Either:   toolfold.Fields{key, keys},
 		Effect:   toolfold.Reads,
 		Example:  `{"key": "team/rules"}`,
 		Related:  []string{"memory.search", "memory.list"},
@@ -155,6 +156,7 @@ var Family = toolfold.Family{
 		Optional: toolfold.Fields{
 			keys.With(toolfold.AtMost(maxMany)), namespace, prefix, dryRun.With(toolfold.Default(false), toolfold.Added()),
 		},
+		Either:  toolfold.Fields{keys, prefix},
 		Effect:  toolfold.Deletes,
 		Example: `{"keys": ["team/rules", "team/motto"]}`,
 		Related: []string{"memory.delete", "memory.clear"},

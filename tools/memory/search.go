@@ -40,7 +40,7 @@ const maxWhole = 500
 
 // Search finds entries by words.
 func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
-	offset, err := parseOffset(in.Cursor)
+	after, err := parseProgress(in.Cursor)
 	if err != nil {
 		return SearchOut{}, err
 	}
@@ -51,12 +51,14 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		}
 		s.indexed.Store(!left)
 	}
-	s.makeVectors()
+	if !s.complete.Load() {
+		s.makeVectors()
+	}
 	in.Namespace = cmp.Or(in.Namespace, s.Namespace)
 	scope := Scope{in.Namespace, in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
 	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: s.Workspace, joinRoom: maxJoinBytes}
 	var question func() ([]int8, bool)
-	if s.Vectors != nil && len(find.query.phrases) == 0 { // quotes ask for words
+	if s.Vectors != nil && len(find.query.phrases) == 0 && (after.offset == 0 || after.meaning) { // quotes ask for words
 		question = s.Vectors.Ask(in.Query)
 	}
 	results, err := find.run(ctx)
@@ -68,11 +70,18 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		return SearchOut{}, fmt.Errorf("counting matches: %w", err)
 	}
 	if question != nil {
-		byWords := len(results)
-		if results, err = s.addNear(ctx, scope, question, results); err != nil {
-			return SearchOut{}, fmt.Errorf("looking for what is near: %w", err)
+		vector, ok := question()
+		switch {
+		case after.meaning && !ok:
+			return SearchOut{}, badCursor("goes on with what entries mean, and the embeddings endpoint does not answer now")
+		case ok:
+			byWords := len(results)
+			if results, err = s.addNear(ctx, scope, vector, results); err != nil {
+				return SearchOut{}, fmt.Errorf("looking for what is near: %w", err)
+			}
+			out.Total += len(results) - byWords
+			after.meaning = true
 		}
-		out.Total += len(results) - byWords
 	}
 	switch {
 	case len(results) == 0:
@@ -81,10 +90,10 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		out.Message = fmt.Sprintf("the best %d of %d that match can be read: narrow it with more words, tags, prefix or namespace", len(results),
 			out.Total)
 	}
-	results = results[min(offset, len(results)):]
+	results = results[min(after.offset, len(results)):]
 	if len(results) > in.Limit {
 		results = results[:in.Limit]
-		out.HasMore, out.NextCursor = true, writeOffset(offset+in.Limit)
+		out.HasMore, out.NextCursor = true, after.cursor(in.Limit)
 	}
 	cut := newExcerpter(newRanker(find.query))
 	for chunk := range slices.Chunk(results, loadChunk) {
@@ -125,21 +134,39 @@ const elsewhere = 0.9
 // loadChunk is the most values of results that are held at once.
 const loadChunk = 8
 
-// A cursor of search is the number of results before the page.
-func writeOffset(offset int) string { return toolfold.CursorOf(strconv.Itoa(offset)) }
+// progress says what the pages before have. A cursor of search holds it, so that all pages
+// are of one order.
+type progress struct {
+	offset  int  // results before the page
+	meaning bool // whether entries are among them that were found by their vectors
+}
 
-func parseOffset(cursor string) (offset int, err error) {
+// byMeaning is in a cursor after the number.
+const byMeaning = "m"
+
+// cursor returns the cursor of the page after one with so many results.
+func (p progress) cursor(results int) string {
+	raw := strconv.Itoa(p.offset + results)
+	if p.meaning {
+		raw += byMeaning
+	}
+	return toolfold.CursorOf(raw)
+}
+
+// parseProgress parses a cursor that search issued. An empty one is the first page.
+func parseProgress(cursor string) (p progress, err error) {
 	if cursor == "" {
-		return 0, nil
+		return p, nil
 	}
 	raw, err := toolfold.Page{Cursor: cursor}.After("memory.search")
 	if err == nil {
-		offset, err = strconv.Atoi(raw)
+		raw, p.meaning = strings.CutSuffix(raw, byMeaning)
+		p.offset, err = strconv.Atoi(raw)
 	}
-	if err != nil || offset < 0 {
-		return 0, badCursor("is not one that search returned")
+	if err != nil || p.offset <= 0 {
+		return p, badCursor("is not one that search returned")
 	}
-	return offset, nil
+	return p, nil
 }
 
 // search finds the entries of a scope that match a query.

@@ -62,12 +62,12 @@ type Service struct {
 	// it goes by words only.
 	Vectors Embedder
 
-	store   Store
-	now     func() time.Time
-	changed atomic.Bool  // entries may lack their vectors
-	making  atomic.Bool  // their vectors are being made
-	indexed atomic.Bool  // no entry is left that an earlier version indexed
-	expired atomic.Int64 // when expired entries were last removed, in milliseconds since 1970
+	store    Store
+	now      func() time.Time
+	complete atomic.Bool  // no entry lacked its vector when that was last looked at, and none was stored here since
+	making   atomic.Bool  // vectors are being made
+	indexed  atomic.Bool  // no entry is left that an earlier version indexed
+	expired  atomic.Int64 // when expired entries were last removed, in milliseconds since 1970
 }
 
 // New returns a service over a store; now returns the time.
@@ -116,6 +116,7 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 			out.Message = "stored; the earlier value is replaced"
 		}
 	}
+	s.complete.Store(false)
 	s.makeVectors()
 	s.expire(ctx, e.StoredAt)
 	return out, nil

@@ -124,6 +124,7 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 		return ImportOut{}, fmt.Errorf("importing entries: %w", err)
 	}
 	out.Imported, out.Skipped = stored, len(entries)-stored
+	s.complete.Store(false)
 	s.makeVectors()
 	s.expire(ctx, out.ImportedAt)
 	return out, nil

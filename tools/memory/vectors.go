@@ -31,29 +31,23 @@ type Embedder interface {
 }
 
 // makeVectors asks in the background for the vectors of entries that have none,
-// unless that is under way. On a failure it ends until the next call.
+// unless that is under way. After a failure or too long a time it ends until the next call.
 func (s *Service) makeVectors() {
-	if s.Vectors == nil {
-		return
-	}
-	s.changed.Store(true)
-	if !s.making.CompareAndSwap(false, true) {
+	if s.Vectors == nil || !s.making.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), vectorTime)
 		defer cancel()
-		for s.changed.Swap(false) {
-			more, err := s.makeSome(ctx)
-			if err != nil {
-				break
-			}
-			if more {
-				s.changed.Store(true)
+		var err error
+		for err == nil && !s.complete.Swap(true) {
+			var more bool
+			if more, err = s.makeSome(ctx); more || err != nil {
+				s.complete.Store(false)
 			}
 		}
 		s.making.Store(false)
-		if s.changed.Load() && ctx.Err() == nil { // set after the last look at it
+		if err == nil && !s.complete.Load() { // stored after the last look
 			s.makeVectors()
 		}
 	}()
@@ -88,13 +82,9 @@ func (s *Service) makeSome(ctx context.Context) (more bool, err error) {
 	return true, s.store.PutVectors(ctx, s.Vectors.Model(), made)
 }
 
-// addNear puts the entries of a scope that are near a question by their vectors
-// between the results that were found by words, both best first.
-func (s *Service) addNear(ctx context.Context, scope Scope, question func() (vector []int8, ok bool), results []result) ([]result, error) {
-	asked, ok := question()
-	if !ok {
-		return results, nil
-	}
+// addNear puts the entries of a scope whose vectors are near that of a question between
+// the results that were found by words, both best first.
+func (s *Service) addNear(ctx context.Context, scope Scope, asked []int8, results []result) ([]result, error) {
 	vectors, err := s.store.Vectors(ctx, scope, s.Vectors.Model(), maxVectors)
 	if err != nil {
 		return nil, err

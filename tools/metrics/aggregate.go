@@ -1,9 +1,15 @@
 package metrics
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/metric"
 )
 
@@ -77,6 +83,96 @@ func rate(kind string, series []metric.Series) float64 {
 	}
 	if !any {
 		return math.NaN()
+	}
+	return sum
+}
+
+// maxFigures is the most figures of an answer.
+const maxFigures = 1000
+
+// figures computes a figure for each bucket of time and each value of a label, where these are
+// given. The growth of a counter counts in the bucket in which it was written, so that the sums
+// of buckets add up to that of the range.
+func figures(kind, figure string, series []metric.Series, bucket time.Duration, by string) ([]Figure, error) {
+	type place struct {
+		from  int64
+		group string
+	}
+	parts := map[place][]metric.Series{}
+	for _, s := range series {
+		at := place{group: s.Labels[by]}
+		for begin := 0; begin < len(s.Points); {
+			end := len(s.Points)
+			if bucket > 0 {
+				at.from = start(s.Points[begin].Micros, bucket)
+				end = begin + 1
+				for end < len(s.Points) && start(s.Points[end].Micros, bucket) == at.from {
+					end++
+				}
+			}
+			part := metric.Series{Points: s.Points[begin:end], Before: s.Before, Cut: s.Cut}
+			if begin > 0 {
+				part.Before, part.Cut = &s.Points[begin-1], false
+			}
+			parts[at] = append(parts[at], part)
+			begin = end
+		}
+	}
+	if len(parts) > maxFigures {
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "these are %d figures, more than %d", len(parts), maxFigures).
+			About(toolfold.ProblemRefused, "bucket", "groupBy").WithHint("take a longer bucket, or narrow the range with since, until or labels")
+	}
+	places := slices.SortedFunc(maps.Keys(parts), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.group, b.group))
+	})
+	var list []Figure
+	for _, at := range places {
+		f := Figure{}
+		if bucket > 0 {
+			f.From = new(time.UnixMicro(at.from).UTC())
+		}
+		if by != "" {
+			f.Group = &at.group
+		}
+		for _, part := range parts[at] {
+			f.Points += len(part.Points)
+		}
+		var value float64
+		if figure == "rate" && bucket > 0 {
+			value = change(kind, parts[at]) / bucket.Seconds()
+		} else {
+			value, f.Percentiles = aggregate(kind, figure, slices.Clone(parts[at]))
+		}
+		if !math.IsNaN(value) {
+			f.Value = &value
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// start returns when the bucket of a time begins, in microseconds since 1970.
+func start(micros int64, bucket time.Duration) int64 {
+	length := bucket.Microseconds()
+	return micros - ((micros%length)+length)%length
+}
+
+// change returns what a rate is of: growth, change or points.
+func change(kind string, series []metric.Series) float64 {
+	sum := 0.0
+	for _, s := range series {
+		switch kind {
+		case metric.Counter:
+			sum += s.Growth()
+		case metric.Gauge:
+			before := s.Points[0]
+			if s.Before != nil {
+				before = *s.Before
+			}
+			sum += s.Points[len(s.Points)-1].Value - before.Value
+		default:
+			sum += float64(len(s.Points))
+		}
 	}
 	return sum
 }

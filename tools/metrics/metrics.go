@@ -17,8 +17,10 @@ var (
 		Name: "aggregation", Doc: "Figure to compute from all points of the range.",
 		Enum: []string{"sum", "avg", "min", "max", "count", "rate", "percentile", "last"},
 	}
-	since  = toolfold.Time("since", "From this time on.")
-	until  = toolfold.Time("until", "Up to this time.")
+	since  = toolfold.String{Name: "since", Doc: "From 2026-01-31T12:00:00Z, 2026-01-31, today, -1h on.", Unclear: true}
+	until  = toolfold.String{Name: "until", Doc: "Up to such a time."}
+	bucket = toolfold.String{Name: "bucket", Doc: "Figures by time: 5m, 1h, 1d."}
+	group  = toolfold.String{Name: "groupBy", Doc: "Figures by this label."}
 	limit  = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 1000}
 	prefix = toolfold.String{Name: "prefix", Doc: "Beginning of the name."}
 )
@@ -61,17 +63,18 @@ var Family = toolfold.Family{
 		Summary: "Show the points of a metric, or a figure computed from them.",
 		Asks:    queryAsks,
 		Words:   "average, sum, maximum, percentile p95, hourly, mean, p99, chart",
-		Doc: "Picks the series that have the labels, and perhaps others. limit cuts dataPoints only, not what is aggregated. " +
-			"For a counter, sum is how much it grew, and rate that per second, over its resets; for a gauge, rate is its change per second; " +
-			"else points per second. " +
-			"percentile answers p50, p90, p95 and p99, and p95 as aggregatedValue.",
+		Doc: "Picks the series that have at least the labels. limit cuts dataPoints only. For a counter, sum is how " +
+			"much it grew, over its resets, and rate that per second; for a gauge, rate is its change, else points, per second. percentile " +
+			"answers p50, p90, p95 and p99; aggregatedValue is p95. With bucket or groupBy, figures replaces dataPoints: " +
+			"sums of buckets add up, rates are per second. Times are UTC.",
 		Changed:  "rate and percentile are computed. limit no longer cuts what is aggregated. sum of a counter is how much it grew.",
 		Required: toolfold.Fields{metric.Name},
 		Optional: toolfold.Fields{
-			metric.Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()), limit.With(toolfold.Default(100)),
+			metric.Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()), bucket.With(toolfold.Added()),
+			group.With(toolfold.Added()), limit.With(toolfold.Default(100)), toolfold.Cursor.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Reads,
-		Example: `{"metricName": "agent_cost", "aggregation": "percentile"}`,
+		Example: `{"metricName": "agent_cost", "aggregation": "sum", "since": "-1d", "bucket": "1h"}`,
 		Related: []string{"metrics.list", "telemetry_summary"},
 		Run:     toolfold.Method((*Service).Query),
 	}, {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -88,15 +89,30 @@ func (s *Service) write(ctx context.Context, w metric.Write) (metric.Written, er
 	return written, nil
 }
 
-// Query shows points and a figure computed from them.
+// Query shows points and figures computed from them.
 func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
-	if !in.Since.IsZero() && !in.Until.IsZero() && in.Until.Before(in.Since) {
-		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "until is before since").
-			About(toolfold.ProblemRefused, "since", "until")
+	r, err := s.span(in)
+	if err != nil {
+		return QueryOut{}, err
 	}
-	r := metric.Range{Name: in.MetricName, Labels: in.Labels, Since: in.Since, Until: in.Until}
-	if keep := s.retention.Keep(s.now()); r.Since.Before(keep.Since) {
-		r.Since = keep.Since
+	var bucket time.Duration
+	if in.Bucket != "" {
+		if bucket, err = clock.Length(in.Bucket); err == nil && bucket == 0 {
+			err = errors.New("it has no length")
+		}
+		if err != nil {
+			return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "bucket: %v", err).About(toolfold.ProblemRefused, "bucket").
+				WithHint("give a length such as 5m, 1h or 1d")
+		}
+	}
+	split := bucket > 0 || in.GroupBy != ""
+	if split && in.Aggregation == "" {
+		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "bucket and groupBy are of figures, and aggregation names none").
+			About(toolfold.ProblemMissing, "aggregation")
+	}
+	skip, err := in.newest(&r)
+	if err != nil {
+		return QueryOut{}, err
 	}
 	m, series, more, found, err := s.store.Read(ctx, r)
 	switch {
@@ -112,10 +128,24 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	}
 	out := QueryOut{
 		MetricName: m.Name, Type: m.Type, Category: m.InCategory(), CurrentValue: current(m, series), SeriesCount: len(series),
-		DataPoints: newest(series, in.Limit), Aggregation: in.Aggregation,
+		DataPoints: []DataPoint{}, Aggregation: in.Aggregation,
 	}
 	for _, picked := range series {
 		out.Total += len(picked.Points)
+	}
+	if split {
+		if out.Figures, err = figures(m.Type, in.Aggregation, series, bucket, in.GroupBy); err != nil {
+			return QueryOut{}, err
+		}
+	} else {
+		out.DataPoints = newest(series, in.Limit, skip)
+		if shown := skip + len(out.DataPoints); shown < out.Total && len(out.DataPoints) > 0 {
+			until := r.Until.UnixMicro()
+			if in.Cursor == "" { // points that come meanwhile would move the pages
+				until = out.DataPoints[len(out.DataPoints)-1].Timestamp.UnixMicro()
+			}
+			out.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprintf("%d %d", until, shown))}
+		}
 	}
 	if in.Aggregation == "" {
 		return out, nil
@@ -128,6 +158,52 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 		out.AggregatedValue, out.Percentiles = &value, percentiles
 	}
 	return out, nil
+}
+
+// span returns the range that a query names, within what is kept.
+func (s *Service) span(in QueryIn) (metric.Range, error) {
+	now, r := s.now(), metric.Range{Name: in.MetricName, Labels: in.Labels}
+	for _, bound := range []struct {
+		name, text string
+		to         *time.Time
+	}{{"since", in.Since, &r.Since}, {"until", in.Until, &r.Until}} {
+		if bound.text == "" {
+			continue
+		}
+		from, to, err := clock.Moment(bound.text, now)
+		if err != nil {
+			return r, toolfold.Errorf(toolfold.InvalidInput, "%s: %v", bound.name, err).About(toolfold.ProblemRefused, bound.name)
+		}
+		if *bound.to = from; bound.name == "until" {
+			*bound.to = to
+		}
+	}
+	if !r.Since.IsZero() && !r.Until.IsZero() && r.Until.Before(r.Since) {
+		return r, toolfold.Errorf(toolfold.InvalidInput, "until is before since").About(toolfold.ProblemRefused, "since", "until")
+	}
+	if keep := s.retention.Keep(now); r.Since.Before(keep.Since) {
+		r.Since = keep.Since
+	}
+	return r, nil
+}
+
+// newest ends a range where the first page of a query did, and returns how many points the pages
+// before had.
+func (in QueryIn) newest(r *metric.Range) (skip int, err error) {
+	key, err := in.After("metrics.query")
+	if err != nil || key == "" {
+		return 0, err
+	}
+	var until int64
+	if n, err := fmt.Sscanf(key, "%d %d", &until, &skip); n != 2 || err != nil || skip < 0 || skip > metric.MaxRead {
+		return 0, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+			Path: "/cursor", Kind: toolfold.ProblemFormat, Want: "nextCursor of metrics.query",
+		}}}
+	}
+	if at := time.UnixMicro(until).UTC(); r.Until.IsZero() || at.Before(r.Until) {
+		r.Until = at
+	}
+	return skip, nil
 }
 
 // current returns the newest value of the series; of counters their sum.
@@ -145,16 +221,17 @@ func current(m metric.Metric, series []metric.Series) *float64 {
 	return value
 }
 
-// newest returns the newest points of all series, in time order, and fewer than
-// limit where their labels would make the answer too large.
-func newest(series []metric.Series, limit int) []DataPoint {
+// newest returns the newest points of all series but for those that are skipped, in time order,
+// and fewer than limit where their labels would make the answer too large.
+func newest(series []metric.Series, limit, skip int) []DataPoint {
 	points := []DataPoint{}
 	for _, s := range series {
-		for _, p := range s.Points[max(0, len(s.Points)-limit):] {
+		for _, p := range s.Points[max(0, len(s.Points)-limit-skip):] {
 			points = append(points, DataPoint{Value: p.Value, Labels: s.Labels, Timestamp: time.UnixMicro(p.Micros).UTC()})
 		}
 	}
 	slices.SortStableFunc(points, func(a, b DataPoint) int { return a.Timestamp.Compare(b.Timestamp) })
+	points = points[:max(0, len(points)-skip)]
 	points = points[max(0, len(points)-limit):]
 	size := 0
 	for i := len(points) - 1; i >= 0; i-- {

@@ -49,9 +49,11 @@ type QueryIn struct {
 	MetricName  string            `json:"metricName"`
 	Labels      map[string]string `json:"labels"`
 	Aggregation string            `json:"aggregation"`
-	Since       time.Time         `json:"since"`
-	Until       time.Time         `json:"until"`
-	Limit       int               `json:"limit"`
+	Since       string            `json:"since"`
+	Until       string            `json:"until"`
+	Bucket      string            `json:"bucket"`
+	GroupBy     string            `json:"groupBy"`
+	toolfold.Page
 }
 
 // QueryOut is the result of metrics.query.
@@ -61,12 +63,23 @@ type QueryOut struct {
 	Category        string       `json:"category" doc:"Category." enum:"system,application,agent,workflow,session,memory,provider,tool,trace,custom"`
 	CurrentValue    *float64     `json:"currentValue" doc:"Newest value of the series picked; of several counters, their sum. Null without any."`
 	SeriesCount     int          `json:"seriesCount" doc:"Series that have the labels."`
-	DataPoints      []DataPoint  `json:"dataPoints" doc:"The newest of the range, in time order; until reads earlier ones."`
+	DataPoints      []DataPoint  `json:"dataPoints" doc:"The newest of the range, in time order; the next page has earlier ones."`
 	Total           int          `json:"total" doc:"Points in the range."`
 	Aggregation     string       `json:"aggregation,omitempty" doc:"Figure that was asked for."`
 	AggregatedValue *float64     `json:"aggregatedValue,omitempty" doc:"The figure; absent without enough points."`
 	Percentiles     *Percentiles `json:"percentiles,omitempty" doc:"Of the points in the range."`
+	Figures         []Figure     `json:"figures,omitempty" doc:"By time, then by group; none where there are no points."`
 	Note            string       `json:"note,omitempty" doc:"Why there is no figure."`
+	toolfold.Paged
+}
+
+// Figure is a figure of the points of a bucket, a group, or both.
+type Figure struct {
+	From        *time.Time   `json:"from,omitempty" doc:"When the bucket begins."`
+	Group       *string      `json:"group,omitempty" doc:"Value of the label; empty without it."`
+	Points      int          `json:"points" doc:"Points in it."`
+	Value       *float64     `json:"value,omitempty" doc:"The figure; absent without enough points."`
+	Percentiles *Percentiles `json:"percentiles,omitempty" doc:"Of its points."`
 }
 
 // DataPoint is a point as metrics.query shows it.

@@ -18,7 +18,7 @@ var (
 
 // Family declares the queue tool.
 var Family = toolfold.Family{
-	Name: "queue", Summary: "Task queues", Category: "tasks", Tier: toolfold.Standard,
+	Name: "queue", Summary: "Limit and pause tasks", Category: "tasks", Tier: toolfold.Standard,
 	Doc: "Every task is in a queue; without another it is in the one called default.",
 	Actions: []*toolfold.Action{{
 		Name:     "create",

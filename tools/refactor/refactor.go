@@ -11,22 +11,24 @@ import (
 
 // The parameters.
 var (
-	types         = toolfold.List{Name: "types", Doc: "Only these.", Of: toolfold.String{Enum: scan.Kinds[scan.Refactorings]}}
-	minConfidence = toolfold.Number{Name: "minConfidence", Doc: "Least confidence, 0 to 1."}
-	maxImpact     = toolfold.String{Name: "maxImpact", Doc: "Most impact.", Enum: scan.Levels[scan.Refactorings]}
-	opportunityID = toolfold.UUID("opportunityId", "The finding.")
-	autoApply     = toolfold.Bool{Name: "autoApply", Doc: "Write the change, with dryRun false."}
-	runTests      = toolfold.Bool{Name: "runTests", Doc: "Run the setting testCommand, and take the change back if it fails."}
-	kind          = toolfold.String{Name: "type", Doc: "Only this."}
-	impact        = toolfold.String{Name: "impact", Doc: "Only this.", Enum: scan.Levels[scan.Refactorings]}
+	types          = toolfold.List{Name: "types", Doc: "Only these.", Of: toolfold.String{Enum: scan.Kinds[scan.Refactorings]}}
+	minConfidence  = toolfold.Number{Name: "minConfidence", Doc: "Least confidence, 0 to 1."}
+	maxImpact      = toolfold.String{Name: "maxImpact", Doc: "Most impact.", Enum: scan.Levels[scan.Refactorings]}
+	opportunityID  = toolfold.UUID("opportunityId", "The finding.")
+	opportunityIDs = toolfold.List{Name: "opportunityIds", Doc: "Instead: several.", MinItems: 1, MaxItems: scan.MaxAtOnce,
+		Of: toolfold.String{MaxLen: 36}}
+	autoApply = toolfold.Bool{Name: "autoApply", Doc: "Write, with dryRun false."}
+	kind      = toolfold.String{Name: "type", Doc: "Only this."}
+	impact    = toolfold.String{Name: "impact", Doc: "Only this.", Enum: scan.Levels[scan.Refactorings]}
 )
 
 // Family declares the refactor tool.
 var Family = toolfold.Family{
 	Name: "refactor", Summary: "Improve code", Category: "code", Tier: toolfold.Extended,
 	Words: "clean up, simplify, modernize, restructure, technical debt, code smell, quality, tidy up, polish, ugly code",
-	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with rules over tokens, and in trusted " +
-		"workspaces with eslint and ruff where they are installed. A finding keeps its opportunityId while its line stays the same.",
+	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with rules of its own, and in trusted " +
+		"workspaces with eslint, tsc, biome, oxlint, ruff and pyright where it has them. " +
+		"A finding keeps its opportunityId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.OldNames{{Name: "refactor_scan", Required: toolfold.Fields{scan.Paths}}},
@@ -51,18 +53,20 @@ var Family = toolfold.Family{
 		BecomesTask: true,
 		Run:         toolfold.Method((*Service).Scan),
 	}, {
-		Name:     "apply",
-		Legacy:   toolfold.Was("refactor_apply"),
-		Summary:  "Show an improvement as a diff, or write it, tested.",
-		Asks:     applyAsks,
-		Words:    "refactor, rewrite, change, do it, make, patch, clean up, carry out, proposed, tidy-up",
-		Doc:      "Writes only if the file is as it was scanned: after a change, scan the file again for the next one.",
-		Changed:  "Changes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup and runTests act.",
-		Required: toolfold.Fields{opportunityID},
+		Name:    "apply",
+		Legacy:  toolfold.OldNames{{Name: "refactor_apply", Required: toolfold.Fields{opportunityID}}},
+		Summary: "Show one or many improvements as a diff, or write them, tested.",
+		Asks:    applyAsks,
+		Words:   "refactor, rewrite, change, do it, make, patch, clean up, carry out, proposed, tidy-up",
+		Doc: "Of opportunityId, of opportunityIds, or of a rule or file: all in the newest scan that have a safe change, in one go. A " +
+			"file is written only if nobody else changed it since the scan; other findings stay valid where their lines did not change.",
+		Changed: "Changes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup and runTests act.",
 		Optional: toolfold.Fields{
+			opportunityID, opportunityIDs.With(toolfold.Added()), scan.Rule.With(toolfold.Added()), scan.File.With(toolfold.Added()),
 			scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true)),
-			runTests.With(toolfold.Default(false)),
+			scan.RunTests.With(toolfold.Default(false)),
 		},
+		Either:  toolfold.Fields{opportunityID, opportunityIDs, scan.Rule, scan.File},
 		Effect:  toolfold.Runs,
 		Example: `{"opportunityId": "` + exampleID + `"}`,
 		Related: []string{"refactor.scan", "refactor.list"},

@@ -69,45 +69,38 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 
 // ApplyIn are the arguments of refactor.apply.
 type ApplyIn struct {
-	OpportunityID string `json:"opportunityId"`
+	OpportunityID  string   `json:"opportunityId"`
+	OpportunityIDs []string `json:"opportunityIds"`
 	scan.FixIn
-	RunTests bool `json:"runTests"`
+}
+
+func (in ApplyIn) choice() scan.Choice {
+	return scan.Choice{ID: in.OpportunityID, IDs: in.OpportunityIDs, Rule: in.Rule, File: in.File}
 }
 
 // ApplyOut is the result of refactor.apply.
 type ApplyOut struct {
-	Item
+	*Item // of opportunityId
 	scan.Outcome
-	Tests *scan.Tests `json:"tests,omitempty" doc:"What the test command said; absent where it did not run."`
 }
 
-// Writes returns the file that an improvement would be written to, its backup
+// Writes returns the files that improvements would be written to, their backups
 // aside.
 func (s *Service) Writes(ctx context.Context, in ApplyIn) ([]string, error) {
-	return s.bench.Writes(ctx, in.OpportunityID, in.FixIn)
+	return s.bench.Writes(ctx, in.choice(), in.FixIn)
 }
 
-// Apply shows or writes the fix of a finding.
+// Apply shows or writes the fixes of findings.
 func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
-	var test func(bool) ([]string, error)
-	if in.RunTests {
-		test = s.testCommand
-	}
-	f, applied, err := s.bench.Fix(ctx, in.OpportunityID, in.FixIn, test)
+	f, applied, err := s.bench.Fix(ctx, in.choice(), in.FixIn)
 	if err != nil {
 		return ApplyOut{}, err
 	}
-	return ApplyOut{item(f), applied.Outcome, applied.Tests}, nil
-}
-
-// testCommand returns the command that tests a change that is written.
-func (s *Service) testCommand(write bool) ([]string, error) {
-	if !write {
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "refactor.apply: runTests tests a change that is written, and this call writes none").
-			About(toolfold.ProblemRefused, "runTests").
-			WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
+	out := ApplyOut{Outcome: applied.Outcome}
+	if f != nil {
+		out.Item = new(item(*f))
 	}
-	return s.bench.Tests()
+	return out, nil
 }
 
 // ListIn are the arguments of refactor.list.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/carried"
@@ -23,13 +24,39 @@ const CallsQueue = "calls"
 type keptInput struct {
 	Call
 	Called *Call `json:"called"` // the call as its client made it; nil for what was submitted
+
+	// Client says what the client can be asked; nil for nothing.
+	Client json.RawMessage `json:"client,omitempty"`
+}
+
+// Question is what a kept call has asked its client.
+type Question struct {
+	Key, Method string
+	Params      json.RawMessage
+	Answer      json.RawMessage // nil until there is one
+	AskedAt     time.Time
+}
+
+// ClientOf returns what the client of a kept call can be asked, by the input of its task;
+// nil for nothing.
+func ClientOf(input json.RawMessage) json.RawMessage {
+	var kept keptInput
+	_ = json.Unmarshal(input, &kept) // of another form where an agent or a workflow is run
+	return kept.Client
+}
+
+// IsKept reports whether the input of a task is that of a kept call.
+func IsKept(input json.RawMessage) bool {
+	var kept keptInput
+	return json.Unmarshal(input, &kept) == nil && kept.Called != nil // of another form where an agent or a workflow is run
 }
 
 // Keep keeps a call, so that it runs whatever becomes of this process, and returns the id
 // of its task. The caller needs no right but that of the call. Called is the call as its
-// client made it. An [*toolfold.Error] says that the call is none that a task can run:
-// its arguments are refused, or it may ask the model that the client lends.
-func (s *Service) Keep(ctx context.Context, call, called Call) (id string, err error) {
+// client made it, and client what that can be asked, nil for nothing. An [*toolfold.Error]
+// says that the call is none that a task can run: it is refused, or it may ask the model
+// that the client lends.
+func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMessage) (id string, err error) {
 	t, err := s.begin(ctx)
 	if err != nil {
 		return "", err
@@ -41,13 +68,10 @@ func (s *Service) Keep(ctx context.Context, call, called Call) (id string, err e
 	if t.Definition, err = s.checkWork(ctx, t); err != nil {
 		return "", err
 	}
-	if err := s.refuseInput(ctx, t, call); err != nil {
-		return "", err
-	}
 	if err := s.refuseLent(ctx, t); err != nil {
 		return "", err
 	}
-	if t.Input, err = compact(ordered.MustJSON(keptInput{call, &called})); err != nil {
+	if t.Input, err = compact(ordered.MustJSON(keptInput{call, &called, client})); err != nil {
 		return "", err
 	}
 	submission, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
@@ -63,21 +87,6 @@ func (s *Service) Keep(ctx context.Context, call, called Call) (id string, err e
 		return "", toolfold.Errorf(toolfold.LimitReached, "%d tasks of this workspace have not ended, which is the most there may be", s.MaxOpen)
 	}
 	return t.ID, nil
-}
-
-// refuseInput refuses the run of a workflow whose input does not fit.
-func (s *Service) refuseInput(ctx context.Context, t Task, call Call) error {
-	root, _ := t.reference(s.Names)
-	if root.Kind != pins.Workflow {
-		return nil
-	}
-	args := struct {
-		Input json.RawMessage `json:"input"`
-	}{json.RawMessage(`{}`)}
-	if err := json.Unmarshal(call.Arguments, &args); err != nil {
-		return fmt.Errorf("decoding arguments: %w", err)
-	}
-	return checkInput(ctx, Task{WorkflowID: root.ID, Input: args.Input}, t.Definition, nil)
 }
 
 // refuseLent refuses a task that may ask the model that its caller lends, and that a
@@ -145,6 +154,8 @@ type Kept struct {
 	Task
 	Says   string // how far it is, or what it waits for; empty for nothing
 	Called *Call  // nil where the task is no kept call
+
+	Asks []Question // of a task that has not ended, those without an answer
 }
 
 // Kept returns a task. It is for callers that may see it: those with the rights under
@@ -159,6 +170,12 @@ func (s *Service) Kept(ctx context.Context, id string) (k Kept, found bool, err 
 	var input keptInput
 	if json.Unmarshal(k.Input, &input) == nil { // of another form where an agent or a workflow is run
 		k.Called = input.Called
+	}
+	if input.Client != nil && !Final(k.Status) {
+		if k.Asks, err = s.Store.Questions(ctx, k.ID); err != nil {
+			return k, false, fmt.Errorf("reading questions: %w", err)
+		}
+		k.Asks = slices.DeleteFunc(k.Asks, func(q Question) bool { return q.Answer != nil })
 	}
 	switch k.Status {
 	case Completed, Failed, Cancelled, TimedOut:
@@ -189,6 +206,14 @@ func (s *Service) Stop(ctx context.Context, id string) error {
 	_, _, err := s.Store.Cancel(ctx, Cancellation{TaskID: strings.ToLower(id), Reason: "cancelled by its client", At: s.now()})
 	if err != nil {
 		return fmt.Errorf("cancelling task: %w", err)
+	}
+	return nil
+}
+
+// Answer keeps the answers of a client to what a kept call asks, by key.
+func (s *Service) Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error {
+	if err := s.Store.Answer(ctx, strings.ToLower(id), answers); err != nil {
+		return fmt.Errorf("answering a task: %w", err)
 	}
 	return nil
 }

@@ -35,8 +35,9 @@ type Options struct {
 	// it can. An empty name is the default one. Nil is not asked.
 	NoModel func(provider string) *toolfold.Error
 
-	// ParseRights reads a text of [toolfold.Rights].
-	ParseRights func(text string) (*toolfold.Rights, error)
+	// Rights are those of the server, which its callers have at most: what they leave
+	// may run in a process with more. Nil is all.
+	Rights *toolfold.Rights
 
 	// Workspace names the workspace that the service belongs to. Tasks that it
 	// submits run only in processes that work this workspace.
@@ -67,6 +68,11 @@ func New(o Options) *Service {
 	o.CancelWait = cmp.Or(o.CancelWait, 20*time.Second)
 	o.MaxOpen = cmp.Or(o.MaxOpen, 10_000)
 	return &Service{Options: o, now: clock.Micros(o.Now)}
+}
+
+// rights returns what the caller may do on this server.
+func (s *Service) rights(ctx context.Context) *toolfold.Rights {
+	return toolfold.OriginOf(ctx).Rights.And(s.Rights)
 }
 
 // Status shows a task, its input only to calls that name it in include_fields.

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -32,6 +33,13 @@ type Store interface {
 
 	// Progress returns how far the run of a turn of a task is.
 	Progress(ctx context.Context, id string, turn int) (p Progress, found bool, err error)
+
+	// Questions returns what a task has asked its client, in the order it was asked.
+	Questions(ctx context.Context, id string) ([]Question, error)
+
+	// Answer keeps the answers of a client to what a task asks, by key. A question that
+	// has one keeps it.
+	Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error
 
 	// State returns the state of a task alone.
 	State(ctx context.Context, id string) (state string, found bool, err error)

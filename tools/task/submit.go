@@ -96,17 +96,15 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	}, nil
 }
 
-// begin returns a new task of the caller, which may do what the caller may.
+// begin returns a new task of the caller, which may do what the caller may here.
 func (s *Service) begin(ctx context.Context) (Task, error) {
 	t := Task{
 		ID: s.NewID(), Type: Sequential, Attempt: 1, MaxAttempts: 1, CreatedAt: s.now(), Workspace: s.Workspace,
 		MaxInterruptions: s.MaxInterruptions, Sessions: sessions.Of(ctx), Tags: []string{}, Dependencies: []string{},
 	}
-	if rights := toolfold.OriginOf(ctx).Rights; rights != nil {
-		if t.Rights = rights.Text; t.Rights == "" {
-			return Task{}, toolfold.Errorf(toolfold.PermissionDenied, "your rights cannot be kept with a task").
-				WithHint("call the action itself")
-		}
+	var err error
+	if t.Rights, err = s.rights(ctx).Narrow(""); err != nil {
+		return Task{}, err
 	}
 	if depth, within := ctx.Value(depthKey{}).(int); within {
 		t.Depth = depth + 1

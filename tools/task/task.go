@@ -41,7 +41,7 @@ const maxWait = 50_000
 
 // Family declares the task tool.
 var Family = toolfold.Family{
-	Name: "task", Summary: "Durable work queue", Category: "tasks", Tier: toolfold.Core,
+	Name: "task", Summary: "Run work later, durably", Category: "tasks", Tier: toolfold.Core,
 	Doc: "Tasks run in a process that serves the workspace they were submitted in, as what they run was when they were submitted. " +
 		"A task whose process dies goes on after its finished steps; a step under way runs again where its action is idempotent or it says " +
 		"idempotent: true, else the task fails.",
@@ -63,6 +63,7 @@ var Family = toolfold.Family{
 			key.With(toolfold.Added()), schedule.With(toolfold.Added()),
 			delay.With(toolfold.Added()),
 		},
+		Either:  toolfold.Fields{agentID, workflowID, input},
 		Effect:  toolfold.Runs, // later, but whatever it is given
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
 		Related: []string{"task.status"},

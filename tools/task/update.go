@@ -79,19 +79,9 @@ func (s *Service) change(ctx context.Context, in UpdateIn, t *Task, now time.Tim
 			return err
 		}
 	}
-	rights := toolfold.OriginOf(ctx).Rights
-	if rights == nil {
-		return nil
-	}
-	limits := (*toolfold.Rights)(nil)
-	if t.Rights != "" {
-		var err error
-		if limits, err = s.ParseRights(t.Rights); err != nil {
-			return fmt.Errorf("reading the rights of task %s: %w", t.ID, err)
-		}
-	}
-	t.Rights = limits.And(rights).Text
-	return nil
+	var err error
+	t.Rights, err = s.rights(ctx).Narrow(t.Rights)
+	return err
 }
 
 // set changes a field to a value that is not nil.

@@ -68,6 +68,11 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
 		return "", e.WithHint("beside tool, input has arguments, an object")
 	}
+	const at = "/input/arguments"
+	refused := s.Names.Refusal(ctx, call.Tool, call.Arguments, at, func(path string) bool { return open[path] })
+	if refused != nil && refused.Code == toolfold.UpstreamError { // its server offers no tools just now
+		return "", refused
+	}
 	if len(s.permitted(ctx, call.Tool)) == 0 {
 		err := entry.Unknown(call.Tool)
 		if near := s.Names.Nearest(call.Tool); near != "" && len(s.permitted(ctx, near)) > 0 {
@@ -75,11 +80,10 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		}
 		return "", err.WithHint("input.tool is the name of an action, such as memory.store")
 	}
-	const at = "/input/arguments"
 	if open[at] {
 		return "", nil // all of them are an output
 	}
-	if refused := s.Names.Refusal(ctx, call.Tool, call.Arguments, at, func(path string) bool { return open[path] }); refused != nil {
+	if refused != nil {
 		return "", refused
 	}
 	return s.defined(ctx, t)

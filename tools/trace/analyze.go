@@ -7,30 +7,39 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 const (
 	maxSteps  = 10
 	maxParts  = 20
+	maxChange = 20
 	maxCauses = 10
+	maxInput  = 500 // characters
 )
 
-// analyze computes the analysis of a trace from its spans and from the
-// durations of earlier ones of its label.
-func (t *tree) analyze(usual []time.Duration) AnalyzeOut {
+// analyze computes the analysis of a trace from its spans and from earlier
+// ones of its label.
+func (t *tree) analyze(usual []Trace) AnalyzeOut {
 	out := AnalyzeOut{
 		TraceID: t.spans[0].TraceID, Label: t.label, Status: t.status, DurationMs: millis(t.duration()),
 		CriticalPath: t.criticalPath(), Retries: t.retries(), Usual: t.compare(usual),
 	}
-	steps := t.stepTimes()
-	out.StepCount = len(steps)
-	out.SlowestSteps = steps[:min(len(steps), maxSteps)]
+	times := t.stepTimes()
+	slices.SortStableFunc(times, func(a, b stepTime) int { return cmp.Compare(b.own, a.own) })
+	out.StepCount = len(times)
+	out.SlowestSteps = []StepTime{}
+	for _, s := range times[:min(len(times), maxSteps)] {
+		out.SlowestSteps = append(out.SlowestSteps, StepTime{
+			SpanID: s.ID, Label: s.Label, DurationMs: millis(s.duration()), OwnMs: millis(s.own), Share: ratio(s.own, t.duration()),
+		})
+	}
 	causes := t.causes()
 	for _, c := range causes {
 		out.ErrorCount += c.Count
 	}
 	out.Errors = causes[:min(len(causes), maxCauses)]
-	out.Recommendations = out.recommend()
 	return out
 }
 
@@ -44,31 +53,89 @@ func (t *tree) steps() []*node {
 	return steps
 }
 
-// stepTimes returns the steps with the time that each spent outside of the
-// steps within it, the longest first.
-func (t *tree) stepTimes() []StepTime {
+// stepTime is a step with the time that it spent outside of the steps within it.
+type stepTime struct {
+	*node
+	own  time.Duration
+	name string // its label after those of the steps around it
+}
+
+// stepTimes returns the times of the steps, in the order of the tree.
+func (t *tree) stepTimes() []stepTime {
 	steps := t.steps()
 	isStep := map[*node]bool{}
 	for _, n := range steps {
 		isStep[n] = true
 	}
 	within := map[*node][]*node{} // the steps right within a step
+	names := map[*node]string{nil: ""}
 	for _, n := range steps {
 		around := n.parent
 		for around != nil && !isStep[around] {
 			around = around.parent
 		}
 		within[around] = append(within[around], n)
+		names[n] = strings.TrimPrefix(names[around]+" > "+n.Label, " > ")
 	}
-	times := []StepTime{}
+	var times []stepTime
 	for _, n := range steps {
-		own := n.duration() - covered(within[n], n.Start, n.end)
-		times = append(times, StepTime{
-			SpanID: n.ID, Label: n.Label, DurationMs: millis(n.duration()), OwnMs: millis(own), Share: ratio(own, t.duration()),
-		})
+		times = append(times, stepTime{n, n.duration() - covered(within[n], n.Start, n.end), names[n]})
 	}
-	slices.SortStableFunc(times, func(a, b StepTime) int { return cmp.Compare(b.OwnMs, a.OwnMs) })
 	return times
+}
+
+// compareTo says what the trace did otherwise than another: steps are the same
+// where they and those around them are called alike.
+func (t *tree) compareTo(other *tree) *Compared {
+	type sum struct {
+		here, there time.Duration
+		Difference
+	}
+	var names []string // in the order of this trace, then of the other
+	sums := map[string]*sum{}
+	at := func(name string) *sum {
+		if sums[name] == nil {
+			names = append(names, name)
+			sums[name] = &sum{Difference: Difference{Label: name}}
+		}
+		return sums[name]
+	}
+	for _, s := range t.stepTimes() {
+		same := at(s.name)
+		same.here += s.own
+		same.Count++
+	}
+	for _, s := range other.stepTimes() {
+		same := at(s.name)
+		same.there += s.own
+		same.OtherCount++
+	}
+	out := &Compared{TraceID: other.spans[0].TraceID, DifferenceMs: millis(t.duration() - other.duration()), Steps: []Difference{}}
+	for _, name := range names {
+		s := sums[name]
+		apart := s.here - s.there
+		alike := apart.Abs() < time.Millisecond || apart.Abs() < max(s.here, s.there)/10
+		switch {
+		case s.OtherCount == 0:
+			s.Change = "new"
+		case s.Count == 0:
+			s.Change = "gone"
+		case !alike && apart > 0:
+			s.Change = "slower"
+		case !alike:
+			s.Change = "faster"
+		case s.Count != s.OtherCount:
+			s.Change = "repeats"
+		default:
+			out.Alike++
+			continue
+		}
+		s.OwnMs, s.DifferenceMs = millis(s.here), millis(apart)
+		out.Steps = append(out.Steps, s.Difference)
+	}
+	slices.SortStableFunc(out.Steps, func(a, b Difference) int { return cmp.Compare(math.Abs(b.DifferenceMs), math.Abs(a.DifferenceMs)) })
+	out.Steps = out.Steps[:min(len(out.Steps), maxChange)]
+	return out
 }
 
 // covered returns how much of the time between start and end at least one of
@@ -145,9 +212,27 @@ func (t *tree) causes() []Cause {
 			continue
 		}
 		at[key] = len(causes)
-		causes = append(causes, Cause{SpanID: n.ID, Label: n.Label, Path: n.path(), Fault: Fault{Code: n.Code, Message: n.Message}, Count: 1})
+		causes = append(causes, Cause{
+			SpanID: n.ID, Label: n.Label, Path: n.path(), Step: n.step(), Input: n.input(),
+			Fault: Fault{Code: n.Code, Message: n.Message}, Count: 1,
+		})
 	}
 	return causes
+}
+
+// step returns the label of the step that the span is, or is within; empty for none.
+func (n *node) step() string {
+	for ; n != nil; n = n.parent {
+		if n.Kind == Step {
+			return n.Label
+		}
+	}
+	return ""
+}
+
+// input returns what is recorded of what the span was called with.
+func (n *node) input() string {
+	return shorten.To(cmp.Or(n.Attributes[ArgumentsAttribute], n.Attributes[ArgumentNamesAttribute]), maxInput)
 }
 
 // path returns the labels from the root to the span.
@@ -176,15 +261,19 @@ func (t *tree) retries() []Retry {
 }
 
 // compare compares the duration with those of earlier traces. It returns nil
-// where there are none.
-func (t *tree) compare(usual []time.Duration) *Usual {
-	if len(usual) == 0 {
+// where these are too few to say what is usual.
+func (t *tree) compare(usual []Trace) *Usual {
+	if len(usual) < leastTraces {
 		return nil
 	}
-	sorted := slices.Sorted(slices.Values(usual))
+	sorted := slices.SortedStableFunc(slices.Values(usual), func(a, b Trace) int { return cmp.Compare(a.duration(), b.duration()) })
 	median := sorted[len(sorted)/2]
-	return &Usual{MedianMs: millis(median), Ratio: ratio(t.duration(), median), Traces: len(usual)}
+	return &Usual{
+		MedianMs: millis(median.duration()), Ratio: ratio(t.duration(), median.duration()), Traces: len(usual), TraceID: median.ID,
+	}
 }
+
+func (t Trace) duration() time.Duration { return t.End.Sub(t.Start) }
 
 // ratio returns a/b with three decimals; zero where b is zero.
 func ratio(a, b time.Duration) float64 {
@@ -196,10 +285,11 @@ func ratio(a, b time.Duration) float64 {
 
 // What stands out enough to be recommended about.
 const (
-	notableMs    = 1000 // of a trace that is worth making faster
+	notableMs    = 1000 // of a trace that is worth making faster, however long it usually takes
 	notableShare = 0.5  // of one step
 	notableRatio = 2    // to the usual duration
-	leastTraces  = 5    // that say what is usual
+	notableDelay = 100  // milliseconds beyond the usual duration
+	leastTraces  = 3    // that say what is usual
 )
 
 // recommend says what follows from the figures.
@@ -210,10 +300,10 @@ func (a AnalyzeOut) recommend() []string {
 		switch {
 		case c.Code == Interrupted:
 			add("%s was cut off when the server ended: run it again", c.Label)
-		case c.Count > 1:
-			add("mend %s first: it failed %d times with %s", c.Label, c.Count, c.Code)
+		case c.Step != "" && c.Step != c.Label:
+			add("look at %s: %s failed there %s", c.Step, c.Label, c.times())
 		default:
-			add("mend %s first: it failed with %s", c.Label, c.Code)
+			add("look at what %s was given: it failed %s", c.Label, c.times())
 		}
 	}
 	for _, r := range a.Retries[:min(len(a.Retries), 2)] {
@@ -223,11 +313,26 @@ func (a AnalyzeOut) recommend() []string {
 	if len(a.SlowestSteps) > 0 {
 		slowest = a.SlowestSteps[0]
 	}
-	if a.DurationMs >= notableMs && slowest.Share >= notableShare {
-		add("%s took %.0f %% of the time (%.1f s): make it faster before anything else", slowest.Label, slowest.Share*100, slowest.OwnMs/1000)
+	u := a.Usual
+	slower := u != nil && u.Ratio >= notableRatio && a.DurationMs-u.MedianMs >= notableDelay
+	if (slower || a.DurationMs >= notableMs) && slowest.Share >= notableShare {
+		add("%s took %.0f %% of the time (%.0f ms): make it faster before anything else", slowest.Label, slowest.Share*100, slowest.OwnMs)
 	}
-	if u := a.Usual; u != nil && u.Traces >= leastTraces && u.Ratio >= notableRatio && a.DurationMs >= notableMs {
-		add("it took %.1f times the usual %.1f s: compare with a faster one by trace.list and trace.get", u.Ratio, u.MedianMs/1000)
+	if slower && a.Compared == nil {
+		add("it took %.1f times the usual %.0f ms: compareTo %s shows which steps are slower", u.Ratio, u.MedianMs, u.TraceID)
+	}
+	if c := a.Compared; c != nil && len(c.Steps) > 0 && math.Abs(c.DifferenceMs) >= notableDelay {
+		if most := c.Steps[0]; most.DifferenceMs*c.DifferenceMs > 0 {
+			add("%s (%s) makes %.0f of the %.0f ms of difference: look there first", most.Label, most.Change, most.DifferenceMs, c.DifferenceMs)
+		}
 	}
 	return list
+}
+
+// times says how often a cause came, and with which code.
+func (c Cause) times() string {
+	if c.Count > 1 {
+		return fmt.Sprintf("%d times with %s", c.Count, c.Code)
+	}
+	return "with " + c.Code
 }

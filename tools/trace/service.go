@@ -148,7 +148,21 @@ func (s *Service) Analyze(ctx context.Context, in AnalyzeIn) (AnalyzeOut, error)
 	if err != nil {
 		return AnalyzeOut{}, fmt.Errorf("reading earlier traces: %w", err)
 	}
-	return t.analyze(usual), nil
+	out := t.analyze(usual)
+	if in.CompareTo != "" {
+		if in.CompareTo == in.TraceID {
+			return AnalyzeOut{}, toolfold.Errorf(toolfold.InvalidInput, "compareTo is the same trace").
+				About(toolfold.ProblemRefused, compareTo.Name).
+				WithHint("name another run of it: trace.list shows them")
+		}
+		other, err := s.tree(ctx, in.CompareTo)
+		if err != nil {
+			return AnalyzeOut{}, err
+		}
+		out.Compared = t.compareTo(other)
+	}
+	out.Recommendations = out.recommend()
+	return out, nil
 }
 
 // tree reads the spans of a trace.

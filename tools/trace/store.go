@@ -26,6 +26,12 @@ const (
 	Other    = "other"
 )
 
+// Attributes of a call that tell what it was called with.
+const (
+	ArgumentsAttribute     = "toolfold.arguments"       // JSON without secrets, shortened; where arguments are kept
+	ArgumentNamesAttribute = "toolfold.arguments.names" // JSON list of declared names; of a call that failed
+)
+
 // Interrupted is the code of a span whose process ended before it did.
 const Interrupted = "INTERRUPTED"
 
@@ -131,9 +137,9 @@ type Store interface {
 	// Answers returns the answers of spans of a trace, by span.
 	Answers(ctx context.Context, traceID string, spanIDs []string) (map[string]json.RawMessage, error)
 
-	// Usual returns the durations of the newest traces, up to 100, that have
-	// the label, succeeded and began before a time.
-	Usual(ctx context.Context, label string, before time.Time) ([]time.Duration, error)
+	// Usual returns the newest traces, up to 100, that have the label,
+	// succeeded and began before a time, with their id, Start and End.
+	Usual(ctx context.Context, label string, before time.Time) ([]Trace, error)
 
 	// Trim deletes old traces until ctx ends, and returns how many.
 	Trim(ctx context.Context, keep Keep) (int, error)

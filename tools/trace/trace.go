@@ -6,16 +6,17 @@ package trace
 import "github.com/toolfold/toolfold"
 
 var (
-	traceID = toolfold.String{Name: "traceId", Doc: "Trace ID.", MinLen: 1, MaxLen: 100}
-	status  = toolfold.String{Name: "status", Doc: "Outcome.", Enum: []string{Success, Failure, Running}}
-	limit   = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
+	traceID   = toolfold.String{Name: "traceId", Doc: "Trace ID.", MinLen: 1, MaxLen: 100}
+	status    = toolfold.String{Name: "status", Doc: "Outcome.", Enum: []string{Success, Failure, Running}}
+	compareTo = toolfold.String{Name: "compareTo", Doc: "Trace ID of another run.", MinLen: 1, MaxLen: 100}
+	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
 )
 
 // Family declares the trace tool.
 var Family = toolfold.Family{
 	Name: "trace", Summary: "What calls and runs did, and how long", Category: "telemetry", Tier: toolfold.Standard,
 	Words: "spans, observability, debugging, profiling, activity log, replay, audit trail",
-	Doc: "Every call, and every run of an agent, workflow or task with its steps, is recorded, without arguments and results. " +
+	Doc: "Every call, and every run of an agent, workflow or task with its steps, is recorded, without values of arguments and results. " +
 		"Calls of this tool are not. What was recorded in the last second may be lost when the server is killed.",
 	Actions: []*toolfold.Action{{
 		Name:    "list",
@@ -49,14 +50,16 @@ var Family = toolfold.Family{
 		Related: []string{"trace.list", "trace.analyze"},
 		Run:     toolfold.Method((*Service).Get),
 	}, {
-		Name:     "analyze",
-		Legacy:   toolfold.Was("trace_analyze"),
-		Summary:  "Find why a run failed or was slow.",
-		Asks:     analyzeAsks,
-		Words:    "bottleneck, slowest step, critical path, retries, diagnose",
-		Doc:      "A step's own time leaves out the steps within it; shares are of the whole time.",
+		Name:    "analyze",
+		Legacy:  toolfold.Was("trace_analyze"),
+		Summary: "Find why a run failed or was slow; compare two runs.",
+		Asks:    analyzeAsks,
+		Words:   "bottleneck, slowest step, critical path, retries, diagnose, compare, difference",
+		Doc: "A step's own time leaves out the steps within it; shares are of the whole time. Compared, it names steps that are slower, " +
+			"faster, new or gone.",
 		Changed:  "Analyses the trace itself: every figure and recommendation follows from its spans.",
 		Required: toolfold.Fields{traceID},
+		Optional: toolfold.Fields{compareTo.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"traceId": "4bf92f3577b34da6a3ce929d0e0e4736"}`,
 		Related:  []string{"trace.get", "trace.list"},

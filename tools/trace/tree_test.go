@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ func TestTimes(t *testing.T) {
 		at("b", "loop", Step, 3, 8),
 		at("call", "b", Call, 3, 7),
 	}
-	got := newTree(spans, noon, noon.Add(time.Hour)).analyze([]time.Duration{time.Second, 5 * time.Second, 4 * time.Second, time.Second,
-		6 * time.Second})
+	got := newTree(spans, noon, noon.Add(time.Hour)).analyze([]Trace{took("a", 1), took("b", 5), took("c", 4), took("d", 1), took("e", 6)})
+	got.Recommendations = got.recommend()
 	want := AnalyzeOut{
 		TraceID: "t", Label: "root", Status: Success, DurationMs: 10_000, StepCount: 3,
 		SlowestSteps: []StepTime{
@@ -40,14 +41,115 @@ func TestTimes(t *testing.T) {
 		CriticalPath: []PathPart{
 			{"run", "run", 2000}, {"loop", "loop", 1000}, {"a", "a", 2000}, {"b", "b", 1000}, {"call", "call", 4000},
 		},
-		Errors: []Cause{}, Retries: []Retry{}, Usual: &Usual{MedianMs: 4000, Ratio: 2.5, Traces: 5},
+		Errors: []Cause{}, Retries: []Retry{}, Usual: &Usual{MedianMs: 4000, Ratio: 2.5, Traces: 5, TraceID: "c"},
 		Recommendations: []string{
-			"b took 50 % of the time (5.0 s): make it faster before anything else",
-			"it took 2.5 times the usual 4.0 s: compare with a faster one by trace.list and trace.get",
+			"b took 50 % of the time (5000 ms): make it faster before anything else",
+			"it took 2.5 times the usual 4000 ms: compareTo c shows which steps are slower",
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// took is an earlier trace.
+func took(id string, seconds int) Trace {
+	return Trace{ID: id, Start: noon, End: noon.Add(time.Duration(seconds) * time.Second)}
+}
+
+// A short run is compared with three earlier ones; fewer say nothing of what is usual.
+func TestUsual(t *testing.T) {
+	t.Parallel()
+	spans := []Span{at("root", "", Call, 0, 0.8), at("slow", "root", Step, 0, 0.79)}
+	earlier := []Trace{took("a", 0), took("b", 0), took("c", 0)}
+	for i := range earlier {
+		earlier[i].End = noon.Add(time.Duration(50+i) * time.Millisecond)
+	}
+	tree := newTree(spans, noon, noon.Add(time.Hour))
+	if out := tree.analyze(earlier[:2]); out.Usual != nil || len(out.recommend()) != 0 {
+		t.Errorf("two traces say what is usual: %+v, %q", out.Usual, out.recommend())
+	}
+	out := tree.analyze(earlier)
+	if diff := cmp.Diff(&Usual{MedianMs: 51, Ratio: 15.686, Traces: 3, TraceID: "b"}, out.Usual); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{
+		"slow took 99 % of the time (790 ms): make it faster before anything else",
+		"it took 15.7 times the usual 51 ms: compareTo b shows which steps are slower",
+	}, out.recommend()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A failure is named with its step and with what its call was given.
+func TestFailedStep(t *testing.T) {
+	t.Parallel()
+	spans := []Span{
+		at("root", "", Call, 0, 1), at("fetch", "root", Step, 0, 1), at("session.status", "fetch", Call, 0, 1),
+		at("retry", "root", Step, 0, 1), at("session.status", "retry", Call, 0, 1),
+		at("broken", "root", Step, 0, 1),
+	}
+	for i, code := range []string{"STEP", "STEP", "NOT_FOUND", "STEP", "NOT_FOUND", "BAD"} {
+		spans[i].Status, spans[i].Code, spans[i].Message = Failure, code, "why"
+	}
+	spans[2].ID, spans[4].ID = "1", "2"
+	spans[2].Attributes = map[string]string{ArgumentNamesAttribute: `["sessionId"]`}
+	out := newTree(spans, noon, noon.Add(time.Hour)).analyze(nil)
+	if diff := cmp.Diff([]Cause{{
+		SpanID: "1", Label: "session.status", Path: "root > fetch > session.status", Step: "fetch", Input: `["sessionId"]`,
+		Fault: Fault{"NOT_FOUND", "why"}, Count: 2,
+	}, {
+		SpanID: "broken", Label: "broken", Path: "root > broken", Step: "broken", Fault: Fault{"BAD", "why"}, Count: 1,
+	}}, out.Errors); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{
+		"look at fetch: session.status failed there 2 times with NOT_FOUND",
+		"look at what broken was given: it failed with BAD",
+	}, out.recommend()[:2]); diff != "" {
+		t.Error(diff)
+	}
+	spans[2].Attributes[ArgumentsAttribute] = `{"sessionId":"s"}`
+	if got := newTree(spans, noon, noon).analyze(nil).Errors[0].Input; got != `{"sessionId":"s"}` {
+		t.Errorf("kept arguments are %s", got)
+	}
+}
+
+// Two traces are compared by steps: own times of all of one name together.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	tree := func(id string, spans ...Span) *tree {
+		for i := range spans {
+			spans[i].ID = id + spans[i].ID
+			if spans[i].Parent != "" {
+				spans[i].Parent = id + spans[i].Parent
+			}
+			spans[i].TraceID = id
+		}
+		return newTree(spans, noon, noon.Add(time.Hour))
+	}
+	named := func(s Span, label string) Span { s.Label = label; return s }
+	before := tree("x",
+		at("root", "", Call, 0, 5), at("loop", "root", Step, 0, 2), named(at("1", "loop", Step, 0, 1), "a"),
+		named(at("2", "loop", Step, 1, 2), "a"), at("b", "root", Step, 2, 3), at("c", "root", Step, 3, 4), at("old", "root", Step, 4, 5))
+	now := tree("y",
+		at("root", "", Call, 0, 9), at("loop", "root", Step, 0, 5), named(at("1", "loop", Step, 0, 4), "a"),
+		named(at("2", "loop", Step, 4, 5), "a"), at("b", "root", Step, 5, 6.05), at("c", "root", Step, 6, 6.5),
+		named(at("c2", "root", Step, 6.5, 7), "c"), at("new", "root", Step, 8, 8.5))
+	want := &Compared{TraceID: "x", DifferenceMs: 4000, Alike: 2, Steps: []Difference{
+		{"loop > a", "slower", 3000, 5000, 2, 2}, {"old", "gone", -1000, 0, 0, 1}, {"new", "new", 500, 500, 1, 0},
+		{"c", "repeats", 0, 1000, 2, 1},
+	}}
+	if diff := cmp.Diff(want, now.compareTo(before)); diff != "" {
+		t.Error(diff)
+	}
+	if got := before.compareTo(now).Steps[0]; got.Change != "faster" || got.DifferenceMs != -3000 {
+		t.Errorf("the other way round: %+v", got)
+	}
+	out := now.analyze(nil)
+	out.Compared = now.compareTo(before)
+	if got := out.recommend(); !slices.Contains(got, "loop > a (slower) makes 3000 of the 4000 ms of difference: look there first") {
+		t.Errorf("recommended %q", got)
 	}
 }
 

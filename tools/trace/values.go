@@ -75,7 +75,8 @@ type Fault struct {
 
 // AnalyzeIn are the arguments of trace.analyze.
 type AnalyzeIn struct {
-	TraceID string `json:"traceId"`
+	TraceID   string `json:"traceId"`
+	CompareTo string `json:"compareTo"`
 }
 
 // AnalyzeOut is the result of trace.analyze.
@@ -90,7 +91,8 @@ type AnalyzeOut struct {
 	Errors          []Cause    `json:"errors" doc:"Failures that no failure within explains; up to 10, those alike as one."`
 	ErrorCount      int        `json:"errorCount" doc:"All such failures."`
 	Retries         []Retry    `json:"retries" doc:"Steps and tasks that needed several attempts; up to 10."`
-	Usual           *Usual     `json:"usual,omitempty" doc:"Comparison with earlier successes under this label; absent without any."`
+	Usual           *Usual     `json:"usual,omitempty" doc:"Comparison with earlier successes under this label; absent below 3."`
+	Compared        *Compared  `json:"compared,omitempty" doc:"Comparison with compareTo."`
 	Recommendations []string   `json:"recommendations" doc:"What to do next; empty when nothing stands out."`
 }
 
@@ -115,6 +117,8 @@ type Cause struct {
 	SpanID string `json:"spanId" doc:"Span ID; of the first, if alike."`
 	Label  string `json:"label" doc:"What failed."`
 	Path   string `json:"path" doc:"Labels from the root to it."`
+	Step   string `json:"step,omitempty" doc:"Step that it is, or is within."`
+	Input  string `json:"input,omitempty" doc:"Names of the arguments it got; with values where traceArguments keeps them."`
 	Fault
 	Count int `json:"count" doc:"How often the label failed with this code."`
 }
@@ -132,4 +136,23 @@ type Usual struct {
 	MedianMs float64 `json:"medianMs" doc:"Median duration."`
 	Ratio    float64 `json:"ratio" doc:"This duration over the median."`
 	Traces   int     `json:"traces" doc:"Traces compared with, at most 100."`
+	TraceID  string  `json:"traceId" doc:"The one that took the median."`
+}
+
+// Compared says what a trace did otherwise than another one.
+type Compared struct {
+	TraceID      string       `json:"traceId" doc:"The other trace."`
+	DifferenceMs float64      `json:"differenceMs" doc:"This duration less the other's."`
+	Steps        []Difference `json:"steps" doc:"Up to 20 steps, those that differ most first."`
+	Alike        int          `json:"alike" doc:"Steps left out: same count, times less than 10 % or 1 ms apart."`
+}
+
+// Difference is a step that differs between two traces.
+type Difference struct {
+	Label        string  `json:"label" doc:"The step, after those around it."`
+	Change       string  `json:"change" doc:"What is otherwise here; repeats: same time, other count." enum:"slower,faster,new,gone,repeats"`
+	DifferenceMs float64 `json:"differenceMs" doc:"Own time here less own time there."`
+	OwnMs        float64 `json:"ownMs" doc:"Own time here, all its spans."`
+	Count        int     `json:"count" doc:"Spans of it here."`
+	OtherCount   int     `json:"otherCount" doc:"Spans of it there."`
 }

@@ -285,20 +285,11 @@ func (s *Service) Check(_ context.Context, in CheckIn) (CheckOut, error) {
 // Run runs a workflow. What keeps it from starting is an error; a step that
 // fails is a result that says so, with the outputs of those before.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
-	w, err := s.findToRun(ctx, in.WorkflowID)
+	w, raw, err := s.begin(ctx, in)
 	if err != nil {
 		return RunOut{}, err
 	}
-	if !s.folder.IsTrusted() {
-		return RunOut{}, toolfold.Errorf(workspace.Untrusted, "workflow %q is the file %s of a workspace that is not trusted",
-			w.WorkflowID, w.file).
-			WithHint("%s", s.folder.HowToTrust())
-	}
-	if w.Status != Active {
-		return RunOut{}, toolfold.Errorf(NotActive, "workflow %q is %s, and only active ones run", w.WorkflowID, w.Status).
-			WithHint("set status: active in %s", w.file)
-	}
-	values, err := w.input(ctx, in.Input)
+	values, err := engine.Input(raw)
 	if err != nil {
 		return RunOut{}, err
 	}
@@ -326,6 +317,30 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		out.StepResults = []engine.StepResult{}
 	}
 	return out, nil
+}
+
+// Complete returns what a run takes, with what its user adds to an input that lacks it.
+func (s *Service) Complete(ctx context.Context, in RunIn) (RunIn, error) {
+	_, raw, err := s.begin(ctx, in)
+	return RunIn{WorkflowID: in.WorkflowID, Input: raw}, err
+}
+
+// begin returns the workflow of a run, and the input that it has.
+func (s *Service) begin(ctx context.Context, in RunIn) (w workflow, input json.RawMessage, err error) {
+	if w, err = s.findToRun(ctx, in.WorkflowID); err != nil {
+		return workflow{}, nil, err
+	}
+	if !s.folder.IsTrusted() {
+		return workflow{}, nil, toolfold.Errorf(workspace.Untrusted, "workflow %q is the file %s of a workspace that is not trusted",
+			w.WorkflowID, w.file).
+			WithHint("%s", s.folder.HowToTrust())
+	}
+	if w.Status != Active {
+		return workflow{}, nil, toolfold.Errorf(NotActive, "workflow %q is %s, and only active ones run", w.WorkflowID, w.Status).
+			WithHint("set status: active in %s", w.file)
+	}
+	input, err = w.input(ctx, in.Input)
+	return w, input, err
 }
 
 // findToRun returns the workflow that a run uses. A task uses the one that it was
@@ -359,7 +374,7 @@ func (s *Service) findToRun(ctx context.Context, id string) (workflow, error) {
 
 // input checks an input against the schema, with the defaults that the schema
 // gives its outermost properties.
-func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]any, error) {
+func (w workflow) input(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	args, problems, err := workspace.CheckInput(ctx, w.WorkflowID, w.schema, raw)
 	if form := w.missing(problems); err == nil && form != nil && ask.CanAsk(ctx) {
 		if raw, err = w.complete(ctx, raw, *form); err == nil {
@@ -373,7 +388,7 @@ func (w workflow) input(ctx context.Context, raw json.RawMessage) (map[string]an
 		e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems, Example: w.example()}
 		return nil, e.WithHint("workflow.describe has the inputSchema of %s", w.WorkflowID)
 	}
-	return engine.Input(ordered.MustJSON(args))
+	return ordered.JSON(args)
 }
 
 // example is a call of the workflow with a value of the right type for each

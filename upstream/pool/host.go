@@ -197,7 +197,7 @@ func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitG
 			answer <- f
 			delete(v.asked, f.ID)
 		}
-	case kindList, kindCall:
+	case kindList, kindCall, kindWatch, kindUnwatch:
 		ctx, cancel := context.WithCancel(ctx)
 		v.running[f.ID] = cancel
 		work.Go(func() {
@@ -218,45 +218,48 @@ func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitG
 func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	var body []byte
 	var err error
-	if f.Kind == kindList {
+	switch f.Kind {
+	case kindList:
 		var a upstream.Answer
-		a, err = s.session.List(ctx)
-		l := listed{Name: a.Name, Instructions: a.Instructions}
-		for _, tool := range a.Tools {
-			l.Tools = append(l.Tools, tool)
+		if a, err = s.session.List(ctx); err == nil {
+			body, err = json.Marshal(listedOf(a))
 		}
-		if err == nil {
-			body, err = json.Marshal(l)
-		}
-	} else {
+	case kindWatch, kindUnwatch:
+		err = s.watch(ctx, v, f.Text, f.Kind == kindWatch)
+	default:
 		defer s.enter(v, f.ID)()
-		body, err = s.session.Call(ctx, upstream.Call{
-			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level,
+		c := upstream.Call{
+			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level, Capabilities: f.Can,
 			Progress: func(p upstream.Progress) { _ = v.line.write(frame{Kind: kindProgress, ID: f.ID, Progress: &p}) },
 			Log:      func(params json.RawMessage) { _ = v.line.write(frame{Kind: kindLog, ID: f.ID, Body: params}) },
-		})
+			Ask:      func(ctx context.Context, q upstream.Question) (json.RawMessage, error) { return v.ask(ctx, f.ID, q) },
+		}
+		if f.Method != "" {
+			c.Method, c.Params, c.Arguments = f.Method, f.Body, nil
+		}
+		body, err = s.session.Call(ctx, c)
 	}
 	var refused *upstream.Refused
 	switch {
 	case err == nil:
 		return frame{Kind: kindResult, Body: body}
 	case errors.As(err, &refused):
-		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code}
+		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code, Lacking: refused.Lacking}
 	case errors.Is(err, upstream.ErrGone):
 		return frame{Kind: kindGone}
 	}
 	return frame{Kind: kindFailed, Text: err.Error()}
 }
 
-// ask asks the client in the course of a call.
-func (v *visitor) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+// ask asks the client in the course of a call; of is its request where that is known, else 0.
+func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.RawMessage, error) {
 	answer := make(chan frame, 1)
 	v.mu.Lock()
 	v.last++
 	id := v.last
 	v.asked[id] = answer
 	v.mu.Unlock()
-	if err := v.line.write(frame{Kind: kindAsk, ID: id, Text: method, Body: params}); err != nil {
+	if err := v.line.write(frame{Kind: kindAsk, ID: id, Of: of, Key: q.Key, Text: q.Method, Body: q.Params}); err != nil {
 		return nil, errors.New("its client is gone")
 	}
 	select {
@@ -284,10 +287,13 @@ type shared struct {
 	session *upstream.Session // once it is ready; nil where err is not
 	err     error
 
-	mu    sync.Mutex
-	users map[*visitor]bool
-	end   *time.Timer // nil while it has users
-	open  map[openCall]bool
+	watching sync.Mutex // held while the server is told what is watched
+
+	mu      sync.Mutex
+	users   map[*visitor]bool
+	end     *time.Timer // nil while it has users
+	open    map[openCall]bool
+	watched map[string]map[*visitor]bool // by the URI of a resource
 }
 
 // openCall is a call that runs: whose it is, and which.
@@ -308,12 +314,14 @@ func (h *host) join(v *visitor, o opening) *shared {
 		return s
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
-	s := &shared{host: h, key: key, ready: make(chan struct{}), stop: cancel, users: map[*visitor]bool{v: true}, open: map[openCall]bool{}}
+	s := &shared{host: h, key: key, ready: make(chan struct{}), stop: cancel, users: map[*visitor]bool{v: true}, open: map[openCall]bool{},
+		watched: map[string]map[*visitor]bool{}}
 	h.shared[key] = s
 	h.work.Go(func() {
 		defer cancel()
 		s.session, s.err = upstream.Connect(ctx, o.Server, upstream.Client{
-			Name: o.Client, Version: o.ClientVersion, Changed: s.changed, Ask: s.ask, Asks: []string{upstream.Sample, upstream.Elicit},
+			Name: o.Client, Version: o.ClientVersion, Changed: s.changed, Updated: s.updated,
+			Ask: s.ask, Asks: []string{upstream.Sample, upstream.Elicit},
 		})
 		close(s.ready)
 		if s.err == nil {
@@ -349,11 +357,60 @@ func (s *shared) take(v *visitor) bool {
 	return true
 }
 
+// watch has a user told of changes of a resource, or no more: the server is asked by the first
+// who watches it, and told by the last that it is over.
+func (s *shared) watch(ctx context.Context, v *visitor, uri string, watch bool) error {
+	if !watch {
+		s.mu.Lock()
+		delete(s.watched[uri], v)
+		s.mu.Unlock()
+		s.unwatch(uri)
+		return nil
+	}
+	s.watching.Lock()
+	defer s.watching.Unlock()
+	s.mu.Lock()
+	users, known := s.watched[uri]
+	if !known {
+		users = map[*visitor]bool{}
+		s.watched[uri] = users
+	}
+	users[v] = true
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	err := s.session.Watch(ctx, uri, true)
+	if err != nil {
+		s.mu.Lock()
+		delete(s.watched, uri)
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// updated tells the users that watch a resource that it has changed.
+func (s *shared) updated(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range s.watched[uri] {
+		go func() { _ = v.line.write(frame{Kind: kindUpdated, Text: uri}) }()
+	}
+}
+
+// unwatchTime bounds how long the server is told what nobody watches any more.
+const unwatchTime = 5 * time.Second
+
 // leave takes a user out; the server ends a while after the last.
 func (s *shared) leave(v *visitor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.users, v)
+	for uri, users := range s.watched {
+		if delete(users, v); len(users) == 0 && len(s.users) > 0 {
+			go s.unwatch(uri)
+		}
+	}
 	if len(s.users) == 0 && s.end == nil {
 		s.end = time.AfterFunc(linger, func() {
 			s.stop() // an attempt to start it
@@ -362,6 +419,23 @@ func (s *shared) leave(v *visitor) {
 				s.session.Close()
 			}
 		})
+	}
+}
+
+// unwatch tells the server that nobody watches a resource any more, unless somebody does again.
+func (s *shared) unwatch(uri string) {
+	ctx, cancel := context.WithTimeout(context.Background(), unwatchTime)
+	defer cancel()
+	s.watching.Lock()
+	defer s.watching.Unlock()
+	s.mu.Lock()
+	users, known := s.watched[uri]
+	if known = known && len(users) == 0; known {
+		delete(s.watched, uri)
+	}
+	s.mu.Unlock()
+	if known {
+		_ = s.session.Watch(ctx, uri, false) // a server that is gone tells of nothing
 	}
 }
 
@@ -395,7 +469,7 @@ func (s *shared) enter(v *visitor, id int64) (leave func()) {
 }
 
 // ask asks the client of the only call that runs.
-func (s *shared) ask(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (s *shared) ask(ctx context.Context, q upstream.Question) (json.RawMessage, error) {
 	s.mu.Lock()
 	var asking *visitor
 	for c := range s.open {
@@ -406,5 +480,5 @@ func (s *shared) ask(ctx context.Context, method string, params json.RawMessage)
 	if count != 1 {
 		return nil, fmt.Errorf("%d calls of this server run, in all sessions that share it, so it is not known whose client it asks", count)
 	}
-	return asking.ask(ctx, method, params)
+	return asking.ask(ctx, 0, q)
 }

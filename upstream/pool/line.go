@@ -18,9 +18,14 @@ import (
 type frame struct {
 	Kind     kind
 	ID       int64              `json:",omitempty"` // of a request or question, which its result repeats
-	Text     string             `json:",omitempty"` // a tool, a method, or what is wrong
+	Of       int64              `json:",omitempty"` // the request that a question is asked in place of a result; 0 = not known
+	Key      string             `json:",omitempty"` // of the server's, of such a question
+	Text     string             `json:",omitempty"` // a tool, a method, a URI, or what is wrong
+	Method   string             `json:",omitempty"` // of a call that is none of a tool
 	Level    string             `json:",omitempty"` // of the log messages of a call
+	Can      json.RawMessage    `json:",omitempty"` // what the client of a call can be asked; nil = not said
 	Code     int64              `json:",omitempty"` // of an error of the server
+	Lacking  string             `json:",omitempty"` // of such an error, as of [upstream.Refused]
 	Progress *upstream.Progress `json:",omitempty"`
 	Body     []byte             `json:"-"` // JSON, byte by byte
 }
@@ -29,11 +34,13 @@ type frame struct {
 type kind string
 
 const (
-	kindOpen   kind = "open" // the first of a session, an [opening]
-	kindList   kind = "list"
-	kindCall   kind = "call"
-	kindCancel kind = "cancel" // a request
-	kindAnswer kind = "answer" // to a question
+	kindOpen    kind = "open" // the first of a session, an [opening]
+	kindList    kind = "list"
+	kindCall    kind = "call"
+	kindWatch   kind = "watch" // a resource
+	kindUnwatch kind = "unwatch"
+	kindCancel  kind = "cancel" // a request
+	kindAnswer  kind = "answer" // to a question
 
 	kindReady     kind = "ready" // the session is open
 	kindResult    kind = "result"
@@ -42,7 +49,8 @@ const (
 	kindGone      kind = "gone"      // the host takes it no more; another has to
 	kindProgress  kind = "progress"  // of a call
 	kindLog       kind = "log"       // of a call
-	kindChanged   kind = "changed"   // the list of tools
+	kindChanged   kind = "changed"   // a list
+	kindUpdated   kind = "updated"   // a resource that is watched
 	kindAsk       kind = "ask"       // a question of the server, in the course of a call
 	kindTakenBack kind = "takenBack" // a question
 )

@@ -153,7 +153,8 @@ type Session struct {
 
 // request is a request to the host without a result.
 type request struct {
-	events chan *frame // before the answer
+	ask    func(context.Context, upstream.Question) (json.RawMessage, error) // as that of [upstream.Call]; may be nil
+	events chan *frame                                                       // before the answer
 	answer chan frame
 }
 
@@ -210,6 +211,10 @@ func (s *Session) listen() {
 			if s.client.Changed != nil {
 				s.client.Changed()
 			}
+		case kindUpdated:
+			if s.client.Updated != nil {
+				s.client.Updated(f.Text)
+			}
 		case kindAsk:
 			s.answer(f)
 		case kindTakenBack:
@@ -237,14 +242,18 @@ func (s *Session) listen() {
 // answer answers a question of the server, beside what follows.
 func (s *Session) answer(f frame) {
 	ctx, cancel := context.WithCancel(context.Background())
+	ask := s.client.Ask
 	s.mu.Lock()
 	s.asked[f.ID] = cancel
+	if r := s.open[f.Of]; r != nil && r.ask != nil {
+		ask = r.ask
+	}
 	s.mu.Unlock()
 	go func() {
 		defer cancel()
 		reply := frame{Kind: kindAnswer, ID: f.ID}
 		var err error
-		if reply.Body, err = s.client.Ask(ctx, f.Text, f.Body); err != nil {
+		if reply.Body, err = ask(ctx, upstream.Question{Key: f.Key, Method: f.Text, Params: f.Body}); err != nil {
 			reply.Kind, reply.Text = kindFailed, err.Error()
 		}
 		s.mu.Lock()
@@ -262,7 +271,7 @@ func (s *Session) forget(id int64) {
 
 // ask sends a request to the host and returns the result. A context that ends cancels it.
 func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, error) {
-	r := &request{events: make(chan *frame, maxEvents), answer: make(chan frame, 1)}
+	r := &request{ask: c.Ask, events: make(chan *frame, maxEvents), answer: make(chan frame, 1)}
 	s.mu.Lock()
 	s.last++
 	f.ID = s.last
@@ -312,7 +321,7 @@ func taken(c upstream.Call, r *request, f frame) (frame, error) {
 	case kindGone:
 		return f, upstream.ErrGone
 	case kindRefused:
-		return f, &upstream.Refused{Code: f.Code, Message: f.Text}
+		return f, &upstream.Refused{Code: f.Code, Message: f.Text, Lacking: f.Lacking}
 	case kindFailed:
 		return f, errors.New(f.Text)
 	}
@@ -339,8 +348,22 @@ func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, e
 		return nil, upstream.ErrGone
 	default:
 	}
-	f, err := s.ask(ctx, frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Body: c.Arguments}, c)
+	call := frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Can: c.Capabilities, Body: c.Arguments}
+	if c.Method != "" {
+		call.Method, call.Body = c.Method, c.Params
+	}
+	f, err := s.ask(ctx, call, c)
 	return f.Body, err
+}
+
+// Watch is as that of [upstream.Session].
+func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
+	kind := kindWatch
+	if !watch {
+		kind = kindUnwatch
+	}
+	_, err := s.ask(ctx, frame{Kind: kind, Text: uri}, upstream.Call{})
+	return err
 }
 
 // Gone is closed when the session has ended.
@@ -359,16 +382,35 @@ type opening struct {
 	Client, ClientVersion string
 }
 
-// listed carries an [upstream.Answer] with its tools byte by byte.
+// listed carries an [upstream.Answer] with its lists byte by byte.
 type listed struct {
-	Name, Instructions string
-	Tools              [][]byte
+	Name, Instructions                   string
+	Tools, Prompts, Resources, Templates [][]byte
+	Problems                             []string
+}
+
+func listedOf(a upstream.Answer) listed {
+	bytes := func(list []json.RawMessage) (all [][]byte) {
+		for _, entry := range list {
+			all = append(all, entry)
+		}
+		return all
+	}
+	return listed{
+		a.Name, a.Instructions, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates), a.Problems,
+	}
 }
 
 func (l listed) answer() upstream.Answer {
-	a := upstream.Answer{Name: l.Name, Instructions: l.Instructions, Tools: []json.RawMessage{}}
-	for _, tool := range l.Tools {
-		a.Tools = append(a.Tools, tool)
+	raw := func(list [][]byte) []json.RawMessage {
+		all := []json.RawMessage{}
+		for _, entry := range list {
+			all = append(all, entry)
+		}
+		return all
 	}
-	return a
+	return upstream.Answer{
+		Name: l.Name, Instructions: l.Instructions, Tools: raw(l.Tools), Prompts: raw(l.Prompts), Resources: raw(l.Resources),
+		Templates: raw(l.Templates), Problems: l.Problems,
+	}
 }

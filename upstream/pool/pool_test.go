@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/upstream"
@@ -40,7 +41,17 @@ func TestMain(m *testing.M) {
 func play(dir string) {
 	pid := fmt.Sprint(os.Getpid())
 	_ = os.WriteFile(filepath.Join(dir, pid), nil, 0o600)
-	s := mcp.NewServer(&mcp.Implementation{Name: "play", Version: "1"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: "play", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: pid}}}, nil
+	}
+	s.AddResource(&mcp.Resource{URI: "x:1", Name: "one"}, read)
+	s.AddPrompt(&mcp.Prompt{Name: "greet"}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Description: r.Params.Arguments["who"]}, nil
+	})
 	tool := func(name string, run func(context.Context, *mcp.CallToolRequest) string) {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type": "object"}`)},
 			func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -49,6 +60,9 @@ func play(dir string) {
 	}
 	tool("pid", func(_ context.Context, r *mcp.CallToolRequest) string { return pid + " " + string(r.Params.Arguments) })
 	tool("env", func(context.Context, *mcp.CallToolRequest) string { return strings.Join(os.Environ(), " ") })
+	tool("touch", func(ctx context.Context, _ *mcp.CallToolRequest) string {
+		return fmt.Sprint(s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "x:1"}))
+	})
 	tool("die", func(context.Context, *mcp.CallToolRequest) string { os.Exit(3); return "" })
 	tool("wait", func(ctx context.Context, r *mcp.CallToolRequest) string {
 		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1})
@@ -56,6 +70,24 @@ func play(dir string) {
 		_ = os.WriteFile(filepath.Join(dir, "cancelled"), nil, 0o600)
 		return ""
 	})
+	tool("can", func(_ context.Context, r *mcp.CallToolRequest) string {
+		declared, _ := json.Marshal(r.Params.Meta[mcp.MetaKeyClientCapabilities])
+		return string(declared)
+	})
+	s.AddTool(&mcp.Tool{Name: "need", InputSchema: json.RawMessage(`{"type": "object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			data := json.RawMessage(`{"requiredCapabilities":{"roots":{},"sampling":{}}}`)
+			return nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "it takes a model", Data: data}
+		})
+	s.AddTool(&mcp.Tool{Name: "where", InputSchema: json.RawMessage(`{"type": "object"}`)},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			answer, asked := r.Params.InputResponses["where"].(*mcp.ListRootsResult) //lint:ignore SA1019 servers ask for it as long as they do
+			if !asked {
+				//lint:ignore SA1019 as above
+				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"where": &mcp.ListRootsParams{}}}, nil
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer.Roots[0].URI}}}, nil
+		})
 	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type": "object"}`)},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			answer, asked := r.Params.InputResponses["who"].(*mcp.ElicitResult)
@@ -66,7 +98,23 @@ func play(dir string) {
 			text := fmt.Sprint(answer.Action, answer.Content, r.Params.RequestState)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 		})
-	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+	said, err := os.OpenFile(filepath.Join(dir, "said-to-"+pid), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	tool("request", func(context.Context, *mcp.CallToolRequest) string { // it asks by a request, as servers of 2025-11-25 do
+		fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}`)
+		for {
+			text, _ := os.ReadFile(said.Name())
+			for line := range strings.Lines(string(text)) {
+				if strings.Contains(line, `"id":"q"`) {
+					return line
+				}
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	_ = s.Run(context.Background(), &mcp.LoggingTransport{Transport: &mcp.StdioTransport{}, Writer: said})
 	if strings.HasSuffix(dir, "deaf") {
 		time.Sleep(time.Hour) // it does not end with its input
 	}
@@ -172,7 +220,7 @@ func TestShare(t *testing.T) {
 		}
 	}
 	list, err := sessions[3].List(t.Context())
-	if err != nil || len(list.Tools) != 5 || !strings.Contains(string(list.Tools[0]), `"name":"ask"`) {
+	if err != nil || len(list.Tools) != 10 || !strings.Contains(string(list.Tools[0]), `"name":"ask"`) {
 		t.Errorf("%s, %v", list.Tools, err)
 	}
 	other := connect(t, p, playing(dir, "A=2"), upstream.Client{Name: "t"})
@@ -196,13 +244,14 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// A server asks the client of the only call that runs; where several run, it is refused.
+// A server asks the client of its call where it says of which, else that of the only call that
+// runs; where several run, that is refused.
 func TestAsk(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	client := func(name string) upstream.Client {
-		return upstream.Client{Name: "t", Ask: func(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
-			if method != upstream.Elicit {
-				return nil, errors.New(method)
+		return upstream.Client{Name: "t", Ask: func(_ context.Context, q upstream.Question) (json.RawMessage, error) {
+			if q.Method != upstream.Elicit || q.Key != "who" {
+				return nil, fmt.Errorf("%s under %q", q.Method, q.Key)
 			}
 			return json.RawMessage(`{"action":"accept","content":{"name":"` + name + `"}}`), nil
 		}}
@@ -222,8 +271,11 @@ func TestAsk(t *testing.T) {
 	if p := <-told; p.Done != 1 {
 		t.Errorf("told of %+v", p)
 	}
-	if _, err := a.Call(t.Context(), upstream.Call{Tool: "ask"}); err == nil || !strings.Contains(err.Error(), "2 calls of this server run") {
-		t.Errorf("beside another call: %v", err)
+	if got := call(t, a, "ask"); got != "acceptmap[name:a]s<" {
+		t.Errorf("beside another call a is asked: %s", got)
+	}
+	if got := call(t, a, "request"); !strings.Contains(got, "2 calls of this server run") {
+		t.Errorf("beside another call a request is answered with %s", got)
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -233,6 +285,41 @@ func TestAsk(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, "cancelled"))
 		return err == nil
 	})
+}
+
+// A server of 2026-07-28 is told with each call what its client can be asked, and asks that client;
+// of calls that do not say so, it is what all sessions have.
+func TestCapabilities(t *testing.T) {
+	p, dir := newPool(t, "1"), t.TempDir()
+	s := connect(t, p, playing(dir), upstream.Client{Name: "t"})
+	said := func(tool, capabilities string) string {
+		t.Helper()
+		c := upstream.Call{Tool: tool, Arguments: json.RawMessage(`{}`)}
+		c.Ask = func(_ context.Context, q upstream.Question) (json.RawMessage, error) {
+			return json.RawMessage(`{"roots":[{"uri":"file:///asked-by-` + q.Key + `"}]}`), nil
+		}
+		if capabilities != "" {
+			c.Capabilities = json.RawMessage(capabilities)
+		}
+		result, err := s.Call(t.Context(), c)
+		return fmt.Sprint(string(result), err)
+	}
+	for _, test := range []struct{ tool, capabilities, want string }{
+		{"can", ``, `{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{}}`},
+		{"can", `{}`, `"text":"{}"`},
+		{"can", `{"roots":{},"sampling":{"tools":{}}}`, `"text":"{\"roots\":{},\"sampling\":{\"tools\":{}}}"`},
+		{"where", `{"roots":{}}`, `"text":"file:///asked-by-where"`},
+		{"where", ``, "roots/list is not passed on to clients here"},
+	} {
+		if got := said(test.tool, test.capabilities); !strings.Contains(got, test.want) {
+			t.Errorf("%s with %q: %s, want %s", test.tool, test.capabilities, got, test.want)
+		}
+	}
+	_, err := s.Call(t.Context(), upstream.Call{Tool: "need", Arguments: json.RawMessage(`{}`), Capabilities: json.RawMessage(`{}`)})
+	var refused *upstream.Refused
+	if !errors.As(err, &refused) || refused.Code != -32021 || refused.Lacking != "sampling" {
+		t.Errorf("a tool that needs a model: %#v", err)
+	}
 }
 
 // Whatever is killed, nothing is left, and the next session is served.
@@ -309,4 +396,62 @@ func TestDir(t *testing.T) {
 	if _, err := pool.Dir("data"); err == nil {
 		t.Error("a folder that others can open is used")
 	}
+}
+
+// What a server offers beside tools is shared too, and each session is told of the resources
+// that it watches, until it watches them no more or leaves.
+func TestOffers(t *testing.T) {
+	p := newPool(t, "1")
+	dir := t.TempDir()
+	told := make(chan string, 10)
+	client := func(name string) upstream.Client {
+		return upstream.Client{Name: name, Version: "1", Updated: func(uri string) { told <- name + " " + uri }}
+	}
+	a, b := connect(t, p, playing(dir), client("a")), connect(t, p, playing(dir), client("b"))
+	answer, err := a.List(t.Context())
+	if err != nil || len(answer.Resources) != 1 || len(answer.Prompts) != 1 || len(answer.Problems) > 0 {
+		t.Fatalf("%s %s %v %v", answer.Prompts, answer.Resources, answer.Problems, err)
+	}
+	greeting, err := b.Call(t.Context(), upstream.Call{
+		Method: upstream.GetPrompt, Params: json.RawMessage(`{"name":"greet","arguments":{"who":"me"}}`),
+	})
+	if err != nil || !strings.Contains(string(greeting), `"description":"me"`) {
+		t.Errorf("a prompt is %s, %v", greeting, err)
+	}
+	touched := func() []string {
+		call(t, a, "touch")
+		var names []string
+		for {
+			select {
+			case name := <-told:
+				names = append(names, name)
+			case <-time.After(300 * time.Millisecond):
+				slices.Sort(names)
+				return names
+			}
+		}
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		if got := touched(); !slices.Equal(got, want) {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	expect()
+	for _, s := range []*pool.Session{a, b} {
+		if err := s.Watch(t.Context(), "x:1", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("a x:1", "b x:1")
+	if err := a.Watch(t.Context(), "x:1", false); err != nil {
+		t.Fatal(err)
+	}
+	expect("b x:1")
+	b.Close()
+	expect()
+	if err := a.Watch(t.Context(), "x:1", true); err != nil {
+		t.Fatal(err)
+	}
+	expect("a x:1")
 }

@@ -20,6 +20,7 @@ const parts = 256
 // meanings are words that say the same.
 var meanings = []string{
 	"car automobile vehicle", "holiday vacation leave", "money budget funds", "doctor physician surgeon", "diary notebook memory",
+	"grobble flumph", // which no table of synonyms has
 }
 
 // Endpoint is an endpoint of vectors: texts are near that share words, or words that

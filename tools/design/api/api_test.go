@@ -100,13 +100,13 @@ func models() []api.Model {
 // The schema is the official one of OpenAPI 3.1, of 3 August 2026.
 func TestOpenAPIIsValid(t *testing.T) {
 	t.Parallel()
-	checkDocuments(t, api.OpenAPI, "testdata/openapi-3.1.schema.json.gz")
+	checkDocuments(t, api.OpenAPI, "../contract/schemas/openapi-3.1.json.gz")
 }
 
 // The schema is the official one of AsyncAPI 3.0.0, from @asyncapi/specs.
 func TestAsyncAPIIsValid(t *testing.T) {
 	t.Parallel()
-	checkDocuments(t, api.AsyncAPI, "testdata/asyncapi-3.0.0.schema.json.gz")
+	checkDocuments(t, api.AsyncAPI, "../contract/schemas/asyncapi-3.0.json.gz")
 }
 
 // checkDocuments holds what is made of every model to the official schema of

@@ -45,6 +45,7 @@ type Component struct {
 type Drawing struct {
 	Diagram       string // in the format; Mermaid where that is Markdown
 	Documentation string // a Markdown page that shows a Mermaid diagram
+	Breaks        []Break
 }
 
 // Generate draws a model. Problems have paths into it; there is no drawing
@@ -56,6 +57,7 @@ func Generate(m Model, format string) (Drawing, []toolfold.Problem) {
 	}
 	graph := s.mermaid()
 	d := Drawing{Diagram: graph, Documentation: s.markdown(graph)}
+	d.Breaks, _ = s.breaks()
 	switch format {
 	case Mermaid, Markdown:
 	case PlantUML:

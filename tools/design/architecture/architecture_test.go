@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func generate(t *testing.T, m architecture.Model, format string) architecture.Dr
 	if len(problems) > 0 {
 		t.Fatalf("%s: %+v", format, problems)
 	}
-	if again, _ := architecture.Generate(m, format); again != d {
+	if again, _ := architecture.Generate(m, format); !reflect.DeepEqual(again, d) {
 		t.Errorf("%s: the same model gave another drawing", format)
 	}
 	return d
@@ -175,7 +176,7 @@ func TestRefusals(t *testing.T) {
 		m := shop()
 		test.change(&m)
 		drawing, problems := architecture.Generate(m, architecture.C4)
-		if drawing != (architecture.Drawing{}) {
+		if !reflect.DeepEqual(drawing, architecture.Drawing{}) {
 			t.Errorf("%s: there is a drawing beside the problems", what)
 		}
 		var paths []string

@@ -19,7 +19,7 @@ func (s system) markdown(graph string) string {
 		}
 	}
 	if p := s.shape(); p.title != "" {
-		fmt.Fprintf(&b, "\n## Pattern: %s\n\n%s\n", p.title, p.rule)
+		fmt.Fprintf(&b, "\n## Pattern: %s\n\n%s\n%s", p.title, p.rule, s.verdict())
 	}
 	b.WriteString("\n## Components\n")
 	for _, g := range s.groups {

@@ -65,7 +65,7 @@ type Host struct {
 	// abilities and workflows in files of it run only then. Nil is true.
 	Trusted func() bool
 
-	// Rights are those of the server, which calls that are kept have at most; nil is all.
+	// Rights are those of the server, which all that is left to run later has at most; nil is all.
 	Rights *toolfold.Rights
 
 	// Tracer opens the spans of runs and steps; nil is the global one. Recorded
@@ -101,8 +101,8 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	mount(&m, task.Family, stored(h, h.tasks))
 	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
 	mount(&m, agent.Family, stored(h, func(db *storage.DB) *agent.Service {
-		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Tools: h.Caller,
-			Now: h.Now})
+		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Rights: h.Rights,
+			Tools: h.Caller, Now: h.Now})
 	}))
 	mount(&m, ability.Family, stored(h, func(db *storage.DB) *ability.Service {
 		return ability.New(db.Ability(), h.folder())
@@ -144,6 +144,20 @@ func mount[S any](m *mounting, f toolfold.Family, open func(context.Context) (S,
 		m.err = err
 	}
 	m.families = append(m.families, mounted)
+}
+
+// Stored returns when an entry of memory was stored; zero where there is none.
+func (h Host) Stored(ctx context.Context, namespace, key string) (time.Time, error) {
+	db, err := h.Open(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	first := memory.Scope{Namespace: namespace, Prefix: key, Now: h.Now()}
+	found, err := db.Memory().Headings(ctx, first, memory.Page{Limit: 1})
+	if err != nil || len(found) == 0 || found[0].Key != key {
+		return time.Time{}, err
+	}
+	return found[0].StoredAt, nil
 }
 
 func (h Host) folder() workspace.Folder {
@@ -188,7 +202,7 @@ func (h Host) runner() *engine.Runner {
 // tasks returns the service of the task family.
 func (h Host) tasks(db *storage.DB) *task.Service {
 	return task.New(task.Options{Store: db.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
-		NoModel: h.runner().Providers.Refusal, ParseRights: permission.Parse, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
+		NoModel: h.runner().Providers.Refusal, Rights: h.Rights, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
 }
 
 // bench scans the workspace and keeps what it finds in a store.

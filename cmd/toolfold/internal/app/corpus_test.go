@@ -108,6 +108,9 @@ func TestCorpus(t *testing.T) {
 			into.add(judgeFile(t, search, word, kind+"/"+file.Name, marked, &report))
 		}
 	}
+	if p := open["planted"]; p.files != 25 || p.uses != 88 || p.decoys != 34 {
+		t.Errorf("planted has %s, want 25 files with 88 uses and 34 others", p)
+	}
 	total := map[string]*finds{"open": {}, "held out": {}}
 	for _, kind := range slices.Sorted(maps.Keys(open)) {
 		if n := open[kind].files + held[kind].files; n < 8 {

@@ -148,13 +148,15 @@ func TestObsoleteValues(t *testing.T) {
 				}
 				taken := legacy.callTool(t, e.Tool, args)
 				var answer struct{ Warnings []string }
-				want := []string{fmt.Sprintf("%s %q has no effect: ignored", e.Spelling(p.Name), value)}
-				if err := json.Unmarshal(taken.content(t), &answer); err != nil || taken.IsError || !slices.Equal(answer.Warnings, want) {
+				want := fmt.Sprintf("%s %q has no effect: ignored", e.Spelling(p.Name), value)
+				if err := json.Unmarshal(taken.content(t), &answer); err != nil || taken.IsError || !slices.Contains(answer.Warnings, want) {
 					t.Errorf("%s with %s %q is answered %s", e.Tool, p.Name, value, taken.content(t))
 				}
 				now, dropped, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: args})
-				without := entry.Select(e.Action).In(entry.FormObject).Example()
-				if err != nil || string(now.Arguments) != string(without) || !slices.Equal(dropped, []string{"/" + p.Name}) {
+				with = slices.DeleteFunc(with, func(m ordered.Member) bool { return m.Key == p.Name })
+				without, _, failed := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: e.FromCanonical(ordered.MustJSON(with))})
+				if err != nil || failed != nil || string(now.Arguments) != string(without.Arguments) ||
+					!slices.Equal(dropped, []string{"/" + p.Name}) {
 					t.Errorf("%s with %s %q became %s without %q, %v", e.Tool, p.Name, value, now.Arguments, dropped, err)
 				}
 			}

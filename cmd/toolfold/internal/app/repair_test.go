@@ -109,7 +109,7 @@ func breakages(e *entry.Entry) []breakage {
 		change(everything)
 		list = append(list, breakage{how, args})
 	}
-	for _, p := range e.Required {
+	for _, p := range e.Required() {
 		add("without "+p.Name, func(args map[string]any) { delete(args, p.Name) })
 	}
 	for _, p := range e.Params() {

@@ -62,7 +62,9 @@ func shows(list []lazy.Listed, e *entry.Entry) bool {
 			continue
 		}
 		for signature := range strings.FieldsSeq(strings.TrimPrefix(l.Description, e.Action.Family.Summary+":")) {
-			if verb, _, _ := strings.Cut(signature, "("); verb == e.Action.Name {
+			verbs, _, _ := strings.Cut(signature, "(") // several that require the same
+			verbs, _, _ = strings.Cut(verbs, "=")
+			if slices.Contains(strings.Split(verbs, "|"), e.Action.Name) {
 				return true
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/internal/golden"
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/permission"
 )
@@ -258,10 +259,11 @@ func toolIn(a *toolfold.Action, fold consolidate.Fold) string {
 // names, in each host's form: exactly with --fold=none and the exact names; and with the
 // tools of the other folds nothing is permitted that was not, once the server has the
 // denials that are named. What was denied is denied by the server in every fold. The
-// rules themselves stay.
+// rules themselves stay. What became of them is the page docs/rules.md.
 func TestRulesAreKept(t *testing.T) {
 	t.Parallel()
 	tools := legacyTools(t)
+	page := rulesPage{tools: tools}
 	search := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
 	for _, h := range ruleHosts() {
 		var r ruleSet
@@ -289,12 +291,16 @@ func TestRulesAreKept(t *testing.T) {
 		}
 		before := h.read(t, text)
 		deny := serverDenials(found.Uses)
-		for _, fold := range []consolidate.Fold{consolidate.None, consolidate.ByEffect, consolidate.ByFamily} {
+		outcome := hostOutcome{host: h, after: map[consolidate.Fold][]effect{}}
+		for _, tool := range tools {
+			outcome.before = append(outcome.before, before.of(h.prefix+tool.old))
+		}
+		for _, fold := range ruleFolds() {
 			follow, more := answered(text, found.Uses, fold)
 			after := h.read(t, follow)
 			rights := permission.Rules{Deny: append(slices.Clone(deny), more...)}.Rights()
-			for _, tool := range tools {
-				was, is := before.of(h.prefix+tool.old), after.of(h.prefix+toolIn(tool.action, fold))
+			for i, tool := range tools {
+				was, is := outcome.before[i], after.of(h.prefix+toolIn(tool.action, fold))
 				if !rights.Allows(tool.action) {
 					is = denied
 				}
@@ -302,9 +308,93 @@ func TestRulesAreKept(t *testing.T) {
 				if fold == consolidate.None && is != was || wider {
 					t.Errorf("%s, fold %s: %s was %s and is %s", h.name, fold, tool.old, was, is)
 				}
+				outcome.after[fold] = append(outcome.after[fold], is)
 			}
 		}
+		page.hosts = append(page.hosts, outcome)
 	}
+	golden.Compare(t, "../../../../docs/rules.md", page.text())
+}
+
+func ruleFolds() []consolidate.Fold {
+	return []consolidate.Fold{consolidate.None, consolidate.ByEffect, consolidate.ByFamily}
+}
+
+// hostOutcome is what a host does with each tool before and after, in the order of the tools.
+type hostOutcome struct {
+	host   ruleHost
+	before []effect
+	after  map[consolidate.Fold][]effect
+}
+
+// rulesPage is what became of the rules of every host.
+type rulesPage struct {
+	tools []moved
+	hosts []hostOutcome
+}
+
+const rulesHead = `# Rules of hosts, before and after
+
+<!-- Written by a test that evaluates the rules; ` + "`make generate`" + ` writes it. -->
+
+Every host below had rules for the 64 legacy tools in turn: two of five permitted, one asked for where
+the host can say that, one denied, and one in no rule. Then they were written as
+` + "`toolfold migrate check`" + ` says, and the server was started with the ` + "`--deny`" + ` that it names. Nothing was
+permitted afterwards that was not before, and with ` + "`--fold=none`" + ` everything is as it was.
+[migration.md](migration.md#permission-rules) has the three ways out.
+
+` + "| host | file | a rule | of the tools, before | `--fold=none` | `--fold=effect` | default fold |" + `
+|---|---|---|---|---|---|---|
+`
+
+func (p rulesPage) text() string {
+	var b strings.Builder
+	b.WriteString(rulesHead)
+	for _, h := range p.hosts {
+		fmt.Fprintf(&b, "| %s | `%s` | `%smemory_clear%s` | %s |", h.host.name, h.host.file, h.host.prefix,
+			strings.Repeat(")", strings.Count(h.host.prefix, "(")), whatBecame(h.before, h.before))
+		for _, fold := range ruleFolds() {
+			fmt.Fprintf(&b, " %s |", whatBecame(h.before, h.after[fold]))
+		}
+		b.WriteString("\n")
+	}
+	first := p.hosts[0]
+	fmt.Fprintf(&b, "\nTool by tool, for %s, where what no rule names is asked for:\n\n", first.host.name)
+	b.WriteString("| tool | before | tool, `--fold=none` | then | tool, `--fold=effect` | then | tool, default fold | then |\n" +
+		"|---|---|---|---|---|---|---|---|\n")
+	for i, tool := range p.tools {
+		fmt.Fprintf(&b, "| `%s` | %s |", tool.old, first.before[i])
+		for _, fold := range ruleFolds() {
+			fmt.Fprintf(&b, " `%s` | %s |", toolIn(tool.action, fold), first.after[fold][i])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// whatBecame counts what tools are now by what they were.
+func whatBecame(before, after []effect) string {
+	var list []string
+	for _, was := range []effect{allowed, asked, denied} {
+		counts, all := map[effect]int{}, 0
+		for i := range before {
+			if before[i] == was {
+				counts[after[i]]++
+				all++
+			}
+		}
+		if all == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d %s", all, was)
+		for _, is := range []effect{allowed, asked, denied} {
+			if is != was && counts[is] > 0 {
+				text += fmt.Sprintf(", %d of them %s", counts[is], is)
+			}
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, "; ")
 }
 
 // serverDenials lists what the answer says the server has to deny.

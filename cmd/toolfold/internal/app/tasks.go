@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/task"
@@ -30,8 +27,7 @@ type keeper struct {
 }
 
 // Keep implements [serve.Tasks]. What no task can run is not kept: within its request it
-// runs, or is refused in its own words. The task has no more rights than this server,
-// wherever it runs.
+// runs, or is refused in its own words.
 func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err error) {
 	service, err := k.open(ctx)
 	if err != nil {
@@ -43,10 +39,8 @@ func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err e
 			return "", err
 		}
 	}
-	from := toolfold.OriginOf(ctx)
-	from.Rights = from.Rights.And(k.rights)
-	ctx = carried.With(ctx, from)
-	id, err = service.Keep(ctx, task.Call{Tool: kept.Action, Arguments: kept.Arguments}, task.Call{Tool: kept.Name, Arguments: kept.Raw})
+	id, err = service.Keep(ctx, task.Call{Tool: kept.Action, Arguments: kept.Arguments}, task.Call{Tool: kept.Name, Arguments: kept.Raw},
+		kept.Client)
 	if _, refused := errors.AsType[*toolfold.Error](err); refused {
 		return "", nil
 	}
@@ -81,6 +75,12 @@ func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, 
 	}
 	t.Name, t.Raw, t.Failed = kept.Called.Tool, kept.Called.Arguments, kept.Status != task.Completed
 	switch {
+	case !task.Final(kept.Status) && len(kept.Asks) > 0:
+		t.Status = serve.TaskInputRequired
+		for _, q := range kept.Asks {
+			t.Asks = append(t.Asks, serve.Asked{Key: q.Key, Method: q.Method, Params: q.Params})
+			t.Updated = q.AskedAt
+		}
 	case !task.Final(kept.Status):
 	case kept.Status == task.Cancelled:
 		t.Status = serve.TaskCancelled
@@ -106,33 +106,51 @@ func (k keeper) awaited(ctx context.Context, t serve.Task, kept task.Kept) (serv
 	return t, true, nil
 }
 
-// Cancel implements [serve.Tasks].
+// Cancel implements [serve.Tasks]. It is for callers with the rights that the call was kept
+// with, and those who may call task.cancel.
 func (k keeper) Cancel(ctx context.Context, id string) error {
 	service, err := k.open(ctx)
 	if err != nil {
 		return err
 	}
+	kept, found, err := service.Kept(ctx, id)
+	if err != nil {
+		return err
+	}
+	const cancel = "task.cancel"
+	if found && !k.ownerOf(ctx, kept) && !k.permits(ctx, cancel) {
+		return toolfold.Errorf(toolfold.PermissionDenied, "the task was kept for a caller with other rights than yours").
+			WithHint("%s ends tasks of others, and is not among your rights", cancel)
+	}
 	return service.Stop(ctx, id)
 }
 
-// ownerOf reports whether a caller may call what a task runs, and the task was kept for
-// a caller with the same rights.
+// Answer implements [serve.Tasks]. It is for callers with the rights that the call was kept
+// with: what it asks is asked of who made it.
+func (k keeper) Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error {
+	service, err := k.open(ctx)
+	if err != nil {
+		return err
+	}
+	kept, found, err := service.Kept(ctx, id)
+	if err != nil {
+		return err
+	}
+	if found && !k.ownerOf(ctx, kept) {
+		return toolfold.Errorf(toolfold.PermissionDenied, "the task was kept for a caller with other rights than yours, and asks that one")
+	}
+	return service.Answer(ctx, id, answers)
+}
+
+// ownerOf reports whether a caller may call what a task runs, and has here at least the
+// rights that the task was kept with.
 func (k keeper) ownerOf(ctx context.Context, kept task.Kept) bool {
 	var c task.Call
 	if json.Unmarshal(kept.Input, &c) != nil || !k.permits(ctx, c.Tool) {
 		return false
 	}
-	rights := toolfold.OriginOf(ctx).Rights
-	if rights == nil {
-		return true
-	}
-	of := slices.Collect(strings.Lines(kept.Rights + "\n")) // those of the server are among them
-	for line := range strings.Lines(rights.Text + "\n") {
-		if !slices.Contains(of, line) {
-			return false
-		}
-	}
-	return true
+	narrowed, err := toolfold.OriginOf(ctx).Rights.And(k.rights).Narrow(kept.Rights)
+	return err == nil && narrowed == kept.Rights
 }
 
 // permits reports whether the caller may call an action.

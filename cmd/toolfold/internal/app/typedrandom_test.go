@@ -154,7 +154,7 @@ func (s *served) typedTools(t *testing.T, name string, write func(judged)) map[s
 			t.Fatalf("%s %s stands for %d actions", name, l.Name, len(entries))
 		}
 		e := entries[0]
-		tools[l.Name] = typedTool{e.Params(), len(e.Required), e.Example(), l.OutputSchema}
+		tools[l.Name] = typedTool{e.Params(), len(e.Required()), e.Example(), l.OutputSchema}
 		write(judged{Surface: name, Tool: l.Name, Schema: l.OutputSchema})
 	}
 	return tools

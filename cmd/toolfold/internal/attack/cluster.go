@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -24,7 +23,7 @@ func restart(ctx context.Context, p *place) error {
 		return err
 	}
 	defer database.close()
-	p.store = database.url
+	p.store = database.url()
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
@@ -56,14 +55,86 @@ func restart(ctx context.Context, p *place) error {
 	return nil
 }
 
+// failover ends the PostgreSQL of a server under load as a crash does, and promotes its
+// standby. What is acknowledged is on both, so nothing of it may be lost.
+func failover(ctx context.Context, p *place) error {
+	r := p.report
+	primary, err := newCluster(ctx)
+	if err != nil {
+		return err
+	}
+	defer primary.close()
+	standby, err := primary.standby(ctx)
+	if err != nil {
+		return err
+	}
+	defer standby.close()
+	p.store = fmt.Sprintf("postgres://postgres@127.0.0.1:%s,127.0.0.1:%s/postgres?sslmode=disable&target_session_attrs=read-write",
+		primary.port, standby.port)
+	s, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.stop() // before its database
+	l, c := &ledger{}, s.client()
+	loading, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	var load sync.WaitGroup
+	load.Go(func() { l.load(loading, r, c, "f") })
+	l.await(ctx, 50)
+	if err := primary.control(ctx, "-m", "immediate", "stop"); err != nil {
+		return err
+	}
+	if err := standby.control(ctx, "promote"); err != nil {
+		return err
+	}
+	before := l.total()
+	l.await(loading, before+50)
+	stop()
+	load.Wait()
+	if l.total() < before+50 {
+		return fmt.Errorf("%d writes acknowledged by the former standby, want 50", l.total()-before)
+	}
+	l.verify(ctx, r, c, true)
+	r.note("%v, %d tasks failed", l, l.settle(ctx, r, c))
+	return nil
+}
+
 // cluster is a running PostgreSQL on a port and in a folder of its own.
 type cluster struct {
-	dir, tools, url string
+	dir, tools, port string
 }
 
 // newCluster starts a cluster. PostgreSQL does not run as root: for that user it runs
 // as postgres, which its packages create.
 func newCluster(ctx context.Context) (*cluster, error) {
+	return startCluster(ctx, func(c *cluster) error {
+		return c.run(ctx, "initdb", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync", "-D", c.data())
+	})
+}
+
+// standby starts a copy that follows the cluster, which from then on acknowledges nothing that
+// the copy does not have.
+func (c *cluster) standby(ctx context.Context) (*cluster, error) {
+	follows, err := startCluster(ctx, func(s *cluster) error {
+		return s.run(ctx, "pg_basebackup", "-d", c.url(), "-D", s.data(), "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = c.run(ctx, "psql", "-d", c.url(), "-qc", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	if err == nil {
+		err = c.control(ctx, "reload")
+	}
+	if err != nil {
+		follows.close()
+		return nil, err
+	}
+	return follows, nil
+}
+
+// startCluster starts a cluster on what fill puts into its folder.
+func startCluster(ctx context.Context, fill func(*cluster) error) (*cluster, error) {
 	tools, err := postgresTools()
 	if err != nil {
 		return nil, err
@@ -83,18 +154,20 @@ func newCluster(ctx context.Context) (*cluster, error) {
 		os.RemoveAll(c.dir)
 		return nil, err
 	}
-	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
+	c.port = strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
 	free.Close()
-	c.url = "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	err = c.run(ctx, "initdb", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync", "-D", c.data())
-	if err == nil {
-		err = c.control(ctx, "-o", "-p "+port+" -k "+c.dir+" -c listen_addresses=127.0.0.1", "start")
+	if err = fill(c); err == nil {
+		err = c.control(ctx, "-o", "-p "+c.port+" -k "+c.dir+" -c listen_addresses=127.0.0.1", "start")
 	}
 	if err != nil {
 		c.close()
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *cluster) url() string {
+	return "postgres://postgres@127.0.0.1:" + c.port + "/postgres?sslmode=disable"
 }
 
 func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
@@ -131,14 +204,12 @@ func (c *cluster) close() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// postgresTools returns the folder of initdb and pg_ctl, which Debian keeps out of
-// the path.
+// postgresTools returns the folder of PostgreSQL's programs: Debian keeps them out of the path,
+// but for links to some.
 func postgresTools() (string, error) {
-	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	found, _ := exec.LookPath("initdb")
-	slices.Sort(folders)
-	if len(folders) > 0 {
-		found = cmp.Or(found, folders[len(folders)-1])
+	if folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(folders) > 0 {
+		found = slices.Max(folders)
 	}
 	if found == "" {
 		return "", fmt.Errorf("initdb is neither in the path nor below /usr/lib/postgresql: install PostgreSQL's server")

@@ -48,6 +48,7 @@ var measures = []measure{
 	{name: "terminate", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: terminate},
 	{name: "away", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: away},
 	{name: "restart", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: restart},
+	{name: "failover", store: "postgres", mustBeZero: []string{lost, "refused writes", open}, run: failover},
 	{name: "full", store: "sqlite", mustBeZero: []string{lost, "other refusals", "stores that fail with space", open}, run: full},
 }
 

@@ -239,7 +239,15 @@ func (b *bench) compare(ctx context.Context, w way) error {
 		return err
 	}
 	defer goSDK.stop()
-	return b.row("tools/list, "+fmt.Sprint(len(names))+" tools", w, lists, goSDK, list, list, 15)
+	if err := b.row("tools/list, "+fmt.Sprint(len(names))+" tools", w, lists, goSDK, list, list, 15); err != nil || !w.http {
+		return err
+	}
+	ceiling, err := b.theirs(ctx, w, plain.NoLibrary)
+	if err != nil {
+		return err
+	}
+	defer ceiling.stop()
+	return b.row("tools/list, "+fmt.Sprint(len(names))+" tools", w, lists, ceiling, list, list, 1)
 }
 
 // row measures one request of ours against one of theirs, in turns, and prints the
@@ -383,8 +391,9 @@ What toolfold answers for each request that a server on a plain MCP library answ
 with an echo, in turns of %s, %d at a time on loopback, tracing, counting and
 permissions on: the median of %d turns. *rate* is requests a second, ours over theirs;
 *processor time* is theirs over ours for one request, which other work on the machine
-moves less. More than 1 is faster than plain. *SQL* is a bare statement into SQLite, as
-durable as ours.
+moves less. More than 1 is faster than plain. *net/http* reads a request, knows nothing of
+it, and writes the list: no list can be answered much faster than that. *SQL* is a bare
+statement into SQLite, as durable as ours.
 
 %s
 Measured at commit %s with %s on %s, %d cores, %s; the load

@@ -5,6 +5,9 @@ package docs
 import (
 	_ "embed"
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/template"
@@ -42,13 +45,15 @@ var familyTemplate = sync.OnceValue(func() *template.Template {
 			return strings.Join(list, ", ")
 		},
 		"usage":   func(a *toolfold.Action) string { return entry.Select(a).Usage(entry.DetailTypes) },
+		"tool":    func(a *toolfold.Action) string { return entry.Select(a).Tool },
 		"example": func(a *toolfold.Action) string { return string(entry.Select(a).Example()) },
-		"params":  func(a *toolfold.Action) []toolfold.Param { return a.Params() },
+		"params":  func(a *toolfold.Action) []parameter { return parameters("", a.Params()) },
 		"results": func(a *toolfold.Action) []result { return results("", a.Results()) },
 		"word":    entry.TypeWord,
 		"cell":    func(s string) string { return strings.ReplaceAll(s, "|", " \\| ") },
 		"json":    func(v any) string { return string(ordered.MustJSON(v)) },
 		"bounds":  bounds,
+		"formats": formats,
 	}).Parse(familyText))
 })
 
@@ -112,25 +117,100 @@ func results(prefix string, params []toolfold.Param) []result {
 	return list
 }
 
+// parameter is a parameter, or a member of one, with its path in the call.
+type parameter struct {
+	Path  string
+	Param toolfold.Param
+	Needs bool // its object may not leave it out
+}
+
+// parameters lists parameters with the members of objects behind each.
+func parameters(prefix string, params []toolfold.Param) []parameter {
+	var list []parameter
+	for _, p := range params {
+		path, object := prefix+p.Name, p
+		list = append(list, parameter{Path: path, Param: p})
+		for object.Items != nil {
+			path, object = path+"[]", *object.Items
+		}
+		members := parameters(path+".", object.Members())
+		for i, m := range members {
+			members[i].Needs = m.Needs || slices.ContainsFunc(object.Required, func(r toolfold.Param) bool { return path+"."+r.Name == m.Path })
+		}
+		list = append(list, members...)
+	}
+	return list
+}
+
+// formats says what the formats are that parameters of a family have.
+func formats(s *toolfold.Family) (list []string) {
+	used := map[string]bool{}
+	for _, a := range s.Actions {
+		for _, p := range parameters("", a.Params()) {
+			used[p.Param.Format] = true
+		}
+	}
+	for _, f := range []struct{ name, text string }{
+		{"date", "a day, such as `2026-01-31`"},
+		{"date-time", "RFC 3339 with its zone, such as `2026-01-31T12:00:00Z`"},
+		{"uri", "absolute, with its scheme"},
+		{"uuid", "an id as results have it, in 8-4-4-4-12 hexadecimal digits"},
+	} {
+		if used[f.name] {
+			list = append(list, fmt.Sprintf("`%s` is %s", f.name, f.text))
+		}
+	}
+	return list
+}
+
 // bounds says the limits of a parameter in words.
 func bounds(p toolfold.Param) string {
-	var list []string
-	add := func(format string, n any) { list = append(list, fmt.Sprintf(format, n)) }
-	if p.Min != nil {
-		add("at least %v", *p.Min)
-	}
-	if p.Max != nil {
-		add("at most %v", *p.Max)
-	}
-	if p.MaxLen > 0 {
-		add("at most %d characters", p.MaxLen)
-	}
-	if p.MaxItems > 0 {
-		add("at most %d items", p.MaxItems)
+	list := limits(p)
+	if p.Items != nil {
+		for _, limit := range limits(*p.Items) {
+			list = append(list, "each "+limit)
+		}
 	}
 	if len(list) == 0 {
 		return ""
 	}
 	text := strings.Join(list, ", ")
 	return " " + strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func limits(p toolfold.Param) (list []string) {
+	between := func(least, most float64, of string) {
+		number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+		switch {
+		case least == most && least != 0:
+			list = append(list, number(least)+of)
+		case !math.IsInf(least, -1) && !math.IsInf(most, 1):
+			list = append(list, number(least)+" to "+number(most)+of)
+		case !math.IsInf(least, -1):
+			list = append(list, "at least "+number(least)+of)
+		case !math.IsInf(most, 1):
+			list = append(list, "at most "+number(most)+of)
+		}
+	}
+	count := func(least, most int, of string) {
+		low, high := math.Inf(-1), math.Inf(1)
+		if least > 0 {
+			low = float64(least)
+		}
+		if most > 0 {
+			high = float64(most)
+		}
+		between(low, high, of)
+	}
+	low, high := math.Inf(-1), math.Inf(1)
+	if p.Min != nil {
+		low = *p.Min
+	}
+	if p.Max != nil {
+		high = *p.Max
+	}
+	between(low, high, "")
+	count(p.MinLen, p.MaxLen, " characters")
+	count(p.MinItems, p.MaxItems, " items")
+	return list
 }

@@ -8,9 +8,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
@@ -47,6 +49,10 @@ type Offer struct {
 
 	// Memory offers the entries of memory too, which may be private.
 	Memory bool
+
+	// Stored returns when an entry of memory was stored; zero where there is none. Clients
+	// that watch it have it looked at again and again, so it is no call.
+	Stored func(ctx context.Context, namespace, key string) (time.Time, error)
 }
 
 // do calls an action for the caller of ctx.
@@ -206,6 +212,13 @@ func (o Offer) notes() serve.Resource {
 			return links, err
 		},
 		Complete: map[string]serve.Completer{
+			"namespace": starting(func(ctx context.Context, _ map[string]string) ([]string, error) {
+				if !o.may(ctx, "memory.stats") {
+					return nil, nil
+				}
+				out, err := do[memory.StatsOut](ctx, o, "memory.stats", map[string]any{"limit": maxCompleted})
+				return slices.Sorted(maps.Keys(out.ByNamespace)), err
+			}),
 			"key": func(ctx context.Context, typed string, others map[string]string) ([]string, error) {
 				arguments := map[string]any{"limit": maxCompleted}
 				if typed != "" {
@@ -222,11 +235,19 @@ func (o Offer) notes() serve.Resource {
 				return keys, err
 			},
 		},
+		Version: func(ctx context.Context, at serve.Location) (string, error) {
+			if o.Kept != nil && !o.Kept() {
+				return "", nil
+			}
+			stored, err := o.Stored(ctx, at.Values["namespace"], at.Values["key"])
+			return stored.String(), err
+		},
 	}
 }
 
 // Tell tells the clients of a server what a call that succeeded changed: that there is
-// another design, or what a note says. Other changes are seen when lists are read anew.
+// another design, or what a note says. Other changes of notes are seen a little later, see
+// [serve.Resource], and those of lists when they are read anew.
 func (o Offer) Tell(server *serve.Server, c *call.Call, answer toolfold.Answer) {
 	if c.Entry == nil || c.Entry.Action.Effect == toolfold.Reads || answer.IsError() {
 		return

@@ -70,7 +70,8 @@ func newBench(t *testing.T, o surface.Options) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Offer = offer.Offer{Caller: b.surface.Runner, Discovery: b.surface.Discovery, Workflows: host.Workflows(), Memory: true}
+	b.Offer = offer.Offer{Caller: b.surface.Runner, Discovery: b.surface.Discovery, Workflows: host.Workflows(), Memory: true,
+		Stored: host.Stored}
 	b.Abilities = func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, true) }
 	return b
 }
@@ -252,6 +253,12 @@ func TestResources(t *testing.T) {
 	if read != 6 {
 		t.Errorf("%d of 6 were listed", read)
 	}
+	if got, err := resources[2].Complete["namespace"](t.Context(), "te", nil); err != nil || !slices.Equal(got, []string{"team x/y"}) {
+		t.Errorf("te is completed to the namespaces %q, %v", got, err)
+	}
+	if got, err := resources[2].Complete["namespace"](under(t, "memory.stats"), "te", nil); err != nil || len(got) > 0 {
+		t.Errorf("who may not count entries is told the namespaces %q, %v", got, err)
+	}
 	b.checkCut()
 	for deny, gone := range map[string]string{
 		"design.*": "designs", "task.status": "tasks", "memory.get": "memory", "tools.rest": "answers",
@@ -376,10 +383,12 @@ func (b *bench) checkCut() {
 	if answer.Kept != "" {
 		b.Error("a short answer is kept")
 	}
-	answer = b.call("workflow.run", `{"workflowId":"whole"}`)
-	text, err := b.read(offer.Kept(answer.Kept).URI)
-	if err != nil || !strings.Contains(text, strings.Repeat("long ", 2000)) {
-		b.Errorf("an answer of %d bytes, kept as %q, is read as %.200s, %v", len(answer.Content), answer.Kept, text, err)
+	for action, arguments := range map[string]string{"workflow.run": `{"workflowId":"whole"}`, "memory.get": `{"key":"long"}`} {
+		answer = b.call(action, arguments)
+		text, err := b.read(offer.Kept(answer.Kept).URI)
+		if err != nil || !strings.Contains(text, strings.Repeat("long ", 2000)) {
+			b.Errorf("%s: an answer of %d bytes, kept as %q, is read as %.200s, %v", action, len(answer.Content), answer.Kept, text, err)
+		}
 	}
 	if _, err := b.read(offer.Kept("nope").URI); err == nil {
 		b.Error("an answer that is not kept is read")

@@ -17,7 +17,6 @@ import (
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/fields"
-	"github.com/toolfold/toolfold/permission"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -135,7 +134,7 @@ func newEnv(t *testing.T, address string, c *calls) env {
 		t.Fatal(err)
 	}
 	tasks := task.New(task.Options{
-		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString, ParseRights: permission.Parse,
+		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString,
 		CancelWait: patient, Workspace: place, MaxInterruptions: 5,
 	})
 	return env{t, c, store, db, tasks, family.New(db.Queue(), time.Now, uuid.NewString), &atomic.Value{}}

@@ -107,6 +107,16 @@ type Ledger interface {
 	// DropStep removes what is recorded of a step.
 	DropStep(ctx context.Context, run Run, path string) error
 
+	// Questions returns what a task has asked its client, in the order it was asked.
+	Questions(ctx context.Context, taskID string) ([]task.Question, error)
+
+	// KeepQuestion records a question under a key that the task has not used. It is
+	// false, and changes nothing, when the run is no longer the present one.
+	KeepQuestion(ctx context.Context, run Run, q task.Question) (bool, error)
+
+	// DropQuestion removes a question that is asked no more.
+	DropQuestion(ctx context.Context, run Run, key string) error
+
 	// KeepOutput records the output of a run that ended after its end had been
 	// recorded.
 	KeepOutput(ctx context.Context, run Run, output json.RawMessage) error

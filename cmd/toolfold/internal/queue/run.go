@@ -21,6 +21,7 @@ import (
 	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -75,7 +76,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 	case <-late:
 		s.report(ctx, run)
 		s.finish(ctx, Ending{Run: run, Status: task.TimedOut, Error: outOfTime(t)})
-		s.keepOutput(ctx, run, <-answered)
+		s.keepOutput(ctx, t, <-answered)
 	}
 }
 
@@ -89,11 +90,11 @@ func (s *working) report(ctx context.Context, run Run) {
 }
 
 // keepOutput records what a run had made that ended after its end was recorded.
-func (s *working) keepOutput(ctx context.Context, run Run, answer toolfold.Answer) {
+func (s *working) keepOutput(ctx context.Context, t task.Task, answer toolfold.Answer) {
 	if answer.Err != nil {
 		return
 	}
-	if err := s.ledger.KeepOutput(ctx, run, bounded(answer.Content)); err != nil {
+	if err := s.ledger.KeepOutput(ctx, Run{t.ID, t.Turn}, outputOf(t, answer)); err != nil {
 		s.warn(ctx, "keeping an output", err)
 	}
 }
@@ -115,6 +116,7 @@ func (s *working) traced(ctx context.Context, t task.Task, steps *journal) toolf
 	}
 	ctx, span := tracer.Tracer(scopeName).Start(ctx, "task "+label, trace.WithNewRoot(), trace.WithAttributes(attributes...))
 	defer span.End()
+	s.options.Log.Info("a task begins", "task", t.ID, "name", t.Name, "runs", label, "attempt", t.Attempt)
 	answer := s.call(ctx, t, steps)
 	if text, _ := failureOf(answer); text != "" && !isLacking(answer) {
 		code, message, _ := strings.Cut(text, ": ")
@@ -179,6 +181,12 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 			"the agent or workflow could not be read; the worker's log has it under task %s", t.ID).Answer()
 	}
 	ctx = pins.With(ctx, set)
+	if declared := task.ClientOf(t.Input); declared != nil {
+		if ctx, err = serve.WithClient(ctx, declared, s.asking(ctx, t).ask); err != nil {
+			s.options.Log.Error("preparing a kept call", "task", t.ID, "err", err)
+			return toolfold.Errorf(toolfold.Internal, "what its client can be asked could not be read").Answer()
+		}
+	}
 	if t.AgentID == "" && t.WorkflowID == "" {
 		return s.callAction(ctx, t, steps)
 	}
@@ -241,7 +249,7 @@ const maxOutput = 4 << 20
 // meanwhile; a run that was stopped because another process has the task is
 // not recorded.
 func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answer, recorded bool, stopped error) {
-	e := Ending{Run: Run{t.ID, t.Turn}, Output: bounded(answer.Content), Recorded: recorded}
+	e := Ending{Run: Run{t.ID, t.Turn}, Output: outputOf(t, answer), Recorded: recorded}
 	if isLacking(answer) && stopped == nil {
 		if err := s.ledger.Refuse(ctx, s.id, e.Run, answer.Err.Message, s.options.Again, s.options.Now()); err != nil {
 			s.warn(ctx, "giving a task back", err)
@@ -269,10 +277,20 @@ func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answe
 		// The pause doubles from one second to five minutes.
 		e.RetryAt = s.options.Now().Add(min(5*time.Minute, time.Second<<min(t.Attempt-1, 20)))
 	}
+	s.options.Log.Info("a task ended", "task", t.ID, "name", t.Name, "status", e.Status, "error", e.Error, "again", !e.RetryAt.IsZero())
 	s.report(ctx, e.Run)
 	if !s.finish(ctx, e) {
-		s.keepOutput(ctx, e.Run, answer) // it was cancelled by force
+		s.keepOutput(ctx, t, answer) // it was cancelled by force
 	}
+}
+
+// outputOf returns what is kept of an answer: for the client of a kept call that of
+// another server as it came.
+func outputOf(t task.Task, answer toolfold.Answer) json.RawMessage {
+	if answer.Reply != nil && task.IsKept(t.Input) {
+		return bounded(answer.Reply)
+	}
+	return bounded(answer.Content)
 }
 
 // bounded returns an output that is kept, in its place a note where it is too

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -121,7 +122,15 @@ func TestUpdateSchedule(t *testing.T) {
 		update(as(ann), task.UpdateIn{Input: json.RawMessage(`{"tool":"n","arguments":{"a":1}}`), Name: new("other")})
 		run(`{"a":1} ` + ann.Text)
 		update(as(bob), task.UpdateIn{Description: new("d")})
-		run(`{"a":1} ` + ann.And(bob).Text)
+		update(as(ann), task.UpdateIn{Description: new("again")})
+		update(as(ann.And(bob)), task.UpdateIn{Description: new("both")})
+		run(`{"a":1} ` + ann.Text + "\n" + bob.Text)
+		passing := &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }} // without a text
+		_, err = e.tasks.Update(as(passing), task.UpdateIn{TaskID: id, Description: new("all")})
+		if refused, ok := errors.AsType[*toolfold.Error](err); !ok || refused.Code != toolfold.PermissionDenied {
+			e.Errorf("rights that cannot be kept answer %v", err)
+		}
+		run(`{"a":1} ` + ann.Text + "\n" + bob.Text)
 		for _, other := range []string{e.submit("other", task.SubmitIn{DelayMs: 1000}), list.Tasks[0].TaskID[:35] + "x"} {
 			if _, err := e.tasks.Update(e.Context(), task.UpdateIn{TaskID: other, Name: new("n")}); err == nil {
 				e.Errorf("%s is changed", other)

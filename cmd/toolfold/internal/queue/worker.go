@@ -105,6 +105,8 @@ type working struct {
 	claimed []claimed
 	none    time.Time
 
+	questions atomic.Int32 // that wait for clients
+
 	renewed atomic.Pointer[time.Time] // when the lease was last asked for
 	called  atomic.Bool               // a job has run since jobs were last inserted
 }

@@ -182,6 +182,28 @@ func (l ledger) DropStep(ctx context.Context, run queue.Run, path string) error 
 	return err
 }
 
+func (l ledger) Questions(ctx context.Context, taskID string) ([]task.Question, error) {
+	return taskStore(l).Questions(ctx, taskID)
+}
+
+func (l ledger) KeepQuestion(ctx context.Context, run queue.Run, q task.Question) (saved bool, err error) {
+	err = l.db.transact(ctx, func(e executor) error {
+		if saved, err = present(ctx, e, run); err != nil || !saved {
+			return err
+		}
+		_, err := e.exec(ctx, `INSERT INTO task_questions (task_id, key, method, params, asked_at) VALUES (?, ?, ?, ?, ?)`,
+			run.TaskID, q.Key, q.Method, []byte(q.Params), q.AskedAt.UnixMicro())
+		return err
+	})
+	return saved && err == nil, err
+}
+
+func (l ledger) DropQuestion(ctx context.Context, run queue.Run, key string) error {
+	_, err := l.db.writer().exec(ctx, `DELETE FROM task_questions WHERE task_id = ? AND key = ?
+		AND EXISTS (SELECT 1 FROM tasks WHERE id = ? AND turn = ? AND status = 'running')`, run.TaskID, key, run.TaskID, run.Turn)
+	return err
+}
+
 func (l ledger) KeepOutput(ctx context.Context, run queue.Run, output json.RawMessage) error {
 	_, err := l.db.writer().exec(ctx, `UPDATE tasks SET output = ? WHERE id = ? AND turn = ? AND status IN ('cancelled',`+
 		` 'timeout') AND output IS NULL`,

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/metric"
 	"github.com/toolfold/toolfold/tools/metrics"
 )
@@ -37,7 +38,8 @@ func BenchmarkPercentile(b *testing.B) {
 			for b.Loop() {
 				begun := time.Now()
 				out, err := service.Query(b.Context(), metrics.QueryIn{
-					MetricName: "m", Labels: map[string]string{"s": "a"}, Aggregation: "percentile", Since: start, Until: end, Limit: 1,
+					MetricName: "m", Labels: map[string]string{"s": "a"}, Aggregation: "percentile",
+					Since: start.Format(time.RFC3339Nano), Until: end.Format(time.RFC3339Nano), Page: toolfold.Page{Limit: 1},
 				})
 				if err != nil || out.Total != each || out.Percentiles.P50 < 0.49 || out.Percentiles.P50 > 0.51 {
 					b.Fatalf("%d points, %+v, %v", out.Total, out.Percentiles, err)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/toolfold/toolfold/internal/scan"
 )
 
@@ -91,15 +93,25 @@ func findingData(f scan.Finding) ([]byte, error) {
 	return data, nil
 }
 
-// placed is a finding and its position in its scan.
+// placed is a finding, its position in its scan and, where it is asked for, the scan.
 type placed struct {
 	position int
+	scan     string
 	scan.Finding
 }
 
-func scanFinding(rows *sql.Rows) (f placed, err error) {
+func scanFinding(rows *sql.Rows) (placed, error) { return scanPlaced(rows) }
+
+func scanWithScan(rows *sql.Rows) (f placed, err error) {
+	var id string
+	f, err = scanPlaced(rows, &id)
+	f.scan = id
+	return f, err
+}
+
+func scanPlaced(rows *sql.Rows, more ...any) (f placed, err error) {
 	var row findingRow
-	err = rows.Scan(&f.position, &f.ID, &f.Kind, &f.Level, fromJSON{&row})
+	err = rows.Scan(append([]any{&f.position, &f.ID, &f.Kind, &f.Level, fromJSON{&row}}, more...)...)
 	f.Rule, f.Confidence, f.File, f.Line, f.Column = row.Rule, row.Confidence, row.File, row.Line, row.Column
 	f.Message, f.Advice, f.Snippet, f.Hash = row.Message, row.Advice, row.Snippet, row.Hash
 	for _, e := range row.Edits {
@@ -138,6 +150,35 @@ func (s scanStore) List(ctx context.Context, q scan.Query) (page scan.Page, foun
 		page.Findings, page.Last = append(page.Findings, row.Finding), row.position
 	}
 	return page, true, err
+}
+
+// dataHas is the condition that the data of a finding has some bytes.
+var dataHas = map[goose.Dialect]string{
+	goose.DialectSQLite3: `instr(f.data, ?) > 0`, goose.DialectPostgres: `position(? in f.data) > 0`,
+}
+
+func (s scanStore) Carry(ctx context.Context, workspace, hash string, carry func(scan.Finding) (scan.Finding, bool)) error {
+	return s.db.transact(ctx, func(e executor) error {
+		rows, err := all(ctx, e, sqlf(`SELECT f.position, f.id, f.kind, f.level, f.data, f.scan_id FROM findings f
+			JOIN scans s ON s.id = f.scan_id WHERE s.workspace = ? AND `+dataHas[s.db.dialect.name], []byte(workspace), []byte(hash)), scanWithScan)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			f, ok := carry(row.Finding)
+			if !ok {
+				continue
+			}
+			data, err := findingData(f)
+			if err == nil {
+				_, err = e.exec(ctx, `UPDATE findings SET data = ? WHERE scan_id = ? AND position = ?`, data, row.scan, row.position)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s scanStore) Get(ctx context.Context, workspace string, purpose scan.Purpose, id string) (scan.Finding, bool, error) {

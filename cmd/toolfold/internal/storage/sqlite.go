@@ -2,9 +2,11 @@ package storage
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -275,14 +277,11 @@ func prepareSQLite(ctx context.Context, db *DB, path string, log *slog.Logger) e
 }
 
 // copySQLite copies a store, with what is in its log, to a file beside it that is
-// named by its schema step, and returns its path. A copy that is there stays:
-// an upgrade that was interrupted goes on.
+// named by its schema step, and returns its path. A copy that is there stays: it is that
+// of an upgrade that was interrupted where it has the same content, else another one is made.
 func copySQLite(ctx context.Context, pool *sql.DB, path string, step int64) (copied string, err error) {
-	copied = fmt.Sprintf("%s.step%d", path, step)
-	if _, err := os.Lstat(copied); err == nil {
-		return copied, nil
-	}
-	unfinished := copied + ".unfinished" // the caller has the only lock to write it
+	first := fmt.Sprintf("%s.step%d", path, step)
+	unfinished := first + ".unfinished" // the caller has the only lock to write it
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", unwritable(err)
 	}
@@ -297,13 +296,45 @@ func copySQLite(ctx context.Context, pool *sql.DB, path string, step int64) (cop
 	if _, err := pool.ExecContext(ctx, `VACUUM INTO ?`, unfinished); err != nil {
 		return "", err
 	}
-	if file, err = os.OpenFile(unfinished, os.O_RDWR, 0); err != nil {
+	content, err := syncedSum(unfinished)
+	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return "", err
+	copied = first
+	for n := 2; ; n++ {
+		present, err := syncedSum(copied)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return copied, os.Rename(unfinished, copied)
+		case err != nil:
+			return "", unwritable(err)
+		case present == content:
+			return copied, nil
+		}
+		copied = fmt.Sprintf("%s.%d", first, n)
 	}
-	return copied, os.Rename(unfinished, copied)
+}
+
+// sqliteHeader is the size in bytes of the header of a database file, which counts copies
+// and changes.
+const sqliteHeader = 100
+
+// syncedSum returns the digest of what a database file has behind its header. The file
+// is on the disk by then.
+func syncedSum(path string) (sum [sha256.Size]byte, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return sum, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(sqliteHeader, io.SeekStart); err != nil {
+		return sum, err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return sum, err
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), file.Sync()
 }
 
 // memories numbers the stores in memory, each of which has a name of its own.

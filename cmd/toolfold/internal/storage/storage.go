@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 )
@@ -100,9 +101,21 @@ func newDB(d dialect, write, read *sql.DB) *DB {
 	return db
 }
 
-// Close closes the store. Calls that are under way end with an error.
+// closeWithin bounds how long Close waits for statements that are under way.
+const closeWithin = 5 * time.Second
+
+// Close closes the store. Calls that are under way end with an error at their next
+// statement; after Close nothing uses the store, or its files, any more.
 func (db *DB) Close() error {
 	errs := []error{db.read.Close(), db.write.Close()}
+	began := time.Now()
+	for db.read.Stats().OpenConnections+db.write.Stats().OpenConnections > 0 { // closed when their users return them
+		if time.Since(began) > closeWithin {
+			errs = append(errs, errors.New("closing store: a call still uses it"))
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	if db.release != nil {
 		errs = append(errs, db.release())
 	}

@@ -1,14 +1,17 @@
 package storage_test
 
 import (
+	"context"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/tools/agent"
 )
 
 // sqliteURL returns the URL of a file that does not exist yet, with a name that
@@ -50,4 +53,38 @@ func TestPostgres(t *testing.T) {
 	}
 	storagetest.Exercise(t, func(t *testing.T) *storage.DB { return open(t, storagetest.Postgres(t)) })
 	storagetest.ExerciseDurable(t, func(t *testing.T) string { return storagetest.Postgres(t) })
+}
+
+// After Close nothing uses the files of a store: it waits for a transaction that is under
+// way.
+func TestCloseWaitsForTransactions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := open(t, "sqlite://"+filepath.Join(dir, "t.db"))
+	if _, err := db.Agent().Add(t.Context(), agent.Profile{AgentID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	within, changed := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := db.Agent().Change(context.Background(), "a", func(p agent.Profile) (agent.Profile, error) {
+			close(within)
+			time.Sleep(300 * time.Millisecond) // Close is waiting by then
+			return p, nil
+		})
+		changed <- err
+	}()
+	<-within
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), "-wal") || strings.HasSuffix(f.Name(), "-shm") {
+			t.Errorf("%s is there after Close", f.Name())
+		}
+	}
+	<-changed // with an error, or done before the store was closed
 }

@@ -75,6 +75,25 @@ func (s taskStore) QueueID(ctx context.Context, idOrName string) (id string, fou
 	return byKey(ctx, s.db, queueByName(`id`, idOrName), only[string])
 }
 
+func (s taskStore) Questions(ctx context.Context, id string) ([]task.Question, error) {
+	return all(ctx, s.db.reader(), sqlf(`SELECT key, method, params, answer, asked_at FROM task_questions WHERE task_id = ?
+		ORDER BY asked_at, key`, id), into(func(q *task.Question) []any {
+		return []any{&q.Key, &q.Method, (*[]byte)(&q.Params), (*[]byte)(&q.Answer), micros{&q.AskedAt}}
+	}))
+}
+
+func (s taskStore) Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error {
+	return s.db.transact(ctx, func(e executor) error {
+		for key, answer := range answers {
+			if _, err := e.exec(ctx, `UPDATE task_questions SET answer = ? WHERE task_id = ? AND key = ? AND answer IS NULL`,
+				[]byte(answer), id, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func (s taskStore) Worked(ctx context.Context, workspace string) (bool, error) {
 	n, err := scalar[int](ctx, s.db.reader(),
 		sqlf(`SELECT count(*) FROM task_workers WHERE workspace = ? AND expires_at >= `+s.db.dialect.clock, []byte(workspace)))

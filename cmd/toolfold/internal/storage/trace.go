@@ -234,13 +234,12 @@ func (s traceStore) Answers(ctx context.Context, traceID string, spanIDs []strin
 	return answers, err
 }
 
-func (s traceStore) Usual(ctx context.Context, label string, before time.Time) ([]time.Duration, error) {
-	return all(ctx, s.db.reader(), sqlf(`SELECT ended_at - started_at FROM traces
+func (s traceStore) Usual(ctx context.Context, label string, before time.Time) ([]trace.Trace, error) {
+	return all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, ended_at FROM traces
 		WHERE label = ? AND started_at < ? AND open <= 0 AND failed = 0 AND ended_at IS NOT NULL ORDER BY started_at DESC LIMIT 100`,
-		[]byte(label), before.UnixMicro()), func(rows *sql.Rows) (took time.Duration, err error) {
-		var micros int64
-		err = rows.Scan(&micros)
-		return time.Duration(micros) * time.Microsecond, err
+		[]byte(label), before.UnixMicro()), func(rows *sql.Rows) (t trace.Trace, err error) {
+		err = rows.Scan(&t.ID, micros{&t.Start}, micros{&t.End})
+		return t, err
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -152,6 +153,71 @@ func TestUpgrade(t *testing.T) {
 		makeOld(t, pool, postgresDialect)
 		checkOld(t, base+map[bool]string{true: "&", false: "?"}[strings.Contains(base, "?")]+"search_path="+name)
 	})
+}
+
+// A copy of an upgrade is reused where it has what the store has. Where the copy was put
+// back and the store went on from there, it is an old one: another is made, and named.
+func TestCopiesBeforeUpgradesAreOfTheStore(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "old.db")
+	pool, err := sqlitePool(path, sqliteWriter, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeOld(t, pool, sqliteDialect)
+	upgraded := func() (said string) {
+		t.Helper()
+		if err := pool.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		db, err := Open(t.Context(), "sqlite://"+path, Log(slog.New(slog.NewTextHandler(&log, nil))))
+		if err == nil {
+			err = db.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	putBack := func() {
+		t.Helper()
+		before, err := os.ReadFile(path + ".step5")
+		if err == nil {
+			err = os.WriteFile(path, before, 0o600)
+		}
+		if err == nil {
+			pool, err = sqlitePool(path, sqliteWriter, 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := upgraded()
+	putBack()
+	again := upgraded()
+	putBack()
+	if _, err := pool.ExecContext(t.Context(), `UPDATE memory SET stored_at = 8`); err != nil {
+		t.Fatal(err)
+	}
+	later := upgraded()
+	for said, want := range map[string]string{first: path + ".step5\n", again: path + ".step5\n", later: path + ".step5.2\n"} {
+		if !strings.HasSuffix(said, "copy="+want) {
+			t.Errorf("it said %q, want the copy %q", said, want)
+		}
+	}
+	copied, err := sqlitePool(path+".step5.2", sqliteReader, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	var storedAt int
+	if err := copied.QueryRowContext(t.Context(), `SELECT stored_at FROM memory`).Scan(&storedAt); err != nil || storedAt != 8 {
+		t.Errorf("the copy has %d, %v", storedAt, err)
+	}
+	if files, err := filepath.Glob(path + ".step*"); err != nil || len(files) != 2 {
+		t.Errorf("there are %v, %v", files, err)
+	}
 }
 
 func checkOld(t *testing.T, url string) {

@@ -64,6 +64,9 @@ func (t *Tracing) endCall(span oteltrace.Span, c *call.Call, answer toolfold.Ans
 	if answer.Err != nil {
 		span.SetAttributes(errorKey.String(answer.Err.Code))
 		span.SetStatus(codes.Error, answer.Err.Message)
+		if names := argumentNames(c); names != nil {
+			span.SetAttributes(argumentNamesKey.StringSlice(names))
+		}
 	}
 	if t.o.Arguments {
 		span.SetAttributes(argumentsKey.String(capturedArguments(c)), resultKey.String(capturedResult(c, answer)))
@@ -82,6 +85,7 @@ type plainCall struct {
 	name              string       // that was called
 	arguments, result trace.Size
 	failure           *toolfold.Error
+	names             []string // of the arguments, where it failed
 
 	capturedArguments, capturedResult string // empty where they are not kept
 }
@@ -94,7 +98,7 @@ func (s *plainCall) StartTime() time.Time { return s.start }
 
 // plainly records a call that runs nothing.
 func (t *Tracing) plainly(ctx context.Context, c *call.Call, around oteltrace.SpanContext, next call.Func) toolfold.Answer {
-	s := &plainCall{around: around, start: time.Now(), entry: c.Entry, name: c.Name, arguments: sizeOf(c.Raw)}
+	s := &plainCall{around: around, start: t.o.Now(), entry: c.Entry, name: c.Name, arguments: sizeOf(c.Raw)}
 	in := oteltrace.SpanContextConfig{TraceID: around.TraceID(), TraceFlags: oteltrace.FlagsSampled, TraceState: around.TraceState()}
 	if around.IsValid() {
 		in.SpanID = ids{}.NewSpanID(ctx, in.TraceID)
@@ -111,13 +115,18 @@ func (t *Tracing) plainly(ctx context.Context, c *call.Call, around oteltrace.Sp
 	if forwards && answer.Err == nil {
 		return answer
 	}
-	took, result, sent, received := time.Since(s.start), sizeOf(answer.Content), "", ""
+	took, result, sent, received := t.o.Now().Sub(s.start), sizeOf(answer.Content), "", ""
+	var names []string
+	if answer.Err != nil {
+		names = argumentNames(c)
+	}
 	if t.o.Arguments {
 		sent, received = capturedArguments(c), capturedResult(c, answer)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.ended, s.result, s.failure, s.capturedArguments, s.capturedResult = s.start.Add(took), result, answer.Err, sent, received
+	s.ended, s.result, s.failure, s.names = s.start.Add(took), result, answer.Err, names
+	s.capturedArguments, s.capturedResult = sent, received
 	t.add(s)
 	return answer
 }
@@ -140,6 +149,9 @@ func (s *plainCall) convert() trace.Span {
 	if s.failure != nil {
 		span.Code = s.failure.Code
 		fail(&span, s.failure.Message)
+		if s.names != nil {
+			set(&span, argumentNamesKey.StringSlice(s.names))
+		}
 	}
 	if s.capturedArguments != "" {
 		set(&span, argumentsKey.String(s.capturedArguments))

@@ -13,6 +13,24 @@ import (
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
+// argumentNames returns which of the arguments that its action declares a call was
+// given: names that callers invent may hold anything.
+func argumentNames(c *call.Call) []string {
+	var given, within map[string]json.RawMessage
+	if c.Entry == nil || len(c.Raw) > 1<<20 || json.Unmarshal(c.Raw, &given) != nil {
+		return nil
+	}
+	_ = json.Unmarshal(given[reserved.Params], &within) // no object holds no names
+	var names []string
+	for _, p := range c.Entry.Params() {
+		_, outside := given[p.Name]
+		if _, inside := within[p.Name]; inside || outside {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // capturedArguments returns the arguments of a call as they may be kept.
 func capturedArguments(c *call.Call) string {
 	if c.Entry == nil {

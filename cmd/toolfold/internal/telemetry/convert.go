@@ -23,8 +23,9 @@ const (
 	resultBytesKey     = attribute.Key("toolfold.result.bytes")
 	resultTokensKey    = attribute.Key("toolfold.result.tokens") // estimated
 	errorKey           = attribute.Key("error.type")
-	toolNameKey        = attribute.Key("gen_ai.tool.name")   // that was called, where it is not the action's
-	argumentsKey       = attribute.Key("toolfold.arguments") // shortened, where they are kept
+	toolNameKey        = attribute.Key("gen_ai.tool.name") // that was called, where it is not the action's
+	argumentsKey       = attribute.Key(trace.ArgumentsAttribute)
+	argumentNamesKey   = attribute.Key(trace.ArgumentNamesAttribute)
 	resultKey          = attribute.Key("toolfold.result")
 )
 

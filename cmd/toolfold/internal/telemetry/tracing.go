@@ -270,12 +270,13 @@ func (t *Tracing) flush(ctx context.Context) error {
 	if len(spans) == 0 && len(running) == 0 {
 		return nil
 	}
+	list := converted(spans)
 	store, err := t.o.Open(ctx)
-	if err == nil && len(spans) > 0 { // all at once: under load each transaction waits for many others
-		err = store.Put(ctx, converted(spans), t.now())
+	if err == nil && len(list) > 0 { // all at once: under load each transaction waits for many others
+		err = store.Put(ctx, list, t.now())
 	}
 	if err != nil {
-		t.giveUp(spans)
+		t.giveUp(spans, list)
 		return err
 	}
 	now := t.now()
@@ -295,11 +296,16 @@ func (t *Tracing) flush(ctx context.Context) error {
 	return err
 }
 
-// giveUp counts spans that could not be stored. Spans that run are stored later.
-func (t *Tracing) giveUp(spans []taken) {
+// giveUp counts the spans that could not be stored, among which those that run are not:
+// they are stored later.
+func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.dropped += int64(len(spans))
+	for _, s := range converted {
+		if s.Status != trace.Running {
+			t.dropped++
+		}
+	}
 	for _, s := range spans {
 		if s.runs {
 			s.from.begun = false

@@ -204,11 +204,15 @@ func (f *Folders) edit(ctx context.Context, change func(*content)) error {
 // resolve returns the absolute path of an existing folder, without symbolic
 // links.
 func resolve(dir string) (string, error) {
-	dir, err := filepath.Abs(dir)
+	named, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+	dir, err = filepath.EvalSymlinks(named)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no folder %s", named)
+	case err != nil:
 		return "", err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {

@@ -2,6 +2,7 @@ import os
 import hashlib
 import pickle
 import random
+import shlex
 import subprocess
 import tempfile
 import time
@@ -18,10 +19,27 @@ def query(db, name):
     db.execute("SELECT * FROM users WHERE id = %s", (name,))
 
 
-def dangerous(text, items=[], *, table={}):  # want python/mutable-default python/mutable-default
+def calm(text, headers={}, items=[], *, _cache={}):
+    _cache[text] = dict(headers, n=len(items))
+
+
+def dangerous(text, items=[], *, table: dict = {}):  # want python/mutable-default python/mutable-default
+    items.append(text)
+    table[text] = items
     eval(text)  # want python/eval
     subprocess.run(text, shell=True)  # want python/shell-command
     os.system(text)  # want python/shell-command
+    os.system("ls " + text)  # want python/shell-command
+    os.popen(f"ls {text}")  # want python/shell-command
+    subprocess.run("ls {}".format(text), shell=True)  # want python/shell-command
+    subprocess.call("ls %s" % str(text), shell=True)  # want python/shell-command
+    subprocess.run("ls -l | wc", shell=True)
+    subprocess.run("ls " + shlex.quote(text), shell=True)
+    os.system("ls " + HOME)
+    os.system("ls " + os.path.join(HOME, "bin"))
+    os.system("ls " + text.strip())  # want python/shell-command
+    subprocess.run(text.command, shell=True)  # want python/shell-command
+    subprocess.run(args=["ls", "-l"], shell=True)
     yaml.load(text)  # want python/unsafe-yaml
     pickle.loads(text)  # want python/pickle
     requests.get(text, verify=False, timeout=3)  # want python/tls-not-verified

@@ -73,8 +73,8 @@ async function save(x: number) {
 
 export async function parallel(ids: number[]) {
   let total = 0;
-  await Promise.all(ids.map(async (id) => { // want js/shared-state-in-parallel
-    total += await save(id);
+  await Promise.all(ids.map(async (id) => {
+    total += await save(id); // want js/shared-state-in-parallel
   }));
   save(total); // want js/missing-await
   await save(1);
@@ -98,7 +98,7 @@ export function choices(a: string, b: string[]) {
   switch (a) {
     case "a":
       b.push(a);
-    case "b": // want-2 js/switch-fallthrough
+    case "b": // want js/switch-fallthrough
       b.pop();
       break;
     case "c":

@@ -1,4 +1,5 @@
 # -*- coding: utf-8 -*- want python/coding-comment
+from __future__ import annotations
 import json  # want python/unused-import
 import sys
 from os import *  # want python/star-import

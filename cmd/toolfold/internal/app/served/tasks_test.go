@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
@@ -27,7 +29,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// slow is a workflow that waits three seconds, note one that answers at once, with more
+// slow is a workflow that waits three seconds, long one that waits fifty, note one that answers at once, with more
 // than an answer may have where many is large.
 const (
 	slow = `{name: Slow, steps: [
@@ -37,21 +39,29 @@ const (
 	note = `{name: Note, inputSchema: {type: object, properties: {text: {type: string}}, required: [text]}, steps: [
 		{stepId: note, type: tool, config: {tool: memory.store, arguments: {key: note, value: {text: "{{ input.text }}"}}}},
 		{stepId: read, type: tool, config: {tool: memory.get, arguments: {key: note}}}]}`
+	long = `{name: Long, steps: [
+		{stepId: later, type: tool, config: {tool: task.submit, arguments: {name: later, type: wait, delayMs: 3600000}}},
+		{stepId: pause, type: tool, config: {tool: task.wait, arguments: {taskId: "{{ steps.later.taskId }}", timeoutMs: 50000}}},
+		{stepId: note, type: tool, config: {tool: memory.store, arguments: {key: long/done, value: {done: true}}}}]}`
 	perhaps = `{name: Perhaps, steps: [{stepId: if, type: conditional, config: {condition: "true",
 		then: [{stepId: ask, type: prompt, config: {prompt: one}}]}}]}`
 )
+
+// maxInterruptions is how often a task may be cut off.
+const maxInterruptions = 2
 
 // machine is a server with a worker on a store that may be another one's too.
 type machine struct {
 	*testing.T
 	http *mcptest.HTTP
+	rest func() // ends the worker
 	stop func()
 }
 
-func newMachine(t *testing.T, store string, rules permission.Rules, limit int) machine {
+func newMachine(t *testing.T, store string, rules permission.Rules, limit int, more ...*toolfold.Family) machine {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"slow": slow, "note": note, "perhaps": perhaps} {
+	for name, text := range map[string]string{"slow": slow, "long": long, "note": note, "perhaps": perhaps} {
 		path := filepath.Join(dir, ".toolfold", "workflows", name+".yaml")
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -64,12 +74,12 @@ func newMachine(t *testing.T, store string, rules permission.Rules, limit int) m
 	db := storage.Lazy(store)
 	host := app.Host{
 		Open: db.Open, Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: s.Runner,
-		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "vm:/shop", MaxInterruptions: 5,
+		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "vm:/shop", MaxInterruptions: maxInterruptions,
 		Rights: rules.Rights(),
 	}
 	families, err := app.Mount(host)
 	if err == nil {
-		err = s.Put(families...)
+		err = s.Put(append(families, more...)...)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -90,12 +100,15 @@ func newMachine(t *testing.T, store string, rules permission.Rules, limit int) m
 		}, s.Runner, queue.Options{Workspace: "vm:/shop", Tick: 20 * time.Millisecond, Grace: time.Millisecond, Lease: 2 * time.Second}).Work(ctx)
 	}()
 	web := httptest.NewServer(server.Handler(""))
-	m := machine{t, mcptest.Started(t, web), sync.OnceFunc(func() {
-		web.Close()
+	m := machine{T: t, http: mcptest.Started(t, web), rest: sync.OnceFunc(func() {
 		cancel()
 		<-ended
-		db.Close()
 	})}
+	m.stop = sync.OnceFunc(func() {
+		web.Close()
+		m.rest()
+		db.Close()
+	})
 	t.Cleanup(m.stop)
 	return m
 }
@@ -142,16 +155,39 @@ func (m machine) call(meta, name, arguments string) map[string]any {
 	return m.ask(meta, "tools/call", name, fmt.Sprintf(`"name":%q,"arguments":%s`, name, arguments))
 }
 
+// does calls an action and returns what it answered.
+func (m machine) does(name, arguments string) (out map[string]any) {
+	m.Helper()
+	result := m.call(mcptest.ModernMeta, name, arguments)
+	text := result["content"].([]any)[0].(map[string]any)["text"].(string)
+	err := json.Unmarshal([]byte(text), &out)
+	if _, refused := out["error"].(map[string]any); err != nil || refused && out["success"] == nil {
+		m.Fatalf("%s %s: %s", name, arguments, text)
+	}
+	return out
+}
+
 func (m machine) task(id string) map[string]any {
 	m.Helper()
 	return m.ask(takes(""), "tasks/get", id, fmt.Sprintf(`"taskId":%q`, id))
+}
+
+// says waits until what is told of a task that runs has a text in it.
+func (m machine) says(id, text string) {
+	m.Helper()
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		if message, _ := m.task(id)["statusMessage"].(string); strings.Contains(message, text) {
+			return
+		}
+	}
+	m.Fatalf("of task %s nothing with %q is told: %v", id, text, m.task(id))
 }
 
 // ended waits for the end of a task.
 func (m machine) ended(id string) map[string]any {
 	m.Helper()
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(50 * time.Millisecond) {
-		if task := m.task(id); task["status"] != "working" {
+		if task := m.task(id); task["status"] != "working" && task["status"] != "input_required" {
 			return task
 		}
 	}
@@ -223,6 +259,7 @@ func TestKeptCallsMoveOn(t *testing.T) {
 		if created["resultType"] != "task" || id == "" {
 			t.Fatalf("it is answered %v", created)
 		}
+		first.says(id, "pause")
 		first.stop()
 		second := newMachine(t, store, permission.Rules{}, 0)
 		task := second.ended(id)
@@ -241,13 +278,14 @@ func TestKeptCallsMoveOn(t *testing.T) {
 func TestCancelKeptCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 0)
-		id := m.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)["taskId"].(string)
+		id := m.call(takes(""), "workflow", `{"action":"run","workflowId":"long"}`)["taskId"].(string)
+		m.says(id, "pause")
 		m.ask(takes(""), "tasks/cancel", id, fmt.Sprintf(`"taskId":%q`, id))
 		if task := m.ended(id); task["status"] != "cancelled" || task["result"] != nil {
 			t.Errorf("it ended as %v", task)
 		}
-		time.Sleep(1500 * time.Millisecond) // the note would be there by then
-		text := stable(m.call(mcptest.ModernMeta, "memory", `{"action":"get","key":"slow/done"}`))
+		m.rest() // what still ran would have ended
+		text := stable(m.call(mcptest.ModernMeta, "memory", `{"action":"get","key":"long/done"}`))
 		if !strings.Contains(text, `\"found\":false`) {
 			t.Errorf("its steps went on: %s", text)
 		}
@@ -259,17 +297,13 @@ func TestCancelKeptCall(t *testing.T) {
 func TestAwaitedTask(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 0)
-		var submitted struct{ TaskID string }
-		content := m.call(mcptest.ModernMeta, "task", `{"action":"submit","name":"slow","workflowId":"slow"}`)["content"].([]any)
-		if err := json.Unmarshal([]byte(content[0].(map[string]any)["text"].(string)), &submitted); err != nil {
-			t.Fatal(err)
-		}
-		wait := `{"action":"wait","taskId":"` + submitted.TaskID + `"}`
-		if waiting := m.call(takes(""), "task", wait); waiting["resultType"] != "task" || waiting["taskId"] != submitted.TaskID {
+		id := m.does("task", `{"action":"submit","name":"slow","workflowId":"slow"}`)["taskId"].(string)
+		wait := `{"action":"wait","taskId":"` + id + `"}`
+		if waiting := m.call(takes(""), "task", wait); waiting["resultType"] != "task" || waiting["taskId"] != id {
 			t.Errorf("to wait is answered %v", waiting)
 		}
-		m.ask(takes(""), "tasks/cancel", submitted.TaskID, fmt.Sprintf(`"taskId":%q`, submitted.TaskID))
-		task := m.ended(submitted.TaskID)
+		m.ask(takes(""), "tasks/cancel", id, fmt.Sprintf(`"taskId":%q`, id))
+		task := m.ended(id)
 		result, _ := task["result"].(map[string]any)
 		if diff := cmp.Diff(stable(m.call(mcptest.ModernMeta, "task", wait)), stable(result)); diff != "" || task["status"] != "completed" {
 			t.Errorf("-call +task\n%s%v", diff, task)
@@ -314,6 +348,207 @@ func TestKeptCallsHaveTheServersRights(t *testing.T) {
 		rows := stable(all.call(mcptest.ModernMeta, "task", `{"action":"list","queueId":"calls","include_fields":["total"]}`))
 		if !strings.Contains(rows, `\"total\":5`) {
 			t.Errorf("not kept without the right to submit tasks: %s", rows)
+		}
+	})
+}
+
+// What a server leaves for a worker, or to others who run it, has no more rights than the
+// server, wherever it runs.
+func TestWhatIsLeftHasTheServersRights(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		all := newMachine(t, store, permission.Rules{}, 0)
+		limited := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear"}}, 0)
+		limited.rest() // the other's worker runs it all
+		register := func(by machine, id, step string) {
+			by.does("agent", `{"action":"register","agentId":"`+id+`","description":"Wipes.","workflow":[{"stepId":"x","name":"Wipe",`+step+`}]}`)
+		}
+		register(all, "wiper", `"type":"tool","config":{"tool":"memory.clear","arguments":{"namespace":"default","confirm":true}}`)
+		const delegate = `"type":"delegate","config":{"agentId":"wiper"}`
+		register(all, "changed", delegate)
+		register(limited, "limited", delegate)
+		limited.does("agent", `{"action":"update","agentId":"changed","description":"Clears."}`)
+		all.does("memory", `{"action":"store","key":"precious","value":{}}`)
+		ends := func(id, want string) {
+			t.Helper()
+			if got := all.does("task", `{"action":"wait","taskId":"`+id+`","timeoutMs":20000}`)["status"]; got != want {
+				t.Errorf("it is %s, not %s", got, want)
+			}
+		}
+		submitted := limited.does("task", `{"action":"submit","name":"x","agentId":"wiper"}`)
+		ends(submitted["taskId"].(string), "failed")
+		for _, id := range []string{"limited", "changed"} {
+			if ran := all.does("agent", `{"action":"run","agentId":"`+id+`"}`); ran["success"] != false {
+				t.Errorf("agent %s did what is denied: %v", id, ran)
+			}
+		}
+		schedule := all.does("task", `{"action":"submit","name":"x","agentId":"wiper","schedule":"0 0 1 1 *"}`)["taskId"].(string)
+		limited.does("task", `{"action":"update","taskId":"`+schedule+`","priority":"high"}`)
+		ends(all.does("task", `{"action":"trigger","taskId":"`+schedule+`"}`)["taskId"].(string), "failed")
+		if got := all.does("memory", `{"action":"get","key":"precious"}`); got["found"] != true {
+			t.Errorf("it was removed: %v", got)
+		}
+	})
+}
+
+// A kept call is shown to those who have here what it was kept with, or the right to see
+// tasks, and ended by them or with the right to end tasks.
+func TestKeptCallsBelongToTheirRights(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		all := newMachine(t, store, permission.Rules{}, 0)
+		stranger := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.status", "task.cancel"}}, 0)
+		watcher := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.cancel"}}, 0)
+		ender := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear"}}, 0)
+		id := all.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)["taskId"].(string)
+		cancel := func(by machine) string {
+			return stable(by.ask(takes(""), "tasks/cancel", id, fmt.Sprintf(`"taskId":%q`, id)))
+		}
+		for text, want := range map[string]string{
+			stable(stranger.task(id)): "there is no task",
+			cancel(stranger):          "there is no task",
+			stable(watcher.task(id)):  `"working"`,
+			cancel(watcher):           "kept for a caller with other rights",
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("answered %s, want %s", text, want)
+			}
+		}
+		if status := all.task(id)["status"]; status != "working" {
+			t.Errorf("it is %v", status)
+		}
+		if text := cancel(ender); strings.Contains(text, "error") {
+			t.Errorf("with the right to end tasks: %s", text)
+		}
+		if task := all.ended(id); task["status"] != "cancelled" {
+			t.Errorf("it ended as %v", task)
+		}
+	})
+}
+
+// shop returns a tool that takes an order, and asks for its size and its colour, as an
+// action with an effect.
+func shop(t *testing.T, effect toolfold.Effect, question string) *toolfold.Family {
+	t.Helper()
+	family, err := toolfold.External{
+		Name: "order", Description: "Takes an order.", Category: "shop", Effect: effect, BecomesTask: true,
+		Run: func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			order := map[string]json.RawMessage{}
+			for _, what := range []string{"size", "colour"} {
+				filled, err := ask.User(ctx, ask.Form{Text: question + what, Schema: json.RawMessage(
+					`{"type":"object","properties":{"is":{"type":"string"}},"required":["is"]}`)})
+				if err != nil {
+					return nil, err
+				}
+				order[what] = filled.Content
+			}
+			return json.Marshal(order)
+		},
+	}.Family()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return family
+}
+
+// asks waits until a task asks, and returns what, by the keys.
+func (m machine) asks(id, text string) map[string]any {
+	m.Helper()
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(20 * time.Millisecond) {
+		task := m.task(id)
+		if asked, _ := json.Marshal(task["inputRequests"]); task["status"] == "input_required" && strings.Contains(string(asked), text) {
+			return task["inputRequests"].(map[string]any)
+		} else if task["result"] != nil {
+			m.Fatalf("it ended as %v", task)
+		}
+	}
+	m.Fatalf("task %s does not ask for %s", id, text)
+	return nil
+}
+
+func (m machine) tells(id, key, content string) string {
+	m.Helper()
+	return stable(m.ask(takes(""), "tasks/update", id, fmt.Sprintf(`"taskId":%q,"inputResponses":{%q:{"action":"accept","content":%s}}`,
+		id, key, content)))
+}
+
+// What a kept call asks is kept with it, as are the answers: another process goes on with
+// both, asks nothing twice, and takes answers also while no process runs the task.
+func TestKeptCallsAsk(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
+		created := first.call(takes(`,"elicitation":{}`), "order", `{}`)
+		id, _ := created["taskId"].(string)
+		if created["resultType"] != "task" || created["status"] != "input_required" {
+			t.Fatalf("it is answered %v", created)
+		}
+		asked := first.asks(id, "Which size")
+		first.stop()
+		second := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
+		if diff := cmp.Diff(asked, second.task(id)["inputRequests"]); diff != "" {
+			t.Errorf("-first +second\n%s", diff)
+		}
+		stranger := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear"}}, 0, shop(t, toolfold.Reads, "Which "))
+		stranger.rest()
+		if text := stranger.tells(id, "question", `{"is":"XL"}`); !strings.Contains(text, "other rights than yours") {
+			t.Errorf("with other rights it is answered %s", text)
+		}
+		second.rest()
+		second.tells(id, "question", `{"is":"M"}`)
+		second.tells(id, "question", `{"is":"S"}`) // too late
+		second.stop()
+		third := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
+		if asked := third.asks(id, "Which colour"); len(asked) != 1 || asked["question-2"] == nil {
+			t.Errorf("it asks %v", asked)
+		}
+		third.tells(id, "question-2", `{"is":"red"}`)
+		done := third.ended(id)
+		text, _ := json.Marshal(done["result"])
+		if done["status"] != "completed" || !strings.Contains(string(text), `{\"colour\":{\"is\":\"red\"},\"size\":{\"is\":\"M\"}}`) {
+			t.Errorf("it ended as %v", done)
+		}
+	})
+}
+
+// A call that may not be made twice ends with its process, also while it asks; what cannot
+// be kept is not asked.
+func TestKeptCallsThatCannotAsk(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Adds, "Which "))
+		id := first.call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)
+		first.asks(id, "Which size")
+		first.stop()
+		second := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, strings.Repeat("x", 1<<20)))
+		large := stable(second.call(takes(`,"elicitation":{}`), "order", `{}`))
+		if !strings.Contains(large, "LIMIT_REACHED") || !strings.Contains(large, "are kept with a task") {
+			t.Errorf("a large question is answered %.300s", large)
+		}
+		second.stop()
+		third := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Adds, "Which "))
+		if text, _ := json.Marshal(third.ended(id)); !strings.Contains(string(text), "is not known to be done") {
+			t.Errorf("it ended as %s", text)
+		}
+	})
+}
+
+// A kept call that was lost with its workers failed, and says why; nobody cancelled it.
+func TestLostKeptCall(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		m := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
+		id := m.call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)
+		for n := range maxInterruptions + 1 {
+			for {
+				record := m.does("task", `{"action":"status","taskId":"`+id+`"}`)
+				if count, _ := record["interruptions"].(float64); record["status"] == "running" && int(count) == n {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			m.stop()
+			m = newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
+		}
+		lost := m.ended(id)
+		said, _ := lost["error"].(map[string]any)
+		if lost["status"] != "failed" || said["code"] != -32603.0 || !strings.Contains(said["message"].(string), "its process stopped or died") {
+			t.Errorf("it ended as %v", lost)
 		}
 	})
 }

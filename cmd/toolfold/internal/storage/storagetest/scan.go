@@ -17,6 +17,7 @@ func Scan() Suite {
 			"keep":           keepScan,
 			"list pages":     pageFindings,
 			"newest finding": newestFinding,
+			"carried":        carriedFindings,
 			"apart":          scansApart,
 			"forget":         forgetScans,
 			"at once":        scansAtOnce,
@@ -124,6 +125,42 @@ func newestFinding(t *testing.T, db *storage.DB) {
 	equal(t, newest, sessionID(3))
 	if _, found, err := db.Scan().Get(t.Context(), r.Workspace, r.Purpose, sessionID(8)); found || err != nil {
 		t.Errorf("a finding that is not there: %v, %v", found, err)
+	}
+}
+
+// carriedFindings replaces findings of a file's hash in all scans of the workspace, and no others.
+func carriedFindings(t *testing.T, db *storage.DB) {
+	for n := 1; n <= 3; n++ {
+		findings := newFindings(3)
+		findings[0].Hash, findings[1].Hash, findings[2].Hash = "aa11", "aa11", "bb22"
+		r := newScan(n)
+		if n == 3 {
+			r.Workspace = "other"
+		}
+		noError(t, db.Scan().Put(t.Context(), r, findings))
+	}
+	seen := 0
+	noError(t, db.Scan().Carry(t.Context(), newScan(1).Workspace, "aa11", func(f scan.Finding) (scan.Finding, bool) {
+		seen++
+		f.Line, f.Hash = 77, "cc33"
+		return f, f.ID == sessionID(1001)
+	}))
+	equal(t, seen, 4)
+	for n := 1; n <= 3; n++ {
+		r := newScan(n)
+		if n == 3 {
+			r.Workspace = "other"
+		}
+		page, found, err := db.Scan().List(t.Context(), queryOf(r, 3))
+		noError(t, err)
+		if !found || len(page.Findings) != 3 {
+			t.Fatalf("scan %d: %v, %d findings", n, found, len(page.Findings))
+		}
+		for _, f := range page.Findings {
+			if carried := f.Line == 77 && f.Hash == "cc33"; carried != (n < 3 && f.ID == sessionID(1001)) {
+				t.Errorf("scan %d: finding %s is carried: %t", n, f.ID, carried)
+			}
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ func Task() Suite {
 			"retry":                  retryTask,
 			"retry in its workspace": adoptTask,
 			"steps":                  keepSteps,
+			"questions":              keepQuestions,
 			"ids that cannot be":     refuseIDs,
 			"worked":                 workedWorkspace,
 			"claim at once":          claimAtOnce,

@@ -318,3 +318,50 @@ func refuseIDs(t *testing.T, db *storage.DB) {
 		}
 	}
 }
+
+// keepQuestions keeps what the present run of a task asks, and the first answer to each,
+// for as long as the task.
+func keepQuestions(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1))
+	keep := func(run queue.Run, key string, after time.Duration, want bool) {
+		t.Helper()
+		saved, err := b.ledger.KeepQuestion(t.Context(), run, task.Question{
+			Key: key, Method: "roots/list", Params: json.RawMessage(`{"n":1}`), AskedAt: noon.Add(after),
+		})
+		noError(t, err)
+		equal(t, saved, want)
+	}
+	asked := func(want ...string) {
+		t.Helper()
+		got := []string{}
+		questions, err := b.tasks.Questions(t.Context(), taskID(1))
+		noError(t, err)
+		for _, q := range questions {
+			equal(t, []any{q.Method, string(q.Params), q.AskedAt.IsZero()}, []any{"roots/list", `{"n":1}`, false})
+			got = append(got, q.Key+string(q.Answer))
+		}
+		equal(t, got, append([]string{}, want...))
+	}
+	answer := func(answers map[string]json.RawMessage) {
+		t.Helper()
+		noError(t, b.tasks.Answer(t.Context(), taskID(1), answers))
+	}
+	run := b.start(1)
+	keep(run, "b", 0, true)
+	keep(run, "a", time.Second, true)
+	keep(queue.Run{TaskID: run.TaskID, Turn: run.Turn + 1}, "c", 0, false)
+	asked("b", "a")
+	answer(map[string]json.RawMessage{"a": json.RawMessage(`{"first":1}`), "none": json.RawMessage(`{}`)})
+	answer(map[string]json.RawMessage{"a": json.RawMessage(`{"second":2}`)})
+	asked("b", `a{"first":1}`)
+	noError(t, b.ledger.DropQuestion(t.Context(), queue.Run{TaskID: run.TaskID, Turn: run.Turn + 1}, "a"))
+	noError(t, b.ledger.DropQuestion(t.Context(), run, "b"))
+	asked(`a{"first":1}`)
+	b.finish(queue.Ending{Run: run, Status: task.Completed})
+	keep(run, "c", 0, false)
+	asked(`a{"first":1}`)
+	_, err := b.ledger.Prune(t.Context(), noon.Add(2*time.Hour))
+	noError(t, err)
+	asked()
+}

@@ -127,7 +127,8 @@ func listTraces(t *testing.T, db *storage.DB) {
 	})
 	usual, err := s.Usual(t.Context(), span("a", 0).Label, noon.Add(10*time.Minute))
 	noError(t, err)
-	equal(t, usual, []time.Duration{time.Second})
+	began := noon.Add(time.Minute)
+	equal(t, usual, []trace.Trace{{ID: "a", Start: began, End: began.Add(time.Second)}})
 }
 
 func trimTraces(t *testing.T, db *storage.DB) {

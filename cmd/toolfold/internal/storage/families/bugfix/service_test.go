@@ -202,3 +202,57 @@ func TestProgressAndCancel(t *testing.T) {
 		t.Errorf("listed %s, before %s", after, before)
 	}
 }
+
+// One call fixes what is of a rule or a file, and leaves the other findings of its files valid.
+func TestRunMany(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const text = "x = 1\nif x == None: pass\nif x is 5: pass\nif x == None: pass\n"
+	b.write("src/cart.ts", "export {};\n")
+	b.write("a.py", text)
+	b.write("b.py", text)
+	b.get("scan", `{"paths":["."]}`, &bugfix.ScanOut{})
+	var listed bugfix.ListOut
+	b.get("list", `{"limit":50}`, &listed)
+	other, ids := "", []string{}
+	for _, item := range listed.Items {
+		switch {
+		case item.File != "a.py":
+		case item.Rule == "python/is-literal":
+			other = item.BugID
+		default:
+			ids = append(ids, item.BugID)
+		}
+	}
+	if other == "" || len(ids) != 2 {
+		t.Fatalf("found %+v", listed.Items)
+	}
+	const write = `"dryRun":false,"autoApply":true`
+	var out bugfix.RunOut
+	b.get("run", `{"rule":"none-comparison"}`, &out)
+	if out.Written || out.Fixed != 4 || strings.Count(out.Diff, "+if x is None") != 4 || out.Item != nil || b.read("a.py") != text {
+		t.Errorf("a dry run: %+v", out)
+	}
+	out = bugfix.RunOut{}
+	b.get("run", fmt.Sprintf(`{"bugIds":[%q,%q],%s}`, ids[0], ids[1], write), &out)
+	half := strings.ReplaceAll(text, "== None", "is None")
+	if !out.Written || out.Fixed != 2 || len(out.Left) > 0 || b.read("a.py") != half || b.read(out.Backup) != text || b.read("b.py") != text {
+		t.Errorf("two by their ids: %+v; a.py holds %s", out, b.read("a.py"))
+	}
+	out = bugfix.RunOut{}
+	b.get("run", fmt.Sprintf(`{"bugId":%q,%s}`, other, write), &out)
+	if whole := strings.Replace(half, "is 5", "== 5", 1); !out.Written || out.BugID != other || b.read("a.py") != whole {
+		t.Errorf("one whose place did not change: %+v; a.py holds %s", out, b.read("a.py"))
+	}
+	out = bugfix.RunOut{}
+	b.get("run", fmt.Sprintf(`{"file":%q,%s}`, filepath.Join(b.dir, "b.py"), write), &out)
+	if !out.Written || out.Fixed != 3 || b.read("b.py") != b.read("a.py") {
+		t.Errorf("all of a file: %+v; b.py holds %s", out, b.read("b.py"))
+	}
+	b.Refuse("run", `{}`, "INVALID_INPUT", "not clear what to fix", "bugIds")
+	b.Refuse("run", fmt.Sprintf(`{"bugId":%q,"rule":"x"}`, other), "INVALID_INPUT", "not clear what to fix", "bugIds")
+	b.Refuse("run", `{"rule":"no-such-rule"}`, bugfix.NotFound, "no finding of that rule", "bugfix.list")
+	b.Refuse("run", `{"file":"../a.py"}`, bugfix.NotFound, "no finding of that rule and file", "bugfix.list")
+	unknown := fmt.Sprintf(`{"bugIds":[%q,"00000000-0000-4000-8000-000000000009"],%s}`, other, write)
+	b.Refuse("run", unknown, bugfix.NotFound, "no finding", "list")
+}

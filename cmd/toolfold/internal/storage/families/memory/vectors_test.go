@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -86,6 +87,43 @@ func TestSearchByMeaning(t *testing.T) {
 	first(t, understanding(t, store, e, "m2"), "doctor", "b")
 	if _, models := e.Sent(); models[0] != "m" || models[len(models)-1] != "m2" {
 		t.Errorf("asked for the models %v", models)
+	}
+}
+
+// Pages are of one order: where the first was found by words alone, so are the next ones,
+// and where vectors took part that cannot be had any more, the next page says so.
+func TestPagesAreOfOneOrder(t *testing.T) {
+	t.Parallel()
+	e, store := embedtest.Serve(t), openStore(t)
+	s := understanding(t, store, e, "m")
+	note(t, s, "a", "Soup with noodles, and soup again.")
+	note(t, s, "b", "A grobble, and soup.")
+	note(t, s, "c", "The flumph needs new tyres.")
+	note(t, s, "d", "A flumph for Friday.")
+	first(t, s, "my grobble on Friday", "d")
+	failing := embedtest.Serve(t)
+	failing.Fail(http.StatusInternalServerError)
+	words := understanding(t, store, failing, "m")
+	page := func(s *memory.Service, query, cursor string) (memory.SearchOut, error) {
+		return s.Search(t.Context(), memory.SearchIn{Query: query, Page: toolfold.Page{Limit: 1, Cursor: cursor}})
+	}
+	one, err := page(words, "grobble soup", "")
+	if err != nil || !one.HasMore {
+		t.Fatal(one, err)
+	}
+	two, err := page(s, "grobble soup", one.NextCursor)
+	if err != nil || len(two.Results) != 1 || two.HasMore || two.Total != 2 {
+		t.Errorf("after a page by words: %+v, %v", two, err)
+	}
+	if one, err = page(s, "grobble soup", ""); err != nil || one.Total < 3 {
+		t.Fatal(one, err)
+	}
+	var refused *toolfold.Error
+	if two, err = page(words, "grobble soup", one.NextCursor); !errors.As(err, &refused) || refused.Hint == "" {
+		t.Errorf("after a page by meaning, without the endpoint: %+v, %v", two, err)
+	}
+	if two, err = page(s, "grobble soup", one.NextCursor); err != nil || two.Total != one.Total {
+		t.Errorf("after a page by meaning: %+v, %v", two, err)
 	}
 }
 

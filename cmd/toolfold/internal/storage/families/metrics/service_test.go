@@ -71,18 +71,84 @@ func TestCounters(t *testing.T) {
 	}
 	b.answers("metrics.increment", `{"metricName":"tool_calls","labels":{"tool":"b"},"delta":10}`, `"currentValue":10`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum"}`, `"currentValue":13,"seriesCount":2`)
-	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum"}`, `"aggregation":"sum","aggregatedValue":13}`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum"}`, `"aggregation":"sum","aggregatedValue":13,"hasMore":false}`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","labels":{"tool":"a"},"aggregation":"rate","limit":1}`,
-		`{"metricName":"tool_calls","type":"counter","category":"tool","currentValue":3,"seriesCount":1,`+
+		`"metricName":"tool_calls","type":"counter","category":"tool","currentValue":3,"seriesCount":1,`+
 			`"dataPoints":[{"value":3,"labels":{"tool":"a"},"timestamp":"2026-01-31T12:00:03Z"}],"total":3,`+
-			`"aggregation":"rate","aggregatedValue":1}`)
+			`"aggregation":"rate","aggregatedValue":1,"hasMore":true,"nextCursor":"`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","since":"2026-01-31T12:00:02Z","until":"2026-01-31T12:00:03Z",`+
 		`"aggregation":"count"}`, `"aggregatedValue":2`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","labels":{"tool":"c"},"aggregation":"avg"}`,
-		`"currentValue":null,"seriesCount":0,"dataPoints":[],"total":0,"aggregation":"avg","note":"there are no points in the range"}`)
+		`"currentValue":null,"seriesCount":0,"dataPoints":[],"total":0,"aggregation":"avg",`+
+			`"note":"there are no points in the range","hasMore":false}`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","since":"2026-01-31T12:00:02Z","until":"2026-01-31T12:00:01Z"}`,
 		"until is before since")
 	b.answers("metrics.query", `{"metricName":"nowhere"}`, metrics.NotFound)
+}
+
+// Buckets and groups split what a figure is of: the sums of a counter add up, and times may be
+// told as people do.
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "memory:")
+	for i := range 6 { // one a second, from 12:00:01 on
+		b.answers("metrics.increment", fmt.Sprintf(`{"metricName":"tool_calls","delta":%d,"labels":{"tool":"%s"}}`, i+1, "ab"[i%2:i%2+1]),
+			`"incremented":true`)
+	}
+	figures := func(args, want string) {
+		t.Helper()
+		b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum",`+args+
+			`,"include_fields":["figures","aggregatedValue"]}`, want)
+	}
+	figures(`"bucket":"3s"`, `{"aggregatedValue":21,"figures":[{"from":"2026-01-31T12:00:00Z","points":2,"value":3},`+
+		`{"from":"2026-01-31T12:00:03Z","points":3,"value":12},{"from":"2026-01-31T12:00:06Z","points":1,"value":6}]}`)
+	figures(`"groupBy":"tool"`, `{"aggregatedValue":21,"figures":[{"group":"a","points":3,"value":9},{"group":"b","points":3,"value":12}]}`)
+	figures(`"groupBy":"none"`, `"figures":[{"group":"","points":6,"value":21}]`)
+	figures(`"bucket":"1h","groupBy":"tool","since":"today"`, `"from":"2026-01-31T12:00:00Z","group":"b","points":3,"value":12}`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"rate","bucket":"3s"}`, `"points":3,"value":4}`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"count","since":"2026-01-31","until":"2026-01-31"}`, `"total":6`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","until":"yesterday"}`, `"total":0`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","since":"-1h","until":"now"}`, `"total":6`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","since":"last week"}`, `2026-01-31T12:00:00Z`)
+	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum","bucket":"hour"}`, "5m, 1h or 1d")
+	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum","bucket":"0s"}`, "no length")
+	b.answers("metrics.query", `{"metricName":"tool_calls","bucket":"1h"}`, "aggregation names none")
+	for i := range 1100 {
+		b.answers("metrics.record", fmt.Sprintf(`{"metricName":"many","value":%d}`, i), `"recorded":true`)
+	}
+	b.answers("metrics.query", `{"metricName":"many","aggregation":"avg","bucket":"1s"}`, "take a longer bucket")
+}
+
+// Pages of points go back in time, without those that came since the first.
+func TestPagesOfPoints(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "memory:")
+	record := func(value int) {
+		b.answers("metrics.record", fmt.Sprintf(`{"metricName":"m","value":%d,"labels":{"l":"%d"}}`, value, value%3), `"recorded":true`)
+	}
+	for i := range 10 {
+		record(i)
+	}
+	var got []float64
+	cursor := ""
+	for page := 0; page == 0 || cursor != ""; page++ {
+		var out metrics.QueryOut
+		answer := b.Call(t.Context(), "metrics.query", json.RawMessage(`{"metricName":"m","limit":3,"cursor":"`+cursor+`"}`))
+		if err := json.Unmarshal(answer.Content, &out); err != nil || answer.Err != nil || page > 4 {
+			t.Fatal(page, err, answer.Err)
+		}
+		var values []float64
+		for _, p := range out.DataPoints {
+			values = append(values, p.Value)
+		}
+		got = append(values, got...)
+		cursor = out.NextCursor
+		record(100 + page)
+	}
+	if diff := cmp.Diff([]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, got); diff != "" {
+		t.Error(diff)
+	}
+	b.answers("metrics.query", `{"metricName":"m","cursor":"nonsense"}`, "nextCursor of metrics.query")
 }
 
 // What cannot be meant is refused, and changes nothing.
@@ -163,7 +229,7 @@ func TestTimers(t *testing.T) {
 	b.answers("timer.stop", stop, `"durationMs":1000,"labels":{"os":"linux"},"stoppedAt":"2026-01-31T12:00:02Z"}`)
 	b.answers("timer.stop", stop, timer.NotFound)
 	b.answers("metrics.query", `{"metricName":"tool_build","aggregation":"percentile"}`,
-		`"aggregatedValue":1000,"percentiles":{"p50":1000,"p90":1000,"p95":1000,"p99":1000}}`)
+		`"aggregatedValue":1000,"percentiles":{"p50":1000,"p90":1000,"p95":1000,"p99":1000},"hasMore":false}`)
 	b.answers("metrics.increment", `{"metricName":"tool_build"}`, metric.TypeConflict)
 	b.answers("timer.list", `{}`, `{"timers":[],"total":0,"hasMore":false,"warnings":["there are no timers; timer.start adds to them"]}`)
 }

@@ -1,38 +1,31 @@
-package main
+// Package screen prints for people at a terminal, which no text of others steers.
+package screen
 
 import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"unicode"
 	"unicode/utf8"
 )
 
-// What commands print to people and programs goes through these. The protocol
-// of serve is the exception: its clients read it whole.
-var (
-	stdout = printed{os.Stdout}
-	stderr = printed{os.Stderr}
-)
-
-// printed writes text in which names may stand that others chose: of servers,
+// Writer writes text in which names may stand that others chose: of servers,
 // tools, folders and definitions. What would steer a terminal or turn the
 // direction of the text is written as \u001b, which JSON reads as the same text.
-type printed struct{ io.Writer }
+type Writer struct{ io.Writer }
 
 // Write writes text, of which a character is never split between two calls.
-func (p printed) Write(text []byte) (int, error) {
-	if _, err := p.Writer.Write(escapeControls(text)); err != nil {
+func (w Writer) Write(text []byte) (int, error) {
+	if _, err := w.Writer.Write(escape(text)); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// escapeControls escapes control characters other than tabs and ends of lines,
+// escape escapes control characters other than tabs and ends of lines,
 // and characters that set the direction of text. Bytes that are not UTF-8 become
 // U+FFFD: a terminal may take them for controls of eight bits.
-func escapeControls(text []byte) []byte {
+func escape(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i, size := 0, 0; i < len(text); i += size {
 		var r rune

@@ -1,0 +1,46 @@
+package call_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/toolfoldtest"
+)
+
+type checkOut struct {
+	Checked  int      `json:"checked" doc:"How many."`
+	Warnings []string `json:"warnings" doc:"What it found."`
+}
+
+type checker struct{}
+
+func (checker) Check(context.Context, struct{}) (checkOut, error) {
+	return checkOut{Checked: 1, Warnings: []string{"a hinge is loose"}}, nil
+}
+
+var doors = toolfold.Family{
+	Name: "door", Summary: "Looks after doors", Category: "house", Tier: toolfold.Core,
+	Actions: []*toolfold.Action{{
+		Name: "check", Legacy: toolfold.Was("door_check_all"), Summary: "Check the doors.", Effect: toolfold.Reads, Example: `{}`,
+		BecomesTask: true, Run: toolfold.Method(checker.Check),
+	}},
+}
+
+// Warnings that an action returns stay, beside those of the call, whether it runs now or its
+// result was kept.
+func TestOwnWarnings(t *testing.T) {
+	t.Parallel()
+	r := toolfoldtest.Runner(toolfoldtest.Mount(t, doors, checker{}))
+	const name, args = "door_check_all", `{"zzz":1}`
+	const want = `{"checked":1,"warnings":["a hinge is loose","door_check_all has no parameter \"zzz\": ignored"]}`
+	first := r.Call(t.Context(), name, json.RawMessage(args))
+	if string(first.Content) != want {
+		t.Errorf("answered\n%s, want\n%s", first.Content, want)
+	}
+	kept := r.Call(t.Context(), "door.check", json.RawMessage(`{}`))
+	if again := r.Recall(t.Context(), name, json.RawMessage(args), kept.Content, false); string(again.Content) != want {
+		t.Errorf("a kept result is answered\n%s, want\n%s", again.Content, want)
+	}
+}

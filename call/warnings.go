@@ -1,0 +1,56 @@
+package call
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// warningsMember is the member of a result with what was said about the call.
+const warningsMember = "warnings"
+
+// withWarnings adds warnings to a result object: to its own where it has some.
+func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
+	if len(warnings) == 0 {
+		return result
+	}
+	if bytes.Contains(result, []byte(`"`+warningsMember+`"`)) {
+		var members ordered.Map
+		_ = json.Unmarshal(result, &members) // it is an object
+		if own, has := members.Get(warningsMember); has {
+			members.Set(warningsMember, joined(own.(json.RawMessage), warnings))
+			return ordered.MustJSON(members)
+		}
+	}
+	body := result[:len(result)-1]
+	if len(body) > 1 {
+		body = append(body[:len(body):len(body)], ',')
+	}
+	body = append(body, `"`+warningsMember+`":`...)
+	body = append(body, ordered.MustJSON(warnings)...)
+	return append(body, '}')
+}
+
+// joined returns the warnings that a result has, and behind them those that it lacks. Null is
+// none, and what is no list the first of them.
+func joined(own json.RawMessage, warnings []string) []json.RawMessage {
+	var all []json.RawMessage
+	if json.Unmarshal(own, &all) != nil {
+		all = []json.RawMessage{own}
+	}
+	for _, w := range warnings {
+		text := ordered.MustJSON(w)
+		if !slices.ContainsFunc(all, func(known json.RawMessage) bool { return bytes.Equal(known, text) }) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// declaresWarnings reports whether warnings are among the result fields of an action.
+func declaresWarnings(a *toolfold.Action) bool {
+	return slices.ContainsFunc(a.Results(), func(p toolfold.Param) bool { return p.Name == warningsMember })
+}

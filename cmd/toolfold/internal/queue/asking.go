@@ -1,0 +1,135 @@
+package queue
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// Bounds of what kept calls ask their clients.
+const (
+	maxQuestion  = 1 << 20   // bytes of the params of one
+	maxQuestions = 100       // of a task
+	maxWaiting   = 32        // in a process at a time: a call that waits keeps its place in the queue
+	patience     = time.Hour // for an answer, from when it was first asked
+)
+
+// asking keeps what one run of a kept call asks its client. What an earlier run has asked
+// in the same words is not asked again: its answer counts, whether it has come or will.
+type asking struct {
+	*working
+	run    Run
+	within context.Context // of the run
+
+	mu  sync.Mutex
+	met map[string]bool // keys of what this run has asked
+}
+
+func (s *working) asking(within context.Context, t task.Task) *asking {
+	return &asking{working: s, run: Run{t.ID, t.Turn}, within: within, met: map[string]bool{}}
+}
+
+// ask returns the client's answer to a question, for as long as that may take.
+func (a *asking) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, error) {
+	if len(asked.Params) > maxQuestion {
+		return nil, toolfold.Errorf(toolfold.LimitReached, "the question has %d bytes, and at most %d are kept with a task",
+			len(asked.Params), maxQuestion).WithHint("call it from a client that takes no tasks")
+	}
+	if a.questions.Add(1) > maxWaiting {
+		a.questions.Add(-1)
+		return nil, toolfold.Errorf(toolfold.LimitReached, "%d calls of this process wait for answers of their clients", maxWaiting).
+			WithHint("answer or cancel some, then call again")
+	}
+	defer a.questions.Add(-1)
+	q, err := a.keep(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	if q.Answer != nil {
+		return q.Answer, nil
+	}
+	a.runs.note(a.run, func(p *task.Progress) { p.Say("waits for its client to answer " + q.Method) })
+	answer, err := a.await(ctx, q)
+	if err != nil && a.within.Err() == nil { // else the next run of the task may ask it again
+		limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+		defer done()
+		if err := a.ledger.DropQuestion(limited, a.run, q.Key); err != nil {
+			a.warn(limited, "removing a question", err)
+		}
+	}
+	return answer, err
+}
+
+// keep returns the question as it is kept: the one of an earlier run, or a new one.
+func (a *asking) keep(ctx context.Context, asked serve.Asked) (q task.Question, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	limited, done := context.WithTimeout(ctx, answerWithin)
+	defer done()
+	kept, err := a.ledger.Questions(limited, a.run.TaskID)
+	if err != nil {
+		return q, fmt.Errorf("reading what was asked before: %w", err)
+	}
+	taken := map[string]bool{}
+	for _, q := range kept {
+		if !a.met[q.Key] && q.Method == asked.Method && bytes.Equal(q.Params, asked.Params) {
+			a.met[q.Key] = true
+			return q, nil
+		}
+		taken[q.Key] = true
+	}
+	if len(kept) >= maxQuestions {
+		return q, toolfold.Errorf(toolfold.LimitReached, "a task asks its client %d questions at most", maxQuestions)
+	}
+	name := cmp.Or(asked.Key, "question")
+	q = task.Question{Key: name, Method: asked.Method, Params: asked.Params, AskedAt: a.options.Now()}
+	for n := 2; taken[q.Key]; n++ {
+		q.Key = fmt.Sprintf("%s-%d", name, n)
+	}
+	saved, err := a.ledger.KeepQuestion(limited, a.run, q)
+	if err == nil && !saved {
+		err = errTaken
+	}
+	if err != nil {
+		return q, fmt.Errorf("keeping a question: %w", err)
+	}
+	a.met[q.Key] = true
+	return q, nil
+}
+
+// await waits for the answer to a question.
+func (a *asking) await(ctx context.Context, q task.Question) (json.RawMessage, error) {
+	left := patience - a.options.Now().Sub(q.AskedAt)
+	ctx, done := context.WithTimeoutCause(ctx, left, toolfold.Errorf(toolfold.TimedOut, "the client did not answer within %s", patience))
+	defer done()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(a.options.Tick):
+		}
+		limited, done := context.WithTimeout(ctx, answerWithin)
+		kept, err := a.ledger.Questions(limited, a.run.TaskID)
+		done()
+		if err != nil {
+			a.warn(ctx, "looking for an answer", err)
+			continue
+		}
+		i := slices.IndexFunc(kept, func(k task.Question) bool { return k.Key == q.Key })
+		if i < 0 {
+			return nil, toolfold.Errorf(toolfold.Internal, "the question was removed from the store")
+		}
+		if kept[i].Answer != nil {
+			return kept[i].Answer, nil
+		}
+	}
+}

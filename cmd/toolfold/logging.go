@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
+)
+
+// logLevel is the least level of what is logged. Flags set it before anything is.
+var logLevel slog.LevelVar
+
+func init() { logLevel.Set(slog.LevelWarn) }
+
+var logLevelFlag = &cli.StringFlag{
+	Name: "log-level", Usage: "least level of what is logged on standard error: debug, info, warn or error", DefaultText: "warn",
+	EnvVars: []string{"TOOLFOLD_LOG_LEVEL"},
+	Action: func(_ *cli.Context, name string) error {
+		var level slog.Level
+		if level.UnmarshalText([]byte(name)) != nil {
+			return usageError("--log-level must be debug, info, warn or error, got %q", name)
+		}
+		logLevel.Set(level)
+		return nil
+	},
+}
+
+var verboseFlag = &cli.BoolFlag{
+	Name: "verbose", Usage: "log from info on, and report progress where standard error is no terminal too",
+	Action: func(_ *cli.Context, verbose bool) error {
+		if verbose {
+			logLevel.Set(min(logLevel.Level(), slog.LevelInfo))
+		}
+		return nil
+	},
+}
+
+// newLog returns a log on standard error: standard output belongs to the protocol.
+func newLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: &logLevel}))
+}
+
+// A call is long after longCall, and then reports at most once in progressEvery.
+const (
+	longCall      = 2 * time.Second
+	progressEvery = time.Second
+)
+
+// reportingProgress returns a context whose call reports progress on standard error once it
+// takes long, where a person reads that or --verbose asks for it.
+func reportingProgress(ctx context.Context, c *cli.Context) context.Context {
+	if !c.Bool(verboseFlag.Name) && !watched() {
+		return ctx
+	}
+	next := time.Now().Add(longCall)
+	return carried.With(ctx, func(p toolfold.Progress) {
+		now := time.Now()
+		if now.Before(next) {
+			return
+		}
+		next = now.Add(progressEvery)
+		switch {
+		case p.Total > 0:
+			fmt.Fprintf(stderr, "toolfold: %g of %g %s\n", p.Done, p.Total, p.Message)
+		case p.Message != "":
+			fmt.Fprintf(stderr, "toolfold: %s\n", p.Message)
+		default:
+			fmt.Fprintf(stderr, "toolfold: %g\n", p.Done)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/tokens"
+)
+
+// A list is worth lightening from heavyList tokens on, and a tool by itself from heavyTool
+// on. Of a description, keptText tokens are enough to choose a tool by.
+const (
+	heavyList = 2000
+	heavyTool = 1200
+	keptText  = 100
+	heaviest  = 3 // tools that are named
+)
+
+// findHeavy finds the tools that weigh most in a list, what in them does, and what would
+// be saved without.
+func findHeavy(l List, s Server) ([]Finding, error) {
+	byName := map[string]Tool{}
+	for _, t := range l.Tools {
+		byName[t.Name] = t
+	}
+	dearest := s.ByCost()
+	dearest = dearest[:min(heaviest, len(dearest))]
+	sum := 0
+	for _, cost := range dearest {
+		sum += cost.Tokens
+	}
+	share := int(math.Round(100 * float64(sum) / float64(max(s.Tokens, 1))))
+	outweigh := len(s.List) > 2*heaviest && share >= 40 && s.Tokens >= heavyList
+	if !outweigh && (len(dearest) == 0 || dearest[0].Tokens < heavyTool) {
+		return nil, nil
+	}
+	saved := weight{}
+	f := Finding{Rule: "heavy-tools", Severity: Note}
+	for _, cost := range dearest {
+		if !outweigh && cost.Tokens < heavyTool {
+			break
+		}
+		w, err := weigh(byName[cost.Name], cost)
+		if err != nil {
+			return nil, err
+		}
+		saved.description += max(0, w.description-keptText)
+		saved.texts += w.texts
+		saved.enums += w.enums
+		f.Where = append(f.Where, fmt.Sprintf("%s (%d: description %d, texts of parameters %d, enum %d)",
+			cost.Name, cost.Tokens, w.description, w.texts, w.enums))
+	}
+	of := 0
+	for _, cost := range dearest[:len(f.Where)] {
+		of += cost.Tokens
+	}
+	share = int(math.Round(100 * float64(of) / float64(s.Tokens)))
+	if f.Message = fmt.Sprintf("these %d of %d tools are %d %% of the list", len(f.Where), len(s.List), share); len(f.Where) == 1 {
+		f.Message = fmt.Sprintf("this tool is %d %% of the list", share)
+	}
+	f.Fix = fmt.Sprintf("descriptions of %d tokens save %d; texts of parameters are %d, of which the names say a part; enums are %d, "+
+		"which an error can name", keptText, saved.description, saved.texts, saved.enums)
+	return []Finding{f}, nil
+}
+
+// weight holds tokens of what can be lightened in a tool.
+type weight struct {
+	description int
+	texts       int // descriptions of parameters
+	enums       int
+}
+
+func weigh(t Tool, cost ToolCost) (weight, error) {
+	w := weight{description: cost.Parts.Description}
+	for _, part := range []struct {
+		keyword string
+		into    *int
+	}{{"description", &w.texts}, {"enum", &w.enums}} {
+		var all any
+		if json.Unmarshal(t.InputSchema, &all) != nil {
+			return w, nil // without a schema there is nothing in it
+		}
+		before, err := tokensOf(all)
+		if err != nil {
+			return w, err
+		}
+		after, err := tokensOf(without(all, part.keyword))
+		if err != nil {
+			return w, err
+		}
+		*part.into = before - after
+	}
+	return w, nil
+}
+
+func tokensOf(value any) (int, error) {
+	raw, err := ordered.JSON(value)
+	if err != nil {
+		return 0, err
+	}
+	return tokens.Count(string(raw))
+}
+
+// without returns a schema without a keyword. Properties of that name stay.
+func without(value any, keyword string) any {
+	switch v := value.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = without(item, keyword)
+		}
+		return list
+	case map[string]any:
+		schema := map[string]any{}
+		for key, member := range v {
+			inner, isObject := member.(map[string]any)
+			switch {
+			case key == keyword:
+			case isObject && (key == "properties" || key == "$defs" || key == "definitions"):
+				named := map[string]any{}
+				for name, property := range inner {
+					named[name] = without(property, keyword)
+				}
+				schema[key] = named
+			default:
+				schema[key] = without(member, keyword)
+			}
+		}
+		return schema
+	}
+	return value
+}

@@ -1,0 +1,64 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// A server over HTTP tells of a resource that is watched, and of other prompts than before.
+func TestHTTPTells(t *testing.T) {
+	t.Parallel()
+	s := mcp.NewServer(&mcp.Implementation{Name: "srv", Version: "1"}, &mcp.ServerOptions{
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	s.AddResource(&mcp.Resource{URI: "x:1", Name: "one"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{}, nil
+	})
+	greet := func(name string) {
+		s.AddPrompt(&mcp.Prompt{Name: name}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{}, nil
+		})
+	}
+	greet("one")
+	same := func(*http.Request) *mcp.Server { return s }
+	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{Stateless: true}))
+	defer at.Close()
+	_, g := offering(t, t.TempDir(), surface.Options{}, gateway.Upstream{Name: "srv", Server: upstream.Server{URL: at.URL}})
+	defer g.Close() // before the server, which waits for its streams
+	told := make(chan string, 10)
+	g.Follow(gateway.Follower{Updated: func(uri string) { told <- uri }, Prompts: func() { told <- "prompts" }})
+	expect := func(want string, until func()) {
+		t.Helper()
+		for range 50 {
+			until()
+			select {
+			case got := <-told:
+				if got != want {
+					t.Errorf("told of %s, want %s", got, want)
+				}
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+		t.Errorf("not told of %s", want)
+	}
+	const uri = "toolfold://upstream/srv/x:1"
+	g.Watch(t.Context(), uri, true)
+	expect(uri, func() { _ = s.ResourceUpdated(t.Context(), &mcp.ResourceUpdatedNotificationParams{URI: "x:1"}) })
+	g.Watch(t.Context(), uri, false)
+	greet("two")
+	expect("prompts", func() {})
+	if got := keys(g.Prompts(t.Context()), "name"); got != "srv-one srv-two" {
+		t.Errorf("prompts %s", got)
+	}
+}

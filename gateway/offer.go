@@ -1,0 +1,435 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// offer holds what a server offers beside its tools, as far as its user lets it through.
+// Names and URIs are those of the server.
+type offer struct {
+	prompts, resources, templates []entry
+}
+
+// entry is an entry of a list.
+type entry struct {
+	name string // of a prompt, or the URI or template of a resource
+	raw  json.RawMessage
+}
+
+// The kinds of what is offered, as patterns and rights name them.
+const (
+	promptKind   = "prompt"
+	resourceKind = "resource"
+)
+
+// offerOf returns what is offered of what is kept. Of two entries of one name the first
+// counts; what has no name is left out.
+func (l *link) offerOf(k kept) offer {
+	entries := func(kind, key string, list []json.RawMessage) (all []entry) {
+		seen := map[string]bool{}
+		for _, raw := range list {
+			var members map[string]json.RawMessage
+			var name string
+			if json.Unmarshal(raw, &members) != nil || json.Unmarshal(members[key], &name) != nil || name == "" || seen[name] {
+				continue
+			}
+			if seen[name] = true; l.shows(kind, name) {
+				all = append(all, entry{name, raw})
+			}
+		}
+		return all
+	}
+	return offer{
+		prompts:   entries(promptKind, "name", k.Prompts),
+		resources: entries(resourceKind, "uri", k.Resources),
+		templates: entries(resourceKind, "uriTemplate", k.Templates),
+	}
+}
+
+func (l *link) offering() offer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.offer
+}
+
+// right returns the action that stands for a prompt of a server, or for its resources, in
+// rules: it is named SERVER.prompts.NAME or SERVER.resources.read.
+func (l *link) right(kind, name string) *toolfold.Action {
+	if kind == resourceKind {
+		name = "read"
+	}
+	f := &toolfold.Family{Name: l.Name + "." + kind + "s", Category: l.category()}
+	a := &toolfold.Action{Name: name, Effect: toolfold.Reads, Family: f, Definition: json.RawMessage("{}")}
+	f.Actions = []*toolfold.Action{a}
+	return a
+}
+
+// permits reports whether the caller of ctx may have a prompt, or the resources.
+func (l *link) permits(ctx context.Context, kind, name string) bool {
+	a := l.right(kind, name)
+	return l.gateway.options.Rights.Allow(a) && toolfold.OriginOf(ctx).Rights.Allow(a)
+}
+
+// Named returns what rules can name besides tools, as families that are in no list: the
+// prompts and resources of each server, and one without actions for each server that has
+// not listed anything yet.
+func (g *Gateway) Named() []*toolfold.Family {
+	var all []*toolfold.Family
+	for _, l := range g.links {
+		if !l.known() {
+			all = append(all, &toolfold.Family{Name: l.Name, Category: l.category()})
+			continue
+		}
+		all = append(all, l.right(resourceKind, "").Family, l.right(promptKind, "").Family)
+		for _, p := range l.offering().prompts {
+			all = append(all, l.right(promptKind, p.name).Family)
+		}
+	}
+	return all
+}
+
+// prompt is a prompt under the name that clients know it by.
+type prompt struct {
+	entry
+	link *link
+	name string
+}
+
+var notInPrompts = regex.Lazy(`[^a-z0-9]+`)
+
+// prompts lists the prompts of all servers. Hosts make commands of names: they are
+// SERVER-NAME in lower case, letters, digits and hyphens alone, and of several that are the
+// same the later ones have a number.
+func (g *Gateway) prompts() (all []prompt) {
+	plain := func(name string) string {
+		return strings.Trim(notInPrompts().ReplaceAllString(strings.ToLower(name), "-"), "-")
+	}
+	taken := map[string]bool{}
+	for _, l := range g.links {
+		for _, e := range l.offering().prompts {
+			first := strings.Trim(plain(l.Name)+"-"+plain(e.name), "-")
+			name := first
+			for n := 2; name == "" || taken[name]; n++ {
+				name = strings.TrimPrefix(fmt.Sprintf("%s-%d", first, n), "-")
+			}
+			taken[name] = true
+			all = append(all, prompt{e, l, name})
+		}
+	}
+	return all
+}
+
+// prompt returns the prompt that the caller of ctx may have by a name; false without one.
+func (g *Gateway) prompt(ctx context.Context, name string) (prompt, bool) {
+	for _, p := range g.prompts() {
+		if p.name == name && p.link.permits(ctx, promptKind, p.entry.name) {
+			return p, true
+		}
+	}
+	return prompt{}, false
+}
+
+// Prompts lists the prompts that the caller of ctx may have, as prompts/list has them. A
+// title with blanks is left out: hosts have made commands of titles.
+func (g *Gateway) Prompts(ctx context.Context) (list []json.RawMessage) {
+	for _, p := range g.prompts() {
+		if !p.link.permits(ctx, promptKind, p.entry.name) {
+			continue
+		}
+		var members ordered.Map
+		_ = json.Unmarshal(readable(p.raw), &members) // it was read before
+		members.Set("name", p.name)
+		if title, _ := members.Get("title"); title != nil && strings.ContainsAny(textOf(title), " \t\n") {
+			if doc, _ := members.Get("description"); textOf(doc) == "" {
+				members.Set("description", title)
+			}
+			members = slices.DeleteFunc(members, func(m ordered.Member) bool { return m.Key == "title" })
+		}
+		list = append(list, ordered.MustJSON(members))
+	}
+	return list
+}
+
+// textOf returns a member that is a JSON string; empty for any other.
+func textOf(member any) (text string) {
+	raw, _ := member.(json.RawMessage)
+	_ = json.Unmarshal(raw, &text)
+	return text
+}
+
+// Resources lists the resources that the caller of ctx may read, as resources/list has them.
+func (g *Gateway) Resources(ctx context.Context) []json.RawMessage {
+	return g.located(ctx, "uri", func(o offer) []entry { return o.resources })
+}
+
+// Templates lists the templates of such resources, as resources/templates/list has them.
+func (g *Gateway) Templates(ctx context.Context) []json.RawMessage {
+	return g.located(ctx, "uriTemplate", func(o offer) []entry { return o.templates })
+}
+
+func (g *Gateway) located(ctx context.Context, key string, of func(offer) []entry) (list []json.RawMessage) {
+	for _, l := range g.links {
+		if !l.permits(ctx, resourceKind, "") {
+			continue
+		}
+		for _, e := range of(l.offering()) {
+			list = append(list, l.outMeta(replaced(readable(e.raw), key, l.outURI)))
+		}
+	}
+	return list
+}
+
+// GetPrompt returns the GetPromptResult of a prompt as it came; nil where the caller of ctx
+// has no such prompt.
+func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error) {
+	p, ok := g.prompt(ctx, name)
+	if !ok {
+		return nil, nil
+	}
+	params := ordered.Map{{Key: "name", Value: p.entry.name}}
+	if arguments != nil {
+		params.Set("arguments", arguments)
+	}
+	result, err := p.link.recorded(ctx, p.link.right(promptKind, p.entry.name),
+		upstream.Call{Method: upstream.GetPrompt, Params: ordered.MustJSON(params)})
+	if err != nil {
+		return nil, err
+	}
+	return p.link.outMeta(each(result, "messages", func(message json.RawMessage) json.RawMessage {
+		return replaced(message, "content", p.link.outBlock)
+	})), nil
+}
+
+// ReadResource returns the ReadResourceResult of a URI as it came, but for URIs; nil where the
+// caller of ctx can read nothing there.
+func (g *Gateway) ReadResource(ctx context.Context, uri string) (json.RawMessage, error) {
+	l, own, err := g.locate(ctx, uri)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	params := ordered.MustJSON(ordered.Map{{Key: "uri", Value: own}})
+	result, err := l.recorded(ctx, l.right(resourceKind, ""), upstream.Call{Method: upstream.ReadResource, Params: params})
+	if err != nil {
+		return nil, err
+	}
+	return l.outMeta(each(result, "contents", func(held json.RawMessage) json.RawMessage {
+		return l.outMeta(replaced(held, "uri", l.outURI))
+	})), nil
+}
+
+// recorded makes a request that no call makes, as [Options.Around] has it.
+func (l *link) recorded(ctx context.Context, a *toolfold.Action, c upstream.Call) (json.RawMessage, error) {
+	run := func(ctx context.Context) (json.RawMessage, error) { return l.call(ctx, c) }
+	if l.gateway.options.Around == nil {
+		return run(ctx)
+	}
+	return l.gateway.options.Around(ctx, a, c.Params, run)
+}
+
+// HasResource reports whether the caller of ctx may read what is at a URI, if its server has
+// anything there.
+func (g *Gateway) HasResource(ctx context.Context, uri string) bool {
+	l, _, err := g.locate(ctx, uri)
+	return l != nil && err == nil
+}
+
+// Complete returns the CompleteResult of params as completion/complete has them; nil where the
+// caller of ctx has no such prompt or template. A server that completes nothing has no values.
+func (g *Gateway) Complete(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var asked struct {
+		Ref struct{ Type, Name, URI string }
+	}
+	if json.Unmarshal(params, &asked) != nil {
+		return nil, nil
+	}
+	var l *link
+	ref := ordered.Map{{Key: "type", Value: asked.Ref.Type}}
+	switch asked.Ref.Type {
+	case "ref/prompt":
+		p, ok := g.prompt(ctx, asked.Ref.Name)
+		if !ok {
+			return nil, nil
+		}
+		l = p.link
+		ref.Set("name", p.entry.name)
+	case "ref/resource":
+		var own string
+		var err error
+		if l, own, err = g.locate(ctx, asked.Ref.URI); l == nil || err != nil {
+			return nil, err
+		}
+		ref.Set("uri", own)
+	default:
+		return nil, nil
+	}
+	var members ordered.Map
+	_ = json.Unmarshal(params, &members) // it was read just now
+	members = slices.DeleteFunc(members, func(m ordered.Member) bool { return m.Key == "_meta" })
+	members.Set("ref", ref)
+	result, err := l.call(ctx, upstream.Call{Method: upstream.Complete, Params: ordered.MustJSON(members)})
+	var refused *toolfold.Error
+	if errors.As(err, &refused) && refused.Protocol == noMethod {
+		return json.RawMessage(`{"completion":{"values":[],"total":0,"hasMore":false}}`), nil
+	}
+	return result, err
+}
+
+// noMethod is the code of the protocol for a method that a server does not have.
+const noMethod = -32601
+
+// Watch has the server of a resource tell of its changes, see [Follower], or tell no more. It
+// returns at once: a server that does not run is started first. What the caller of ctx may not
+// read is not watched.
+func (g *Gateway) Watch(ctx context.Context, uri string, watch bool) {
+	l, own, err := g.locate(ctx, uri)
+	if l == nil || err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.watched[own] == watch {
+		return
+	}
+	if l.watched == nil {
+		l.watched = map[string]bool{}
+	}
+	if watch {
+		l.watched[own] = true
+	} else {
+		delete(l.watched, own)
+	}
+	running := l.session
+	l.gateway.work.Go(func() {
+		ctx, cancel := context.WithTimeout(g.life, max(l.Timeout, startTime))
+		defer cancel()
+		switch {
+		case running != nil:
+			l.watch(ctx, running, own, watch)
+		case watch: // a session that begins watches what there is to watch
+			_, _ = l.connected(ctx)
+		}
+	})
+}
+
+func (l *link) watch(ctx context.Context, session Session, uri string, watch bool) {
+	if err := session.Watch(ctx, uri, watch); err != nil && watch {
+		l.gateway.options.Log.Warn("watching a resource of an upstream", "upstream", l.Name, "uri", shorten.To(uri, 200), "err", err)
+	}
+}
+
+// updated tells of a resource that has changed.
+func (l *link) updated(uri string) {
+	l.mu.Lock()
+	watched := l.watched[uri]
+	l.mu.Unlock()
+	l.gateway.mu.Lock()
+	tell := l.gateway.follower.Updated
+	l.gateway.mu.Unlock()
+	if watched && tell != nil {
+		tell(l.out(uri))
+	}
+}
+
+// told holds digests of what is offered beside tools.
+type told struct{ prompts, resources [sha256.Size]byte }
+
+func (g *Gateway) offered() (now told) {
+	prompts, resources := sha256.New(), sha256.New()
+	for _, l := range g.links {
+		o := l.offering()
+		for _, e := range o.prompts {
+			fmt.Fprintf(prompts, "%q %s\n", l.Name, e.raw)
+		}
+		for _, e := range slices.Concat(o.resources, o.templates) {
+			fmt.Fprintf(resources, "%q %s\n", l.Name, e.raw)
+		}
+	}
+	return told{[sha256.Size]byte(prompts.Sum(nil)), [sha256.Size]byte(resources.Sum(nil))}
+}
+
+// tellOffers tells who follows what is offered otherwise than before, beside tools.
+func (g *Gateway) tellOffers() {
+	g.mu.Lock()
+	now, before, f := g.offered(), g.told, g.follower
+	g.told = now
+	g.mu.Unlock()
+	if g.life.Err() != nil {
+		return
+	}
+	if f.Prompts != nil && now.prompts != before.prompts {
+		f.Prompts()
+	}
+	if f.Resources != nil && now.resources != before.resources {
+		f.Resources()
+	}
+}
+
+// readable returns an entry of a list without characters that a reader does not see in its
+// texts. What a server knows it by, or an argument, stays.
+func readable(raw json.RawMessage) json.RawMessage {
+	raw = each(raw, "arguments", readable)
+	for _, member := range []string{"title", "description"} {
+		raw = replaced(raw, member, func(value json.RawMessage) json.RawMessage {
+			if text := textOf(value); plain(text) != text {
+				return ordered.MustJSON(plain(text))
+			}
+			return value
+		})
+	}
+	return raw
+}
+
+// replaced returns an object with another value of a member; as it is where it has none.
+func replaced(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
+	out, offset := raw, 0
+	ordered.Scan(raw, func(name []byte, start, end int) {
+		if string(name) != member {
+			return
+		}
+		if value := with(raw[start:end]); !bytes.Equal(value, raw[start:end]) {
+			out = slices.Concat(out[:start+offset], value, out[end+offset:])
+			offset += len(value) - (end - start)
+		}
+	})
+	return out
+}
+
+// each returns an object with other values in a list; as it is where nothing is another.
+func each(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
+	return replaced(raw, member, func(value json.RawMessage) json.RawMessage {
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil {
+			return value
+		}
+		same := true
+		for i, entry := range list {
+			list[i] = with(entry)
+			same = same && bytes.Equal(list[i], entry)
+		}
+		if same {
+			return value
+		}
+		return slices.Concat([]byte("["), bytes.Join(rawBytes(list), []byte(",")), []byte("]"))
+	})
+}
+
+func rawBytes(list []json.RawMessage) [][]byte {
+	all := make([][]byte, len(list))
+	for i, raw := range list {
+		all[i] = raw
+	}
+	return all
+}

@@ -1,0 +1,182 @@
+package jsonedit
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const entry = `{"command":"toolfold","args":["serve","--for=x"],"env":{"A":"1"}}`
+
+// layouts are files before and after the entry was put in.
+var layouts = map[string][2]string{
+	"empty":      {"{}", "{\n  \"mcpServers\": {\n    \"toolfold\": ENTRY2\n  }\n}"},
+	"empty line": {"{\n}\n", "{\n  \"mcpServers\": {\n    \"toolfold\": ENTRY2\n  }\n}\n"},
+	"compact": {
+		`{"a":1,"mcpServers":{"x":{"command":"c"}}}`,
+		`{"a":1,"mcpServers":{"x":{"command":"c"},"toolfold":` + entry + `}}`,
+	},
+	"one line": {
+		`{ "mcpServers": { "x": {} } }` + "\n",
+		`{ "mcpServers": { "x": {}, "toolfold": {"command": "toolfold", "args": ["serve", "--for=x"], "env": {"A": "1"}} } }` + "\n",
+	},
+	"two spaces": {
+		"{\n  \"mcpServers\": {\n    \"x\": {}\n  },\n  \"z\": 12345678901234567890\n}\n",
+		"{\n  \"mcpServers\": {\n    \"x\": {},\n    \"toolfold\": ENTRY2\n  },\n  \"z\": 12345678901234567890\n}\n",
+	},
+	"one line in others": {
+		"{\n  \"mcpServers\": {\"x\": {}}\n}\n",
+		"{\n  \"mcpServers\": {\"x\": {}, " +
+			"\"toolfold\": {\"command\": \"toolfold\", \"args\": [\"serve\", \"--for=x\"], \"env\": {\"A\": \"1\"}}}\n}\n",
+	},
+	"comments": {
+		"// mine\n{\n  // of work\n  \"mcpServers\": {\n    \"x\": {} // kept\n    /* , and } */\n  } // end\n}\n",
+		"// mine\n{\n  // of work\n  \"mcpServers\": {\n    \"x\": {}, // kept\n    /* , and } */\n    \"toolfold\": ENTRY2\n  } // end\n}\n",
+	},
+	"trailing commas": {
+		"{\n  \"mcpServers\": {\n    \"x\": {}, // kept\n  },\n}\n",
+		"{\n  \"mcpServers\": {\n    \"x\": {}, // kept\n    \"toolfold\": ENTRY2,\n  },\n}\n",
+	},
+	"comma of the next line": {
+		"{\n  \"a\": 1\n  , \"b\": 2\n}",
+		"{\n  \"a\": 1\n  , \"b\": 2,\n  \"mcpServers\": {\n    \"toolfold\": ENTRY2\n  }\n}",
+	},
+	"lines of Windows, with a mark": {
+		"\ufeff{\r\n\t\"mcpServers\": {\r\n\t\t\"x\": {}\r\n\t}\r\n}\r\n",
+		"\ufeff{\r\n\t\"mcpServers\": {\r\n\t\t\"x\": {},\r\n\t\t\"toolfold\": {\r\n\t\t\t\"command\": \"toolfold\",\r\n" +
+			"\t\t\t\"args\": [\"serve\", \"--for=x\"],\r\n\t\t\t\"env\": {\r\n\t\t\t\t\"A\": \"1\"\r\n\t\t\t}\r\n\t\t}\r\n\t}\r\n}\r\n",
+	},
+	"empty list": {
+		"{\n  \"mcpServers\": {},\n  \"a\": 1\n}",
+		"{\n  \"mcpServers\": {\n    \"toolfold\": ENTRY2\n  },\n  \"a\": 1\n}",
+	},
+	"bracket behind the last": {
+		"{\n  \"mcpServers\": {\n    \"x\": {} }}",
+		"{\n  \"mcpServers\": {\n    \"x\": {},\n    \"toolfold\": ENTRY2\n  }}",
+	},
+}
+
+const entry2 = `{
+      "command": "toolfold",
+      "args": ["serve", "--for=x"],
+      "env": {
+        "A": "1"
+      }
+    }`
+
+// What is put in is laid out as the rest, and leaves no trace when it is taken out.
+func TestSetAndRemove(t *testing.T) {
+	t.Parallel()
+	for name, l := range layouts {
+		before, want := []byte(l[0]), strings.ReplaceAll(l[1], "ENTRY2", entry2)
+		got, err := Set(before, []byte(entry), "mcpServers", "toolfold")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if again, err := Set(got, []byte(entry), "mcpServers", "toolfold"); err != nil || !bytes.Equal(again, got) {
+			t.Errorf("%s: putting it twice: %v\n%s", name, err, again)
+		}
+		path := []string{"mcpServers", "toolfold"}
+		if list, err := Get(before, "mcpServers"); err != nil || list == nil {
+			path = path[:1]
+		}
+		without, err := Remove(got, path...)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if name == "bracket behind the last" || name == "empty line" { // no layout says where the bracket stood
+			continue
+		}
+		if diff := cmp.Diff(l[0], string(without)); diff != "" {
+			t.Errorf("%s, taken out (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A value is replaced where it stands, and members beside it stay as they are.
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	text := "{\n  \"s\": {\n    \"command\": \"old\", // where it was\n    \"args\": [\n      \"a\",\n    ],\n    \"t\": 1e2\n  }\n}\n"
+	got, err := Set([]byte(text), []byte(`["b","c"]`), "s", "args")
+	if err == nil {
+		got, err = Set(got, []byte(`"new"`), "s", "command")
+	}
+	want := "{\n  \"s\": {\n    \"command\": \"new\", // where it was\n    \"args\": [\"b\", \"c\"],\n    \"t\": 1e2\n  }\n}\n"
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if got, err = Remove(got, "s", "args"); err != nil || string(got) != strings.Replace(want, "    \"args\": [\"b\", \"c\"],\n", "", 1) {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
+// What cannot be edited safely is refused, with what is wrong and nothing of the text.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		``: "it is not an object", `// mine`: "it is not an object", `[]`: "it is not an object", `{"s": []}`: "s: it is not an object",
+		`{secret`: "it is not JSON (byte 1)", `{"s": {}} {}`: "something follows its last bracket",
+		`{"s": {}, "s": {}}`: `it has "s" twice: take one out`, `{"s": {"k": 1, "k": 2}}`: `s: it has "k" twice: take one out`,
+		"{\"\xff\": 1}": "it is not JSON (byte 2)", `{"s": {} /* no end }`: "it is not JSON (byte 9)",
+	} {
+		for what, edit := range map[string]func() ([]byte, error){
+			"set":    func() ([]byte, error) { return Set([]byte(text), []byte("1"), "s", "k") },
+			"remove": func() ([]byte, error) { return Remove([]byte(text), "s", "k") },
+		} {
+			if got, err := edit(); err == nil || err.Error() != want {
+				t.Errorf("%s in %s: %v\n%s", what, text, err, got)
+			}
+		}
+	}
+}
+
+// Whatever a text is: an edit is refused, or changes what it names alone, and keeps every
+// comment.
+func FuzzEdit(f *testing.F) {
+	for _, l := range layouts {
+		f.Add(l[0], "a")
+	}
+	f.Add("{\"a\":/*x*/1,//y\n\"b\":{}}", "b")
+	f.Fuzz(func(t *testing.T, text, key string) {
+		with, err := Set([]byte(text), []byte(entry), "mcpServers", key)
+		if err != nil || !utf8.ValidString(key) {
+			return
+		}
+		value, err := Get(with, "mcpServers", key)
+		if err != nil || !equal(value, []byte(entry)) {
+			t.Fatalf("%v: it has %s in\n%s", err, value, with)
+		}
+		if had, _ := Get([]byte(text), "mcpServers", key); had != nil {
+			return
+		}
+		rest := with
+		for i := range len(text) {
+			if text[i] == ' ' || text[i] == '\t' {
+				continue // between the last value and the bracket
+			}
+			at := bytes.IndexByte(rest, text[i])
+			if at < 0 {
+				t.Fatalf("%q is lost:\n%s", text[i:], with)
+			}
+			rest = rest[at+1:]
+		}
+		without, err := Remove(with, "mcpServers", key)
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, with)
+		}
+		if list, _ := Get([]byte(text), "mcpServers"); list == nil {
+			if without, err = Remove(without, "mcpServers"); err != nil {
+				t.Fatalf("%v:\n%s", err, with)
+			}
+		}
+		if !equal(Plain([]byte(text)), Plain(without)) {
+			t.Fatalf("%s\nbecame\n%s", text, without)
+		}
+	})
+}

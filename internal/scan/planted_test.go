@@ -1,0 +1,69 @@
+package scan
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Of the well-known faults that are planted in realistic code, and marked there with "bug:",
+// the share that is held is found without tools of the project's own; and nothing of weight
+// is said of a line that has none.
+func TestPlantedFaults(t *testing.T) {
+	t.Parallel()
+	for folder, percent := range map[string]int{"go": 67, "python": 67, "typescript": 60} {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			s := workspaceOf(t, "planted/"+folder)
+			report := s.must(t, Request{Purpose: Bugs})
+			for _, skipped := range report.Skipped {
+				t.Errorf("%s was skipped: %s", skipped.Path, skipped.Reason)
+			}
+			planted := plantedIn(t, s)
+			found, weighty := map[string]string{}, Levels[Bugs][:slices.Index(Levels[Bugs], "medium")+1]
+			for _, f := range report.Findings {
+				place := fmt.Sprintf("%s:%d", f.File, f.Line)
+				if !slices.Contains(weighty, f.Level) {
+					continue
+				}
+				if planted[place] == "" {
+					t.Errorf("%s is right, and yet: %s: %s", place, f.Rule, f.Message)
+				}
+				if found[place] != "" {
+					t.Errorf("%s is found twice: %s and %s", place, found[place], f.Rule)
+				}
+				found[place] = f.Rule
+			}
+			for place, fault := range planted {
+				t.Logf("%-14s %-36s %s", place, fault, found[place])
+			}
+			if len(planted) < 20 {
+				t.Errorf("only %d faults are planted", len(planted))
+			}
+			if len(found)*100 < percent*len(planted) {
+				t.Errorf("%d of %d are found, less than %d %%", len(found), len(planted), percent)
+			}
+		})
+	}
+}
+
+// plantedIn returns what is marked in the files of a workspace, by "file:line".
+func plantedIn(t *testing.T, s Scanner) map[string]string {
+	t.Helper()
+	planted := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(s.Dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		for i, line := range strings.Split(s.read(t, name), "\n") {
+			if _, fault, ok := strings.Cut(line, " bug: "); ok {
+				planted[fmt.Sprintf("%s:%d", name, i+1)] = fault
+			}
+		}
+	}
+	return planted
+}

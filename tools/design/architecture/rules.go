@@ -1,0 +1,81 @@
+package architecture
+
+import (
+	"fmt"
+
+	"github.com/toolfold/toolfold/tools/design/text"
+)
+
+// Break is an arrow that the pattern forbids.
+type Break struct {
+	From string `json:"from" doc:"Id of a component."`
+	To   string `json:"to" doc:"Id of a component that it depends on."`
+	Why  string `json:"why" doc:"What the pattern asks for."`
+}
+
+// ranks are, by pattern, how far inside or below each type stands; dependencies lead to the
+// same rank or a larger one. Types that a pattern says nothing of are in none.
+var ranks = map[string]map[string]int{
+	"layered": {"presentation": 0, "application": 1, "service": 1, "domain": 2, "port": 2, "adapter": 3, "infrastructure": 3,
+		"database": 4, "queue": 4, "cache": 4, "external": 4},
+	"clean":     inwards,
+	"hexagonal": inwards,
+	"ddd":       inwards,
+}
+
+// inwards are the ranks of patterns with the domain in the middle. Ports belong to it.
+var inwards = map[string]int{"presentation": 0, "adapter": 0, "infrastructure": 0, "database": 0, "queue": 0, "cache": 0, "external": 0,
+	"application": 1, "service": 1, "port": 2, "domain": 2}
+
+// breaks returns the arrows that the pattern forbids, and whether types of components tell that
+// at all: of event-driven, cqrs, mvc, mvvm and pipe-filter they do not.
+func (s system) breaks() (found []Break, checked bool) {
+	if s.Pattern == "microservices" {
+		return s.shared(), true
+	}
+	rank, checked := ranks[s.Pattern]
+	for _, a := range s.arrows {
+		from, to := s.Components[a[0]], s.Components[a[1]]
+		above, ranked := rank[from.Type]
+		below, also := rank[to.Type]
+		switch {
+		case !ranked || !also || below >= above:
+		case s.Pattern == "layered":
+			found = append(found, Break{from.ID, to.ID, fmt.Sprintf("%s is a layer below %s", from.Type, to.Type)})
+		default:
+			found = append(found, Break{from.ID, to.ID, fmt.Sprintf("%s is further inside than %s: let it depend on a port", from.Type, to.Type)})
+		}
+	}
+	return found, checked
+}
+
+// shared returns the arrows to databases that several components use: services own their data.
+func (s system) shared() []Break {
+	users := map[int]int{}
+	for _, a := range s.arrows {
+		users[a[1]]++
+	}
+	var found []Break
+	for _, a := range s.arrows {
+		if from, to := s.Components[a[0]], s.Components[a[1]]; to.Type == "database" && users[a[1]] > 1 {
+			found = append(found, Break{from.ID, to.ID, fmt.Sprintf("%d components share this database", users[a[1]])})
+		}
+	}
+	return found
+}
+
+// verdict is the pattern's rule as a page of documentation has it.
+func (s system) verdict() string {
+	found, checked := s.breaks()
+	if !checked {
+		return ""
+	}
+	if len(found) == 0 {
+		return "\nEvery arrow keeps to it.\n"
+	}
+	list := "\nThese arrows break it:\n\n"
+	for _, b := range found {
+		list += fmt.Sprintf("- %s → %s: %s\n", markdownText(text.Line(b.From)), markdownText(text.Line(b.To)), b.Why)
+	}
+	return list
+}

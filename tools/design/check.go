@@ -1,0 +1,194 @@
+package design
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/git"
+	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/tools/design/contract"
+)
+
+// NotReadable is the code of a document that cannot be checked.
+const NotReadable = "DOCUMENT_NOT_READABLE"
+
+// Limits of a check.
+const (
+	maxFindings = 50 // of each list in a result
+	checkTime   = 30 * time.Second
+)
+
+// CheckIn are the arguments of design.check.
+type CheckIn struct {
+	Path    string `json:"path"`
+	Against string `json:"against"`
+	Offset  int    `json:"offset"` // entries of each list that came before
+}
+
+// CheckOut is the result of design.check.
+type CheckOut struct {
+	Format        string             `json:"format" doc:"Of the document, with its version."`
+	Findings      []contract.Finding `json:"findings" doc:"In the order of lines; 50 at most."`
+	FindingsTotal int                `json:"findingsTotal" doc:"All of them."`
+	Breaks        []contract.Break   `json:"breaks,omitempty" doc:"What breaks users of against; 50 at most. A shared schema counts once."`
+	BreaksTotal   int                `json:"breaksTotal,omitempty" doc:"All of them."`
+	NextOffset    int                `json:"nextOffset,omitempty" doc:"Pass as offset to read on; absent at the end."`
+	Notes         []string           `json:"notes,omitempty" doc:"What was not looked at."`
+	Summary       string             `json:"summary" doc:"The same in a line."`
+}
+
+// Check judges a document of the workspace, and what it breaks of an older one.
+func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
+	text, err := s.document("path", in.Path)
+	if err != nil {
+		return CheckOut{}, err
+	}
+	var older []byte
+	if in.Against != "" {
+		if older, err = s.older(ctx, in); err != nil {
+			return CheckOut{}, err
+		}
+	}
+	bounded, stop := context.WithTimeout(ctx, checkTime)
+	defer stop()
+	out, err := workspace.Await(bounded, func() (CheckOut, error) { return check(in, text, older) })
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return CheckOut{}, toolfold.Errorf(NotReadable, "checking took longer than %v", checkTime).WithHint("split the document")
+	}
+	return out, err
+}
+
+func check(in CheckIn, text, older []byte) (CheckOut, error) {
+	document, err := contract.Read(text)
+	if err != nil {
+		return CheckOut{}, unreadable("path", in.Path, err)
+	}
+	found, outside, err := contract.Lint(document)
+	if err != nil {
+		return CheckOut{}, err
+	}
+	out := CheckOut{Format: document.Spec + " " + document.Version, FindingsTotal: len(found)}
+	out.Findings, out.NextOffset = from(found, in.Offset)
+	problems := 0
+	for _, f := range found {
+		if f.Severity == contract.Error {
+			problems++
+		}
+	}
+	out.Summary = fmt.Sprintf("%d errors, %d warnings", problems, len(found)-problems)
+	if outside > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d references lead out of the document and were not followed", outside))
+	}
+	if in.Against == "" {
+		return out, nil
+	}
+	before, err := contract.Read(older)
+	if err != nil {
+		return CheckOut{}, unreadable("against", in.Against, err)
+	}
+	breaks, partly, err := contract.Compare(before, document)
+	if err != nil {
+		return CheckOut{}, unreadable("against", in.Against, err)
+	}
+	if partly {
+		out.Notes = append(out.Notes, "the documents have too many schemas for all of them to be compared")
+	}
+	var next int
+	out.Breaks, next = from(breaks, in.Offset)
+	out.BreaksTotal, out.NextOffset = len(breaks), max(out.NextOffset, next)
+	out.Summary += fmt.Sprintf("; %d breaking changes against %s", len(breaks), shorten.To(in.Against, 100))
+	return out, nil
+}
+
+// from returns the part of a list that an answer holds, and where the next begins; zero at the end.
+func from[T any](list []T, offset int) (part []T, next int) {
+	start := min(offset, len(list))
+	end := min(start+maxFindings, len(list))
+	if end < len(list) {
+		next = end
+	}
+	return append([]T{}, list[start:end]...), next
+}
+
+func unreadable(parameter, name string, reason error) error {
+	return toolfold.Errorf(NotReadable, "%s cannot be checked: %v", shorten.Quoted(name), shorten.To(reason.Error(), 200)).
+		About(toolfold.ProblemRefused, parameter).WithHint("name an OpenAPI or AsyncAPI document in JSON or YAML")
+}
+
+// document reads a file of the workspace.
+func (s *Service) document(parameter, name string) ([]byte, error) {
+	local, err := s.readable(parameter, name)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(s.workspace)
+	if err != nil {
+		return nil, fmt.Errorf("opening workspace: %w", err)
+	}
+	defer root.Close()
+	text, err := safefile.Read(root, local, contract.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, toolfold.Errorf(workspace.PathNotUsable, "there is no file %s", shorten.Quoted(name)).
+			About(toolfold.ProblemRefused, parameter).WithHint("paths are below the workspace")
+	}
+	if err != nil {
+		var reason *fs.PathError
+		if errors.As(err, &reason) {
+			err = reason.Err // the path of the workspace stays here
+		}
+		return nil, unreadable(parameter, name, err)
+	}
+	return text, nil
+}
+
+// readable returns a path as a local name below the workspace.
+func (s *Service) readable(parameter, path string) (string, error) {
+	if s.workspace == "" {
+		return "", toolfold.Errorf(workspace.PathNotUsable, "this server has no workspace").WithHint("start it with --workspace")
+	}
+	name := filepath.FromSlash(path)
+	if filepath.IsAbs(name) {
+		below, err := filepath.Rel(s.workspace, name)
+		if err != nil {
+			below = ".."
+		}
+		name = below
+	}
+	if name = filepath.Clean(name); !filepath.IsLocal(name) || strings.ContainsRune(path, 0) {
+		return "", toolfold.Errorf(workspace.PathNotUsable, "%s %s is not inside the workspace", parameter, shorten.Quoted(path)).
+			About(toolfold.ProblemRefused, parameter).WithHint("name a file such as docs/api.yaml")
+	}
+	return name, nil
+}
+
+// older reads what a document is compared with: a file, or one that a commit has, as git
+// writes it: main:docs/api.yaml. main: is the same path there.
+func (s *Service) older(ctx context.Context, in CheckIn) ([]byte, error) {
+	ref, name, ofGit := strings.Cut(in.Against, ":")
+	if !ofGit || len(ref) < 2 || filepath.IsAbs(filepath.FromSlash(in.Against)) { // C: is a drive
+		return s.document("against", in.Against)
+	}
+	if name == "" {
+		name = in.Path
+	}
+	local, err := s.readable("against", name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := git.File(ctx, s.workspace, ref, filepath.ToSlash(local), contract.MaxBytes)
+	var none *git.NoChanges
+	if errors.As(err, &none) {
+		return nil, toolfold.Errorf(NotReadable, "%s cannot be read: %s", shorten.Quoted(in.Against), none.Reason).
+			About(toolfold.ProblemRefused, "against").WithHint("%s", none.Hint)
+	}
+	return text, err
+}
