@@ -1,4 +1,5 @@
 .DEFAULT_GOAL := help
+SDK_FIXTURES := github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -42,6 +43,10 @@ LISTS ?= gateway/testdata
 gateway: ## print what lists of tools cost, as they are and folded; LISTS names a folder of others
 	go run ./cmd/toolfold/internal/folds $(LISTS)
 
+.PHONY: planted
+planted: ## scan planted faults with toolfold, go vet, staticcheck, eslint and tsc, and write the table of docs/code.md
+	go run ./cmd/toolfold/internal/planted -write docs/code.md
+
 HOSTS ?=
 .PHONY: hosts
 hosts: build ## run coding agents on every list and write what they took; HOSTS names some of them
@@ -49,14 +54,19 @@ hosts: build ## run coding agents on every list and write what they took; HOSTS 
 	cd e2e/agents && TOOLFOLD_BIN=../../toolfold node capture.js ../../cmd/toolfold/internal/docs/captures.json $(HOSTS)
 	go test ./cmd/toolfold/internal/docs -update
 
+.PHONY: snapshot
+snapshot: ## make a release that is published nowhere into ./dist, and try its archives, npm packages and cask
+	.ci/snapshot
+
 .PHONY: nightly
 nightly: ## what takes too long for every change: full attacks, loads, fuzzing, all targets
 	.ci/nightly
 
 .PHONY: conformance
-conformance: ## run the official conformance suite of MCP against a server of its fixtures
+conformance: build ## run the official conformance suite of MCP against a server of its fixtures, and by way of the gateway
 	go build -o e2e/conformance/fixtures ./e2e/conformance
-	cd e2e/conformance && npm ci --no-audit --no-fund && npm test
+	go build -o e2e/conformance/sdk-fixtures $(SDK_FIXTURES)
+	cd e2e/conformance && npm ci --no-audit --no-fund && TOOLFOLD_BIN=$(CURDIR)/toolfold npm test
 
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm

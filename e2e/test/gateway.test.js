@@ -8,6 +8,7 @@ import { test } from 'node:test';
 
 import {
   CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema, LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 
 import { clients } from '../lib/clients.js';
@@ -39,12 +40,14 @@ async function connect(t, kind, command) {
   return client;
 }
 
-/** Serves upstreams alone, each for its session: some of them keep the roots of a client. */
-function serving(t, upstreams) {
+/** Serves upstreams alone, known already, each for its session: some of them keep the roots of a client. */
+async function serving(t, upstreams) {
   const place = placeFor(t);
   for (const upstream of Object.values(upstreams)) upstream.isolate = 'session';
   mkdirSync(join(place.dir, 'toolfold'), { recursive: true });
   writeFileSync(join(place.dir, 'toolfold', 'config.json'), JSON.stringify({ upstreams }));
+  const { code, stdout, stderr } = await runCommand(place, 'upstream', 'check');
+  assert.equal(code, 0, stderr + stdout);
   return place;
 }
 
@@ -78,12 +81,16 @@ const apart = ['get-env', 'simulate-research-query'];
 
 /** Results that name when they were made, without that. */
 const timeless = (result) => JSON.parse(JSON.stringify(result)
+  .replace(/"blob":"([^"]*)"/g, (_, blob) => `"blob":${JSON.stringify(Buffer.from(blob, 'base64').toString('latin1'))}`)
   .replace(/\d\d?:\d\d:\d\d( [AP]M)?/g, 'TIME').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'));
+
+/** What came by way of the gateway, with the URIs that the server has. */
+const asServer = (result) => JSON.parse(JSON.stringify(result).replaceAll('"toolfold://upstream/everything/', '"'));
 
 for (const kind of clients) {
   test(`server-everything, ${kind.name}`, async (t) => {
     const everything = program('@modelcontextprotocol/server-everything');
-    const place = serving(t, { everything: { ...everything, env: { GIVEN: 'this' } } });
+    const place = await serving(t, { everything: { ...everything, env: { GIVEN: 'this' } } });
     const older = clients.find((other) => other.name === 'TypeScript v2, legacy'); // the server speaks 2025-11-25 only
     const direct = await connect(t, kind === v1 ? v1 : older, { ...everything, env: place.env });
     const { command, args, env } = place.serve({ more: ['--tier=none'] });
@@ -100,7 +107,7 @@ for (const kind of clients) {
         results.push(timeless(await call(client, i === 0 ? name : `everything.${name}`, params, ({ progress, total }) => told[i].push([progress, total]))));
       }
       assert.equal(results[0].refused, undefined, name);
-      assert.deepEqual(results[1], results[0], name);
+      assert.deepEqual(asServer(results[1]), results[0], name);
       assert.deepEqual(told[1][0], told[0][0], `progress of ${name}`); // the client drops what comes together with the result
     }
     const given = (await call(through, 'everything.get-env', {})).content[0].text;
@@ -109,9 +116,97 @@ for (const kind of clients) {
   });
 }
 
+/** All entries of a list of ours that are of server-everything. */
+async function listed(client, method, member) {
+  const all = [];
+  for (let cursor; ;) {
+    const page = await client[method](cursor && { cursor });
+    all.push(...page[member]);
+    if (!(cursor = page.nextCursor)) return all;
+  }
+}
+
+/** A result without what belongs to the connection. */
+const settled = ({ _meta, resultType, ttlMs, cacheScope, ...result }) => timeless(asServer(result));
+
+for (const kind of clients) {
+  test(`prompts and resources of server-everything, ${kind.name}`, async (t) => {
+    const everything = program('@modelcontextprotocol/server-everything');
+    const place = await serving(t, { everything });
+    const older = clients.find((other) => other.name === 'TypeScript v2, legacy');
+    const direct = await connect(t, kind === v1 ? v1 : older, { ...everything, env: place.env });
+    const through = await connect(t, kind, place.serve({ more: ['--tier=none'] }));
+
+    const prompts = await listed(direct, 'listPrompts', 'prompts');
+    assert.ok(prompts.length > 3);
+    const folded = await listed(through, 'listPrompts', 'prompts');
+    assert.deepEqual(folded.map(({ name }) => name), prompts.map(({ name }) => `everything-${name}`));
+    for (const { name, title, arguments: declared = [], ...prompt } of prompts) {
+      const { name: _, arguments: kept = [], ...got } = folded.find((other) => other.name === `everything-${name}`);
+      assert.deepEqual([got, kept], [prompt, declared], name);
+      const values = { resourceType: 'Text', resourceId: '1', department: 'Engineering', name: 'Alice' };
+      const args = Object.fromEntries(declared.map((argument) => [argument.name, values[argument.name] ?? 'Paris']));
+      const want = await direct.getPrompt({ name, arguments: args });
+      assert.deepEqual(settled(await through.getPrompt({ name: `everything-${name}`, arguments: args })), settled(want), name);
+      for (const argument of declared) {
+        const asked = { argument: { name: argument.name, value: '' }, context: { arguments: { department: 'Sales' } } };
+        const completed = await direct.complete({ ref: { type: 'ref/prompt', name }, ...asked }).catch((error) => ({ refused: error.code }));
+        const again = await through.complete({ ref: { type: 'ref/prompt', name: `everything-${name}` }, ...asked })
+          .catch((error) => ({ refused: error.code }));
+        assert.deepEqual(settled(again), settled(completed), `${name} ${argument.name}`);
+      }
+    }
+    await assert.rejects(through.getPrompt({ name: 'everything-args-prompt', arguments: {} }), /everything refused/);
+    await assert.rejects(through.getPrompt({ name: 'everything-none' }), /there is no prompt/);
+
+    const under = 'toolfold://upstream/everything/';
+    const ofUpstream = (list, key) => list.filter((entry) => entry[key].startsWith(under));
+    const resources = await listed(direct, 'listResources', 'resources');
+    assert.ok(resources.length > 3);
+    assert.deepEqual(asServer(ofUpstream(await listed(through, 'listResources', 'resources'), 'uri')), resources);
+    const templates = await listed(direct, 'listResourceTemplates', 'resourceTemplates');
+    assert.ok(templates.length > 1);
+    assert.deepEqual(asServer(ofUpstream(await listed(through, 'listResourceTemplates', 'resourceTemplates'), 'uriTemplate')), templates);
+    for (const uri of [...resources.map((resource) => resource.uri), 'demo://resource/dynamic/text/7', 'demo://resource/dynamic/blob/8']) {
+      assert.deepEqual(settled(await through.readResource({ uri: under + uri })), settled(await direct.readResource({ uri })), uri);
+    }
+    await assert.rejects(direct.readResource({ uri: 'demo://none' }), ({ code }) => [-32002, -32602].includes(code));
+    await assert.rejects(through.readResource({ uri: `${under}demo://none` }), ({ code }) => [-32002, -32602].includes(code));
+    for (const { uriTemplate } of templates) {
+      const asked = { argument: { name: 'resourceId', value: '1' } };
+      const want = await direct.complete({ ref: { type: 'ref/resource', uri: uriTemplate }, ...asked });
+      assert.deepEqual(settled(await through.complete({ ref: { type: 'ref/resource', uri: under + uriTemplate }, ...asked })), settled(want));
+    }
+  });
+}
+
+test('subscriptions to resources of server-everything', async (t) => {
+  const place = await serving(t, { everything: program('@modelcontextprotocol/server-everything') });
+  const client = await connect(t, v1, place.serve({ more: ['--tier=none'] }));
+  const updated = new Promise((resolve) => {
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params.uri));
+  });
+  const [{ uri }] = await listed(client, 'listResources', 'resources');
+  await client.subscribeResource({ uri });
+  await call(client, 'everything.toggle-subscriber-updates', {});
+  assert.equal(await updated, uri);
+  await client.unsubscribeResource({ uri });
+});
+
+test('clients that read resources in place of calls are told of none', async (t) => {
+  const place = await serving(t, { everything: program('@modelcontextprotocol/server-everything') });
+  const client = await connect(t, v1, place.serve({ more: ['--tier=none', '--for=codex'] }));
+  const { resources, prompts } = client.getServerCapabilities();
+  assert.equal(resources, undefined);
+  assert.ok(prompts);
+  const { content } = await call(client, 'everything.get-resource-links', { count: 1 });
+  assert.match(content[1].uri, /^demo:/);
+  await assert.rejects(client.listResources(), /not supported/);
+});
+
 test('log messages and cancellation', async (t) => {
   const everything = program('@modelcontextprotocol/server-everything');
-  const place = serving(t, { everything });
+  const place = await serving(t, { everything });
   const client = await connect(t, v1, place.serve({ more: ['--tier=none'] }));
   const messages = [];
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => { messages.push(params); });
@@ -119,7 +214,7 @@ test('log messages and cancellation', async (t) => {
   await call(client, 'everything.toggle-simulated-logging', {}); // it logs at once and every 5 s, while a call runs
   await call(client, 'everything.trigger-long-running-operation', { duration: 6, steps: 1 });
   assert.ok(messages.length > 0, 'nothing was logged');
-  assert.match(JSON.stringify(messages[0]), /-level message|Debug|message/);
+  assert.match(JSON.stringify(messages), /-level message|Debug|message/); // it may log first that it knows the roots
   const cancelled = new AbortController();
   setTimeout(() => cancelled.abort('enough'), 300);
   const before = Date.now();
@@ -149,7 +244,7 @@ test('filesystem, memory and sequential thinking', async (t) => {
   const upstreams = {};
   const env = (name, side) => ({ MEMORY_FILE_PATH: join(place.dir, `${name}-${side}.jsonl`) });
   for (const [name, [from, args]] of Object.entries(steps)) upstreams[name] = { ...program(from, ...args), env: env(name, 'through') };
-  const folded = serving(t, upstreams);
+  const folded = await serving(t, upstreams);
   const through = await connect(t, v1, folded.serve({ more: ['--tier=none'] }));
   for (const [name, [from, args, list]] of Object.entries(steps)) {
     const direct = await connect(t, v1, { ...program(from, ...args), env: { ...place.env, ...env(name, 'direct') } });
@@ -164,7 +259,7 @@ test('filesystem, memory and sequential thinking', async (t) => {
 test('lists of others', async (t) => {
   const servers = { playwright: '@playwright/mcp', notion: '@notionhq/notion-mcp-server' };
   const upstreams = Object.fromEntries(Object.entries(servers).map(([name, from]) => [name, program(from)]));
-  const place = serving(t, upstreams);
+  const place = await serving(t, upstreams);
   for (const [name, from] of Object.entries(servers)) {
     const direct = await connect(t, v1, { ...program(from), env: place.env });
     const { tools } = await direct.listTools();

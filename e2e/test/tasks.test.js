@@ -2,9 +2,12 @@
 // with -9 in the middle of each and started again, and the client, new as well, resumes
 // the task by its reference and gets the answer.
 //
-// TASK_KILLS and TASK_SECONDS set how many workflows there are and how long each takes.
+// TASK_KILLS and TASK_SECONDS set how many workflows there are and how long each takes,
+// TOOLFOLD_TEST_POSTGRES a database beside SQLite, where psql makes each a schema.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,21 +45,40 @@ steps:
 
 const options = { concurrency: together, timeout: 120_000 + kills * (30_000 + seconds * 1000) };
 
-test(`${kills} workflows of ${seconds} s survive kill -9 as tasks`, options, async (t) => {
-  const left = Array.from({ length: kills }, (_, i) => i);
-  const took = [];
-  const one = async () => {
-    for (let i = left.shift(); i !== undefined; i = left.shift()) {
-      await t.test(`workflow ${i + 1}`, async (t) => took.push(await surviveKill(t)));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(together, kills) }, one));
-  assert.equal(took.length, kills);
-  t.diagnostic(`${took.length} of ${kills} answered; from call to answer ${Math.min(...took)} to ${Math.max(...took)} s`);
-});
+const stores = { SQLite: (place) => place.store };
+if (process.env.TOOLFOLD_TEST_POSTGRES) stores.PostgreSQL = schema;
+else console.log('# TOOLFOLD_TEST_POSTGRES is not set: only SQLite is tested');
 
-async function surviveKill(t) {
+/** Makes a schema that lasts as long as test t, and returns the URL of a store in it. */
+function schema(place, t) {
+  const url = new URL(process.env.TOOLFOLD_TEST_POSTGRES);
+  const name = `toolfold_e2e_${randomUUID().slice(0, 8)}`;
+  const psql = (statement) => execFileSync('psql', ['-q', '-c', statement, url.href], { stdio: ['ignore', 'ignore', 'pipe'] });
+  psql(`CREATE SCHEMA ${name}`);
+  atEnd(t, () => psql(`SET client_min_messages = error; DROP SCHEMA ${name} CASCADE`));
+  const within = new URL(url);
+  within.searchParams.set('search_path', name);
+  return within.href;
+}
+
+for (const [kind, storeFor] of Object.entries(stores)) {
+  test(`${kills} workflows of ${seconds} s survive kill -9 as tasks, ${kind}`, options, async (t) => {
+    const left = Array.from({ length: kills }, (_, i) => i);
+    const took = [];
+    const one = async () => {
+      for (let i = left.shift(); i !== undefined; i = left.shift()) {
+        await t.test(`workflow ${i + 1}`, async (t) => took.push(await surviveKill(t, storeFor)));
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(together, kills) }, one));
+    assert.equal(took.length, kills);
+    t.diagnostic(`${took.length} of ${kills} answered; from call to answer ${Math.min(...took)} to ${Math.max(...took)} s`);
+  });
+}
+
+async function surviveKill(t, storeFor) {
   const place = placeFor(t);
+  place.store = storeFor(place, t);
   const workflows = join(place.workspace, '.toolfold', 'workflows');
   mkdirSync(workflows, { recursive: true });
   writeFileSync(join(workflows, 'slow.yaml'), slow);

@@ -6,11 +6,14 @@ import { dirname, join } from 'node:path';
 
 /**
  * The member adds has what the agent's models add to every call. Each agent takes the folder it may use, the address of the model, the
- * command line of the server (null for no server) and the name of a model where it knows several, and returns how to start it.
+ * command line of the server (null for no server) and the name of a model where it knows several, and returns how to start it;
+ * settings is the file in that folder that has its servers. Search is the call by which a model finds tools that it was not sent, approve has
+ * arguments by which a person approves of toolfold.
  */
 export const agents = {
   claude: {
     package: '@anthropic-ai/claude-code',
+    settings: 'mcp.json',
     program: '@anthropic-ai/claude-code/cli-wrapper.cjs',
     prepare(dir, model, server) {
       write(dir, 'mcp.json', JSON.stringify({ mcpServers: plain(server) }));
@@ -25,6 +28,8 @@ export const agents = {
   },
   codex: {
     package: '@openai/codex',
+    settings: 'codex/config.toml',
+    approve: ['-c', 'mcp_servers.toolfold.default_tools_approval_mode="approve"'], // approvals of a server are of that server
     program: '@openai/codex/bin/codex.js',
     prepare(dir, model, server, named = 'gpt-5') {
       write(dir, 'codex/config.toml', `model = "${named}"
@@ -50,6 +55,7 @@ default_tools_approval_mode = "approve"
   },
   gemini: {
     package: '@google/gemini-cli',
+    settings: '.gemini/settings.json',
     adds: { wait_for_previous: false }, // declared in every tool, and asked for by its system prompt
     program: '@google/gemini-cli/bundle/gemini.js',
     prepare(dir, model, server) {
@@ -65,6 +71,7 @@ default_tools_approval_mode = "approve"
   },
   opencode: {
     package: 'opencode-ai',
+    settings: 'opencode.json',
     program: `opencode-${process.platform}-${process.arch}/bin/opencode`, // install scripts are not run
     prepare(dir, model, server) {
       write(dir, 'opencode.json', JSON.stringify({
@@ -82,6 +89,8 @@ default_tools_approval_mode = "approve"
   },
   qwen: {
     package: '@qwen-code/qwen-code',
+    settings: '.qwen/settings.json',
+    search: (names) => ['tool_search', { query: `select:${names.map((name) => `mcp__toolfold__${name}`)}` }], // it defers tools
     program: '@qwen-code/qwen-code/cli.js',
     prepare(dir, model, server) {
       write(dir, '.qwen/settings.json', JSON.stringify({
@@ -93,6 +102,7 @@ default_tools_approval_mode = "approve"
   },
   copilot: {
     package: '@github/copilot',
+    settings: '.copilot/mcp-config.json',
     program: '@github/copilot/npm-loader.js',
     prepare(dir, model, server) {
       write(dir, '.copilot/mcp-config.json', JSON.stringify({ mcpServers: plain(server, { type: 'local', tools: ['*'] }) }));
@@ -106,6 +116,7 @@ default_tools_approval_mode = "approve"
   },
   cline: {
     package: 'cline',
+    settings: '.cline/data/settings/cline_mcp_settings.json',
     program: 'cline/bin/cline',
     prepare(dir, model, server) {
       write(dir, '.cline/data/settings/cline_mcp_settings.json', JSON.stringify({

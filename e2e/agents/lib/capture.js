@@ -38,9 +38,12 @@ export const hosts = {
   cline: { agent: 'cline', kind: 'eager' },
 };
 
+/** The path of an agent's program. */
+export const programOf = ({ program }) => resolve(modules, program);
+
 /** The version of a host's agent; undefined where it is not installed. */
 export function installed({ agent }) {
-  if (!existsSync(join(modules, agents[agent].program))) return undefined;
+  if (!existsSync(programOf(agents[agent]))) return undefined;
   return JSON.parse(readFileSync(join(modules, agents[agent].package, 'package.json'))).version;
 }
 
@@ -86,9 +89,9 @@ const less = (a, b) => ({ bytes: a.bytes - b.bytes, tokens: a.tokens - b.tokens 
 
 const runMillis = 120_000;
 
-/** Runs an agent to its end, or stops it; returns what it printed. */
+/** Runs an agent, or the program of an absolute path, to its end, or stops it; returns what it printed. */
 export async function run({ program }, args, dir, env) {
-  const path = join(modules, program);
+  const path = programOf({ program });
   const command = /\.c?js$/.test(path) ? [process.execPath, path] : [path];
   const child = spawn(command[0], [...command.slice(1), ...args], {
     cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], detached: true,

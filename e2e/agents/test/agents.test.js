@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import test from 'node:test';
@@ -100,8 +100,7 @@ for (const [name, agent] of Object.entries(agents).filter(([name]) => eager.incl
       });
       const server = [binary, 'serve', '--worker=false', '--store', `sqlite://${join(dir, 't.db')}`, ...args];
       const { args: flags, env } = agent.prepare(dir, model.url, server);
-      // What a server listed is kept: a first start waits for it, which not every agent does.
-      if (surface === 'gateway') await run(server[0], server.slice(1), dir, {});
+      if (surface === 'gateway') await learn(server, dir);
       const said = await run(program, flags, dir, env);
       const { results, tools } = model.seen;
       assert.equal(results.length, calls.length, `every call is answered; the agent said ${said.slice(-2000)}`);
@@ -125,12 +124,28 @@ function unescaped(text) {
   return text.replaceAll(/\\+"/g, '"');
 }
 
+const homes = (dir) => ({ XDG_CONFIG_HOME: join(dir, 'config'), XDG_DATA_HOME: join(dir, 'data'), XDG_CACHE_HOME: join(dir, 'cache') });
+
+/** Serves until the list of the upstream is kept: a first start waits for none, and many agents take the list once. */
+async function learn([command, ...args], dir) {
+  const child = spawn(command, args, { cwd: dir, stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: process.env.PATH, HOME: dir, ...homes(dir) } });
+  const ended = new Promise((end) => { child.once('close', end); });
+  const kept = join(dir, 'data', 'toolfold', 'upstreams');
+  const deadline = Date.now() + runMillis;
+  while (!(existsSync(kept) && readdirSync(kept).some((file) => file.endsWith('.json')))) {
+    assert.ok(child.exitCode === null && Date.now() < deadline, 'the upstream lists its tools');
+    await new Promise((later) => { setTimeout(later, 100); });
+  }
+  child.stdin.end();
+  await ended;
+}
+
 /** Runs a program to its end, or stops it; returns what it printed. */
 async function run(program, args, dir, env) {
   const command = /\.c?js$/.test(program) ? [process.execPath, program] : [program];
   const child = spawn(command[0], [...command.slice(1), ...args], {
     cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
-    env: { PATH: process.env.PATH, HOME: dir, XDG_CONFIG_HOME: join(dir, 'config'), XDG_DATA_HOME: join(dir, 'data'), XDG_CACHE_HOME: join(dir, 'cache'), ...env },
+    env: { PATH: process.env.PATH, HOME: dir, ...homes(dir), ...env },
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { said += chunk; });
