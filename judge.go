@@ -71,7 +71,7 @@ func judgeValue(p Param, value any) (found []Problem) {
 		return []Problem{{Kind: ProblemType, Want: string(p.Kind), Got: jsonx.TypeName(value), Allowed: p.Enum, Min: p.Min, Max: p.Max}}
 	}
 	if text, isText := value.(string); len(p.Enum) > 0 && !(isText && slices.Contains(p.Enum, text)) {
-		near := suggest.Nearest(fmt.Sprint(value), p.Enum)
+		near := suggest.Value(fmt.Sprint(value), p.Enum)
 		found = append(found, Problem{Kind: ProblemEnum, Allowed: p.Enum, Got: judge.Got(value), Suggest: near})
 	}
 	switch value := value.(type) {

@@ -49,8 +49,8 @@ var Hosts = []Host{{
 	Path:    inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
 	Project: []string{".mcp.json"},
 	Add:     "claude mcp add --scope user toolfold -- toolfold serve --for=claude-code",
-	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or `mcp__toolfold__memory` for " +
-		"one tool.",
+	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or for one tool " +
+		"`mcp__toolfold__memory` with `mcp__toolfold__tools`, which only reads and explains it.",
 	Rules: "By tool, not by action: allowing `mcp__toolfold__memory` also allows `clear`.",
 	Sends: &Sends{
 		Version: "2.1.330", Instructions: true, MaxText: 2048, name: joined("mcp__", "__"), definition: anthropic, line: nameOnly,

@@ -31,6 +31,27 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
+// Value returns the value of an enumeration closest to word, and "" when none is close. Besides what
+// Nearest takes for close it takes another form of the same word, as failed is of failure: the only
+// value that shares at least four letters and half of the longer word with it.
+func Value(word string, values []string) string {
+	if near := Nearest(word, values); near != "" {
+		return near
+	}
+	form := ""
+	for _, value := range values {
+		shared := sharedPrefix(fold(word), fold(value))
+		if shared < 4 || 2*shared < max(len(fold(word)), len(fold(value))) {
+			continue
+		}
+		if form != "" {
+			return ""
+		}
+		form = value
+	}
+	return form
+}
+
 // Unknown goes through the members of an object that are none of the known names,
 // sorted, each with the known name that it may have been meant to be: one that the
 // object does not have, empty where none is near.
@@ -67,6 +88,15 @@ func cost(a, b string) (cost int, ok bool) {
 func fold(s string) string { return separators.Replace(strings.ToLower(s)) }
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
+
+// sharedPrefix returns how many bytes both begin with.
+func sharedPrefix(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
 
 // distance is the number of letters to insert, delete, replace or swap with a
 // neighbour (optimal string alignment).

@@ -33,3 +33,16 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// Other forms of a word are close where it is a value of an enumeration, if they lead to one of them.
+func TestValue(t *testing.T) {
+	t.Parallel()
+	statuses := []string{"success", "failure", "running", "bulk_store", "bulk_delete"}
+	for word, want := range map[string]string{
+		"failed": "failure", "failing": "failure", "succeeded": "success", "runing": "running", "fai": "failure", "bulk_update": "", "paused": "",
+	} {
+		if got := Value(word, statuses); got != want {
+			t.Errorf("Value(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
