@@ -37,21 +37,22 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 	for _, tool := range []struct {
 		name      string
 		languages []language
-		needs     string // a file at the root of the workspace, without which it does not run; empty for none
-		anywhere  bool   // in $PATH too, not only in the workspace
-		whole     bool   // it looks at the whole project, whatever files are scanned
+		needs     []string // files of which one is at the root of the workspace, else it does not run; empty for none
+		anywhere  bool     // in $PATH too, not only in the workspace
+		whole     bool     // it looks at the whole project, whatever files are scanned
 		arguments []string
 		read      func(s Scanner, root *os.Root, out []byte, c *collector) error
 	}{
-		{"eslint", scripts, "", true, false,
+		{"eslint", scripts, nil, true, false,
 			[]string{"--format", "json", "--no-error-on-unmatched-pattern", "--no-warn-ignored", "--"}, readESLint},
-		{"tsc", scripts, "tsconfig.json", false, true, []string{"--noEmit", "--pretty", "false", "--project", "."}, readTSC},
-		{"biome", scripts, "", false, false,
+		{"tsc", scripts, []string{"tsconfig.json"}, false, true, []string{"--noEmit", "--pretty", "false", "--project", "."}, readTSC},
+		{"biome", scripts, nil, false, false,
 			[]string{"lint", "--reporter=github", "--max-diagnostics=none", "--no-errors-on-unmatched", "--"}, readBiome},
-		{"oxlint", scripts, "", false, false, []string{"--format", "json", "--no-error-on-unmatched-pattern", "--"}, readOxlint},
-		{"ruff", onlyPython, "", true, false,
+		{"oxlint", scripts, nil, false, false, []string{"--format", "json", "--no-error-on-unmatched-pattern", "--"}, readOxlint},
+		{"ruff", onlyPython, nil, true, false,
 			[]string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}, readRuff},
-		{"pyright", onlyPython, "pyrightconfig.json", true, true, []string{"--outputjson"}, readPyright},
+		{"pyright", onlyPython, []string{"pyrightconfig.json"}, true, true, []string{"--outputjson"}, readPyright},
+		{"golangci-lint", onlyGo, golangciFiles, true, true, golangciArguments, readGolangci},
 	} {
 		own := slices.DeleteFunc(slices.Clone(files), func(name string) bool {
 			l, _ := languageOf(name)
@@ -61,11 +62,9 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 		if len(own) == 0 || program == "" {
 			continue
 		}
-		if tool.needs != "" {
-			if _, err := root.Stat(tool.needs); err != nil {
-				c.skip(".", tool.name+" is installed but did not run: there is no "+tool.needs)
-				continue
-			}
+		if len(tool.needs) > 0 && !slices.ContainsFunc(tool.needs, func(name string) bool { _, err := root.Stat(name); return err == nil }) {
+			c.skip(".", tool.name+" is installed but did not run: there is no "+tool.needs[0])
+			continue
 		}
 		if tool.whole {
 			own = own[:1]
@@ -307,6 +306,54 @@ func readPyright(s Scanner, _ *os.Root, out []byte, c *collector) error {
 	return nil
 }
 
+// golangciFiles are the names of the configuration of golangci-lint.
+var golangciFiles = []string{".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"}
+
+// golangciArguments have golangci-lint report all that it finds, and change nothing.
+var golangciArguments = []string{"run", "--output.json.path=stdout", "--output.text.path=stderr", "--path-mode=abs", "--show-stats=false",
+	"--issues-exit-code=0", "--max-issues-per-linter=0", "--max-same-issues=0", "--allow-parallel-runners", "--fix=false"}
+
+// golangciLevels are the severities that linters and configurations give; without one a finding is of medium.
+var golangciLevels = map[string]string{
+	"critical": "critical", "blocker": "critical", "high": "high", "major": "high", "error": "medium", "medium": "medium", "": "medium",
+	"warning": "low", "low": "low", "minor": "low", "info": "info", "note": "info", "hint": "info",
+}
+
+// readGolangci reads the report of golangci-lint. Its linters of many checks begin a message with
+// the name of the check, as in "SA4006: …" and "printf: …".
+func readGolangci(s Scanner, _ *os.Root, out []byte, c *collector) error {
+	var report struct {
+		Issues []struct {
+			FromLinter, Text, Severity string
+			Pos                        struct {
+				Filename     string
+				Line, Column int
+			}
+		}
+	}
+	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&report); err != nil {
+		return fmt.Errorf("reading its report: %w", err)
+	}
+	for _, issue := range report.Issues {
+		name, ok := s.below(issue.Pos.Filename)
+		if !ok {
+			continue
+		}
+		rule := "golangci-lint/" + issue.FromLinter
+		check, message, named := strings.Cut(issue.Text, ": ")
+		if named && slices.Contains(golangciMany, issue.FromLinter) && !strings.Contains(check, " ") {
+			rule, issue.Text = rule+"/"+check, message
+		}
+		f := c.foreign(rule, name, issue.Pos.Line, issue.Pos.Column, issue.Text)
+		f.Level = cmp.Or(golangciLevels[strings.ToLower(issue.Severity)], "medium")
+		c.takeForeign(f)
+	}
+	return nil
+}
+
+// golangciMany are the linters of golangci-lint that have many checks.
+var golangciMany = []string{"gocritic", "gosec", "gosimple", "govet", "modernize", "revive", "staticcheck", "stylecheck"}
+
 // readRuff reads the report of ruff. Of its fixes only the safe ones count.
 func readRuff(s Scanner, root *os.Root, out []byte, c *collector) error {
 	type place struct{ Row, Column int }
@@ -339,7 +386,9 @@ func readRuff(s Scanner, root *os.Root, out []byte, c *collector) error {
 			continue
 		}
 		f := c.foreign("ruff/"+*m.Code, name, m.Location.Row, m.Location.Column, m.Message)
-		f.Level = "medium"
+		if f.Level = "medium"; f.Kind == "security" { // it has no severities
+			f.Level = "high"
+		}
 		if m.Fix != nil && m.Fix.Applicability == "safe" {
 			f.Advice = m.Fix.Message
 			for _, e := range m.Fix.Edits {
@@ -366,12 +415,34 @@ var foreignKinds = map[Purpose]map[string]string{
 		"eslint/": "other", "ruff/": "other", "oxlint/": "other", "oxlint/no-": "logic-error",
 		"tsc/": "type-error", "pyright/": "type-error", "biome/correctness": "logic-error", "biome/suspicious": "logic-error",
 		"biome/security": "security", "biome/performance": "performance",
+		"golangci-lint/": "other", "golangci-lint/gosec": "security", "golangci-lint/govet": "logic-error",
+		"golangci-lint/govet/printf": "type-error", "golangci-lint/govet/copylocks": "concurrency",
+		"golangci-lint/govet/lostcancel": "resource-leak", "golangci-lint/govet/nilness": "null-reference",
+		"golangci-lint/staticcheck": "logic-error", "golangci-lint/staticcheck/SA2": "concurrency",
+		"golangci-lint/staticcheck/SA5011": "null-reference", "golangci-lint/staticcheck/SA6": "performance",
+		"golangci-lint/typecheck": "type-error", "golangci-lint/errcheck": "logic-error", "golangci-lint/ineffassign": "logic-error",
+		"golangci-lint/errorlint": "logic-error", "golangci-lint/nilerr": "logic-error", "golangci-lint/exhaustive": "logic-error",
+		"golangci-lint/rowserrcheck": "logic-error", "golangci-lint/bodyclose": "resource-leak",
+		"golangci-lint/sqlclosecheck": "resource-leak", "golangci-lint/contextcheck": "concurrency",
+		"golangci-lint/forcetypeassert": "type-error", "golangci-lint/prealloc": "performance",
 	},
 	Refactorings: {
 		"ruff/UP": "modernize-syntax", "ruff/SIM": "simplify-conditional", "ruff/I": "optimize-imports", "ruff/F401": "optimize-imports",
 		"ruff/N": "rename", "ruff/C4": "modernize-syntax", "ruff/PLR": "extract-function", "ruff/ERA": "other",
 		"eslint/prefer-": "modernize-syntax", "oxlint/prefer-": "modernize-syntax", "oxlint/no-var": "modernize-syntax",
 		"biome/style": "other", "biome/complexity": "simplify-conditional",
+		"golangci-lint/staticcheck/S1": "modernize-syntax", "golangci-lint/staticcheck/QF": "modernize-syntax",
+		"golangci-lint/staticcheck/ST": "other", "golangci-lint/gosimple": "modernize-syntax", "golangci-lint/stylecheck": "other",
+		"golangci-lint/modernize": "modernize-syntax", "golangci-lint/intrange": "modernize-syntax",
+		"golangci-lint/usestdlibvars": "modernize-syntax", "golangci-lint/unconvert": "modernize-syntax",
+		"golangci-lint/revive": "other", "golangci-lint/gocritic": "other", "golangci-lint/unused": "other",
+		"golangci-lint/unparam": "other", "golangci-lint/misspell": "other", "golangci-lint/lll": "other",
+		"golangci-lint/gofmt": "other", "golangci-lint/gofumpt": "other", "golangci-lint/goimports": "optimize-imports",
+		"golangci-lint/gci": "optimize-imports", "golangci-lint/godot": "other", "golangci-lint/wsl": "other",
+		"golangci-lint/whitespace": "other", "golangci-lint/nlreturn": "other", "golangci-lint/goconst": "extract-variable",
+		"golangci-lint/mnd": "extract-variable", "golangci-lint/dupl": "remove-duplication", "golangci-lint/funlen": "extract-function",
+		"golangci-lint/gocyclo": "extract-function", "golangci-lint/gocognit": "extract-function",
+		"golangci-lint/cyclop": "extract-function", "golangci-lint/nestif": "simplify-conditional", "golangci-lint/godox": "other",
 		"eslint/no-var": "modernize-syntax", "eslint/no-nested-ternary": "simplify-conditional",
 		"eslint/no-unneeded-ternary": "simplify-conditional",
 		"eslint/no-else-return":      "simplify-conditional", "eslint/no-magic-numbers": "extract-variable",
@@ -416,9 +487,6 @@ func (c *collector) takeForeign(f Finding) {
 	if c.request.Purpose == Refactorings {
 		f.Level = "minor"
 	}
-	if f.Kind == "security" {
-		f.Level = "high"
-	}
 	if c.replaces(f) {
 		c.take(f)
 	}
@@ -432,7 +500,7 @@ func (c *collector) replaces(f Finding) bool {
 	name := fault(f.Rule)
 	var kept []Finding
 	for _, have := range c.byFile[f.File] {
-		same := have.Line == f.Line && fault(have.Rule) == name && have.Rule != f.Rule
+		same := have.Line == f.Line && have.Rule != f.Rule && isSameFault(fault(have.Rule), name)
 		own := isOwn(have.Rule)
 		if same && (!own || have.Fixable() && !f.Fixable()) {
 			return false
@@ -446,10 +514,18 @@ func (c *collector) replaces(f Finding) bool {
 	return true
 }
 
-// isOwn reports whether a rule is one of toolfold itself.
+// isSameFault reports whether two names of faults stand for one.
+func isSameFault(a, b string) bool {
+	return a == b || slices.ContainsFunc(sameFault, func(pair [2]string) bool {
+		first, second := fault(pair[0]), fault(pair[1])
+		return a == first && b == second || a == second && b == first
+	})
+}
+
+// isOwn reports whether a rule is one of toolfold itself or of an analyser that is linked.
 func isOwn(rule string) bool {
 	prefix, _, _ := strings.Cut(rule, "/")
-	return slices.Contains(slices.Collect(maps.Values(prefixes)), prefix)
+	return slices.Contains(append(slices.Collect(maps.Values(prefixes)), "staticcheck", "vet", "modernize"), prefix)
 }
 
 // fault returns the name that toolfold has for what a rule finds, else the rule's own without

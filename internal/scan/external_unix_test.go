@@ -183,3 +183,79 @@ func TestToolsOfTheProject(t *testing.T) {
 		t.Errorf("skipped %v", report.Skipped)
 	}
 }
+
+// golangci-lint leads where the project has its configuration, with its severities: what it and an analyser of
+// Go that is linked name is one finding, its own. The report is as version 2.15 wrote it, its list
+// of linters aside.
+func TestGolangciLeads(t *testing.T) {
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	trusted := true
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return trusted }}
+	report, err := os.ReadFile("testdata/reports/golangci-lint.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("testdata/reports/golangci-lint.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "go.mod", "module example.com/x\n\ngo 1.24\n")
+	s.write(t, "a.go", string(source))
+	program := filepath.Join(bin, "golangci-lint")
+	script := "#!/bin/sh\nprintf '%s ' \"$@\" >'" + program + ".arguments'\ncat <<'END'\n" +
+		strings.ReplaceAll(string(report), "DIR", s.Dir) + "END\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	reasons := func() (list []string) {
+		for _, skipped := range s.must(t, Request{Purpose: Bugs}).Skipped {
+			list = append(list, skipped.Reason)
+		}
+		return list
+	}
+	if diff := cmp.Diff([]string{"golangci-lint is installed but did not run: there is no .golangci.yml"}, reasons()); diff != "" {
+		t.Error(diff)
+	}
+	s.write(t, ".golangci.toml", "version = \"2\"\n")
+	trusted = false
+	untrusted := "golangci-lint is installed but did not run: the user has not trusted this workspace"
+	if diff := cmp.Diff([]string{untrusted}, reasons()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(program + ".arguments"); err == nil {
+		t.Error("golangci-lint ran")
+	}
+	trusted = true
+	for purpose, want := range map[Purpose][]string{
+		Bugs: {
+			"a.go:10 golangci-lint/errcheck logic-error medium", "a.go:11 golangci-lint/bodyclose resource-leak medium",
+			"a.go:15 golangci-lint/govet/printf type-error medium", "a.go:16 golangci-lint/ineffassign logic-error medium",
+		},
+		Refactorings: { // of two findings of a fault the one that has a fix stays
+			"a.go:1 golangci-lint/revive/package-comments other minor", "a.go:19 staticcheck/S1002 simplify-conditional trivial",
+			"a.go:25 golangci-lint/revive/exported other minor",
+		},
+	} {
+		result := s.must(t, Request{Purpose: purpose})
+		var got []string
+		for _, f := range result.Findings {
+			got = append(got, places([]Finding{f})[0]+" "+f.Kind+" "+f.Level)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", purpose, diff)
+		}
+		if !slices.Contains(result.Analysers, "golangci-lint") || result.Skipped != nil {
+			t.Errorf("%s: ran %v, skipped %v", purpose, result.Analysers, result.Skipped)
+		}
+	}
+	script = "#!/bin/sh\necho \"can't load config: unsupported version of the configuration\" >&2\nexit 3\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if list := reasons(); len(list) != 1 || !strings.Contains(list[0], "golangci-lint did not work: exit status 3") ||
+		!strings.Contains(list[0], "unsupported version") {
+		t.Errorf("skipped %v", list)
+	}
+}

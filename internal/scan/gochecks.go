@@ -114,6 +114,7 @@ var closeChecks = []goCheck{{
 var sameFault = [][2]string{
 	{"vet/assign", "staticcheck/SA4018"}, {"vet/bools", "staticcheck/SA4000"}, {"vet/nilfunc", "vet/nilness"},
 	{"vet/httpresponse", "staticcheck/SA5001"}, {"staticcheck/SA5000", "vet/nilness"}, {"vet/nilness", "staticcheck/SA5011"},
+	{"ineffassign", "staticcheck/SA4006"}, {"intrange", "modernize/rangeint"},
 }
 
 // once takes out findings of a fault that another finding is of.

@@ -27,7 +27,7 @@ var Family = toolfold.Family{
 	Name: "refactor", Summary: "Improve code", Category: "code", Tier: toolfold.Extended,
 	Words: "clean up, simplify, modernize, restructure, technical debt, code smell, quality, tidy up, polish, ugly code",
 	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with rules of its own, and in trusted " +
-		"workspaces with eslint, tsc, biome, oxlint, ruff and pyright where it has them. " +
+		"workspaces with eslint, tsc, biome, oxlint, ruff, pyright and golangci-lint where it has them. " +
 		"A finding keeps its opportunityId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
