@@ -42,10 +42,10 @@ func (k *check) dependencies(v *verdict) {
 	for _, c := range k.changes {
 		name, _ := k.inside(c.Path)
 		if slices.Contains(unread, strings.ToLower(path.Ext(name))) && !c.Gone {
-			v.warned(c.Path, "its imports were not read: Go, JavaScript, TypeScript and Python are")
+			v.warned(c.Path, "its imports were not read: those of %s are", scan.Languages)
 			continue
 		}
-		if _, _, known := scan.Imports(name, ""); !known {
+		if !scan.Knows(name) {
 			continue
 		}
 		source := k.text(c)
@@ -83,6 +83,9 @@ func (k *check) dependencies(v *verdict) {
 		}
 	}
 	v.pass = "the imports of " + count(files, "file") + " are allowed"
+	if files == 0 {
+		v.pass = "no file whose imports are read (" + scan.Languages + ")"
+	}
 	v.fail = count(len(v.fails), "import") + " not allowed"
 	v.suggestion = "import something that is allowed, or move the code to where it is"
 }

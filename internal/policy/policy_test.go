@@ -91,6 +91,8 @@ func TestGates(t *testing.T) {
 		"import at run time": {files: map[string]string{"src/b/b.js": "require(name);\n", "src/b/b.java": "import x;"},
 			want: map[string]string{Dependency: Warn}, says: []string{"b.js: line 1: what it imports is known only",
 				"b.java: its imports were not read"}},
+		"no imports": {files: map[string]string{"src/b/b.txt": "import x"},
+			says: []string{"no file whose imports are read (Go, JavaScript, TypeScript, Python)"}},
 		"tests": {files: map[string]string{"src/broken": ""}, want: map[string]string{ContractTests: Fail}, says: []string{"exit status 1"}},
 		"json": {files: map[string]string{"conf/a.json": "{\n \"a\": 1,\n}"}, want: map[string]string{ConfigValidation: Fail},
 			says: []string{"conf/a.json: line 3"}},
@@ -134,8 +136,9 @@ func TestGates(t *testing.T) {
 				if result.Message == "" || (result.Status == Pass) != (result.Suggestion == "") || (result.Status == Pass) != (len(result.Paths) == 0) {
 					t.Errorf("%+v", result)
 				}
+				said += result.Message + "\n"
 				if result.Status != Pass {
-					said += result.Message + "\n" + result.Suggestion + "\n"
+					said += result.Suggestion + "\n"
 					for _, o := range result.Paths {
 						said += o.Path + ": " + o.Reason + "\n"
 					}

@@ -66,6 +66,11 @@ func fixed(name, content string, edits []Edit) (string, error) {
 		if s.isScript() && !s.parse() || s.fault != "" {
 			return "", errors.New("the file would not parse any more: " + s.fault)
 		}
+		if s.assignsConstants() {
+			if was := newSource(name, content); was.parse() && !was.assignsConstants() {
+				return "", errors.New("a constant would be assigned")
+			}
+		}
 		return after, nil
 	}
 	files := gotoken.NewFileSet()

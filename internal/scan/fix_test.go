@@ -34,6 +34,7 @@ func TestFixes(t *testing.T) {
 	}{
 		{"scripts", "bugs.ts", Bugs, nil},
 		{"scripts", "refactor.ts", Refactorings, nil},
+		{"scripts", "modern.js", Refactorings, nil},
 		{"scripts", "bugs.py", Bugs, []string{"python3", "-m", "py_compile", "bugs.py"}},
 		{"scripts", "refactor.py", Refactorings, []string{"python3", "-m", "py_compile", "refactor.py"}},
 		{"module", "faults.go", Bugs, []string{"go", "build", "./..."}},

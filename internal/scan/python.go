@@ -2,6 +2,8 @@ package scan
 
 import (
 	"iter"
+	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -181,13 +183,7 @@ var pythonBugRules = []rule{{
 }, {
 	name: "none-comparison", kind: "logic-error", level: "low", confidence: 0.95, languages: onlyPython, tests: true,
 	message: "== can be overridden by the object", advice: "Use is None or is not None.",
-	find: each(func(s *source, i int) *hit {
-		with := map[string]string{"==": "is", "!=": "is not"}[s.at(i).text]
-		if with == "" || s.at(i).kind != operator || !s.is(i+1, "None") {
-			return nil
-		}
-		return &hit{edits: []Edit{s.replace(i, i, with)}}
-	}),
+	find: each(noneComparison),
 }, {
 	name: "type-comparison", kind: "type-error", level: "low", confidence: 0.8, languages: onlyPython,
 	message: "subclasses are not equal to the type", advice: "Use isinstance.",
@@ -244,11 +240,11 @@ func (s *source) isModule(i int) bool {
 	return false
 }
 
-// isForPython2 reports whether a file says that Python 2 runs it too: it asks for what is in
+// isForPython2 reports whether a file, or its project, says that Python 2 runs it too: it asks for what is in
 // every Python 3 from the start.
 func (s *source) isForPython2() bool {
-	if s.lang != python {
-		return false
+	if s.lang != python || s.python2 {
+		return s.python2
 	}
 	for _, i := range s.places["__future__"] {
 		if _, end := s.statement(i); s.is(i-1, "from") && s.is(i+1, "import") {
@@ -266,17 +262,12 @@ func (s *source) isForPython2() bool {
 var pythonRefactorRules = []rule{{
 	name: "super-arguments", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: onlyPython, tests: true, python3: true,
 	message: "super needs no arguments", advice: "Write super().",
-	find: each(func(s *source, i int) *hit {
-		if !s.is(i, "super", "(") || !s.isName(i+2) || !s.is(i+3, ",", "self", ")") {
-			return nil
-		}
-		return &hit{edits: []Edit{s.replace(i+1, i+5, "()")}}
-	}),
+	find: each(superArguments),
 }, {
 	name: "object-base", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
 	message: "every class is an object", advice: "Leave the base out.",
 	find: each(func(s *source, i int) *hit {
-		if !s.is(i, "class") || !s.isName(i+1) || !s.is(i+2, "(", "object", ")", ":") {
+		if !s.is(i, "class") || !s.isName(i+1) || !s.is(i+2, "(", "object", ")", ":") || s.binds("object") {
 			return nil
 		}
 		return &hit{edits: []Edit{s.replace(i+2, i+4, "")}}
@@ -284,14 +275,7 @@ var pythonRefactorRules = []rule{{
 }, {
 	name: "coding-comment", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
 	message: "sources are UTF-8", advice: "Remove the comment.",
-	find: func(s *source) []hit {
-		for _, c := range s.comments {
-			if s.line(c.start) <= 2 && codingComment().MatchString(c.text) {
-				return []hit{{at: c.start, edits: []Edit{s.removeLine(c.start, c.end())}}}
-			}
-		}
-		return nil
-	},
+	find: codingComments,
 }, {
 	name: "old-format", kind: "modernize-syntax", level: "trivial", confidence: 0.75, languages: onlyPython, tests: true, python3: true,
 	message: "the string is formatted with % or format", advice: "Use an f-string.",
@@ -321,7 +305,124 @@ var pythonRefactorRules = []rule{{
 	find: lateImport,
 }}
 
-var codingComment = regex.Lazy(`^#.*coding[:=]\s*(utf-?8|UTF-?8)\b`)
+var (
+	codingComment = regex.Lazy(`^#.*?coding[:=]\s*([\w.-]+)`)
+	onlyCoding    = regex.Lazy(`^#\s*(-\*-)?\s*(file)?(en)?coding[:=]\s*(utf-?8|UTF-?8)\s*;?\s*(-\*-)?\s*$`)
+)
+
+// codingComments: # -*- coding: utf-8 -*- in the first two lines. It stays where it says more, and where
+// a comment behind it would say the encoding instead.
+func codingComments(s *source) []hit {
+	var hits []hit
+	for _, c := range s.comments {
+		line := s.line(c.start)
+		m := codingComment().FindStringSubmatch(c.text)
+		if line > 3 || m == nil {
+			continue
+		}
+		name := strings.ReplaceAll(strings.ToLower(m[1]), "-", "")
+		if len(hits) > 0 { // it moves up
+			hits[0].edits = nil
+			return hits
+		}
+		if line > 2 || name != "utf8" {
+			return nil
+		}
+		h := hit{at: c.start}
+		if onlyCoding().MatchString(c.text) {
+			h.edits = []Edit{s.removeLine(c.start, c.end())}
+		}
+		hits = append(hits, h)
+	}
+	return hits
+}
+
+// superArguments: super(Class, self), in a method of that class. What Python makes of super() follows from where it stands:
+// not within a function, or what becomes one, and not in a class that a decorator may put another in place of.
+func superArguments(s *source, i int) *hit {
+	if !s.is(i, "super", "(") || !s.isName(i+2) || !s.is(i+3, ",", "self", ")") {
+		return nil
+	}
+	def := s.definition(i)
+	if def < 0 {
+		return nil
+	}
+	class, open := s.headerOf(def), def+2
+	if s.is(def, "async") {
+		open++
+	}
+	start, _ := s.statement(i)
+	_, end := s.statement(i)
+	if !s.is(class, "class", s.at(i+2).text) || !s.is(open, "(", "self") || s.findWord(start+1, end, "lambda", "for") > 0 {
+		return nil
+	}
+	if class > 1 {
+		if before, _ := s.statement(class - 2); s.is(before, "@") {
+			return &hit{}
+		}
+	}
+	return &hit{edits: []Edit{s.replace(i+1, i+5, "()")}}
+}
+
+// binds reports whether the file gives a name another meaning, by import or assignment.
+func (s *source) binds(name string) bool {
+	places := s.places[name]
+	return slices.ContainsFunc(places[:min(len(places), 500)], func(i int) bool {
+		start, _ := s.statement(i)
+		return s.oneOf(start, "from", "import") || s.is(i+1, "=") && s.parents[i] < 0
+	})
+}
+
+// overloaders are modules whose objects compare as they like, by the names that they go by.
+var overloaders = strings.Fields(`numpy np pandas pd sqlalchemy sa peewee django pony polars torch tensorflow sympy sqlmodel tortoise
+	mongoengine ndb pyspark dask xarray jax cupy`)
+
+// noneComparison: x == None. Both mean the same where a condition asks for it and nothing in the file
+// overloads the operator: elsewhere the comparison may be part of a query, or of an array.
+func noneComparison(s *source, i int) *hit {
+	with := map[string]string{"==": "is", "!=": "is not"}[s.at(i).text]
+	if with == "" || s.at(i).kind != operator || !s.is(i+1, "None") {
+		return nil
+	}
+	start, suite := s.statement(i)
+	plain := s.oneOf(start, "if", "elif", "while") && s.is(suite-1, ":") && suite > i &&
+		(s.oneOf(i+2, ":", ")", "and", "or") || s.at(i+2).kind == newline) &&
+		s.findWord(start, suite, "lambda", "for", "__eq__") < 0 && s.find(start, suite, "&", "|", "~") < 0
+	for open := range s.around(i) { // a call may make something of it
+		plain = plain && s.is(open, "(") && open > start && !s.isName(open-1) && !s.oneOf(open-1, ")", "]")
+	}
+	for _, name := range slices.Concat(overloaders, []string{"__eq__", "__ne__"}) {
+		plain = plain && len(s.places[name]) == 0
+	}
+	if !plain {
+		return &hit{}
+	}
+	return &hit{edits: []Edit{s.replace(i, i, with)}}
+}
+
+// python2Projects match what a project says of itself that Python 2 runs too.
+var python2Projects = regex.Lazy(
+	`(?m)Programming Language :: Python :: 2\b|(python_requires|requires-python|^python)\s*=\s*['"]?[^'"\n]*[>=~^]\s*2\b`)
+
+// isInPython2Project reports whether the project that a file is part of says so: the nearest
+// of its descriptions above the file.
+func isInPython2Project(root *os.Root, name string) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		found := false
+		for _, description := range []string{"setup.py", "setup.cfg", "pyproject.toml"} {
+			content, err := read(root, path.Join(dir, description))
+			if err != nil {
+				continue
+			}
+			if found = true; python2Projects().MatchString(content) {
+				return true
+			}
+		}
+		if found || dir == "." {
+			return false
+		}
+	}
+}
 
 // statement returns the indexes at which the logical line around i begins, and
 // at which its suite does: after the colon that ends it, or after its last
@@ -355,8 +456,8 @@ func (s *source) lineEnd(at int) int {
 // where there is none.
 func (s *source) definition(i int) int {
 	indent := s.indent(i)
-	for j := i; j > 0 && i-j < maxAhead && indent > 0; j-- {
-		if s.tokens[j-1].kind == newline && s.indent(j) < indent {
+	for j := i; j >= 0 && i-j < maxAhead && indent > 0; j-- {
+		if (j == 0 || s.tokens[j-1].kind == newline) && s.indent(j) < indent {
 			if indent = s.indent(j); s.is(j, "def") || s.is(j, "async", "def") {
 				return j
 			}
@@ -369,8 +470,8 @@ func (s *source) definition(i int) int {
 // -1 at the margin.
 func (s *source) headerOf(i int) int {
 	indent := s.indent(i)
-	for j := i; j > 0 && i-j < maxAhead && indent > 0; j-- {
-		if s.tokens[j-1].kind == newline && s.at(j).kind != newline && s.indent(j) < indent {
+	for j := i; j >= 0 && i-j < maxAhead && indent > 0; j-- {
+		if (j == 0 || s.tokens[j-1].kind == newline) && s.at(j).kind != newline && s.indent(j) < indent {
 			return j
 		}
 	}

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -103,7 +104,7 @@ var refactorRules = []rule{{
 			return nil
 		}
 		to := s.chainEnd(i + 7)
-		if to < 0 || s.partner(i+3) != to+1 {
+		if to < 0 || s.partner(i+3) != to+1 || !s.spreads || s.lang == typescript { // the type would lose methods
 			return &hit{}
 		}
 		return &hit{edits: []Edit{s.replace(i, to+1, "{ ..."+s.between(i+7, to)+" }")}}
@@ -216,9 +217,9 @@ func (s *source) sameTexts(i, j, n int) bool {
 }
 
 // varDeclaration: var x = … becomes const or let where that means the same: x
-// is declared once, nothing uses it before or outside of the block, it is no
-// variable of a loop, which closures would share, and the file is a module or
-// the declaration stands in a function.
+// is declared once, nothing uses it before or outside of the block, its value or a function that
+// may be called before it is declared, it is no variable of a loop, which closures would share, and
+// the declaration stands in a function, or in a module that no module which it imports imports.
 func varDeclaration(s *source, i int) *hit {
 	if !s.is(i, "var") || !s.begins(i) || !s.isName(i+1) {
 		return nil
@@ -227,8 +228,8 @@ func varDeclaration(s *source, i int) *hit {
 	end := s.find(i, i+200, ";")
 	comma := s.find(i+1, max(end, 0), ",")
 	block := s.parents[i]
-	if !s.is(i+2, "=") || end < 0 || comma > 0 || block >= 0 && !s.is(block, "{") || block < 0 && !s.has("import") && !s.has("export") ||
-		s.loopsAround(i) > 0 {
+	if !s.modern || !s.is(i+2, "=") || end < 0 || comma > 0 || block >= 0 && !s.is(block, "{") || block < 0 && !s.isModuleByItself() ||
+		s.is(s.partner(block-1)-1, "switch") || s.loopsAround(i) > 0 {
 		return h
 	}
 	from, to := 0, len(s.tokens)
@@ -249,19 +250,68 @@ func varDeclaration(s *source, i int) *hit {
 			if s.sharesFunction(i, j) {
 				return h
 			}
-		case j < i+1 || s.oneOf(j-1, "var", "let", "const", "function", "class"):
+		case j < end || s.oneOf(j-1, "var", "let", "const", "function", "class") || s.isHoisted(j, block) && s.callsBetween(from, i):
 			return h
 		case s.oneOf(j+1, "=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??=", "||=", "&&=", "**=", "|=", "&=", "<<=", ">>=") ||
 			s.oneOf(j-1, "++", "--"),
 			s.oneOf(j+1, "of", "in"):
 			keyword = "let"
 		}
-		if s.oneOf(j-1, "[", "{", ",") && s.oneOf(j+1, "]", "}", ",") { // it may be taken apart into
+		if s.oneOf(s.parents[j], "[", "{") && s.oneOf(j-1, "[", "{", ",", ":", "...") && s.oneOf(j+1, "]", "}", ",") { // may be taken apart into
 			keyword = "let"
 		}
 	}
 	h.edits = []Edit{s.replace(i, i, keyword)}
 	return h
+}
+
+// isModuleByItself reports whether a script is a module, and imports none of its project: then none
+// can see what is in it before it has run.
+func (s *source) isModuleByItself() bool {
+	statements := slices.Concat(s.places["import"], s.places["export"])
+	for _, i := range statements[:min(len(statements), 200)] {
+		from := s.find(i, i+200, "from")
+		if s.at(i+1).kind == text {
+			from = i
+		}
+		if module, _ := s.quoted(from + 1); from >= 0 && strings.HasPrefix(module, ".") || s.is(i, "import", "(") {
+			return false
+		}
+	}
+	return len(statements) > 0 && len(statements) <= 200
+}
+
+// isHoisted reports whether a token stands in a function that its block declares, and that can be
+// called from the beginning of the block on.
+func (s *source) isHoisted(i, block int) bool {
+	for open := range s.around(i) {
+		if open == block {
+			return false
+		}
+		f, ok := s.functionAt(open)
+		if !ok || !s.is(f.start, "function") {
+			continue
+		}
+		start := f.start
+		for s.oneOf(start-1, "async", "default", "export") {
+			start--
+		}
+		if s.begins(start) {
+			return true
+		}
+	}
+	return false
+}
+
+// callsBetween reports whether something is called, or may be, between two tokens.
+func (s *source) callsBetween(from, to int) bool {
+	for i := from; i < to; i++ {
+		if s.is(i, "(") && (s.isName(i-1) || s.oneOf(i-1, ")", "]", "super", "import")) || to-i > maxAhead ||
+			s.at(i).kind == text && s.at(i).text[0] == '`' {
+			return true
+		}
+	}
+	return false
 }
 
 // sharesFunction reports whether the innermost function around i is around j
@@ -275,12 +325,13 @@ func (s *source) sharesFunction(i, j int) bool {
 	return true
 }
 
-// concatenation: "a" + b.c + "d", alone between other operators.
+// concatenation: "a" + b.c + "d", alone between other operators. An object says what it is in two ways: what is
+// not known to be none stays.
 func concatenation(s *source, i int) *hit {
 	if _, ok := s.quoted(i); !ok || !s.is(i+1, "+") || s.oneOf(i-1, "+", "-", "*", "/", "%") || strings.HasPrefix(s.at(i).text, "`") {
 		return nil
 	}
-	written, names, j := "", 0, i
+	written, names, known, j := "", 0, s.modern, i
 	for {
 		if j-i > 100 {
 			return &hit{at: s.at(i).start} // too long to be rewritten unseen
@@ -292,6 +343,7 @@ func concatenation(s *source, i int) *hit {
 			written += strings.NewReplacer("`", "\\`", "${", `\${`).Replace(content)
 		case s.at(j).kind == word && s.chainEnd(j) > 0:
 			to = s.chainEnd(j)
+			known = known && s.isPrimitive(j, to)
 			written += "${" + s.between(j, to) + "}"
 			names++
 		default:
@@ -307,10 +359,43 @@ func concatenation(s *source, i int) *hit {
 		return nil
 	}
 	h := &hit{at: s.at(i).start}
-	if s.oneOf(i-1, "=", "(", ",", "return", "[", ":", "=>", "throw") && s.oneOf(j, ";", ")", ",", "]", "}") && s.sameLine(i, j-1) {
+	if known && s.oneOf(i-1, "=", "(", ",", "return", "[", ":", "=>", "throw") && s.oneOf(j, ";", ")", ",", "]", "}") && s.sameLine(i, j-1) {
 		h.edits = []Edit{s.replace(i, j-1, "`"+written+"`")}
 	}
 	return h
+}
+
+// isPrimitive reports whether the names and dots from one index to another are known to be no object: by
+// a type or a value that the file gives them wherever it declares the name.
+func (s *source) isPrimitive(from, to int) bool {
+	if from < to {
+		return s.is(to-1, ".", "length") || s.is(from, "process", ".", "env", ".") && to == from+4
+	}
+	places, declared := s.places[s.at(from).text], false
+	for _, i := range places[:min(len(places), 500)] {
+		typed := i + 1
+		if s.is(typed, "?") {
+			typed++
+		}
+		isTyped := s.is(typed, ":") && s.oneOf(typed+1, "string", "number", "boolean") && s.oneOf(typed+2, ",", ")", "=", ";")
+		isValued := s.is(i+1, "=") && s.isLiteral(i+2) && s.oneOf(i+3, ";", ",")
+		switch variable, parameter, bracket := s.oneOf(i-1, "const", "let", "var"), s.isParameter(i), s.parents[i]; {
+		case variable && (isTyped || isValued), parameter && isTyped:
+			declared = true
+		case variable, parameter, s.oneOf(i-1, "function", "class", "import", "as", "..."), s.oneOf(i+1, "=", "=>"),
+			s.is(bracket, "{") && s.oneOf(i-1, "{", ",", ":") && s.oneOf(i+1, ",", "}"), // perhaps taken out of an object
+			s.is(bracket, "[") && s.is(s.partner(bracket)+1, "="):
+			return false
+		}
+	}
+	return declared && len(places) <= 500
+}
+
+// isParameter reports whether a name stands where a function names its parameters.
+func (s *source) isParameter(i int) bool {
+	open := s.parents[i]
+	return s.is(open, "(") && s.oneOf(i-1, "(", ",", "...", "public", "private", "protected", "readonly") &&
+		s.oneOf(s.partner(open)+1, "{", "=>", ":") && !s.oneOf(open-1, "if", "while", "for", "switch", "with")
 }
 
 // indexOf: a.indexOf("b") !== -1. With a text both mean the same.
@@ -333,8 +418,10 @@ func indexOf(s *source, i int) *hit {
 		return nil
 	}
 	from := s.chainStart(i - 1)
-	if _, literal := s.quoted(i + 3); !literal || end != i+4 || from < 0 || s.oneOf(from-1, "!", "typeof", "-", "+") {
-		return &hit{}
+	_, literal := s.quoted(i + 3)
+	if !literal || end != i+4 || from < 0 || s.oneOf(from-1, "!", "typeof", "-", "+") || !s.modern || s.lang == typescript ||
+		!s.isPrimitive(from, i-1) {
+		return &hit{} // what else has indexOf, and the library that TypeScript compiles for, need not have includes
 	}
 	return &hit{edits: []Edit{s.replace(from, last, not+s.between(from, i-1)+".includes"+s.between(i+2, end))}}
 }
@@ -407,9 +494,13 @@ func lateScriptImport(s *source) []hit {
 			}
 			if code >= 0 {
 				statement := s.between(i, end)
-				hits = append(hits, hit{at: s.at(i).start, edits: []Edit{
-					{s.at(code).start, s.at(code).start, statement + "\n"}, s.removeLine(s.at(i).start, s.at(end).end()),
-				}})
+				late := hit{at: s.at(i).start}
+				if len(hits) == 0 && s.lang == javascript { // in their order; some compilers of TypeScript run them where they stand
+					late.edits = []Edit{
+						{s.at(code).start, s.at(code).start, statement + "\n"}, s.removeLine(s.at(i).start, s.at(end).end()),
+					}
+				}
+				hits = append(hits, late)
 			}
 			i = end
 			continue
@@ -448,9 +539,21 @@ func commentedOut(s *source) []hit {
 		}
 		if lines := i - from; lines >= 2 && code*3 >= lines*2 {
 			first, last := s.comments[from], s.comments[i-1]
-			hits = append(hits, hit{at: first.start, edits: []Edit{s.removeLine(first.start, last.end())}})
+			h := hit{at: first.start}
+			if code == lines && !s.isDocumentation(last) {
+				h.edits = []Edit{s.removeLine(first.start, last.end())}
+			}
+			hits = append(hits, h)
 		}
 		i = max(i, from+1)
 	}
 	return hits
+}
+
+// isDocumentation reports whether a comment of Go belongs to what is declared below it; cgo compiles one
+// above its import.
+func (s *source) isDocumentation(last token) bool {
+	next, _ := slices.BinarySearchFunc(s.tokens, last.end(), func(t token, at int) int { return cmp.Compare(t.start, at) })
+	return s.lang == golang && s.oneOf(next, "func", "type", "var", "const", "package", "import") &&
+		s.line(s.at(next).start) == s.line(last.start)+1
 }

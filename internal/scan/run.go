@@ -79,13 +79,8 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	}
 	report := c.finish(root)
 	report.Files, report.Analysers = len(w.files)-c.unread, analysers
-	if len(report.Findings) == 0 && r.Purpose == Bugs && len(r.Kinds) == 0 {
-		spoken := map[language]bool{}
-		for _, name := range w.files {
-			l, _ := languageOf(name)
-			spoken[l] = true
-		}
-		report.LookedFor = lookedFor(spoken, r.Fast, analysers)
+	if len(report.Findings) == 0 {
+		report.LookedFor = w.lookedFor(r, analysers)
 	}
 	if report.Truncated == "" {
 		report.Truncated = w.truncated
@@ -150,6 +145,9 @@ type collector struct {
 func (c *collector) take(f Finding) {
 	if !c.request.wants(f) {
 		return
+	}
+	if isTestData(f.File) {
+		f.Edits = nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -358,6 +356,7 @@ func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
 		source.fault = goFault(name, content)
 		p.Read.Go = true
 	}
+	source.python2 = source.lang == python && isInPython2Project(root, name)
 	if source.isScript() && !source.parse() {
 		skip("it does not parse, so it was not looked at: " + source.fault)
 		p.Read.Unread = true

@@ -5,8 +5,8 @@
 // comments and strings do not count: Go, JavaScript, TypeScript and Python. For
 // Go the analysers of go vet and staticcheck run besides, over the type-checked
 // packages, and the modernizers of the user's go fix; where the user trusts the
-// workspace, eslint and ruff run too, if they are installed: they run code that it
-// names.
+// workspace, the linters and compilers that it uses run too, if they are installed: they run
+// code that it names.
 // The go command runs in any workspace, with cgo, downloads, other toolchains and
 // version control switched off, so that it runs nothing of the workspace's.
 //
@@ -121,7 +121,7 @@ type Report struct {
 	Skipped   []Skipped // at most maxSkipped
 	Unnamed   int       // more that were skipped, or only scanned in part
 	Truncated string    // why there may be more findings; empty = there are none
-	LookedFor string    // what was looked for, and what not; of a scan for all kinds of faults that found none
+	LookedFor string    // what was looked for, and what not; of a scan that found nothing
 }
 
 // Skipped is a file or folder that was not analysed, or not by all analysers.
@@ -135,7 +135,7 @@ type Scanner struct {
 	Dir string // of the workspace; empty = there is none
 
 	// Trusted reports whether analysers that run code of the workspace may
-	// run: eslint and its plugins. Nil is false.
+	// run, such as eslint and its plugins. Nil is false.
 	Trusted func() bool
 
 	limit time.Duration // of each process that looks into files; 0 = apartTime

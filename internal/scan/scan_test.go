@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/internal/git/gittest"
 )
 
 // workspaceOf returns a scanner of a copy of a folder of testdata. Faulty Go is kept there as
@@ -103,7 +105,7 @@ func TestFastRules(t *testing.T) {
 	t.Parallel()
 	for name, purpose := range map[string]Purpose{
 		"bugs.ts": Bugs, "effects.tsx": Bugs, "logic.tsx": Bugs, "bugs.py": Bugs,
-		"refactor.ts": Refactorings, "refactor.py": Refactorings, "older.py": Refactorings,
+		"refactor.ts": Refactorings, "modern.js": Refactorings, "refactor.py": Refactorings, "older.py": Refactorings,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,11 +144,47 @@ func TestLookedFor(t *testing.T) {
 	if !strings.Contains(got, "hooks, not types, as tsc did not run; Python for") || strings.Contains(got, "Go ") {
 		t.Errorf("looked for %q", got)
 	}
+	got = s.must(t, Request{Purpose: Refactorings}).LookedFor
+	if !strings.Contains(got, "scripts for long functions") || !strings.Contains(got, "Python for old syntax") ||
+		strings.Contains(got, "Go ") {
+		t.Errorf("looked to improve %q", got)
+	}
 	if got := s.must(t, Request{Purpose: Bugs, Kinds: []string{"security"}}).LookedFor; got != "" {
 		t.Errorf("of one kind: %q", got)
 	}
-	s.write(t, "b.js", "debugger;\n")
-	if got := s.must(t, Request{Purpose: Bugs}).LookedFor; got != "" {
-		t.Errorf("beside a finding: %q", got)
+	s.write(t, "b.js", "debugger;\nvar c = 1;\n")
+	for _, purpose := range []Purpose{Bugs, Refactorings} {
+		if got := s.must(t, Request{Purpose: purpose}).LookedFor; got != "" {
+			t.Errorf("%s, beside a finding: %q", purpose, got)
+		}
+	}
+}
+
+// A scan without a file that it knows says so, whatever it was to look for.
+func TestNothingToLookAt(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, map[string]string{"a.py": "eval(a)\n", "sub/b.rs": "fn main() {}\n", "sub/c.vue": "<template/>\n"})
+	s := Scanner{Dir: r.Dir}
+	uncommitted := Request{Since: "uncommitted", Kinds: []string{"other"}}
+	const none = "no file in a language that this scan knows (Go, JavaScript, TypeScript, Python); others that were passed over: "
+	for _, test := range []struct {
+		request Request
+		want    string
+	}{
+		{uncommitted, "nothing has changed (since: uncommitted), so nothing was looked at"},
+		{Request{Paths: []string{"sub"}}, none + "2"}, {Request{Paths: []string{"sub/b.rs"}}, none + "1"},
+	} {
+		for _, purpose := range []Purpose{Bugs, Refactorings} {
+			test.request.Purpose = purpose
+			if got := s.must(t, test.request); got.LookedFor != test.want || got.Files != 0 {
+				t.Errorf("%+v: %d files, looked for %q", test.request, got.Files, got.LookedFor)
+			}
+		}
+	}
+	r.Write("sub/b.rs", "fn main() { x(); }\n")
+	uncommitted.Purpose = Bugs
+	if got := s.must(t, uncommitted).LookedFor; !strings.HasPrefix(got, "no changed file (since: uncommitted) is in a language that") ||
+		!strings.HasSuffix(got, "; others that were passed over: 1") {
+		t.Errorf("a change without such a file: %q", got)
 	}
 }

@@ -87,6 +87,11 @@ var remarks = map[string]rule{
 	"equals-negative-zero":          {name: "impossible-comparison", advice: "Use Object.is."},
 }
 
+// assignsConstants reports whether the parser remarks of a script that it does.
+func (s *source) assignsConstants() bool {
+	return s.script != nil && slices.ContainsFunc(s.script.remarks, func(f Finding) bool { return f.Rule == "js/constant-assigned" })
+}
+
 // takeRemarks keeps the warnings that are findings.
 func (c *program) takeRemarks(warnings []api.Message) {
 	for _, w := range warnings {

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -29,9 +30,42 @@ func (r *Report) Summary(limit int) Summary {
 	}
 }
 
-// lookedFor says in short what a scan for faults looked for in files of these languages, and what it
-// cannot see. Types are a matter of the tools that ran.
-func lookedFor(spoken map[language]bool, fast bool, ran []string) string {
+// lookedFor says in short what a scan looked for that found nothing, and what it cannot see; of one
+// for some kinds only what was asked for, and so nothing.
+func (w *walker) lookedFor(r Request, ran []string) string {
+	if len(w.files) == 0 {
+		return w.foundNoFile(r.Since)
+	}
+	if len(r.Kinds) > 0 {
+		return ""
+	}
+	spoken := map[language]bool{}
+	for _, name := range w.files {
+		l, _ := languageOf(name)
+		spoken[l] = true
+	}
+	spoken[typescript] = spoken[typescript] || spoken[javascript]
+	if r.Purpose == Refactorings {
+		return lookedToImprove(spoken, r.Fast)
+	}
+	return lookedForFaults(spoken, r.Fast, ran)
+}
+
+// foundNoFile says that there was nothing to look at.
+func (w *walker) foundNoFile(since string) string {
+	switch {
+	case w.changed != nil && len(w.changed) == 0:
+		return "nothing has changed (since: " + since + "), so nothing was looked at"
+	case w.changed != nil:
+		return fmt.Sprintf("no changed file (since: %s) is in a language that this scan knows (%s); others that were passed over: %d",
+			since, Languages, w.others)
+	}
+	return fmt.Sprintf("no file in a language that this scan knows (%s); others that were passed over: %d", Languages, w.others)
+}
+
+// lookedForFaults says what a scan for faults looks for in files of these languages. Types are a
+// matter of the tools that ran.
+func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 	var parts []string
 	add := func(l language, what, without, tool string) {
 		if !spoken[l] {
@@ -42,7 +76,6 @@ func lookedFor(spoken map[language]bool, fast bool, ran []string) string {
 		}
 		parts = append(parts, what)
 	}
-	spoken[typescript] = spoken[typescript] || spoken[javascript]
 	goes := "Go for leaks, nil, locks, contexts, formats, secrets and injection"
 	if fast {
 		goes = "Go for secrets, injection and unchecked certificates"
@@ -50,10 +83,25 @@ func lookedFor(spoken map[language]bool, fast bool, ran []string) string {
 	add(golang, goes, "what its analysers find", "staticcheck")
 	add(typescript, "scripts for secrets, injection, promises, comparisons, loops, listeners and hooks", "types, as tsc did not run", "tsc")
 	add(python, "Python for secrets, injection, shared defaults, coroutines, files and exceptions", "types, as pyright did not run", "pyright")
-	if parts == nil {
-		return ""
-	}
 	return "looked at " + strings.Join(parts, "; ") + ". Wrong results and missing checks are for tests to find"
+}
+
+// lookedToImprove says what a scan for refactorings looks for in files of these languages.
+func lookedToImprove(spoken map[language]bool, fast bool) string {
+	var parts []string
+	if spoken[golang] && fast {
+		parts = append(parts, "Go for long functions, not what its analysers find")
+	} else if spoken[golang] {
+		parts = append(parts, "Go for long functions, conditions that can be simpler and what newer Go says shorter")
+	}
+	if spoken[typescript] {
+		parts = append(parts, "scripts for long functions, nested conditions, old syntax, imports and types that check nothing")
+	}
+	if spoken[python] {
+		parts = append(parts, "Python for old syntax, comparisons with truth values and imports")
+	}
+	return "looked at " + strings.Join(parts, "; ") + "; in each for long lists of parameters, repeated and commented-out code. " +
+		"How code is named and divided is for people to judge"
 }
 
 // ByLevel counts findings by level.

@@ -29,6 +29,15 @@ var languages = map[string]language{
 	".py": python, ".pyi": python,
 }
 
+// Languages names the languages that a scan knows.
+const Languages = "Go, JavaScript, TypeScript, Python"
+
+// Knows reports whether a file is, by its name, in a language that a scan knows.
+func Knows(name string) bool {
+	_, known := languageOf(name)
+	return known
+}
+
 func languageOf(name string) (l language, known bool) {
 	l, known = languages[strings.ToLower(path.Ext(name))]
 	return l, known
@@ -41,6 +50,24 @@ func isTest(name string) bool {
 		strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py") || strings.Contains(base, ".test-d.") ||
 		slices.ContainsFunc([]string{"/__tests__/", "/tests/", "/test/"}, func(folder string) bool { return strings.Contains("/"+name, folder) })
 }
+
+// isTestData reports whether a file is what tests read: what is wrong with it is meant.
+func isTestData(name string) bool {
+	inTests := false
+	for folder := range strings.SplitSeq(path.Dir(name), "/") {
+		if slices.Contains(dataFolders, folder) || inTests && slices.Contains(dataInTests, folder) {
+			return true
+		}
+		inTests = inTests || slices.Contains([]string{"test", "tests", "testing", "__tests__", "spec", "specs"}, folder)
+	}
+	return false
+}
+
+// Folders that hold what tests read, wherever they are or below a folder of tests.
+var (
+	dataFolders = []string{"testdata", "test_data", "test-data", "testsuite", "fixture", "fixtures", "__fixtures__", "__snapshots__"}
+	dataInTests = []string{"data", "cases", "samples", "input", "inputs", "output", "outputs", "expected", "resources", "corpus"}
+)
 
 // kind is the kind of a token.
 type kind = lex.Kind
@@ -75,6 +102,9 @@ type source struct {
 	places   map[string][]int // indexes of words that stand after no dot
 	fault    string           // why the text cannot be parsed; empty = no reason is known
 	lines    []int            // offsets of the beginnings of lines
+	python2  bool             // the project says that Python 2 runs it too
+	modern   bool             // a script has syntax of ECMAScript 2015 or later
+	spreads  bool             // a script has an object that takes the members of another
 	script   *program         // what runs of it; nil where that was not asked for, and for other languages
 }
 
@@ -86,10 +116,13 @@ func newSource(name, content string) *source {
 	s.split()
 	s.pair()
 	s.places = map[string][]int{}
+	s.modern = s.lang == typescript
 	for i, t := range s.tokens {
 		if t.kind == word && !s.oneOf(i-1, ".", "?.") {
 			s.places[t.text] = append(s.places[t.text], i)
 		}
+		s.modern = s.modern || s.oneOf(i, "=>", "const", "class", "import", "export") || t.kind == text && t.text[0] == '`'
+		s.spreads = s.spreads || s.is(i, "...") && s.is(s.parents[i], "{")
 	}
 	return s
 }

@@ -54,6 +54,7 @@ type walker struct {
 	skipped   []Skipped
 	seen      map[string]bool
 	unknown   map[string]int // how many files there are of languages that no rules are for, by ending
+	others    int            // files in no language that rules are for, those of unknown among them
 	entries   int
 	truncated string
 }
@@ -146,8 +147,9 @@ func (w *walker) start(name string) error {
 			return nil
 		}
 		if path.Join(folder, part) == name && !info.IsDir() {
-			if _, known := languageOf(name); !known {
+			if !Knows(name) {
 				w.skip(name, "no rules for this kind of file")
+				w.others++
 				return nil
 			}
 			w.add(name)
@@ -196,10 +198,13 @@ func (w *walker) folder(name string, above ignored) error {
 				folders = append(folders, below)
 			}
 		case e.Type().IsRegular():
-			if _, known := languageOf(below); known {
+			if Knows(below) {
 				w.add(below)
-			} else if ext := strings.ToLower(path.Ext(below)); slices.Contains(noRules, ext) && w.asked(below) {
-				w.unknown[ext]++
+			} else if w.asked(below) {
+				w.others++
+				if ext := strings.ToLower(path.Ext(below)); slices.Contains(noRules, ext) {
+					w.unknown[ext]++
+				}
 			}
 		}
 		if w.truncated != "" {

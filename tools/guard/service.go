@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/policy"
+	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
@@ -95,7 +96,19 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	if out.Summary = fmt.Sprintf("%s: all %d gates pass", out.Status, len(out.Gates)); len(not) > 0 {
 		out.Summary = fmt.Sprintf("%s: %s; %d of %d gates pass", out.Status, strings.Join(not, ", "), len(out.Gates)-len(not), len(out.Gates))
 	}
+	out.Summary += notRead(changes)
 	return out, nil
+}
+
+// notRead says of changes without code that can be read that there is none; empty where there is.
+func notRead(changes []policy.Change) string {
+	switch {
+	case len(changes) == 0:
+		return "; nothing has changed, so there was nothing to judge"
+	case slices.ContainsFunc(changes, func(c policy.Change) bool { return scan.Knows(c.Path) }):
+		return ""
+	}
+	return fmt.Sprintf("; no code was read: no file is in a language that is known here (%s), of %d", scan.Languages, len(changes))
 }
 
 // changes returns what a call is about: the paths that it names, or all that git says

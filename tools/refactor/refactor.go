@@ -88,4 +88,4 @@ var Family = toolfold.Family{
 }
 
 // exampleID is the id of the finding in the example of scan.
-const exampleID = "45d9a2c3-fba8-8815-9cd5-7e5d36e8550f"
+const exampleID = "2fc905bd-fc63-83d0-981e-17c83885d8f8"

@@ -1,5 +1,5 @@
-# -*- coding: utf-8 -*- want python/coding-comment
-from __future__ import annotations
+# -*- coding: utf-8 -*-
+from __future__ import annotations  # want-1 python/coding-comment
 import json  # want python/unused-import
 import sys
 from os import *  # want python/star-import
@@ -22,9 +22,10 @@ def many(a, b, c, d, e, f):  # want python/long-parameter-list
     return a, b, c, d, e, f
 
 
-# x = compute() want python/commented-out-code
+# x = compute()
 # for y in x:
 #     print(y)
+last = 1  # want-3 python/commented-out-code
 import late  # want python/late-import
 
 late.run()

@@ -26,9 +26,10 @@ export function shapes(x: any, user: UserInterface) { // want js/explicit-any
   return nested * 37 + Number(there) + q.length;
 }
 
-// const old = compute(); want js/commented-out-code
+// const old = compute();
 // old.run();
 // if (old) {
+export const last = 1; // want-3 js/commented-out-code
 export const double = (n: number) => shape(n);
 
 export function clickHandler() {

@@ -4,6 +4,6 @@ export function count(amount: unknown): number {
     return amount;
   }
   const [first] = String(amount).split(",");
-  const empty = first.indexOf(" ") === -1;
+  var empty = first.trim() === "";
   return empty ? 0 : 1;
 }

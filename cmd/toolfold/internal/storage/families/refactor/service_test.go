@@ -115,15 +115,15 @@ func TestApply(t *testing.T) {
 	b := newBench(t)
 	var scanned refactor.ScanOut
 	b.get("scan", `{"paths":["."],"types":["modernize-syntax"]}`, &scanned)
-	id := scanned.TopItems[1].OpportunityID
+	id := scanned.TopItems[0].OpportunityID
 	apply := func(more string) (out refactor.ApplyOut) {
 		t.Helper()
 		b.get("apply", fmt.Sprintf(`{"opportunityId":%q%s}`, id, more), &out)
 		return out
 	}
 	const write = `,"dryRun":false,"autoApply":true`
-	changed := strings.Replace(page, `n.indexOf("b") !== -1`, `n.includes("b")`, 1)
-	if out := apply(""); out.Written || !strings.Contains(out.Diff, `+  if (n.includes("b")) return x;`) || out.Note == "" ||
+	changed := strings.Replace(page, "var n", "const n", 1)
+	if out := apply(""); out.Written || !strings.Contains(out.Diff, "+  const n = a;") || out.Note == "" ||
 		out.Tests != nil {
 		t.Errorf("a dry run: %+v", out)
 	}
@@ -131,14 +131,14 @@ func TestApply(t *testing.T) {
 	b.Refuse("apply", fmt.Sprintf(`{"opportunityId":%q%s,"runTests":true}`, id, write), scan.NoTests, "no test command", "testCommand")
 	b.holds(page)
 
-	b.command = []string{"grep", "indexOf", "page.ts"} // which the change takes away
+	b.command = []string{"grep", "var n", "page.ts"} // which the change takes away
 	if out := apply(write + `,"runTests":true`); out.Written || out.Tests == nil || out.Tests.Passed ||
 		!strings.Contains(out.Note, "as it was before") || !strings.Contains(out.Tests.Output, "exit status 1") {
 		t.Errorf("tests that fail: %+v, %+v", out, out.Tests)
 	}
 	b.holds(page)
 
-	b.command = []string{"grep", "includes", "page.ts"}
+	b.command = []string{"grep", "const n", "page.ts"}
 	out := apply(write + `,"runTests":true`)
 	if !out.Written || out.Tests == nil || !out.Tests.Passed || out.Note != "" {
 		t.Errorf("tests that pass: %+v, %+v", out, out.Tests)
