@@ -61,6 +61,9 @@ type readFile struct {
 	Go     bool
 	Unread bool // it could not be looked at
 	Quiet  []quiet
+
+	Imports []Import // for [Scanner.Sources], which runs no rules
+	Main    bool     // as of [SourceFile]
 }
 
 // The process is a scanner before anything else of the program begins, in any program

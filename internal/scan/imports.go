@@ -28,22 +28,33 @@ func Imports(name, content string) (imports []Import, fault string, known bool) 
 		return nil, fault, true
 	}
 	if l == golang {
-		files := gotoken.NewFileSet()
-		file, err := parser.ParseFile(files, name, content, parser.ImportsOnly)
-		if err != nil {
-			return nil, "it is not valid Go", true
-		}
-		for _, spec := range file.Imports {
-			imported, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
-			imports = append(imports, Import{[]string{imported}, files.Position(spec.Pos()).Line})
-		}
-		return imports, "", true
+		imports, _, fault = importsGo(name, content)
+		return imports, fault, true
 	}
 	s := newSource(name, content)
-	if l == python {
-		return s.importsPython(), s.fault, true
+	return s.imports(), s.fault, true
+}
+
+// imports returns what a script or a Python file imports.
+func (s *source) imports() []Import {
+	if s.lang == python {
+		return s.importsPython()
 	}
-	return s.importsJavaScript(), s.fault, true
+	return s.importsJavaScript()
+}
+
+// importsGo returns what a Go file imports, and whether it is part of a program's main package.
+func importsGo(name, content string) (imports []Import, program bool, fault string) {
+	files := gotoken.NewFileSet()
+	file, err := parser.ParseFile(files, name, content, parser.ImportsOnly)
+	if err != nil {
+		return nil, false, "it is not valid Go"
+	}
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+		imports = append(imports, Import{[]string{imported}, files.Position(spec.Pos()).Line})
+	}
+	return imports, file.Name.Name == "main", ""
 }
 
 // importsJavaScript finds import and export statements, and calls of import
@@ -119,6 +130,10 @@ func (s *source) importsPython() (imports []Import) {
 			module, at := dotted(i + 1)
 			if module == "" || !s.is(at, "import") {
 				continue // yield from, raise from
+			}
+			if len(module) > maxPath { // each name would repeat it
+				add(i)
+				continue
 			}
 			for at++; s.is(at, "("); at++ {
 			}

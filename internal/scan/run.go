@@ -37,11 +37,7 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{},
-		read: map[string]readFile{}, changed: changed}
-	for _, skipped := range w.skipped {
-		c.skip(skipped.Path, skipped.Reason)
-	}
+	c := newCollector(r, w, changed)
 	goFiles := 0
 	for _, name := range w.files {
 		if l, _ := languageOf(name); l == golang {
@@ -52,12 +48,9 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	if !r.Fast {
 		c.total += goFiles
 	}
-	dir, err := filepath.Abs(s.Dir)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
+	dir, err := s.place()
 	if err != nil {
-		return nil, fmt.Errorf("finding workspace: %w", err)
+		return nil, err
 	}
 	if err := s.fastRules(ctx, dir, w.files, c); err != nil {
 		return nil, err
@@ -86,6 +79,18 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 		report.Truncated = w.truncated
 	}
 	return report, ctx.Err()
+}
+
+// place returns the folder of the workspace without links.
+func (s Scanner) place() (string, error) {
+	dir, err := filepath.Abs(s.Dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("finding workspace: %w", err)
+	}
+	return dir, nil
 }
 
 // NoChanges is the code of a scan of changes where these cannot be told.
@@ -137,9 +142,20 @@ type collector struct {
 	skipped []Skipped
 	unnamed int
 	unread  int
+	imports int             // of all files
 	goFiles map[string]bool // that parse
 	total   int
 	done    int
+}
+
+// newCollector returns a collector that knows what was skipped on the way to the files.
+func newCollector(r Request, w *walker, changed map[string]git.Change) *collector {
+	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{},
+		read: map[string]readFile{}, changed: changed}
+	for _, skipped := range w.skipped {
+		c.skip(skipped.Path, skipped.Reason)
+	}
+	return c
 }
 
 func (c *collector) take(f Finding) {
@@ -294,6 +310,10 @@ func (c *collector) merge(p part) {
 	if p.Read == nil {
 		return
 	}
+	if c.imports += len(p.Read.Imports); c.imports > maxAllImports {
+		c.skip(p.Read.Name, "its imports were not read: those of the files before are too many")
+		p.Read.Imports = nil
+	}
 	c.read[p.Read.Name] = *p.Read
 	if p.Read.Go {
 		c.goFiles[p.Read.Name] = true
@@ -336,15 +356,12 @@ func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) 
 
 // fastRulesOf runs the fast rules over a file.
 func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
+	if purpose == importing {
+		return importsOf(root, name)
+	}
 	p := part{Read: &readFile{Name: name}}
 	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }
-	content, err := read(root, name)
-	why := ""
-	if err != nil {
-		why = reason(err)
-	} else {
-		why = unusable(content)
-	}
+	content, why := readSource(root, name)
 	if why != "" {
 		skip(why)
 		p.Read.Unread = true
@@ -371,6 +388,15 @@ func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
 	p.Read.Quiet = source.quiet()
 	p.Findings = fast(source, purpose)
 	return p
+}
+
+// readSource returns the text of a file, or why it is not looked at.
+func readSource(root *os.Root, name string) (content, why string) {
+	content, err := read(root, name)
+	if err != nil {
+		return "", reason(err)
+	}
+	return content, unusable(content)
 }
 
 // isGenerated reports whether a Go file says that a program wrote it.

@@ -97,7 +97,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map
 		}
 	}
 	for _, ext := range slices.Sorted(maps.Keys(w.unknown)) {
-		w.skip("**/*"+ext, fmt.Sprintf("no rules for this kind of file; there are %d", w.unknown[ext]))
+		w.skip("**/*"+ext, fmt.Sprintf("this kind of file is not read; there are %d", w.unknown[ext]))
 	}
 	if missing == len(names) {
 		return nil, toolfold.Errorf(PathMissing, "nothing is at %s", shorten.Quoted(strings.Join(names, ", "))).

@@ -84,10 +84,11 @@ var (
 		"describe the system's parts and connections",
 		"blueprint of an airport's baggage software",
 		"outline a modular architecture for a newsroom",
-		"make a block diagram of the observatory's systems",
 		"chart how data flows between our departments' programs",
-		"create an overview drawing of the ticketing landscape",
-		"design the system layout for a harbour",
+		"draw the layers of this repository from its imports",
+		"which packages import what they should not",
+		"does our code keep to clean architecture",
+		"map the folders of the project and their dependencies",
 	}
 
 	listAsks = []string{

@@ -18,7 +18,7 @@ import (
 	"github.com/toolfold/toolfold/tools/design/contract"
 )
 
-// NotReadable is the code of a document that cannot be checked.
+// NotReadable is the code of a document that cannot be checked, or a folder without sources.
 const NotReadable = "DOCUMENT_NOT_READABLE"
 
 // Limits of a check.
@@ -150,10 +150,14 @@ func (s *Service) document(parameter, name string) ([]byte, error) {
 	return text, nil
 }
 
+func noWorkspace() error {
+	return toolfold.Errorf(workspace.PathNotUsable, "this server has no workspace").WithHint("start it with --workspace")
+}
+
 // readable returns a path as a local name below the workspace.
 func (s *Service) readable(parameter, path string) (string, error) {
 	if s.workspace == "" {
-		return "", toolfold.Errorf(workspace.PathNotUsable, "this server has no workspace").WithHint("start it with --workspace")
+		return "", noWorkspace()
 	}
 	name := filepath.FromSlash(path)
 	if filepath.IsAbs(name) {

@@ -83,19 +83,23 @@ var Family = toolfold.Family{
 		Writes:  toolfold.Files((*Service).Writes),
 	}, {
 		Name:    "architecture",
-		Legacy:  toolfold.Was("design_architecture"),
-		Summary: "Draw components and what they depend on, and document them.",
+		Legacy:  toolfold.OldNames{{Name: "design_architecture", Required: toolfold.Fields{components}}},
+		Summary: "Draw components, or a folder's imports, and what breaks the pattern.",
 		Asks:    architectureAsks,
-		Words:   "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map",
-		Doc: "c4 is C4-PlantUML. The file of markdown is the documentation, with a Mermaid diagram. Arrows are held to hexagonal, clean, " +
-			"layered, ddd and microservices by the types of components.",
+		Words: "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map, document, depend, existing code, repository, " +
+			"packages, cycle, violation",
+		Doc: "c4 is C4-PlantUML, markdown the documentation. Arrows are held to hexagonal, clean, layered, ddd and " +
+			"microservices by types. path reads Go, TypeScript, JavaScript and Python: folder names tell types, or components with " +
+			"folders as ids.",
 		Changed: "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. " +
-			"Adds format. " + sameDesign,
-		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern, components},
+			"Adds format and path. " + sameDesign,
+		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern},
 		Optional: toolfold.Fields{
+			components, existing.With(toolfold.Added()),
 			format.With(toolfold.OneOf("mermaid", "plantuml", "markdown", "c4"), toolfold.Default("mermaid")), outputPath,
 			overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
+		Either: toolfold.Fields{components, existing},
 		Effect: toolfold.Sets,
 		Example: `{"name": "Shop", "description": "Sells books.", "pattern": "layered", "components": [{"id": "web", "name": "Web",` +
 			` "type": "presentation", "dependencies": ["db"]}, {"id": "db", "name": "DB", "type": "database"}]}`,
@@ -133,7 +137,7 @@ var Family = toolfold.Family{
 			"newer, version",
 		Doc: "OpenAPI 3.0 and 3.1, AsyncAPI 2 and 3, JSON or YAML of at most 4 MB. against main: is the same path in that branch. " +
 			"References to other files are counted, not followed.",
-		Required: toolfold.Fields{specPath},
+		Required: toolfold.Fields{existing},
 		Optional: toolfold.Fields{against, offset.With(toolfold.Min(0))},
 		Effect:   toolfold.Reads,
 		Example:  `{"path": "docs/api.yaml", "against": "docs/api-v1.yaml"}`,

@@ -28,7 +28,7 @@ var (
 	designID = toolfold.UUID("designId", "The design.")
 	offset   = toolfold.Int{Name: "offset", Doc: "nextOffset of the part before."}
 
-	specPath = toolfold.String{Name: "path", Doc: "OpenAPI or AsyncAPI file.", MinLen: 1, MaxLen: maxPath}
+	existing = toolfold.String{Name: "path", Doc: "OpenAPI or AsyncAPI file; folder of code.", MinLen: 1, MaxLen: maxPath}
 	against  = toolfold.String{Name: "against", Doc: "Older one: a file, or ref:file of git.", Unclear: true, MinLen: 1, MaxLen: maxPath}
 
 	itemName     = name.With(toolfold.MinLen(1), toolfold.MaxLen(100))

@@ -3,6 +3,7 @@ package design
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/tools/design/api"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 	"github.com/toolfold/toolfold/tools/design/component"
@@ -88,7 +90,11 @@ func (s *Service) Component(ctx context.Context, in ComponentIn) (ComponentOut, 
 // Architecture designs an architecture. Its file is the diagram; in Markdown
 // it is the documentation, which has the diagram in it.
 func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (ArchitectureOut, error) {
-	drawing, problems := architecture.Generate(in.Model, in.Format)
+	model, err := s.system(ctx, in)
+	if err != nil {
+		return ArchitectureOut{}, err
+	}
+	drawing, problems := architecture.Generate(model, in.Format)
 	d := Design{Type: "architecture", Format: in.Format, Name: in.Name, Content: drawing.Diagram, Documentation: drawing.Documentation}
 	d, file, err := s.keep(ctx, d, problems, in.Output)
 	if err != nil {
@@ -98,8 +104,39 @@ func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (Architec
 	documentation, cutBelow := part(d.Documentation, 0, maxShown/2)
 	return ArchitectureOut{
 		DesignID: d.ID, Name: d.Name, Pattern: in.Pattern, Format: d.Format,
-		Diagram: diagram, Documentation: documentation, Breaks: drawing.Breaks, CreatedAt: d.CreatedAt, Truncated: cut || cutBelow, File: file,
+		Diagram: diagram, Documentation: documentation, Breaks: drawing.Breaks, Notes: drawing.Notes, CreatedAt: d.CreatedAt,
+		Truncated: cut || cutBelow, File: file,
 	}, nil
+}
+
+// readTime bounds the reading of a folder's imports.
+const readTime = time.Minute
+
+// system returns the model to draw: that of the arguments, or of the imports in a folder.
+func (s *Service) system(ctx context.Context, in ArchitectureIn) (architecture.Model, error) {
+	switch {
+	case in.Path == "" && len(in.Components) == 0:
+		return architecture.Model{}, toolfold.Errorf(toolfold.InvalidInput, "neither components nor path is given").
+			About(toolfold.ProblemMissing, "components").WithHint("give components, or a folder as path to draw its imports")
+	case in.Path == "":
+		return in.Model, nil
+	case s.workspace == "":
+		return architecture.Model{}, noWorkspace()
+	}
+	reading, stop := context.WithTimeout(ctx, readTime)
+	defer stop()
+	model, problems, err := architecture.Read(reading, in.Model, s.workspace, in.Path)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		err = toolfold.Errorf(NotReadable, "reading %s took longer than %v", shorten.Quoted(in.Path), readTime).
+			About(toolfold.ProblemRefused, "path").WithHint("name a smaller folder")
+	case errors.Is(err, architecture.ErrEmpty):
+		err = toolfold.Errorf(NotReadable, "%s has no sources that are read", shorten.Quoted(in.Path)).
+			About(toolfold.ProblemRefused, "path").WithHint("name a folder of Go, TypeScript, JavaScript or Python; tests do not count")
+	case len(problems) > 0:
+		err = &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
+	}
+	return model, err
 }
 
 // keep stores a design and writes its file. The file is looked at first, so

@@ -71,6 +71,7 @@ type SchemaIn struct {
 // ArchitectureIn are the arguments of design.architecture.
 type ArchitectureIn struct {
 	architecture.Model
+	Path   string `json:"path"`
 	Format string `json:"format"`
 	Output
 }
@@ -85,6 +86,7 @@ type ArchitectureOut struct {
 	Documentation string `json:"documentation" doc:"Markdown page, of an architecture."`
 
 	Breaks []architecture.Break `json:"breaks,omitempty" doc:"Arrows that break the pattern; absent if none does."`
+	Notes  []string             `json:"notes,omitempty" doc:"Of path: what was not read."`
 
 	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
 	Truncated bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`

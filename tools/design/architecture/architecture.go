@@ -30,6 +30,8 @@ type Model struct {
 	Description string      `json:"description"`
 	Pattern     string      `json:"pattern"`
 	Components  []Component `json:"components"`
+
+	read *reading // what was found in the files that it was read from; nil where it was given
 }
 
 // Component is a part of a system. Dependencies are ids of components.
@@ -46,6 +48,7 @@ type Drawing struct {
 	Diagram       string // in the format; Mermaid where that is Markdown
 	Documentation string // a Markdown page that shows a Mermaid diagram
 	Breaks        []Break
+	Notes         []string // what was read, and what was not; of folders
 }
 
 // Generate draws a model. Problems have paths into it; there is no drawing
@@ -58,6 +61,9 @@ func Generate(m Model, format string) (Drawing, []toolfold.Problem) {
 	graph := s.mermaid()
 	d := Drawing{Diagram: graph, Documentation: s.markdown(graph)}
 	d.Breaks, _ = s.breaks()
+	if m.read != nil {
+		d.Notes = m.read.notes
+	}
 	switch format {
 	case Mermaid, Markdown:
 	case PlantUML:
@@ -155,6 +161,7 @@ var kinds = []kind{
 	{"queue", "Queues", [2]string{"[\\", "\\]"}, "queue", "ContainerQueue"},
 	{"cache", "Caches", [2]string{"{{", "}}"}, "storage", "ContainerDb"},
 	{"external", "External", [2]string{">", "]"}, "cloud", "System_Ext"},
+	{"", "Others", [2]string{"[", "]"}, "component", "Container"}, // folders of no known layer
 }
 
 // Types lists the types of a component.

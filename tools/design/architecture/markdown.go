@@ -21,6 +21,12 @@ func (s system) markdown(graph string) string {
 	if p := s.shape(); p.title != "" {
 		fmt.Fprintf(&b, "\n## Pattern: %s\n\n%s\n%s", p.title, p.rule, s.verdict())
 	}
+	if s.read != nil {
+		b.WriteString("\n## Read from imports\n\n")
+		for _, note := range s.read.notes {
+			fmt.Fprintf(&b, "- %s\n", markdownText(text.Line(note)))
+		}
+	}
 	b.WriteString("\n## Components\n")
 	for _, g := range s.groups {
 		fmt.Fprintf(&b, "\n### %s\n\n| component | description | depends on |\n|---|---|---|\n", g.title)

@@ -11,6 +11,7 @@ type Break struct {
 	From string `json:"from" doc:"Id of a component."`
 	To   string `json:"to" doc:"Id of a component that it depends on."`
 	Why  string `json:"why" doc:"What the pattern asks for."`
+	At   string `json:"at,omitempty" doc:"An import, as file:line."`
 }
 
 // ranks are, by pattern, how far inside or below each type stands; dependencies lead to the
@@ -31,22 +32,33 @@ var inwards = map[string]int{"presentation": 0, "adapter": 0, "infrastructure": 
 // at all: of event-driven, cqrs, mvc, mvvm and pipe-filter they do not.
 func (s system) breaks() (found []Break, checked bool) {
 	if s.Pattern == "microservices" {
-		return s.shared(), true
+		return s.shared(), s.read == nil || s.read.checked
 	}
-	rank, checked := ranks[s.Pattern]
+	if s.read != nil {
+		return s.read.breaks, s.read.checked
+	}
 	for _, a := range s.arrows {
 		from, to := s.Components[a[0]], s.Components[a[1]]
-		above, ranked := rank[from.Type]
-		below, also := rank[to.Type]
-		switch {
-		case !ranked || !also || below >= above:
-		case s.Pattern == "layered":
-			found = append(found, Break{from.ID, to.ID, fmt.Sprintf("%s is a layer below %s", from.Type, to.Type)})
-		default:
-			found = append(found, Break{from.ID, to.ID, fmt.Sprintf("%s is further inside than %s: let it depend on a port", from.Type, to.Type)})
+		if why := forbids(s.Pattern, from.Type, to.Type); why != "" {
+			found = append(found, Break{From: from.ID, To: to.ID, Why: why})
 		}
 	}
+	_, checked = ranks[s.Pattern]
 	return found, checked
+}
+
+// forbids returns why a pattern forbids an arrow between components of two types; empty where
+// it does not.
+func forbids(pattern, from, to string) string {
+	above, ranked := ranks[pattern][from]
+	below, also := ranks[pattern][to]
+	switch {
+	case !ranked || !also || below >= above:
+		return ""
+	case pattern == "layered":
+		return fmt.Sprintf("%s is a layer below %s", from, to)
+	}
+	return fmt.Sprintf("%s is further inside than %s: let it depend on a port", from, to)
 }
 
 // shared returns the arrows to databases that several components use: services own their data.
@@ -58,7 +70,8 @@ func (s system) shared() []Break {
 	var found []Break
 	for _, a := range s.arrows {
 		if from, to := s.Components[a[0]], s.Components[a[1]]; to.Type == "database" && users[a[1]] > 1 {
-			found = append(found, Break{from.ID, to.ID, fmt.Sprintf("%d components share this database", users[a[1]])})
+			found = append(found, Break{From: from.ID, To: to.ID, Why: fmt.Sprintf("%d components share this database", users[a[1]]),
+				At: s.at(from.ID, to.ID)})
 		}
 	}
 	return found
@@ -70,12 +83,19 @@ func (s system) verdict() string {
 	if !checked {
 		return ""
 	}
+	if len(found) == 0 && s.read != nil {
+		return "\nNo import between folders of known layers breaks it.\n"
+	}
 	if len(found) == 0 {
 		return "\nEvery arrow keeps to it.\n"
 	}
 	list := "\nThese arrows break it:\n\n"
 	for _, b := range found {
-		list += fmt.Sprintf("- %s → %s: %s\n", markdownText(text.Line(b.From)), markdownText(text.Line(b.To)), b.Why)
+		list += fmt.Sprintf("- %s → %s: %s", markdownText(text.Line(b.From)), markdownText(text.Line(b.To)), markdownText(text.Line(b.Why)))
+		if b.At != "" {
+			list += fmt.Sprintf(" (%s)", markdownText(text.Line(b.At)))
+		}
+		list += "\n"
 	}
 	return list
 }

@@ -41,6 +41,20 @@ func TestReadmeIsFresh(t *testing.T) {
 	golden.Compare(t, path, fresh)
 }
 
+func TestPageOnCodeIsFresh(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(pagesDir, "code.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := docs.Code(string(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, path, fresh)
+}
+
 // checkLeftovers finds pages of families that are gone.
 func checkLeftovers(t *testing.T, pages map[string]string) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/design/architecture"
 )
 
 // Readme returns a README with the parts that follow from the declarations
@@ -17,16 +18,31 @@ func Readme(readme string, specs []*toolfold.Family) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for name, part := range map[string]string{"costs": costs, "tools": toolTable(specs), "tiers": tierTable(specs)} {
-		before, rest, ok := strings.Cut(readme, "<!-- "+name+":")
+	return renew(readme, map[string]string{"costs": costs, "tools": toolTable(specs), "tiers": tierTable(specs)})
+}
+
+// Code returns the page on code with the table of names that tell layers brought up to date.
+func Code(page string) (string, error) {
+	var b strings.Builder
+	b.WriteString("| name | type |\n|---|---|\n")
+	for _, l := range architecture.Layers() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(l.Names, "`, `"), l.Type)
+	}
+	return renew(page, map[string]string{"layers": b.String()})
+}
+
+// renew puts parts of a page in place, by their names.
+func renew(page string, parts map[string]string) (string, error) {
+	for name, part := range parts {
+		before, rest, ok := strings.Cut(page, "<!-- "+name+":")
 		head, rest, closed := strings.Cut(rest, "-->\n")
 		_, after, ended := strings.Cut(rest, "<!-- /"+name+" -->")
 		if !ok || !closed || !ended {
-			return "", fmt.Errorf("the README has no part %q", name)
+			return "", fmt.Errorf("the page has no part %q", name)
 		}
-		readme = before + "<!-- " + name + ":" + head + "-->\n" + part + "<!-- /" + name + " -->" + after
+		page = before + "<!-- " + name + ":" + head + "-->\n" + part + "<!-- /" + name + " -->" + after
 	}
-	return readme, nil
+	return page, nil
 }
 
 // costTable compares what the surfaces cost.

@@ -1,0 +1,420 @@
+package architecture
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/imports"
+	"github.com/toolfold/toolfold/internal/scan"
+)
+
+// maxDrawn is the most components that are drawn of folders.
+const maxDrawn = 50
+
+// MaxBreaks is the most arrows of folders that are said to break a pattern.
+const MaxBreaks = 50
+
+// Layer is a type of component that the names of folders tell.
+type Layer struct {
+	Type  string
+	Names []string // of one of its kind, in lower case, without hyphens, underlines and "layer"
+
+	// Shared says that in the layered pattern those below may use it too: records that they keep.
+	Shared bool
+}
+
+// Layers lists the names of folders that tell a layer, the most telling first: a folder is of the
+// first that it or one above it has. One that has a more telling name below it only holds others.
+func Layers() []Layer { return layers }
+
+var layers = []Layer{
+	{Type: "domain", Names: []string{"domain"}},
+	{Type: "application", Names: []string{"application"}},
+	{Type: "infrastructure", Names: []string{"infrastructure", "infra"}},
+	{Type: "presentation", Names: []string{"presentation"}},
+	{Type: "adapter", Names: []string{"adapter"}},
+	{Type: "port", Names: []string{"port"}},
+	{Type: "application", Names: []string{"usecase", "interactor"}},
+	{Type: "presentation", Names: []string{"controller", "handler", "view", "route", "router", "resolver", "endpoint",
+		"entrypoint", "delivery", "page", "component"}},
+	{Type: "infrastructure", Names: []string{"repository", "repo", "persistence", "dao", "db", "database", "storage",
+		"store", "migration"}},
+	{Type: "domain", Names: []string{"entity", "model"}, Shared: true},
+	{Type: "application", Names: []string{"service"}},
+	{Type: "presentation", Names: []string{"web", "ui", "rest"}},
+	{Type: "application", Names: []string{"app"}},
+	{Type: "domain", Names: []string{"core"}},
+}
+
+// Names of the layers' own, and names that mean a layer only beside one of these.
+const (
+	ownNames = 6
+	vague    = 2
+)
+
+// rankOf returns the place of a folder's name among the layers; their number for other names.
+func rankOf(name string) int {
+	name = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+	if short := strings.TrimSuffix(name, "layer"); short != "" {
+		name = short
+	}
+	rank := slices.IndexFunc(layers, func(l Layer) bool { return slices.Contains(l.Names, singular(name)) })
+	if rank < 0 {
+		return len(layers)
+	}
+	return rank
+}
+
+func singular(name string) string {
+	if start, many := strings.CutSuffix(name, "ies"); many {
+		return start + "y"
+	}
+	return strings.TrimSuffix(name, "s")
+}
+
+// unit is a folder with sources, or the files of one that are named after a layer.
+type unit struct {
+	id     string // the folder's path below the one that is read, or a pattern of files there
+	folder string
+	kind   string // empty = no layer that is known
+	said   bool   // by the caller
+	files  int
+	main   bool // a Go program's main package, which puts the others together
+	shared bool // data that those who keep it know too, where layers stand on each other
+}
+
+// isOf puts a unit into the layer of a rank.
+func (u *unit) isOf(rank int) {
+	if rank < len(layers) {
+		u.kind, u.shared = layers[rank].Type, layers[rank].Shared
+	}
+}
+
+// ErrEmpty is the error of a folder without sources that are read.
+var ErrEmpty = errors.New("the folder has no sources")
+
+// Read returns a model whose components are the folders below one of the workspace at dir, and whose
+// dependencies are what their files import. The components of the model given say the types of
+// folders, whose paths are their ids.
+func Read(ctx context.Context, m Model, dir, folder string) (Model, []toolfold.Problem, error) {
+	graph, err := imports.Read(ctx, dir, folder)
+	if err != nil {
+		return Model{}, nil, err
+	}
+	if len(graph.Files) == 0 {
+		return Model{}, nil, ErrEmpty
+	}
+	m, problems := fromImports(m, graph)
+	return m, problems, nil
+}
+
+func fromImports(m Model, g *imports.Graph) (Model, []toolfold.Problem) {
+	r := &folders{graph: g, said: map[string]Component{}, units: map[string]*unit{}, byFile: map[string]*unit{}}
+	for _, f := range g.Files {
+		r.all = append(r.all, path.Dir(r.local(f.Name)))
+	}
+	var problems []toolfold.Problem
+	for i, c := range m.Components {
+		refuse := func(member, want string) {
+			path := fmt.Sprintf("/components/%d/%s", i, member)
+			problems = append(problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want})
+		}
+		id := path.Clean(c.ID)
+		if _, twice := r.said[id]; twice || !slices.ContainsFunc(r.all, func(folder string) bool { return within(folder, id) }) {
+			refuse("id", "folder below path that has sources, each once")
+		}
+		if len(c.Dependencies) > 0 {
+			refuse("dependencies", "none beside path, which has them")
+		}
+		r.said[id] = c
+	}
+	if len(problems) > 0 {
+		return Model{}, problems
+	}
+	r.rank()
+	r.sort()
+	r.arrows()
+	drawn := r.draw()
+	m.Components = drawn.components()
+	m.read = &reading{drawn: drawn, breaks: r.breaks(m.Pattern)}
+	if _, m.read.checked = ranks[m.Pattern]; m.read.checked {
+		m.read.breaks = append(m.read.breaks, r.group(inFolder).cycles(m.read.breaks)...)
+	}
+	if m.Pattern == "microservices" {
+		m.read.checked = slices.ContainsFunc(m.Components, func(c Component) bool { return c.Type == "database" })
+	}
+	m.read.notes = r.notes(m)
+	if more := len(m.read.breaks) - MaxBreaks; more > 0 {
+		m.read.breaks = m.read.breaks[:MaxBreaks]
+		m.read.notes = append(m.read.notes, fmt.Sprintf("%d more arrows break the pattern", more))
+	}
+	return m, nil
+}
+
+// reading is what was found in files of the workspace.
+type reading struct {
+	drawn   *drawing
+	breaks  []Break // of patterns that rank types
+	checked bool    // whether types tell what the pattern asks for
+	notes   []string
+}
+
+// at returns the first import that an arrow stands for; empty where it was not read.
+func (s system) at(from, to string) string {
+	if s.read == nil {
+		return ""
+	}
+	return s.read.drawn.arrows[[2]*node{s.read.drawn.nodes[from], s.read.drawn.nodes[to]}].at
+}
+
+// folders are the units of a graph.
+type folders struct {
+	graph  *imports.Graph
+	said   map[string]Component // by folder
+	all    []string             // folders of the files
+	ranks  map[string]int       // of each folder by its own name, where it holds no other layers
+	units  map[string]*unit
+	byFile map[string]*unit
+	uses   []*use // by the names of their units
+}
+
+// use is what the files of one unit import of another.
+type use struct {
+	from, to *unit
+	imports  int
+	at       string // the first of them, file:line
+}
+
+// local returns a path of the workspace as one below the folder that is read.
+func (r *folders) local(name string) string {
+	if name == r.graph.Folder {
+		return "."
+	}
+	if r.graph.Folder == "." {
+		return name
+	}
+	return strings.TrimPrefix(name, r.graph.Folder+"/")
+}
+
+// within reports whether a folder is another or below it.
+func within(folder, other string) bool {
+	return other == "." || folder == other || strings.HasPrefix(folder, other+"/")
+}
+
+// above yields a folder and those above it, without the one that is read.
+func above(folder string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for ; folder != "." && yield(folder); folder = path.Dir(folder) {
+		}
+	}
+}
+
+// rank finds the folders whose names tell a layer.
+func (r *folders) rank() {
+	r.ranks = map[string]int{}
+	none := len(layers)
+	siblings := map[string]bool{} // of folders with names of the layers' own, by the folder above
+	for i, folder := range r.all {
+		for folder := range above(folder) {
+			name := path.Base(folder)
+			rank := rankOf(name)
+			if isScript(r.graph.Files[i].Name) && slices.Contains([]string{"store", "stores"}, strings.ToLower(name)) {
+				rank = none // of what is shown, not of what is kept
+			}
+			if r.ranks[folder] = rank; rank < ownNames {
+				siblings[path.Dir(folder)] = true
+			}
+		}
+	}
+	for folder, rank := range r.ranks {
+		if rank >= none-vague && !siblings[path.Dir(folder)] {
+			r.ranks[folder] = none
+		}
+	}
+	foremost := map[string]int{} // of all below a folder
+	for _, folder := range slices.SortedFunc(maps.Keys(r.ranks), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
+		rank, below := r.ranks[folder], none
+		if telling, some := foremost[folder]; some {
+			below = telling
+		}
+		if below < rank {
+			r.ranks[folder] = none
+		}
+		above, some := foremost[path.Dir(folder)]
+		if best := min(rank, below); !some || best < above {
+			foremost[path.Dir(folder)] = best
+		}
+	}
+}
+
+// layer returns the rank of a folder's layer; the number of layers for none.
+func (r *folders) layer(folder string) int {
+	rank := len(layers)
+	for folder := range above(folder) {
+		rank = min(rank, r.ranks[folder])
+	}
+	return rank
+}
+
+func isScript(name string) bool {
+	return !slices.Contains([]string{".go", ".py", ".pyi"}, path.Ext(name))
+}
+
+// named returns the folder that the caller has named and that another is or is below. The one
+// that is read stands for the files in it only.
+func (r *folders) named(folder string) (name string, said bool) {
+	if folder == "." {
+		_, said = r.said[folder]
+		return folder, said
+	}
+	for above := range above(folder) {
+		if _, said := r.said[above]; said {
+			return above, true
+		}
+	}
+	return folder, false
+}
+
+// unit returns the unit of a folder, or of the files there that match a pattern.
+func (r *folders) unit(folder, files string) *unit {
+	folder, said := r.named(folder)
+	id := path.Join(folder, files)
+	u := r.units[id]
+	if u == nil {
+		u = &unit{id: id, folder: folder, said: said}
+		r.units[id] = u
+		if u.kind = r.said[folder].Type; !said {
+			u.isOf(r.layer(folder))
+		}
+	}
+	return u
+}
+
+// sort puts the files into units.
+func (r *folders) sort() {
+	for _, f := range r.graph.Files {
+		folder := path.Dir(r.local(f.Name))
+		u := r.unit(folder, "")
+		if !u.said && u.kind == "" && path.Ext(f.Name) != ".go" {
+			if pattern, rank := layerOfFile(path.Base(f.Name)); rank < len(layers)-vague {
+				u = r.unit(folder, pattern)
+				u.isOf(rank)
+			}
+		}
+		if u.files++; f.Main {
+			u.main = true
+		}
+		r.byFile[f.Name] = u
+	}
+	for id, u := range r.units {
+		if u.main && !u.said {
+			u.kind = ""
+		}
+		if u.files == 0 {
+			delete(r.units, id)
+		}
+	}
+}
+
+// fileNames are the names of the table that a whole file is named after: others are too common.
+var fileNames = []string{"model", "view", "controller", "route", "router", "handler", "service", "repository", "entity", "usecase",
+	"database", "db"}
+
+// layerOfFile returns the pattern of files that have the same word for a layer in their names,
+// models.py or *.controller.ts, and the rank of the word.
+func layerOfFile(file string) (pattern string, rank int) {
+	ending := path.Ext(file)
+	stem := strings.TrimSuffix(file, ending)
+	if at := strings.LastIndexByte(stem, '.'); at >= 0 {
+		return "*" + stem[at:] + ending, rankOf(stem[at+1:])
+	}
+	if !slices.Contains(fileNames, singular(stem)) {
+		return "", len(layers)
+	}
+	return file, rankOf(stem)
+}
+
+// arrows counts what units import of each other.
+func (r *folders) arrows() {
+	uses := map[[2]*unit]*use{}
+	for _, a := range r.graph.Arrows {
+		from, to := r.byFile[a.From], r.byFile[a.To]
+		if to == nil {
+			to = r.unit(r.local(a.To), "")
+		}
+		if from == to {
+			continue
+		}
+		between := uses[[2]*unit{from, to}]
+		if between == nil {
+			between = &use{from: from, to: to, at: fmt.Sprintf("%s:%d", a.From, a.Line)}
+			uses[[2]*unit{from, to}] = between
+		}
+		between.imports++
+	}
+	r.uses = slices.SortedFunc(maps.Values(uses), func(a, b *use) int {
+		return cmp.Or(strings.Compare(a.from.id, b.from.id), strings.Compare(a.to.id, b.to.id))
+	})
+}
+
+// breaks returns the uses that the pattern forbids.
+func (r *folders) breaks(pattern string) (found []Break) {
+	for _, u := range r.uses {
+		if why := forbids(pattern, u.from.kind, u.to.kind); why != "" && !(pattern == "layered" && u.to.shared) {
+			found = append(found, Break{From: u.from.id, To: u.to.id, Why: why, At: u.at})
+		}
+	}
+	return found
+}
+
+// notes say what was read, and what was not or only in part.
+func (r *folders) notes(m Model) (notes []string) {
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	untyped := 0
+	for _, u := range r.units {
+		if u.kind == "" {
+			untyped++
+		}
+	}
+	read := plural(len(r.graph.Files), "file") + " read"
+	if r.graph.Tests > 0 {
+		read += fmt.Sprintf("; tests were left out, %s", plural(r.graph.Tests, "file"))
+	}
+	note("%s", read)
+	switch {
+	case !m.read.checked && m.Pattern == "microservices":
+		note("microservices is not checked: components can say which folders are databases")
+	case !m.read.checked:
+		note("%s is not checked: types of folders do not tell what it asks for", m.Pattern)
+	case untyped > 0:
+		note("%d of %d folders are of no known layer and were not checked: components can say their types", untyped, len(r.units))
+	}
+	if folded := m.read.drawn.folded; folded != "" {
+		note("%s", folded)
+	}
+	if r.graph.Truncated {
+		note("only the first %d files were read: name a smaller folder", scan.MaxSources)
+	}
+	if n := r.graph.Outside; n > 0 {
+		note("%d imports lead to other folders of the workspace", n)
+	}
+	if n := r.graph.Lost; n > 0 {
+		note("%d imports lead to nothing that was read", n)
+	}
+	const named = 3
+	for i, s := range r.graph.Skipped {
+		if i == named {
+			note("%d more were not read, or only in part", len(r.graph.Skipped)-named+r.graph.Unnamed)
+			break
+		}
+		note("%s: %s", s.Path, s.Reason)
+	}
+	return notes
+}
