@@ -188,13 +188,3 @@ func inside(name, folder string) (rest string, ok bool) {
 	}
 	return strings.CutPrefix(name, folder+"/")
 }
-
-// sortedKeys returns the keys of a map in order.
-func sortedKeys[V any](m map[string]V, order func(a, b string) int) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, order)
-	return keys
-}

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -135,7 +136,7 @@ func (r *reader) config(folder string) mapping {
 	}
 	var description struct{ Imports map[string]json.RawMessage }
 	if json.Unmarshal(r.text(path.Join(folder, "package.json")), &description) == nil {
-		for _, pattern := range sortedKeys(description.Imports, longest) {
+		for _, pattern := range slices.SortedFunc(maps.Keys(description.Imports), longest) {
 			var target string
 			if json.Unmarshal(description.Imports[pattern], &target) == nil && strings.HasPrefix(target, "./") {
 				m.rules = append(m.rules, rule{pattern, []string{path.Join(folder, target)}})
@@ -181,7 +182,7 @@ func (r *reader) tsconfig(name string, depth int) (m mapping) {
 		return m
 	}
 	m.rules = nil
-	for _, pattern := range sortedKeys(config.CompilerOptions.Paths, longest) {
+	for _, pattern := range slices.SortedFunc(maps.Keys(config.CompilerOptions.Paths), longest) {
 		mapped := rule{pattern: pattern}
 		for _, target := range config.CompilerOptions.Paths[pattern] {
 			mapped.targets = append(mapped.targets, path.Join(base, target))
@@ -194,7 +195,7 @@ func (r *reader) tsconfig(name string, depth int) (m mapping) {
 // indexPackages notes the packages of npm that the folders with sources are.
 func (r *reader) indexPackages() {
 	r.packages = map[string]string{}
-	for _, folder := range sortedKeys(r.folders, strings.Compare) {
+	for _, folder := range slices.Sorted(maps.Keys(r.folders)) {
 		var description struct{ Name string }
 		if text := r.text(path.Join(folder, "package.json")); text == nil || json.Unmarshal(text, &description) != nil || description.Name == "" {
 			continue

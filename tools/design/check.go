@@ -159,15 +159,8 @@ func (s *Service) readable(parameter, path string) (string, error) {
 	if s.workspace == "" {
 		return "", noWorkspace()
 	}
-	name := filepath.FromSlash(path)
-	if filepath.IsAbs(name) {
-		below, err := filepath.Rel(s.workspace, name)
-		if err != nil {
-			below = ".."
-		}
-		name = below
-	}
-	if name = filepath.Clean(name); !filepath.IsLocal(name) || strings.ContainsRune(path, 0) {
+	name := s.below(path)
+	if !filepath.IsLocal(name) || strings.ContainsRune(path, 0) {
 		return "", toolfold.Errorf(workspace.PathNotUsable, "%s %s is not inside the workspace", parameter, shorten.Quoted(path)).
 			About(toolfold.ProblemRefused, parameter).WithHint("name a file such as docs/api.yaml")
 	}

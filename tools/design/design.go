@@ -8,7 +8,10 @@
 // design.
 package design
 
-import "github.com/toolfold/toolfold"
+import (
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/tools/design/architecture"
+)
 
 // Family declares the design tool.
 var Family = toolfold.Family{
@@ -96,7 +99,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern},
 		Optional: toolfold.Fields{
 			components, existing.With(toolfold.Added()),
-			format.With(toolfold.OneOf("mermaid", "plantuml", "markdown", "c4"), toolfold.Default("mermaid")), outputPath,
+			format.With(toolfold.OneOf(architecture.Formats()...), toolfold.Default(architecture.Mermaid)), outputPath,
 			overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Either: toolfold.Fields{components, existing},

@@ -89,6 +89,3 @@ var (
 		Optional: toolfold.Fields{itemDoc, dependsOn},
 	}}
 )
-
-// The results.
-var ()

@@ -68,12 +68,8 @@ func (t *target) close() {
 	_ = t.root.Close() // it was only read from by now
 }
 
-// inside returns a path as a name below the workspace.
-func (s *Service) inside(path string) (string, error) {
-	if s.workspace == "" {
-		return "", toolfold.Errorf(workspace.PathNotUsable, "there is no workspace to write to").
-			WithHint("leave outputPath out; design.get has the text")
-	}
+// below returns a path as one from the workspace, which may lead out of it.
+func (s *Service) below(path string) string {
 	name := filepath.FromSlash(path)
 	if filepath.IsAbs(name) {
 		below, err := filepath.Rel(s.workspace, name)
@@ -82,7 +78,16 @@ func (s *Service) inside(path string) (string, error) {
 		}
 		name = below
 	}
-	name = filepath.Clean(name)
+	return filepath.Clean(name)
+}
+
+// inside returns a path as a name below the workspace.
+func (s *Service) inside(path string) (string, error) {
+	if s.workspace == "" {
+		return "", toolfold.Errorf(workspace.PathNotUsable, "there is no workspace to write to").
+			WithHint("leave outputPath out; design.get has the text")
+	}
+	name := s.below(path)
 	if len(path) > maxPath || !filepath.IsLocal(name) || name == "." || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) ||
 		strings.HasSuffix(path, "/") {
 		return "", unusable("is not the name of a file inside the workspace")

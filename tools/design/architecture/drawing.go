@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -232,6 +233,9 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// maxWay limits how much of a cycle is shown, in characters.
+const maxWay = 400
+
 // cycles returns an arrow of each group of folders that all lead to each other: the one of the
 // fewest imports, with the shortest way back. Arrows that are named already do not count, nor do
 // those between a folder and one below it, which is a part of it.
@@ -266,7 +270,8 @@ func (d *drawing) cycles(named []Break) (found []Break) {
 		for _, n := range way(next, to, from) {
 			ids = append(ids, n.id)
 		}
-		why := fmt.Sprintf("cycle: %s; %s here", strings.Join(ids, " → "), plural(arrow.imports, "import"))
+		way := shorten.To(strings.Join(ids, " → "), maxWay)
+		why := fmt.Sprintf("cycle: %s; %s here", way, plural(arrow.imports, "import"))
 		if len(ring) > len(ids)-1 {
 			why += fmt.Sprintf(", and %d folders all lead to each other", len(ring))
 		}

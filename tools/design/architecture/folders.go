@@ -18,8 +18,8 @@ import (
 // maxDrawn is the most components that are drawn of folders.
 const maxDrawn = 50
 
-// MaxBreaks is the most arrows of folders that are said to break a pattern.
-const MaxBreaks = 50
+// maxBreaks is the most arrows of folders that are said to break a pattern.
+const maxBreaks = 50
 
 // Layer is a type of component that the names of folders tell.
 type Layer struct {
@@ -151,8 +151,8 @@ func fromImports(m Model, g *imports.Graph) (Model, []toolfold.Problem) {
 		m.read.checked = slices.ContainsFunc(m.Components, func(c Component) bool { return c.Type == "database" })
 	}
 	m.read.notes = r.notes(m)
-	if more := len(m.read.breaks) - MaxBreaks; more > 0 {
-		m.read.breaks = m.read.breaks[:MaxBreaks]
+	if more := len(m.read.breaks) - maxBreaks; more > 0 {
+		m.read.breaks = m.read.breaks[:maxBreaks]
 		m.read.notes = append(m.read.notes, fmt.Sprintf("%d more arrows break the pattern", more))
 	}
 	return m, nil

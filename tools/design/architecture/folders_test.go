@@ -239,6 +239,21 @@ func TestSharedFolder(t *testing.T) {
 	}
 }
 
+// A long cycle is cut, like any text of files.
+func TestLongCycle(t *testing.T) {
+	t.Parallel()
+	var files string
+	var imported []string
+	for i := range 60 {
+		files += fmt.Sprintf(" folder%02d/x.ts", i)
+		imported = append(imported, fmt.Sprintf("folder%02d/x.ts>folder%02d/x.ts", i, (i+1)%60))
+	}
+	d := drawn(t, Model{Name: "x", Pattern: "layered"}, graph(files, imported...), Mermaid)
+	if len(d.Breaks) != 1 || len(d.Breaks[0].Why) > 2*maxWay || !strings.Contains(d.Breaks[0].Why, "…; 1 import here") {
+		t.Errorf("%+v", d.Breaks)
+	}
+}
+
 func TestManyBreaks(t *testing.T) {
 	t.Parallel()
 	files, imported := "infra/x.ts", []string{}
@@ -247,7 +262,7 @@ func TestManyBreaks(t *testing.T) {
 		imported = append(imported, fmt.Sprintf("domain/d%d/x.ts>infra/x.ts", i))
 	}
 	d := drawn(t, Model{Name: "x", Pattern: "ddd"}, graph(files, imported...), Mermaid)
-	if len(d.Breaks) != MaxBreaks || !slices.Contains(d.Notes, "10 more arrows break the pattern") {
+	if len(d.Breaks) != maxBreaks || !slices.Contains(d.Notes, "10 more arrows break the pattern") {
 		t.Errorf("%d breaks, %q", len(d.Breaks), d.Notes)
 	}
 }
