@@ -31,9 +31,6 @@ func (r *reader) module(folder string) module {
 // followGo returns the folder of an imported package that is in one of the modules, the one
 // with the longest path.
 func (r *reader) followGo(i scan.Import) (to string, own bool) {
-	if len(i.Names) == 0 {
-		return "", false
-	}
 	for _, m := range r.known {
 		if rest, ok := inside(i.Names[0], m.path); ok {
 			to = path.Join(m.folder, rest)

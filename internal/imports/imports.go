@@ -22,8 +22,9 @@ type Graph struct {
 	scan.Sources
 	Arrows []Arrow // in the order of files and lines
 
-	Outside int // imports of the workspace that lead out of the folder
-	Lost    int // imports of the workspace, by their form, that lead to no source that was read
+	Computed int // imports that are known only when the code runs
+	Outside  int // imports of the workspace that lead out of the folder
+	Lost     int // imports of the workspace, by their form, that lead to no source that was read
 }
 
 // Arrow says that a file imports another, or a folder that is one package.
@@ -123,6 +124,10 @@ func languageOf(name string) language {
 
 // follow adds the arrow of an import.
 func (r *reader) follow(from string, i scan.Import) {
+	if len(i.Names) == 0 {
+		r.graph.Computed++
+		return
+	}
 	var to string
 	var own bool // of the workspace
 	switch languageOf(from) {

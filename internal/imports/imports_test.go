@@ -41,6 +41,7 @@ func TestArrows(t *testing.T) {
 	for _, test := range []struct {
 		name, folder, files, want string
 		outside, lost, tests      int
+		computed                  int
 	}{{
 		name: "modules of Go, one in another, are told apart", folder: ".",
 		files: `
@@ -113,6 +114,7 @@ import Panel from './Panel.vue'
 import gone from './nowhere/gone'
 import out from '../../else'
 import react from 'react'
+import(name)
 -- src/a/index.ts --
 // import '../b'
 const text = "import x from '../b'" + ` + "`import y from '../b'`" + ` + /import '..\/b'/.source
@@ -129,7 +131,7 @@ import './b'
 import '../../src/main'
 `,
 		want: "src/c.tsx:2 src/b.d.ts\nsrc/main.ts:1 src/a/index.ts\nsrc/main.ts:2 src/b.d.ts\nsrc/main.ts:3 src/c.tsx\n" +
-			"src/main.ts:4 src/d/index.jsx\nsrc/main.ts:5 src/e.ts\nsrc/main.ts:7 src\nsrc/main.ts:8 src\n", outside: 1, tests: 1,
+			"src/main.ts:4 src/d/index.jsx\nsrc/main.ts:5 src/e.ts\nsrc/main.ts:7 src\nsrc/main.ts:8 src\n", outside: 1, tests: 1, computed: 1,
 	}, {
 		name: "scripts by what is configured", folder: ".",
 		files: `
@@ -228,9 +230,9 @@ import queue
 		if diff := cmp.Diff(strings.Split(test.want, "\n"), strings.Split(arrows(g), "\n")); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", test.name, diff)
 		}
-		if g.Outside != test.outside || g.Lost != test.lost || g.Tests != test.tests {
-			t.Errorf("%s: %d outside, %d lost, %d tests; want %d, %d, %d", test.name, g.Outside, g.Lost, g.Tests,
-				test.outside, test.lost, test.tests)
+		got, want := []int{g.Outside, g.Lost, g.Tests, g.Computed}, []int{test.outside, test.lost, test.tests, test.computed}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: outside, lost, tests, computed: %s", test.name, diff)
 		}
 	}
 }

@@ -46,9 +46,6 @@ func (r *reader) isPackage(folder string) bool {
 
 // followPython returns the module that an import names, the most exact of its names first.
 func (r *reader) followPython(from string, i scan.Import) (to string, own bool) {
-	if len(i.Names) == 0 {
-		return "", false
-	}
 	if i.Names[0] == ".." || strings.HasPrefix(i.Names[0], "../") {
 		return i.Names[0], true
 	}

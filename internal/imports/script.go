@@ -26,9 +26,6 @@ type rule struct {
 
 // followScript returns what an import of JavaScript or TypeScript leads to.
 func (r *reader) followScript(from string, i scan.Import) (to string, own bool) {
-	if len(i.Names) == 0 {
-		return "", false
-	}
 	name := i.Names[0]
 	if at := strings.IndexAny(name, "?"); at > 0 { // what a bundler should do with it
 		name = name[:at]

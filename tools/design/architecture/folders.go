@@ -405,6 +405,9 @@ func (r *folders) notes(m Model) (notes []string) {
 	if n := r.graph.Outside; n > 0 {
 		note("%d imports lead to other folders of the workspace", n)
 	}
+	if n := r.graph.Computed; n > 0 {
+		note("%d imports are known only when the code runs", n)
+	}
 	if n := r.graph.Lost; n > 0 {
 		note("%d imports lead to nothing that was read", n)
 	}
