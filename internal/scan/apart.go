@@ -23,9 +23,11 @@ import (
 // and what it starts end with the scan and with this process, and have limits.
 const (
 	apartTime   = 60 * time.Second
-	apartMemory = 2 << 30         // bytes, of it and of each process that it starts; on Linux
+	apartMemory = 2 << 30         // bytes, of one that analyses Go and of each process that it starts; on Linux
+	fastMemory  = 500 << 20       // bytes, of one that runs the fast rules; on Linux
 	apartFiles  = 200             // that the fast rules look at in one such process
 	apartStack  = 64 << 20        // bytes, of a parser that calls itself
+	apartTrace  = 1 << 20         // bytes of what it says when it ends; why stands before all its goroutines
 	fileTime    = 8 * time.Second // that the fast rules have for a file
 )
 
@@ -44,6 +46,14 @@ type job struct {
 	Module  string // below the workspace
 	Folders []goFolder
 	Wanted  map[string]bool // files to report on; nil for the fast rules
+}
+
+// memory returns the bytes that the process of a job may have.
+func (j job) memory() uint64 {
+	if len(j.Folders) > 0 {
+		return apartMemory
+	}
+	return fastMemory
 }
 
 // part is some of what comes out, as one JSON value of its output.
@@ -81,15 +91,15 @@ func init() {
 
 // runApart is the whole life of such a process.
 func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := child.LimitMemory(apartMemory); err != nil {
-		return fmt.Errorf("limiting memory: %w", err)
-	}
-	debug.SetMemoryLimit(apartMemory / 4 * 3)
-	debug.SetMaxStack(apartStack)
 	var j job
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
 		return fmt.Errorf("reading job: %w", err)
 	}
+	if err := child.LimitMemory(j.memory()); err != nil {
+		return fmt.Errorf("limiting memory: %w", err)
+	}
+	debug.SetMemoryLimit(int64(j.memory() / 4 * 3))
+	debug.SetMaxStack(apartStack)
 	root, err := os.OpenRoot(j.Dir)
 	if err != nil {
 		return fmt.Errorf("opening workspace: %w", err)
@@ -140,7 +150,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) error {
 	limited, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	out, in := io.Pipe()
-	errs := &child.Tail{Keep: testOutput}
+	errs := &child.Tail{Keep: apartTrace}
 	ended := make(chan error, 1)
 	go func() {
 		ended <- child.Run(limited, child.Command{Argv: []string{self, apartArgument}, Stdin: bytes.NewReader(input), Stdout: in, Stderr: errs})
@@ -161,7 +171,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("it took longer than %s", limit)
 	case err != nil && strings.Contains(errs.String(), "out of memory"):
-		return fmt.Errorf("it needed more than %d GB of memory", apartMemory>>30)
+		return fmt.Errorf("it needed more than %d MB of memory", j.memory()>>20)
 	case err != nil && strings.Contains(errs.String(), "stack overflow"):
 		return errors.New("it is nested too deeply")
 	}

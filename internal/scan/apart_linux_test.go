@@ -72,3 +72,25 @@ func TestHostilePackageEnds(t *testing.T) {
 		t.Errorf("processes are left: %v", left)
 	}
 }
+
+// A process that runs the fast rules has 500 MB, and reads files as large as any
+// that is looked at.
+func TestFastRulesHaveLittleMemory(t *testing.T) {
+	t.Parallel()
+	fast, whole := job{Files: []string{"a.js"}}, job{Folders: []goFolder{{"a", 1}}}
+	if fast.memory() != 500<<20 || whole.memory() != apartMemory {
+		t.Errorf("%d and %d bytes", fast.memory(), whole.memory())
+	}
+	s := Scanner{Dir: t.TempDir()}
+	for i := range 4 {
+		line := "export const value%d = [1, `two ${three}`, { four: (five) => five.six(seven, 8) }];\n"
+		var text strings.Builder
+		for n := 0; text.Len() < maxFile-200; n++ {
+			fmt.Fprintf(&text, line, n)
+		}
+		s.write(t, fmt.Sprintf("a%d.ts", i), text.String())
+	}
+	if report := s.must(t, Request{Purpose: Refactorings, Fast: true}); report.Files != 4 || report.Skipped != nil {
+		t.Errorf("%d files, skipped %v", report.Files, report.Skipped)
+	}
+}
