@@ -119,7 +119,9 @@ func initialisation(t *testing.T, binary string) (allocs, size int, worst string
 
 func output(t testing.TB, arguments ...string) string {
 	t.Helper()
-	out, err := exec.Command("go", arguments...).Output()
+	command := exec.Command("go", arguments...)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as build has it: cgo is a package more
+	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("go %s: %v", strings.Join(arguments, " "), err)
 	}
