@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -525,7 +524,12 @@ func isSameFault(a, b string) bool {
 // isOwn reports whether a rule is one of toolfold itself or of an analyser that is linked.
 func isOwn(rule string) bool {
 	prefix, _, _ := strings.Cut(rule, "/")
-	return slices.Contains(append(slices.Collect(maps.Values(prefixes)), "staticcheck", "vet", "modernize"), prefix)
+	for _, own := range prefixes {
+		if prefix == own {
+			return true
+		}
+	}
+	return prefix == "staticcheck" || prefix == "vet" || prefix == "modernize"
 }
 
 // fault returns the name that toolfold has for what a rule finds, else the rule's own without

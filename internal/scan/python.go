@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolfold/toolfold/internal/lex"
 	"github.com/toolfold/toolfold/internal/regex"
@@ -351,8 +352,7 @@ func superArguments(s *source, i int) *hit {
 	if s.is(def, "async") {
 		open++
 	}
-	start, _ := s.statement(i)
-	_, end := s.statement(i)
+	start, end := s.statement(i)
 	if !s.is(class, "class", s.at(i+2).text) || !s.is(open, "(", "self") || s.findWord(start+1, end, "lambda", "for") > 0 {
 		return nil
 	}
@@ -404,24 +404,36 @@ func noneComparison(s *source, i int) *hit {
 var python2Projects = regex.Lazy(
 	`(?m)Programming Language :: Python :: 2\b|(python_requires|requires-python|^python)\s*=\s*['"]?[^'"\n]*[>=~^]\s*2\b`)
 
-// isInPython2Project reports whether the project that a file is part of says so: the nearest
-// of its descriptions above the file.
-func isInPython2Project(root *os.Root, name string) bool {
-	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		found := false
-		for _, description := range []string{"setup.py", "setup.cfg", "pyproject.toml"} {
-			content, err := read(root, path.Join(dir, description))
-			if err != nil {
-				continue
-			}
-			if found = true; python2Projects().MatchString(content) {
-				return true
-			}
-		}
-		if found || dir == "." {
-			return false
+// projects remembers of folders whether the projects that they are part of say so.
+type projects struct {
+	root    *os.Root
+	mu      sync.Mutex
+	python2 map[string]bool // by folder
+}
+
+// isForPython2 reports whether the project of a folder says that Python 2 runs it too: the nearest
+// of its descriptions, there or above.
+func (p *projects) isForPython2(folder string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.look(folder)
+}
+
+func (p *projects) look(folder string) (python2 bool) {
+	if known, ok := p.python2[folder]; ok {
+		return known
+	}
+	described := false
+	for _, description := range []string{"setup.py", "setup.cfg", "pyproject.toml"} {
+		if content, err := read(p.root, path.Join(folder, description)); err == nil {
+			described, python2 = true, python2 || python2Projects().MatchString(content)
 		}
 	}
+	if !described && folder != "." {
+		python2 = p.look(path.Dir(folder))
+	}
+	p.python2[folder] = python2
+	return python2
 }
 
 // statement returns the indexes at which the logical line around i begins, and

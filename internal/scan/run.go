@@ -9,6 +9,7 @@ import (
 	"go/scanner"
 	gotoken "go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -326,6 +327,7 @@ func (c *collector) merge(p part) {
 // fastRules runs the fast rules over files, several at a time.
 func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) {
 	next, parts := make(chan string), make(chan part)
+	in := &projects{root: root, python2: map[string]bool{}}
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
@@ -335,7 +337,7 @@ func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) 
 					emit(part{Read: &readFile{Name: name, Unread: true}, Skipped: []Skipped{{name, fmt.Sprintf("it took longer than %v", fileTime)}}})
 					os.Exit(1)
 				})
-				p := fastRulesOf(root, name, purpose)
+				p := fastRulesOf(in, name, purpose)
 				late.Stop()
 				parts <- p
 			}
@@ -355,13 +357,13 @@ func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) 
 }
 
 // fastRulesOf runs the fast rules over a file.
-func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
+func fastRulesOf(in *projects, name string, purpose Purpose) part {
 	if purpose == importing {
-		return importsOf(root, name)
+		return importsOf(in.root, name)
 	}
 	p := part{Read: &readFile{Name: name}}
 	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }
-	content, why := readSource(root, name)
+	content, why := readSource(in.root, name)
 	if why != "" {
 		skip(why)
 		p.Read.Unread = true
@@ -373,7 +375,7 @@ func fastRulesOf(root *os.Root, name string, purpose Purpose) part {
 		source.fault = goFault(name, content)
 		p.Read.Go = true
 	}
-	source.python2 = source.lang == python && isInPython2Project(root, name)
+	source.python2 = source.lang == python && in.isForPython2(path.Dir(name))
 	if source.isScript() && !source.parse() {
 		skip("it does not parse, so it was not looked at: " + source.fault)
 		p.Read.Unread = true

@@ -51,7 +51,7 @@ func isTest(name string) bool {
 		slices.ContainsFunc([]string{"/__tests__/", "/tests/", "/test/"}, func(folder string) bool { return strings.Contains("/"+name, folder) })
 }
 
-// isTestData reports whether a file is what tests read: what is wrong with it is meant.
+// isTestData reports whether tests read a file: what is wrong with it is meant.
 func isTestData(name string) bool {
 	inTests := false
 	for folder := range strings.SplitSeq(path.Dir(name), "/") {
