@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
-// Counted is what the API of a model counts for the list of a server.
+// Counted holds what the API of a model counts for the list of a server.
 type Counted struct {
 	Server string `json:"server"`
 	Host   string `json:"host,omitempty"`

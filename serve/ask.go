@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/sampling"
 )
 
-// capabilities are what a client says that it can do.
+// capabilities list what a client says that it can do.
 type capabilities struct{ mcp.ClientCapabilities }
 
 // Offers reports whether the client says that it answers a method.
@@ -83,7 +83,7 @@ func (a asking) Ask(ctx context.Context, q client.Question) (json.RawMessage, er
 	return a.request.questions.ask(ctx, a.request, q)
 }
 
-// Asked is what a call asks its client while it runs as a task.
+// Asked holds what a call asks its client while it runs as a task.
 type Asked struct {
 	// Key is what the client answers it by. Where a call asks, it tells the question from
 	// others of the call, and may be empty.

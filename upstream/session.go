@@ -192,7 +192,7 @@ type Call struct {
 	Capabilities json.RawMessage
 }
 
-// Question is what a server asks of the client of a call.
+// Question holds what a server asks of the client of a call.
 type Question struct {
 	Key    string // of the server's, where it asks in place of a result; else empty
 	Method string // one of the client's Asks

@@ -17,7 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/scan"
 )
 
-// Graph is what the sources below a folder import of each other.
+// Graph holds what the sources below a folder import of each other.
 type Graph struct {
 	scan.Sources
 	Arrows []Arrow // in the order of files and lines

@@ -29,7 +29,7 @@ type keptInput struct {
 	Client json.RawMessage `json:"client,omitempty"`
 }
 
-// Question is what a kept call has asked its client.
+// Question holds what a kept call has asked its client.
 type Question struct {
 	Key, Method string
 	Params      json.RawMessage

@@ -158,7 +158,7 @@ func fromImports(m Model, g *imports.Graph) (Model, []toolfold.Problem) {
 	return m, nil
 }
 
-// reading is what was found in files of the workspace.
+// reading holds what was found in files of the workspace.
 type reading struct {
 	drawn   *drawing
 	breaks  []Break // of patterns that rank types
@@ -185,7 +185,7 @@ type folders struct {
 	uses   []*use // by the names of their units
 }
 
-// use is what the files of one unit import of another.
+// use counts what the files of one unit import of another.
 type use struct {
 	from, to *unit
 	imports  int

@@ -275,7 +275,7 @@ func (c *comparison) scheme(name string) {
 	}
 }
 
-// flow is what goes over a channel of an AsyncAPI document in one direction.
+// flow holds what goes over a channel of an AsyncAPI document in one direction.
 type flow struct {
 	at       string
 	messages map[string]node

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// shape is what a schema says, its references followed and its parts in allOf put together.
+// shape holds what a schema says, its references followed and its parts in allOf put together.
 type shape struct {
 	types        []string // empty = any
 	enum         []string // as JSON; nil = any
