@@ -3,4 +3,4 @@
 package child
 
 // LimitMemory does nothing where the system knows no such limit.
-func LimitMemory(uint64) error { return nil }
+func LimitMemory(bytes, most uint64) error { return nil }

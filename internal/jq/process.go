@@ -40,7 +40,7 @@ func init() {
 		return
 	}
 	// The process ends by itself: it starts no other, and needs no keeper.
-	if child.LimitMemory(4*maxMemory) != nil { // for what is taken at once; watch ends it before that
+	if child.LimitMemory(4*maxMemory, 4*maxMemory) != nil { // for what is taken at once; watch ends it before that
 		os.Exit(1)
 	}
 	debug.SetMemoryLimit(maxMemory / 4 * 3) // what is not used any more goes before watch counts it

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,15 +22,19 @@ import (
 // What looks into the files of a workspace runs in a second process of this
 // program's executable: a hostile file may make a lexer, the go command, its
 // compiler or an analyser take all the time and memory there is. The process
-// and what it starts end with the scan and with this process, and have limits.
+// and what it starts end with the scan and with this process, and have limits:
+// those of time are kept by this process, for each step that the other says to begin.
 const (
-	apartTime   = 60 * time.Second
-	apartMemory = 2 << 30         // bytes, of one that analyses Go and of each process that it starts; on Linux
-	fastMemory  = 500 << 20       // bytes, of one that runs the fast rules; on Linux
-	apartFiles  = 200             // that the fast rules look at in one such process
-	apartStack  = 64 << 20        // bytes, of a parser that calls itself
-	apartTrace  = 1 << 20         // bytes of what it says when it ends; why stands before all its goroutines
-	fileTime    = 8 * time.Second // that the fast rules have for a file
+	apartTime     = 60 * time.Second // of one that runs the fast rules, and of what the go command does with packages from elsewhere
+	apartMemory   = 500 << 20        // bytes, of one and of each process that it starts; on Linux
+	foreignMemory = 2 << 30          // bytes, of a compiler of packages from elsewhere; on Linux
+	apartFiles    = 200              // that the fast rules look at in one such process
+	apartStack    = 64 << 20         // bytes, of a parser that calls itself
+	apartTrace    = 1 << 20          // bytes of what it says when it ends; why stands before all its goroutines
+	fileTime      = 8 * time.Second  // that the fast rules have for a file
+	packageTime   = 8 * time.Second  // that importing or analysing a Go package may take
+	importTime    = 2 * time.Second  // that importing one may take whose analysis was given up
+	goTime        = 10 * time.Second // that listing the packages of a batch may take, and each compiler of one of them
 )
 
 // apartArgument is the only argument of such a process.
@@ -38,27 +44,31 @@ const apartArgument = "toolfold: scanner"
 var busy = make(chan struct{}, 2)
 
 // job is the work of such a process: it runs the fast rules over Files, or the
-// analysers over the Go packages in Folders.
+// analysers or go fix over the Go packages in Folders.
 type job struct {
-	Dir     string // absolute, of the workspace
-	Request Request
-	Files   []string
-	Module  string // below the workspace
-	Folders []goFolder
-	Wanted  map[string]bool // files to report on; nil for the fast rules
+	Dir       string // absolute, of the workspace
+	Request   Request
+	Files     []string
+	Module    string // below the workspace
+	Folders   []goFolder
+	Wanted    map[string]bool   // files to report on; nil for the fast rules
+	Left      map[string]string // steps not to take: why they were given up, empty for those that are done
+	Gone      map[string]bool   // folders whose packages are not analysed: one was given up
+	Only      string            // the step to take, with what it needs; empty = all
+	Modernize bool              // whether go fix runs, not the analysers
 }
 
-// memory returns the bytes that the process of a job may have.
-func (j job) memory() uint64 {
-	if len(j.Folders) > 0 {
-		return apartMemory
-	}
-	return fastMemory
+// step is a piece of the work of such a process that may take so much time.
+type step struct {
+	Name  string
+	Place string // the file or folder that it is about, below the workspace; empty = all of the job needs it
+	Time  time.Duration
 }
 
 // part is some of what comes out, as one JSON value of its output.
 type part struct {
-	Begun    string    // the file that is looked at next; empty = the rest says what came out
+	Begun    *step     // what is done next; nil = the rest says what came out
+	Ended    string    // the name of the step that is done
 	Read     *readFile // nil for the analysers
 	Findings []Finding
 	Skipped  []Skipped
@@ -95,10 +105,14 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
 		return fmt.Errorf("reading job: %w", err)
 	}
-	if err := child.LimitMemory(j.memory()); err != nil {
+	most := uint64(apartMemory)
+	if len(j.Folders) > 0 && !j.Modernize {
+		most = foreignMemory // it has to start compilers that may have more than itself
+	}
+	if err := child.LimitMemory(apartMemory, most); err != nil {
 		return fmt.Errorf("limiting memory: %w", err)
 	}
-	debug.SetMemoryLimit(int64(j.memory() / 4 * 3))
+	debug.SetMemoryLimit(apartMemory / 4 * 3)
 	debug.SetMaxStack(apartStack)
 	root, err := os.OpenRoot(j.Dir)
 	if err != nil {
@@ -115,40 +129,46 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 	}
 	if len(j.Folders) > 0 {
-		g := &goScan{dir: j.Dir, request: j.Request, selected: j.Wanted,
-			report:    func(f Finding) { emit(part{Findings: []Finding{f}}) },
-			skip:      func(name, why string) { emit(part{Skipped: []Skipped{{name, why}}}) },
+		g := &goScan{job: j, emit: emit,
 			fileHolds: func(name string) (string, bool) { text, err := read(root, name); return text, err == nil }}
-		g.batch(ctx, j.Module, j.Folders)
-		return nil
+		if j.Modernize {
+			return g.modernize(ctx)
+		}
+		return g.batch(ctx)
 	}
 	fastRules(root, j.Files, j.Request.Purpose, emit)
 	return nil
 }
 
+// ending says how a process ended.
+type ending struct {
+	err   error  // in words for the user; nil = it did its job
+	late  *step  // the one that took too long; nil where that is not the reason
+	begun []step // what it was at
+}
+
 // apart does a job in a process of its own and hands out what it says, also
-// where it is given up: then the error says why, in words for the user.
-func (s Scanner) apart(ctx context.Context, j job, take func(part)) error {
+// where it is given up.
+func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	select {
 	case busy <- struct{}{}:
 		defer func() { <-busy }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return ending{err: ctx.Err()}
 	}
 	self, err := child.Executable()
 	if err != nil {
-		return fmt.Errorf("finding this program: %w", err)
+		return ending{err: fmt.Errorf("finding this program: %w", err)}
 	}
 	input, err := json.Marshal(j)
 	if err != nil {
-		return fmt.Errorf("writing job: %w", err)
+		return ending{err: fmt.Errorf("writing job: %w", err)}
 	}
-	limit := apartTime
-	if s.limit > 0 {
-		limit = s.limit
+	limited, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if len(j.Folders) == 0 {
+		defer limit(stop, step{Time: apartTime}).Stop()
 	}
-	limited, stop := context.WithTimeout(ctx, limit)
-	defer stop()
 	out, in := io.Pipe()
 	errs := &child.Tail{Keep: apartTrace}
 	ended := make(chan error, 1)
@@ -156,24 +176,61 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) error {
 		ended <- child.Run(limited, child.Command{Argv: []string{self, apartArgument}, Stdin: bytes.NewReader(input), Stdout: in, Stderr: errs})
 		in.Close()
 	}()
+	begun, timers := map[string]step{}, map[string]*time.Timer{}
 	for decoder := json.NewDecoder(out); ctx.Err() == nil; {
 		var p part
 		if decoder.Decode(&p) != nil {
 			break // the end, or where the process was ended
 		}
+		if b := p.Begun; b != nil {
+			if s.limit > 0 {
+				b.Time = min(b.Time, s.limit)
+			}
+			begun[b.Name], timers[b.Name] = *b, limit(stop, *b)
+		}
+		if timer := timers[p.Ended]; timer != nil {
+			timer.Stop()
+			delete(begun, p.Ended)
+		}
 		take(p)
 	}
+	for _, timer := range timers {
+		timer.Stop()
+	}
 	out.Close()
-	err = <-ended
+	end := ending{err: <-ended, begun: slices.Collect(maps.Values(begun))}
+	var late *lateError
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("it took longer than %s", limit)
-	case err != nil && strings.Contains(errs.String(), "out of memory"):
-		return fmt.Errorf("it needed more than %d MB of memory", j.memory()>>20)
-	case err != nil && strings.Contains(errs.String(), "stack overflow"):
-		return errors.New("it is nested too deeply")
+		end.err = ctx.Err()
+	case end.err != nil && errors.As(context.Cause(limited), &late):
+		end.err = late
+		if late.step.Name != "" {
+			end.late = &late.step
+		}
+	case end.err != nil && strings.Contains(errs.String(), "out of memory"):
+		end.err = errors.New(tooMuchMemory)
+	case end.err != nil && strings.Contains(errs.String(), "stack overflow"):
+		end.err = errors.New("it is nested too deeply")
+	case end.err != nil && strings.Contains(errs.String(), "\ngoroutine "):
+		end.err = errors.New(brokeDown)
 	}
-	return err
+	return end
+}
+
+// tooMuchMemory is the reason for giving up what had all the memory that it may have.
+var tooMuchMemory = fmt.Sprintf("it needed more than %d MB of memory", apartMemory>>20)
+
+// brokeDown is the reason for giving up what a process broke down at, mostly for want of memory.
+const brokeDown = "what looks at it broke down"
+
+// lateError is the reason for ending a process that took too long for a step.
+type lateError struct{ step step }
+
+// Error implements error.
+func (e *lateError) Error() string { return fmt.Sprintf("it took longer than %v", e.step.Time) }
+
+// limit ends a process when a step has taken its time; one without a name is all that it does.
+func limit(stop context.CancelCauseFunc, s step) *time.Timer {
+	return time.AfterFunc(s.Time, func() { stop(&lateError{s}) })
 }

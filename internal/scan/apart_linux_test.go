@@ -9,35 +9,51 @@ import (
 	"time"
 )
 
-// A package that keeps the compiler busy for hours ends with its time, is
-// named, and leaves no process behind; the fast rules have run. The compiler has
-// the limit of memory.
+// A package whose types take for ever ends with its time, is named, and leaves no process behind;
+// no compiler sees it, and what imports it is analysed. The compiler that go fix needs of another
+// one has the limits of memory and time.
 func TestHostilePackageEnds(t *testing.T) {
 	t.Parallel()
 	name := fmt.Sprintf("hostile%d", os.Getpid())
-	dir := t.TempDir()
-	var source strings.Builder
-	source.WriteString("package a\n\nfunc F(a int) { a = a }\n\ntype A0 struct{ a int }\n")
+	var large strings.Builder
+	large.WriteString("type A0 struct{ a int }\n")
 	for i := 1; i < 60; i++ {
-		fmt.Fprintf(&source, "type A%d struct{ a, b A%d }\n", i, i-1)
+		fmt.Fprintf(&large, "type A%d struct{ a, b A%d }\n", i, i-1)
 	}
-	source.WriteString("\nvar X A59\n")
-	for file, text := range map[string]string{
-		"go.mod": "module " + name + "\n\ngo 1.22\n", "a/a.go": source.String(),
-		"b/b.go": "package b\n\nimport _ \"" + name + "/a\"\n\nfunc F(a int) { a = a }\n",
-	} {
-		path := filepath.Join(dir, filepath.FromSlash(file))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	s := Scanner{Dir: t.TempDir(), limit: 3 * time.Second}
+	s.write(t, "go.mod", "module "+name+"\n\ngo 1.22\n")
+	s.write(t, "a/a.go", "package a\n\nimport \"unsafe\"\n\nfunc F(a int) { a = a }\n\n"+large.String()+"const size = unsafe.Sizeof(A59{})\n")
+	s.write(t, "b/b.go", "package b\n\nimport _ \""+name+"/a\"\n\nfunc F(a int) { a = a }\n")
+	seen := watch(t, name)
+	report := s.must(t, Request{Purpose: Bugs})
+	if report.Files != 2 || !strings.Contains(fmt.Sprint(report.Skipped), "it took longer than 3s, only the fast rules ran") {
+		t.Errorf("%d files, skipped %v", report.Files, report.Skipped)
+	}
+	if limits := seen(); limits != "" {
+		t.Errorf("a compiler ran, with limits %s", limits)
+	}
+	s.write(t, "a/a.go", "package a\n\nfunc F() { F0(1) }\n\n"+copies(40))
+	s.limit, seen = 0, watch(t, name)
+	report = s.must(t, Request{Purpose: Refactorings})
+	limits := strings.Join(strings.Fields(seen()), " ")
+	for _, want := range []string{fmt.Sprintf("Max data size %d %[1]d bytes", apartMemory), " 11 seconds"} {
+		if !strings.Contains(limits, want) {
+			t.Errorf("the compiler's limits are not %q: %s", want, limits)
 		}
 	}
+	if !strings.Contains(fmt.Sprint(report.Skipped), "modernize looked neither at it") {
+		t.Errorf("skipped %v", report.Skipped)
+	}
+}
+
+// watch returns a function that returns the limits of a process whose command line has a name, if one
+// was seen since; and complains of those that run still.
+func watch(t *testing.T, name string) (seen func() string) {
+	t.Helper()
 	compilers := func() (pids []string) {
 		running, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 		for _, file := range running {
 			if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), name) {
@@ -46,41 +62,36 @@ func TestHostilePackageEnds(t *testing.T) {
 		}
 		return pids
 	}
-	limits := make(chan string, 1)
+	limits, stop := make(chan string), make(chan struct{})
 	go func() {
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		last := ""
+		for {
+			select {
+			case <-stop:
+				limits <- last
+				return
+			default:
+			}
 			for _, pid := range compilers() {
 				if text, err := os.ReadFile(filepath.Join(pid, "limits")); err == nil && len(text) > 0 {
-					limits <- string(text)
-					return
+					last = string(text)
 				}
 			}
+			time.Sleep(5 * time.Millisecond)
 		}
-		limits <- "no compiler was seen"
 	}()
-	report, err := Scanner{Dir: dir, limit: 3 * time.Second}.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"."}, MaxFiles: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Files != 2 || !strings.Contains(fmt.Sprint(report.Skipped), "it took longer than 3s") {
-		t.Errorf("%d files, skipped %v", report.Files, report.Skipped)
-	}
-	if text := <-limits; !strings.Contains(strings.Join(strings.Fields(text), " "), fmt.Sprintf("Max data size %d %[1]d bytes", apartMemory)) {
-		t.Errorf("the compiler's limits: %s", text)
-	}
-	if left := compilers(); left != nil {
-		t.Errorf("processes are left: %v", left)
+	return func() string {
+		close(stop)
+		if left := compilers(); left != nil {
+			t.Errorf("processes are left: %v", left)
+		}
+		return <-limits
 	}
 }
 
-// A process that runs the fast rules has 500 MB, and reads files as large as any
-// that is looked at.
+// A process of a scan has 500 MB, and reads files as large as any that is looked at.
 func TestFastRulesHaveLittleMemory(t *testing.T) {
 	t.Parallel()
-	fast, whole := job{Files: []string{"a.js"}}, job{Folders: []goFolder{{"a", 1}}}
-	if fast.memory() != 500<<20 || whole.memory() != apartMemory {
-		t.Errorf("%d and %d bytes", fast.memory(), whole.memory())
-	}
 	s := Scanner{Dir: t.TempDir()}
 	for i := range 4 {
 		line := "export const value%d = [1, `two ${three}`, { four: (five) => five.six(seven, 8) }];\n"

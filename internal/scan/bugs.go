@@ -55,6 +55,8 @@ var (
 		`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]|://|^[a-z]+([-_.][a-z]+)*[-_.]\d$`)
 	boundName = regex.Lazy(`(?i)placeholder|clause|where|condition|column|field`)
 	sqlValue  = regex.Lazy(`(?i)(['"%=<>]|\slike|\b(in|values)\s*\()\s*(\$\{)?$`)
+	sqlVerb   = regex.Lazy(`%(\(\w+\))?[sv]`)
+	sqlField  = regex.Lazy(`\{[^{}]*\}`)
 	sqlText   = regex.Lazy(`(?i)^\s*(select\s.+\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s)`)
 	fixme     = regex.Lazy(`\b(FIXME|BUG|XXX)\b`)
 	todo      = regex.Lazy(`\b(TODO|HACK)\b`)
@@ -70,33 +72,72 @@ func secretValue(s *source, i int) bool {
 
 func sqlInjection(s *source, i int) bool {
 	content, ok := s.quoted(i)
-	if !ok || !sqlText().MatchString(content+" ") {
-		return false
+	if !ok || !sqlText().MatchString(content+" ") || strings.Contains("/"+s.name, "/migrations/") {
+		return false // what steps of a schema put in comes from nobody else
 	}
 	literal := s.at(i).text
 	switch {
-	case s.lang == golang && s.is(i-2, "Sprintf", "(") &&
-		(strings.Contains(content, "%s") || strings.Contains(content, "%v") || strings.Contains(content, "'%")):
-		return true
-	case s.lang == python && (s.is(i+1, "%") || s.is(i+1, ".", "format")):
-		return true
+	case s.lang == golang && s.is(i-2, "Sprintf", "("):
+		return putsValue(content, sqlVerb())
+	case s.lang == python && s.is(i+1, "%"):
+		return putsValue(content, sqlVerb()) && !s.bindsValues(i+2)
+	case s.lang == python && s.is(i+1, ".", "format"):
+		return putsValue(content, sqlField()) && !s.bindsValues(i+3)
 	case s.lang == python && strings.ContainsAny(literal[:strings.IndexAny(literal, `"'`)], "fF"):
-		return strings.Contains(content, "{")
+		return putsValue(content, sqlField())
 	case strings.HasSuffix(literal, "${"):
 		return !s.oneOf(i-1, "sql", "SQL") && s.valuesInside(i) // a tag makes parameters
 	}
-	if !s.is(i+1, "+") || s.at(i+2).kind != word {
-		return false
-	}
-	if strings.HasSuffix(content, "'") {
-		return true
-	}
-	// What puts a query together of columns, placeholders and conditions passes the values apart.
-	lists := s.oneOf(i+2, "strings") && s.oneOf(i+4, "Join", "Repeat") || boundName().MatchString(s.at(i+2).text)
 	call := s.parents[i]
 	arguments := s.arguments(call)
 	bound := s.lang == golang && s.is(call, "(") && s.isName(call-1) && len(arguments) > 1 && arguments[len(arguments)-1][0] > i
-	return !lists && !bound
+	return s.joinsValue(i, bound)
+}
+
+// putsValue reports whether one of the places of a query in which something is put is that of a value, and
+// not of the name of a table or of a part that was put together.
+func putsValue(query string, place *regexp.Regexp) bool {
+	for _, at := range place.FindAllStringIndex(query, -1) {
+		if sqlValue().MatchString(query[:at[0]]) {
+			return true
+		}
+	}
+	return false
+}
+
+// bindsValues reports whether the bracket at i holds placeholders, which are put into a query.
+func (s *source) bindsValues(i int) bool {
+	for j := i + 1; j < min(s.partner(i), i+maxAhead); j++ {
+		content, ok := s.quoted(j)
+		if ok && strings.Contains(content, "?") && strings.Trim(content, "?, ") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// joinsValue reports whether a literal, or one that is joined to it with +, ends where SQL has a value,
+// and a variable follows. Where values are bound by the call, only one in quotes counts.
+func (s *source) joinsValue(i int, bound bool) bool {
+	for end := i + maxAhead; i < end && s.is(i+1, "+"); {
+		content, _ := s.quoted(i)
+		if s.at(i+2).kind == word {
+			lists := s.oneOf(i+2, "strings") && s.oneOf(i+4, "Join", "Repeat") || boundName().MatchString(s.at(i+2).text)
+			escaped := s.escapes(i+2) || s.is(i+3, ".") && s.escapes(i+4)
+			if strings.HasSuffix(content, "'") || !bound && !lists && !escaped && sqlValue().MatchString(content) {
+				return true
+			}
+		}
+		for i += 2; s.at(i).kind != text; i++ { // over the operand
+			if s.oneOf(i, "(", "[") {
+				i = s.partner(i)
+			}
+			if i < 0 || i >= end || s.oneOf(i, ")", "]", "}", ",", ";") || s.at(i).kind == endOfFile {
+				return false
+			}
+		}
+	}
+	return false
 }
 
 // valuesInside reports whether a template that begins at i has a value where SQL has one, and not
@@ -104,14 +145,22 @@ func sqlInjection(s *source, i int) bool {
 func (s *source) valuesInside(i int) bool {
 	for ; s.at(i).kind == text; i++ {
 		chunk := s.at(i).text
-		if strings.HasSuffix(chunk, "${") && sqlValue().MatchString(chunk) {
-			return true
-		}
+		isValue := strings.HasSuffix(chunk, "${") && sqlValue().MatchString(chunk)
 		for !strings.HasPrefix(s.at(i+1).text, "}") && i+1 < len(s.tokens) && strings.HasSuffix(chunk, "${") {
 			i++
+			isValue = isValue && !s.escapes(i)
+		}
+		if isValue {
+			return true
 		}
 	}
 	return false
+}
+
+// escapes reports whether the name at i is of a function that makes a literal of SQL: connection.escape(x),
+// pgp.as.text(x).
+func (s *source) escapes(i int) bool {
+	return s.oneOf(i, "escape", "escapeLiteral", "quote", "quoteLiteral") && s.is(i+1, "(") || s.is(i-1, ".", "as", ".")
 }
 
 // inComments returns the comments that match.

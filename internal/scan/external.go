@@ -58,6 +58,9 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 			return !slices.Contains(tool.languages, l)
 		})
 		program := s.program(root, tool.name, tool.anywhere)
+		if len(own) > 0 && program == "" && s.leadsOut(tool.name) {
+			c.skip(".", tool.name+" is installed but did not run: node_modules leads out of the workspace to it")
+		}
 		if len(own) == 0 || program == "" {
 			continue
 		}
@@ -97,10 +100,19 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 	return ran, nil
 }
 
+// inModules returns where npm puts a program, below the workspace.
+func inModules(name string) string { return filepath.FromSlash("node_modules/.bin/" + name) }
+
+// leadsOut reports whether a program is where npm puts it, by a link to another place.
+func (s Scanner) leadsOut(name string) bool {
+	_, err := os.Stat(filepath.Join(s.Dir, inModules(name)))
+	return err == nil
+}
+
 // program returns the program that is in the workspace, else the one installed where that
 // counts; empty where there is none.
 func (s Scanner) program(root *os.Root, name string, anywhere bool) string {
-	local := filepath.FromSlash("node_modules/.bin/" + name)
+	local := inModules(name)
 	if _, err := root.Stat(local); err == nil {
 		if abs, err := filepath.Abs(filepath.Join(s.Dir, local)); err == nil {
 			return abs

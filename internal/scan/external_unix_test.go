@@ -122,6 +122,25 @@ func TestForeignAnalyserThatFails(t *testing.T) {
 	}
 }
 
+// A program that node_modules has by a link out of the workspace does not run, and that is said.
+func TestForeignAnalyserOutside(t *testing.T) {
+	elsewhere := foreignBench(t, true)
+	t.Setenv("PATH", t.TempDir())
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
+	s.write(t, "x.js", "debugger;\n")
+	if err := os.Symlink(filepath.Join(elsewhere.Dir, "node_modules"), filepath.Join(s.Dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	report := s.must(t, Request{Purpose: Bugs})
+	want := []Skipped{{".", "eslint is installed but did not run: node_modules leads out of the workspace to it"}}
+	if diff := cmp.Diff(want, report.Skipped); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(elsewhere.Dir, "node_modules/.bin/eslint.arguments")); err == nil {
+		t.Error("eslint ran")
+	}
+}
+
 // Compilers and linters that the project has run where it is trusted; each report is as the
 // tool wrote it. What toolfold and two of them name is one finding, the first tool's, and toolfold's where
 // that has a fix. A file that the scan does not look at has no findings.

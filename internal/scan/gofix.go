@@ -9,10 +9,13 @@ import (
 	"go/version"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/toolfold/toolfold/internal/child"
 )
 
 // fixerSince is the first Go whose fix command has the modernizers.
@@ -40,43 +43,91 @@ type diagnostic struct {
 	} `json:"suggested_fixes"`
 }
 
-// modernize asks the user's Go what a later Go made shorter. It changes nothing.
-func (g *goScan) modernize(ctx context.Context, module string, patterns []string) {
-	if kinds := g.request.Kinds; len(kinds) > 0 && !slices.Contains(kinds, "modernize-syntax") && !slices.Contains(kinds, "improve-types") {
-		return
+// wantsModern reports whether a request asks for what the modernizers find.
+func (r Request) wantsModern() bool {
+	return r.Purpose == Refactorings &&
+		(len(r.Kinds) == 0 || slices.Contains(r.Kinds, "modernize-syntax") || slices.Contains(r.Kinds, "improve-types"))
+}
+
+// modernize asks the user's Go what a later Go made shorter. It changes nothing. The compilers of
+// packages that others import, and what looks into them, have the time and memory of a package.
+func (g *goScan) modernize(ctx context.Context) error {
+	if err := child.LimitCPU(goTime); err != nil {
+		return fmt.Errorf("limiting time: %w", err)
 	}
-	dir := filepath.Join(g.dir, filepath.FromSlash(module))
-	out, err := g.goCommand(ctx, dir, "env", "GOVERSION")
-	if have := strings.TrimSpace(string(out)); err == nil && version.Compare(version.Lang(have), fixerSince) < 0 {
-		g.skip(module, fmt.Sprintf("modernize did not run: it needs %s or later, this is %s", fixerSince, have))
-		return
+	defer g.begin(step{Name: "modernizing", Time: apartTime})()
+	goVersion, err := g.goCommand(ctx, "env", "GOVERSION")
+	if have := strings.TrimSpace(string(goVersion)); err == nil && version.Compare(version.Lang(have), fixerSince) < 0 {
+		g.skip(g.Module, fmt.Sprintf("modernize did not run: it needs %s or later, this is %s", fixerSince, have))
+		return nil
 	}
+	var patterns []string
+	var out []byte
 	if err == nil {
-		out, err = g.goCommand(ctx, dir, slices.Concat([]string{"fix", "-json"}, fixers, patterns)...)
+		patterns, err = g.modern(ctx)
 	}
-	var byPackage map[string]map[string]json.RawMessage
+	if err == nil && len(patterns) > 0 {
+		out, err = g.goCommand(ctx, slices.Concat([]string{"fix", "-json"}, fixers, patterns)...)
+	}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); err == nil; {
-		byPackage = nil
+		var byPackage map[string]map[string]json.RawMessage
 		if err = decoder.Decode(&byPackage); err == nil {
 			g.takeFixes(byPackage)
 		}
 	}
 	if !errors.Is(err, io.EOF) && ctx.Err() == nil {
-		g.skip(module, "modernize did not look at all packages: "+g.cleanError(err.Error()))
+		g.skip(g.Module, "modernize did not look at all packages: "+g.cleanError(err.Error()))
 	}
+	return nil
 }
 
-// goCommand runs the go command in a folder and returns its standard output. A
-// package that does not compile is no error: it is reported anyway.
-func (g *goScan) goCommand(ctx context.Context, dir string, arguments ...string) ([]byte, error) {
+// modern returns the patterns of the folders to modernize: those for which no package is needed
+// whose analysis was given up.
+func (g *goScan) modern(ctx context.Context) ([]string, error) {
+	if len(g.Gone) == 0 {
+		return g.patterns(), nil
+	}
+	p := &goProgram{goScan: g, own: map[*packages.Package]bool{}}
+	if err := p.list(ctx); err != nil {
+		return nil, err
+	}
+	without := map[string]bool{}
+	for _, root := range p.roots {
+		packages.Visit([]*packages.Package{root}, nil, func(l *packages.Package) {
+			if g.Gone[g.below(l)] {
+				without[g.below(root)] = true
+			}
+		})
+	}
+	g.Folders = slices.DeleteFunc(g.Folders, func(f goFolder) bool { return without[f.Name] })
+	return g.patterns(), nil
+}
+
+// goCommand runs the go command in the folder of the module and returns its standard output. A
+// package that does not compile is no error: it is reported anyway. One that takes a compiler too
+// much is skipped.
+func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, error) {
 	var out, errs bounded
 	command := exec.CommandContext(ctx, "go", arguments...)
-	command.Dir, command.Env, command.Stdout, command.Stderr = dir, environment(g.dir), &out, &errs
+	command.Dir, command.Env, command.Stdout, command.Stderr = g.folder(), environment(g.Dir), &out, &errs
 	err := command.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if err = fmt.Errorf("%s", errs.String()); strings.HasPrefix(errs.String(), "# ") {
 			err = nil // it names packages and what is wrong with them
 		}
+	}
+	for about := range strings.SplitSeq("\n"+errs.String(), "\n# ") {
+		name, said, _ := strings.Cut(about, "\n")
+		why := brokeDown
+		switch {
+		case strings.Contains(said, "out of memory"):
+			why = tooMuchMemory
+		case strings.Contains(said, "SIGXCPU"), strings.Contains(said, "signal: "):
+			why = (&lateError{step{Time: goTime}}).Error()
+		case !strings.Contains(said, "\ngoroutine "):
+			continue
+		}
+		g.skip(name, "modernize looked neither at it nor at what imports it: "+why)
 	}
 	return out.Bytes(), err
 }

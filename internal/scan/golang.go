@@ -25,14 +25,20 @@ import (
 // memory grows with them.
 const batchFiles = 300
 
-// goScan analyses Go packages in the workspace.
+// goScan analyses Go packages in the workspace, in a process of its own.
 type goScan struct {
-	dir       string // absolute, of the workspace
-	request   Request
-	selected  map[string]bool // files to report on, below the workspace
-	report    func(Finding)
-	skip      func(name, why string)
+	job
+	emit      func(part)
 	fileHolds func(name string) (string, bool)
+}
+
+func (g *goScan) report(f Finding)      { g.emit(part{Findings: []Finding{f}}) }
+func (g *goScan) skip(name, why string) { g.emit(part{Skipped: []Skipped{{name, why}}}) }
+
+// begin says that a step begins; ended, that it is done.
+func (g *goScan) begin(s step) (ended func()) {
+	g.emit(part{Begun: &s})
+	return func() { g.emit(part{Ended: s.Name}) }
 }
 
 // goPackages analyses the packages of the wanted files, in batches.
@@ -45,6 +51,7 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 	if err != nil {
 		return err
 	}
+	run := goRun{Scanner: s, c: c, left: map[string]string{}, gone: map[string]bool{}, retried: map[string]bool{}}
 	for _, module := range modules {
 		for len(module.folders) > 0 {
 			n, files := 0, 0
@@ -54,21 +61,100 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 			}
 			batch := job{Dir: dir, Request: c.request, Module: module.dir, Folders: module.folders[:n], Wanted: c.goFiles}
 			module.folders = module.folders[n:]
-			done := c.repeat("compiling what Go packages import, and analysing them")
-			err := s.apart(ctx, batch, c.merge)
+			done := c.repeat("analysing Go packages, and compiling what they import from elsewhere")
+			err := run.batch(ctx, batch)
 			done()
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			if err != nil {
-				for _, folder := range batch.Folders {
-					c.skip(folder.Name, fmt.Sprintf("analysing its Go packages was given up, only the fast rules ran for sure: %v", err))
-				}
+				return err
 			}
 			c.advance(files, "analysing Go packages")
 		}
 	}
 	return nil
+}
+
+// goRun is the analysis of the Go packages of a scan.
+type goRun struct {
+	Scanner
+	c        *collector
+	left     map[string]string // as of job
+	gone     map[string]bool   // as of job
+	retried  map[string]bool   // steps that a batch needs and that were taken twice
+	suspects int
+}
+
+// batch analyses the packages of some folders of a module. What a process ends at is left out,
+// and the rest goes on in another one.
+func (r *goRun) batch(ctx context.Context, j job) error {
+	for {
+		end := r.attempt(ctx, j)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if end.err == nil {
+			break
+		}
+		if !r.suspect(ctx, j, end) {
+			r.giveUp(j, "analysing its Go packages was given up, only the fast rules ran for sure", end.err)
+			return ctx.Err()
+		}
+	}
+	if !j.Request.wantsModern() {
+		return nil
+	}
+	j.Modernize = true
+	end := r.attempt(ctx, j)
+	if end.late != nil { // what it compiled is kept, so that there is less to do
+		end = r.attempt(ctx, j)
+	}
+	if end.err != nil {
+		r.giveUp(j, "modernize did not look at it", end.err)
+	}
+	return ctx.Err()
+}
+
+// attempt works on a batch in a process of its own.
+func (r *goRun) attempt(ctx context.Context, j job) ending {
+	j.Left, j.Gone = r.left, r.gone
+	return r.apart(ctx, j, func(p part) {
+		if p.Ended != "" {
+			r.left[p.Ended] = ""
+		}
+		r.c.merge(p)
+	})
+}
+
+func (r *goRun) giveUp(j job, what string, err error) {
+	for _, folder := range j.Folders {
+		r.c.skip(folder.Name, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+// suspect gives up the step that a process ended at, where it took too long or ends a process of
+// its own too. It is false where the batch cannot go on.
+func (r *goRun) suspect(ctx context.Context, j job, end ending) bool {
+	if r.suspects++; len(end.begun) != 1 || r.suspects > maxSuspects {
+		return false
+	}
+	at := end.begun[0]
+	if at.Place == "" {
+		again := at.Time > goTime && !r.retried[at.Name] // what it compiled is kept, so that there is less to do
+		r.retried[at.Name] = true
+		return again
+	}
+	if end.late == nil { // others had some of the memory
+		j.Only = at.Name
+		if end = r.attempt(ctx, j); end.err == nil {
+			return true
+		}
+		if len(end.begun) != 1 || end.begun[0].Place == "" || ctx.Err() != nil {
+			return false
+		}
+		at = end.begun[0]
+	}
+	r.left[at.Name], r.gone[at.Place] = end.err.Error(), true
+	r.c.skip(at.Place, fmt.Sprintf("%s: %v, only the fast rules ran", at.Name, end.err))
+	return true
 }
 
 // module is a Go module and the folders to analyse in it.
@@ -120,92 +206,10 @@ func goModules(workspace string, c *collector) ([]module, error) {
 	return list, nil
 }
 
-// environment keeps the go command from running or fetching what a workspace
-// names: other toolchains, modules, C compilers, version control, workspaces
-// above this one. What it compiles for export data is not run.
-func environment(dir string) []string {
-	work := "off"
-	if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-		work = filepath.Join(dir, "go.work")
-	}
-	return append(os.Environ(), "GOTOOLCHAIN=local", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0",
-		"GOFLAGS=-buildvcs=false", "GOPACKAGESDRIVER=off", "GOWORK="+work)
-}
-
-// batch loads packages and runs the analysers over them.
-func (g *goScan) batch(ctx context.Context, dir string, folders []goFolder) {
-	abs := filepath.Join(g.dir, filepath.FromSlash(dir))
-	var patterns []string
-	for _, f := range folders {
-		below, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(f.Name))
-		if err != nil {
-			continue // it is below: modules() looked
-		}
-		patterns = append(patterns, "./"+filepath.ToSlash(below))
-	}
-	loaded, err := packages.Load(&packages.Config{
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes |
-			packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule | packages.NeedForTest,
-		Context: ctx, Dir: abs, Env: environment(g.dir), Tests: true, Fset: gotoken.NewFileSet(),
-	}, patterns...)
-	if err != nil {
-		if ctx.Err() == nil {
-			g.skip(dir, "the go command failed, only the fast rules ran: "+g.cleanError(err.Error()))
-		}
-		return
-	}
-	checks := goChecks(g.request.Purpose)
-	facts := &facts{objects: map[objectFact]analysis.Fact{}, packages: map[packageFact]analysis.Fact{}}
-	for _, p := range inOrder(loaded) {
-		if ctx.Err() != nil {
-			return
-		}
-		if why := g.faults(p); why != "" {
-			g.skip(g.below(p), "it does not type-check, so only what needs no types was analysed: "+why)
-		}
-		pass := &goPass{goScan: g, ctx: ctx, p: p, facts: facts, results: map[*analysis.Analyzer]any{}, failed: map[*analysis.Analyzer]bool{}}
-		for _, c := range checks {
-			if ctx.Err() != nil {
-				return
-			}
-			pass.check = &c
-			pass.run(c.analyzer)
-		}
-		p.Syntax, p.TypesInfo = nil, nil // the memory of what is done
-		for _, f := range once(pass.found) {
-			g.report(f)
-		}
-		for _, broken := range pass.broken {
-			g.skip(g.below(p), broken)
-		}
-	}
-	if g.request.Purpose == Refactorings {
-		g.modernize(ctx, dir, patterns)
-	}
-}
-
-// inOrder returns packages with source, each after the packages that it imports. Of a
-// package and the same with its tests only the latter is there.
-func inOrder(loaded []*packages.Package) []*packages.Package {
-	withTests := map[string]bool{}
-	for _, p := range loaded {
-		if p.ForTest != "" && p.PkgPath == p.ForTest {
-			withTests[p.PkgPath] = true
-		}
-	}
-	var list []*packages.Package
-	packages.Visit(loaded, nil, func(p *packages.Package) {
-		if slices.Contains(loaded, p) && !strings.HasSuffix(p.ID, ".test") && len(p.Syntax) > 0 && (p.ForTest != "" || !withTests[p.PkgPath]) {
-			list = append(list, p)
-		}
-	})
-	return list
-}
-
-// below returns the folder of a package, below the workspace.
+// below returns the folder of a package, below the workspace; its path where it is elsewhere.
 func (g *goScan) below(p *packages.Package) string {
 	if len(p.GoFiles) > 0 {
-		if name, ok := g.name(p.GoFiles[0]); ok {
+		if name, _ := g.name(p.GoFiles[0]); filepath.IsLocal(filepath.FromSlash(name)) {
 			return path.Dir(name)
 		}
 	}
@@ -215,12 +219,12 @@ func (g *goScan) below(p *packages.Package) string {
 // name returns the path below the workspace of a file; ok is false for a file
 // that is not wanted.
 func (g *goScan) name(file string) (name string, ok bool) {
-	below, err := filepath.Rel(g.dir, file)
+	below, err := filepath.Rel(g.Dir, file)
 	if err != nil {
 		return "", false
 	}
 	name = filepath.ToSlash(below)
-	return name, g.selected[name]
+	return name, g.Wanted[name]
 }
 
 // faults returns the first fault of a package in a wanted file, in words;
@@ -242,7 +246,7 @@ func (g *goScan) faults(p *packages.Package) string {
 // of this machine.
 func (g *goScan) cleanError(message string) string {
 	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
-	message = strings.ReplaceAll(message, g.dir+string(filepath.Separator), "")
+	message = strings.ReplaceAll(message, g.Dir+string(filepath.Separator), "")
 	fields := strings.Fields(message)
 	for i, f := range fields {
 		if filepath.IsAbs(strings.Trim(f, `"'():,`)) {
@@ -270,10 +274,9 @@ type packageFact struct {
 
 // goPass runs analysers over one package.
 type goPass struct {
-	*goScan
+	*goProgram
 	ctx     context.Context
 	p       *packages.Package
-	facts   *facts
 	results map[*analysis.Analyzer]any
 	failed  map[*analysis.Analyzer]bool
 	check   *goCheck // whose findings are reported at the moment
@@ -366,8 +369,7 @@ func copyFact(from, to analysis.Fact) bool {
 }
 
 // endless are functions of the standard library that do not return. The
-// analysers would learn that from their source, which is not loaded: a package
-// that is only imported comes as export data.
+// analysers would learn that from their source, which is not loaded.
 var endless = map[string]bool{
 	"log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true, "log.Panic": true, "log.Panicf": true, "log.Panicln": true,
 	"(*log.Logger).Fatal": true, "(*log.Logger).Fatalf": true, "(*log.Logger).Fatalln": true,

@@ -70,7 +70,7 @@ var pythonBugRules = []rule{{
 	}),
 }, {
 	name: "is-literal", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
-	message: "is compares identity, which literals need not have", advice: "Use == or !=.",
+	message: "literal compared with is, which asks for identity", advice: "Use == or !=.",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "is") {
 			return nil
@@ -93,7 +93,7 @@ var pythonBugRules = []rule{{
 	}),
 }, {
 	name: "blocking-call", kind: "concurrency", level: "medium", confidence: 0.9, languages: onlyPython,
-	message: "an async function sleeps and blocks all others", advice: "Await asyncio.sleep.",
+	message: "blocking sleep in an async function", advice: "Await asyncio.sleep.",
 	find: where(func(s *source, i int) bool {
 		return s.is(i, "time", ".", "sleep", "(") && s.is(s.definition(i), "async")
 	}),
@@ -187,7 +187,7 @@ var pythonBugRules = []rule{{
 	find: each(noneComparison),
 }, {
 	name: "type-comparison", kind: "type-error", level: "low", confidence: 0.8, languages: onlyPython,
-	message: "subclasses are not equal to the type", advice: "Use isinstance.",
+	message: "type compared with ==, which no subclass equals", advice: "Use isinstance.",
 	find: where(func(s *source, i int) bool {
 		return s.is(i, "type", "(") && s.oneOf(s.partner(i+1)+1, "==", "!=") && !s.is(i-1, ".")
 	}),
@@ -266,7 +266,7 @@ var pythonRefactorRules = []rule{{
 	find: each(superArguments),
 }, {
 	name: "object-base", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
-	message: "every class is an object", advice: "Leave the base out.",
+	message: "redundant object base class", advice: "Leave the base out.",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "class") || !s.isName(i+1) || !s.is(i+2, "(", "object", ")", ":") || s.binds("object") {
 			return nil
@@ -275,7 +275,7 @@ var pythonRefactorRules = []rule{{
 	}),
 }, {
 	name: "coding-comment", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
-	message: "sources are UTF-8", advice: "Remove the comment.",
+	message: "redundant coding comment: Python 3 reads UTF-8", advice: "Remove the comment.",
 	find: codingComments,
 }, {
 	name: "old-format", kind: "modernize-syntax", level: "trivial", confidence: 0.75, languages: onlyPython, tests: true, python3: true,

@@ -47,7 +47,7 @@ var refactorRules = []rule{{
 	}),
 }, {
 	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every, written: true,
-	message: "the code stands here a second time", advice: "Extract it into a function.",
+	message: "duplicate code", advice: "Extract it into a function.",
 	find: repeatedCode,
 }, {
 	name: "nested-ternary", kind: "simplify-conditional", level: "trivial", confidence: 0.85, languages: scripts,
@@ -94,7 +94,7 @@ var refactorRules = []rule{{
 	find: each(concatenation),
 }, {
 	name: "index-of", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true, written: true,
-	message: "indexOf is asked whether something is there", advice: "Use includes.",
+	message: "indexOf compared with -1 where includes says it", advice: "Use includes.",
 	find: each(indexOf),
 }, {
 	name: "object-assign", kind: "modernize-syntax", level: "trivial", confidence: 0.85, languages: scripts, tests: true, written: true,

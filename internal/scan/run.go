@@ -244,51 +244,48 @@ func (s Scanner) fastRules(ctx context.Context, dir string, names []string, c *c
 	suspects := 0
 	for batch := range slices.Chunk(names, apartFiles) {
 		for len(batch) > 0 {
-			begun, err := s.fastBatch(ctx, dir, batch, c)
+			end := s.fastBatch(ctx, dir, batch, c)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			left := slices.DeleteFunc(slices.Clone(batch), func(name string) bool { _, done := c.read[name]; return done })
-			if len(left) == len(batch) && len(begun) == 0 {
-				c.giveUp(left, err)
+			if len(left) == len(batch) && len(end.begun) == 0 {
+				c.giveUp(left, end.err)
 				break
 			}
-			batch = slices.DeleteFunc(left, func(name string) bool { return begun[name] })
-			for name := range begun { // one of them ended the process
-				if suspects++; suspects <= maxSuspects {
-					_, err = s.fastBatch(ctx, dir, []string{name}, c)
+			for _, suspect := range end.begun { // one of them ended the process
+				name, alone := suspect.Name, end
+				left = slices.DeleteFunc(left, func(other string) bool { return other == name })
+				if suspects++; suspects <= maxSuspects && (end.late == nil || end.late.Name != name) {
+					alone = s.fastBatch(ctx, dir, []string{name}, c)
 				}
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
 				if _, done := c.read[name]; !done {
-					c.giveUp([]string{name}, err)
+					c.giveUp([]string{name}, alone.err)
 				}
 			}
+			batch = left
 		}
 	}
 	return nil
 }
 
-// fastBatch runs the fast rules over files in one process, and returns the ones that it was
-// at when it was given up, and why it was.
-func (s Scanner) fastBatch(ctx context.Context, dir string, batch []string, c *collector) (begun map[string]bool, err error) {
-	begun, reported := map[string]bool{}, 0
-	err = s.apart(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
-		if p.Begun != "" {
-			begun[p.Begun] = true
-			return
-		}
+// fastBatch runs the fast rules over files in one process, and returns how it ended.
+func (s Scanner) fastBatch(ctx context.Context, dir string, batch []string, c *collector) ending {
+	reported := 0
+	end := s.apart(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
 		c.merge(p)
-		if p.Read != nil {
-			delete(begun, p.Read.Name)
+		if p.Read == nil {
+			return
 		}
 		if reported++; reported%progressEvery == 0 {
 			c.advance(progressEvery, "scanning files")
 		}
 	})
 	c.advance(reported%progressEvery, "scanning files")
-	return begun, err
+	return end
 }
 
 // giveUp says that files could not be looked at.
@@ -332,13 +329,9 @@ func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) 
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for name := range next {
-				parts <- part{Begun: name}
-				late := time.AfterFunc(fileTime, func() {
-					emit(part{Read: &readFile{Name: name, Unread: true}, Skipped: []Skipped{{name, fmt.Sprintf("it took longer than %v", fileTime)}}})
-					os.Exit(1)
-				})
+				parts <- part{Begun: &step{name, name, fileTime}}
 				p := fastRulesOf(in, name, purpose)
-				late.Stop()
+				p.Ended = name
 				parts <- p
 			}
 		})

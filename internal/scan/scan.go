@@ -11,10 +11,12 @@
 // version control switched off, so that it runs nothing of the workspace's.
 //
 // All of that runs in processes of their own, with limits of time and memory,
-// which end with the scan.
+// which end with the scan. What a process is ended at is left out, with the
+// reason, and the rest goes on in another.
 //
-// What a package imports is compiled, not read, in batches: memory does not grow
-// with a repository. Which functions of the standard library do not return, as
+// Go packages of the workspace are read from source, in batches, so that no
+// compiler sees them but for go fix; what they import from elsewhere, the standard
+// library and the module cache, is compiled. Which functions of that do not return, as
 // analysers would learn from its source, is a table; deprecated API (SA1019) is
 // not reported.
 //
@@ -138,7 +140,7 @@ type Scanner struct {
 	// run, such as eslint and its plugins. Nil is false.
 	Trusted func() bool
 
-	limit time.Duration // of each process that looks into files; 0 = apartTime
+	limit time.Duration // of each step of a process that looks into files, where it is shorter; 0 = there is none
 }
 
 // wants reports whether a finding is asked for.

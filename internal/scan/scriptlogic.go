@@ -341,19 +341,20 @@ func numbersSorted(s *source, i int) bool {
 // scriptReactRules look for faults in components of React.
 var scriptReactRules = []rule{{
 	name: "conditional-hook", kind: "logic-error", level: "high", confidence: 0.85, languages: scripts,
-	message: "the hook does not run on every drawing of the component", advice: "Call hooks before the first return, outside of conditions.",
-	find: where(conditionalHook),
+	message: "hook called conditionally: it does not run on every render",
+	advice:  "Call hooks before the first return, outside of conditions.",
+	find:    where(conditionalHook),
 }, {
 	name: "async-effect", kind: "logic-error", level: "high", confidence: 0.95, languages: scripts,
 	message: "an async effect returns a promise where React wants a cleanup", advice: "Call an async function inside of the effect.",
 	find: where(func(s *source, i int) bool { return s.oneOf(i, effects[:2]...) && s.is(i+1, "(", "async") }),
 }, {
 	name: "state-mutated", kind: "logic-error", level: "high", confidence: 0.9, languages: scripts,
-	message: "the state is changed in place: React sees the same object and draws nothing", advice: "Set a changed copy.",
+	message: "state mutated in place: React sees the same object and renders nothing", advice: "Set a changed copy.",
 	find: stateMutated,
 }, {
 	name: "handler-called", kind: "logic-error", level: "high", confidence: 0.85, languages: scripts,
-	message: "the handler is called while the component is drawn", advice: "Pass a function: () => handler(…).",
+	message: "handler called during render", advice: "Pass a function: () => handler(…).",
 	find: where(handlerCalled),
 }}
 

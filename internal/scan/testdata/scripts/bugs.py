@@ -16,6 +16,9 @@ password = "hunter2hunter2"  # want python/hard-coded-secret
 def query(db, name):
     db.execute(f"SELECT * FROM users WHERE name = '{name}'")  # want python/sql-injection
     db.execute("DELETE FROM users WHERE id = %s" % name)  # want python/sql-injection
+    db.execute("SELECT name FROM %s WHERE id = ?" % table, [name])
+    db.execute("DELETE FROM users WHERE id IN (%s)" % (",".join("?" * len(ids))), ids)
+    db.execute("SELECT name FROM {} WHERE name = '{}'".format(table, name))  # want python/sql-injection
     db.execute("SELECT * FROM users WHERE id = %s", (name,))
 
 

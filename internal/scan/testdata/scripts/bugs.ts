@@ -7,6 +7,11 @@ const example = { password: "your-password-1" };
 export function query(name: string) {
   db.run(`SELECT * FROM users WHERE name = '${name}'`); // want js/sql-injection
   db.run("DELETE FROM users WHERE id = " + name); // want js/sql-injection
+  db.run("SELECT a.b FROM a JOIN c ON a.b = c.d " + // want js/sql-injection
+    "WHERE c.e = '" + name + "' ORDER BY b");
+  db.run(`DELETE FROM ${table} WHERE id IN (${pgp.as.csv(ids)})`);
+  db.run("DELETE FROM users WHERE id = " + db.escape(name));
+  db.run("SELECT name FROM " + table);
   db.run("SELECT * FROM users WHERE id = $1", [name]);
 }
 

@@ -1,0 +1,94 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What reads like a fault and is right in real repositories is no finding of weight, and has no fix: each
+// text is quiet but for the lines that want a rule.
+func TestWhatIsRight(t *testing.T) {
+	t.Parallel()
+	s, want := Scanner{Dir: t.TempDir()}, []string{}
+	for name, text := range map[string]string{
+		"src/guards.ts": `
+export function guards(fonts: any[], rest: any, element: any, other: any, pair: [string]) {
+  if (fonts[0]?.value) {
+    console.log(fonts[0].value, pair[0].length);
+  }
+  if ("fallback" in rest && rest.fallback) console.log(rest);
+  if (!!element && element.id === other?.id) console.log(element!.id as any);
+}
+type Same<A, B> = A extends B ? true : false;
+type Kind<P> = string extends P ? never : P extends number ? 1 : 2;
+`,
+		"src/link.tsx": `
+export function Link({ copy }: { copy: () => void }) {
+  const save = async () => copy();
+  return <button onClick={() => { save(); }}>save</button>;
+}
+`,
+		"public/service-worker.js": `
+self.addEventListener("fetch", (event) => { event.respondWith(fetch(event.request)); });
+setInterval(() => self.registration.update(), 1000);
+`,
+		"tests/test_items.py": "def test_items(a, items=[]):\n    assert a not in items\n",
+		"src/clauses.py": `
+def again(f):
+    try:
+        f()
+    except Exception as e:
+        print(e)
+    except:
+        print("ended")
+        raise
+
+
+def dropped(f):
+    try:
+        f()
+    except:  # want python/bare-except
+        print("ended")
+`,
+		"web/worker.js": "import { h } from \"preact\";\nexport const send = (name) => `a ${name}`;\n",
+	} {
+		s.write(t, name, text)
+		want = append(want, wanted(name, text)...)
+	}
+	findings := s.must(t, Request{Purpose: Bugs, Level: "low", Fast: true}).Findings
+	if diff := cmp.Diff(want, places(findings)); diff != "" {
+		t.Error(diff)
+	}
+	// What others may import stays, as do clauses that decide what is caught.
+	s.write(t, "src/compat.py", "# Kept for those who import it from here.\nfrom collections import OrderedDict\n"+
+		"from http import cookiejar as cookielib\nfrom io import StringIO\n")
+	s.write(t, "src/view.tsx", "import { h } from \"preact\";\nexport const view = <p>text</p>;\n")
+	all := slices.Concat(findings, s.must(t, Request{Purpose: Refactorings, Fast: true}).Findings)
+	if !slices.ContainsFunc(all, func(f Finding) bool { return f.Rule == "python/unused-import" }) {
+		t.Errorf("no import is unused in %v", places(all))
+	}
+	for _, f := range all {
+		if f.Fixable() && (strings.HasSuffix(f.Rule, "/unused-import") || f.Rule == "python/bare-except") {
+			t.Errorf("%s:%d %s has a fix", f.File, f.Line, f.Rule)
+		}
+	}
+}
+
+// Progress is told before and while imports of Go packages are compiled, not only when all is over.
+func TestProgressOfCompiling(t *testing.T) {
+	t.Parallel()
+	s := Scanner{Dir: t.TempDir()}
+	s.write(t, "go.mod", "module example.com/x\n\ngo 1.24\n")
+	s.write(t, "a.go", "package x\n\nimport _ \"fmt\"\n")
+	var said []string
+	s.must(t, Request{Purpose: Bugs, Progress: func(_, _ int, message string) {
+		said = append(said, message)
+	}})
+	at := slices.IndexFunc(said, func(message string) bool { return strings.Contains(message, "compiling what they import") })
+	if over := slices.Index(said, "analysing Go packages"); at < 0 || over >= 0 && at > over {
+		t.Errorf("said %q", said)
+	}
+}
