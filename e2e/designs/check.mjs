@@ -1,6 +1,6 @@
 // Holds what the design tool writes to the tools that read it: TypeScript's
-// compiler, Zod, Drizzle, Prisma's validator, parsers of OpenAPI, AsyncAPI,
-// YAML and Mermaid. Names and texts are hostile: they end comments, literals
+// compiler with React's types, Vue's compiler, Zod, Drizzle, Prisma's validator,
+// parsers of OpenAPI, AsyncAPI, YAML and Mermaid. Names and texts are hostile: they end comments, literals
 // and labels somewhere.
 
 import assert from 'node:assert/strict';
@@ -16,6 +16,7 @@ import { Parser } from '@asyncapi/parser';
 import prisma from '@prisma/prisma-schema-wasm';
 import { load as loadYAML } from 'js-yaml';
 import { JSDOM } from 'jsdom';
+import { compileScript, compileTemplate, parse as parseVue } from 'vue/compiler-sfc';
 
 const bin = process.env.TOOLFOLD_BIN;
 if (!bin) throw new Error('TOOLFOLD_BIN must name a built toolfold');
@@ -65,6 +66,59 @@ test('components in TypeScript and JavaScript compile', () => {
     }
   }
   compile(dir);
+});
+
+/** Makes components of a framework, as files of a folder. */
+function elements(framework, dir, endings) {
+  mkdirSync(dir);
+  return languages.flatMap((language) => [...hostile, ...reserved].map((text, n) => {
+    const full = {
+      inputs: [...reserved.map((word) => ({ name: word, type: 'string', description: text })),
+        { name: 'many', type: 'map<boolean, list<Thing?>>', required: false }, { name: 'on click', type: 'callback' }, { name: 'at', type: 'Date?' }],
+      outputs: [{ name: 'picked', type: 'Thing', description: text }, { name: 'cleared', type: 'string?' }],
+      dependencies: ['inner', 'user store', 'many'],
+    };
+    const { interface: first, implementation: second } = design('component', {
+      name: `n ${text.replaceAll(/[^ -~]/g, '-')}`, type: 'component', description: text, language, patterns: [framework, text], ...(n % 3 ? full : {}),
+    });
+    const file = join(dir, `${language}${n}.${endings[language]}`);
+    writeFileSync(file, `${first}\n${second}`);
+    return file;
+  }));
+}
+
+test('components of React compile and can be rendered', () => {
+  const dir = join(scratch, 'react');
+  elements('react', dir, { typescript: 'tsx', javascript: 'jsx' });
+  const made = design('component', {
+    name: 'user card', type: 'component', description: 'd', patterns: ['React'],
+    inputs: [{ name: 'name', type: 'string' }, { name: 'on close', type: 'function', required: false }],
+    outputs: [{ name: 'selected', type: 'number' }, { name: 'cleared', type: 'string?' }],
+  });
+  writeFileSync(join(dir, 'card.tsx'), `${made.interface}\n${made.implementation}`);
+  const use = (props) => `import { UserCard } from "./card.js";\nexport const use = <UserCard ${props} />;\n`;
+  writeFileSync(join(dir, 'right.tsx'), use('name="a" onClose={() => 1} onSelected={(n) => n.toFixed()} onCleared={(s) => s?.length}'));
+  compile(dir);
+  writeFileSync(join(dir, 'wrong.tsx'), use('onSelected={(n) => n.length}'));
+  assert.throws(() => compile(dir), /wrong\.tsx.*TS2741[^]*TS2339|wrong\.tsx[^]*TS2339[^]*TS2741/);
+});
+
+test('components of Vue compile', () => {
+  for (const file of elements('vue', join(scratch, 'vue'), { typescript: 'vue', javascript: 'vue' })) {
+    const source = readFileSync(file, 'utf8');
+    const { descriptor, errors } = parseVue(source, { filename: file });
+    assert.deepEqual(errors, [], source);
+    const { content } = compileScript(descriptor, { id: 'a' });
+    assert.deepEqual(compileTemplate({ source: descriptor.template.content, filename: file, id: 'a' }).errors, []);
+    if (source.includes('defineProps')) assert.match(content, /props: [^]*emits: /);
+  }
+  const typed = design('component', {
+    name: 'user card', type: 'component', description: 'd', patterns: ['vue'], inputs: [{ name: 'name', type: 'string' }, { name: 'tags', type: 'Tag[]?' }],
+    outputs: [{ name: 'selected', type: 'number' }],
+  });
+  const { content } = compileScript(parseVue(`${typed.interface}\n${typed.implementation}`).descriptor, { id: 'a' });
+  assert.match(content, /name: \{ type: String, required: true \},\s+tags: \{ type: Array, required: false \}/);
+  assert.match(content, /emits: \["selected"\]/);
 });
 
 const fieldTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'date', 'datetime', 'uuid', 'email', 'url'];
@@ -156,17 +210,28 @@ function message(check) {
   return '';
 }
 
+/** Writes an API into a file, and returns what it holds. */
+function written(args) {
+  const { content, file } = design('api', args);
+  assert.equal(content, undefined, 'what is in the file is not in the answer');
+  const text = readFileSync(join(workspace, file.path), 'utf8');
+  assert.equal(Buffer.byteLength(text), file.bytes);
+  return text;
+}
+
 /** Arguments of an API whose texts are hostile. */
 function apiOf(text, format) {
-  // A $ref is refused, and the parser of AsyncAPI itself loses a __proto__.
+  // A property called $ref would be a reference, and the parser of AsyncAPI itself loses a __proto__.
   const key = text.replace('$ref', 'ref').replace('__proto__', 'proto');
   const body = { type: 'object', description: text, properties: { [key]: { type: ['string', 'null'], enum: [text, null] } } };
   const parameters = [{ name: 'X-Trace', in: 'header', description: text, required: true }, { name: 'page', type: 'integer', description: text }];
   return {
     name: `n ${text}`, version: `v ${text}`, description: text, baseUrl: 'https://api.example.com/v1', format,
+    schemas: { Thing: body }, security: ['bearer', 'apiKey'],
     endpoints: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method, i) => ({
-      path: `/things-${i % 2}/{id}/:part`, method, summary: text, description: text, tags: [text, 'plain'], parameters,
-      requestBody: method === 'GET' ? undefined : body, responseBody: body,
+      path: `/things-${i % 2}/{id}/:part`, method, summary: text, description: text, tags: [text, 'plain'], parameters, public: i === 0,
+      requestBody: method === 'GET' ? undefined : body, responseBody: i % 2 ? { $ref: '#/components/schemas/Thing' } : body,
+      responses: format === 'openapi' ? { 404: { $ref: '#/components/schemas/Thing' }, '5XX': {} } : undefined,
     })),
   };
 }
@@ -174,7 +239,7 @@ function apiOf(text, format) {
 for (const ending of ['json', 'yaml']) {
   test(`OpenAPI documents are valid, ${ending}`, async () => {
     for (const [i, text] of hostile.entries()) {
-      const { content } = design('api', { ...apiOf(text, 'openapi'), outputPath: `openapi-${i}.${ending}` });
+      const content = written({ ...apiOf(text, 'openapi'), outputPath: `openapi-${i}.${ending}` });
       const document = ending === 'json' ? JSON.parse(content) : loadYAML(content);
       assert.deepEqual(document, JSON.parse(design('api', apiOf(text, 'openapi')).content));
       await SwaggerParser.validate(document);
@@ -184,7 +249,7 @@ for (const ending of ['json', 'yaml']) {
   test(`AsyncAPI documents are valid, ${ending}`, async () => {
     const parser = new Parser();
     for (const [i, text] of hostile.entries()) {
-      const { content } = design('api', { ...apiOf(text, 'asyncapi'), outputPath: `asyncapi-${i}.${ending}` });
+      const content = written({ ...apiOf(text, 'asyncapi'), outputPath: `asyncapi-${i}.${ending}` });
       const { document, diagnostics } = await parser.parse(content);
       const errors = diagnostics.filter((d) => d.severity === 0);
       assert.deepEqual(errors, [], `${JSON.stringify(text)}: ${JSON.stringify(errors.map((e) => [e.code, e.message, e.path]))}`);
@@ -216,10 +281,10 @@ function compile(dir, out) {
   writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify({
     compilerOptions: {
       strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, isolatedModules: true, skipLibCheck: true, allowJs: true, checkJs: true,
-      target: 'es2022', module: 'nodenext', moduleResolution: 'nodenext', types: [], lib: ['es2022'],
+      target: 'es2022', module: 'nodenext', moduleResolution: 'nodenext', types: [], lib: ['es2022'], jsx: 'react-jsx',
       ...(out ? { outDir: out, rootDir: dir } : { noEmit: true }),
     },
-    include: ['*.ts', '*.mjs'],
+    include: ['*.ts', '*.tsx', '*.jsx', '*.mjs'],
   }));
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
   const tsc = join(here, 'node_modules', '.bin', 'tsc');

@@ -39,9 +39,9 @@ test('answers of random calls fit the listed output schemas', { skip: !answers &
   assert.ok(count >= 300 && held.size >= validators.size * 0.75, `${count} answers of ${held.size} tools in ${validators.size}`);
 });
 
-/** Members that hold what callers stored, what a run answered, or what has a schema of its own. */
+/** Members that hold what callers stored, what a run answered, what has a schema of its own, or schemas. */
 const anything = ['value', 'oldValue', 'newValue', 'metadata', 'details', 'input', 'output', 'answer', 'config', 'inputSchema', 'tools', 'definitions',
-  'requestBody', 'responseBody', 'arguments', 'definition'];
+  'requestBody', 'responseBody', 'responses', 'schemas', 'arguments', 'definition'];
 
 test('TypeScript made of the list compiles, and says what each value is', async (t) => {
   const client = await connect(t, clients[0], 'stdio', placeFor(t), { mode: 'consolidated', more: ['--fold=none', '--listing=full'] });

@@ -18,7 +18,7 @@ func TestArchitectureOfImports(t *testing.T) {
 	b.write("docs/a.md", "# None\n")
 	const drawn = `{"name":"Shop","description":"As it is.","pattern":"clean","path":"src","outputPath":"docs/shop.md","format":"markdown"}`
 	out := b.get("architecture", drawn)
-	b.expectFile("docs/shop.md", out["documentation"].(string))
+	b.expectFile("docs/shop.md", b.readBack(out)["documentation"].(string))
 	found := out["breaks"].([]any)[0].(map[string]any)
 	if found["from"] != "domain" || found["to"] != "db" || found["at"] != "src/domain/a.go:3" {
 		t.Errorf("%v", found)

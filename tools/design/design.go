@@ -24,16 +24,16 @@ var Family = toolfold.Family{
 		Summary: "Write an OpenAPI 3.1 or AsyncAPI 3.0 document of endpoints.",
 		Asks:    apiAsks,
 		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels, draft, web service, broker, topics",
-		Doc: "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas without $ref. In asyncapi GET is what is sent, others what is " +
-			"received.",
-		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. outputPath is written. Parameters, bodies and tags of endpoints " +
+		Doc: "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas; $ref is #/components/schemas/NAME of schemas. In asyncapi " +
+			"GET is what is sent, others what is received.",
+		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. " + writesFile + "Parameters, bodies and tags of endpoints " +
 			"are used. " +
 			"Without baseUrl there is no server. " + sameDesign,
 		Required: toolfold.Fields{name, endpoints},
 		Optional: toolfold.Fields{
 			description.With(toolfold.MaxLen(2000)), baseURL, version.With(toolfold.Default("1.0.0")),
-			format.With(toolfold.OneOf("openapi", "asyncapi"), toolfold.Default("openapi")), outputPath,
-			overwrite.With(toolfold.Default(false), toolfold.Added()),
+			format.With(toolfold.OneOf("openapi", "asyncapi"), toolfold.Default("openapi")), schemas.With(toolfold.Added()),
+			security.With(toolfold.Added()), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Effect: toolfold.Sets,
 		Example: `{"name": "Orders", "endpoints": [{"path": "/orders/{id}", "method": "GET", "summary": "Get an order",` +
@@ -48,10 +48,11 @@ var Family = toolfold.Family{
 		Asks:    componentAsks,
 		Words: "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript, starting " +
 			"point, widget",
-		Doc: "Types: string, int, number, boolean, date, bytes, any, User, list<T>, map<string, T>, T?. Other names become placeholders. " +
-			"The patterns singleton, factory and decorator change the code; others are named in it.",
-		Changed: "Every language but other is written, which is refused. type, dependencies and patterns shape the code. outputPath is " +
-			"written. Adds language. " + sameDesign,
+		Doc: "Types: string, int, number, boolean, date, bytes, callback, any, User, list<T>, map<string, T>, T?. Other names become " +
+			"placeholders. The patterns singleton, factory and decorator change the code, react and vue make a component in TypeScript or " +
+			"JavaScript theirs, with outputs as events; others are named in it.",
+		Changed: "Every language but other is written, which is refused. type, dependencies and patterns shape the code. " +
+			writesFile + "Adds language. " + sameDesign,
 		Required: toolfold.Fields{
 			name, kind.With(toolfold.OneOf(componentTypes...)), description.With(toolfold.MaxLen(2000)),
 		},
@@ -72,7 +73,7 @@ var Family = toolfold.Family{
 		Asks:     schemaAsks,
 		Words:    "data model, entity, table, type, validation, fields, database, orm, record",
 		Doc:      "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. Prisma and Drizzle add a missing id.",
-		Changed:  "Every format is written. outputPath is written. Fields are optional unless required is true. Adds refSchema. " + sameDesign,
+		Changed:  "Every format is written. " + writesFile + "Fields are optional unless required is true. Adds refSchema. " + sameDesign,
 		Required: toolfold.Fields{name, fields},
 		Optional: toolfold.Fields{
 			description.With(toolfold.MaxLen(2000)), format.With(toolfold.OneOf("zod", "json-schema", "typescript", "prisma", "drizzle"),
@@ -94,7 +95,7 @@ var Family = toolfold.Family{
 		Doc: "c4 is C4-PlantUML, markdown the documentation. Arrows are held to hexagonal, clean, layered, ddd and " +
 			"microservices by types. path reads Go, TypeScript, JavaScript and Python: folder names tell types, or components with " +
 			"folders as ids.",
-		Changed: "plantuml and c4 are written; outputPath is written. Components are grouped by type, and an unknown dependency is refused. " +
+		Changed: "plantuml and c4 are written. " + writesFile + "Components are grouped by type, and an unknown dependency is refused. " +
 			"Adds format and path. " + sameDesign,
 		Required: toolfold.Fields{name, description.With(toolfold.MaxLen(5000)), pattern},
 		Optional: toolfold.Fields{
@@ -149,7 +150,10 @@ var Family = toolfold.Family{
 	}},
 }
 
-const sameDesign = "The same arguments give the same designId."
+const (
+	sameDesign = "The same arguments give the same designId."
+	writesFile = "outputPath is written, and its text not repeated. "
+)
 
 // exampleID is the id of what the example of schema makes.
 const exampleID = "45776123-3a0a-841e-b5f4-213dae0cf543"

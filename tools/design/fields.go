@@ -60,9 +60,14 @@ var (
 			}}.With(toolfold.Added()),
 			toolfold.Object{Name: "requestBody", Doc: "JSON Schema."}.With(toolfold.Added()),
 			toolfold.Object{Name: "responseBody", Doc: "JSON Schema."}.With(toolfold.Added()),
+			toolfold.Object{Name: "responses", Doc: "JSON Schema by status; {} for no body."}.With(toolfold.Added()),
+			toolfold.Bool{Name: "public", Doc: "Needs no security."}.With(toolfold.Added()),
 			toolfold.List{Name: "tags", Doc: "Groups.", MaxItems: 10, Of: words}.With(toolfold.Added()),
 		},
 	}}
+
+	schemas  = toolfold.Object{Name: "schemas", Doc: "JSON Schemas by name, for $ref."}
+	security = toolfold.List{Name: "security", Doc: "Any of them lets in.", Of: toolfold.String{Enum: api.Securities()}, MaxItems: 3}
 
 	inputs = toolfold.List{Name: "inputs", Doc: "It takes.", MaxItems: 50, Of: toolfold.Object{
 		Required: toolfold.Fields{itemName, itemType}, Optional: toolfold.Fields{itemDoc, itemRequired.With(toolfold.Default(true))},

@@ -25,6 +25,9 @@ func TestFilesAreWritten(t *testing.T) {
 	}
 	b.expectFile("src/types/user.ts", userText)
 	b.expectFiles("src", "src/types", "src/types/user.ts")
+	if again := b.get("schema", user("")); again["designId"] != out["designId"] || again["content"] != userText || out["content"] != nil {
+		t.Errorf("with a file %v, without one %v", out, again)
+	}
 
 	absolute := filepath.ToSlash(filepath.Join(b.workspace, "a.ts"))
 	out = b.get("schema", user(`,"outputPath":"`+absolute+`"`))
@@ -38,7 +41,7 @@ func TestEndingsChooseYAML(t *testing.T) {
 	b := newBench(t)
 	api := `{"name":"n","endpoints":[{"path":"/","method":"GET","summary":"s"}],"outputPath":"%s"}`
 	for name, start := range map[string]string{"a.yaml": "openapi: ", "a.YML": "openapi: ", "a.json": "{", "a": "{"} {
-		if got := b.get("api", fmt.Sprintf(api, name))["content"].(string); !strings.HasPrefix(got, start) {
+		if got := b.readBack(b.get("api", fmt.Sprintf(api, name)))["content"].(string); !strings.HasPrefix(got, start) {
 			t.Errorf("%s: %.40s", name, got)
 		}
 	}

@@ -65,10 +65,11 @@ func (s *Service) text(ctx context.Context, d Design, problems []toolfold.Proble
 	if err != nil {
 		return TextOut{}, err
 	}
-	content, cut := part(d.Content, 0, maxShown)
-	return TextOut{
-		DesignID: d.ID, Name: d.Name, Format: d.Format, Content: content, CreatedAt: d.CreatedAt, Truncated: cut, File: file,
-	}, nil
+	o := TextOut{DesignID: d.ID, Name: d.Name, Format: d.Format, CreatedAt: d.CreatedAt, File: file}
+	if file == nil {
+		o.Content, o.Truncated = part(d.Content, 0, maxShown)
+	}
+	return o, nil
 }
 
 // Component designs a component.
@@ -79,12 +80,14 @@ func (s *Service) Component(ctx context.Context, in ComponentIn) (ComponentOut, 
 	if err != nil {
 		return ComponentOut{}, err
 	}
-	above, cut := part(code.Interface, 0, maxShown/2)
-	below, cutBelow := part(code.Implementation, 0, maxShown/2)
-	return ComponentOut{
-		DesignID: d.ID, Name: d.Name, Type: in.Type, Language: in.Language,
-		Interface: above, Implementation: below, CreatedAt: d.CreatedAt, Truncated: cut || cutBelow, File: file,
-	}, nil
+	out := ComponentOut{DesignID: d.ID, Name: d.Name, Type: in.Type, Language: in.Language, CreatedAt: d.CreatedAt, File: file}
+	if file == nil {
+		var cut, cutBelow bool
+		out.Interface, cut = part(code.Interface, 0, maxShown/2)
+		out.Implementation, cutBelow = part(code.Implementation, 0, maxShown/2)
+		out.Truncated = cut || cutBelow
+	}
+	return out, nil
 }
 
 // Architecture designs an architecture. Its file is the diagram; in Markdown
@@ -100,13 +103,17 @@ func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (Architec
 	if err != nil {
 		return ArchitectureOut{}, err
 	}
-	diagram, cut := part(d.Content, 0, maxShown/2)
-	documentation, cutBelow := part(d.Documentation, 0, maxShown/2)
-	return ArchitectureOut{
+	out := ArchitectureOut{
 		DesignID: d.ID, Name: d.Name, Pattern: in.Pattern, Format: d.Format,
-		Diagram: diagram, Documentation: documentation, Breaks: drawing.Breaks, Notes: drawing.Notes, CreatedAt: d.CreatedAt,
-		Truncated: cut || cutBelow, File: file,
-	}, nil
+		Breaks: drawing.Breaks, Notes: drawing.Notes, CreatedAt: d.CreatedAt, File: file,
+	}
+	if file == nil {
+		var cut, cutBelow bool
+		out.Diagram, cut = part(d.Content, 0, maxShown/2)
+		out.Documentation, cutBelow = part(d.Documentation, 0, maxShown/2)
+		out.Truncated = cut || cutBelow
+	}
+	return out, nil
 }
 
 // readTime bounds the reading of a folder's imports.

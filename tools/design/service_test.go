@@ -55,6 +55,12 @@ func (b *bench) get(action, args string) map[string]any {
 	return out
 }
 
+// readBack returns the stored design of an answer.
+func (b *bench) readBack(made map[string]any) map[string]any {
+	b.t.Helper()
+	return b.get("get", fmt.Sprintf(`{"designId":"%s"}`, made["designId"]))
+}
+
 // user is a schema of one field; more goes into the arguments.
 func user(more string) string {
 	return `{"name":"User","format":"typescript","fields":[{"name":"email","type":"email","required":true}]` + more + `}`
@@ -142,21 +148,25 @@ func TestDesignsAreKeptAndReadBack(t *testing.T) {
 func TestComponentsAndArchitecturesHaveTheirTexts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	c := b.get("component", `{"name":"ping","type":"function","description":"Pings.","language":"javascript","outputPath":"ping.mjs"}`)
-	whole := c["interface"].(string) + "\n" + c["implementation"].(string)
-	b.expectFile("ping.mjs", whole)
-	if got := b.get("get", fmt.Sprintf(`{"designId":"%s"}`, c["designId"])); got["content"] != whole || got["format"] != "javascript" {
-		t.Errorf("read back %v", got)
-	}
-	a := `{"name":"Shop","description":"d","pattern":"mvc","components":[{"id":"a","name":"A","type":"cache"}],` +
-		`"format":"%s","outputPath":"%s"}`
-	puml := b.get("architecture", fmt.Sprintf(a, "plantuml", "a.puml"))
-	b.expectFile("a.puml", puml["diagram"].(string))
-	md := b.get("architecture", fmt.Sprintf(a, "markdown", "a.md"))
-	b.expectFile("a.md", md["documentation"].(string))
-	got := b.get("get", fmt.Sprintf(`{"designId":"%s"}`, md["designId"]))
-	if got["content"] != md["diagram"] || got["documentation"] != md["documentation"] {
-		t.Errorf("read back %v", got)
+	const component = `{"name":"ping","type":"function","description":"Pings.","language":"javascript"%s}`
+	const system = `{"name":"Shop","description":"d","pattern":"mvc","components":[{"id":"a","name":"A","type":"cache"}]%s}`
+	for _, test := range []struct{ action, args, file, more, first, second, isFile string }{
+		{"component", component, "ping.mjs", "", "interface", "implementation", "content"},
+		{"architecture", system, "a.puml", `,"format":"plantuml"`, "diagram", "documentation", "content"},
+		{"architecture", system, "a.md", `,"format":"markdown"`, "diagram", "documentation", "documentation"},
+	} {
+		shown := b.get(test.action, fmt.Sprintf(test.args, test.more))
+		written := b.get(test.action, fmt.Sprintf(test.args, test.more+`,"outputPath":"`+test.file+`"`))
+		if written["designId"] != shown["designId"] || written[test.first] != nil || written[test.second] != nil {
+			t.Errorf("%s: %v", test.file, written)
+		}
+		kept := b.readBack(written)
+		b.expectFile(test.file, kept[test.isFile].(string))
+		first, second := shown[test.first].(string), shown[test.second].(string)
+		content, page := kept["content"], kept["documentation"]
+		if content != first && content != first+"\n"+second || page != nil && page != second {
+			t.Errorf("%s: read back %v", test.file, kept)
+		}
 	}
 }
 

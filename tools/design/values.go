@@ -35,10 +35,10 @@ type TextOut struct {
 	DesignID  string    `json:"designId" doc:"The design." format:"uuid"`
 	Name      string    `json:"name" doc:"Its name."`
 	Format    string    `json:"format" doc:"What to write."`
-	Content   string    `json:"content" doc:"The text."`
+	Content   string    `json:"content,omitempty" doc:"The text; absent if written to file."`
 	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
 	Truncated bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
-	File      *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
+	File      *File     `json:"file,omitempty" doc:"What was written, in place of texts, which design.get has; absent without outputPath."`
 }
 
 // ComponentIn are the arguments of design.component.
@@ -54,11 +54,11 @@ type ComponentOut struct {
 	Name           string    `json:"name" doc:"Its name."`
 	Type           string    `json:"type" doc:"Its type." enum:"function,class,module,service,controller,repository,factory,adapter,hook,component,other"`
 	Language       string    `json:"language" doc:"Of the code." enum:"typescript,javascript,python,go,rust,java,other"`
-	Interface      string    `json:"interface" doc:"What stands first in the file."`
-	Implementation string    `json:"implementation" doc:"What follows it."`
+	Interface      string    `json:"interface,omitempty" doc:"What stands first in the file; absent if written."`
+	Implementation string    `json:"implementation,omitempty" doc:"What follows it; absent if written."`
 	CreatedAt      time.Time `json:"createdAt" doc:"When it was first made."`
 	Truncated      bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
-	File           *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
+	File           *File     `json:"file,omitempty" doc:"What was written, in place of texts, which design.get has; absent without outputPath."`
 }
 
 // SchemaIn are the arguments of design.schema.
@@ -82,15 +82,15 @@ type ArchitectureOut struct {
 	Name          string `json:"name" doc:"Its name."`
 	Pattern       string `json:"pattern" doc:"Of the system." enum:"hexagonal,clean,layered,microservices,event-driven,cqrs,ddd,mvc,mvvm,pipe-filter,other"`
 	Format        string `json:"format" doc:"What to write." enum:"mermaid,plantuml,markdown,c4"`
-	Diagram       string `json:"diagram" doc:"Source of the diagram."`
-	Documentation string `json:"documentation" doc:"Markdown page, of an architecture."`
+	Diagram       string `json:"diagram,omitempty" doc:"Source of the diagram; absent if written to file."`
+	Documentation string `json:"documentation,omitempty" doc:"Markdown page, of an architecture; absent if a file was written."`
 
 	Breaks []architecture.Break `json:"breaks,omitempty" doc:"Arrows that break the pattern; absent if none does."`
 	Notes  []string             `json:"notes,omitempty" doc:"Of path: what was not read."`
 
 	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
 	Truncated bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
-	File      *File     `json:"file,omitempty" doc:"What was written; absent without outputPath."`
+	File      *File     `json:"file,omitempty" doc:"What was written, in place of texts, which design.get has; absent without outputPath."`
 }
 
 // ListIn are the arguments of design.list.

@@ -36,10 +36,17 @@ type Model struct {
 	BaseURL     string     `json:"baseUrl"` // empty = not said
 	Version     string     `json:"version"`
 	Endpoints   []Endpoint `json:"endpoints"`
+
+	Schemas  json.RawMessage `json:"schemas"`  // object of JSON Schemas by name, to which $ref leads; nil = none
+	Security []string        `json:"security"` // names of [Securities], any of which lets a caller in; empty = not said
 }
 
+// Securities lists the ways to say who calls.
+func Securities() []string { return []string{"bearer", "basic", "apiKey"} }
+
 // Endpoint is one operation. RequestBody and ResponseBody are JSON Schemas;
-// nil = there is none.
+// nil = there is none. Responses is an object of such schemas by status, {} for an answer
+// without a body, beside the body of 200. Public endpoints need no security.
 type Endpoint struct {
 	Path         string          `json:"path"`
 	Method       string          `json:"method"`
@@ -49,6 +56,8 @@ type Endpoint struct {
 	Parameters   []Parameter     `json:"parameters"`
 	RequestBody  json.RawMessage `json:"requestBody"`
 	ResponseBody json.RawMessage `json:"responseBody"`
+	Responses    json.RawMessage `json:"responses"`
+	Public       bool            `json:"public"`
 }
 
 // Where a parameter is.
@@ -104,6 +113,7 @@ func Generate(m Model, format string, asYAML bool) (string, []toolfold.Problem) 
 type resolved struct {
 	Model
 	base       *url.URL // nil where it is not said
+	schemas    ordered.Map
 	operations []operation
 }
 
@@ -111,7 +121,8 @@ type resolved struct {
 type operation struct {
 	Endpoint
 	id              string
-	request, answer any // schemas; nil = there is none
+	request, answer any         // schemas; nil = there is none
+	responses       ordered.Map // schemas by status, in the order of the statuses; nil for no body
 }
 
 // faults gathers what is wrong with a model.
@@ -124,7 +135,8 @@ func (f *faults) refuse(path, want string) {
 
 func resolve(m Model, format string) (resolved, faults) {
 	var found faults
-	r := resolved{Model: m}
+	bodies := newBodies(&found, m.Schemas, format)
+	r := resolved{Model: m, schemas: bodies.named}
 	if text.Line(m.Name) == "" {
 		found.refuse("/name", "title, not empty")
 	}
@@ -151,13 +163,17 @@ func resolve(m Model, format string) (resolved, faults) {
 		taken[e.Method+" "+shape] = true
 		op := operation{Endpoint: e, id: ids.Claim(operationID(e.Method, e.Path))}
 		op.Parameters = resolveParameters(&found, e, at)
-		op.request = parseSchema(&found, e.RequestBody, at+"/requestBody", format)
-		op.answer = parseSchema(&found, e.ResponseBody, at+"/responseBody", format)
+		op.request = bodies.parse(e.RequestBody, at+"/requestBody")
+		op.answer = bodies.parse(e.ResponseBody, at+"/responseBody")
+		op.responses = bodies.responses(e, at+"/responses")
 		if (e.Method == "GET" || e.Method == "HEAD") && op.request != nil {
 			found.refuse(at+"/method", "method with a body: "+e.Method+" has none, so leave requestBody out")
 		}
 		if e.Method == "HEAD" && op.answer != nil {
 			found.refuse(at+"/method", "method whose answer has a body: HEAD's has none, so leave responseBody out")
+		}
+		if e.Public && len(m.Security) == 0 {
+			found.refuse(at+"/public", "false, as there is no security")
 		}
 		if format == AsyncAPI {
 			refuseInAsyncAPI(&found, op, r.base, at)

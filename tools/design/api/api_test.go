@@ -15,6 +15,7 @@ import (
 	yaml3 "go.yaml.in/yaml/v3"
 
 	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools/design/api"
 )
 
@@ -42,6 +43,33 @@ func orders() api.Model {
 	}
 }
 
+// shop has named schemas that refer to each other, security, and, where the format knows
+// statuses, other answers than 200.
+func shop(format string) api.Model {
+	named := func(name string) json.RawMessage {
+		return json.RawMessage(`{"$ref":"#/components/schemas/` + name + `"}`)
+	}
+	m := api.Model{
+		Name: "Shop", Version: "1", BaseURL: "https://shop.example.com", Security: []string{"bearer", "apiKey", "basic"},
+		Schemas: ordered.MustJSON(ordered.Map{
+			{Key: "Item", Value: json.RawMessage(`{"type":"object","properties":{"parts":{"type":"array","items":{"$ref":"#/schemas/Item"}},` +
+				`"price":{"$ref":"#/components/schemas/Price"}}}`)},
+			{Key: "Price", Value: json.RawMessage(`{"type":"number"}`)}, {Key: "Problem", Value: json.RawMessage(`{"type":"object"}`)},
+		}),
+		Endpoints: []api.Endpoint{
+			{Path: "/items/{id}", Method: "GET", Summary: "Get an item", ResponseBody: named("Item"), Public: true},
+			{Path: "/items", Method: "POST", Summary: "Add an item", RequestBody: named("Item")},
+			{Path: "/items/{id}", Method: "DELETE", Summary: "Drop an item"},
+		},
+	}
+	if format == api.OpenAPI {
+		m.Endpoints[0].Responses = ordered.MustJSON(ordered.Map{{Key: "default", Value: named("Problem")}, {Key: "404", Value: named("Problem")}})
+		m.Endpoints[1].Responses = ordered.MustJSON(ordered.Map{{Key: "201", Value: named("Item")}, {Key: "4XX", Value: named("Problem")}})
+		m.Endpoints[2].Responses = ordered.MustJSON(ordered.Map{{Key: "204", Value: json.RawMessage(`{}`)}})
+	}
+	return m
+}
+
 func generate(t *testing.T, m api.Model, format string, asYAML bool) string {
 	t.Helper()
 	text, problems := api.Generate(m, format, asYAML)
@@ -60,6 +88,7 @@ func TestGolden(t *testing.T) {
 	for _, format := range api.Formats() {
 		fmt.Fprintf(&b, "-- %s.json --\n%s-- %s.yaml --\n%s", format, generate(t, orders(), format, false), format,
 			generate(t, orders(), format, true))
+		fmt.Fprintf(&b, "-- %s of named schemas.yaml --\n%s", format, generate(t, shop(format), format, true))
 	}
 	golden.Compare(t, "testdata/api.txtar", b.String())
 }
@@ -137,7 +166,7 @@ func checkDocuments(t *testing.T, format, path string) {
 	if schema.Validate(map[string]any{format: "3.0.0"}) == nil {
 		t.Fatal("the schema lets everything through")
 	}
-	for _, m := range models() {
+	for _, m := range append(models(), shop(format)) {
 		var document any
 		text := generate(t, m, format, false)
 		if err := json.Unmarshal([]byte(text), &document); err != nil {
@@ -250,6 +279,26 @@ func TestRefusals(t *testing.T) {
 		change func(*api.Model)
 		path   string
 	}{
+		"a $ref to nothing that is named": {"openapi", func(m *api.Model) {
+			m.Endpoints[1].RequestBody = json.RawMessage(`{"items":{"$ref":"#/components/schemas/Order"}}`)
+		}, "/endpoints/1/requestBody"},
+		"a named schema of no name": {"openapi", func(m *api.Model) {
+			m.Schemas = ordered.MustJSON(ordered.Map{{Key: "a b", Value: body}})
+		}, "/schemas/a b"},
+		"a named schema that is none": {"openapi", func(m *api.Model) {
+			m.Schemas = ordered.MustJSON(ordered.Map{{Key: "A", Value: json.RawMessage(`{"type":"text"}`)}})
+		}, "/schemas/A"},
+		"a status of none": {"openapi", func(m *api.Model) { m.Endpoints[1].Responses = ordered.MustJSON(ordered.Map{{Key: "ok", Value: body}}) },
+			"/endpoints/1/responses/ok"},
+		"two bodies of 200": {"openapi", func(m *api.Model) {
+			m.Endpoints[1].Responses = ordered.MustJSON(ordered.Map{{Key: "200", Value: body}})
+		},
+			"/endpoints/1/responses/200"},
+		"statuses in asyncapi": {"asyncapi", func(m *api.Model) {
+			m.Endpoints[1].Responses = ordered.MustJSON(ordered.Map{{Key: "404", Value: body}})
+		},
+			"/endpoints/1/responses"},
+		"public without security":      {"openapi", func(m *api.Model) { m.Endpoints[1].Public = true }, "/endpoints/1/public"},
 		"no name":                      {"openapi", func(m *api.Model) { m.Name = " \n" }, "/name"},
 		"no version":                   {"openapi", func(m *api.Model) { m.Version = "" }, "/version"},
 		"a url without host":           {"openapi", func(m *api.Model) { m.BaseURL = "mailto:a@b" }, "/baseUrl"},
@@ -269,6 +318,12 @@ func TestRefusals(t *testing.T) {
 		"a body that is no schema": {"openapi", func(m *api.Model) {
 			m.Endpoints[1].RequestBody = json.RawMessage(`{"type":"banana"}`)
 		}, "/endpoints/1/requestBody"},
+		"a body that is an example": {"openapi", func(m *api.Model) {
+			m.Endpoints[1].RequestBody = json.RawMessage(`{"email":"a@example.com","age":3}`)
+		}, "/endpoints/1/requestBody"},
+		"a body with a keyword that there is not": {"asyncapi", func(m *api.Model) {
+			m.Endpoints[1].ResponseBody = json.RawMessage(`{"type":"object","requried":["id"]}`)
+		}, "/endpoints/1/responseBody"},
 		"a body that refers": {"openapi", func(m *api.Model) {
 			m.Endpoints[1].RequestBody = json.RawMessage(`{"items":{"$ref":"file:///etc/passwd"}}`)
 		}, "/endpoints/1/requestBody"},

@@ -62,12 +62,22 @@ func (r resolved) asyncAPI() ordered.Map {
 		place := at.(ordered.Map)
 		messages, _ := place.Get("messages")
 		operation, added := op.asyncAPI(key, isHTTP(r.base))
+		if !op.Public && len(r.Security) > 0 {
+			var ways []ordered.Map
+			for _, name := range unique(r.Security) {
+				ways = append(ways, ordered.Map{{Key: "$ref", Value: "#/components/securitySchemes/" + name}})
+			}
+			operation.Set("security", ways)
+		}
 		place.Set("messages", append(messages.(ordered.Map), added...))
 		channels.Set(key, place)
 		operations.Set(op.id, operation)
 	}
 	document.Set("channels", channels)
 	document.Set("operations", operations)
+	if components := r.components("httpApiKey"); components != nil {
+		document.Set("components", components)
+	}
 	return document
 }
 

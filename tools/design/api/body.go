@@ -4,54 +4,158 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // MaxDepth limits the nesting of objects and lists in a body's schema.
 const MaxDepth = 20
 
-// parseSchema reads the JSON Schema of a body, and keeps the order of its
+// bodies reads the JSON Schemas of bodies. They may refer to named ones, and to nothing else.
+type bodies struct {
+	found  *faults
+	format string
+	named  ordered.Map // read, with references as the document has them
+}
+
+// references begin a reference to a named schema, as the document has it and as it is often
+// written for the call.
+var references = []string{"#/components/schemas/", "#/schemas/"}
+
+// newBodies reads the named schemas.
+func newBodies(found *faults, schemas json.RawMessage, format string) *bodies {
+	named, _ := ordered.Read(schemas)
+	b := &bodies{found: found, format: format}
+	for _, m := range named {
+		b.named = append(b.named, ordered.Member{Key: m.Key}) // so that they can refer to each other
+	}
+	for i, m := range named {
+		at := "/schemas/" + pointerKey(m.Key)
+		if !component().MatchString(m.Key) {
+			found.refuse(at, "name of letters, digits, ., - and _")
+			continue
+		}
+		raw, _ := m.Value.(json.RawMessage)
+		b.named[i].Value = b.read(raw, at)
+	}
+	for _, m := range b.named {
+		if m.Value != nil && len(*found) == 0 {
+			b.compile("#/components/schemas/"+m.Key, nil, "/schemas/"+m.Key)
+		}
+	}
+	return b
+}
+
+var component = regex.Lazy(`^[A-Za-z0-9._-]+$`)
+
+// parse reads the JSON Schema of a body, and keeps the order of its
 // members. It returns nil for none, and for one that is refused: one that is
 // too deep, is no schema of the draft that the format uses, or refers to
-// anything, since a reference would mean another place in the document.
-func parseSchema(found *faults, raw json.RawMessage, at, format string) any {
+// anything but a named schema, since that would mean another place in the document.
+func (b *bodies) parse(raw json.RawMessage, at string) any {
 	if len(raw) == 0 {
 		return nil
 	}
-	value, problem := parseBody(raw, 0)
-	if problem != "" {
-		found.refuse(at, problem)
-		return nil
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // of no scheme: reads nothing
-	compiler.DefaultDraft(jsonschema.Draft2020)
-	draft := "2020-12"
-	if format == AsyncAPI {
-		compiler.DefaultDraft(jsonschema.Draft7)
-		draft = "7"
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err == nil {
-		err = compiler.AddResource("mem://body", doc)
-	}
-	if err != nil {
-		found.refuse(at, "JSON Schema")
-		return nil
-	}
-	if _, err := compiler.Compile("mem://body"); err != nil {
-		found.refuse(at, "valid JSON Schema of draft "+draft)
+	value := b.read(raw, at)
+	if value == nil || !b.compile("#/body", value, at) {
 		return nil
 	}
 	return value
 }
 
-// parseBody reads a JSON value whose objects keep the order of their members.
+// read reads a schema without looking at what its keywords say; nil for one that is refused.
+func (b *bodies) read(raw json.RawMessage, at string) any {
+	value, problem := b.value(raw, 0)
+	if problem != "" {
+		b.found.refuse(at, problem)
+		return nil
+	}
+	members, _ := value.(ordered.Map)
+	for _, m := range members {
+		if !strings.HasPrefix(m.Key, "x-") && !slices.Contains(keywords(), m.Key) {
+			b.found.refuse(at, fmt.Sprintf(`JSON Schema, such as {"type":"object","properties":{}}, and %q is no keyword of it`,
+				shorten.Quoted(m.Key)))
+			return nil
+		}
+	}
+	return value
+}
+
+// compile reports whether what is at a place of the document is a schema, and else refuses it.
+func (b *bodies) compile(place string, body any, at string) bool {
+	compiler := jsonschema.NewCompiler()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // of no scheme: reads nothing
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	draft := "2020-12"
+	if b.format == AsyncAPI {
+		compiler.DefaultDraft(jsonschema.Draft7)
+		draft = "7"
+	}
+	document := ordered.Map{{Key: "components", Value: ordered.Map{{Key: "schemas", Value: b.named}}}, {Key: "body", Value: body}}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(ordered.MustJSON(document)))
+	if err == nil {
+		err = compiler.AddResource("mem://document", doc)
+	}
+	if err != nil {
+		b.found.refuse(at, "JSON Schema")
+		return false
+	}
+	if _, err := compiler.Compile("mem://document" + place); err != nil {
+		b.found.refuse(at, "valid JSON Schema of draft "+draft)
+		return false
+	}
+	return true
+}
+
+var statuses = regex.Lazy(`^([1-5][0-9][0-9]|[1-5]XX|default)$`)
+
+// responses reads the schemas of answers by their statuses.
+func (b *bodies) responses(e Endpoint, at string) (list ordered.Map) {
+	given, _ := ordered.Read(e.Responses)
+	if len(given) > 0 && b.format == AsyncAPI {
+		b.found.refuse(at, "nothing in asyncapi, which has no statuses: the reply is responseBody")
+	}
+	for _, m := range given {
+		place := at + "/" + pointerKey(m.Key)
+		raw, _ := m.Value.(json.RawMessage)
+		var schema any
+		if string(raw) != "{}" && string(raw) != "null" {
+			schema = b.parse(raw, place)
+		}
+		switch {
+		case !statuses().MatchString(m.Key):
+			b.found.refuse(place, "status such as 404, 4XX or default")
+		case m.Key == "200" && e.ResponseBody != nil:
+			b.found.refuse(place, "status other than 200, whose body is responseBody")
+		case e.Method == "HEAD" && schema != nil:
+			b.found.refuse(place, "{}: answers to HEAD have no body")
+		}
+		list = append(list, ordered.Member{Key: m.Key, Value: schema})
+	}
+	slices.SortStableFunc(list, func(a, b ordered.Member) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
+
+// keywords are the members that a body's schema may have: those of the drafts, and of OpenAPI. Any
+// other would mean nothing there, as the members of an example do.
+var keywords = sync.OnceValue(func() []string {
+	return strings.Fields(`$comment $defs $ref allOf anyOf oneOf not if then else dependentSchemas prefixItems items contains properties
+		patternProperties additionalProperties propertyNames unevaluatedItems unevaluatedProperties type enum const multipleOf maximum
+		exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems uniqueItems maxContains minContains
+		maxProperties minProperties required dependentRequired title description default deprecated readOnly writeOnly examples format
+		contentEncoding contentMediaType contentSchema definitions dependencies additionalItems discriminator xml externalDocs example`)
+})
+
+// value reads a JSON value whose objects keep the order of their members.
 // The problem is empty or says what is wanted in its place.
-func parseBody(raw json.RawMessage, depth int) (value any, problem string) {
+func (b *bodies) value(raw json.RawMessage, depth int) (value any, problem string) {
 	if depth > MaxDepth {
 		return nil, fmt.Sprintf("schema of at most %d levels", MaxDepth)
 	}
@@ -63,10 +167,15 @@ func parseBody(raw json.RawMessage, depth int) (value any, problem string) {
 		}
 		for i, m := range members {
 			switch m.Key {
-			case "$ref", "$dynamicRef", "$recursiveRef", "$id", "$schema", "$anchor", "$dynamicAnchor":
-				return nil, "schema without " + m.Key + ": write what it stands for in its place"
+			case "$ref":
+				if members[i].Value, problem = b.reference(m.Value.(json.RawMessage)); problem != "" {
+					return nil, problem
+				}
+				continue
+			case "$dynamicRef", "$recursiveRef", "$id", "$schema", "$anchor", "$dynamicAnchor":
+				return nil, "schema without " + m.Key + ": name it in schemas, and refer to it by $ref"
 			}
-			if members[i].Value, problem = parseBody(m.Value.(json.RawMessage), depth+1); problem != "" {
+			if members[i].Value, problem = b.value(m.Value.(json.RawMessage), depth+1); problem != "" {
 				return nil, problem
 			}
 		}
@@ -78,7 +187,7 @@ func parseBody(raw json.RawMessage, depth int) (value any, problem string) {
 		}
 		list := make([]any, len(items))
 		for i, item := range items {
-			if list[i], problem = parseBody(item, depth+1); problem != "" {
+			if list[i], problem = b.value(item, depth+1); problem != "" {
 				return nil, problem
 			}
 		}
@@ -90,4 +199,18 @@ func parseBody(raw json.RawMessage, depth int) (value any, problem string) {
 		return nil, "JSON value"
 	}
 	return value, ""
+}
+
+// reference returns a reference as the document has it.
+func (b *bodies) reference(raw json.RawMessage) (ref, problem string) {
+	written, _ := ordered.Text(raw)
+	for _, begin := range references {
+		if name, is := strings.CutPrefix(written, begin); is && slices.Contains(b.named.Keys(), name) {
+			return references[0] + name, ""
+		}
+	}
+	if len(b.named) == 0 {
+		return "", "schema without $ref, or one that schemas names"
+	}
+	return "", "$ref to " + references[0] + "NAME, where NAME is one of " + strings.Join(b.named.Keys(), ", ")
 }

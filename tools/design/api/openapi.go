@@ -1,14 +1,17 @@
 package api
 
 import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// openAPI writes an OpenAPI 3.1 document: one successful response, 200, for
-// each operation.
+// openAPI writes an OpenAPI 3.1 document.
 func (r resolved) openAPI() ordered.Map {
 	info := ordered.Map{{Key: "title", Value: text.Line(r.Name)}, {Key: "version", Value: text.Line(r.Version)}}
 	setText(&info, "description", r.Description)
@@ -27,7 +30,36 @@ func (r resolved) openAPI() ordered.Map {
 		paths.Set(op.Path, methods)
 	}
 	document.Set("paths", paths)
+	if len(r.Security) > 0 {
+		var ways []ordered.Map
+		for _, name := range unique(r.Security) {
+			ways = append(ways, ordered.Map{{Key: name, Value: []any{}}})
+		}
+		document.Set("security", ways)
+	}
+	if components := r.components("apiKey"); components != nil {
+		document.Set("components", components)
+	}
 	return document
+}
+
+// components has what both formats refer to; nil for nothing. The type of a key differs.
+func (r resolved) components(keyType string) (components ordered.Map) {
+	if len(r.schemas) > 0 {
+		components.Set("schemas", r.schemas)
+	}
+	schemes := ordered.Map{}
+	for _, name := range unique(r.Security) {
+		scheme := ordered.Map{{Key: "type", Value: "http"}, {Key: "scheme", Value: name}}
+		if name == "apiKey" {
+			scheme = ordered.Map{{Key: "type", Value: keyType}, {Key: "in", Value: "header"}, {Key: "name", Value: "X-API-Key"}}
+		}
+		schemes.Set(name, scheme)
+	}
+	if len(schemes) > 0 {
+		components.Set("securitySchemes", schemes)
+	}
+	return components
 }
 
 func (op operation) openAPI() ordered.Map {
@@ -51,10 +83,37 @@ func (op operation) openAPI() ordered.Map {
 	if op.request != nil {
 		out.Set("requestBody", ordered.Map{{Key: "required", Value: true}, {Key: "content", Value: jsonBody(op.request)}})
 	}
-	response := ordered.Map{{Key: "description", Value: "Success."}}
-	if op.answer != nil {
-		response.Set("content", jsonBody(op.answer))
+	if op.Public {
+		out.Set("security", []any{})
 	}
-	out.Set("responses", ordered.Map{{Key: "200", Value: response}})
+	out.Set("responses", op.answers())
 	return out
+}
+
+// answers writes the responses of an operation: 200, where nothing else is said of success, and
+// those with a status of their own.
+func (op operation) answers() ordered.Map {
+	answers := ordered.Map{}
+	succeeds := slices.ContainsFunc(op.responses, func(m ordered.Member) bool { return m.Key[0] == '2' || m.Key[0] == '3' })
+	if op.answer != nil || !succeeds {
+		answers.Set("200", answerOf("Success.", op.answer))
+	}
+	for _, m := range op.responses {
+		about := "Any other."
+		if code, err := strconv.Atoi(m.Key); err == nil {
+			about = cmp.Or(http.StatusText(code), "Status "+m.Key) + "."
+		} else if m.Key != "default" {
+			about = "Any of " + m.Key + "."
+		}
+		answers.Set(m.Key, answerOf(about, m.Value))
+	}
+	return answers
+}
+
+func answerOf(about string, schema any) ordered.Map {
+	answer := ordered.Map{{Key: "description", Value: about}}
+	if schema != nil {
+		answer.Set("content", jsonBody(schema))
+	}
+	return answer
 }

@@ -58,18 +58,13 @@ func Generate(m Model, format string) (Drawing, []toolfold.Problem) {
 	if len(problems) > 0 {
 		return Drawing{}, problems
 	}
-	graph := s.mermaid()
-	d := Drawing{Diagram: graph, Documentation: s.markdown(graph)}
+	d := Drawing{Documentation: s.fill(Markdown), Notes: s.Notes()}
 	d.Breaks, _ = s.breaks()
-	if m.read != nil {
-		d.Notes = m.read.notes
-	}
 	switch format {
 	case Mermaid, Markdown:
-	case PlantUML:
-		d.Diagram = s.plantUML()
-	case C4:
-		d.Diagram = s.c4()
+		d.Diagram = s.fill(Mermaid)
+	case PlantUML, C4:
+		d.Diagram = s.fill(format)
 	default:
 		return Drawing{}, []toolfold.Problem{{Path: "/format", Kind: toolfold.ProblemEnum, Got: format, Allowed: Formats()}}
 	}
@@ -77,18 +72,29 @@ func Generate(m Model, format string) (Drawing, []toolfold.Problem) {
 }
 
 // system is a model whose arrows lead to components, each of which is named by
-// its place.
+// its place. Templates are filled with it.
 type system struct {
 	Model
-	groups []group
-	arrows [][2]int // from, to
+	Groups []group
+	Arrows [][2]int // from, to
 }
 
-// group is the components of one kind, by place, in the order they came.
+// group is the components of one kind, in the order they came.
 type group struct {
 	kind
-	members []int
+	ID      string
+	Members []part
 }
+
+// part is a component in a drawing.
+type part struct {
+	Component
+	ID    string   // inside the drawing
+	Needs []string // the names of what it depends on
+}
+
+// Label is the name of a part, on one line.
+func (p part) Label() string { return text.Line(p.Name) }
 
 func resolve(m Model) (system, []toolfold.Problem) {
 	var problems []toolfold.Problem
@@ -121,19 +127,26 @@ func resolve(m Model) (system, []toolfold.Problem) {
 			case !known:
 				refuse("id of one of the components", "/components/%d/dependencies/%d", i, j)
 			case !slices.Contains(c.Dependencies[:j], id): // named twice is one arrow
-				s.arrows = append(s.arrows, [2]int{i, to})
+				s.Arrows = append(s.Arrows, [2]int{i, to})
 			}
 		}
 	}
 	for _, k := range kinds {
-		g := group{kind: k}
+		g := group{kind: k, ID: fmt.Sprintf("g%d", len(s.Groups)+1)}
 		for i, c := range m.Components {
-			if c.Type == k.name {
-				g.members = append(g.members, i)
+			if c.Type != k.name {
+				continue
 			}
+			p := part{Component: c, ID: id(i)}
+			for _, a := range s.Arrows {
+				if a[0] == i {
+					p.Needs = append(p.Needs, text.Line(m.Components[a[1]].Name))
+				}
+			}
+			g.Members = append(g.Members, p)
 		}
-		if len(g.members) > 0 {
-			s.groups = append(s.groups, g)
+		if len(g.Members) > 0 {
+			s.Groups = append(s.Groups, g)
 		}
 	}
 	return s, problems
@@ -141,27 +154,30 @@ func resolve(m Model) (system, []toolfold.Problem) {
 
 // kind is a type of component.
 type kind struct {
-	name, title string
-	mermaid     [2]string // brackets, which are the shape
-	plantUML    string    // keyword, which is the shape
-	c4          string    // macro
+	name, Title string
+	Open, Close string // brackets of Mermaid, which are the shape
+	PlantUML    string // keyword, which is the shape
+	C4          string // macro
 }
+
+// Outside reports whether components of the kind are no part of the system.
+func (k kind) Outside() bool { return k.name == "external" }
 
 // kinds are the types of components, in the order in which groups stand: from
 // what users see to what is outside.
 var kinds = []kind{
-	{"presentation", "Presentation", [2]string{"[", "]"}, "component", "Container"},
-	{"application", "Application", [2]string{"[", "]"}, "component", "Container"},
-	{"domain", "Domain", [2]string{"[", "]"}, "component", "Container"},
-	{"port", "Ports", [2]string{"([", "])"}, "interface", "Container"},
-	{"adapter", "Adapters", [2]string{"[/", "/]"}, "component", "Container"},
-	{"service", "Services", [2]string{"(", ")"}, "component", "Container"},
-	{"infrastructure", "Infrastructure", [2]string{"[[", "]]"}, "node", "Container"},
-	{"database", "Databases", [2]string{"[(", ")]"}, "database", "ContainerDb"},
-	{"queue", "Queues", [2]string{"[\\", "\\]"}, "queue", "ContainerQueue"},
-	{"cache", "Caches", [2]string{"{{", "}}"}, "storage", "ContainerDb"},
-	{"external", "External", [2]string{">", "]"}, "cloud", "System_Ext"},
-	{"", "Others", [2]string{"[", "]"}, "component", "Container"}, // folders of no known layer
+	{"presentation", "Presentation", "[", "]", "component", "Container"},
+	{"application", "Application", "[", "]", "component", "Container"},
+	{"domain", "Domain", "[", "]", "component", "Container"},
+	{"port", "Ports", "([", "])", "interface", "Container"},
+	{"adapter", "Adapters", "[/", "/]", "component", "Container"},
+	{"service", "Services", "(", ")", "component", "Container"},
+	{"infrastructure", "Infrastructure", "[[", "]]", "node", "Container"},
+	{"database", "Databases", "[(", ")]", "database", "ContainerDb"},
+	{"queue", "Queues", "[\\", "\\]", "queue", "ContainerQueue"},
+	{"cache", "Caches", "{{", "}}", "storage", "ContainerDb"},
+	{"external", "External", ">", "]", "cloud", "System_Ext"},
+	{"", "Others", "[", "]", "component", "Container"}, // folders of no known layer
 }
 
 // Types lists the types of a component.
@@ -173,9 +189,9 @@ func Types() []string {
 
 // pattern is a way to put a system together.
 type pattern struct {
-	name, title string
-	across      bool   // drawn from left to right, as things flow through it
-	rule        string // what it asks of the dependencies
+	name, Title string
+	Across      bool   // drawn from left to right, as things flow through it
+	Rule        string // what it asks of the dependencies
 }
 
 var patterns = []pattern{
@@ -203,9 +219,9 @@ func Patterns() []string {
 	return list
 }
 
-// shape returns the pattern of the system; one without a title where it has
+// Shape returns the pattern of the system; one without a title where it has
 // none that is known.
-func (s system) shape() pattern {
+func (s system) Shape() pattern {
 	for _, p := range patterns {
 		if p.name == s.Pattern {
 			return p
@@ -214,10 +230,10 @@ func (s system) shape() pattern {
 	return pattern{}
 }
 
-// title is the system's name with its pattern, on one line.
-func (s system) title() string {
+// Title is the system's name with its pattern, on one line.
+func (s system) Title() string {
 	name := text.Line(s.Name)
-	if pattern := s.shape().title; pattern != "" {
+	if pattern := s.Shape().Title; pattern != "" {
 		name += ": " + pattern
 	}
 	return name
@@ -229,8 +245,8 @@ func id(place int) string { return fmt.Sprintf("c%d", place+1) }
 // maxLabel limits the characters of a description in a diagram.
 const maxLabel = 120
 
-// brief is a component's description as far as a diagram has room for it.
-func (c Component) brief() string {
+// Brief is a component's description as far as a diagram has room for it.
+func (c Component) Brief() string {
 	line := []rune(text.Line(c.Description))
 	if len(line) > maxLabel {
 		return strings.TrimSpace(string(line[:maxLabel-1])) + "…"

@@ -41,13 +41,26 @@ func generate(t *testing.T, m architecture.Model, format string) architecture.Dr
 	return d
 }
 
+// small are systems of what shop lacks: one drawn across, one that keeps to its pattern, and one of
+// no pattern.
+func small() []architecture.Model {
+	parts := []architecture.Component{{ID: "ui", Name: "Counter", Type: "presentation", Description: "Sells.", Dependencies: []string{"db"}},
+		{ID: "db", Name: "Shelf", Type: "database"}}
+	return []architecture.Model{
+		{Name: "Flow", Description: "Goes on.", Pattern: "pipe-filter", Components: parts},
+		{Name: "Layers", Pattern: "layered", Components: parts}, {Name: "Plain", Pattern: "other", Components: parts},
+	}
+}
+
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	for _, format := range []string{architecture.Mermaid, architecture.PlantUML, architecture.C4} {
-		fmt.Fprintf(&b, "-- %s --\n%s", format, generate(t, shop(), format).Diagram)
+	for _, m := range append([]architecture.Model{shop()}, small()...) {
+		for _, format := range []string{architecture.Mermaid, architecture.PlantUML, architecture.C4} {
+			fmt.Fprintf(&b, "-- %s %s --\n%s", m.Name, format, generate(t, m, format).Diagram)
+		}
+		fmt.Fprintf(&b, "-- %s markdown --\n%s", m.Name, generate(t, m, architecture.Markdown).Documentation)
 	}
-	fmt.Fprintf(&b, "-- markdown --\n%s", generate(t, shop(), architecture.Markdown).Documentation)
 	golden.Compare(t, "testdata/architecture.txtar", b.String())
 }
 

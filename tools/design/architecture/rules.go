@@ -1,10 +1,6 @@
 package architecture
 
-import (
-	"fmt"
-
-	"github.com/toolfold/toolfold/tools/design/text"
-)
+import "fmt"
 
 // Break is an arrow that the pattern forbids.
 type Break struct {
@@ -37,7 +33,7 @@ func (s system) breaks() (found []Break, checked bool) {
 	if s.read != nil {
 		return s.read.breaks, s.read.checked
 	}
-	for _, a := range s.arrows {
+	for _, a := range s.Arrows {
 		from, to := s.Components[a[0]], s.Components[a[1]]
 		if why := forbids(s.Pattern, from.Type, to.Type); why != "" {
 			found = append(found, Break{From: from.ID, To: to.ID, Why: why})
@@ -64,11 +60,11 @@ func forbids(pattern, from, to string) string {
 // shared returns the arrows to databases that several components use: services own their data.
 func (s system) shared() []Break {
 	users := map[int]int{}
-	for _, a := range s.arrows {
+	for _, a := range s.Arrows {
 		users[a[1]]++
 	}
 	var found []Break
-	for _, a := range s.arrows {
+	for _, a := range s.Arrows {
 		if from, to := s.Components[a[0]], s.Components[a[1]]; to.Type == "database" && users[a[1]] > 1 {
 			found = append(found, Break{From: from.ID, To: to.ID, Why: fmt.Sprintf("%d components share this database", users[a[1]]),
 				At: s.at(from.ID, to.ID)})
@@ -77,25 +73,22 @@ func (s system) shared() []Break {
 	return found
 }
 
-// verdict is the pattern's rule as a page of documentation has it.
-func (s system) verdict() string {
+// verdict is what a page of documentation says of the pattern's rule.
+type verdict struct {
+	Said   string
+	Breaks []Break
+}
+
+// Verdict returns what is said of the pattern's rule; nil where types of components do not tell.
+func (s system) Verdict() *verdict {
 	found, checked := s.breaks()
-	if !checked {
-		return ""
+	switch {
+	case !checked:
+		return nil
+	case len(found) > 0:
+		return &verdict{"These arrows break it:", found}
+	case s.read != nil:
+		return &verdict{Said: "No import between folders of known layers breaks it."}
 	}
-	if len(found) == 0 && s.read != nil {
-		return "\nNo import between folders of known layers breaks it.\n"
-	}
-	if len(found) == 0 {
-		return "\nEvery arrow keeps to it.\n"
-	}
-	list := "\nThese arrows break it:\n\n"
-	for _, b := range found {
-		list += fmt.Sprintf("- %s → %s: %s", markdownText(text.Line(b.From)), markdownText(text.Line(b.To)), markdownText(text.Line(b.Why)))
-		if b.At != "" {
-			list += fmt.Sprintf(" (%s)", markdownText(text.Line(b.At)))
-		}
-		list += "\n"
-	}
-	return list
+	return &verdict{Said: "Every arrow keeps to it."}
 }

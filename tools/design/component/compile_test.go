@@ -97,7 +97,33 @@ func TestGoCompiles(t *testing.T) {
 		if _, err := (&gotypes.Config{Importer: std}).Check("p", fset, []*ast.File{file}, nil); err != nil {
 			t.Errorf("%v\n%s", err, source)
 		}
+		checkGoForm(t, fset, file)
 	}
+}
+
+// checkGoForm holds a file to what go vet and gofmt's readers ask of one: no tag on a field that nothing
+// encodes, imports in one group, any for the empty interface.
+func checkGoForm(t *testing.T, fset *token.FileSet, file *ast.File) {
+	t.Helper()
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			for _, name := range n.Names {
+				if n.Tag != nil && !name.IsExported() {
+					t.Errorf("%s: %s has the tag %s", fset.Position(n.Pos()), name, n.Tag.Value)
+				}
+			}
+		case *ast.InterfaceType:
+			if len(n.Methods.List) == 0 {
+				t.Errorf("%s: an interface without methods", fset.Position(n.Pos()))
+			}
+		case *ast.GenDecl:
+			if first := fset.Position(n.Pos()).Line; n.Tok == token.IMPORT && fset.Position(n.End()).Line != first+len(n.Specs)+1 {
+				t.Errorf("%s: the imports stand apart", fset.Position(n.Pos()))
+			}
+		}
+		return true
+	})
 }
 
 func TestPythonRuns(t *testing.T) {

@@ -82,6 +82,7 @@ const (
 	object   form = iota // an interface with methods, and a class
 	function             // a function and its type
 	module               // a function called run in a namespace
+	element              // of a page, as its framework has them
 )
 
 // method is an action of an object.
@@ -112,10 +113,19 @@ func Languages() []string {
 // Generate writes a component in a language. Problems say what the language
 // cannot hold, with paths into the model; there is no code then.
 func Generate(m Model, in string) (Code, []toolfold.Problem) {
-	lang, known := languages[in]
+	lang, known := languages()[in]
 	if !known {
 		return Code{}, []toolfold.Problem{{Path: "/language", Kind: toolfold.ProblemFormat,
 			Want: "supported language: typescript, javascript, python, go, rust, java"}}
+	}
+	if m.Type == "component" {
+		switch named := frameworksOf(m, in); len(named) {
+		case 0:
+		case 1:
+			lang = named[0]
+		default:
+			return Code{}, []toolfold.Problem{{Path: "/patterns", Kind: toolfold.ProblemFormat, Want: "list with react or vue, not both"}}
+		}
 	}
 	v, problems := lang.view(m)
 	if len(problems) > 0 {
@@ -136,7 +146,7 @@ type view struct {
 	Output *recordView
 	Deps   []depView
 
-	Name string // the interface, or the type of the function
+	Name string // the interface, the type of the function, or the element
 
 	// Of an object.
 	Impl    string // the class
@@ -170,7 +180,9 @@ func (v *view) Params() []depView {
 
 // Uses reports whether some type is of a shape, by name, for templates.
 func (v *view) Uses(name string) bool {
-	return v.uses[map[string]shape{"any": anything, "moment": moment, "list": list, "set": set, "dict": dict, "maybe": maybe}[name]]
+	return v.uses[map[string]shape{
+		"any": anything, "callback": callback, "moment": moment, "list": list, "set": set, "dict": dict, "maybe": maybe,
+	}[name]]
 }
 
 type opaque struct {
@@ -187,16 +199,19 @@ type recordView struct {
 }
 
 type fieldView struct {
-	Name, Type, Key string // Key: the name that the caller gave
+	Name, Type, Key string // Key: the name that the caller gave; empty in records that nothing encodes
 	Optional        bool
 	Doc             []string
 }
 
 // Tag is the Go struct tag that keeps the name that the caller gave; empty
-// where a tag cannot hold it.
+// where a tag cannot hold it, and in records that nothing encodes. It leaves functions out.
 func (f fieldView) Tag() string {
 	if !tagged().MatchString(f.Key) {
 		return ""
+	}
+	if strings.HasPrefix(f.Type, "func(") { // which no encoder takes
+		return " `json:\"-\"`"
 	}
 	option := ""
 	if f.Optional {
@@ -223,7 +238,7 @@ type methodView struct {
 
 // view checks a model and puts it into the words of the language.
 func (l language) view(m Model) (*view, []toolfold.Problem) {
-	words := text.Words(m.Name)
+	words := l.words(m.Name)
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == m.Type })
 	if at < 0 {
 		return nil, []toolfold.Problem{{Path: "/type", Kind: toolfold.ProblemEnum, Got: m.Type, Allowed: Types()}}
@@ -235,16 +250,31 @@ func (l language) view(m Model) (*view, []toolfold.Problem) {
 		language: l, view: &view{uses: map[shape]bool{}}, kind: kinds[at], base: text.Pascal(words),
 		types: text.NewScope(l.takenTypes...), opaques: map[string]string{},
 	}
+	if l.framework != "" {
+		w.kind = kind{name: w.kind.name, form: element}
+	}
 	// The component claims its names first, so that they stay as asked for.
 	w.nameIt(words)
-	if len(m.Inputs) > 0 {
-		w.Input = w.record("Input")
+	given, made, properties := "Input", "Output", len(m.Inputs)
+	if w.kind.form == element {
+		given, made, properties = "Props", "Emits", properties+len(m.Dependencies)
+	}
+	if l.event != nil {
+		properties += len(m.Outputs)
+	}
+	if properties > 0 {
+		w.Input = w.record(given)
 		for i, in := range m.Inputs {
 			w.addField(w.Input, fmt.Sprintf("/inputs/%d", i), Output{in.Name, in.Type, in.Description}, in.Required != nil && !*in.Required)
 		}
 	}
-	if len(m.Outputs) > 0 {
-		w.Output = w.record("Output")
+	switch {
+	case l.event != nil:
+		for i, out := range m.Outputs {
+			w.addEvent(fmt.Sprintf("/outputs/%d", i), out)
+		}
+	case len(m.Outputs) > 0:
+		w.Output = w.record(made)
 		for i, out := range m.Outputs {
 			w.addField(w.Output, fmt.Sprintf("/outputs/%d", i), out, false)
 		}
@@ -308,6 +338,10 @@ func (w *writer) nameIt(words []string) {
 		}
 	}
 	w.Message = strings.TrimPrefix(w.Module+"."+w.Func, ".") + " is not implemented"
+	if w.kind.form == element {
+		w.Name = w.types.Claim(w.base)
+		w.Message = w.Name + " is not implemented"
+	}
 }
 
 func (w *writer) record(suffix string) *recordView {
@@ -316,7 +350,7 @@ func (w *writer) record(suffix string) *recordView {
 
 // addField adds a field to a record; path leads to it in the model.
 func (w *writer) addField(r *recordView, path string, f Output, optional bool) {
-	words := text.Words(f.Name)
+	words := w.words(f.Name)
 	if words == nil {
 		w.refuse(path+"/name", noLetters)
 		return
@@ -327,6 +361,9 @@ func (w *writer) addField(r *recordView, path string, f Output, optional bool) {
 	}
 	if r.taken[id] {
 		w.refuse(path+"/name", fmt.Sprintf("name other than %s, which another one becomes in %s", id, w.title))
+	}
+	if slices.Contains(w.keptFields, id) {
+		w.refuse(path+"/name", fmt.Sprintf("name other than %s, which %s keeps for itself", id, text.Pascal([]string{w.framework})))
 	}
 	r.taken.Claim(id)
 	t, err := parseType(f.Type)
@@ -343,6 +380,16 @@ func (w *writer) addField(r *recordView, path string, f Output, optional bool) {
 		w.uses[maybe] = true
 	}
 	r.Fields = append(r.Fields, fieldView{Name: id, Type: spelt, Key: f.Name, Optional: optional, Doc: w.comment(f.Description)})
+}
+
+// addEvent adds a property that is called with an output.
+func (w *writer) addEvent(path string, out Output) {
+	before := len(w.Input.Fields)
+	w.addField(w.Input, path, Output{"on " + out.Name, out.Type, out.Description}, false)
+	for i := range w.Input.Fields[before:] { // none where it was refused
+		f := &w.Input.Fields[before+i]
+		f.Type, f.Optional = w.event(f.Type, f.Optional), true
+	}
 }
 
 // spellOut writes a type. Types of the caller's are declared as placeholders,
@@ -376,6 +423,9 @@ func standIn(declared, name string, dep bool) opaque {
 // what it depends on. They share a scope.
 func (w *writer) addMembers(dependencies []string) {
 	members := text.NewScope(w.takenMembers...)
+	if w.kind.form == element && w.Input != nil { // which has what it depends on too
+		members = w.Input.taken
+	}
 	for _, method := range w.kind.methods {
 		signature := methodView{Name: members.Claim(w.function(method.words)), Waits: method.waits}
 		switch {
@@ -394,10 +444,14 @@ func (w *writer) addMembers(dependencies []string) {
 	if w.Inner {
 		w.Deps = append(w.Deps, depView{w.claim(members, w.member([]string{"inner"})), w.referTo(w.Name)})
 	}
+	named := w.member
+	if w.kind.form != object { // what a function depends on is in a record
+		named = w.field
+	}
 	seen := map[string]bool{}
 	for i, name := range dependencies {
 		path := fmt.Sprintf("/dependencies/%d", i)
-		words := text.Words(name)
+		words := w.words(name)
 		if words == nil {
 			w.refuse(path, noLetters)
 			continue
@@ -410,13 +464,18 @@ func (w *writer) addMembers(dependencies []string) {
 		seen[pascal] = true
 		declared := w.types.Claim(pascal)
 		w.Opaque = append(w.Opaque, standIn(declared, pascal, true))
-		w.Deps = append(w.Deps, depView{w.claim(members, w.member(words)), w.referTo(declared)})
+		w.Deps = append(w.Deps, depView{w.claim(members, named(words)), w.referTo(declared)})
 	}
-	if w.kind.form != object && len(w.Deps) > 0 {
-		w.DepsType = w.record("Deps")
-		for _, d := range w.Deps {
-			w.DepsType.Fields = append(w.DepsType.Fields, fieldView{Name: d.Name, Type: d.Type, Key: d.Name})
-		}
+	if w.kind.form == object || len(w.Deps) == 0 {
+		return
+	}
+	into := w.Input
+	if w.kind.form != element {
+		into = w.record("Deps")
+		w.DepsType = into
+	}
+	for _, d := range w.Deps {
+		into.Fields = append(into.Fields, fieldView{Name: d.Name, Type: d.Type})
 	}
 }
 

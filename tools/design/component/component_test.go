@@ -30,6 +30,7 @@ func order(kind string) component.Model {
 			{Name: "class", Type: "map<string, number?>", Description: "Prices by class."},
 			{Name: "tags", Type: "set<string>", Required: optional()},
 			{Name: "count", Type: "int | null"},
+			{Name: "whenDone", Type: "callback"},
 		},
 		Outputs: []component.Output{{Name: "orderID", Type: "string", Description: "Of the new order."},
 			{Name: "lines", Type: "list<OrderLine>"}, {Name: "raw", Type: "bytes"}, {Name: "extra", Type: "any"}},
@@ -52,6 +53,12 @@ func TestGolden(t *testing.T) {
 					m.Patterns = []string{"singleton", "factory", "CQRS"}
 				}
 				fmt.Fprintf(&b, "-- %s --\n%s", kind, generate(t, m, lang).File())
+			}
+			for _, framework := range []string{"React", "Vue"} {
+				m := order("component")
+				if m.Patterns = []string{framework}; strings.HasSuffix(lang, "script") {
+					fmt.Fprintf(&b, "-- component of %s --\n%s", framework, generate(t, m, lang).File())
+				}
 			}
 			golden.Compare(t, "testdata/"+lang+".txtar", b.String())
 		})
@@ -103,6 +110,34 @@ func TestEverythingShapesTheText(t *testing.T) {
 				t.Errorf("%s: %s and %s are the same", lang, kind, other)
 			}
 			texts[text] = kind
+		}
+	}
+}
+
+// Frameworks make components in scripts alone, and of nothing else.
+func TestFrameworks(t *testing.T) {
+	t.Parallel()
+	m := order("component")
+	m.Patterns = []string{"react", "vue"}
+	_, problems := component.Generate(m, "typescript")
+	if len(problems) != 1 || problems[0].Path != "/patterns" {
+		t.Errorf("of both: %+v", problems)
+	}
+	m.Patterns, m.Inputs[1].Name = []string{"vue"}, "Key"
+	_, problems = component.Generate(m, "javascript")
+	if len(problems) != 1 || problems[0].Path != "/inputs/1/name" {
+		t.Errorf("a property that is Vue's: %+v", problems)
+	}
+	m.Patterns, m.Inputs[1].Name = []string{"react", "React"}, "on lines"
+	_, problems = component.Generate(m, "javascript")
+	if len(problems) != 1 || problems[0].Path != "/outputs/1/name" {
+		t.Errorf("a property called like an event: %+v", problems)
+	}
+	for _, other := range []struct{ kind, lang string }{{"component", "python"}, {"service", "typescript"}, {"hook", "typescript"}} {
+		m := order(other.kind)
+		m.Patterns = []string{"react"}
+		if text := generate(t, m, other.lang).File(); strings.Contains(text, "ReactNode") || !strings.Contains(text, "Patterns: react.") {
+			t.Errorf("%v: %s", other, text)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go/format"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/toolfold/toolfold/tools/design/text"
@@ -13,13 +14,16 @@ import (
 
 // language holds the rules of a language; its template says the rest.
 type language struct {
-	title string
+	title     string
+	framework string // whose template overrules that of the title; empty = none
 
 	reserved      []string // words that nothing can be called
 	freeFields    bool     // but fields of records
 	takenTypes    []string // names of types, functions and variables that the templates use
 	takenMembers  []string // names of members that objects have anyway
 	takenPackages []string
+	keptFields    []string // names that no property may have
+	initials      []string // words that names have in capitals throughout
 
 	field     func(words []string) string // a member of a record
 	member    func(words []string) string // a variable or parameter
@@ -28,11 +32,23 @@ type language struct {
 
 	spell     map[shape]string                           // types; $1 and $2 are those in them
 	optional  func(spelt string, t typ) string           // a field that may be absent, and what may be nothing
+	event     func(spelt string, maybe bool) string      // of a property that is called with an output; nil = outputs are a record
 	reference string                                     // the type of something to depend on, which is $1; empty = its name
 	escape    *strings.Replacer                          // of lines in comments
 	remark    func(indent string, lines []string) string // a comment
 	gap       string                                     // between interface and implementation
 	finish    func(code string) string                   // nil = as it is
+}
+
+// words splits a name into its words, as [text.Words] does.
+func (l language) words(name string) []string {
+	words := text.Words(name)
+	for i, w := range words {
+		if upper := strings.ToUpper(w); slices.Contains(l.initials, upper) {
+			words[i] = upper
+		}
+	}
+	return words
 }
 
 // comment splits a text into lines that can stand in a comment.
@@ -74,7 +90,11 @@ func (l language) render(v *view) Code {
 		"line":    func(lines []string) string { return strings.Join(lines, " ") },
 		"lines":   func(lines ...string) []string { return lines },
 	})
-	t = template.Must(t.ParseFS(templates, "templates/"+strings.ToLower(l.title)+".tmpl"))
+	file := "templates/" + strings.ToLower(l.title)
+	t = template.Must(t.ParseFS(templates, file+".tmpl"))
+	if l.framework != "" {
+		t = template.Must(t.ParseFS(templates, file+"-"+l.framework+".tmpl"))
+	}
 	part := func(name string) string {
 		var b strings.Builder
 		// The templates and what fills them are our own.
@@ -125,127 +145,167 @@ func docstring(indent string, lines []string) string {
 	return indent + `"""` + body + `"""` + "\n"
 }
 
-var closeStar = strings.NewReplacer("*/", `*\/`)
+// languages returns the languages by name, and frameworks those of components of pages by framework and
+// name. They are made when they are first used: who designs no component does not wait for them.
+var languages = sync.OnceValue(func() map[string]language {
+	return map[string]language{
+		"typescript": script("TypeScript"),
+		"javascript": script("JavaScript"),
+		"python": {
+			title: "Python",
+			reserved: strings.Fields(`False None True and as assert async await break class continue def del elif else except
+	finally for from global if import in is lambda nonlocal not or pass raise return try while with yield match case type`),
+			takenTypes: strings.Fields("None True False Any Callable Optional Protocol NotImplementedError Exception dataclass datetime str int " +
+				"float bool bytes list dict set object self input deps typing dataclasses"),
+			takenMembers: strings.Fields("self input output"),
+			field:        text.Snake, member: text.Snake, function: text.Snake,
+			spell: map[shape]string{
+				anything: "Any", callback: "Callable[..., Any]", texts: "str", integer: "int", number: "float", boolean: "bool",
+				moment: "datetime", bytes: "bytes",
+				list: "list[$1]", set: "set[$1]", dict: "dict[$1, $2]",
+			},
+			optional: func(spelt string, _ typ) string { return "Optional[" + spelt + "]" },
+			escape:   strings.NewReplacer(`\`, `\\`, `"`, `\"`), gap: "\n\n", remark: docstring,
+		},
+		"go": {
+			title: "Go",
+			reserved: strings.Fields(`break default func interface select case defer go map struct chan else goto package switch
+			const fallthrough if range type continue for import return var context errors time sync any error string int64 float64
+			bool byte nil true false`),
+			takenTypes:    []string{"init", "main"},
+			takenMembers:  strings.Fields("c ctx input output sharedOnce sharedInstance"),
+			takenPackages: []string{"main", "init", "internal", "vendor", "testdata"},
+			initials: strings.Fields("ACL API CPU CSS DNS EOF GUID HTML HTTP ID IP JSON QPS RAM RPC SLA SMTP SQL SSH TCP TLS " +
+				"TTL UDP UI GID UID UUID URI URL UTF8 VM XML XMPP XSRF XSS SIP RTP AMQP DB TS"),
+			field: text.Pascal, member: text.Camel, function: text.Pascal,
+			spell: map[shape]string{
+				anything: "any", callback: "func(...any) any", texts: "string", integer: "int64", number: "float64", boolean: "bool",
+				moment: "time.Time", bytes: "[]byte",
+				list: "[]$1", set: "map[$1]struct{}", dict: "map[$1]$2",
+			},
+			optional: pointer, escape: strings.NewReplacer(), gap: "\n", remark: prefixed("// "),
+			finish: func(code string) string {
+				formatted, err := format.Source([]byte(code))
+				if err != nil {
+					panic(fmt.Sprintf("component: the Go template makes no Go: %v\n%s", err, code))
+				}
+				return string(formatted)
+			},
+		},
+		"rust": {
+			title: "Rust",
+			reserved: strings.Fields(`as async await break const continue crate dyn else enum extern false fn for gen if impl in let
+			loop match mod move mut pub ref return self Self static struct super trait true type union unsafe use where while
+			abstract become box do final macro override priv try typeof unsized virtual yield std core alloc`),
+			takenTypes: strings.Fields("Self Option Some None Vec String Box Result Ok Err Send Sync Debug input deps std core alloc crate " +
+				"self super"),
+			takenMembers: strings.Fields("new input output self"),
+			field:        text.Snake, member: text.Snake, function: text.Snake,
+			namespace: func(words []string) string { return text.Snake(words) + "_module" },
+			spell: map[shape]string{
+				anything: "Box<dyn std::any::Any>", callback: "fn()", texts: "String", integer: "i64", number: "f64", boolean: "bool",
+				moment: "std::time::SystemTime", bytes: "Vec<u8>",
+				list: "Vec<$1>", set: "std::collections::HashSet<$1>", dict: "std::collections::HashMap<$1, $2>",
+			},
+			optional:  func(spelt string, _ typ) string { return "Option<" + spelt + ">" },
+			reference: "Box<dyn $1>",
+			escape:    strings.NewReplacer(), gap: "\n", remark: prefixed("/// "),
+		},
+		"java": {
+			title: "Java",
+			reserved: strings.Fields(`abstract assert boolean break byte case catch char class const continue default do double else
+			enum extends final finally float for goto if implements import instanceof int interface long native new package
+			private protected public return short static strictfp super switch synchronized this throw throws transient try
+			void volatile while true false null var yield record sealed permits clone finalize getClass hashCode notify
+			notifyAll toString wait`),
+			takenTypes: strings.Fields(`String Long Double Boolean Object Instant List Map Set Record Override Deprecated
+			UnsupportedOperationException Integer System Void FunctionalInterface Runnable input deps`),
+			takenMembers: strings.Fields("input output sharedInstance"),
+			field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Pascal,
+			spell: map[shape]string{
+				anything: "Object", callback: "Runnable", texts: "String", integer: "Long", number: "Double", boolean: "Boolean",
+				moment: "Instant", bytes: "byte[]",
+				list: "List<$1>", set: "Set<$1>", dict: "Map<$1, $2>",
+			},
+			// A backslash before u would be read as the character of that code.
+			optional: asIs, escape: strings.NewReplacer("*/", "*&#47;", `\`, "&#92;", "@", "&#64;"), gap: "\n", remark: starred,
+		},
+	}
+})
 
-var languages = map[string]language{
-	"typescript": {
-		title:    "TypeScript",
-		reserved: jsReserved,
+// script returns TypeScript, or JavaScript, which has its types in comments: a tag or a brace there would be
+// JSDoc. Also is replaced in comments too.
+func script(title string, also ...string) language {
+	escapes := append([]string{"*/", `*\/`}, also...)
+	if title == "JavaScript" {
+		escapes = append(escapes, "@", "(at)", "{", "(", "}", ")")
+	}
+	return language{
+		title:    title,
+		reserved: slices.Concat(text.ScriptWords, strings.Fields("any unknown never string number boolean object symbol bigint")),
 		takenTypes: strings.Fields("Promise Record Array Set Date Error Uint8Array Object Symbol Function String Number Boolean Map " +
 			"sharedInstance input deps"),
 		// What objects have anyway cannot be a field of a class.
 		takenMembers: strings.Fields("constructor prototype toString valueOf sharedInstance"),
 		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Camel, freeFields: true,
-		spell: spellTS, optional: asIs, escape: closeStar, gap: "\n", remark: starred,
-	},
-	"javascript": {
-		title:    "JavaScript",
-		reserved: jsReserved,
-		takenTypes: strings.Fields("Promise Record Array Set Date Error Uint8Array Object Symbol Function String Number Boolean Map " +
-			"sharedInstance input deps"),
-		takenMembers: strings.Fields("constructor prototype toString valueOf sharedInstance"),
-		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Camel, freeFields: true,
-		// A tag or a brace in a comment would be JSDoc.
-		spell: spellTS, optional: asIs, escape: strings.NewReplacer("*/", `*\/`, "@", "(at)", "{", "(", "}", ")"), gap: "\n",
-		remark: starred,
-	},
-	"python": {
-		title:    "Python",
-		reserved: pythonReserved,
-		takenTypes: strings.Fields("None True False Any Optional Protocol NotImplementedError Exception dataclass datetime str int float " +
-			"bool bytes list dict set object self input deps typing dataclasses"),
-		takenMembers: strings.Fields("self input output"),
-		field:        text.Snake, member: text.Snake, function: text.Snake,
 		spell: map[shape]string{
-			anything: "Any", texts: "str", integer: "int", number: "float", boolean: "bool", moment: "datetime", bytes: "bytes",
-			list: "list[$1]", set: "set[$1]", dict: "dict[$1, $2]",
+			anything: "unknown", callback: "((...args: unknown[]) => unknown)", texts: "string", integer: "number", number: "number",
+			boolean: "boolean", moment: "Date", bytes: "Uint8Array",
+			list: "Array<$1>", set: "Set<$1>", dict: "Record<$1, $2>", booleanDict: "Map<$1, $2>", maybe: "($1 | null)",
 		},
-		optional: func(spelt string, _ typ) string { return "Optional[" + spelt + "]" },
-		escape:   strings.NewReplacer(`\`, `\\`, `"`, `\"`), gap: "\n\n", remark: docstring,
-	},
-	"go": {
-		title: "Go",
-		reserved: strings.Fields(`break default func interface select case defer go map struct chan else goto package switch
-			const fallthrough if range type continue for import return var context errors time sync any error string int64 float64
-			bool byte nil true false`),
-		takenTypes:    []string{"init", "main"},
-		takenMembers:  strings.Fields("c ctx input output sharedOnce sharedInstance"),
-		takenPackages: []string{"main", "init", "internal", "vendor", "testdata"},
-		field:         text.Pascal, member: text.Camel, function: text.Pascal,
-		spell: map[shape]string{
-			anything: "any", texts: "string", integer: "int64", number: "float64", boolean: "bool", moment: "time.Time", bytes: "[]byte",
-			list: "[]$1", set: "map[$1]struct{}", dict: "map[$1]$2",
-		},
-		optional: pointer, escape: strings.NewReplacer(), gap: "\n", remark: prefixed("// "),
-		finish: func(code string) string {
-			formatted, err := format.Source([]byte(code))
-			if err != nil {
-				panic(fmt.Sprintf("component: the Go template makes no Go: %v\n%s", err, code))
-			}
-			return string(formatted)
-		},
-	},
-	"rust": {
-		title: "Rust",
-		reserved: strings.Fields(`as async await break const continue crate dyn else enum extern false fn for gen if impl in let
-			loop match mod move mut pub ref return self Self static struct super trait true type union unsafe use where while
-			abstract become box do final macro override priv try typeof unsized virtual yield std core alloc`),
-		takenTypes: strings.Fields("Self Option Some None Vec String Box Result Ok Err Send Sync Debug input deps std core alloc crate " +
-			"self super"),
-		takenMembers: strings.Fields("new input output self"),
-		field:        text.Snake, member: text.Snake, function: text.Snake,
-		namespace: func(words []string) string { return text.Snake(words) + "_module" },
-		spell: map[shape]string{
-			anything: "Box<dyn std::any::Any>", texts: "String", integer: "i64", number: "f64", boolean: "bool",
-			moment: "std::time::SystemTime", bytes: "Vec<u8>",
-			list: "Vec<$1>", set: "std::collections::HashSet<$1>", dict: "std::collections::HashMap<$1, $2>",
-		},
-		optional:  func(spelt string, _ typ) string { return "Option<" + spelt + ">" },
-		reference: "Box<dyn $1>",
-		escape:    strings.NewReplacer(), gap: "\n", remark: prefixed("/// "),
-	},
-	"java": {
-		title: "Java",
-		reserved: strings.Fields(`abstract assert boolean break byte case catch char class const continue default do double else
-			enum extends final finally float for goto if implements import instanceof int interface long native new package
-			private protected public return short static strictfp super switch synchronized this throw throws transient try
-			void volatile while true false null var yield record sealed permits clone finalize getClass hashCode notify
-			notifyAll toString wait`),
-		takenTypes: strings.Fields(`String Long Double Boolean Object Instant List Map Set Record Override Deprecated
-			UnsupportedOperationException Integer System Void FunctionalInterface input deps`),
-		takenMembers: strings.Fields("input output sharedInstance"),
-		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Pascal,
-		spell: map[shape]string{
-			anything: "Object", texts: "String", integer: "Long", number: "Double", boolean: "Boolean", moment: "Instant", bytes: "byte[]",
-			list: "List<$1>", set: "Set<$1>", dict: "Map<$1, $2>",
-		},
-		// A backslash before u would be read as the character of that code.
-		optional: asIs, escape: strings.NewReplacer("*/", "*&#47;", `\`, "&#92;", "@", "&#64;"), gap: "\n", remark: starred,
-	},
+		optional: asIs, escape: strings.NewReplacer(escapes...), gap: "\n", remark: starred,
+	}
 }
 
-var spellTS = map[shape]string{
-	anything: "unknown", texts: "string", integer: "number", number: "number", boolean: "boolean", moment: "Date", bytes: "Uint8Array",
-	list: "Array<$1>", set: "Set<$1>", dict: "Record<$1, $2>", booleanDict: "Map<$1, $2>", maybe: "($1 | null)",
+var frameworks = sync.OnceValue(func() map[string]map[string]language {
+	return map[string]map[string]language{
+		"react": {"typescript": framed("TypeScript", "react"), "javascript": framed("JavaScript", "react")},
+		"vue":   {"typescript": framed("TypeScript", "vue"), "javascript": framed("JavaScript", "vue")},
+	}
+})
+
+// frameworksOf returns the rules of the frameworks that the patterns of a component name.
+func frameworksOf(m Model, in string) (list []language) {
+	seen := map[string]bool{}
+	for _, p := range m.Patterns {
+		p = strings.ToLower(text.Line(p))
+		if l, known := frameworks()[p][in]; known && !seen[p] {
+			seen[p] = true
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// framed returns a script in which components are those of a framework.
+func framed(title, framework string) language {
+	l := script(title, "</", `<\/`) // which would end the script of a file of Vue
+	l.framework, l.keptFields = framework, []string{"key", "ref"}
+	switch {
+	case framework == "react":
+		l.takenTypes = append(strings.Fields("ReactNode props"), l.takenTypes...)
+		l.event = func(spelt string, maybe bool) string {
+			if maybe {
+				return "(value?: " + spelt + ") => void"
+			}
+			return "(value: " + spelt + ") => void"
+		}
+	case title == "JavaScript": // what made a property is checked as the page runs
+		l.spell = map[shape]string{
+			anything: "null", callback: "Function", texts: "String", integer: "Number", number: "Number", boolean: "Boolean", moment: "Date",
+			bytes: "Uint8Array", list: "Array", set: "Set", dict: "Object", booleanDict: "Map", maybe: "$1",
+		}
+	}
+	return l
 }
 
 // pointer is a Go type that can be nil.
 func pointer(spelt string, t typ) string {
 	switch t.shape {
-	case list, set, dict, bytes, anything:
+	case list, set, dict, bytes, anything, callback:
 		return spelt
 	}
 	return "*" + spelt
 }
 
 func asIs(spelt string, _ typ) string { return spelt }
-
-// jsReserved are the words that a variable or parameter in a module cannot be
-// called.
-var jsReserved = strings.Fields(`await break case catch class const continue debugger default delete do else enum
-	export extends false finally for function if implements import in instanceof interface let new null package private
-	protected public return static super switch this throw true try typeof undefined var void while with yield arguments
-	eval any unknown never string number boolean object symbol bigint`)
-
-var pythonReserved = strings.Fields(`False None True and as assert async await break class continue def del elif else except
-	finally for from global if import in is lambda nonlocal not or pass raise return try while with yield match case type`)

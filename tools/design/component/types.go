@@ -12,6 +12,7 @@ type shape int
 
 const (
 	anything shape = iota
+	callback       // a function of anything
 	texts
 	integer
 	number
@@ -40,6 +41,7 @@ const maxTypeDepth = 8
 // write them in one language or another.
 var bases = byName(map[shape]string{
 	anything: "any unknown object json mixed",
+	callback: "function callback func fn lambda closure",
 	texts:    "string str text char varchar uuid email url uri",
 	integer:  "int integer long short byte int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 i8 i16 i32 i64 u8 u16 u32 u64 usize bigint",
 	number:   "number float double decimal float32 float64 f32 f64",

@@ -17,96 +17,86 @@ var drizzleColumns = map[string][2]string{
 	UUID: {"uuid", ""}, Email: {"text", ""}, URL: {"text", ""},
 }
 
+// refuseInDrizzle finds what a table cannot hold.
+func (r record) refuseInDrizzle() (problems []toolfold.Problem) {
+	refuse := func(field int, want string) {
+		problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", field), Kind: toolfold.ProblemFormat, Want: want})
+	}
+	for i, f := range r.Fields {
+		if f.Type == Null {
+			refuse(i, "type that columns have: there is no null; use nullable")
+		}
+		if f.Name == "id" && !isPrismaID(f) {
+			refuse(i, "required string, integer or uuid, to be the primary key")
+		}
+	}
+	return problems
+}
+
 // drizzle writes a PostgreSQL table for Drizzle. A field called id is its
 // primary key; a record without one gets it. A column is NOT NULL when its
 // field is required and not nullable.
-func (r record) drizzle() (string, []toolfold.Problem) {
-	var problems []toolfold.Problem
-	imports := map[string]bool{"pgTable": true}
-	names := text.NewScope("pgTable", "pgEnum", "text", "integer", "doublePrecision", "boolean", "jsonb", "date", "timestamp", "uuid")
-	for _, word := range jsReserved {
-		names.Claim(word)
+func (r record) drizzle() string {
+	t := &table{record: r, imports: map[string]bool{"pgTable": true}, names: text.NewScope(text.ScriptWords...),
+		Variables: map[string]string{}}
+	for _, function := range strings.Fields("pgTable pgEnum text integer doublePrecision boolean jsonb date timestamp uuid") {
+		t.names.Claim(function)
 	}
-	own := names.Claim(text.Camel(r.words))
-	tables := map[string]string{r.typeName: own}
-	for _, o := range r.others {
-		tables[o.typeName] = names.Claim(text.Camel(o.words))
-		imports["text"] = true
+	t.Variables[r.TypeName] = t.names.Claim(text.Camel(r.words))
+	for _, o := range r.Others {
+		t.Variables[o.TypeName] = t.names.Claim(text.Camel(o.words))
+		t.imports["text"] = true
 	}
-	idType, hasID := String, false
-	for i, f := range r.fields {
-		if f.Type == Null {
-			problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat,
-				Want: "type that columns have: there is no null; use nullable"})
-		}
-		if f.Name == "id" {
-			hasID, idType = true, f.Type
-			if !isPrismaID(f) {
-				problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", i), Kind: toolfold.ProblemFormat,
-					Want: "required string, integer or uuid, to be the primary key"})
-			}
-		}
+	t.idType = UUID
+	at := slices.IndexFunc(r.Fields, func(f field) bool { return f.Name == "id" })
+	if t.HasID = at >= 0; t.HasID {
+		t.idType = r.Fields[at].Type
+	} else {
+		t.imports["uuid"] = true
 	}
-	if len(problems) > 0 {
-		return "", problems
+	for _, f := range r.Fields {
+		t.Columns = append(t.Columns, t.column(f))
 	}
-	w := drizzleWriter{record: r, imports: imports, names: names, tables: tables, idType: idType}
-	if !hasID {
-		w.idType = UUID
-		imports["uuid"] = true
-		w.columns.WriteString("  id: uuid(\"id\").primaryKey().defaultRandom(),\n")
-	}
-	for _, f := range r.fields {
-		w.columns.WriteString(jsDoc("  ", f.Description))
-		fmt.Fprintf(&w.columns, "  %s: %s,\n", propertyKey(f.Name), w.column(f))
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "import { %s } from \"drizzle-orm/pg-core\";\n\n", strings.Join(importNames(imports), ", "))
-	for _, o := range r.others {
-		fmt.Fprintf(&b, "/** Stands for the table of %s: import it in place of this. */\nexport const %s = pgTable(%s, {\n  id: "+
-			"text(\"id\").primaryKey(),\n});\n\n",
-			o.typeName, tables[o.typeName], text.Quote(text.Snake(o.words)))
-	}
-	b.WriteString(w.enums.String())
-	b.WriteString(jsDoc("", r.doc))
-	fmt.Fprintf(&b, "export const %s = pgTable(%s, {\n%s});\n\n", own, text.Quote(text.Snake(r.words)), w.columns.String())
-	fmt.Fprintf(&b, "export type %s = typeof %s.$inferSelect;\n", r.typeName, own)
-	return b.String(), nil
+	return fill("drizzle", t)
 }
 
-// drizzleWriter writes the columns of a table, and the enums that they need.
-type drizzleWriter struct {
+// table is a record as a table. Templates are filled with it.
+type table struct {
 	record
-	imports        map[string]bool
-	names          text.Scope
-	tables         map[string]string // variables of tables, by type name
-	idType         string
-	enums, columns strings.Builder
+	imports   map[string]bool
+	names     text.Scope
+	idType    string
+	HasID     bool
+	Variables map[string]string // of tables, by type name
+	Enums     []enum
+	Columns   []string // of the fields
 }
 
-func (w *drizzleWriter) column(f field) string {
+// enum is a type of PostgreSQL that a column has.
+type enum struct{ Variable, Name, Values string }
+
+func (t *table) column(f field) string {
 	column := ""
-	switch kind := w.keyType(f); {
+	switch kind := t.keyType(f); {
 	case f.ref != "" && f.Type == Array:
 		// A list of others has a table of its own in a database; here it is
 		// the list of their ids.
-		column = drizzleColumn(kind, f.Name, w.imports) + ".array()"
-	case f.ref == w.typeName:
-		w.imports["AnyPgColumn"] = true
-		column = drizzleColumn(kind, f.Name, w.imports) + fmt.Sprintf(".references((): AnyPgColumn => %s.id)", w.tables[f.ref])
+		column = drizzleColumn(kind, f.Name, t.imports) + ".array()"
+	case f.ref == t.TypeName:
+		t.imports["AnyPgColumn"] = true
+		column = drizzleColumn(kind, f.Name, t.imports) + fmt.Sprintf(".references((): AnyPgColumn => %s.id)", t.Variables[f.ref])
 	case f.ref != "":
-		column = drizzleColumn(kind, f.Name, w.imports) + fmt.Sprintf(".references(() => %s.id)", w.tables[f.ref])
+		column = drizzleColumn(kind, f.Name, t.imports) + fmt.Sprintf(".references(() => %s.id)", t.Variables[f.ref])
 	case len(f.EnumValues) > 0:
-		w.imports["pgEnum"] = true
-		enum := w.names.Claim(text.Camel(append(slices.Clone(w.words), text.Words(f.Name)...)) + "Enum")
-		fmt.Fprintf(&w.enums, "export const %s = pgEnum(%s, [%s]);\n\n", enum, text.Quote(text.Snake(w.words)+"_"+f.Name),
-			quoted(f.EnumValues, ", "))
-		column = fmt.Sprintf("%s(%s)", enum, text.Quote(f.Name))
+		t.imports["pgEnum"] = true
+		variable := t.names.Claim(text.Camel(append(slices.Clone(t.words), text.Words(f.Name)...)) + "Enum")
+		t.Enums = append(t.Enums, enum{variable, t.Table() + "_" + f.Name, quoted(f.EnumValues, ", ")})
+		column = fmt.Sprintf("%s(%s)", variable, text.Quote(f.Name))
 		if f.Type == Array {
 			column += ".array()"
 		}
 	default:
-		column = drizzleColumn(f.Type, f.Name, w.imports)
+		column = drizzleColumn(f.Type, f.Name, t.imports)
 	}
 	if f.Name == "id" {
 		return column + ".primaryKey()" + drizzleDefault(f.Type)
@@ -118,9 +108,9 @@ func (w *drizzleWriter) column(f field) string {
 }
 
 // keyType is the type of the ids that a field refers to.
-func (w *drizzleWriter) keyType(f field) string {
-	if f.ref == w.typeName {
-		return w.idType
+func (t *table) keyType(f field) string {
+	if f.ref == t.TypeName {
+		return t.idType
 	}
 	return String
 }
@@ -142,19 +132,15 @@ func drizzleDefault(kind string) string {
 	return ""
 }
 
-func importNames(imports map[string]bool) []string {
+// Imports lists the functions and types that the table needs of Drizzle.
+func (t *table) Imports() string {
 	var list []string
-	for name := range imports {
+	for name := range t.imports {
 		if name == "AnyPgColumn" {
 			name = "type AnyPgColumn"
 		}
 		list = append(list, name)
 	}
 	slices.Sort(list)
-	return list
+	return strings.Join(list, ", ")
 }
-
-// jsReserved are the words that a variable in a module cannot be called.
-var jsReserved = strings.Fields(`await break case catch class const continue debugger default delete do else enum
-	export extends false finally for function if implements import in instanceof interface let new null package private
-	protected public return static super switch this throw true try typeof undefined var void while with yield arguments eval`)

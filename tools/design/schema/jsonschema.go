@@ -10,11 +10,11 @@ import (
 
 // jsonSchema writes a JSON Schema of draft 2020-12.
 func (r record) jsonSchema() string {
-	root := ordered.Map{{Key: "$schema", Value: "https://json-schema.org/draft/2020-12/schema"}, {Key: "title", Value: r.typeName}}
-	describe(&root, r.doc)
+	root := ordered.Map{{Key: "$schema", Value: "https://json-schema.org/draft/2020-12/schema"}, {Key: "title", Value: r.TypeName}}
+	describe(&root, r.Doc)
 	properties := ordered.Map{}
 	var required []string
-	for _, f := range r.fields {
+	for _, f := range r.Fields {
 		properties.Set(f.Name, r.property(f))
 		if f.Required {
 			required = append(required, f.Name)
@@ -25,10 +25,10 @@ func (r record) jsonSchema() string {
 	if len(required) > 0 {
 		root.Set("required", required)
 	}
-	if len(r.others) > 0 {
+	if len(r.Others) > 0 {
 		defs := ordered.Map{}
-		for _, o := range r.others {
-			defs.Set(o.typeName, ordered.Map{{Key: "description", Value: "Stands for the schema " + o.typeName + "."}})
+		for _, o := range r.Others {
+			defs.Set(o.TypeName, ordered.Map{{Key: "description", Value: "Stands for the schema " + o.TypeName + "."}})
 		}
 		root.Set("$defs", defs)
 	}
@@ -54,7 +54,7 @@ func (r record) property(f field) ordered.Map {
 	property := append(ordered.Map{}, jsonTypes[f.Type]...)
 	var of ordered.Map // what it refers to, or what its values are
 	switch {
-	case f.ref == r.typeName:
+	case f.ref == r.TypeName:
 		of = ordered.Map{{Key: "$ref", Value: "#"}}
 	case f.ref != "":
 		of = ordered.Map{{Key: "$ref", Value: "#/$defs/" + f.ref}}

@@ -19,20 +19,27 @@ var prismaReserved = []string{"PrismaClient", "Prisma", "Promise", "String", "Fl
 
 // prismaModel is one model block.
 type prismaModel struct {
-	name       string
-	lines      []string
+	Name       string
+	TypeName   string // of the record
+	Lines      []string
 	fields     text.Scope
 	id, idType string // of the field that identifies it
 }
 
-// prismaWriter writes a record as a model, with what it refers to.
+// prismaEnum is one enum block. Values that are no identifiers have a name of their own.
+type prismaEnum struct {
+	Name   string
+	Values []struct{ Name, Value string }
+}
+
+// prismaWriter writes a record as a model, with what it refers to. Templates are filled with it.
 type prismaWriter struct {
 	record
-	own        *prismaModel
-	others     map[string]*prismaModel // by type name
+	Own        *prismaModel
+	Models     map[string]*prismaModel // by type name
 	names      text.Scope              // of models and enums
 	fieldNames []string                // what fields are called in the model
-	enums      strings.Builder
+	Enums      []prismaEnum
 	problems   []toolfold.Problem
 }
 
@@ -40,16 +47,17 @@ type prismaWriter struct {
 // generator are the project's. A record without a field id gets one, as every
 // model needs it. A field that may be missing or null is optional.
 func (r record) prisma() (string, []toolfold.Problem) {
-	w := &prismaWriter{record: r, names: text.NewScope(prismaReserved...), others: map[string]*prismaModel{}}
-	w.own = &prismaModel{name: w.names.Claim(r.typeName), fields: text.NewScope()}
-	for _, o := range r.others {
-		w.others[o.typeName] = &prismaModel{
-			name: w.names.Claim(o.typeName), lines: []string{"  id String @id"}, fields: text.NewScope("id"), id: "id", idType: "String",
+	w := &prismaWriter{record: r, names: text.NewScope(prismaReserved...), Models: map[string]*prismaModel{}}
+	w.Own = &prismaModel{Name: w.names.Claim(r.TypeName), fields: text.NewScope()}
+	for _, o := range r.Others {
+		w.Models[o.TypeName] = &prismaModel{
+			Name: w.names.Claim(o.TypeName), TypeName: o.TypeName, Lines: []string{"id String @id"}, fields: text.NewScope("id"),
+			id: "id", idType: "String",
 		}
 	}
-	w.others[r.typeName] = w.own
+	w.Models[r.TypeName] = w.Own
 	w.giveNames()
-	for i, f := range r.fields {
+	for i, f := range r.Fields {
 		list := f.Type == Array && (f.ref != "" || len(f.EnumValues) > 0)
 		if f.Type == Null {
 			w.refuse(i, "type", "type that Prisma has: it has no null; use nullable")
@@ -64,18 +72,7 @@ func (r record) prisma() (string, []toolfold.Problem) {
 	if len(w.problems) > 0 {
 		return "", w.problems
 	}
-	var b strings.Builder
-	for _, line := range text.Lines(r.doc) {
-		b.WriteString("/// " + line + "\n")
-	}
-	fmt.Fprintf(&b, "model %s {\n%s\n}\n", w.own.name, strings.Join(w.own.lines, "\n"))
-	b.WriteString(w.enums.String())
-	for _, o := range r.others {
-		other := w.others[o.typeName]
-		fmt.Fprintf(&b, "\n/// Stands for the model %s: put it in place of this.\nmodel %s {\n%s\n}\n", o.typeName, other.name,
-			strings.Join(other.lines, "\n"))
-	}
-	return b.String(), nil
+	return fill("prisma", w), nil
 }
 
 func (w *prismaWriter) refuse(field int, member, want string) {
@@ -86,7 +83,7 @@ func (w *prismaWriter) refuse(field int, member, want string) {
 // giveNames decides what the fields are called, before any names that
 // relations need, and which of them is the id.
 func (w *prismaWriter) giveNames() {
-	for i, f := range w.fields {
+	for i, f := range w.Fields {
 		words := text.Words(f.Name)
 		name := f.Name
 		if words == nil {
@@ -95,20 +92,20 @@ func (w *prismaWriter) giveNames() {
 			name = text.Camel(words)
 		}
 		w.fieldNames = append(w.fieldNames, name)
-		if w.own.fields[name] {
+		if w.Own.fields[name] {
 			w.refuse(i, "name", fmt.Sprintf("name other than %s, which another field becomes in Prisma", name))
 		}
-		w.own.fields.Claim(name)
+		w.Own.fields.Claim(name)
 		if name == "id" {
-			w.own.id, w.own.idType = name, prismaTypes[f.Type]
+			w.Own.id, w.Own.idType = name, prismaTypes[f.Type]
 			if !isPrismaID(f) {
 				w.refuse(i, "type", "required string, integer or uuid, to identify a Prisma model")
 			}
 		}
 	}
-	if w.own.id == "" {
-		w.own.id, w.own.idType = w.own.fields.Claim("id"), "String"
-		w.own.lines = append(w.own.lines, "  id String @id @default(uuid())")
+	if w.Own.id == "" {
+		w.Own.id, w.Own.idType = w.Own.fields.Claim("id"), "String"
+		w.Own.Lines = append(w.Own.Lines, "id String @id @default(uuid())")
 	}
 }
 
@@ -125,22 +122,22 @@ func (w *prismaWriter) add(f field, name string, list bool) {
 		attributes = " @map(" + text.Quote(f.Name) + ")"
 	}
 	for _, line := range text.Lines(f.Description) {
-		w.own.lines = append(w.own.lines, "  /// "+line)
+		w.Own.Lines = append(w.Own.Lines, "/// "+line)
 	}
 	switch {
 	case f.ref != "":
-		w.relate(name, w.others[f.ref], mark, list)
+		w.relate(name, w.Models[f.ref], mark, list)
 		return
 	case len(f.EnumValues) > 0:
-		enum := w.names.Claim(w.typeName + text.Pascal(text.Words(f.Name)))
-		w.enums.WriteString(prismaEnum(enum, f.EnumValues))
+		enum := w.names.Claim(w.TypeName + text.Pascal(text.Words(f.Name)))
+		w.Enums = append(w.Enums, enumOf(enum, f.EnumValues))
 		mark = enum + mark
-	case name == w.own.id:
+	case name == w.Own.id:
 		mark, attributes = prismaTypes[f.Type], " @id"+prismaDefault(f.Type)+attributes
 	default:
 		mark = prismaTypes[f.Type] + mark
 	}
-	w.own.lines = append(w.own.lines, "  "+name+" "+mark+attributes)
+	w.Own.Lines = append(w.Own.Lines, name+" "+mark+attributes)
 }
 
 // relate writes a field that refers to a model, and the field there that leads
@@ -149,18 +146,18 @@ func (w *prismaWriter) relate(name string, target *prismaModel, mark string, lis
 	relation := text.Quote(name)
 	back := target.fields.Claim(text.Camel(w.words) + text.Pascal(text.Words(name)))
 	if list {
-		w.own.lines = append(w.own.lines, fmt.Sprintf("  %s %s[] @relation(%s)", name, target.name, relation))
+		w.Own.Lines = append(w.Own.Lines, fmt.Sprintf("%s %s[] @relation(%s)", name, target.Name, relation))
 	} else {
 		actions := ""
-		if target == w.own { // a cycle of changes, which some databases refuse
+		if target == w.Own { // a cycle of changes, which some databases refuse
 			actions = ", onDelete: NoAction, onUpdate: NoAction"
 		}
-		key := w.own.fields.Claim(name + "Id")
-		w.own.lines = append(w.own.lines,
-			fmt.Sprintf("  %s %s%s", key, target.idType, mark),
-			fmt.Sprintf("  %s %s%s @relation(%s, fields: [%s], references: [%s]%s)", name, target.name, mark, relation, key, target.id, actions))
+		key := w.Own.fields.Claim(name + "Id")
+		w.Own.Lines = append(w.Own.Lines,
+			fmt.Sprintf("%s %s%s", key, target.idType, mark),
+			fmt.Sprintf("%s %s%s @relation(%s, fields: [%s], references: [%s]%s)", name, target.Name, mark, relation, key, target.id, actions))
 	}
-	target.lines = append(target.lines, fmt.Sprintf("  %s %s[] @relation(%s)", back, w.own.name, relation))
+	target.Lines = append(target.Lines, fmt.Sprintf("%s %s[] @relation(%s)", back, w.Own.Name, relation))
 }
 
 // isPrismaName reports whether a field or enum value can be called that.
@@ -184,10 +181,9 @@ func prismaDefault(kind string) string {
 	return ""
 }
 
-// prismaEnum writes an enum. Values that are no identifiers are mapped.
-func prismaEnum(name string, values []string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nenum %s {\n", name)
+// enumOf returns the enum of some values.
+func enumOf(name string, values []string) prismaEnum {
+	e := prismaEnum{Name: name}
 	taken := text.NewScope()
 	for _, v := range values {
 		if isPrismaName(v) {
@@ -195,16 +191,15 @@ func prismaEnum(name string, values []string) string {
 		}
 	}
 	for i, v := range values {
-		if taken[v] {
-			b.WriteString("  " + v + "\n")
-			continue
+		value := struct{ Name, Value string }{v, v}
+		if !taken[v] {
+			words := text.Words(v)
+			if words == nil {
+				words = []string{fmt.Sprintf("value%d", i+1)}
+			}
+			value.Name = taken.Claim(text.Snake(words))
 		}
-		words := text.Words(v)
-		if words == nil {
-			words = []string{fmt.Sprintf("value%d", i+1)}
-		}
-		fmt.Fprintf(&b, "  %s @map(%s)\n", taken.Claim(text.Snake(words)), text.Quote(v))
+		e.Values = append(e.Values, value)
 	}
-	b.WriteString("}\n")
-	return b.String()
+	return e
 }

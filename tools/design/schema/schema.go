@@ -77,29 +77,32 @@ func Generate(m Model, format string) (string, []toolfold.Problem) {
 	}
 	switch format {
 	case Zod:
-		return r.zod(), nil
+		return fill("zod", script{r, zod}), nil
 	case JSONSchema:
 		return r.jsonSchema(), nil
 	case TypeScript:
-		return r.typeScript(), nil
+		return fill("typescript", script{r, typeScript}), nil
 	case Prisma:
 		return r.prisma()
 	case Drizzle:
-		return r.drizzle()
+		if problems = r.refuseInDrizzle(); len(problems) > 0 {
+			return "", problems
+		}
+		return r.drizzle(), nil
 	}
 	return "", []toolfold.Problem{{Path: "/format", Kind: toolfold.ProblemEnum, Got: format, Allowed: Formats()}}
 }
 
 // record is a model that makes sense: each field has what its type asks for.
 type record struct {
-	typeName string // Pascal case
+	TypeName string // Pascal case
 	words    []string
-	doc      string
-	fields   []field
+	Doc      string
+	Fields   []field
 
-	// others are the records that fields refer to, in the order of first use.
+	// Others are the records that fields refer to, in the order of first use.
 	// Each stands in the text as a placeholder.
-	others []other
+	Others []other
 }
 
 type field struct {
@@ -109,9 +112,15 @@ type field struct {
 
 // other is a record that is defined elsewhere.
 type other struct {
-	typeName string
+	TypeName string
 	words    []string
 }
+
+// Table is the name of the record's table.
+func (r record) Table() string { return text.Snake(r.words) }
+
+// Table is the name of the record's table.
+func (o other) Table() string { return text.Snake(o.words) }
 
 // resolve checks what holds for all formats. An enum is a text of some values,
 // so a text with values is one.
@@ -124,7 +133,7 @@ func resolve(m Model) (record, []toolfold.Problem) {
 	if words == nil {
 		refuse("name with letters a-z, to make a type name of", "/name")
 	}
-	r := record{typeName: text.Pascal(words), words: words, doc: m.Description}
+	r := record{TypeName: text.Pascal(words), words: words, Doc: m.Description}
 	seen := map[string]bool{}
 	for i, f := range m.Fields {
 		if seen[f.Name] || f.Name == "" {
@@ -163,13 +172,13 @@ func resolve(m Model) (record, []toolfold.Problem) {
 				refuse("name with letters a-z, to make a type name of", "/fields/%d/refSchema", i)
 			}
 			resolved.ref = text.Pascal(target)
-			known := resolved.ref == r.typeName ||
-				slices.ContainsFunc(r.others, func(o other) bool { return o.typeName == resolved.ref })
+			known := resolved.ref == r.TypeName ||
+				slices.ContainsFunc(r.Others, func(o other) bool { return o.TypeName == resolved.ref })
 			if !known {
-				r.others = append(r.others, other{resolved.ref, target})
+				r.Others = append(r.Others, other{resolved.ref, target})
 			}
 		}
-		r.fields = append(r.fields, resolved)
+		r.Fields = append(r.Fields, resolved)
 	}
 	return r, problems
 }

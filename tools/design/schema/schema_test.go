@@ -36,6 +36,21 @@ func user() schema.Model {
 	}}
 }
 
+// small are records of what user lacks: one without an id, a reference or a description, and one of
+// names and an id that formats write otherwise, that refers to itself in a list.
+func small() []schema.Model {
+	return []schema.Model{
+		{Name: "note", Fields: []schema.Field{{Name: "text", Type: schema.String, Required: true}}},
+		{Name: "class", Description: "One line.", Fields: []schema.Field{
+			{Name: "id", Type: schema.Integer, Required: true},
+			{Name: "__proto__", Type: schema.Array, EnumValues: []string{"a", "#"}, Description: "Two\n\nlines. */"},
+			{Name: "parts", Type: schema.Array, RefSchema: "class", Required: true},
+			{Name: "2nd", Type: schema.Ref, RefSchema: "pgTable", Nullable: true},
+			{Name: "any", Type: schema.Array, Required: true, Nullable: true},
+		}},
+	}
+}
+
 func generate(t *testing.T, m schema.Model, format string) string {
 	t.Helper()
 	text, problems := schema.Generate(m, format)
@@ -51,8 +66,16 @@ func generate(t *testing.T, m schema.Model, format string) string {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
+	nothing := schema.Model{Name: "nothing", Fields: []schema.Field{{Name: "a", Type: schema.Null, Nullable: true},
+		{Name: "b", Type: schema.Null, Required: true}}}
 	for _, format := range schema.Formats() {
-		fmt.Fprintf(&b, "-- %s --\n%s", format, generate(t, user(), format))
+		models := append([]schema.Model{user()}, small()...)
+		if format != schema.Prisma && format != schema.Drizzle { // which have no null
+			models = append(models, nothing)
+		}
+		for _, m := range models {
+			fmt.Fprintf(&b, "-- %s %s --\n%s", m.Name, format, generate(t, m, format))
+		}
 	}
 	golden.Compare(t, "testdata/schema.txtar", b.String())
 }

@@ -1,6 +1,15 @@
 package text
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
+
+// ScriptWords are the words that a variable or parameter in a module of JavaScript or TypeScript
+// cannot be called.
+var ScriptWords = strings.Fields(`await break case catch class const continue debugger default delete do else enum
+	export extends false finally for function if implements import in instanceof interface let new null package private
+	protected public return static super switch this throw true try typeof undefined var void while with yield arguments eval`)
 
 // Scope is the set of names that are taken in one place of a text.
 type Scope map[string]bool

@@ -1,0 +1,121 @@
+package schema
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+
+	"github.com/toolfold/toolfold/tools/design/text"
+)
+
+// notation is how a format spells the type of a field. Members but types and separator hold what
+// they are about as %s.
+type notation struct {
+	types     map[string]string // of fields that hold one value
+	own       string            // the record itself
+	other     string            // another record
+	choice    string            // one of some values, which separator stands between
+	separator string
+	list      string
+	any       string // an item of a list of anything
+	nullable  string
+	optional  string
+}
+
+// typeScript has the types as JSON has them: dates are texts.
+var typeScript = notation{
+	types: map[string]string{
+		String: "string", Number: "number", Integer: "number", Boolean: "boolean",
+		Object: "Record<string, unknown>", Null: "null",
+		Date: "string", DateTime: "string", UUID: "string", Email: "string", URL: "string",
+	},
+	own: "%s", other: "%s", choice: "%s", separator: " | ", list: "Array<%s>", any: "unknown",
+	nullable: "%s | null", optional: "%s | undefined",
+}
+
+// zod is for Zod 3.23 and later. A field of the record's own type is a getter's work in Zod 4 only,
+// so it is lazy, which needs the type written out before.
+var zod = notation{
+	types: map[string]string{
+		String: "z.string()", Number: "z.number()", Integer: "z.number().int()", Boolean: "z.boolean()",
+		Object: "z.record(z.string(), z.unknown())", Null: "z.null()",
+		Date: "z.string().date()", DateTime: "z.string().datetime({ offset: true })",
+		UUID: "z.string().uuid()", Email: "z.string().email()", URL: "z.string().url()",
+	},
+	own: "z.lazy(() => %sSchema)", other: "%sSchema", choice: "z.enum([%s])", separator: ", ", list: "z.array(%s)", any: "z.unknown()",
+	nullable: "%s.nullable()", optional: "%s.optional()",
+}
+
+// script is a record in a notation. Templates are filled with it.
+type script struct {
+	record
+	notation
+}
+
+//go:embed formats.tmpl
+var formatTemplates string
+
+// formats are the templates, by the names of formats.
+var formats = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"doc": jsDoc, "key": propertyKey, "line": text.Line, "lines": text.Lines, "quote": text.Quote,
+	}).Parse(formatTemplates))
+})
+
+// fill fills in a template.
+func fill(name string, with any) string {
+	var b strings.Builder
+	// The templates and what fills them are our own.
+	if err := formats().ExecuteTemplate(&b, name, with); err != nil {
+		panic(fmt.Sprintf("schema: %v", err))
+	}
+	return b.String()
+}
+
+// Recursive reports whether a field is of the record's own type.
+func (s script) Recursive() bool {
+	return slices.ContainsFunc(s.Fields, func(f field) bool { return f.ref == s.TypeName })
+}
+
+// Inferred is the record in TypeScript, with the types of other records as Zod infers them.
+func (s script) Inferred() script {
+	inferred := typeScript
+	inferred.other = "z.infer<typeof %sSchema>"
+	return script{s.record, inferred}
+}
+
+// Type spells the type of a field.
+func (s script) Type(f field) string {
+	inner := s.types[f.Type]
+	switch {
+	case f.ref == s.TypeName:
+		inner = fmt.Sprintf(s.own, f.ref)
+	case f.ref != "":
+		inner = fmt.Sprintf(s.other, f.ref)
+	case len(f.EnumValues) > 0:
+		inner = fmt.Sprintf(s.choice, quoted(f.EnumValues, s.separator))
+	case f.Type == Array:
+		inner = s.any
+	}
+	if f.Type == Array {
+		inner = fmt.Sprintf(s.list, inner)
+	}
+	if f.Nullable && inner != "null" {
+		inner = fmt.Sprintf(s.nullable, inner)
+	}
+	if !f.Required {
+		inner = fmt.Sprintf(s.optional, inner)
+	}
+	return inner
+}
+
+func quoted(values []string, separator string) string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = text.Quote(v)
+	}
+	return strings.Join(list, separator)
+}
