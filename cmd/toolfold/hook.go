@@ -101,6 +101,9 @@ func hookAction(c *cli.Context) error {
 		return nil
 	}
 	text := judgement(check)
+	if h.event { // Codex shows this in place of the answer of its tool
+		text = "the edit is written; mend it. " + text
+	}
 	if check.Status != policy.Fail && failOn != "warn" {
 		fmt.Fprintln(stderr, "toolfold:", text)
 		return nil
@@ -235,7 +238,8 @@ func knownHooks() []hook {
 	}, {
 		name: "codex", event: true, path: below(".codex", "hooks.json"),
 		put: putEvent("codex", "apply_patch|Edit|Write"), take: takeEvent("codex"),
-		next: "start Codex again in this folder, which it has to trust, and approve the hook there with /hooks",
+		next: "start Codex in this folder, let it trust the folder, and approve the hook with /hooks; until then, and where setup " +
+			"changes the hook later, Codex runs without it, and codex exec says nothing of it",
 	}}
 }
 

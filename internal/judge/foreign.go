@@ -2,11 +2,14 @@ package judge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"github.com/toolfold/toolfold/internal/jsonx"
 )
@@ -35,9 +38,24 @@ func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
 	}
 	if f.Schema, err = compiler.Compile(address); err != nil {
-		return nil, fmt.Errorf("compiling schema of %s: %w", name, err)
+		return nil, fmt.Errorf("compiling schema of %s: %s", name, fault(err, address))
 	}
 	return &f, nil
+}
+
+// fault says in a line what is wrong with the schema at an address, which nobody else knows: of one
+// that is none the innermost place.
+func fault(err error, address string) string {
+	var invalid *jsonschema.SchemaValidationError
+	var found *jsonschema.ValidationError
+	if !errors.As(err, &invalid) || !errors.As(invalid.Err, &found) {
+		return strings.ReplaceAll(err.Error(), address, "")
+	}
+	for len(found.Causes) > 0 {
+		found = found.Causes[0]
+	}
+	return fmt.Sprintf("/%s: %s", strings.Join(found.InstanceLocation, "/"),
+		found.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
 // draftOf returns what a schema that does not say so is one of. An array of items and an $id

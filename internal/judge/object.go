@@ -22,9 +22,10 @@ const Cut = "Its schema has more than 100 parts: parameters of the others are no
 // Object reads a schema. A root that is put together from parts is replaced by an object
 // that allows all that the original does: it has the members of all parts, and requires
 // what each alternative does; references lead to what they led to. Whole says that no part
-// was left out. It is not ok where the schema is no object. Values are [json.RawMessage].
+// was left out. It is not ok where the schema is no object. The schema must be valid JSON; values
+// are [json.RawMessage], and may be parts of it.
 func Object(input json.RawMessage) (object ordered.Map, whole, ok bool) {
-	if len(input) == 0 || json.Unmarshal(input, &object) != nil {
+	if object, ok = ordered.Read(input); !ok {
 		return nil, false, false
 	}
 	combined := slices.ContainsFunc(object, func(m ordered.Member) bool { return slices.Contains(combinators, m.Key) })
@@ -54,6 +55,38 @@ func Object(input json.RawMessage) (object ordered.Map, whole, ok bool) {
 		listed.Set("description", ordered.MustJSON(strings.TrimSpace(text+" "+Cut)))
 	}
 	return listed, whole, true
+}
+
+// Members returns the properties and the required names of what [Object] returns, as they are
+// written; nil for none. Of a root that is not put together from parts it reads no more.
+func Members(input json.RawMessage) (properties, required json.RawMessage) {
+	combined, isObject := false, false
+	ordered.Scan(input, func(name []byte, start, end int) {
+		switch value := input[start:end:end]; string(name) {
+		case "properties":
+			properties = value
+		case "required":
+			required = value
+		case "type":
+			isObject = string(value) == `"object"`
+		default:
+			combined = combined || slices.Contains(combinators, string(name))
+		}
+	})
+	if isObject && !combined && properties != nil {
+		return properties, required
+	}
+	object, _, _ := Object(input)
+	for _, m := range object {
+		text, _ := m.Value.(json.RawMessage)
+		switch m.Key {
+		case "properties":
+			properties = text
+		case "required":
+			required = text
+		}
+	}
+	return properties, required
 }
 
 // merger collects the members of the parts of a root.

@@ -25,6 +25,7 @@ import (
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/secrets"
 	"github.com/toolfold/toolfold/internal/shorten"
@@ -163,7 +164,7 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 
 // configs is the gate config_validation.
 func (k *check) configs(ctx context.Context, v *verdict) error {
-	files := 0
+	files, unfilled := 0, 0
 	for _, c := range k.changes {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -177,6 +178,10 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 			v.warned(c.Path, "%s", config.why)
 		}
 		if config.why != "" || config.gone {
+			continue
+		}
+		if k.isTemplate(name) {
+			unfilled++
 			continue
 		}
 		files++
@@ -194,9 +199,26 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 		}
 	}
 	v.pass = count(files, "configuration file") + " valid"
+	if unfilled > 0 {
+		v.pass += ", and " + count(unfilled, "template") + " of a Helm chart, which are read once they are filled in"
+	}
 	v.fail = count(len(v.fails), "fault") + " in configuration files"
 	v.suggestion = "mend the files"
 	return nil
+}
+
+// isTemplate reports whether a file is a template of a Helm chart, which is no YAML before it is
+// filled in.
+func (k *check) isTemplate(name string) bool {
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if path.Base(folder) != "templates" {
+			continue
+		}
+		if _, err := k.root.Lstat(filepath.FromSlash(path.Join(path.Dir(folder), "Chart.yaml"))); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // maxProblems is the most problems of a file that are shown.
@@ -266,7 +288,8 @@ func jsonValue(value any) (decoded any) {
 
 // commented are the files named .json in which comments are usual.
 var commented = []string{"**/tsconfig*.json", "**/jsconfig*.json", "**/.vscode/*.json", "**/.eslintrc.json", "**/devcontainer.json",
-	"**/.devcontainer.json", "**/turbo.json", "**/biome.json", "**/deno.json"}
+	"**/.devcontainer.json", "**/turbo.json", "**/biome.json", "**/deno.json", "**/api-extractor*.json", "**/.codesandbox/*.json",
+	"**/tslint.json", "**/rush.json", "**/.oxlintrc.json"}
 
 // syntaxOf returns the parser of a configuration file, which returns the
 // documents in it; nil for other files.
@@ -295,6 +318,9 @@ func parseJSON(text []byte) ([]any, error) {
 	var value any
 	err := jsonx.Decode(text, &value)
 	if err == nil {
+		if name := twice(text); name != "" {
+			return nil, fmt.Errorf("%q stands twice in an object", shorten.Quoted(name))
+		}
 		return []any{value}, nil
 	}
 	var syntax *json.SyntaxError
@@ -305,11 +331,48 @@ func parseJSON(text []byte) ([]any, error) {
 	return nil, err
 }
 
+// twice returns the name that members of one object have twice; empty for none. It skips those that
+// begin with two slashes, by which people write comments. The text is valid JSON.
+func twice(text []byte) string {
+	type object struct {
+		names map[string]bool // nil in a list
+		value bool            // the next token is that of a member
+	}
+	var open []object
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	for token, err := decoder.Token(); err == nil; token, err = decoder.Token() {
+		in := len(open) - 1
+		if name, isText := token.(string); isText && in >= 0 && open[in].names != nil && !open[in].value {
+			if open[in].names[name] && !strings.HasPrefix(name, "//") {
+				return name
+			}
+			open[in].names[name], open[in].value = true, true
+			continue
+		}
+		if in >= 0 {
+			open[in].value = false
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, object{names: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, object{})
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:in]
+		}
+	}
+	return ""
+}
+
 // parseJSONC parses JSON with comments and with commas before brackets.
 func parseJSONC(text []byte) ([]any, error) { return parseJSON(jsonc.ToJSON(text)) }
 
+// yamlVersion is a line that says the version of YAML. The parser reads the later one and refuses its number.
+var yamlVersion = regex.Lazy(`(?m)^%YAML 1\.2\b`)
+
 func parseYAML(text []byte) (values []any, err error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder := yaml.NewDecoder(bytes.NewReader(yamlVersion().ReplaceAll(text, []byte("%YAML 1.1"))))
 	for {
 		var value any
 		switch err := decoder.Decode(&value); {

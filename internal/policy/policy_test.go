@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,6 +56,16 @@ var startFiles = map[string]string{
 	"conf/schema.json": `{"type":"object","properties":{"port":{"type":"integer"}},"required":["port"]}`,
 }
 
+// aliases is a document of a few hundred bytes that stands for thousands of millions of values.
+func aliases() string {
+	text := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for name := 'b'; name < 'k'; name++ {
+		before := string(name - 1)
+		text += fmt.Sprintf("%c: &%[1]c [*%s%s]\n", name, before, strings.Repeat(",*"+before, 8))
+	}
+	return text
+}
+
 // Each gate fails for what it is about and for nothing else, and all pass a
 // change that is in order.
 func TestGates(t *testing.T) {
@@ -96,7 +107,19 @@ func TestGates(t *testing.T) {
 		"tests": {files: map[string]string{"src/broken": ""}, want: map[string]string{ContractTests: Fail}, says: []string{"exit status 1"}},
 		"json": {files: map[string]string{"conf/a.json": "{\n \"a\": 1,\n}"}, want: map[string]string{ConfigValidation: Fail},
 			says: []string{"conf/a.json: line 3"}},
-		"jsonc": {files: map[string]string{"conf/tsconfig.json": "{\n \"a\": 1, // one\n}"}},
+		"json with a name twice": {files: map[string]string{
+			"conf/a.json": `{"b": {"//": 1, "//": 2}, "a": [{"c": "c"}, {"c": {"d": 1, "d": 2}}]}`,
+		}, want: map[string]string{ConfigValidation: Fail}, says: []string{`conf/a.json: "d" stands twice`}},
+		"jsonc": {files: map[string]string{"conf/tsconfig.json": "{\n \"a\": 1, // one\n}", "conf/api-extractor.json": "{} // one",
+			"src/.codesandbox/tasks.json": "// one\n{}"}},
+		"yaml of 1.2": {files: map[string]string{"conf/b.yml": "# one\n%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\na: 2\n"}},
+		"yaml of aliases of aliases": {files: map[string]string{"conf/b.yml": aliases()},
+			want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/b.yml: document contains excessive aliasing"}},
+		"templates of a chart": {files: map[string]string{"src/a/Chart.yaml": "name: a\n",
+			"src/a/templates/x/a.yaml": "{{- if .Values.a }}\na: 1\n{{- end }}\n"},
+			says: []string{"1 configuration file valid, and 1 template of a Helm chart"}},
+		"templates of no chart": {files: map[string]string{"conf/templates/a.yaml": "{{- if .Values.a }}\na: 1\n{{- end }}\n"},
+			want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/templates/a.yaml: did not find"}},
 		"yaml": {files: map[string]string{"conf/b.yml": "a: 1\n b: 2\n"}, want: map[string]string{ConfigValidation: Fail},
 			says: []string{"conf/b.yml: line"}},
 		"toml": {files: map[string]string{"conf/c.toml": "a = 1\nb = \n"}, want: map[string]string{ConfigValidation: Fail},

@@ -12,7 +12,7 @@ export function startModel(script) {
     if (tools.length === 0 || results.length >= script.length) return null;
     const [tool, args] = script[results.length];
     // A model that knows a name calls it though it is not listed.
-    return { tool: tools.find((t) => named(t.name, tool)) ?? { name: tool, call: tool }, args };
+    return { tool: tools.find((t) => [t.name, t.call].includes(tool) || named(t.name, tool)) ?? { name: tool, call: tool }, args };
   });
 }
 

@@ -25,6 +25,17 @@ const calls = [
   ['notes', { action: 'search_nodes', params: { query: 'counts' } }, 'Ada'],
 ];
 
+/** How the entry of a server names a variable, which agents hand on in ways of their own: Codex and Gemini CLI keep it back otherwise. */
+const named = { claude: '${NOTES_TOKEN}', gemini: '$NOTES_TOKEN', qwen: '$NOTES_TOKEN', opencode: '{env:NOTES_TOKEN}', copilot: '${NOTES_TOKEN}' };
+
+function withToken(name, had) {
+  if (name === 'codex') return had.replace('[mcp_servers.notes]', '[mcp_servers.notes]\nenv_vars = ["NOTES_TOKEN"]');
+  const settings = JSON.parse(had);
+  const { notes } = settings.mcpServers ?? settings.mcp;
+  notes[name === 'opencode' ? 'environment' : 'env'] = { NOTES_TOKEN: named[name] };
+  return JSON.stringify(settings);
+}
+
 for (const [name, agent] of Object.entries(agents)) {
   const program = join(modules, agent.program);
   if (!existsSync(program) || !existsSync(memory)) {
@@ -39,13 +50,13 @@ for (const [name, agent] of Object.entries(agents)) {
       model.close();
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
     });
-    const keeping = ['/usr/bin/env', `MEMORY_FILE_PATH=${join(dir, 'notes.jsonl')}`, process.execPath, memory];
+    const keeping = ['/bin/sh', '-c', `test "$NOTES_TOKEN" = good && MEMORY_FILE_PATH='${join(dir, 'notes.jsonl')}' exec '${process.execPath}' '${memory}'`];
     const { before, args, env } = agent.prepare(dir, model.url, keeping);
     const file = join(dir, agent.settings);
-    const had = readFileSync(file, 'utf8').replace('mcp_servers.toolfold', 'mcp_servers.notes').replace('"toolfold":', '"notes":');
+    const had = withToken(name, readFileSync(file, 'utf8').replace('mcp_servers.toolfold', 'mcp_servers.notes').replace('"toolfold":', '"notes":'));
     writeFileSync(file, had);
     const imports = (...more) => {
-      const done = spawnSync(binary, ['upstream', 'import', ...more], { cwd: dir, env: { PATH: process.env.PATH, HOME: dir }, encoding: 'utf8' });
+      const done = spawnSync(binary, ['upstream', 'import', ...more], { cwd: dir, env: { PATH: process.env.PATH, HOME: dir, NOTES_TOKEN: 'good' }, encoding: 'utf8' });
       assert.equal(done.status, 0, done.stdout + done.stderr);
       return done.stdout;
     };
@@ -54,7 +65,7 @@ for (const [name, agent] of Object.entries(agents)) {
     assert.equal(readFileSync(file, 'utf8'), had);
     imports(file, '--write');
     // Where the import has written to: agents do not hand every variable on to servers.
-    const home = { XDG_CONFIG_HOME: join(dir, '.config'), XDG_DATA_HOME: join(dir, '.local/share'), ...env };
+    const home = { NOTES_TOKEN: 'good', XDG_CONFIG_HOME: join(dir, '.config'), XDG_DATA_HOME: join(dir, '.local/share'), ...env };
     if (before) await run(agent, before, dir, home);
     const said = await run(agent, [...(agent.approve ?? []), ...args], dir, home);
     const { results } = model.seen;
