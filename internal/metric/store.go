@@ -50,7 +50,8 @@ type Series struct {
 	Points []Point
 
 	// Before is the point before the first of Points, nil when there is none.
-	// Cut says that there was one which is no longer kept.
+	// Cut says that there was one which is not kept, as before the first recorded
+	// total of a counter.
 	Before *Point
 	Cut    bool
 }
@@ -80,7 +81,7 @@ type State struct {
 	Metric
 	Labels map[string]string
 	Last   float64
-	Count  int     // points ever written
+	Count  int     // points ever written; one more of a counter that began with a recorded total
 	Sum    float64 // of them
 }
 

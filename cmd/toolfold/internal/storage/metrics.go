@@ -86,10 +86,14 @@ func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, kee
 		if n >= metric.MaxSeries {
 			return metric.Written{}, metric.Full("series", metric.MaxSeries)
 		}
+		before := 0 // points
+		if m.Type == metric.Counter && !w.Add {
+			before = 1 // who records a total has counted before: from which value on is not known
+		}
 		// Another process may have been faster.
 		if _, err := e.exec(ctx,
-			`INSERT INTO metric_series (metric_id, labels, written, sum, kept, tail, last, last_at) VALUES (?, ?, 0, 0, 0, 0, 0, 0)
-			ON CONFLICT (metric_id, labels) DO NOTHING`, id, labels); err != nil {
+			`INSERT INTO metric_series (metric_id, labels, written, sum, kept, tail, last, last_at) VALUES (?, ?, ?, 0, 0, 0, 0, 0)
+			ON CONFLICT (metric_id, labels) DO NOTHING`, id, labels, before); err != nil {
 			return metric.Written{}, err
 		}
 		if series, _, err = first(ctx, e, update, scan); err != nil {

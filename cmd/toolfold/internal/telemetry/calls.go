@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -30,7 +31,7 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 		if !runs && !t.sends {
 			return t.plainly(ctx, c, around, next)
 		}
-		name := "call unknown"
+		name := unknownCall
 		attributes := []attribute.KeyValue{argumentsBytesKey.Int(len(c.Raw)), argumentsTokensKey.Int(estimate.Tokens(c.Raw))}
 		if c.Entry != nil {
 			full := c.Entry.Action.FullName()
@@ -38,7 +39,7 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 			attributes = append(attributes, actionKey.String(full))
 		}
 		if c.Entry == nil || c.Entry.Legacy {
-			attributes = append(attributes, toolNameKey.String(shorten.Quoted(c.Name)))
+			attributes = append(attributes, toolNameKey.String(calledName(c)))
 		}
 		if c.Entry != nil && c.Entry.Action.Forwards() {
 			start := t.o.Now()
@@ -57,6 +58,19 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 		t.endCall(span, c, answer)
 		return answer
 	}
+}
+
+// unknownCall names the span of a call whose name led to no action. Its label is the name.
+const unknownCall = "call unknown"
+
+// calledName returns the name that was called, with the action that it lacks where it led to none.
+func calledName(c *call.Call) string {
+	name := c.Name
+	var args struct{ Action string }
+	if c.Entry == nil && json.Unmarshal(c.Raw, &args) == nil && args.Action != "" {
+		name += "." + args.Action
+	}
+	return shorten.Quoted(hideIn(name))
 }
 
 func (t *Tracing) endCall(span oteltrace.Span, c *call.Call, answer toolfold.Answer) {
@@ -82,7 +96,7 @@ type plainCall struct {
 	at, around        oteltrace.SpanContext
 	start, ended      time.Time
 	entry             *entry.Entry // nil where the name led to none
-	name              string       // that was called
+	name              string       // that was called; empty where it is the action's
 	arguments, result trace.Size
 	failure           *toolfold.Error
 	names             []string // of the arguments, where it failed
@@ -98,7 +112,10 @@ func (s *plainCall) StartTime() time.Time { return s.start }
 
 // plainly records a call that runs nothing.
 func (t *Tracing) plainly(ctx context.Context, c *call.Call, around oteltrace.SpanContext, next call.Func) toolfold.Answer {
-	s := &plainCall{around: around, start: t.o.Now(), entry: c.Entry, name: c.Name, arguments: sizeOf(c.Raw)}
+	s := &plainCall{around: around, start: t.o.Now(), entry: c.Entry, arguments: sizeOf(c.Raw)}
+	if c.Entry == nil || c.Entry.Legacy {
+		s.name = calledName(c)
+	}
 	in := oteltrace.SpanContextConfig{TraceID: around.TraceID(), TraceFlags: oteltrace.FlagsSampled, TraceState: around.TraceState()}
 	if around.IsValid() {
 		in.SpanID = ids{}.NewSpanID(ctx, in.TraceID)
@@ -138,13 +155,13 @@ func sizeOf(text []byte) trace.Size {
 // convert returns the span as it is stored.
 func (s *plainCall) convert() trace.Span {
 	span := place(s.at, s.around)
-	span.Label, span.Kind, span.Start, span.End = "call unknown", trace.Other, micros(s.start), micros(s.ended)
+	span.Label, span.Kind, span.Start, span.End = s.name, trace.Other, micros(s.start), micros(s.ended)
 	span.Arguments, span.Result = s.arguments, s.result
 	if s.entry != nil {
 		span.Kind, span.Label = trace.Call, s.entry.Action.FullName()
 	}
-	if s.entry == nil || s.entry.Legacy {
-		set(&span, toolNameKey.String(shorten.Quoted(s.name)))
+	if s.name != "" {
+		set(&span, toolNameKey.String(s.name))
 	}
 	if s.failure != nil {
 		span.Code = s.failure.Code

@@ -67,6 +67,11 @@ func convertSDK(s sdk.ReadOnlySpan) trace.Span {
 		switch kv.Key {
 		case actionKey:
 			span.Kind, span.Label = trace.Call, kv.Value.AsString()
+		case toolNameKey:
+			if s.Name() == unknownCall {
+				span.Label = kv.Value.AsString()
+			}
+			set(&span, kv)
 		case engine.RunKey:
 			run = kv.Value.AsString()
 		case engine.StepKey:

@@ -3,8 +3,9 @@
 // endpoint, there too. It is the only importer of the OpenTelemetry SDK.
 //
 // Callers never wait for the recording. Spans that have ended are stored in
-// batches about a second later; beyond maxPending spans, or maxAnswers bytes of
-// answers, they are dropped and counted. Spans that run for longer are stored as
+// batches about a second later, as many in a second as take a few hundredths of a
+// processor. What comes faster for longer is dropped and counted: first calls that
+// succeeded, which are most of it and tell least. Spans that run for longer are stored as
 // running, and their process reports while they do: what it leaves behind when
 // it is killed counts as interrupted. Calls alone do not open a store; their
 // spans wait for it.
@@ -31,14 +32,17 @@ import (
 )
 
 const (
-	flushAfter   = time.Second // between a span's end and its storing
-	flushAt      = 1024        // spans that have ended: they are stored at once
-	maxPending   = 8192        // spans that have ended and are not stored
-	maxOpen      = 8192        // running spans that are known
-	maxAnswers   = 16 << 20    // bytes of answers that are not stored
-	maxAnswer    = 1 << 20     // bytes of one answer
+	flushAfter   = time.Second            // between a span's end and its storing
+	flushEach    = 250 * time.Millisecond // between batches that are full
+	maxBatch     = 1024                   // spans
+	maxPending   = 8192                   // spans that have ended and are not stored
+	maxCalls     = maxPending / 2         // at which calls that succeeded and run nothing are dropped
+	maxOpen      = 8192                   // running spans that are known
+	maxAnswers   = 16 << 20               // bytes of answers that are not stored
+	maxAnswer    = 1 << 20                // bytes of one answer
 	trimEach     = time.Minute
-	trimAt       = 50_000 // spans stored since the last time
+	tellEach     = time.Minute // that spans are dropped, to the log
+	trimAt       = 50_000      // spans stored since the last time
 	storeWithin  = 20 * time.Second
 	exportWithin = time.Second // at the end
 )
@@ -76,13 +80,17 @@ type Tracing struct {
 	sends    bool // spans go to an OTLP endpoint too
 
 	mu      sync.Mutex
-	armed   bool // a flush is due
+	timer   *time.Timer // of the next batch
+	armed   bool        // it is due
 	open    map[spanKey]*recorded
 	ended   []*recorded
 	answers int  // bytes in ended
 	ran     bool // a run was recorded, which is worth opening a store
 	dropped int64
 	failing bool // the last batch could not be stored
+
+	told   int64     // of dropped, to the log
+	toldAt time.Time // when that was
 
 	storing sync.Mutex // held while a batch is stored
 	heard   time.Time  // when running traces were last reported
@@ -112,6 +120,8 @@ type recorded struct {
 // configuration that cannot be used is an error.
 func New(o Options) (*Tracing, error) {
 	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*recorded{}}
+	t.timer = time.AfterFunc(time.Hour, t.storeBatch)
+	t.timer.Stop()
 	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version)),
 		resource.WithFromEnv())
 	if err != nil {
@@ -179,7 +189,7 @@ func (t *Tracing) add(s span) {
 	key := keyOf(s)
 	span := t.open[key]
 	delete(t.open, key)
-	if len(t.ended) >= maxPending {
+	if n := len(t.ended); n >= maxPending || n >= maxCalls && tellsLittle(s) {
 		t.dropped++
 		return
 	}
@@ -192,18 +202,29 @@ func (t *Tracing) add(s span) {
 	}
 	t.answers += len(span.answer)
 	t.ended = append(t.ended, span)
-	if len(t.ended) == flushAt {
-		go t.flushLogged()
+	if len(t.ended) == maxBatch && t.armed {
+		t.timer.Reset(flushEach)
 		return
 	}
 	t.arm()
 }
 
+// tellsLittle reports whether a span is of a call that succeeded and ran nothing.
+func tellsLittle(s span) bool {
+	call, ok := s.(*plainCall)
+	return ok && call.failure == nil
+}
+
 // arm schedules that recorded spans are stored. The caller holds mu.
 func (t *Tracing) arm() {
-	if !t.armed {
-		t.armed = true
-		time.AfterFunc(flushAfter, t.flushLogged)
+	if t.armed {
+		return
+	}
+	t.armed = true
+	if len(t.ended) >= maxBatch {
+		t.timer.Reset(flushEach)
+	} else {
+		t.timer.Reset(flushAfter)
 	}
 }
 
@@ -230,13 +251,23 @@ func keyOf(s span) spanKey {
 	return spanKey{in.TraceID(), in.SpanID()}
 }
 
-// flushLogged is Flush for callers that do not wait.
-func (t *Tracing) flushLogged() {
-	err := t.Flush(context.Background())
+// storeBatch stores a batch when it is due, and says in the log what was lost.
+func (t *Tracing) storeBatch() {
+	ctx, done := context.WithTimeout(context.Background(), storeWithin)
+	defer done()
+	_, err := t.store(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil && !t.failing && t.o.Log != nil {
-		t.o.Log.Warn("storing traces; they are lost until it works again", "err", err)
+	switch {
+	case t.o.Log == nil:
+	case err != nil:
+		if !t.failing {
+			t.o.Log.Warn("storing traces; they are lost until it works again", "err", err)
+		}
+		t.told = t.dropped
+	case t.dropped > t.told && time.Since(t.toldAt) >= tellEach:
+		t.o.Log.Warn("traces were dropped: more came than are stored in a second", "spans", t.dropped-t.told)
+		t.told, t.toldAt = t.dropped, time.Now()
 	}
 	t.failing = err != nil
 	t.armed = false
@@ -263,12 +294,23 @@ func (t *Tracing) Flush(ctx context.Context) error {
 	return t.flush(ctx)
 }
 
-func (t *Tracing) flush(ctx context.Context) error {
+func (t *Tracing) flush(ctx context.Context) (failed error) {
+	for more := true; more; {
+		var err error
+		if more, err = t.store(ctx); failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// store stores a batch. More says that there are spans for another one.
+func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 	t.storing.Lock()
 	defer t.storing.Unlock()
 	spans, running := t.take()
 	if len(spans) == 0 && len(running) == 0 {
-		return nil
+		return false, nil
 	}
 	list := converted(spans)
 	store, err := t.o.Open(ctx)
@@ -277,7 +319,7 @@ func (t *Tracing) flush(ctx context.Context) error {
 	}
 	if err != nil {
 		t.giveUp(spans, list)
-		return err
+		return len(spans) >= maxBatch, err
 	}
 	now := t.now()
 	if now.Sub(t.heard) >= trace.Silence/4 {
@@ -293,7 +335,7 @@ func (t *Tracing) flush(ctx context.Context) error {
 		_, trimErr := store.Trim(ctx, keep)
 		err = errors.Join(err, trimErr)
 	}
-	return err
+	return len(spans) >= maxBatch, err
 }
 
 // giveUp counts the spans that could not be stored, among which those that run are not:
@@ -320,27 +362,30 @@ type taken struct {
 	runs bool
 }
 
-// take takes the spans to store now, and the traces of spans that were stored as
+// take takes the next spans to store, and the traces of spans that were stored as
 // running before. It takes none as long as nothing has opened the store but calls
 // would.
 func (t *Tracing) take() (spans []taken, running []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.isOpened() && !t.ran {
-		if extra := len(t.ended) - flushAt; extra > 0 {
-			t.dropped += int64(extra)
-			t.ended = slices.Clone(t.ended[extra:])
+		if extra := len(t.ended) - maxBatch; extra > 0 {
+			t.dropped, t.told = t.dropped+int64(extra), t.told+int64(extra)
+			t.ended = slices.Delete(t.ended, 0, extra)
 		}
 		return nil, nil
 	}
+	n := min(len(t.ended), maxBatch)
 	around := map[oteltrace.TraceID]bool{} // traces of which a span has ended, where others run
-	for _, s := range t.ended {
+	for _, s := range t.ended[:n] {
 		spans = append(spans, taken{span: s.span, from: s})
+		t.answers -= len(s.answer)
 		if len(t.open) > 0 {
 			around[s.SpanContext().TraceID()] = true
 		}
 	}
-	t.ended, t.answers, t.ran = nil, 0, len(t.open) > 0
+	t.ended = slices.Delete(t.ended, 0, n)
+	t.ran = len(t.open) > 0 || len(t.ended) > 0
 	began := t.now().Add(-flushAfter)
 	for key, open := range t.open {
 		switch {

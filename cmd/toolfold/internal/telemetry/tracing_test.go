@@ -367,6 +367,33 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Of more than is stored in a second calls that succeeded are dropped first, and counted; at a rate
+// below that, none.
+func TestTooManyCalls(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, nil, nil)
+	do[any](t, b, "memory.store", `{"key":"a","value":{"n":1}}`)
+	const calls = 6000
+	begun := time.Now()
+	for range calls {
+		b.Runner.Call(t.Context(), "memory.get", json.RawMessage(`{"key":"a"}`))
+	}
+	stored := 1024 * (int64(time.Since(begun)/(250*time.Millisecond)) + 2) // at most
+	if n := b.tracing.Dropped(); n > calls-4096 || n+stored+4096 < calls {
+		t.Errorf("of %d calls in %s %d were dropped", calls, time.Since(begun), n)
+	}
+	dropped := b.tracing.Dropped()
+	for range 1000 {
+		b.Runner.Call(t.Context(), "memory.get", json.RawMessage(`{"key":7}`))
+	}
+	if n := b.tracing.Dropped(); n != dropped {
+		t.Errorf("%d calls that failed were dropped", n-dropped)
+	}
+	if list := do[trace.ListOut](t, b, "trace.list", `{"status":"failure","limit":1}`); list.Total != 1000 {
+		t.Errorf("%d calls that failed are kept", list.Total)
+	}
+}
+
 // Captured arguments and results are shortened and hide secrets: by the names of
 // members, by what credentials look like within texts, and in parameters that came as
 // text. Keys of entries are shown.
@@ -398,6 +425,32 @@ func TestCapture(t *testing.T) {
 	do[json.RawMessage](t, b, "memory.store", `{"key": "k", "value": {"text": "`+strings.Repeat("x", 20_000)+`"}}`)
 	if arguments, _ := kept(); !strings.Contains(arguments, `{"key":`) || len(arguments) > 9000 {
 		t.Errorf("kept %d bytes: %.200s", len(arguments), arguments)
+	}
+}
+
+// A call whose name leads to no action is labelled with it, as far as it is short and holds no
+// secret, also where spans are sent out.
+func TestUnknownCalls(t *testing.T) {
+	const token = "ghp_" + "R4nd0mXy7QkLm2Np8Wv5Tz1Bc6Df3Gh9Jk0S"
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	for _, endpoint := range []string{"", receiver.URL} {
+		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+		b := newBench(t, nil, nil)
+		b.Runner.Call(t.Context(), "memory", json.RawMessage(`{"action":"forget"}`))
+		b.Runner.Call(t.Context(), "memory.erase", nil)
+		b.Runner.Call(t.Context(), "nope", json.RawMessage(`{"action":7}`))
+		b.Runner.Call(t.Context(), "memory", json.RawMessage(`{"action":"`+token+`"}`))
+		b.Runner.Call(t.Context(), strings.Repeat("x", 100), nil)
+		var got []string
+		for _, listed := range do[trace.ListOut](t, b, "trace.list", `{"limit":5}`).Traces {
+			got = append(got, listed.Label)
+		}
+		slices.Sort(got)
+		want := []string{"memory.erase", "memory.forget", "memory.xxxxx", "nope", strings.Repeat("x", 40) + "…"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sent to %q: %s", endpoint, diff)
+		}
 	}
 }
 

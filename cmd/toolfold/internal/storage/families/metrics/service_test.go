@@ -86,6 +86,21 @@ func TestCounters(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"nowhere"}`, metrics.NotFound)
 }
 
+// A counter whose totals are recorded grew from the first of them on, which rate says too; one that is
+// added to grew from zero.
+func TestRecordedTotals(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "memory:")
+	for _, total := range []int{1000, 1005, 1015, 3} {
+		b.answers("metrics.record", fmt.Sprintf(`{"metricName":"total","value":%d,"type":"counter"}`, total), `"recorded":true`)
+	}
+	b.answers("metrics.query", `{"metricName":"total","aggregation":"sum"}`, `"total":4,"aggregation":"sum","aggregatedValue":18,`)
+	b.answers("metrics.query", `{"metricName":"total","aggregation":"rate"}`, `"aggregatedValue":6,`)
+	b.answers("metrics.query", `{"metricName":"total","aggregation":"sum","bucket":"1d"}`, `"value":18}`)
+	b.answers("metrics.increment", `{"metricName":"total","labels":{"a":"b"},"delta":7}`, `"currentValue":7`)
+	b.answers("metrics.query", `{"metricName":"total","labels":{"a":"b"},"aggregation":"sum"}`, `"aggregatedValue":7,`)
+}
+
 // Buckets and groups split what a figure is of: the sums of a counter add up, and times may be
 // told as people do.
 func TestFigures(t *testing.T) {
