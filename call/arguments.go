@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,12 +34,10 @@ const (
 // as the bytes that came, which the action decodes unless something about them
 // has to change. So what a caller stores keeps its order and its digits.
 type arguments struct {
-	raw    json.RawMessage // the whole object
-	names  []string        // of the members, in the order they came
-	values map[string]any  // numbers are [json.Number]
-
-	// parts holds the bytes of a member, under the name it came with.
-	parts map[string]json.RawMessage
+	raw    json.RawMessage   // the whole object
+	names  []string          // of the members, in the order they came
+	parts  []json.RawMessage // of each of names its bytes; nil where these are not its value any more
+	values map[string]any    // numbers are [json.Number]
 
 	// params is the object in the member params, nil when there is none, and
 	// moved says of a name that the member came in it.
@@ -56,13 +55,14 @@ type arguments struct {
 // arguments. What would be lost in decoding is refused: members given twice,
 // numbers beyond 64-bit floating point, invalid UTF-8.
 func parseArguments(raw json.RawMessage) (*arguments, *toolfold.Error) {
-	a := &arguments{raw: raw, values: map[string]any{}, parts: map[string]json.RawMessage{}}
+	a := &arguments{raw: raw, values: map[string]any{}}
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
 		a.raw = json.RawMessage("{}")
 		return a, nil
 	}
-	in := bytes.NewBuffer(raw)
-	dec := jsontext.NewDecoder(in)
+	dec := decoders.Get().(*jsontext.Decoder)
+	defer decoders.Put(dec)
+	dec.Reset(bytes.NewBuffer(raw))
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments must be a JSON object, got %s", kindName(kind)).
 			WithHint(`send an object such as {"action":"list"}`)
@@ -94,6 +94,9 @@ func parseArguments(raw json.RawMessage) (*arguments, *toolfold.Error) {
 	return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments are not valid JSON: %v", err)
 }
 
+// decoders are used again for other calls: one is larger than most arguments.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
 // read reads the members of the object that the decoder is in front of.
 func (a *arguments) read(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
@@ -111,7 +114,7 @@ func (a *arguments) read(dec *jsontext.Decoder) error {
 		start := dec.InputOffset()
 		var value any
 		if name == reserved.Params && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
-			a.params = &arguments{raw: a.raw, values: map[string]any{}, parts: map[string]json.RawMessage{}, count: a.count}
+			a.params = &arguments{raw: a.raw, values: map[string]any{}, count: a.count}
 			err = a.params.read(dec)
 			value, a.count = a.params.values, a.params.count
 		} else {
@@ -121,8 +124,8 @@ func (a *arguments) read(dec *jsontext.Decoder) error {
 			return err
 		}
 		a.names = append(a.names, name)
+		a.parts = append(a.parts, bytes.TrimLeft(a.raw[start:dec.InputOffset()], " \t\r\n:"))
 		a.values[name] = value
-		a.parts[name] = bytes.TrimLeft(a.raw[start:dec.InputOffset()], " \t\r\n:")
 	}
 	_, err := dec.ReadToken()
 	return err
@@ -222,7 +225,7 @@ func (a *arguments) unfold() {
 	}
 	a.emptied = len(inner.values) == 0
 	a.moved = map[string]bool{}
-	for _, name := range inner.names {
+	for i, name := range inner.names {
 		value := inner.values[name]
 		before, twice := a.values[name]
 		switch {
@@ -233,11 +236,9 @@ func (a *arguments) unfold() {
 				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("/"+reserved.Params, name), Kind: toolfold.ProblemTwice})
 			}
 			continue
-		case !twice && !slices.Contains(a.names, name): // it is there still if it was taken
-			a.names = append(a.names, name)
 		}
 		a.moved[name] = true
-		a.values[name], a.parts[name] = value, inner.parts[name]
+		a.set(name, value, inner.parts[i])
 	}
 }
 
@@ -279,18 +280,19 @@ func (a *arguments) drop(name string) {
 	a.changed = true
 }
 
-// set gives a member a value.
-func (a *arguments) set(name string, value any) {
-	if !slices.Contains(a.names, name) {
-		a.names = append(a.names, name)
+// set gives a member a value, and the bytes that say it, nil where none do.
+func (a *arguments) set(name string, value any, part json.RawMessage) {
+	if !slices.Contains(a.names, name) { // it is there still if it was taken
+		a.names, a.parts = append(a.names, name), append(a.parts, nil)
 	}
 	a.values[name] = value
-	a.touch(name)
+	a.touch(name, part)
 }
 
-// touch says that the value of a member is no longer what its bytes say.
-func (a *arguments) touch(name string) {
-	delete(a.parts, name)
+// touch says that the value of a member is no longer what its bytes say, but what part does,
+// nil where no bytes do.
+func (a *arguments) touch(name string, part json.RawMessage) {
+	a.parts[slices.Index(a.names, name)] = part
 	a.changed = true
 }
 
@@ -303,12 +305,8 @@ func (a *arguments) complete(t *target) {
 	for i, name := range a.names {
 		value, present := a.values[name]
 		if now := t.Canonical(name); present && now != name {
-			part, whole := a.parts[name]
 			a.drop(name)
 			a.names[i], a.values[now] = now, value
-			if whole {
-				a.parts[now] = part
-			}
 		}
 	}
 	for _, p := range t.today {
@@ -316,12 +314,10 @@ func (a *arguments) complete(t *target) {
 		switch {
 		case present:
 			if completed, changed := completeValue(value, p); changed {
-				a.values[p.Name] = completed
-				a.touch(p.Name)
+				a.set(p.Name, completed, nil)
 			}
 		case p.Default != nil:
-			a.set(p.Name, p.Default)
-			a.parts[p.Name] = t.defaults[p.Name]
+			a.set(p.Name, p.Default, t.defaults[p.Name])
 		}
 	}
 }
@@ -335,7 +331,7 @@ func (a *arguments) encode(e *entry.Entry) json.RawMessage {
 	}
 	out := make([]byte, 0, len(a.raw)+64)
 	out = append(out, '{')
-	for _, name := range a.names {
+	for i, name := range a.names {
 		value, present := a.values[name]
 		if !present {
 			continue
@@ -345,7 +341,7 @@ func (a *arguments) encode(e *entry.Entry) json.RawMessage {
 		}
 		out, _ = jsontext.AppendQuote(out, name) // parsing has refused what is not valid UTF-8
 		out = append(out, ':')
-		if part, whole := a.parts[name]; whole {
+		if part := a.parts[i]; part != nil {
 			out = append(out, part...)
 		} else {
 			out = append(out, ordered.MustJSON(value)...)

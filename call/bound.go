@@ -173,7 +173,7 @@ func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room i
 			break
 		}
 		fitting = max(1, min(fitting-1, int(int64(fitting)*int64(room)/int64(size)*9/10)))
-		c.args.set(reserved.Limit, json.Number(strconv.Itoa(fitting)))
+		c.args.set(reserved.Limit, json.Number(strconv.Itoa(fitting)), nil)
 		var err error
 		if raw, _, err = c.invoke(ctx); err != nil {
 			return nil, err

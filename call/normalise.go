@@ -191,7 +191,7 @@ func (p *normalised) unbindCursor(t *target, args *arguments) {
 			Want: "nextCursor of " + t.Action.FullName() + " with the same parameters"})
 		return
 	}
-	args.set(toolfold.Cursor.Name, cursor)
+	args.set(toolfold.Cursor.Name, cursor, nil)
 }
 
 // listOf names the list that a call reads: its action and all arguments except
@@ -449,7 +449,7 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 		switch {
 		case problem.Kind == toolfold.ProblemUnknown && t.Legacy:
 			delete(holder.(map[string]any), last)
-			args.touch(top)
+			args.touch(top, nil)
 			p.warn("%s has no parameter %q: ignored", t.Title(), shorten.Quoted(problem.Name()))
 			changed = true
 		case problem.Kind == toolfold.ProblemType:
@@ -459,15 +459,15 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 				if !ok {
 					continue
 				}
-				args.touch(top)
+				if cut != 0 {
+					text = nil
+				}
+				args.touch(top, text) // what a caller wrote as text keeps its order
 				if list, isList := holder.([]any); isList {
 					i, _ := strconv.Atoi(last)
 					list[i] = mended
 				} else {
 					holder.(map[string]any)[last] = mended
-				}
-				if cut == 0 && text != nil {
-					args.parts[top] = text // what a caller wrote as text keeps its order
 				}
 				changed = true
 				break
