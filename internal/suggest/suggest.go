@@ -78,11 +78,15 @@ func cost(a, b string) (cost int, ok bool) {
 	if long > 4*short || long > 200 {
 		return 0, false
 	}
-	d := distance([]rune(a), []rune(b))
-	if short >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
-		return min(d, prefixCost), true
+	near, from, to := max(1, long/3), []rune(a), []rune(b)
+	switch apart := max(len(from)-len(to), len(to)-len(from)); {
+	case short >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)):
+		return min(apart, prefixCost), true
+	case apart > near: // as is the distance then
+		return 0, false
 	}
-	return d, d <= max(1, long/3)
+	d := distance(from, to)
+	return d, d <= near
 }
 
 func fold(s string) string { return separators.Replace(strings.ToLower(s)) }
@@ -101,30 +105,28 @@ func sharedPrefix(a, b string) int {
 // distance is the number of letters to insert, delete, replace or swap with a
 // neighbour (optimal string alignment).
 func distance(a, b []rune) int {
-	rows, cells := make([][]int, len(a)+1), make([]int, (len(a)+1)*(len(b)+1))
-	for i := range rows {
-		rows[i] = cells[i*(len(b)+1) : (i+1)*(len(b)+1)]
-		rows[i][0] = i
+	var room [3 * 40]int // for most names
+	cells, width := room[:], len(b)+1
+	if 3*width > len(room) {
+		cells = make([]int, 3*width)
 	}
-	for j := range rows[0] {
-		rows[0][j] = j
+	before, above, row := cells[:width], cells[width:2*width], cells[2*width:3*width]
+	for j := range row {
+		row[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
+		before, above, row = above, row, before
+		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			rows[i][j] = cheapest(rows, a, b, i, j)
+			replace := above[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(replace, above[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
 		}
 	}
-	return rows[len(a)][len(b)]
-}
-
-func cheapest(rows [][]int, a, b []rune, i, j int) int {
-	replace := rows[i-1][j-1]
-	if a[i-1] != b[j-1] {
-		replace++
-	}
-	best := min(replace, rows[i-1][j]+1, rows[i][j-1]+1)
-	if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-		best = min(best, rows[i-2][j-2]+1)
-	}
-	return best
+	return row[len(b)]
 }

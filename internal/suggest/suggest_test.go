@@ -1,6 +1,9 @@
 package suggest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Of names that differ only in how they are joined, the one joined alike wins.
 func TestNearestSpelling(t *testing.T) {
@@ -43,6 +46,22 @@ func TestValue(t *testing.T) {
 	} {
 		if got := Value(word, statuses); got != want {
 			t.Errorf("Value(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ab", 40)
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"store", "sotre", 1}, {"ca", "abc", 3},
+		{"größe", "grosse", 3}, {long, long, 0}, {long, "b" + long, 1}, {"x" + long, long + "x", 2},
+	} {
+		if got := distance([]rune(test.a), []rune(test.b)); got != test.want {
+			t.Errorf("from %q to %q it is %d, want %d", test.a, test.b, got, test.want)
 		}
 	}
 }

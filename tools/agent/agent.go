@@ -104,7 +104,7 @@ var Family = toolfold.Family{
 		Required:    toolfold.Fields{agentID},
 		Optional:    toolfold.Fields{input, sessionID},
 		Effect:      toolfold.Runs,
-		Example:     `{"agentId": "keeper"}`,
+		Example:     `{"agentId": "keeper", "input": {"question": "Which notes are stale?"}}`,
 		Related:     []string{"agent.list", "agent.get"},
 		BecomesTask: true,
 		Run:         toolfold.Method((*Service).Run),
