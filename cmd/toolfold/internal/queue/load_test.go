@@ -35,7 +35,7 @@ func full() bool { return os.Getenv("TOOLFOLD_LOAD") != "" }
 
 func TestLoadPostgres(t *testing.T) {
 	t.Parallel()
-	l := load{tasks: 300, chain: 20, workers: 2, lease: 15 * time.Second, deaths: []int{100}}
+	l := load{tasks: 120, chain: 20, workers: 2, lease: 15 * time.Second, deaths: []int{40}}
 	if full() {
 		l = load{tasks: 10_000, chain: 200, workers: 4, lease: 15 * time.Second, deaths: []int{2500, 5000}}
 	}
@@ -44,7 +44,7 @@ func TestLoadPostgres(t *testing.T) {
 
 func TestLoadSQLite(t *testing.T) {
 	t.Parallel()
-	l := load{tasks: 300, chain: 20, workers: 1, lease: 15 * time.Second, deaths: []int{100}, replaced: true}
+	l := load{tasks: 120, chain: 20, workers: 1, lease: 15 * time.Second, deaths: []int{40}, replaced: true}
 	if full() {
 		l = load{tasks: 2000, chain: 200, workers: 1, lease: 15 * time.Second, deaths: []int{700}, replaced: true}
 	}
