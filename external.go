@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -52,11 +51,12 @@ type External struct {
 	BecomesTask bool
 	Completes   func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
-	// Lenient takes a schema that arguments cannot be checked with: they pass as they
-	// are, and tools.describe says so. The schema is compiled when it is used.
+	// Lenient takes a schema that arguments cannot be checked with, as long as it is JSON:
+	// they pass as they are, and tools.describe says so. The schema is compiled when it is used.
 	Lenient bool
 
-	// Definition, Hints and Aliases are those of the [Action].
+	// Definition, Hints and Aliases are those of the [Action]. Beside a Definition the
+	// InputSchema must be valid JSON.
 	Definition json.RawMessage
 	Hints      *Hints
 	Aliases    []string
@@ -102,10 +102,13 @@ func (x External) Action() (*Action, error) {
 		}
 		return err
 	})
-	if !x.Lenient {
+	switch {
+	case !x.Lenient:
 		if err := unfit(); err != nil {
 			return nil, err
 		}
+	case x.Definition == nil && !json.Valid(input): // what a server has defined was decoded with its list
+		return nil, fmt.Errorf("the schema of %s is no JSON", x.Name)
 	}
 	summary, rest := firstSentence(x.Description)
 	brief := shorten.To(summary, maxActionSummary-1)
@@ -117,7 +120,7 @@ func (x External) Action() (*Action, error) {
 		Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases, BecomesTask: x.BecomesTask,
 		unchecked: func() bool { return unfit() != nil },
 		inputs:    func() (required, optional []Param) { return members().Required, members().Optional },
-		needs:     sync.OnceValue(func() []string { return requiredOf(input) }),
+		names:     sync.OnceValues(func() (required, optional []string) { return namesOf(input) }),
 		partial:   func() bool { return members().ok && !members().whole },
 	}
 	if x.Relay != nil {
@@ -145,36 +148,85 @@ func firstSentence(text string) (first, rest string) {
 	return text, rest
 }
 
-// requiredOf returns the names of the members that an object of a schema has to have, in the
-// order in which [readMembers] has them.
-func requiredOf(input json.RawMessage) (list []string) {
-	object, _, _ := judge.Object(input)
-	var required []string
-	get(object, "required", &required)
-	if len(required) == 0 {
-		return nil
-	}
-	properties, _ := object.Get("properties")
-	text, _ := properties.(json.RawMessage)
-	ordered.Scan(text, func(name []byte, _, _ int) {
-		if name := string(name); slices.Contains(required, name) && !slices.Contains(list, name) {
-			list = append(list, name)
+// namesOf returns the names of the members of an object of a schema, in the order in which
+// [readMembers] has them.
+func namesOf(input json.RawMessage) (required, optional []string) {
+	properties, needs := judge.Members(input)
+	needed := namesIn(needs)
+	var seen nameSet
+	ordered.Scan(properties, func(member []byte, _, _ int) {
+		if seen.has(member) {
+			return
+		}
+		name := string(member)
+		if seen.add(name); needed.has(member) {
+			required = append(required, name)
+		} else {
+			optional = append(optional, name)
 		}
 	})
-	return list
+	return required, optional
+}
+
+// nameSet is a set of names, most often of few.
+type nameSet struct {
+	list []string
+	at   map[string]bool // once there are many
+}
+
+// fewNames is how many names are looked through one by one.
+const fewNames = 16
+
+func (s *nameSet) add(name string) {
+	s.list = append(s.list, name)
+	switch {
+	case s.at != nil:
+		s.at[name] = true
+	case len(s.list) > fewNames:
+		s.at = make(map[string]bool, 2*len(s.list))
+		for _, name := range s.list {
+			s.at[name] = true
+		}
+	}
+}
+
+func (s *nameSet) has(name []byte) bool {
+	if s.at != nil {
+		return s.at[string(name)]
+	}
+	for _, other := range s.list {
+		if other == string(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesIn returns a list of names as a set; an empty one for anything else.
+func namesIn(list json.RawMessage) (set nameSet) {
+	names, ok := ordered.Texts(list)
+	if !ok {
+		return nameSet{}
+	}
+	for _, name := range names {
+		set.add(name)
+	}
+	return set
 }
 
 // readMembers reads the members of an object schema as parameters: what
 // listings, search and describe need of them.
 func readMembers(schema ordered.Map) Param {
 	object := Param{Kind: KindObject}
-	var required []string
-	get(schema, "required", &required)
-	var properties ordered.Map
-	get(schema, "properties", &properties)
+	needs, _ := schema.Get("required")
+	list, _ := needs.(json.RawMessage)
+	needed := namesIn(list)
+	value, _ := schema.Get("properties")
+	text, _ := value.(json.RawMessage)
+	properties, _ := ordered.Read(text)
 	for _, m := range properties {
 		p := readSchema(m.Key, m.Value)
-		if slices.Contains(required, m.Key) {
+		if needed.has([]byte(m.Key)) {
 			object.Required = append(object.Required, p)
 		} else {
 			object.Optional = append(object.Optional, p)
@@ -184,8 +236,9 @@ func readMembers(schema ordered.Map) Param {
 }
 
 func readSchema(name string, raw any) Param {
-	var schema ordered.Map
-	if text, ok := raw.(json.RawMessage); !ok || json.Unmarshal(text, &schema) != nil {
+	text, _ := raw.(json.RawMessage)
+	schema, ok := ordered.Read(text)
+	if !ok {
 		return Param{Name: name, Kind: KindAny} // a boolean schema
 	}
 	p := Param{Name: name, Kind: readKind(schema)}
@@ -219,14 +272,20 @@ func readKind(schema ordered.Map) Kind {
 }
 
 // get reads a keyword into v, and leaves v alone when it is of another shape.
-func get[T any](schema ordered.Map, keyword string, v *T) {
+func get[T string | []string](schema ordered.Map, keyword string, v *T) {
 	raw, _ := schema.Get(keyword)
 	text, ok := raw.(json.RawMessage)
 	if !ok {
 		return
 	}
+	if to, is := any(v).(*string); is {
+		if read, ok := ordered.Text(text); ok {
+			*to = read
+		}
+		return
+	}
 	var read T
-	if json.Unmarshal(text, &read) == nil {
+	if len(text) > 0 && text[0] == '[' && json.Unmarshal(text, &read) == nil {
 		*v = read
 	}
 }

@@ -27,7 +27,7 @@ func TestExternalRefuses(t *testing.T) {
 }
 
 // The names of the required parameters, which lists show, are those of the parameters that are read whole.
-func TestNeeds(t *testing.T) {
+func TestParamNames(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{
 		`{"type":"object","properties":{"b":{},"a":{"type":"string"},"é\"":true},"required":["é\"","a","b","none"]}`,
@@ -40,13 +40,19 @@ func TestNeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want []string
-		required, _ := a.Inputs()
-		for _, p := range required {
-			want = append(want, p.Name)
+		names := func(params []toolfold.Param) (list []string) {
+			for _, p := range params {
+				list = append(list, p.Name)
+			}
+			return list
 		}
-		if got := a.Needs(); !slices.Equal(got, want) {
-			t.Errorf("%s needs %q, its parameters %q", schema, got, want)
+		required, optional := a.Inputs()
+		needed, others := a.ParamNames()
+		if !slices.Equal(needed, names(required)) || !slices.Equal(others, names(optional)) {
+			t.Errorf("%s has %q and %q, its parameters %q and %q", schema, needed, others, names(required), names(optional))
 		}
+	}
+	if _, err := (toolfold.External{Name: "x", InputSchema: json.RawMessage(`{"type":`), Lenient: true}).Action(); err == nil {
+		t.Error("a schema that is no JSON is taken")
 	}
 }

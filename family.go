@@ -146,10 +146,10 @@ type Action struct {
 	// relays says that the result is a [Reply].
 	relays bool
 
-	// Of a tool declared elsewhere: inputs and partial read the parameters of Input, needs only the
-	// names of those that are required, unchecked compiles it, each once. Nil else.
+	// Of a tool declared elsewhere: inputs and partial read the parameters of Input, names only their
+	// names, unchecked compiles it, each once. Nil else.
 	inputs    func() (required, optional []Param)
-	needs     func() []string
+	names     func() (required, optional []string)
 	unchecked func() bool
 	partial   func() bool
 }
@@ -343,14 +343,14 @@ func (a *Action) Inputs() (required, optional []Param) {
 	return a.Required.Params(), a.Optional.Params()
 }
 
-// Needs lists the names of the required parameters. Of an input schema that was written
-// elsewhere it reads no more, which is most of what lists of many tools cost.
-func (a *Action) Needs() []string {
-	if a.needs != nil {
-		return a.needs()
+// ParamNames lists the names of the parameters. Of an input schema that was written elsewhere it
+// reads no more, so that lists of many tools cost little.
+func (a *Action) ParamNames() (required, optional []string) {
+	if a.names != nil {
+		return a.names()
 	}
-	required, _ := a.Inputs()
-	return names(required)
+	needed, others := a.Inputs()
+	return names(needed), names(others)
 }
 
 // Params lists the parameters, required ones first.

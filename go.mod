@@ -53,7 +53,7 @@ require (
 	golang.org/x/oauth2 v0.37.0 // logins at upstream servers; go-sdk links it
 	golang.org/x/sync v0.24.0 // semaphores
 	golang.org/x/term v0.47.0 // size of a terminal
-	golang.org/x/text v0.43.0 // normal forms
+	golang.org/x/text v0.43.0 // normal forms; words of what schemas lack
 	golang.org/x/tools v0.52.0 // analysis of Go
 	google.golang.org/protobuf v1.36.12 // spans on the wire
 	honnef.co/go/tools v0.8.2 // analysis of Go

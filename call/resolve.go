@@ -29,26 +29,34 @@ type Resolver struct {
 	// where the name is not known either.
 	refuse func(name string, args *arguments) *toolfold.Error
 
-	// absent returns the servers that offer no tools just now, with the reason; nil where the
-	// caller is not to know.
-	absent func() map[string]string
+	// absent returns the servers that offer no tools just now, with the reason, and withheld the error of
+	// a name of a tool that is not offered just now; nil where the caller is not to know.
+	absent   func() map[string]string
+	withheld func(name string) *toolfold.Error
 }
 
 // Lacking returns a resolver that says of a name which leads nowhere, and begins with that of a
 // server which offers no tools just now, why the server does not. Absent returns these servers
-// with the reason.
-func (r *Resolver) Lacking(absent func() map[string]string) *Resolver {
+// with the reason. Withheld returns the error of a name of a tool that is not offered
+// just now, and nil for all other names.
+func (r *Resolver) Lacking(absent func() map[string]string, withheld func(name string) *toolfold.Error) *Resolver {
 	other := *r
-	other.absent = absent
+	other.absent, other.withheld = absent, withheld
 	return &other
 }
 
 // maxReason bounds the characters of the reason why a server offers no tools.
 const maxReason = 430
 
-// Absence returns the error of an unknown name that begins with that of a server which offers no
-// tools just now; nil where there is none such, or a tool has the name of the server.
+// Absence returns the error of an unknown name that is one of a tool which is not offered just now, or
+// begins with that of a server which offers no tools; nil where there is none such, or a tool
+// has the name of the server.
 func (r *Resolver) Absence(name string) *toolfold.Error {
+	if r.withheld != nil {
+		if err := r.withheld(name); err != nil {
+			return err
+		}
+	}
 	server, why := r.absence(name)
 	if server == "" || r.Lookup(server) != nil {
 		return nil
@@ -430,6 +438,11 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	if t == nil && isText {
 		if err := r.notPermitted(f.tool+"."+name, args); err != nil {
 			return nil, err
+		}
+		if r.withheld != nil {
+			if err := r.withheld(f.tool + "." + name); err != nil {
+				return nil, err
+			}
 		}
 	}
 	problem := toolfold.Problem{Path: "/" + reserved.Action, Allowed: f.actions}

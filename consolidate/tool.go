@@ -67,19 +67,22 @@ func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 		for _, name := range slices.Sorted(maps.Keys(folded)) {
 			t := entry.Tool{
 				Name: name, Summary: f.Summary, Doc: f.Doc, Category: f.Category, Tier: f.Tier,
-				Entries: entries(folded[name], fold), Schema: Schema(folded[name]), Hints: FoldHints(folded[name]),
+				Entries: entries(folded[name], fold), Hints: FoldHints(folded[name]),
+				Schema: func() json.RawMessage { return Schema(folded[name]) },
 			}
 			if f.Bare && f.Apiece { // as it came
-				t.Summary, t.Doc, t.Schema, t.Whole = f.Doc, "", t.Entries[0].InputSchema(), true
+				t.Summary, t.Doc, t.Schema, t.Whole = f.Doc, "", t.Entries[0].InputSchema, true
 			}
 			list = append(list, t)
 		}
 		for _, a := range f.Actions {
 			if fold.alone(a) {
 				e := fold.entry(a)
-				schema := schema.Object(e.Required(), e.Optional(), schema.Style{Describe: func(toolfold.Param) bool { return !a.Apart }})
-				if a.Input != nil {
-					schema = e.InputSchema()
+				whole := e.InputSchema
+				if a.Input == nil {
+					whole = func() json.RawMessage {
+						return schema.Object(e.Required(), e.Optional(), schema.Style{Describe: func(toolfold.Param) bool { return !a.Apart }})
+					}
 				}
 				subject := ""
 				if !a.Apart && !f.Bare && a.Input == nil {
@@ -87,7 +90,7 @@ func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 				}
 				list = append(list, entry.Tool{
 					Name: e.Tool, Subject: subject, Summary: a.Summary, Doc: a.Doc, Category: f.Category, Tier: f.Tier,
-					Entries: []*entry.Entry{e}, Schema: schema, Hints: a.Hints(), Whole: a.Apart,
+					Entries: []*entry.Entry{e}, Schema: whole, Hints: a.Hints(), Whole: a.Apart,
 				})
 			}
 		}

@@ -61,7 +61,11 @@ type Entry struct {
 // New returns the entry of an action under a name of its own, such as its
 // full name.
 func New(a *toolfold.Action, tool string) *Entry {
-	return &Entry{Action: a, Tool: tool, inputs: sync.OnceValues(a.Inputs)}
+	inputs := a.Inputs
+	if a.Input == nil { // else the action keeps them
+		inputs = sync.OnceValues(inputs)
+	}
+	return &Entry{Action: a, Tool: tool, inputs: inputs}
 }
 
 // Select returns the entry of an action as a value of the action argument of
@@ -244,7 +248,8 @@ func (e *Entry) Signature(d Detail, printed map[string]bool) string {
 func (e *Entry) Parameters(d Detail, printed map[string]bool) string {
 	var required, optional []toolfold.Param
 	if d == DetailRequired && !e.Legacy {
-		for _, name := range e.Action.Needs() {
+		names, _ := e.Action.ParamNames()
+		for _, name := range names {
 			required = append(required, toolfold.Param{Name: name})
 		}
 	} else {

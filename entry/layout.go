@@ -56,6 +56,10 @@ func (e *Entry) Nested(name string) bool {
 
 // Takes reports whether the entry has a parameter, as it is spelt here.
 func (e *Entry) Takes(name string) bool {
+	if e.Action.Input != nil && !e.Legacy { // as it was written elsewhere
+		required, optional := e.Action.ParamNames()
+		return slices.Contains(required, name) || slices.Contains(optional, name)
+	}
 	is := func(p toolfold.Param) bool { return p.Name == name }
 	return slices.ContainsFunc(e.Required(), is) || slices.ContainsFunc(e.Optional(), is)
 }

@@ -13,9 +13,11 @@ type Tool struct {
 	Subject       string // stands before the summary in lists, where a tool is one action of a family; may be empty
 	Category      toolfold.Category
 	Tier          toolfold.Tier
-	Entries       []*Entry        // the ways to call it, one per action
-	Schema        json.RawMessage // of the arguments of all entries
+	Entries       []*Entry // the ways to call it, one per action
 	Hints         toolfold.Hints
+
+	// Schema returns that of the arguments of all entries, which brief lists do not need.
+	Schema func() json.RawMessage
 
 	// Form is that of the entries: where a call carries what a brief listing
 	// does not declare.

@@ -31,6 +31,9 @@ func flags(d definition, others []string) []string {
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
 	})
+	for i, word := range words {
+		words[i] = strings.Trim(word, ".-") // as at the end of a sentence
+	}
 	for _, name := range others {
 		// A plain word says nothing: that of a tool has several parts.
 		if strings.ContainsAny(name, "_-.") && name != d.Name && slices.Contains(words, name) {

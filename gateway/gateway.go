@@ -30,6 +30,10 @@ type Upstream struct {
 	Name   string // as its user calls it
 	Server upstream.Server
 
+	// Problem says why the server cannot be started or reached; empty = it can, as far as is known. What
+	// it listed before stays listed, and calls are answered with it.
+	Problem string
+
 	// Patterns, as of [path.Match]: of tools, of prompts as prompt:NAME, and of resources as
 	// resource:URI, where * stands for slashes too. Each kind that Include does not name is
 	// offered whole, but for what Exclude names.
@@ -262,7 +266,7 @@ func (g *Gateway) Learn(ctx context.Context) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(g.links))
 	for i, l := range g.links {
-		if l.known() {
+		if l.known() || l.Problem != "" {
 			continue
 		}
 		first := make(chan error, 1)
@@ -290,11 +294,12 @@ const (
 	unlisted = "it has not listed its tools yet"
 )
 
-// Unknown names the servers that have never listed their tools.
+// Unknown names the servers that have never listed their tools, but for those with a
+// [Upstream.Problem].
 func (g *Gateway) Unknown() []string {
 	var names []string
 	for _, l := range g.links {
-		if !l.known() {
+		if !l.known() && l.Problem == "" {
 			names = append(names, l.Name)
 		}
 	}

@@ -212,6 +212,7 @@ func offering(t testing.TB, dir string, o surface.Options, list ...gateway.Upstr
 	}
 	t.Cleanup(g.Close)
 	s := surface.New(o)
+	s.Discovery.ListAbsent(nil, g.Withheld)
 	put := func(families []*toolfold.Family) {
 		if err := s.Put(families...); err != nil {
 			t.Error(err)
@@ -275,7 +276,11 @@ func TestNothingIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			u, _ := playing(t, name, compact.String())
-			s, _ := offering(t, t.TempDir(), surface.Options{}, u)
+			dir := t.TempDir()
+			s, g := offering(t, dir, surface.Options{}, u)
+			checkAll(t, s, name, compact.Bytes())
+			g.Close()
+			s, _ = offering(t, dir, surface.Options{}, u)
 			checkAll(t, s, name, compact.Bytes())
 		})
 	}
@@ -556,6 +561,56 @@ func TestKeptLists(t *testing.T) {
 	}
 	if why := g.Trouble()["srv"]; why != "" {
 		t.Errorf("still %q", why)
+	}
+}
+
+// What is kept comes back byte for byte, also of a file that an older version wrote; of one that
+// is damaged nothing is taken.
+func TestKeptFile(t *testing.T) {
+	t.Parallel()
+	schema := `{ "type":"object", "properties":{ "a":{"type" : "string"} } }`
+	u, file := playing(t, "srv", `{"tools":[{"name":"get","description":"A.\u000aB.","inputSchema":`+schema+`}]}`)
+	dir := t.TempDir()
+	_, g := offering(t, dir, surface.Options{}, u)
+	g.Close()
+	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	text, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, tool, _ := bytes.Cut(text, []byte("\n"))
+	var before ordered.Map
+	if err := json.Unmarshal(line, &before); err != nil {
+		t.Fatal(err)
+	}
+	before = slices.DeleteFunc(before, func(m ordered.Member) bool { return m.Key == "sum" || m.Key == "sizes" })
+	before.Set("tools", []json.RawMessage{tool})
+	damaged := bytes.Replace(text, []byte("string"), []byte("number"), 1)
+	for _, test := range []struct {
+		why    string
+		file   []byte
+		schema string
+		starts int
+	}{
+		{"as it was written", text, schema, 1},
+		{"by an older version", ordered.MustJSON(before), compacted(t, schema), 1},
+		{"damaged", damaged, schema, 2},
+		{"cut", text[:len(text)-1], schema, 3},
+	} {
+		if err := os.WriteFile(names[0], test.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, g := offering(t, dir, surface.Options{}, u)
+		if got := string(s.Families()[0].Actions[0].Input); got != test.schema {
+			t.Errorf("%s: %s", test.why, got)
+		}
+		if n := starts(t, file); n != test.starts {
+			t.Errorf("%s: %d starts", test.why, n)
+		}
+		g.Close()
 	}
 }
 

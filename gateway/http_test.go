@@ -73,3 +73,54 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 }
+
+// Arguments that a tool wants in headers too are there in the first call after a start, which
+// asks for no list, and in one after the server has come to want others.
+func TestArgumentsInHeaders(t *testing.T) {
+	t.Parallel()
+	var wants atomic.Pointer[mcp.Server]
+	var lists atomic.Int32
+	want := func(header string) {
+		s := mcp.NewServer(&mcp.Implementation{Name: "srv", Version: "1"}, nil)
+		schema := `{"type":"object","properties":{"where":{"type":"string","x-mcp-header":"` + header + `"},"n":{"type":"integer"}}}`
+		s.AddTool(&mcp.Tool{Name: "echo", Description: "Echo.", InputSchema: json.RawMessage(schema)},
+			func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Extra.Header.Get("Mcp-Param-" + header)}}}, nil
+			})
+		s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+				if method == "tools/list" {
+					lists.Add(1)
+				}
+				return next(ctx, method, r)
+			}
+		})
+		wants.Store(s)
+	}
+	want("Region")
+	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return wants.Load() },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	defer at.Close()
+	u := gateway.Upstream{Name: "srv", Server: upstream.Server{URL: at.URL}, Changes: gateway.Accept}
+	dir := t.TempDir()
+	_, g := offering(t, dir, surface.Options{}, u)
+	g.Close()
+	s, g := offering(t, dir, surface.Options{}, u)
+	defer g.Close()
+	call := func() string {
+		answer := s.Client.Call(t.Context(), "srv.echo", json.RawMessage(`{"where":"Zürich","n":1}`))
+		return string(answer.Content) + string(answer.Reply)
+	}
+	const arrived = `"text":"=?base64?WsO8cmljaA==?="`
+	if got := call(); !strings.Contains(got, arrived) {
+		t.Errorf("the first call is answered with %s", got)
+	}
+	want("Zone")
+	before := lists.Load()
+	if got := call(); !strings.Contains(got, arrived) {
+		t.Errorf("with another header it is answered with %s", got)
+	}
+	if n := lists.Load() - before; n != 1 {
+		t.Errorf("it asked %d times for the list", n)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/toolfold/toolfold"
@@ -27,16 +28,19 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// kept holds the record of a server between starts.
+// kept holds the record of a server between starts. In its file it is a line of JSON, and
+// behind it are the tools, byte for byte as they were sent: a start does not parse them as a whole.
 type kept struct {
-	Source       string            `json:"source"`       // digest of how it is started or reached
-	Instructions string            `json:"instructions"` // of the server, for who asks
-	Tools        []json.RawMessage `json:"tools"`        // as they were sent last; nil = never
-	Accepted     map[string]string `json:"accepted"`     // digests of the tools that may be offered, by name
+	Source       string            `json:"source"`          // digest of how it is started or reached
+	Instructions string            `json:"instructions"`    // of the server, for who asks
+	Tools        []json.RawMessage `json:"tools,omitempty"` // as they were sent last; nil = never. In files of older versions it is in the line
+	Sizes        []int             `json:"sizes,omitempty"` // in bytes, of the tools behind the line
+	Sum          string            `json:"sum,omitempty"`   // digest of what is behind the line, empty for a file of an older version
+	Accepted     digests           `json:"accepted"`        // digests of the tools that may be offered, by name
 
 	// Differing has the digests of the tools that are listed otherwise than accepted, so that a
 	// start needs to digest none; nil in files of versions that did not keep it.
-	Differing map[string]string `json:"differing"`
+	Differing digests `json:"differing"`
 
 	// What the server offers beside its tools, as it was sent last; nil = never, or none.
 	Prompts   []json.RawMessage `json:"prompts,omitempty"`
@@ -57,6 +61,19 @@ type kept struct {
 	odd         []string // what is wrong with the list
 }
 
+// digests are those of tools, by name.
+type digests map[string]string
+
+// UnmarshalJSON implements [json.Unmarshaler]: a start reads thousands of them.
+func (d *digests) UnmarshalJSON(raw []byte) error {
+	*d = nil
+	if bytes.HasPrefix(raw, []byte("{")) {
+		*d = digests{}
+	}
+	ordered.Scan(raw, func(name []byte, start, end int) { (*d)[string(name)], _ = ordered.Text(raw[start:end]) })
+	return nil
+}
+
 // Bounds of what is kept of a server, in bytes: maxKept of the file, which holds the tools
 // twice at most, maxTools of those, and maxOffered of each of the other lists.
 const (
@@ -75,6 +92,7 @@ type definition struct {
 		ReadOnlyHint, DestructiveHint, IdempotentHint, OpenWorldHint *bool
 	}
 	raw    json.RawMessage
+	meta   bool   // it has _meta
 	digest string // identifies what a user has accepted of the tool: all that says what it does
 }
 
@@ -98,8 +116,7 @@ func (d definition) hints() toolfold.Hints {
 // identity returns the digest of what identifies the definition.
 func (d definition) identity() string {
 	said := []any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}
-	sum := sha256.Sum256(ordered.MustJSON(said))
-	return hex.EncodeToString(sum[:])
+	return sumOf(ordered.MustJSON(said))
 }
 
 func (d definition) effect() toolfold.Effect {
@@ -112,37 +129,58 @@ func (d definition) effect() toolfold.Effect {
 	return toolfold.Adds
 }
 
-// UnmarshalJSON reads the members by their exact names, as clients do: one in other letters
-// must not stand for another in what is accepted.
-func (d *definition) UnmarshalJSON(raw []byte) error {
-	var err error
-	read := func(value []byte, to any) { err = errors.Join(err, json.Unmarshal(value, to)) }
-	ordered.Scan(raw, func(name []byte, start, end int) {
-		switch value := raw[start:end]; string(name) {
+// readDefinition reads the members by their exact names, as clients do: one in other letters
+// must not stand for another in what is accepted. The tool is valid JSON. It reports false for
+// what is no tool.
+func readDefinition(tool json.RawMessage) (d definition, ok bool) {
+	d.raw, ok = tool, true
+	text := func(value []byte, to *string) {
+		read, is := ordered.Text(value)
+		*to, ok = read, ok && (is || string(value) == "null")
+	}
+	hint := func(value []byte, to **bool) {
+		switch string(value) {
+		case "true", "false":
+			*to = new(string(value) == "true")
+		case "null":
+			*to = nil
+		default:
+			ok = false
+		}
+	}
+	ordered.Scan(tool, func(name []byte, start, end int) {
+		switch value := tool[start:end:end]; string(name) {
 		case "name":
-			read(value, &d.Name)
+			text(value, &d.Name)
 		case "title":
-			read(value, &d.Title)
+			text(value, &d.Title)
 		case "description":
-			read(value, &d.Description)
+			text(value, &d.Description)
 		case "inputSchema":
-			d.InputSchema = bytes.Clone(value)
+			d.InputSchema = value
 		case "outputSchema":
-			d.OutputSchema = bytes.Clone(value)
+			d.OutputSchema = value
+		case "_meta":
+			d.meta = true
 		case "annotations":
 			a := &d.Annotations
 			ordered.Scan(value, func(name []byte, start, end int) {
-				to, known := map[string]any{
-					"title": &a.Title, "readOnlyHint": &a.ReadOnlyHint, "destructiveHint": &a.DestructiveHint,
-					"idempotentHint": &a.IdempotentHint, "openWorldHint": &a.OpenWorldHint,
-				}[string(name)]
-				if known {
-					read(value[start:end], to)
+				switch value := value[start:end]; string(name) {
+				case "title":
+					text(value, &a.Title)
+				case "readOnlyHint":
+					hint(value, &a.ReadOnlyHint)
+				case "destructiveHint":
+					hint(value, &a.DestructiveHint)
+				case "idempotentHint":
+					hint(value, &a.IdempotentHint)
+				case "openWorldHint":
+					hint(value, &a.OpenWorldHint)
 				}
 			})
 		}
 	})
-	return err
+	return d, ok && d.Name != ""
 }
 
 // hold takes over the tools that were sent. Of two of one name the first counts; what is
@@ -156,9 +194,8 @@ func (k *kept) read(tools []json.RawMessage, digest func(definition) string) {
 	k.Tools, k.definitions, k.odd = tools, nil, nil
 	seen := map[string]bool{}
 	for _, raw := range tools {
-		d := definition{raw: raw}
-		switch err := json.Unmarshal(raw, &d); {
-		case err != nil || d.Name == "":
+		switch d, ok := readDefinition(raw); {
+		case !ok:
 			k.odd = append(k.odd, "a tool without a name")
 		case seen[d.Name]:
 			k.odd = append(k.odd, fmt.Sprintf("%q is listed twice", shorten.Quoted(d.Name)))
@@ -190,8 +227,7 @@ func (k kept) held() []heldTool {
 // source identifies how the server is started or reached, so that the list of another
 // is not taken for its. The folder that it starts in is that of the caller.
 func (l *link) source() string {
-	sum := sha256.Sum256(ordered.MustJSON([]any{l.Server.Argv, l.Server.URL, l.Server.SSE}))
-	return hex.EncodeToString(sum[:])
+	return sumOf(ordered.MustJSON([]any{l.Server.Argv, l.Server.URL, l.Server.SSE}))
 }
 
 var unsafeName = regex.Lazy(`[^A-Za-z0-9_-]+`)
@@ -237,7 +273,10 @@ func (l *link) read() (k kept, found bool, err error) {
 	} else if err != nil {
 		return k, false, fmt.Errorf("reading what is kept of it: %w", err)
 	}
-	if json.Unmarshal(text, &k) != nil || k.Source != l.source() {
+	if k, found = decode(text); !found {
+		l.gateway.options.Log.Warn("what is kept of an upstream is damaged: it is asked again, and its tools count as new", "upstream", l.Name)
+	}
+	if !found || k.Source != l.source() {
 		return kept{}, false, nil // it is asked again
 	}
 	if k.Differing == nil {
@@ -251,6 +290,95 @@ func (l *link) read() (k kept, found bool, err error) {
 		return d.identity()
 	})
 	return k, true, nil
+}
+
+// encode returns the content of the file that keeps a record.
+func (k kept) encode() []byte {
+	tools := bytes.Join(rawBytes(k.Tools), nil)
+	if k.Tools != nil {
+		k.Sum = sumOf(tools)
+		for _, raw := range k.Tools {
+			k.Sizes = append(k.Sizes, len(raw))
+		}
+		k.Tools = nil
+	}
+	return slices.Concat(ordered.MustJSON(k), []byte("\n"), tools)
+}
+
+// decode is the reverse of encode. It reports false for a file that is not as it was written.
+func decode(text []byte) (k kept, ok bool) {
+	line, tools, _ := bytes.Cut(text, []byte("\n"))
+	var read struct {
+		kept
+		Plan keptPlan `json:"plan"`
+	}
+	err := json.Unmarshal(line, &read)
+	k = read.kept
+	k.Plan = fold.Plan(read.Plan)
+	if err != nil || k.Sum == "" && len(tools) > 0 || k.Sum != "" && k.Sum != sumOf(tools) {
+		return kept{}, false
+	}
+	if k.Sum != "" {
+		k.Tools = []json.RawMessage{}
+	}
+	for _, size := range k.Sizes {
+		if size < 0 || size > len(tools) {
+			return kept{}, false
+		}
+		k.Tools, tools = append(k.Tools, tools[:size:size]), tools[size:]
+	}
+	k.Sizes, k.Sum = nil, ""
+	return k, true
+}
+
+// keptPlan is a plan in the file of what is kept.
+type keptPlan fold.Plan
+
+// UnmarshalJSON implements [json.Unmarshaler]: a start reads plans of thousands of tools.
+func (p *keptPlan) UnmarshalJSON(raw []byte) error {
+	*p = keptPlan{}
+	ordered.Scan(raw, func(member []byte, start, end int) {
+		if string(member) != "Families" {
+			return
+		}
+		ordered.Items(raw[start:end], func(item []byte) {
+			var f fold.Family
+			ordered.Scan(item, func(member []byte, start, end int) {
+				switch value := item[start:end]; string(member) {
+				case "Name":
+					f.Name, _ = ordered.Text(value)
+				case "Summary":
+					f.Summary, _ = ordered.Text(value)
+				case "Noun":
+					f.Noun, _ = ordered.Text(value)
+				case "Reads":
+					f.Reads = string(value) == "true"
+				case "Bare":
+					f.Bare = string(value) == "true"
+				case "Actions":
+					ordered.Items(value, func(item []byte) {
+						var a fold.Action
+						ordered.Scan(item, func(member []byte, start, end int) {
+							switch value := item[start:end]; string(member) {
+							case "Name":
+								a.Name, _ = ordered.Text(value)
+							case "Tool":
+								a.Tool, _ = ordered.Text(value)
+							}
+						})
+						f.Actions = append(f.Actions, a)
+					})
+				}
+			})
+			p.Families = append(p.Families, f)
+		})
+	})
+	return nil
+}
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // save keeps what is known of the server. The lock is held.
@@ -267,7 +395,7 @@ func (l *link) save() error {
 		return err
 	}
 	defer root.Close()
-	return safefile.Replace(root, l.file(), ordered.MustJSON(l.kept))
+	return safefile.Replace(root, l.file(), l.kept.encode())
 }
 
 // take accepts a list that the server sent: all of the first one, later what has not
@@ -374,6 +502,7 @@ func (l *link) adopt(k kept) error {
 	if err != nil {
 		return err
 	}
+	defer l.gateway.lookAgain()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.live, k.Differing = map[string]string{}, map[string]string{}
@@ -491,15 +620,20 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 	if strings.TrimSpace(text) == "" {
 		text = strings.ReplaceAll(name, "_", " ")
 	}
+	mirrored := sync.OnceValue(func() bool { return bytes.Contains(d.InputSchema, []byte(`"x-mcp-header"`)) })
+	listed := d.raw
+	if d.meta {
+		listed = l.outMeta(d.raw)
+	}
 	a, err := toolfold.External{
 		Name: name, Description: text, Server: l.Name, InputSchema: d.InputSchema, Category: l.category(),
-		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: l.outMeta(d.raw), Aliases: []string{l.Name + "." + d.Name, d.Name},
+		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: []string{l.Name + "." + d.Name, d.Name},
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
 				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed it", d.Name, l.Name).
 					WithHint("tools.list says what is held back until the user approves")
 			}
-			result, err := l.call(ctx, upstream.Call{Tool: d.Name, Arguments: args})
+			result, err := l.call(ctx, upstream.Call{Tool: d.Name, Arguments: args, Mirrored: mirrored()})
 			return toolfold.Reply{Result: l.outResult(result)}, err
 		},
 	}.Action()

@@ -112,16 +112,18 @@ func (l *link) uses(name string) bool {
 // shows reports whether the user lets a tool, a prompt or a resource through; the kind of a
 // tool is empty.
 func (l *link) shows(kind, name string) bool {
-	slashes := strings.NewReplacer()
-	if kind == resourceKind { // a * stands for slashes too
-		slashes = strings.NewReplacer("/", " ")
+	text := func(s string) string {
+		if kind == resourceKind { // a * stands for slashes too
+			return strings.ReplaceAll(s, "/", " ")
+		}
+		return s
 	}
 	of := func(patterns []string) (own []string) {
 		for _, pattern := range patterns {
 			before, after, named := strings.Cut(pattern, ":")
 			switch named = named && (before == promptKind || before == resourceKind); {
 			case named && before == kind:
-				own = append(own, slashes.Replace(after))
+				own = append(own, text(after))
 			case !named && kind == "":
 				own = append(own, pattern)
 			}
@@ -129,7 +131,7 @@ func (l *link) shows(kind, name string) bool {
 		return own
 	}
 	include := of(l.Include)
-	name = slashes.Replace(name)
+	name = text(name)
 	return (len(include) == 0 || matches(include, name)) && !matches(of(l.Exclude), name)
 }
 
@@ -144,8 +146,8 @@ func (l *link) why() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var parts []string
-	if l.trouble != "" {
-		parts = append(parts, l.trouble)
+	if trouble := cmp.Or(l.Problem, l.trouble); trouble != "" {
+		parts = append(parts, trouble)
 	}
 	if held := l.kept.held(); len(held) > 0 {
 		names := make([]string, len(held))
@@ -181,6 +183,9 @@ func (l *link) connected(ctx context.Context) (Session, error) {
 		}
 	}
 	switch pause := l.retry.Sub(l.gateway.options.Now()); {
+	case l.Problem != "":
+		l.mu.Unlock()
+		return nil, errors.New(l.Problem)
 	case l.closed:
 		l.mu.Unlock()
 		return nil, errors.New("the gateway is closed")
@@ -231,7 +236,9 @@ func (l *link) connect() {
 		l.session, l.trouble = nil, err.Error()
 		l.retry = l.gateway.options.Now().Add(min(firstPause<<min(l.failures, 10), mostPause))
 		l.failures++
-		l.gateway.options.Log.Warn("starting an upstream", "upstream", l.Name, "err", err)
+		if l.gateway.life.Err() == nil {
+			l.gateway.options.Log.Warn("starting an upstream", "upstream", l.Name, "err", err)
+		}
 	} else {
 		l.trouble, l.failures, l.retry = "", 0, time.Time{}
 	}
@@ -275,7 +282,6 @@ func (l *link) refresh(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	same := before != nil && maps.Equal(before, l.live)
-	l.flags = nil
 	l.mu.Unlock()
 	if !same {
 		l.gateway.tell()
@@ -335,6 +341,15 @@ func (l *link) listChanged() {
 	})
 }
 
+// lookAgain has the texts of all servers looked at anew, which may name tools of each other.
+func (g *Gateway) lookAgain() {
+	for _, l := range g.links {
+		l.mu.Lock()
+		l.flags = nil
+		l.mu.Unlock()
+	}
+}
+
 // flagged lists what in the texts of the tools that are offered its user should look at.
 func (l *link) flagged() []string {
 	var others []string
@@ -349,6 +364,7 @@ func (l *link) flagged() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.flags == nil {
+		others = slices.DeleteFunc(others, func(name string) bool { return l.live[name] != "" }) // two may be of one kind
 		l.flags = []string{}
 		for _, d := range l.kept.definitions {
 			for _, flag := range flags(d, others) {

@@ -83,9 +83,9 @@ func (l *link) permits(ctx context.Context, kind, name string) bool {
 	return l.gateway.options.Rights.Allow(a) && toolfold.OriginOf(ctx).Rights.Allow(a)
 }
 
-// Named returns what rules can name besides tools, as families that are in no list: the
-// prompts and resources of each server, and one without actions for each server that has
-// not listed anything yet.
+// Named returns what rules can name besides tools that are offered, as families that are in no list: the
+// prompts and resources of each server, its tools that wait for approval or are listed no more, and one
+// without actions for each server that has not listed anything yet.
 func (g *Gateway) Named() []*toolfold.Family {
 	var all []*toolfold.Family
 	for _, l := range g.links {
@@ -96,6 +96,31 @@ func (g *Gateway) Named() []*toolfold.Family {
 		all = append(all, l.right(resourceKind, "").Family, l.right(promptKind, "").Family)
 		for _, p := range l.offering().prompts {
 			all = append(all, l.right(promptKind, p.name).Family)
+		}
+		all = append(all, l.absent()...)
+	}
+	return all
+}
+
+// absent returns what the plan has and the server does not offer just now: a rule that names such a
+// tool holds for when it comes back.
+func (l *link) absent() (all []*toolfold.Family) {
+	offered := map[string]bool{}
+	for _, f := range l.offered() {
+		for _, a := range f.Actions {
+			offered[a.Aliases[1]] = true
+		}
+	}
+	for _, planned := range l.planned().Families {
+		f := &toolfold.Family{Name: planned.Name, Category: l.category(), Bare: planned.Bare}
+		for _, a := range planned.Actions {
+			if !offered[a.Tool] {
+				f.Actions = append(f.Actions, &toolfold.Action{Name: a.Name, Effect: toolfold.Deletes, Family: f,
+					Aliases: []string{l.Name + "." + a.Tool, a.Tool}})
+			}
+		}
+		if len(f.Actions) > 0 {
+			all = append(all, f)
 		}
 	}
 	return all

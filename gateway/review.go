@@ -44,6 +44,33 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 	return list, nil
 }
 
+// Withheld returns the error of a call by the name of a tool that is known and not offered, since it waits
+// for approval or its server lists it no more; nil for other names.
+func (g *Gateway) Withheld(name string) *toolfold.Error {
+	for _, l := range g.links {
+		l.mu.Lock()
+		k := l.kept
+		l.mu.Unlock()
+		tool := k.Plan.Tool(l.Name, name)
+		at := slices.IndexFunc(k.definitions, func(d definition) bool { return d.Name == tool })
+		switch {
+		case tool == "":
+			continue
+		case at < 0:
+			return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s does not list it any more", shorten.Quoted(name), l.Name).
+				WithHint("tools.find finds others")
+		case k.Accepted[tool] != k.definitions[at].digest:
+			did := "has added it"
+			if k.Accepted[tool] != "" {
+				did = "has changed it since it was accepted"
+			}
+			return toolfold.Errorf(toolfold.UpstreamError, "%s is held back: the server %s %s", shorten.Quoted(name), l.Name, did).
+				WithHint("the user looks at it and lets it through with: toolfold upstream approve %s", l.Name)
+		}
+	}
+	return nil
+}
+
 // Listed returns what a server has listed last, and the families that it is folded into;
 // false where it has listed nothing yet.
 func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*toolfold.Family, known bool) {

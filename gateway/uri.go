@@ -94,6 +94,10 @@ func (l *link) outMeta(raw json.RawMessage) json.RawMessage {
 
 // outResult returns the result of a tool with the URIs that clients know.
 func (l *link) outResult(result json.RawMessage) json.RawMessage {
+	named := func(part string) bool { return bytes.Contains(result, []byte(part)) }
+	if !named(`"resource`) && !named(interfaces) && !named(`\u00`) { // which may stand for a letter of these
+		return result
+	}
 	return l.outMeta(each(result, "content", l.outBlock))
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/rank"
 )
 
@@ -97,7 +98,7 @@ func (v *View) rank(query string, limit int) []*match {
 	r := readRequest(query, list)
 	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: max(limit, pool), Keep: seen})
 	phrased := phrasing.shares(list)
-	matches := v.order(hits, limit, func(a *toolfold.Action) float64 { return r.share(a) * phrased(a.Name) })
+	matches := v.order(hits, limit, func(a *toolfold.Action) float64 { return r.share(v.entries[a]) * phrased(a.Name) })
 	matches = v.merge(matches, near(seen))
 	if r.wants != reading && r.removes {
 		return matches
@@ -146,9 +147,10 @@ func (v *View) order(hits []rank.Hit, limit int, share func(*toolfold.Action) fl
 	return matches
 }
 
-// share returns the share of its relevance that an action is ranked by.
-func (r *request) share(a *toolfold.Action) float64 {
-	share := 1.0
+// share returns the share of its relevance that an action is ranked by, which is called by
+// an entry.
+func (r *request) share(e *entry.Entry) float64 {
+	share, a := 1.0, e.Action
 	if !suits(a, r.wants) {
 		share *= unsuitable
 	}
@@ -157,7 +159,7 @@ func (r *request) share(a *toolfold.Action) float64 {
 			share *= forbidden
 		}
 	}
-	if r.wants == anything && (a.Effect != toolfold.Reads || needsID(a)) {
+	if r.wants == anything && (a.Effect != toolfold.Reads || needsID(e)) {
 		share *= needing
 	}
 	return share

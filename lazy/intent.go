@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/words"
 )
@@ -239,9 +240,8 @@ func destroys(a *toolfold.Action) bool {
 }
 
 // needsID reports whether a call must name something that was made before.
-func needsID(a *toolfold.Action) bool {
-	required, _ := a.Inputs()
-	for _, p := range required {
+func needsID(e *entry.Entry) bool {
+	for _, p := range e.Required() {
 		if p.Format == "uuid" || strings.HasSuffix(p.Name, "Id") || strings.HasSuffix(p.Name, "_id") {
 			return true
 		}

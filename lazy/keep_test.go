@@ -83,7 +83,7 @@ func TestKeptAgain(t *testing.T) {
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	s := withDiscovery(t)
-	s.Discovery.ListAbsent(func() []lazy.Row { return []lazy.Row{{Name: "gone", Reason: "it does not start", Absent: true}} })
+	s.Discovery.ListAbsent(func() []lazy.Row { return []lazy.Row{{Name: "gone", Reason: "it does not start", Absent: true}} }, nil)
 	list := func(ctx context.Context) string {
 		return string(s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"list"}`)).Content)
 	}
@@ -105,7 +105,7 @@ func TestNamedWhileAbsent(t *testing.T) {
 	s.Discovery.ListAbsent(func() []lazy.Row {
 		return []lazy.Row{{Name: "late", Reason: "it is still starting"}, {Name: "late-two", Reason: "it does not start"},
 			{Name: "tools", Reason: "it is another"}}
-	})
+	}, nil)
 	for _, test := range []struct{ name, code, want string }{
 		{"late", "UPSTREAM_ERROR", `there is no tool \"late\": the server late offers none now: it is still starting"`},
 		{"late.tools", "UPSTREAM_ERROR", `the server late offers none now: it is still starting","hint":"tools.list names late, and why`},

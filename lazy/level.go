@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -122,7 +123,7 @@ func show(t entry.Tool, level Level) Listed {
 	case level == Full && t.Doc != "":
 		l.Description += " " + t.Doc
 	}
-	l.InputSchema = ordered.MustJSON(schemaAt(t, level))
+	l.InputSchema = briefSchema(t, level)
 	if !t.Dispatches() {
 		l.Definition = t.Entries[0].Action.Definition
 	}
@@ -162,10 +163,33 @@ func wordsOf(t entry.Tool) string {
 // nests reports whether calls of a tool are shown with the member params.
 func nests(t entry.Tool) bool { return slices.ContainsFunc(t.Entries, (*entry.Entry).Nests) }
 
+// form is what the schema of a tool with actions depends on where it declares no parameter of theirs.
+type form struct {
+	of    entry.Form
+	nests bool
+}
+
+// brief has the schemas by form: they are the same for all tools.
+var brief sync.Map
+
+// briefSchema returns the schema of a tool at a level.
+func briefSchema(t entry.Tool, level Level) json.RawMessage {
+	f := form{t.Form, nests(t)}
+	same := t.Dispatches() && !t.Whole && level != Full && (level != Signature || f.nests)
+	if known, ok := brief.Load(f); ok && same {
+		return known.(json.RawMessage)
+	}
+	made := ordered.MustJSON(schemaAt(t, level))
+	if same {
+		brief.Store(f, made)
+	}
+	return made
+}
+
 func schemaAt(t entry.Tool, level Level) ordered.Map {
 	if (level == Full || t.Whole) && !t.Dispatches() && t.Entries[0].Action.Input != nil { // written elsewhere, with definitions perhaps
 		var whole ordered.Map
-		_ = json.Unmarshal(t.Schema, &whole)
+		_ = json.Unmarshal(t.Schema(), &whole)
 		return whole
 	}
 	properties, required := ordered.Map{}, []string(nil)
@@ -175,7 +199,7 @@ func schemaAt(t entry.Tool, level Level) ordered.Map {
 			Properties ordered.Map
 			Required   []string
 		}
-		_ = json.Unmarshal(t.Schema, &whole) // it is one of ours
+		_ = json.Unmarshal(t.Schema(), &whole) // it is one of ours
 		properties, required = whole.Properties, whole.Required
 	default:
 		whole := level == Signature && !nests(t)

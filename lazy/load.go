@@ -17,8 +17,9 @@ type Discovery struct {
 	view   func(*toolfold.Rights) *View
 	onGrow func(context.Context)
 
-	now    func() time.Time
-	absent func() []Row // nil for none
+	now      func() time.Time
+	absent   func() []Row // nil for none
+	withheld func(name string) *toolfold.Error
 
 	mu      sync.Mutex
 	loaded  map[string][]string // names of tools, by session
@@ -33,8 +34,19 @@ func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context
 }
 
 // ListAbsent names what offers no tools, and why, to callers with all rights who ask for the
-// list of tools, or for a tool of it by name. It is called before the surface is served.
-func (d *Discovery) ListAbsent(absent func() []Row) { d.absent = absent }
+// list of tools, or for a tool of it by name. Withheld returns the error of a name of a tool that is known
+// and not offered just now, nil for other names; nil knows of none. It is called before the surface is served.
+func (d *Discovery) ListAbsent(absent func() []Row, withheld func(name string) *toolfold.Error) {
+	d.absent, d.withheld = absent, withheld
+}
+
+// Withheld returns the error of a name, as [Discovery.ListAbsent] was told.
+func (d *Discovery) Withheld(name string) *toolfold.Error {
+	if d.withheld == nil {
+		return nil
+	}
+	return d.withheld(name)
+}
 
 // Absent returns what [Discovery.ListAbsent] names, with the reasons.
 func (d *Discovery) Absent() map[string]string {

@@ -139,6 +139,7 @@ func (s *Service) Active(ctx context.Context, _ ActiveIn) (Active, error) {
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Tools: []Row{}}
 	var categories []string
+	reasons := map[string]string{} // names of the first tools that have them
 	rows := s.discovery.View(ctx).Rows()
 	if s.discovery.absent != nil && toolfold.OriginOf(ctx).Rights == nil {
 		rows = append(rows, s.discovery.absent()...)
@@ -152,6 +153,13 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 		if !in.IncludeDisabled {
 			r.Refused = nil
+		}
+		switch first := reasons[r.Reason]; {
+		case r.Reason == "" || !r.Enabled:
+		case first != "": // of all tools of a server it is the same
+			r.Reason = "see " + first
+		default:
+			reasons[r.Reason] = r.Name
 		}
 		out.Tools = append(out.Tools, r)
 	}

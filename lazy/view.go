@@ -1,6 +1,7 @@
 package lazy
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -26,6 +27,8 @@ type View struct {
 	byName  map[string]entry.Tool             // of tools
 	entries map[*toolfold.Action]*entry.Entry // how the surface calls an action
 	caller  string                            // the listed tool that runs any other; empty = none
+
+	mirrored map[string]json.RawMessage // schemas as of [View.Mirrored], by tool
 
 	catalogue *Catalogue
 	byID      map[string]*toolfold.Action // actions that the caller may see, by full name
@@ -74,6 +77,14 @@ func NewView(o ViewOptions) *View {
 			}
 		}
 	}
+	for _, l := range v.listed {
+		if bytes.Contains(l.InputSchema, []byte(`"x-mcp-header"`)) {
+			if v.mirrored == nil {
+				v.mirrored = map[string]json.RawMessage{}
+			}
+			v.mirrored[l.Name] = l.InputSchema
+		}
+	}
 	for _, f := range o.Families {
 		for _, a := range f.Actions {
 			v.byID[a.FullName()] = a
@@ -90,6 +101,10 @@ func NewView(o ViewOptions) *View {
 
 // ListAt returns what tools/list shows when a level is asked for.
 func (v *View) ListAt(level Level) []Listed { return List(Within(v.tools, v.tier), level) }
+
+// Mirrored returns the listed schema of a tool of which clients send arguments in headers of
+// HTTP too, as x-mcp-header in it says; nil for all others.
+func (v *View) Mirrored(tool string) json.RawMessage { return v.mirrored[tool] }
 
 // Stubs returns what tools/list shows when the least is asked for.
 func (v *View) Stubs() []Listed { return Stubs(Within(v.tools, v.tier)) }

@@ -18,7 +18,7 @@ func Tools(families []*toolfold.Family) []entry.Tool {
 		a := e.Action
 		list = append(list, entry.Tool{
 			Name: e.Tool, Summary: a.Summary, Doc: a.Doc, Category: a.Family.Category, Tier: a.Family.Tier,
-			Entries: []*entry.Entry{e}, Schema: Schema(e), Hints: a.Hints(), Whole: a.Apart,
+			Entries: []*entry.Entry{e}, Schema: func() json.RawMessage { return Schema(e) }, Hints: a.Hints(), Whole: a.Apart,
 		})
 	}
 	return list

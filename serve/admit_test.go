@@ -1,10 +1,13 @@
 package serve_test
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -93,5 +96,54 @@ func TestStatusOfErrors(t *testing.T) {
 	}
 	if answer, status := now.Modern("4", "tools/nope", ""); status != http.StatusNotFound || !strings.Contains(answer, `-32601`) {
 		t.Errorf("an unknown method is answered %d %s", status, answer)
+	}
+}
+
+// A listed tool that wants an argument in a header too is called only with that, from 2026-07-28
+// on; what is called by way of another, or listed without it, is not.
+func TestArgumentsInHeaders(t *testing.T) {
+	t.Parallel()
+	deploy, err := toolfold.External{
+		Name: "deploy", Description: "Deploy.", Category: "elsewhere", Effect: toolfold.Reads,
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`),
+		Run:         func(_ context.Context, args json.RawMessage) (json.RawMessage, error) { return args, nil },
+	}.Family()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asItCame := *deploy
+	asItCame.Apiece = true
+	for _, test := range []struct {
+		why       string
+		family    *toolfold.Family
+		level     lazy.Level
+		arguments string
+		headers   []string
+		refused   string
+	}{
+		{"as the argument", &asItCame, lazy.Full, `{"region":"Zürich"}`, []string{"Mcp-Param-Region", "=?base64?WsO8cmljaA==?="}, ""},
+		{"missing", &asItCame, lazy.Full, `{"region":"here"}`, nil, "missing header"},
+		{"another", &asItCame, lazy.Full, `{"region":"here"}`, []string{"Mcp-Param-Region", "there"}, "does not match"},
+		{"of no argument", &asItCame, lazy.Full, `{}`, []string{"Mcp-Param-Region", "there"}, "unexpected header"},
+		{"of neither", &asItCame, lazy.Full, `{}`, nil, ""},
+		{"not listed", deploy, lazy.Lazy, `{"region":"here"}`, nil, ""},
+	} {
+		s, surface := newServer(t, test.level)
+		if err := surface.Put(test.family); err != nil {
+			t.Fatal(err)
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deploy","arguments":` + test.arguments + `,` +
+			mcptest.ModernMeta + `}}`
+		headers := append([]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "deploy"}, test.headers...)
+		answer, status := mcptest.Connect(t, s).Post(body, headers...)
+		switch wrong := strings.Contains(answer, `"code":-32020`) && status == http.StatusBadRequest; {
+		case wrong != (test.refused != ""), !strings.Contains(answer, test.refused):
+			t.Errorf("%s: %d %s", test.why, status, answer)
+		}
+		old := mcptest.Connect(t, s)
+		old.Post(mcptest.Initialize)
+		if answer, _ := old.Post(strings.Replace(body, ","+mcptest.ModernMeta, "", 1)); !strings.Contains(answer, `"content"`) {
+			t.Errorf("%s, before 2026-07-28: %s", test.why, answer)
+		}
 	}
 }

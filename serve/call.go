@@ -48,17 +48,37 @@ func (s *Server) answer(ctx context.Context, r *request) {
 		}
 	}
 	r.end(out, status)
-	if failed == nil && cap(out) <= maxKeptAnswer {
+	switch {
+	case failed != nil:
+	case cap(out) <= maxKeptAnswer:
 		*buffer = out
 		answers.Put(buffer)
+	case cap(out) <= maxKeptList:
+		long := out
+		longAnswers.Put(&long)
 	}
 }
 
-// answers has the buffers of answers that were written, to write others in.
-var answers = sync.Pool{New: func() any { return new([]byte) }}
+// answers has the buffers of answers that were written, to write others in, and longAnswers those
+// of lists of many tools, so that no other answer holds their memory.
+var (
+	answers     = sync.Pool{New: func() any { return new([]byte) }}
+	longAnswers = sync.Pool{New: func() any { return new([]byte) }}
+)
 
-// maxKeptAnswer bounds the buffers that are kept, in bytes.
-const maxKeptAnswer = 64 << 10
+// Bounds of the buffers that are kept, in bytes.
+const (
+	maxKeptAnswer = 64 << 10
+	maxKeptList   = 4 << 20
+)
+
+// grow returns what is written so far with room for n bytes more.
+func grow(out []byte, n int) []byte {
+	if len(out)+n > maxKeptAnswer && cap(out)-len(out) < n {
+		out = append((*longAnswers.Get().(*[]byte))[:0], out...)
+	}
+	return slices.Grow(out, n)
+}
 
 // answerStart begins every answer, before its id.
 const answerStart = `{"jsonrpc":"2.0","id":`
@@ -77,6 +97,9 @@ func (s *Server) wantsStructured(r *request) (bool, *toolfold.Error) {
 
 // call appends the result of a call.
 func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
+	if failed := s.mirrored(ctx, r); failed != nil {
+		return nil, failed
+	}
 	structured, refused := s.wantsStructured(r)
 	if refused != nil {
 		return r.appendResult(out, refused.Answer(), structured), nil
@@ -95,6 +118,23 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 		return nil, lacks(answer.Err)
 	}
 	return s.appendAnswer(ctx, r, out, answer, structured), nil
+}
+
+// mirrored returns the error of a call whose headers do not have the arguments that the listed
+// tool wants there; nil for all others. What stands between a client and this server may go by them.
+func (s *Server) mirrored(ctx context.Context, r *request) *protocolError {
+	if r.header == nil || !r.modern() {
+		return nil
+	}
+	schema := s.surface.Discovery.View(ctx).Mirrored(r.tool)
+	if schema == nil {
+		return nil
+	}
+	sent := func(name string) (string, bool) { return r.header.Get(name), len(r.header.Values(name)) > 0 }
+	if err := mcp.ValidateParamHeadersLookup(sent, &mcp.Tool{Name: r.tool, RawInputSchema: schema}, r.rawParams); err != nil {
+		return &protocolError{code: mcp.HEADER_MISMATCH, message: err.Error()}
+	}
+	return nil
 }
 
 // inTurn answers a request with what do returns, in its turn among the ones that run, or

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -118,7 +117,7 @@ func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *pro
 		}
 	}
 	s.metrics.listed(list.tokens, cached)
-	return r.terms.append(append(append(slices.Grow(out, len(list.tools)+512), `"tools":`...), list.tools...), nil), nil
+	return r.terms.append(append(append(grow(out, len(list.tools)+512), `"tools":`...), list.tools...), nil), nil
 }
 
 func (s *Server) listed(ctx context.Context, asked string) toolList {

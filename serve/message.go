@@ -128,14 +128,7 @@ const toolsCall = `"` + string(mcp.MethodToolsCall) + `"`
 
 // textOfJSON returns a JSON string decoded; empty for any other value.
 func textOfJSON(raw json.RawMessage) string {
-	switch {
-	case len(raw) == 0:
-		return ""
-	case len(raw) > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw):
-		return string(raw[1 : len(raw)-1])
-	}
-	var text string
-	_ = json.Unmarshal(raw, &text)
+	text, _ := ordered.Text(raw)
 	return text
 }
 

@@ -160,7 +160,7 @@ const maxViews = 256
 // view is a snapshot as callers with the same rights see it.
 type view struct {
 	*lazy.View
-	every, client *call.Resolver
+	resolvers func() resolvers // made for the first call: a list needs none
 }
 
 // New returns a surface without families. It opens nothing.
@@ -172,12 +172,12 @@ func New(o Options) *Surface {
 		s.catalogue.Understand(o.Meaning)
 	}
 	s.snapshot.Store(&snapshot{})
-	every := func(r *toolfold.Rights) *call.Resolver { return s.view(r).every }
+	every := func(r *toolfold.Rights) *call.Resolver { return s.view(r).resolvers().every }
 	s.Runner = call.New(every, o.Log, append(slices.Clone(o.Middleware), s.permissions)...)
 	keep := func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string) {
 		return s.Discovery.Keep(ctx, answer, again)
 	}
-	client := func(r *toolfold.Rights) *call.Resolver { return s.view(r).client }
+	client := func(r *toolfold.Rights) *call.Resolver { return s.view(r).resolvers().client }
 	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: keep}).Accepting(client)
 	s.Discovery = lazy.NewDiscovery(
 		func(r *toolfold.Rights) *lazy.View { return s.view(r).View },
@@ -192,7 +192,7 @@ func New(o Options) *Surface {
 // lists reports whether the caller's session is listed a tool. Discovery counts as
 // listed everywhere.
 func (s *Surface) lists(ctx context.Context, name string) bool {
-	for _, e := range s.view(toolfold.OriginOf(ctx).Rights).client.Lookup(name) {
+	for _, e := range s.view(toolfold.OriginOf(ctx).Rights).resolvers().client.Lookup(name) {
 		if e.Action.Family.Category == reserved.Discovery {
 			return true
 		}
@@ -232,6 +232,32 @@ func (s *Surface) view(r *toolfold.Rights) *view {
 func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	families := r.Filter(s.rights.Filter(now.families))
 	listed := Tools(families, s.options)
+	var disabled []entry.Tool
+	if r != nil || s.rights != nil {
+		disabled = slices.DeleteFunc(Tools(now.families, s.options), func(t entry.Tool) bool {
+			return slices.ContainsFunc(listed, func(other entry.Tool) bool { return other.Name == t.Name })
+		})
+	}
+	v := &view{resolvers: sync.OnceValue(func() resolvers { return s.resolversOf(now, families, r) })}
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: listed,
+		Disabled: disabled, Refused: s.refused(now, r), Names: v, Absence: func(name string) *toolfold.Error {
+			return v.resolvers().names.Absence(name)
+		}})
+	return v
+}
+
+// Lookup implements [entry.Names].
+func (v *view) Lookup(name string) []*entry.Entry { return v.resolvers().names.Lookup(name) }
+
+// Nearest implements [entry.Names].
+func (v *view) Nearest(name string) string { return v.resolvers().names.Nearest(name) }
+
+// resolvers find what names mean: in calls from within, in those of clients, and in what
+// discovery is asked for.
+type resolvers struct{ every, client, names *call.Resolver }
+
+// resolversOf makes the resolvers of a view of families.
+func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *toolfold.Rights) resolvers {
 	var folded, split []*entry.Entry
 	for _, f := range families {
 		folded = append(folded, consolidate.Entries(f, consolidate.ByFamily)...)
@@ -251,11 +277,10 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 		}
 		return call.NewResolver(slices.Concat(list, old, call.FullNames(families)))
 	}
-	names := resolver()
 	all := sync.OnceValue(func() *call.Resolver { return resolverOf(now.families, s.options.Fold) })
 	worded := func(names *call.Resolver) *call.Resolver {
 		if r == nil {
-			names = names.Lacking(s.Discovery.Absent)
+			names = names.Lacking(s.Discovery.Absent, s.Discovery.Withheld)
 		}
 		switch {
 		case r != nil:
@@ -265,10 +290,10 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 		}
 		return names
 	}
-	names = worded(names)
-	v := &view{every: names, client: names}
+	names := worded(resolver())
+	by := resolvers{every: names, client: names, names: names}
 	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
-		v.every = worded(call.NewResolver(slices.Concat(split, folded, old, call.FullNames(families))))
+		by.every = worded(call.NewResolver(slices.Concat(split, folded, old, call.FullNames(families))))
 	}
 	if s.Level == lazy.Full { // calls from within are answered as ever
 		for i, e := range entries {
@@ -276,20 +301,12 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 			typed.Typed = s.options.typed(e)
 			entries[i] = &typed
 		}
-		v.client = worded(resolver())
+		by.client = worded(resolver())
 	}
 	if s.options.Strict {
-		v.client = worded(call.NewResolver(entries))
+		by.client = worded(call.NewResolver(entries))
 	}
-	var disabled []entry.Tool
-	if r != nil || s.rights != nil {
-		disabled = slices.DeleteFunc(Tools(now.families, s.options), func(t entry.Tool) bool {
-			return slices.ContainsFunc(listed, func(other entry.Tool) bool { return other.Name == t.Name })
-		})
-	}
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: listed,
-		Disabled: disabled, Refused: s.refused(now, r), Names: names, Absence: names.Absence})
-	return v
+	return by
 }
 
 // refused lists what the rights of the surface leave out, with the reason, by

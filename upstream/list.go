@@ -90,6 +90,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 		}
 		answer.Tools = append(answer.Tools, raw.Tools...)
 		if cursor = page.NextCursor; cursor == "" {
+			s.listed.Store(true)
 			return answer, nil
 		}
 		if seen[cursor] {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -55,6 +56,7 @@ type Session struct {
 	logging sync.Mutex                 // held while the level is set
 	level   string                     // of log messages, where a session has one; empty = that of the server
 	listing chan struct{}              // has room for who lists the tools
+	listed  atomic.Bool                // the tools were listed
 	pages   map[string]json.RawMessage // of the list of tools, by cursor
 	once    sync.Once
 	how     error
@@ -62,9 +64,26 @@ type Session struct {
 }
 
 // Connect starts or reaches a server. The context bounds that alone: the session
-// lives until Close, or until the server ends it. Errors say why there is none,
+// lives until Close, or until the server ends it. One at a URL that refuses requests as servers of
+// the older transport do is asked by that. Errors say why there is no session,
 // without the secrets that reaching the server takes.
 func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
+	session, err := connect(ctx, s, c)
+	var refused *noMessage
+	if s.SSE || !errors.As(err, &refused) {
+		return session, err
+	}
+	switch refused.status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed: // as the protocol has it
+		s.SSE = true
+		if older, failed := connect(ctx, s, c); failed == nil {
+			return older, nil
+		}
+	}
+	return nil, err
+}
+
+func connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	tap := &tap{
 		waiting: map[jsonrpc.ID]string{}, stderr: &child.Tail{Keep: maxSaid},
@@ -190,6 +209,10 @@ type Call struct {
 	// Capabilities says what Ask answers, as the protocol's ClientCapabilities, which servers of
 	// 2026-07-28 are told with the call. Nil is what [Client] answers, which is all that others know.
 	Capabilities json.RawMessage
+
+	// Mirrored says that the tool's definition wants arguments in headers too, which a session
+	// knows once it has listed the tools.
+	Mirrored bool
 }
 
 // Question holds what a server asks of the client of a call.
@@ -247,6 +270,21 @@ const maxRounds = 20
 // server's own error. Others say why there is no answer: whether the tool has run is not
 // known then, unless it is [ErrGone]. But for these, and a [*Lost], the session is over.
 func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
+	if c.Mirrored && s.server.Argv == nil && s.modern() && !s.listed.Load() {
+		_, _ = s.listTools(ctx) // without the list the server says what is missing
+	}
+	result, err := s.answered(ctx, c)
+	var refused *Refused
+	if errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch && c.Tool != "" { // the tool wants others by now
+		if _, failed := s.listTools(ctx); failed == nil {
+			return s.answered(ctx, c)
+		}
+	}
+	return result, err
+}
+
+// answered makes a call, and answers what the server asks before it does.
+func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error) {
 	var extra []byte
 	for range maxRounds {
 		result, err := s.round(ctx, c, extra)
@@ -403,15 +441,6 @@ func firstMethod[T any](asked map[string]T) string {
 // callTool is the method of calls of tools, as which the library sends all requests of [Session.Call]:
 // the tap writes their own method over it, so that nothing but that is read or kept of them.
 const callTool = "tools/call"
-
-// isCall reports whether a request is made by [Session.Call].
-func isCall(method string) bool {
-	switch method {
-	case callTool, GetPrompt, ReadResource, Complete, "prompts/list", "resources/list", "resources/templates/list":
-		return true
-	}
-	return false
-}
 
 // written returns the request of the call as it goes out, of the one that the library made.
 func (c *call) written(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Request {

@@ -14,7 +14,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -59,10 +61,11 @@ type Answer struct {
 }
 
 const (
-	maxBytes = 64 << 20 // of a message
-	grace    = 2 * time.Second
-	maxSaid  = 2000 // last bytes of a program's standard error that are kept
-	maxWhy   = 400  // characters of a reason
+	maxBytes     = 64 << 20 // of a message
+	grace        = 2 * time.Second
+	maxRedirects = 5
+	maxSaid      = 2000 // last bytes of a program's standard error that are kept
+	maxWhy       = 400  // characters of a reason
 )
 
 // List starts or reaches a server, asks for all its tools and ends it. Programs
@@ -127,7 +130,7 @@ func start(ctx context.Context, cancel func(), s Server, stderr io.Writer) (mcp.
 	return &mcp.IOTransport{Reader: &messages{lines, stdoutR, stderr, nil}, Writer: stdinW, MaxLineLength: maxBytes}, wait, nil
 }
 
-// messages reads the lines of a program that are objects. Other lines count as
+// messages reads the lines of a program that are messages of the protocol. Other lines count as
 // said on standard error: clients pass over them too.
 type messages struct {
 	lines *bufio.Scanner
@@ -142,7 +145,7 @@ func (m *messages) Read(p []byte) (int, error) {
 		if !m.lines.Scan() {
 			return 0, cmp.Or(m.lines.Err(), io.EOF)
 		}
-		if line := bytes.TrimSpace(m.lines.Bytes()); bytes.HasPrefix(line, []byte("{")) {
+		if line := bytes.TrimSpace(m.lines.Bytes()); isMessage(line) {
 			m.rest = append(line, '\n')
 		} else if len(line) > 0 {
 			_, _ = m.stderr.Write(append(line, '\n'))
@@ -153,6 +156,19 @@ func (m *messages) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// isMessage reports whether a line is an object with the member jsonrpc, or begins as one. Programs
+// also log objects on standard output, as JSON or in the notation of their language.
+func isMessage(line []byte) (is bool) {
+	if bytes.HasPrefix(line, []byte(`{"jsonrpc"`)) {
+		return true
+	}
+	if !bytes.Contains(line, []byte(`"jsonrpc"`)) || !json.Valid(line) {
+		return false
+	}
+	ordered.Scan(line, func(name []byte, _, _ int) { is = is || string(name) == "jsonrpc" })
+	return is
+}
+
 // reach returns the transport to a URL.
 func reach(s Server, tap *tap) (mcp.Transport, error) {
 	at, err := url.Parse(s.URL)
@@ -160,10 +176,16 @@ func reach(s Server, tap *tap) (mcp.Transport, error) {
 		return nil, errors.New("the address is no http or https URL")
 	}
 	client := &http.Client{
-		Transport: headers{s.Header, s.Account, tap},
+		Transport: exchange{s, tap},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			if r.URL.Host != at.Host || r.URL.Scheme != at.Scheme || len(via) > 5 {
-				return errors.New("it redirects to another server, which is not given the headers: use that URL")
+			to := r.URL.Scheme + "://" + r.URL.Host
+			switch {
+			case r.URL.Host != at.Host || r.URL.Scheme != at.Scheme:
+				return fmt.Errorf("it redirects to another server, %s, which is not given the headers: use that URL", to)
+			case r.Method != via[0].Method:
+				return fmt.Errorf("it redirects to the page %s%s: is there an MCP server at this URL?", to, r.URL.Path)
+			case len(via) > maxRedirects:
+				return errors.New("it redirects again and again")
 			}
 			return nil
 		},
@@ -175,89 +197,116 @@ func reach(s Server, tap *tap) (mcp.Transport, error) {
 		MaxEventSize: maxBytes}, nil
 }
 
-// headers adds the headers of a server to requests, and the version that the
-// session agreed on, which the transport cannot know behind a [tap].
-type headers struct {
-	add     http.Header
-	account *Account // nil for none
-	tap     *tap
+// exchange makes the requests to a server over HTTP. It adds the headers of the server, and the
+// version that the session agreed on, which the transport cannot know behind a [tap].
+type exchange struct {
+	server Server
+	tap    *tap
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for name, values := range h.add {
+	for name, values := range e.server.Header {
 		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	const version = "Mcp-Protocol-Version"
-	if agreed := h.tap.agreed(); agreed != "" && r.Header.Get(version) == "" {
+	if agreed := e.tap.agreed(); agreed != "" && r.Header.Get(version) == "" {
 		r.Header.Set(version, agreed)
 	}
 	send := http.DefaultTransport.RoundTrip
-	if h.account != nil {
+	if e.server.Account != nil {
 		send = func(r *http.Request) (*http.Response, error) {
-			return h.account.authorize(r, http.DefaultTransport.RoundTrip)
+			return e.server.Account.authorize(r, http.DefaultTransport.RoundTrip)
 		}
 	}
 	response, err := send(r)
 	if err != nil {
 		return nil, err
 	}
-	response.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(response.Body, maxBytes), response.Body}
-	settle(r, response)
+	if !isStream(response) { // of which each event has a bound
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, maxBytes), response.Body}
+	}
+	if !e.server.SSE { // there the answer comes another way
+		settle(r, response)
+	}
 	return response, nil
 }
 
-// codeLost is the code of the errors that [settle] puts in place of an answer.
+func isStream(r *http.Response) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
+}
+
+// codeLost is the code of the errors that [settle] puts in place of an answer. Their data is
+// the HTTP status of the response.
 const codeLost = -32097
 
-// settle puts an error of the protocol in place of a response to a call that is no message of
+// settle puts an error of the protocol in place of a response to a request that is no message of
 // the protocol: the library ends the session then, and with it the calls of others. A
 // session that is not there any more is left to the library.
 func settle(r *http.Request, response *http.Response) {
 	well := response.StatusCode >= 200 && response.StatusCode < 300
-	streams := well && strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
 	gone := response.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != ""
-	if r.Method != http.MethodPost || r.GetBody == nil || streams || gone {
+	redirects := response.StatusCode >= 300 && response.StatusCode < 400 && response.Header.Get("Location") != ""
+	if r.Method != http.MethodPost || r.GetBody == nil || well && isStream(response) || gone || redirects {
 		return
 	}
 	sent, err := r.GetBody()
 	if err != nil {
 		return
 	}
-	var call struct {
+	var request struct {
 		ID     json.RawMessage
 		Method string
 	}
-	if json.NewDecoder(sent).Decode(&call) != nil || !isCall(call.Method) || call.ID == nil {
+	if json.NewDecoder(sent).Decode(&request) != nil || request.Method == "" || request.ID == nil {
 		return
 	}
-	body, err := io.ReadAll(response.Body)
+	body, _ := io.ReadAll(response.Body) // what breaks off is no message
 	_ = response.Body.Close()
-	var answer struct{ Result, Error json.RawMessage }
-	if err == nil {
-		err = json.Unmarshal(body, &answer)
+	var answer struct {
+		JSONRPC           string
+		ID, Result, Error json.RawMessage
 	}
-	if answer.Result == nil && answer.Error == nil {
-		why := "it answered " + response.Status
-		switch {
-		case len(body) >= maxBytes:
-			why = fmt.Sprintf("it sent a message of more than %d MB", maxBytes>>20)
-		case well && err != nil:
-			why = "its answer broke off, or is no JSON"
-		case well:
-			why = "its answer has no result"
-		}
-		body = ordered.MustJSON(map[string]any{
-			"jsonrpc": "2.0", "id": call.ID, "error": map[string]any{"code": codeLost, "message": why},
-		})
+	_ = json.Unmarshal(body, &answer) // nothing in it is no message
+	switch said := answer.JSONRPC != "" && (answer.Result != nil || answer.Error != nil); {
+	case said && answer.Error != nil && !bytes.Equal(answer.ID, request.ID): // of a server that refused the request unread
+		body = ordered.MustJSON(map[string]any{"jsonrpc": "2.0", "id": request.ID, "error": answer.Error})
+	case !said:
+		why := notMessage(r, response, body)
+		body = ordered.MustJSON(map[string]any{"jsonrpc": "2.0", "id": request.ID, "error": map[string]any{
+			"code": codeLost, "message": why, "data": response.StatusCode,
+		}})
 	}
 	response.StatusCode, response.Status = http.StatusOK, "200 OK"
 	response.Header.Set("Content-Type", "application/json")
 	response.Body = io.NopCloser(bytes.NewReader(body))
+}
+
+// notMessage says of a response with a body that is no message of the protocol what came in its
+// place, and what its user can do.
+func notMessage(r *http.Request, response *http.Response, body []byte) string {
+	answered := "it answered " + cmp.Or(response.Status, fmt.Sprint(response.StatusCode))
+	switch kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); {
+	case response.StatusCode == http.StatusUnauthorized && r.Header.Get("Authorization") != "":
+		return answered + ": it does not take the header Authorization that it is sent"
+	case response.StatusCode == http.StatusUnauthorized:
+		return answered + ": it wants a header Authorization, or toolfold upstream add and then login"
+	case response.StatusCode == http.StatusNotFound, response.StatusCode == http.StatusMethodNotAllowed:
+		return answered + ": is there an MCP server at this URL?"
+	case response.StatusCode < 200 || response.StatusCode >= 300:
+		return answered
+	case len(body) >= maxBytes:
+		return fmt.Sprintf("it sent a message of more than %d MB", maxBytes>>20)
+	case kind != "application/json" && kind != "":
+		return "it answered with " + kind + ": is there an MCP server at this URL?"
+	case !json.Valid(body):
+		return "its answer broke off, or is no JSON"
+	}
+	return "its answer has no result"
 }
 
 // tap is a transport that keeps the lists of tools as they were sent: decoded
@@ -280,9 +329,13 @@ type tap struct {
 
 // Connect implements [mcp.Transport].
 func (t *tap) Connect(ctx context.Context) (mcp.Connection, error) {
-	connection, err := t.Transport.Connect(ctx)
+	life, end := context.WithCancel(t.life) // the stream of the older transport lives as long as the context that it is opened with
+	opened := context.AfterFunc(ctx, end)
+	connection, err := t.Transport.Connect(life)
+	opened()
 	if err != nil {
-		return nil, err
+		end()
+		return nil, cmp.Or(ctx.Err(), err)
 	}
 	return &tapped{connection, t}, nil
 }
@@ -393,6 +446,8 @@ func lastLine(text string) string {
 func (s Server) reason(err error, stderr string) error {
 	var exit *child.ExitError
 	var unstarted *child.StartError
+	var refused *jsonrpc.Error
+	var unsent *url.Error
 	text := err.Error()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -400,9 +455,13 @@ func (s Server) reason(err error, stderr string) error {
 	case errors.Is(err, bufio.ErrTooLong):
 		text = fmt.Sprintf("it sent a message of more than %d MB", maxBytes>>20)
 	case errors.As(err, &unstarted):
-		text = "it does not start: " + text
+		text = fmt.Sprintf("it does not start: %s (%s)", text, filepath.Base(s.Argv[0]))
 	case errors.As(err, &exit):
 		text = "it ended: " + text
+	case errors.As(err, &refused) && refused.Code == codeLost:
+		text = refused.Message
+	case errors.As(err, &unsent):
+		text = unsent.Err.Error()
 	}
 	if stderr != "" {
 		text += "; it said: " + stderr
@@ -435,5 +494,18 @@ func (s Server) reason(err error, stderr string) error {
 	if runes := []rune(text); len(runes) > maxWhy {
 		text = string(runes[:maxWhy]) + "…"
 	}
+	if refused != nil && refused.Code == codeLost {
+		status, _ := strconv.Atoi(string(refused.Data)) // as settle wrote it
+		return &noMessage{text, status}
+	}
 	return errors.New(text)
 }
+
+// noMessage is the error of a server over HTTP that answers with a status and no message.
+type noMessage struct {
+	why    string
+	status int
+}
+
+// Error implements error.
+func (n *noMessage) Error() string { return n.why }

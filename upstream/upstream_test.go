@@ -32,6 +32,11 @@ func TestMain(m *testing.M) {
 	case "server":
 		fmt.Println("Server is ready.") // as many do, though it belongs on standard error
 		_ = server(300).Run(context.Background(), &mcp.StdioTransport{})
+	case "logger": // as loggers do that write JSON, and languages that print objects
+		fmt.Println(`{"level":30,"msg":"ready"}` + "\n{ level: 'info', tools: [\n  'a' ] }")
+		fmt.Println(`{"msg":"got","message":{"jsonrpc":"2.0","id":1}}`)
+		fmt.Println(`{ got: '{"jsonrpc":"2.0","id":1,"method":"initialize"}' }`)
+		_ = server(1).Run(context.Background(), &mcp.StdioTransport{})
 	case "environment":
 		fmt.Fprintln(os.Stderr, "no access with", os.Getenv("SECRET"), "and", strings.Join(os.Args[3:], " "))
 		os.Exit(3)
@@ -79,6 +84,13 @@ func TestCommand(t *testing.T) {
 	t.Parallel()
 	answer, err := upstream.List(t.Context(), play("server"), "1")
 	checkAnswer(t, answer, err, 300)
+}
+
+// What a program logs on standard output is passed over, as clients do.
+func TestLogger(t *testing.T) {
+	t.Parallel()
+	answer, err := upstream.List(t.Context(), play("logger"), "1")
+	checkAnswer(t, answer, err, 1)
 }
 
 func TestHTTP(t *testing.T) {
@@ -154,12 +166,98 @@ func TestOlderHTTP(t *testing.T) {
 	}
 }
 
+// A server of the older transport is asked by that, also where it is not named so. Its session
+// outlives the context that it was opened with.
 func TestSSE(t *testing.T) {
 	t.Parallel()
-	at := httptest.NewServer(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server(12) }, nil))
-	defer at.CloseClientConnections()
-	answer, err := upstream.List(t.Context(), upstream.Server{URL: at.URL, SSE: true}, "1")
-	checkAnswer(t, answer, err, 12)
+	handler := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server(12) }, nil)
+	for name, s := range map[string]upstream.Server{"named": {SSE: true}, "found": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := httptest.NewServer(handler)
+			defer at.CloseClientConnections()
+			s.URL = at.URL
+			ctx, cancel := context.WithCancel(t.Context())
+			session, err := upstream.Connect(ctx, s, upstream.Client{Name: "test", Version: "1"})
+			cancel()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			answer, err := session.List(t.Context())
+			checkAnswer(t, answer, err, 12)
+		})
+	}
+}
+
+// What is at a URL in place of an MCP server is said in words for its user.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	say := func(path string, status int, kind, text string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			if kind == "location" {
+				w.Header().Set("Location", text)
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		})
+	}
+	say("/unauthorized", 401, "application/json", `{"error":"invalid_token"}`)
+	say("/forbidden", 403, "text/plain", "no")
+	say("/page", 200, "text/html; charset=utf-8", "<html>Welcome</html>")
+	say("/broken", 503, "text/html", "<html>")
+	say("/json", 200, "application/json", `{"hello":1}`)
+	say("/cut", 200, "application/json", `{"jsonrpc":"2.0","id":1,"res`)
+	say("/empty", 200, "application/json", "")
+	say("/login", 302, "location", "/page")
+	say("/circle", 307, "location", "/circle")
+	say("/refused", 400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no such tenant"}}`)
+	at := httptest.NewServer(mux)
+	defer at.Close()
+	for path, want := range map[string]string{
+		"/unauthorized": "it answered 401 Unauthorized: it wants a header Authorization, or toolfold upstream add and then login",
+		"/forbidden":    "it answered 403 Forbidden",
+		"/none":         "it answered 404 Not Found: is there an MCP server at this URL?",
+		"/page":         "it answered with text/html: is there an MCP server at this URL?",
+		"/broken":       "it answered 503 Service Unavailable",
+		"/json":         "its answer has no result",
+		"/cut":          "its answer broke off, or is no JSON",
+		"/empty":        "its answer broke off, or is no JSON",
+		"/login":        "it redirects to the page " + at.URL + "/page: is there an MCP server at this URL?",
+		"/circle":       "it redirects again and again",
+		"/refused":      `calling "initialize": Bad Request: no such tenant`,
+	} {
+		_, err := upstream.List(t.Context(), upstream.Server{URL: at.URL + path}, "1")
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+	sent := http.Header{"Authorization": {"Bearer x"}}
+	_, err := upstream.List(t.Context(), upstream.Server{URL: at.URL + "/unauthorized", Header: sent}, "1")
+	if want := "it answered 401 Unauthorized: it does not take the header Authorization that it is sent"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// A server that moved within its host is followed, by calls as by the first request.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.Handle("/", mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server(1) }, nil))
+	mux.Handle("/old", http.RedirectHandler("/new", http.StatusTemporaryRedirect))
+	at := httptest.NewServer(mux)
+	defer at.Close()
+	session, err := upstream.Connect(t.Context(), upstream.Server{URL: at.URL + "/old"}, upstream.Client{Name: "test", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	result, err := session.Call(t.Context(), upstream.Call{Tool: "get_000", Arguments: json.RawMessage(`{"b":"x"}`)})
+	if err != nil || !strings.Contains(string(result), `"content":[]`) {
+		t.Errorf("%s, %v", result, err)
+	}
 }
 
 // Headers, arguments and variables go to no other server, and into no error.

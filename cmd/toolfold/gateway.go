@@ -58,16 +58,12 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 	names := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		u := o.Upstreams[name]
-		server, err := serverOf(name, u, o.files.Workspace)
-		if err != nil {
-			fmt.Fprintf(stderr, "toolfold: upstream %s is left out: %v\n", name, err)
-			continue
-		}
 		names[name] = true
-		list = append(list, gatewayTo(name, u, server))
+		list = append(list, upstreamFrom(name, u, o.files.Workspace))
 	}
 	path := c.String(upstreamsFlag.Name)
 	if path == "" {
+		sayProblems(list)
 		return list, nil
 	}
 	if err := trustsFile(path, o); err != nil {
@@ -90,25 +86,44 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 		switch {
 		case isOwn(e):
 			continue
-		case filled.Problem != "":
-			fmt.Fprintf(stderr, "toolfold: upstream %s is left out: %s\n", e.Name, filled.Problem)
 		case names[e.Name]:
 			fmt.Fprintf(stderr, "toolfold: upstream %s is left out: the settings have one of that name\n", e.Name)
 		default:
 			names[e.Name] = true
-			include := e.Only
-			if slices.Contains(include, "*") {
-				include = nil
+			u := gatewayTo(e.Name, upstreamOf(e), serverAt(filled))
+			if u.Problem = filled.Problem; u.Problem == "" && len(e.Unread) > 0 {
+				fmt.Fprintf(stderr, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(e.Unread, ", "))
 			}
-			list = append(list, gatewayTo(e.Name, config.Upstream{Include: include, Exclude: e.Except}, serverAt(filled)))
+			list = append(list, u)
 		}
 	}
+	sayProblems(list)
 	return list, nil
+}
+
+// sayProblems says on standard error which upstreams cannot be started or reached.
+func sayProblems(list []gateway.Upstream) {
+	for _, u := range list {
+		if u.Problem != "" {
+			fmt.Fprintf(stderr, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)
+		}
+	}
+}
+
+// upstreamFrom returns an upstream of the settings as the gateway takes it, with what keeps it from
+// being started or reached.
+func upstreamFrom(name string, u config.Upstream, workspace string) gateway.Upstream {
+	server, err := serverOf(name, u, workspace)
+	to := gatewayTo(name, u, server)
+	if err != nil {
+		to.Problem = err.Error()
+	}
+	return to
 }
 
 // gatewayTo returns an upstream of the settings as the gateway takes it.
 func gatewayTo(name string, u config.Upstream, server upstream.Server) gateway.Upstream {
-	server.Env, server.EnvOnly = slices.Concat(ownEnv(os.Environ()), server.Env, []string{asUpstream + "=1"}), true
+	server.Env, server.EnvOnly = slices.Concat(ownEnv(), server.Env, []string{asUpstream + "=1"}), true
 	return gateway.Upstream{
 		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
 		Timeout:        time.Duration(u.TimeoutMs) * time.Millisecond,
@@ -176,7 +191,7 @@ func (b *workbench) openGateway(o *options) error {
 				Absent: true})
 		}
 		return rows
-	})
+	}, b.gateway.Withheld)
 	var offered []string
 	put := func(families []*toolfold.Family) error {
 		var names []string

@@ -195,7 +195,7 @@ func putUpstreams(c *cli.Context, files config.Files, upstreams map[string]confi
 func hasSecret(u config.Upstream) bool {
 	for _, values := range []map[string]string{u.Env, u.Headers} {
 		for _, value := range values {
-			if value != "" && !strings.Contains(value, "${") {
+			if value != "" && !hosts.HasVariable(value) {
 				return true
 			}
 		}
@@ -204,8 +204,21 @@ func hasSecret(u config.Upstream) bool {
 }
 
 // serverOf returns how an upstream is started or reached. Its variables are filled
-// in.
+// in, as far as they can be: the error names one that cannot.
 func serverOf(name string, u config.Upstream, workspace string) (upstream.Server, error) {
+	e := entryOf(name, u).Filled(workspace)
+	s := serverAt(e)
+	if s.URL != "" {
+		s.Account = accounts().Of(name, s.URL)
+	}
+	if e.Problem != "" {
+		return s, errors.New(e.Problem)
+	}
+	return s, nil
+}
+
+// entryOf returns an upstream as an entry of a client, with its variables.
+func entryOf(name string, u config.Upstream) hosts.Entry {
 	e := hosts.Entry{Name: name, Dir: cmp.Or(u.Cwd, "."), URL: u.URL, Header: u.Headers, SSE: u.Type == "sse"}
 	if u.Command != "" {
 		e.Command = append([]string{u.Command}, u.Args...)
@@ -213,14 +226,7 @@ func serverOf(name string, u config.Upstream, workspace string) (upstream.Server
 	for _, variable := range slices.Sorted(maps.Keys(u.Env)) {
 		e.Env = append(e.Env, variable+"="+u.Env[variable])
 	}
-	if e = e.Filled(workspace); e.Problem != "" {
-		return upstream.Server{}, errors.New(e.Problem)
-	}
-	s := serverAt(e)
-	if s.URL != "" {
-		s.Account = accounts().Of(name, s.URL)
-	}
-	return s, nil
+	return e
 }
 
 // accounts is the file of this user's logins, beside the settings.

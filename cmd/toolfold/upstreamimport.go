@@ -136,7 +136,7 @@ func takings(c *cli.Context, o *options) ([]taking, error) {
 		}
 		var entries []hosts.Entry
 		if err == nil {
-			entries, err = f.host.Servers(text, o.files.Workspace)
+			entries, err = f.host.Named(text, o.files.Workspace)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", f.path, err)
@@ -159,6 +159,8 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 	switch {
 	case isOwn(e):
 		t.why = "it is toolfold itself"
+	case e.Off:
+		t.why = "the client has it switched off"
 	case e.Problem != "":
 		t.why = e.Problem
 	case err != nil:
@@ -167,17 +169,30 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 		t.why = "the client has it for one folder only"
 	case strings.HasPrefix(filled, "its client asks"):
 		t.why = filled + "; add it with a variable of the environment"
-	default:
+	case filled != "": // it could not be tried
 		t.why = filled
+	default:
 		t.upstream = upstreamOf(e)
 		t.name = freeName(t.upstream, e.Name, t.host.Name, names)
 		names[t.name] = t.upstream
 	}
 }
 
+// maxTimeout is the longest time limit of calls that the settings of an upstream can have.
+const maxTimeout = time.Hour
+
+// note says why the server stays, or what of its entry is not taken over.
+func (t taking) note() string {
+	if t.name == "" || len(t.entry.Unread) == 0 {
+		return t.why
+	}
+	return "not taken over: " + strings.Join(t.entry.Unread, ", ")
+}
+
 // upstreamOf returns the settings of an upstream that is the server of an entry.
 func upstreamOf(e hosts.Entry) config.Upstream {
-	u := config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except}
+	u := config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,
+		TimeoutMs: int(min(e.Timeout, maxTimeout).Milliseconds())}
 	if slices.Contains(u.Include, "*") {
 		u.Include = nil
 	}
@@ -334,7 +349,7 @@ func printTakings(c *cli.Context, found []taking) error {
 	rows := []row{}
 	var before, after doctor.Cost
 	for _, t := range found {
-		rows = append(rows, row{t.host.Name, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.why,
+		rows = append(rows, row{t.host.Name, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.note(),
 			t.entry.Approvals, t.approve})
 		if t.name != "" {
 			before, after = before.Add(t.cost), after.Add(t.folded)
@@ -423,19 +438,21 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 	if err := keep(); err != nil {
 		return fmt.Errorf("recording what import changes: %w", err)
 	}
+	variables := needed(o.Upstreams, record.Upstreams)
 	for _, path := range paths {
 		taken := byPath[path]
 		h := taken[0].host
+		stays := false
 		done, err := editFile(path, "."+time.Now().UTC().Format("20060102T150405.000000")+".bak", func(text []byte) ([]byte, error) {
 			for _, t := range taken {
 				if text, err = h.Remove(text, t.entry.Name); err != nil {
 					return nil, err
 				}
 			}
-			if has, err := h.Has(text, hosts.Server); has || err != nil {
+			if stays, err = h.Has(text, hosts.Server); stays || err != nil {
 				return text, err
 			}
-			return h.Put(text, binary, []string{"serve"})
+			return h.Handing(variables).Put(text, binary, []string{"serve"})
 		})
 		if err != nil {
 			return fmt.Errorf("%w; the servers are upstreams, and the client has them still", err)
@@ -446,9 +463,30 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 			return fmt.Errorf("recording what import changes: %w", err)
 		}
 		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", done.backup, done.path)
+		if stays && h.Keeps() && len(variables) > 0 {
+			fmt.Fprintf(c.App.Writer, "%s keeps variables from servers, and its entry %s stays: put in it %s\n",
+				h.Title, hosts.Server, strings.Join(variables, ", "))
+		}
 	}
 	_, err = fmt.Fprintln(c.App.Writer, "restart the clients; toolfold upstream import --undo puts their files back")
 	return err
+}
+
+// needed lists the variables of the environment that a server has to have for upstreams: those in their
+// settings, and those that say where settings and data are.
+func needed(lists ...map[string]config.Upstream) (names []string) {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
+		if os.Getenv(name) != "" {
+			names = append(names, name)
+		}
+	}
+	for _, list := range lists {
+		for name, u := range list {
+			names = append(names, entryOf(name, u).Variables()...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // keepTakings keeps what the servers have listed, so that the first start does not wait for

@@ -38,13 +38,8 @@ func checkUpstreams(c *cli.Context) error {
 	problems, changed := make([]string, len(names)), make([][]string, len(names))
 	var wait sync.WaitGroup
 	for i, name := range names {
-		u, known := o.Upstreams[name]
-		if !known {
+		if _, known := o.Upstreams[name]; !known {
 			return upstreamUnknown(o, name)
-		}
-		if _, err := serverOf(name, u, o.files.Workspace); err != nil {
-			problems[i] = err.Error()
-			continue
 		}
 		wait.Go(func() {
 			ctx, cancel := context.WithTimeout(c.Context, c.Duration(timeoutFlag.Name))
@@ -103,8 +98,7 @@ func checkUpstreams(c *cli.Context) error {
 	return nil
 }
 
-// settingsGateway returns the gateway to the servers of the settings that can be started or
-// reached. It starts none.
+// settingsGateway returns the gateway to the servers of the settings. It starts none.
 func settingsGateway(c *cli.Context) (*options, *gateway.Gateway, error) {
 	o, err := loadOptions(c)
 	if err != nil {
@@ -112,9 +106,7 @@ func settingsGateway(c *cli.Context) (*options, *gateway.Gateway, error) {
 	}
 	var list []gateway.Upstream
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
-		if s, err := serverOf(name, o.Upstreams[name], o.files.Workspace); err == nil {
-			list = append(list, gatewayTo(name, o.Upstreams[name], s))
-		}
+		list = append(list, upstreamFrom(name, o.Upstreams[name], o.files.Workspace))
 	}
 	g, err := newGateway(gateway.Options{Upstreams: list, Log: newLog(), OneClient: true, Connect: asServed})
 	return o, g, err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -85,13 +86,13 @@ var everyProgram = strings.Fields(`HOME LOGNAME USER SHELL PATH LANG LANGUAGE LC
 	HOMEPATH PROGRAMDATA ProgramData ProgramFiles* PROGRAMFILES* CommonProgramFiles* PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS
 	SystemDrive SYSTEMDRIVE`)
 
-// ownEnv returns the variables of a process that every program gets.
-func ownEnv(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
+// ownEnv returns the variables of this process that every program gets.
+var ownEnv = sync.OnceValue(func() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return !slices.ContainsFunc(everyProgram, func(pattern string) bool {
 			ok, _ := filepath.Match(pattern, name)
 			return ok
 		})
 	})
-}
+})

@@ -15,7 +15,6 @@ import { fileURLToPath } from 'node:url'
 /** Checks that end otherwise, by what "scenario check" begins with; docs/gateway.md gives the reasons too. */
 const known = {
   'json-schema-2020-12 ': 'listed schemas have no $schema and no combinators at their root; describe shows them as they came',
-  'http-custom-header-server-validation ': 'arguments are read from the body alone, and headers that repeat them from none',
   'server-stateless sep-2575-server-sends-': 'the lists of a server are asked for once a second at most, and the suite waits for 1.5 s',
   'server-sse-polling ': "the stream is toolfold's: it sends no events to resume at",
   'server-sse-multiple-streams ': "the streams are toolfold's: it answers such requests as JSON",

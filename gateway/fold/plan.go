@@ -41,6 +41,23 @@ func (p Plan) Clone() Plan {
 	return p
 }
 
+// Tool returns the tool of a server, by the server's own name, that a name stands for: as family and
+// action, as the tool, or as that with the server's name. It is empty where the plan has none such.
+func (p Plan) Tool(server, name string) string {
+	for _, f := range p.Families {
+		for _, a := range f.Actions {
+			switch name {
+			case f.Name + "." + a.Name, f.Name + "_" + a.Name, a.Tool, server + "." + a.Tool:
+				return a.Tool
+			}
+			if f.Bare && name == f.Name {
+				return a.Tool
+			}
+		}
+	}
+	return ""
+}
+
 // Family is one folded tool.
 type Family struct {
 	Name    string   `yaml:"name"`
@@ -71,6 +88,8 @@ const (
 	actionSize = 16     // and of each of these
 	leastGroup = 3      // tools that are worth a family of their own while many are left
 	niceGroup  = 4      // tools that always are, where there are more than a few
+	mostNouns  = 24     // families of one effect that have a noun of their own: each costs as much as seven actions
+	partSize   = 40     // tools of one family where more than these are left
 )
 
 // Server holds the properties of a server that a plan depends on, beside its tools.
@@ -201,7 +220,8 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 			rest = append(rest, t)
 		}
 	}
-	for anew = anew && len(rest) > fewTools; anew; {
+	first := len(b.families)
+	for more := anew && len(rest) > fewTools; more && len(b.families)-first < mostNouns; {
 		least := leastGroup
 		if len(rest) <= fewTools {
 			least = niceGroup
@@ -219,6 +239,10 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 			return true
 		})
 	}
+	if anew && len(rest) > partSize {
+		b.part(rest, reading)
+		return
+	}
 	if len(rest) == 0 {
 		return
 	}
@@ -232,6 +256,25 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 	}
 	for _, t := range rest {
 		b.add(f, t)
+	}
+}
+
+// part puts tools that are left into families of about the same size, by the alphabet of what they act
+// on. The first takes tools that come later.
+func (b *builder) part(tools []subjected, reading bool) {
+	slices.SortStableFunc(tools, func(x, y subjected) int {
+		return cmp.Or(slices.Compare(x.subject, y.subject), slices.Compare(x.words, y.words))
+	})
+	parts := (len(tools) + partSize - 1) / partSize
+	for i := range parts {
+		part := tools[i*len(tools)/parts : (i+1)*len(tools)/parts]
+		f := b.open("", reading)
+		if nouns := [2]string{strings.Join(part[0].subject, " "), strings.Join(part[len(part)-1].subject, " ")}; nouns[0] != nouns[1] {
+			f.Summary = cut(map[bool]string{true: "Read ", false: "Change "}[reading]+nouns[0]+" to "+nouns[1], maxSummary)
+		}
+		for _, t := range part {
+			b.add(f, t)
+		}
 	}
 }
 
@@ -351,7 +394,8 @@ func (b *builder) nameOf(noun string, reading bool) string {
 		if free(name) {
 			return name
 		}
-		if free(name + twin) {
+		same := slices.ContainsFunc(b.families, func(f Family) bool { return f.Name == name && f.Reads == reading })
+		if !same && free(name+twin) {
 			return name + twin
 		}
 	}

@@ -162,6 +162,36 @@ func TestEveryToolOnce(t *testing.T) {
 
 // A tool that no longer says that it only reads leaves the family that does; one
 // that is gone keeps its place.
+// A server of hundreds of tools is folded to a number that hosts take, none of them endless.
+func TestHundreds(t *testing.T) {
+	t.Parallel()
+	var tools []Tool
+	for i := range 600 {
+		noun := fmt.Sprintf("thing%c%c", 'a'+i/6%10, 'a'+i/6/10)
+		verb := []string{"get", "list", "search", "create!", "update!", "delete!"}[i%6]
+		tools = append(tools, written(strings.TrimSuffix(verb, "!")+"_"+noun+strings.Repeat("!", strings.Count(verb, "!")))...)
+	}
+	plan := Make(Server{Name: "srv"}, tools)
+	if err := plan.Check(tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range plan.Families {
+		if len(f.Actions) > partSize {
+			t.Errorf("%s has %d actions", f.Name, len(f.Actions))
+		}
+	}
+	if n := len(plan.Families); n > 2*(mostNouns+(300-3*mostNouns)/partSize+1) {
+		t.Errorf("%d families", n)
+	}
+	if last := plan.Families[len(plan.Families)-1]; last.Summary != "Change thingih to thingjj" || last.Name != "srv6_write" {
+		t.Errorf("the last is %q: %v", last.Summary, last.Actions)
+	}
+	joined, _ := plan.Join(Server{Name: "srv"}, append(tools, written("get_other!")...))
+	if n := len(joined.Families); n != len(plan.Families) {
+		t.Errorf("%d families with another tool", n)
+	}
+}
+
 func TestJoinMoves(t *testing.T) {
 	t.Parallel()
 	plan := Make(Server{Name: "s"}, written("get_x", "get_y", "set_x!"))

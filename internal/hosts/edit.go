@@ -28,6 +28,22 @@ const (
 // errByHand refuses a file that could lose something.
 var errByHand = errors.New("its layout would not survive the edit: paste the entry by hand")
 
+// Handing returns the host with an entry that hands variables on to the server, where the host keeps
+// variables from servers.
+func (h *Host) Handing(variables []string) *Host {
+	if !h.Keeps() || len(variables) == 0 {
+		return h
+	}
+	other := *h
+	other.entry = func(command string, args []string) ordered.Map {
+		return append(h.entry(command, args), h.hand(variables))
+	}
+	return &other
+}
+
+// Keeps reports whether the host keeps variables of its environment from servers.
+func (h *Host) Keeps() bool { return h.hand != nil }
+
 // Put returns the text of the host's file with the entry in it; all else stays
 // as it is, in an entry that is there everything but the command and its arguments. An
 // empty text is a new file. The same text comes back when the entry is there already.

@@ -36,6 +36,10 @@ type Host struct {
 	key    string // of the list of servers
 	entry  func(command string, args []string) ordered.Map
 
+	// hand returns the member of an entry by which the server gets variables that the host keeps from
+	// servers; nil where it gets those of the host. It was tried with the version that Sends names.
+	hand func(variables []string) ordered.Member
+
 	Add     string // the host's own command for an entry; empty without one
 	Approve string // how calls are approved, with and without a person
 	Rules   string // what its permission rules can say about actions
@@ -58,6 +62,7 @@ var Hosts = []Host{{
 	},
 }, {
 	Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers", entry: plain,
+	hand:    func(variables []string) ordered.Member { return ordered.Member{Key: "env_vars", Value: variables} },
 	Path:    inHome("CODEX_HOME", ".codex", "config.toml"),
 	Project: []string{".codex/config.toml"},
 	Add:     "codex mcp add toolfold -- toolfold serve --for=codex",
@@ -71,6 +76,13 @@ var Hosts = []Host{{
 	},
 }, {
 	Name: "gemini", Title: "Gemini CLI", key: "mcpServers", entry: plain,
+	hand: func(variables []string) ordered.Member { // it keeps those back whose names are of secrets
+		var env ordered.Map
+		for _, name := range variables {
+			env.Set(name, "$"+name)
+		}
+		return ordered.Member{Key: "env", Value: env}
+	},
 	Path:    inHome("", ".gemini", "settings.json"),
 	Project: []string{".gemini/settings.json"},
 	Add:     "gemini mcp add --scope user toolfold toolfold serve --for=gemini",

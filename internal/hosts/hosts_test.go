@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,32 @@ func TestPutAndRemove(t *testing.T) {
 			if strings.Contains(text, "\t") != strings.Contains(string(with), "\t") {
 				t.Errorf("%s changed the layout to\n%s", h.Name, with)
 			}
+		}
+	}
+}
+
+// A host that keeps variables from servers hands on those that its entry names, and the entry is
+// otherwise as ever.
+func TestHanding(t *testing.T) {
+	t.Setenv("HOSTS_SET", "value")
+	for i := range Hosts {
+		h := &Hosts[i]
+		if h.Path == nil {
+			continue
+		}
+		with, err := h.Handing([]string{"HOSTS_SET", "HOSTS_UNSET"}).Put(nil, binary, args)
+		if err != nil {
+			t.Fatalf("%s: %v", h.Name, err)
+		}
+		if same := string(with) == h.Snippet(binary, args); same == h.Keeps() {
+			t.Errorf("%s: %s", h.Name, with)
+		}
+		e := h.Entry(with)
+		if h.Keeps() && (!slices.Equal(e.Variables(), []string{"HOSTS_SET"}) || !slices.Contains(e.Filled(".").Env, "HOSTS_SET=value")) {
+			t.Errorf("%s hands on %q in %s", h.Name, e.Variables(), with)
+		}
+		if e.Command[0] != binary || len(e.Unread) > 0 {
+			t.Errorf("%s: %+v", h.Name, e)
 		}
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -32,6 +34,9 @@ type Entry struct {
 	SSE    bool // the older transport
 
 	Off bool // the settings switch it off
+
+	Timeout time.Duration // of a call; 0 = the host's
+	Unread  []string      // members of the entry that are not read here
 
 	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except
 
@@ -60,6 +65,12 @@ func (e Entry) Shows(tool string) bool {
 // without those switched off. Variables in it stay as they are written: see
 // [Entry.Filled]. JSON may have comments.
 func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
+	entries, err := h.Named(text, workspace)
+	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Off }), err
+}
+
+// Named lists the servers as [Host.Servers] does, with those switched off.
+func (h *Host) Named(text []byte, workspace string) ([]Entry, error) {
 	all, err := settings(text, h.format)
 	if err != nil {
 		return nil, err
@@ -75,8 +86,19 @@ func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
 			entries = append(entries, e)
 		}
 	}
+	if h.likeGemini() {
+		chosen := object(all, "mcp")
+		allowed := texts(chosen["allowed"])
+		for i, e := range entries {
+			left := len(allowed) > 0 && !slices.Contains(allowed, e.Name) || slices.Contains(texts(chosen["excluded"]), e.Name)
+			entries[i].Off = e.Off || left
+		}
+	}
 	return entries, nil
 }
+
+// likeGemini reports whether the host reads its settings as Gemini CLI does.
+func (h *Host) likeGemini() bool { return h.Name == "gemini" || h.Name == "qwen" }
 
 // Readable lists the names of the hosts whose files name servers that can be
 // read.
@@ -166,18 +188,28 @@ func (h *Host) entries(servers map[string]any) []Entry {
 	var list []Entry
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		entry, _ := servers[name].(map[string]any)
-		if e := h.read(name, entry); !e.Off {
-			list = append(list, e)
-		}
+		list = append(list, h.read(name, entry))
 	}
 	return list
 }
+
+// readMembers are the members of entries that are read, or say nothing that matters here.
+var readMembers = strings.Fields(`command args env environment env_vars envFile cwd url httpUrl serverUrl type transport
+	headers http_headers env_http_headers bearer_token_env_var headersHelper disabled enabled
+	includeTools excludeTools enabled_tools disabled_tools tools autoApprove alwaysAllow autoAllow trust default_tools_approval_mode
+	name description`)
+
+// bareVariable matches a variable as shells write it, which Gemini CLI and Qwen Code fill in.
+var bareVariable = regex.Lazy(`\$([A-Za-z_][A-Za-z0-9_]*)`)
 
 // read returns the entry of a server.
 func (h *Host) read(name string, entry map[string]any) Entry {
 	if inner := object(entry, "transport"); inner != nil { // Cline
 		entry = maps.Clone(entry)
 		maps.Copy(entry, inner)
+	}
+	if h.likeGemini() {
+		entry, _ = mapTexts(entry, func(s string) string { return bareVariable().ReplaceAllString(s, "$${$1}") }).(map[string]any)
 	}
 	enabled, set := entry["enabled"].(bool)
 	text := func(member string) string { value, _ := entry[member].(string); return value }
@@ -193,8 +225,13 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 	for _, member := range []string{"env", "environment"} {
 		variables := object(entry, member)
 		for _, name := range slices.Sorted(maps.Keys(variables)) {
-			e.Env = append(e.Env, name+"="+fmt.Sprint(variables[name]))
+			if variables[name] != nil { // null: VS Code takes it out
+				e.Env = append(e.Env, name+"="+fmt.Sprint(variables[name]))
+			}
 		}
+	}
+	for _, variable := range texts(entry["env_vars"]) { // Codex: passed on where they are set
+		e.Env = append(e.Env, fmt.Sprintf("%s=${%s:-}", variable, variable))
 	}
 	e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"))
 	kind := text("type")
@@ -211,10 +248,69 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 		e.Header["Authorization"] = "Bearer ${" + variable + "}"
 	}
 	e.Approvals = approvals(entry)
-	if len(e.Command) == 0 && e.URL == "" {
+	limit, unit := h.limit()
+	if value, err := strconv.ParseFloat(fmt.Sprint(entry[limit]), 64); err == nil && value > 0 {
+		e.Timeout = time.Duration(value * float64(unit))
+	}
+	for _, member := range slices.Sorted(maps.Keys(entry)) {
+		if !slices.Contains(readMembers, member) && member != limit {
+			e.Unread = append(e.Unread, member)
+		}
+	}
+	switch file := text("envFile"); {
+	case len(e.Command) == 0 && e.URL == "":
 		e.Problem = "the entry has neither a command nor a URL"
+	case file != "":
+		e.Problem = "its variables are in a file, envFile, which only the client reads: name them in env, as ${NAME}"
+	case entry["headersHelper"] != nil:
+		e.Problem = "its headers come of a program, headersHelper, which only the client runs"
+	case h.Name == "opencode" && mentions(entry, "{file:"):
+		e.Problem = "it has the content of a file in it, {file:…}, which only the client reads: use {env:NAME}"
 	}
 	return e
+}
+
+// limit returns the member with the time limit of calls of a server, and its unit.
+func (h *Host) limit() (member string, unit time.Duration) {
+	switch h.Name {
+	case "claude-code", "gemini", "qwen":
+		return "timeout", time.Millisecond
+	case "cline":
+		return "timeout", time.Second
+	case "codex":
+		return "tool_timeout_sec", time.Second
+	}
+	return "", 0
+}
+
+// mapTexts returns a value with each text in it replaced.
+func mapTexts(value any, replace func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return replace(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, inner := range v {
+			list[i] = mapTexts(inner, replace)
+		}
+		return list
+	case map[string]any:
+		object := map[string]any{}
+		for name, inner := range v {
+			object[name] = mapTexts(inner, replace)
+		}
+		return object
+	}
+	return value
+}
+
+// mentions reports whether a text in a value has a part.
+func mentions(value any, part string) (found bool) {
+	mapTexts(value, func(s string) string {
+		found = found || strings.Contains(s, part)
+		return s
+	})
+	return found
 }
 
 // approvals reads what an entry says of calls that need no question, as any host has it.
@@ -242,20 +338,38 @@ func approvals(entry map[string]any) map[string][]string {
 
 // Filled returns the entry with its variables filled in as hosts do, from the
 // environment. Problem says which cannot be. The user's other settings that have
-// servers mean the same by ${NAME}, ${NAME:-default} and ${workspaceFolder}.
+// servers mean the same by ${NAME}, ${NAME:-default} and ${workspaceFolder}, and by $NAME where
+// that is the whole value of a variable or of a header.
 func (e Entry) Filled(workspace string) Entry {
 	x := expander{workspace: workspace}
+	return x.filled(e)
+}
+
+// Variables lists the variables of the environment that [Entry.Filled] fills in, as far as they are
+// set, in the order of the alphabet.
+func (e Entry) Variables() []string {
+	var x expander
+	x.filled(e)
+	slices.Sort(x.found)
+	return slices.Compact(x.found)
+}
+
+func (x *expander) filled(e Entry) Entry {
 	filled := e
 	filled.Dir, filled.URL = x.text(e.Dir), x.text(e.URL)
 	if filled.Dir != "" && !filepath.IsAbs(filled.Dir) {
-		filled.Dir = filepath.Join(workspace, filled.Dir)
+		filled.Dir = filepath.Join(x.workspace, filled.Dir)
 	}
-	filled.Command, filled.Env, filled.Header = x.list(e.Command), x.list(e.Env), map[string]string{}
+	filled.Command, filled.Env, filled.Header = x.list(e.Command), nil, map[string]string{}
+	for _, variable := range e.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		filled.Env = append(filled.Env, name+"="+x.text(braced(value)))
+	}
 	if len(filled.Command) > 0 && filled.Command[0] == "" {
 		filled.Command = nil
 	}
 	for name, value := range e.Header {
-		filled.Header[name] = x.text(value)
+		filled.Header[name] = x.text(braced(value))
 	}
 	filled.Problem = cmp.Or(e.Problem, x.problem)
 	return filled
@@ -276,15 +390,30 @@ func texts(value any) []string {
 	return list
 }
 
-// expander fills in variables as hosts do. problem says which it could not.
+// expander fills in variables as hosts do. problem says which it could not, and found names
+// those of the environment.
 type expander struct {
 	workspace string
 	problem   string
+	found     []string
 }
 
 // placeholder matches ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id} and
 // {env:NAME}, which OpenCode has.
 var placeholder = regex.Lazy(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
+
+// HasVariable reports whether a value of the environment or of a header has a variable that is
+// filled in.
+func HasVariable(value string) bool { return placeholder().MatchString(braced(value)) }
+
+// braced returns a value of the environment or of a header that is $NAME as ${NAME}. Elsewhere that
+// is for the program: of arguments, shells fill it in.
+func braced(value string) string {
+	if at := bareVariable().FindString(value); at != "" && at == value {
+		return "${" + at[1:] + "}"
+	}
+	return value
+}
 
 func (x *expander) text(text string) string {
 	return placeholder().ReplaceAllStringFunc(text, func(match string) string {
@@ -304,11 +433,13 @@ func (x *expander) text(text string) string {
 			return ""
 		}
 		name, otherwise, has := strings.Cut(strings.TrimPrefix(name, "env:"), ":-")
-		if value, set := os.LookupEnv(name); set || has {
-			if !set {
-				return otherwise
-			}
+		value, set := os.LookupEnv(name)
+		switch {
+		case set:
+			x.found = append(x.found, name)
 			return value
+		case has:
+			return otherwise
 		}
 		x.problem = fmt.Sprintf("the environment variable %s is not set", name)
 		return ""

@@ -3,6 +3,7 @@ package hosts
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -53,6 +54,39 @@ func TestServers(t *testing.T) {
 			{Name: "a", Command: []string{"a", "b"}},
 		}},
 		{"cursor", ``, nil}, {"cursor", `{"other":1}`, nil},
+
+		// What hosts have besides: variables of other forms, time limits, files and programs that only they read and run.
+		{"claude-code", `{"mcpServers":{"a":{"command":"a","env":{"K":"$HOSTS_SET","L":"a$HOSTS_SET"},"timeout":90000},` +
+			`"h":{"url":"https://x","headersHelper":"/bin/token"}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Env: []string{"K=value", "L=a$HOSTS_SET"}, Timeout: 90 * time.Second},
+			{Name: "h", URL: "https://x", Problem: "its headers come of a program, headersHelper, which only the client runs"},
+		}},
+		{"codex", "[mcp_servers.a]\ncommand = \"a\"\nenv_vars = [\"HOSTS_SET\", \"HOSTS_UNSET\"]\ntool_timeout_sec = 600\n" +
+			"startup_timeout_sec = 20\n[mcp_servers.a.tools.get]\napproval_mode = \"approve\"\n", []Entry{
+			{Name: "a", Command: []string{"a"}, Env: []string{"HOSTS_SET=value", "HOSTS_UNSET="}, Timeout: 10 * time.Minute,
+				Unread: []string{"startup_timeout_sec"}, Approvals: map[string][]string{"approval_mode": {"get"}}},
+		}},
+		{"gemini", `{"mcpServers":{"a":{"command":"a","args":["$HOSTS_SET/x"],"env":{"K":"Bearer $HOSTS_SET"},"timeout":30000,"extra":1},` +
+			`"b":{"command":"b","env":{"K":"$HOSTS_UNSET"}},"c":{"command":"c"}},"mcp":{"excluded":["c"]}}`, []Entry{
+			{Name: "a", Command: []string{"a", "value/x"}, Env: []string{"K=Bearer value"}, Timeout: 30 * time.Second, Unread: []string{"extra"}},
+			{Name: "b", Command: []string{"b"}, Env: []string{"K="}, Problem: "the environment variable HOSTS_UNSET is not set"},
+		}},
+		{"qwen", `{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}},"mcp":{"allowed":["b"]}}`, []Entry{
+			{Name: "b", Command: []string{"b"}},
+		}},
+		{"vscode", `{"servers":{"a":{"command":"a","env":{"K":null,"N":1}},"b":{"command":"b","envFile":"${workspaceFolder}/.env",` +
+			`"sandboxEnabled":true}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Env: []string{"N=1"}},
+			{Name: "b", Command: []string{"b"}, Unread: []string{"sandboxEnabled"},
+				Problem: "its variables are in a file, envFile, which only the client reads: name them in env, as ${NAME}"},
+		}},
+		{"opencode", `{"mcp":{"a":{"type":"local","command":["a"],"environment":{"K":"{file:~/.key}"},"timeout":5000}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Env: []string{"K={file:~/.key}"}, Unread: []string{"timeout"},
+				Problem: "it has the content of a file in it, {file:…}, which only the client reads: use {env:NAME}"},
+		}},
+		{"cline", `{"mcpServers":{"a":{"command":"a","timeout":120}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Timeout: 2 * time.Minute},
+		}},
 	} {
 		got, err := Find(test.host).Servers([]byte(test.text), workspace)
 		if err != nil {
@@ -68,6 +102,20 @@ func TestServers(t *testing.T) {
 	for host, text := range map[string]string{"cursor": `{"mcpServers":{"a":{"env":{"K":"secret"}`, "codex": "[a"} {
 		if got, err := Find(host).Servers([]byte(text), workspace); err == nil {
 			t.Errorf("%s: %+v", host, got)
+		}
+	}
+}
+
+// Servers that the settings switch off are named as such.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	for host, text := range map[string]string{
+		"cline": `{"mcpServers":{"a":{"command":"a","disabled":true}}}`, "opencode": `{"mcp":{"a":{"command":["a"],"enabled":false}}}`,
+		"gemini": `{"mcpServers":{"a":{"command":"a"}},"mcp":{"allowed":["b"]}}`,
+	} {
+		entries, err := Find(host).Named([]byte(text), ".")
+		if err != nil || len(entries) != 1 || !entries[0].Off {
+			t.Errorf("%s: %+v, %v", host, entries, err)
 		}
 	}
 }

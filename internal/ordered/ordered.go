@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -53,25 +54,87 @@ func (m Map) Keys() []string {
 // written, as [json.RawMessage]; null is an empty Map. Of members of one name
 // the last value counts, at the place of the first. It takes linear time.
 func (m *Map) UnmarshalJSON(raw []byte) error {
-	*m = nil
-	if string(raw) == "null" {
-		return nil
-	}
-	list, at := Map{}, map[string]int{}
-	ok := Scan(raw, func(name []byte, start, end int) {
-		value := json.RawMessage(bytes.Clone(raw[start:end]))
-		if i, known := at[string(name)]; known {
-			list[i].Value = value
-			return
-		}
-		at[string(name)] = len(list)
-		list = append(list, Member{string(name), value})
-	})
+	list, ok := Read(bytes.Clone(raw))
 	if !ok {
 		return fmt.Errorf("not a JSON object")
 	}
 	*m = list
 	return nil
+}
+
+// Read reads a JSON object as [Map.UnmarshalJSON] does, but copies nothing and checks
+// nothing: raw must be valid JSON, and values are parts of it. It reports false for any
+// other value.
+func Read(raw []byte) (Map, bool) {
+	if string(raw) == "null" {
+		return nil, true
+	}
+	list := Map{}
+	var at map[string]int // of the members, once there are many
+	ok := Scan(raw, func(name []byte, start, end int) {
+		value := json.RawMessage(raw[start:end:end])
+		i, known := at[string(name)]
+		if at == nil {
+			i = slices.IndexFunc(list, func(m Member) bool { return m.Key == string(name) })
+			known = i >= 0
+		}
+		if known {
+			list[i].Value = value
+			return
+		}
+		list = append(list, Member{string(name), value})
+		switch {
+		case at != nil:
+			at[string(name)] = len(list) - 1
+		case len(list) > 16:
+			at = map[string]int{}
+			for i, m := range list {
+				at[m.Key] = i
+			}
+		}
+	})
+	return list, ok
+}
+
+// Text returns a JSON string decoded; raw must be valid JSON. It reports false for any other
+// value.
+func Text(raw []byte) (text string, ok bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	return text, json.Unmarshal(raw, &text) == nil
+}
+
+// Items calls f for each value of a JSON list, as [Scan] does for members: raw must be valid JSON.
+// It reports false, without a call, when raw is no list.
+func Items(raw []byte, f func(item []byte)) bool {
+	i := space(raw, 0)
+	if i == len(raw) || raw[i] != '[' {
+		return false
+	}
+	for i = space(raw, i+1); raw[i] != ']'; i = space(raw, i) {
+		if raw[i] == ',' {
+			i = space(raw, i+1)
+		}
+		end := skip(raw, i)
+		f(raw[i:end:end])
+		i = end
+	}
+	return true
+}
+
+// Texts returns a JSON list of strings decoded; raw must be valid JSON. It reports false for any other
+// value.
+func Texts(raw []byte) (list []string, ok bool) {
+	ok = true
+	is := Items(raw, func(item []byte) {
+		text, is := Text(item)
+		list, ok = append(list, text), ok && is
+	})
+	return list, is && ok
 }
 
 // Scan calls f for each member of a JSON object, in the order written, with its
@@ -90,8 +153,7 @@ func Scan(raw []byte, f func(name []byte, start, end int)) bool {
 		end := skip(raw, i)
 		name := raw[i+1 : end-1]
 		if bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
-			var text string
-			_ = json.Unmarshal(raw[i:end], &text)
+			text, _ := Text(raw[i:end])
 			name = []byte(text)
 		}
 		start := space(raw, space(raw, end)+1)
@@ -109,17 +171,31 @@ func space(raw []byte, i int) int {
 	return i
 }
 
+// closing returns the place of the quotation mark that ends the text which starts at i.
+func closing(raw []byte, i int) int {
+	for start := i; ; {
+		at := bytes.IndexByte(raw[i+1:], '"')
+		if at < 0 {
+			return len(raw) - 1 // it is not valid
+		}
+		i += 1 + at
+		before := i
+		for before > start && raw[before-1] == '\\' {
+			before--
+		}
+		if (i-before)%2 == 0 { // no backslash stands for this one
+			return i
+		}
+	}
+}
+
 // skip returns where the value that starts at i ends.
 func skip(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {
 		switch raw[i] {
 		case '"':
-			for i++; raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
+			i = closing(raw, i)
 			if depth == 0 {
 				return i + 1
 			}

@@ -3,6 +3,7 @@ package ordered_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,22 @@ func FuzzUnmarshal(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]string{
+		`["a"]`: {"a"}, ` [ "a" , "b\"\\" ,"\u00e9" ] `: {"a", `b"\`, "é"}, `[]`: nil, `["","\\"]`: {"", `\`},
+	} {
+		if got, ok := ordered.Texts([]byte(in)); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s is %q, %t, want %q", in, got, ok, want)
+		}
+	}
+	for _, in := range []string{`{"a":"b"}`, `"a"`, `["a",1]`, `[null]`, `null`, ``, `[["a"]]`} {
+		if got, ok := ordered.Texts([]byte(in)); ok {
+			t.Errorf("%s is %q", in, got)
+		}
+	}
 }
 
 // BenchmarkUnmarshal prints what a member costs in objects of growing size:

@@ -4,6 +4,7 @@
 package safefile
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -38,11 +39,12 @@ func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, ErrNotPlain
 	}
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(text)) > limit {
+	text := bytes.NewBuffer(make([]byte, 0, min(info.Size(), limit)+bytes.MinRead)) // all of it, without another that is larger
+	_, err = text.ReadFrom(io.LimitReader(file, limit+1))
+	if err == nil && int64(text.Len()) > limit {
 		return nil, fmt.Errorf("it has more than %d bytes", limit)
 	}
-	return text, err
+	return text.Bytes(), err
 }
 
 // Replace writes a file below root atomically: the new text is written beside
