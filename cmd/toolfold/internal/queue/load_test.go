@@ -81,11 +81,11 @@ func (l load) run(t *testing.T, address, driver string) {
 	killed := map[int]time.Time{}
 	for _, n := range l.deaths {
 		l.await(t, db, n)
-		awaitBusy(t, log, workers[0].Process.Pid)
-		workers[0].kill()
-		killed[workers[0].Process.Pid] = time.Now()
+		busy := awaitBusy(t, log, workers)
+		workers[busy].kill()
+		killed[workers[busy].Process.Pid] = time.Now()
 		t.Logf("killed a worker after %v, with %d tasks completed", time.Since(start).Round(time.Millisecond), n)
-		workers = workers[1:]
+		workers = slices.Delete(workers, busy, busy+1)
 		if l.replaced {
 			workers = append(workers, startWorker(t, address, log, l.lease))
 		}
@@ -103,7 +103,7 @@ func (l load) run(t *testing.T, address, driver string) {
 // prepare makes the queue that the tasks wait in.
 func (l load) prepare(t *testing.T, db *storage.DB) {
 	t.Helper()
-	q := testQueue("load", 50)
+	q := testQueue("load", 10)
 	if _, err := db.Queue().Create(t.Context(), q, 100); err != nil {
 		t.Fatal(err)
 	}
@@ -138,10 +138,10 @@ func (l load) submit(t *testing.T, db *storage.DB) {
 	wg.Wait()
 }
 
-// duration returns the milliseconds that a task takes: most take few, some long
-// enough to be met by a death.
+// duration returns the milliseconds that a task takes: most take few, so many are long
+// that a worker has one of them whenever one is to be killed.
 func duration(i int) int {
-	if i%20 == 0 {
+	if i%4 == 0 {
 		return 500
 	}
 	return i % 5
@@ -168,26 +168,27 @@ func submitNamed(t testing.TB, store task.Store, name string, ms int, dependenci
 	return submitted.ID
 }
 
-// awaitBusy waits until a process is in the middle of a long task.
-func awaitBusy(t *testing.T, log string, pid int) {
+// awaitBusy waits until one of the workers is in the middle of a long task, and returns which.
+func awaitBusy(t *testing.T, log string, workers []*process) int {
 	t.Helper()
 	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		open := map[string]time.Time{}
+		open := map[string]note{}
 		for _, n := range readDiary(t, log) {
-			switch {
-			case n.pid == pid && n.what == "begin":
-				open[n.task] = n.at
-			case n.pid == pid:
+			if n.what == "begin" {
+				open[n.task] = n
+			} else {
 				delete(open, n.task)
 			}
 		}
 		for _, began := range open {
-			if since := time.Since(began); since > 50*time.Millisecond && since < 300*time.Millisecond {
-				return
+			busy := slices.IndexFunc(workers, func(w *process) bool { return w.Process.Pid == began.pid })
+			if since := time.Since(began.at); busy >= 0 && since > 50*time.Millisecond && since < 300*time.Millisecond {
+				return busy
 			}
 		}
 	}
-	t.Fatal("the worker that is to be killed was never busy")
+	t.Fatal("no worker was ever busy")
+	return 0
 }
 
 // await waits until so many tasks have completed.
