@@ -213,9 +213,16 @@ func (s *Source) closesCondition() bool {
 // first.
 var pythonOperators = strings.Fields("**= //= >>= <<= ... ** // >> << <= >= == != -> += -= *= /= %= &= |= ^= @= :=")
 
+// byteOrderMark begins files of some editors, and is no part of their text.
+const byteOrderMark = "\ufeff"
+
 func (s *Source) lexPython() {
 	depth, continued := 0, false
-	for i := 0; i < len(s.text); {
+	i := 0
+	if strings.HasPrefix(s.text, byteOrderMark) {
+		i = len(byteOrderMark)
+	}
+	for i < len(s.text) {
 		c := s.text[i]
 		switch {
 		case c == '\n':

@@ -16,9 +16,10 @@ func TestTokens(t *testing.T) {
 		read       func(string) *lex.Source
 		text, want string
 	}{
-		"go":         {lex.Go, "a := `x\r\ny` // why\nf(\"b\", 1.5)", "a|:=|`x\r\ny`|f|(|\"b\"|,|1.5|)"},
-		"javascript": {lex.JavaScript, "a = /b\"/ + `x ${c} y`; // why\n'd'", "a|=|/b\"/|+|`x ${|c|} y`|;|'d'"},
-		"python":     {lex.Python, "a = f'b' # why\n\"\"\"c\nd\"\"\"\n", "a|=|f'b'|\n|\"\"\"c\nd\"\"\"|\n|"},
+		"go":               {lex.Go, "a := `x\r\ny` // why\nf(\"b\", 1.5)", "a|:=|`x\r\ny`|f|(|\"b\"|,|1.5|)"},
+		"javascript":       {lex.JavaScript, "a = /b\"/ + `x ${c} y`; // why\n'd'", "a|=|/b\"/|+|`x ${|c|} y`|;|'d'"},
+		"a mark in Python": {lex.Python, "\ufeffa = 1 # why\n", "a|=|1|\n|"},
+		"python":           {lex.Python, "a = f'b' # why\n\"\"\"c\nd\"\"\"\n", "a|=|f'b'|\n|\"\"\"c\nd\"\"\"|\n|"},
 	} {
 		s := c.read(c.text)
 		var got []string

@@ -62,6 +62,40 @@ func (c Checker) Since(ctx context.Context, ref string, all bool, names []string
 	return changes, nil
 }
 
+// Named returns files that are named as changes whose every line is judged. One that is not there
+// and that the last commit has is gone.
+func (c Checker) Named(ctx context.Context, names []string) ([]Change, error) {
+	k, err := c.open(Policy{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer k.root.Close()
+	var changes []Change
+	absent := map[string]int{} // by the path below the workspace, where in changes
+	for i, name := range names {
+		changes = append(changes, Change{Path: name})
+		if below, ok := k.inside(name); ok {
+			if _, err := k.root.Lstat(filepath.FromSlash(below)); errors.Is(err, fs.ErrNotExist) {
+				absent[below] = i
+			}
+		}
+	}
+	if len(absent) == 0 {
+		return changes, nil
+	}
+	differ, err := git.Since(ctx, c.Dir, git.Uncommitted)
+	var none *git.NoChanges
+	if err != nil && !errors.As(err, &none) { // without a repository no file is known to have been there
+		return nil, err
+	}
+	for _, d := range differ {
+		if i, ok := absent[d.Path]; ok {
+			changes[i].Gone = d.Gone
+		}
+	}
+	return changes, nil
+}
+
 // judges reports whether a line of the file is part of the change; 0 stands for the file itself.
 func (c Change) judges(line int) bool {
 	return c.Since == nil || c.Since.Has(line)

@@ -382,6 +382,36 @@ func TestNamedFiles(t *testing.T) {
 	}
 }
 
+// A file that is named and not there is gone where the last commit has it; of any other it is said
+// that it was not read.
+func TestNamedFilesThatAreGone(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, map[string]string{"a.txt": "x\n", "b.txt": "x\n", "here.txt": "x\n"})
+	if err := os.Remove(filepath.Join(r.Dir, "a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	r.Git("mv", "b.txt", "c.txt")
+	plain := newRepo(t, map[string]string{"here.txt": "x\n"})
+	if err := os.RemoveAll(filepath.Join(plain.Dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ dir, name, want string }{
+		{r.Dir, "a.txt", Pass}, {r.Dir, "./a.txt", Pass}, {r.Dir, filepath.Join(r.Dir, "a.txt"), Pass}, {r.Dir, "b.txt", Pass},
+		{r.Dir, "c.txt", Pass}, {r.Dir, "here.txt", Pass}, {r.Dir, "never.txt", Warn}, {r.Dir, "../a.txt", Warn},
+		{plain.Dir, "here.txt", Pass}, {plain.Dir, "a.txt", Warn},
+	} {
+		checker := Checker{Dir: test.dir}
+		changes, err := checker.Named(t.Context(), []string{test.name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := checker.Check(t.Context(), Policy{Gates: []string{SensitiveChange}}, changes)
+		if err != nil || len(changes) != 1 || Worst(results) != test.want {
+			t.Errorf("%s: %+v, %+v, %v, want %s", test.name, changes, results, err, test.want)
+		}
+	}
+}
+
 // A baseline that is not committed does not settle on its own what is no secret.
 func TestBaselineThatDiffers(t *testing.T) {
 	t.Parallel()

@@ -116,11 +116,7 @@ func notRead(changes []policy.Change) string {
 func (s *Service) changes(ctx context.Context, in CheckIn) ([]policy.Change, error) {
 	all := len(in.ChangedPaths) == 0 || slices.Contains(in.ChangedPaths, everything)
 	if !all && in.Since == "" {
-		var changes []policy.Change
-		for _, name := range in.ChangedPaths {
-			changes = append(changes, policy.Change{Path: name})
-		}
-		return changes, nil
+		return s.checker.Named(ctx, in.ChangedPaths)
 	}
 	named := slices.DeleteFunc(slices.Clone(in.ChangedPaths), func(name string) bool { return name == everything })
 	changes, err := s.checker.Since(ctx, cmp.Or(in.Since, git.Uncommitted), all, named)
