@@ -54,5 +54,5 @@ func (r *repository) sarif() []byte {
 			results = append(results, sarif.Result{Rule: string(u.Kind), Level: level, Message: message, Path: f.display, Line: u.Line})
 		}
 	}
-	return sarif.Log("toolfold", version(), useRules, results)
+	return sarif.Run{Tool: "toolfold", Version: version(), Rules: useRules, Results: results}.Log()
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/policy"
 	"github.com/toolfold/toolfold/internal/sarif"
+	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/tools/bugfix"
 	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/refactor"
@@ -47,81 +49,101 @@ type runAction func(action string, args, into any) error
 
 // reportOf returns the results of an answer as SARIF.
 func reportOf(name string, args json.RawMessage, answer []byte, run runAction) (json.RawMessage, error) {
-	var results []sarif.Result
+	log := sarif.Run{Tool: "toolfold", Version: version()}
 	var err error
 	switch {
 	case isCallOf(bugfix.Family.Declared().Actions[0], name, args):
-		results, err = findings(answer, "bugfix.list", run)
+		err = findings(&log, answer, "bugfix.list", run)
 	case isCallOf(refactor.Family.Declared().Actions[0], name, args):
-		results, err = findings(answer, "refactor.list", run)
+		err = findings(&log, answer, "refactor.list", run)
 	case isCallOf(guardCheck, name, args):
-		results, err = offences(answer)
+		err = offences(&log, answer)
 	default:
 		err = usageError("--format sarif is for bugfix.scan, refactor.scan and guard.check")
 	}
 	if err != nil {
 		return nil, err
 	}
-	var rules []sarif.Rule
 	seen := map[string]bool{}
-	for _, r := range results {
+	for _, rule := range log.Rules {
+		seen[rule.ID] = true
+	}
+	for _, r := range log.Results {
 		if !seen[r.Rule] {
 			seen[r.Rule] = true
-			rules = append(rules, sarif.Rule{ID: r.Rule, Text: r.Message})
+			log.Rules = append(log.Rules, sarif.Rule{ID: r.Rule, Text: r.Message})
 		}
 	}
-	return sarif.Log("toolfold", version(), rules, results), nil
+	return log.Log(), nil
 }
 
 // sarifLevels are the levels for severities of bugfix and answers of guard; the others, and
 // impacts of refactor, are notes.
 var sarifLevels = map[string]string{"critical": "error", "high": "error", "medium": "warning", policy.Fail: "error", policy.Warn: "warning"}
 
-// findings returns all findings of the scan that an answer is of: it shows only the worst.
-func findings(answer []byte, list string, run runAction) ([]sarif.Result, error) {
-	var scan struct{ ScanID string }
-	if err := json.Unmarshal(answer, &scan); err != nil || scan.ScanID == "" {
-		return nil, errors.New("the answer names no scan: leave include_fields and jq out")
+// findings adds all findings of the scan that an answer is of, which shows only the worst, and
+// what it did not look at.
+func findings(log *sarif.Run, answer []byte, list string, run runAction) error {
+	var report struct {
+		ScanID    string
+		Skipped   []scan.Skipped
+		Unnamed   int
+		Truncated string
 	}
-	var results []sarif.Result
-	for args := map[string]any{"scanId": scan.ScanID, "limit": 500}; ; {
+	if err := json.Unmarshal(answer, &report); err != nil || report.ScanID == "" {
+		return errors.New("the answer names no scan: leave include_fields and jq out")
+	}
+	for _, s := range report.Skipped {
+		log.Notes = append(log.Notes, sarif.Note{Path: s.Path, Text: s.Reason})
+	}
+	if report.Unnamed > 0 {
+		log.Notes = append(log.Notes, sarif.Note{Text: fmt.Sprintf("%d more were skipped", report.Unnamed)})
+	}
+	if report.Truncated != "" {
+		log.Notes = append(log.Notes, sarif.Note{Text: report.Truncated})
+	}
+	for args := map[string]any{"scanId": report.ScanID, "limit": 500}; ; {
 		var page struct {
 			Items []struct {
-				Rule, Severity, File, Message, Advice string
-				Line                                  int
+				BugID, OpportunityID, Rule, Severity, File, Message, Advice string
+				Line                                                        int
 			}
 			NextCursor string
 		}
 		if err := run(list, args, &page); err != nil {
-			return nil, err
+			return err
 		}
 		for _, i := range page.Items {
-			results = append(results, sarif.Result{Rule: i.Rule, Level: cmp.Or(sarifLevels[i.Severity], "note"),
-				Message: i.Message + ". " + i.Advice,
-				Path:    i.File, Line: i.Line})
+			log.Results = append(log.Results, sarif.Result{
+				Rule: i.Rule, Level: cmp.Or(sarifLevels[i.Severity], "note"), Message: i.Message + ". " + i.Advice,
+				Path: i.File, Line: i.Line, ID: cmp.Or(i.BugID, i.OpportunityID),
+			})
 		}
 		if page.NextCursor == "" {
-			return results, nil
+			return nil
 		}
 		args = map[string]any{"limit": 500, "cursor": page.NextCursor}
 	}
 }
 
-// offences returns what the gates of a check do not let pass.
-func offences(answer []byte) ([]sarif.Result, error) {
+// offences adds what the gates of a check do not let pass. A reason begins with the line that it is about.
+func offences(log *sarif.Run, answer []byte) error {
 	var out guard.CheckOut
 	if err := json.Unmarshal(answer, &out); err != nil {
-		return nil, fmt.Errorf("reading answer: %w", err)
+		return fmt.Errorf("reading answer: %w", err)
 	}
-	var results []sarif.Result
 	for _, gate := range out.Gates {
 		if gate.Status == policy.Pass {
 			continue
 		}
+		rule := "guard/" + gate.Gate
+		log.Rules = append(log.Rules, sarif.Rule{ID: rule, Text: strings.ReplaceAll(gate.Gate, "_", " ")})
+		log.Notes = append(log.Notes, sarif.Note{Text: gate.Gate + ": " + gate.Message})
 		for _, offence := range gate.Paths {
-			results = append(results, sarif.Result{Rule: "guard/" + gate.Gate, Level: sarifLevels[gate.Status], Message: offence.Reason,
-				Path: offence.Path, Line: 1})
+			result := sarif.Result{Rule: rule, Level: sarifLevels[gate.Status], Message: offence.Reason, Path: offence.Path}
+			_, _ = fmt.Sscanf(offence.Reason, "line %d", &result.Line) // others are about the file
+			log.Results = append(log.Results, result)
 		}
 	}
-	return results, nil
+	return nil
 }

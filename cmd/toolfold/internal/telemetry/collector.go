@@ -36,8 +36,8 @@ type Stores interface {
 
 // Collector collects the recorded metrics, the tasks by queue and state, and
 // what tracing has dropped. Names that Prometheus does not take are changed:
-// a recorded metric agent.cost becomes recorded_agent_cost, and where two would
-// be one, the later in order gets a hash of its own name behind it.
+// a recorded gauge agent.cost becomes recorded_agent_cost, and a counter calls
+// recorded_calls_total. Where two would be one, the later in order gets a hash of its own name.
 func Collector(from Sources) prometheus.Collector { return collector{from} }
 
 type collector struct{ from Sources }
@@ -88,7 +88,11 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 // exposed returns a series as Prometheus takes it. Of the types that it knows
 // as distributions, count and sum are all that can be told of every point.
 func exposed(s metric.State, names map[string]string) prometheus.Metric {
-	name := unique("recorded_"+plain(s.Name), s.Name, names)
+	name, suffix := "recorded_"+plain(s.Name), ""
+	if s.Type == metric.Counter {
+		name, suffix = strings.TrimSuffix(name, "_total"), "_total"
+	}
+	name = unique(name, suffix, s.Name, names)
 	labels := prometheus.Labels{}
 	taken := map[string]string{}
 	for _, label := range slices.Sorted(maps.Keys(s.Labels)) {
@@ -101,7 +105,7 @@ func exposed(s metric.State, names map[string]string) prometheus.Metric {
 				known += hashed(label)
 			}
 		}
-		labels[unique(known, label, taken)] = s.Labels[label]
+		labels[unique(known, "", label, taken)] = s.Labels[label]
 	}
 	desc := prometheus.NewDesc(name, "Recorded "+s.Type+" "+plain(s.Name)+".", nil, labels)
 	switch s.Type {
@@ -126,14 +130,14 @@ func plain(name string) string {
 	}, name)
 }
 
-// unique returns name, with a hash of the original where another original has
-// that name.
-func unique(name, original string, taken map[string]string) string {
-	if first, clash := taken[name]; clash && first != original {
+// unique returns name with its suffix, and between them a hash of the original where another
+// original has that name.
+func unique(name, suffix, original string, taken map[string]string) string {
+	if first, clash := taken[name+suffix]; clash && first != original {
 		name += hashed(original)
 	}
-	taken[name] = original
-	return name
+	taken[name+suffix] = original
+	return name + suffix
 }
 
 func hashed(text string) string {

@@ -82,6 +82,8 @@ func TestScrape(t *testing.T) {
 		{"metrics.record", `{"metricName": "d", "type": "timer", "value": 20}`},
 		{"metrics.record", `{"metricName": "d", "value": 30}`},
 		{"metrics.record", `{"metricName": "d_count", "value": 7}`},
+		{"metrics.increment", `{"metricName": "calls_total", "delta": 4}`},
+		{"metrics.increment", `{"metricName": "jobs_total", "delta": 5}`},
 		{"task.submit", `{"name": "later", "input": {"tool": "memory.list"}}`},
 	} {
 		if answer := b.Runner.Call(t.Context(), call[0], json.RawMessage(call[1])); answer.Err != nil {
@@ -90,10 +92,11 @@ func TestScrape(t *testing.T) {
 	}
 	got := scrape(t, server)
 	for name, want := range map[string][]string{
-		"recorded_calls": {"COUNTER [tool=a\"\\\n] 1 0 0 0", "COUNTER [tool=b] 2 0 0 0"},
-		"recorded_d":     {"SUMMARY [] 0 0 2 50"},
-		"recorded_a_b":   {"GAUGE [_=6 label_0=5 label___name__=4 x_y=3 x_y_c6d04176=2 x_y_ced28ca5=1] 0 1.5 0 0"},
-		"toolfold_tasks": {"GAUGE [queue=default status=queued] 0 1 0 0"},
+		"recorded_jobs_total":  {"COUNTER [] 5 0 0 0"},
+		"recorded_calls_total": {"COUNTER [tool=a\"\\\n] 1 0 0 0", "COUNTER [tool=b] 2 0 0 0"},
+		"recorded_d":           {"SUMMARY [] 0 0 2 50"},
+		"recorded_a_b":         {"GAUGE [_=6 label_0=5 label___name__=4 x_y=3 x_y_c6d04176=2 x_y_ced28ca5=1] 0 1.5 0 0"},
+		"toolfold_tasks":       {"GAUGE [queue=default status=queued] 0 1 0 0"},
 	} {
 		if diff := cmp.Diff(want, shown(got[name])); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
@@ -101,11 +104,12 @@ func TestScrape(t *testing.T) {
 	}
 	others := 0
 	for name := range got {
-		if strings.HasPrefix(name, "recorded_a_b_") || strings.HasPrefix(name, "recorded_d_count_") {
+		if strings.HasPrefix(name, "recorded_a_b_") || strings.HasPrefix(name, "recorded_d_count_") ||
+			strings.HasPrefix(name, "recorded_calls_") && strings.HasSuffix(name, "_total") && name != "recorded_calls_total" {
 			others++
 		}
 	}
-	if others != 2 || got["toolfold_store_up"].GetMetric()[0].GetGauge().GetValue() != 1 {
+	if others != 3 || got["toolfold_store_up"].GetMetric()[0].GetGauge().GetValue() != 1 {
 		t.Errorf("%d names were told apart, the store is %v", others, got["toolfold_store_up"])
 	}
 }
