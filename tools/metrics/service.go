@@ -163,6 +163,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 // span returns the range that a query names, within what is kept.
 func (s *Service) span(in QueryIn) (metric.Range, error) {
 	now, r := s.now(), metric.Range{Name: in.MetricName, Labels: in.Labels}
+	var wrong, said []string
 	for _, bound := range []struct {
 		name, text string
 		to         *time.Time
@@ -172,11 +173,14 @@ func (s *Service) span(in QueryIn) (metric.Range, error) {
 		}
 		from, to, err := clock.Moment(bound.text, now)
 		if err != nil {
-			return r, toolfold.Errorf(toolfold.InvalidInput, "%s: %v", bound.name, err).About(toolfold.ProblemRefused, bound.name)
+			wrong, said = append(wrong, bound.name), append(said, fmt.Sprintf("%s: %v", bound.name, err))
 		}
 		if *bound.to = from; bound.name == "until" {
 			*bound.to = to
 		}
+	}
+	if len(wrong) > 0 {
+		return r, toolfold.Errorf(toolfold.InvalidInput, "%s", strings.Join(said, "; ")).About(toolfold.ProblemRefused, wrong...)
 	}
 	if !r.Since.IsZero() && !r.Until.IsZero() && r.Until.Before(r.Since) {
 		return r, toolfold.Errorf(toolfold.InvalidInput, "until is before since").About(toolfold.ProblemRefused, "since", "until")

@@ -123,6 +123,9 @@ func TestFigures(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"rate","bucket":"3s"}`, `"points":3,"value":4}`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"count","since":"2026-01-31","until":"2026-01-31"}`, `"total":6`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","until":"yesterday"}`, `"total":0`)
+	for _, wrong := range []string{`since: \"banana\" is not a time`, `until: \"frog\" is not a time`, `"path":"/since"`, `"path":"/until"`} {
+		b.answers("metrics.query", `{"metricName":"tool_calls","since":"banana","until":"frog"}`, wrong)
+	}
 	b.answers("metrics.query", `{"metricName":"tool_calls","since":"-1h","until":"now"}`, `"total":6`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","since":"last week"}`, `2026-01-31T12:00:00Z`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum","bucket":"hour"}`, "5m, 1h or 1d")
