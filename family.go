@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/reserved"
 )
@@ -84,6 +85,11 @@ type Action struct {
 	// call is refused or changes nothing. Of a tool declared elsewhere it says that its
 	// user takes it so; its hints stay what they are.
 	Once bool
+
+	// Restrains says that the action is there too for callers who may only read: it then runs no
+	// program of the workspace, which its answer says, and writes its own records alone. It
+	// asks [OnlyReads].
+	Restrains bool
 
 	// Apart actions are a tool of their own, under their first legacy name, so that
 	// the hints of the family's tool hold: that tool does not take them.
@@ -380,9 +386,26 @@ type Rights struct {
 	// a caller cannot leave such work.
 	Text string
 
+	// OnlyReads says that of what writes or runs only actions that restrain themselves are
+	// allowed, see [Action.Restrains].
+	OnlyReads bool
+
 	// Why returns why an action is not allowed, for errors. Nil or an empty text is
 	// the reason that the rights do not include it.
 	Why func(*Action) string
+}
+
+type onlyReads struct{}
+
+// OnlyReads reports whether the call that ctx belongs to may only read.
+func OnlyReads(ctx context.Context) bool { return carried.Of[*onlyReads](ctx) != nil }
+
+// Restrain returns a context for calls that may only read where the rights say so, and else ctx.
+func (r *Rights) Restrain(ctx context.Context) context.Context {
+	if r == nil || !r.OnlyReads {
+		return ctx
+	}
+	return carried.With(ctx, &onlyReads{})
 }
 
 // Allow reports whether the rights include an action.
@@ -411,8 +434,9 @@ func (r *Rights) And(other *Rights) *Rights {
 		return r
 	}
 	both := &Rights{
-		Allows: func(a *Action) bool { return r.Allows(a) && other.Allows(a) },
-		Why:    func(a *Action) string { return cmp.Or(r.Reason(a), other.Reason(a)) },
+		OnlyReads: r.OnlyReads || other.OnlyReads,
+		Allows:    func(a *Action) bool { return r.Allows(a) && other.Allows(a) },
+		Why:       func(a *Action) string { return cmp.Or(r.Reason(a), other.Reason(a)) },
 	}
 	if r.Text != "" && other.Text != "" {
 		if both.Text = uniteLines(r.Text, other.Text); both.Text == r.Text {

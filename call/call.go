@@ -344,13 +344,13 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 
 // Permissions refuses actions that the caller's rights do not include. It is
 // the second line: the names of such actions are not resolved in the first
-// place.
+// place. Actions that restrain themselves learn that they have to.
 func Permissions(next Func) Func {
 	return func(ctx context.Context, c *Call) toolfold.Answer {
 		if c.Entry != nil && !c.Origin.Rights.Allow(c.Entry.Action) {
 			return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted here", c.Entry.Title()).
 				WithHint("tools.list shows what is").Answer()
 		}
-		return next(ctx, c)
+		return next(c.Origin.Rights.Restrain(ctx), c)
 	}
 }

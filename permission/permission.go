@@ -28,7 +28,7 @@ import (
 // (memory_store, task_*). Names as hosts spell them, such as
 // mcp__toolfold__memory, count too. A denied action is denied under all names.
 type Rules struct {
-	ReadOnly bool     `json:"readOnly,omitempty"` // permit only what merely reads
+	ReadOnly bool     `json:"readOnly,omitempty"` // permit only what merely reads, or restrains itself to that
 	Allow    []string `json:"allow,omitempty"`    // permit only what a pattern matches; empty permits all
 	Deny     []string `json:"deny,omitempty"`     // goes before Allow
 
@@ -49,7 +49,7 @@ func (r Rules) Rights() *toolfold.Rights {
 		_, why := r.Reason(a)
 		return why
 	}
-	return &toolfold.Rights{Text: string(ordered.MustJSON(r)), Why: why, Allows: func(a *toolfold.Action) bool {
+	return &toolfold.Rights{Text: string(ordered.MustJSON(r)), OnlyReads: r.ReadOnly, Why: why, Allows: func(a *toolfold.Action) bool {
 		if allowed, ok := known.Load(a.FullName()); ok {
 			return allowed.(bool)
 		}
@@ -83,7 +83,7 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	}
 	discovery := a.Family.Category == reserved.Discovery
 	switch {
-	case r.ReadOnly && a.Effect != toolfold.Reads && !discovery:
+	case r.ReadOnly && a.Effect != toolfold.Reads && !a.Restrains && !discovery:
 		return "readOnly", fmt.Sprintf("the server only reads (readOnly), it %s", a.Effect)
 	case r.Named && a.Definition != nil && !slices.ContainsFunc(r.Allow, a.Matches):
 		return "allow", "a tool of another server, which allow does not name"

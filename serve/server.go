@@ -51,7 +51,7 @@ type Options struct {
 
 	Mode     string   // consolidated, one tool per family, or legacy, one per action; empty = consolidated
 	Listing  string   // how much of each tool is listed: lazy, signature, full or search; empty = lazy, and full in mode legacy
-	ReadOnly bool     // offer only what merely reads
+	ReadOnly bool     // offer only what merely reads, or restrains itself to that
 	Allow    []string // offer only the actions that a pattern matches, such as note.*; empty = all
 	Deny     []string // offer no action that a pattern matches
 

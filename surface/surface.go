@@ -207,7 +207,7 @@ func (s *Surface) permissions(next call.Func) call.Func {
 		if c.Entry != nil && !s.rights.Allow(c.Entry.Action) {
 			c.Origin.Rights = s.rights
 		}
-		return checked(ctx, c)
+		return checked(s.rights.Restrain(ctx), c)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/regex"
@@ -70,6 +71,10 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 		}
 		if tool.whole {
 			own = own[:1]
+		}
+		if toolfold.OnlyReads(ctx) {
+			c.skip(".", tool.name+" is installed but did not run: this server, or the caller, only reads (readOnly)")
+			continue
 		}
 		if s.Trusted == nil || !s.Trusted() {
 			c.skip(".", tool.name+" is installed but did not run: the user has not trusted this workspace")

@@ -44,6 +44,7 @@ var Family = toolfold.Family{
 		Example:     `{"policyId": "bugfix", "changedPaths": ["src/cart.ts"]}`,
 		Related:     []string{"guard.list", "guard.apply"},
 		BecomesTask: true,
+		Restrains:   true,
 		Run:         toolfold.Method((*Service).Check),
 	}, {
 		Name:     "list",

@@ -39,18 +39,19 @@ var Family = toolfold.Family{
 			"dead code, analyse, analyze, improve, getting messy",
 		Doc: "since: uncommitted looks at what an edit changed. Shows the five of highest impact; refactor.list has all.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
-			"maxFiles may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list " +
+			"maxFiles is 1,000 unless given, and may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list " +
 			"instead of an artifact.",
 		Optional: toolfold.Fields{
 			git.Ref.With(toolfold.Added()), scan.Paths, types,
 			minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact,
 			scan.Exclude,
-			scan.MaxFiles.With(toolfold.Default(100)),
+			scan.MaxFiles.With(toolfold.Default(1000)),
 		},
 		Effect:      toolfold.Adds,
 		Example:     `{"paths": ["src"], "types": ["modernize-syntax"]}`,
 		Related:     []string{"refactor.list", "refactor.apply"},
 		BecomesTask: true,
+		Restrains:   true,
 		Run:         toolfold.Method((*Service).Scan),
 	}, {
 		Name:    "apply",
