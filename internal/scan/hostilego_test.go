@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // nested returns a text that is repeated on lines of their own, so that lines stay short.
@@ -105,6 +106,9 @@ func TestHostileGo(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := Scanner{Dir: t.TempDir()}
+			if !full() {
+				s.limit = 3 * time.Second
+			}
 			s.write(t, "go.mod", goMod)
 			for name, text := range kinds[kind] {
 				s.write(t, name, text)
