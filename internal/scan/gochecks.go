@@ -65,7 +65,7 @@ type goCheck struct {
 // goChecks returns the linked analysers for a purpose.
 func goChecks(purpose Purpose) []goCheck {
 	if purpose == Bugs {
-		return slices.Concat(vetChecks, closeChecks, staticChecks())
+		return slices.Concat(vetChecks, closeChecks, goRules, staticChecks())
 	}
 	return append(simpleChecks(), inlineCheck)
 }
@@ -114,6 +114,8 @@ var closeChecks = []goCheck{{
 var sameFault = [][2]string{
 	{"vet/assign", "staticcheck/SA4018"}, {"vet/bools", "staticcheck/SA4000"}, {"vet/nilfunc", "vet/nilness"},
 	{"vet/httpresponse", "staticcheck/SA5001"}, {"staticcheck/SA5000", "vet/nilness"}, {"vet/nilness", "staticcheck/SA5011"},
+	{"vet/structtag", "staticcheck/SA5008"}, {"go/changed-copy", "vet/unusedwrite"}, {"go/changed-copy", "staticcheck/SA4005"},
+	{"staticcheck/SA9001", "go/defer-in-loop"}, {"vet/unmarshal", "go/dropped-error"}, {"staticcheck/SA4017", "go/dropped-result"},
 	{"ineffassign", "staticcheck/SA4006"}, {"intrange", "modernize/rangeint"},
 }
 
