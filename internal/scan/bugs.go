@@ -50,7 +50,7 @@ var bugRules = []rule{{
 
 var (
 	secretName = regex.Lazy(
-		`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|private_?key|access_?key)$|^(password|secret|token)$`)
+		`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|private_?key|access_?key|secret_?key|signing_?key)$|^(password|secret|token)$`)
 	placeholder = regex.Lazy(
 		`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]|://|^[a-z]+([-_.][a-z]+)*[-_.]\d$`)
 	boundName = regex.Lazy(`(?i)placeholder|clause|where|condition|column|field`)

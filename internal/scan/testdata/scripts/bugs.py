@@ -111,7 +111,7 @@ async def run(tasks, user_password):
     try:
         eval("1")
     except:
-        path.strip()
+        path.strip()  # want python/dropped-result
         raise
     finally:
         return reset_token, stored_password, etag  # want python/return-in-finally
