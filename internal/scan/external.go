@@ -135,14 +135,14 @@ func (s Scanner) program(root *os.Root, name string, anywhere bool) string {
 func (s Scanner) runExternal(ctx context.Context, argv []string) ([]byte, error) {
 	running, stop := context.WithTimeout(ctx, externalTime)
 	defer stop()
-	out, errs := &bounded{}, &child.Tail{Keep: 2 * testOutput}
+	out, errs := &bounded{}, &child.Tail{Keep: 4 * testOutput}
 	err := child.Run(running, child.Command{Argv: argv, Dir: s.Dir, Stdout: out, Stderr: errs})
 	var exit *child.ExitError
 	if errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && out.Len() > 0 {
 		err = nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; it said: %s", err, cut(errs.Quote(testOutput, redact.Text), 200))
+		return nil, fmt.Errorf("%w; it said: %s", err, cut(withoutDownloads(errs.Quote(2*testOutput, redact.Text)), 200))
 	}
 	return out.Bytes(), nil
 }

@@ -245,7 +245,7 @@ func (g *goScan) faults(p *packages.Package) string {
 // cleanError is the first line of what the go command said, without the paths
 // of this machine.
 func (g *goScan) cleanError(message string) string {
-	message, _, _ = strings.Cut(strings.TrimSpace(message), "\n")
+	message, _, _ = strings.Cut(withoutDownloads(message), "\n")
 	message = strings.ReplaceAll(message, g.Dir+string(filepath.Separator), "")
 	fields := strings.Fields(message)
 	for i, f := range fields {
@@ -254,6 +254,17 @@ func (g *goScan) cleanError(message string) string {
 		}
 	}
 	return cut(strings.Join(fields, " "), 200)
+}
+
+// withoutDownloads returns what a program of Go said without what it was about to fetch, which
+// says nothing of why it failed.
+func withoutDownloads(message string) string {
+	said := strings.TrimSpace(message)
+	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(line string) bool { return strings.Contains(line, "go: downloading ") })
+	if len(lines) == 0 {
+		return said
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // facts hold what analysers know of the packages of a batch.

@@ -305,8 +305,7 @@ func integerOverflow(f *goFunction) {
 				return true
 			case "strconv.ParseInt", "strconv.ParseUint":
 				size := f.TypesInfo.Types[parse.Args[2]].Value
-				bits, known := constant.Int64Val(constant.ToInt(orZero(size)))
-				return known && (bits == 64 || size != nil && bits == 0)
+				return size != nil && slices.Contains([]string{"0", "64"}, size.ExactString())
 			}
 			return false
 		})
@@ -318,13 +317,6 @@ func integerOverflow(f *goFunction) {
 			f.Reportf(call.Pos(), "integer overflow: a number of any size becomes %s", to.Name())
 		}
 	})
-}
-
-func orZero(v constant.Value) constant.Value {
-	if v == nil {
-		return constant.MakeInt64(-1)
-	}
-	return v
 }
 
 // namedTime matches names of numbers that count some unit of time.
@@ -466,7 +458,7 @@ func goIndexPastEnd(f *goFunction) {
 func wrongError(f *goFunction) {
 	visit(f.Body, func(s *ast.IfStmt) {
 		cond, ok := s.Cond.(*ast.BinaryExpr)
-		if !ok || cond.Op != gotoken.NEQ || f.TypesInfo.Types[cond.Y].IsNil() == false {
+		if !ok || cond.Op != gotoken.NEQ || !f.TypesInfo.Types[cond.Y].IsNil() {
 			return
 		}
 		compared := f.object(cond.X)
