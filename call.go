@@ -93,6 +93,9 @@ type Origin struct {
 
 	// Rights limits what the caller may see and call; nil allows everything.
 	Rights *Rights
+
+	// OnlyReads says that the server, or the caller, may only read: see [Action.Restrains].
+	OnlyReads bool
 }
 
 // OriginOf returns where the call comes from that ctx belongs to.

@@ -85,7 +85,7 @@ type Action struct {
 
 	// Restrains says that the action is there too for callers who may only read: it then runs no
 	// program of the workspace, which its answer says, and writes its own records alone. It
-	// asks [OnlyReads].
+	// looks at [Origin].
 	Restrains bool
 
 	// Apart actions are a tool of their own, under their first legacy name, so that

@@ -29,17 +29,14 @@ type Rights struct {
 	Why func(*Action) string
 }
 
-type onlyReads struct{}
-
-// OnlyReads reports whether the call that ctx belongs to may only read.
-func OnlyReads(ctx context.Context) bool { return carried.Of[*onlyReads](ctx) != nil }
-
 // Restrain returns a context for calls that may only read where the rights say so, and else ctx.
 func (r *Rights) Restrain(ctx context.Context) context.Context {
 	if r == nil || !r.OnlyReads {
 		return ctx
 	}
-	return carried.With(ctx, &onlyReads{})
+	from := OriginOf(ctx)
+	from.OnlyReads = true
+	return carried.With(ctx, from)
 }
 
 // Allow reports whether the rights include an action.

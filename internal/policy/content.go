@@ -134,7 +134,7 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 	case len(argv) == 0:
 		v.warned(at, "no tests ran: the policy names no command, and the user has set no testCommand")
 		return nil
-	case toolfold.OnlyReads(ctx):
+	case toolfold.OriginOf(ctx).OnlyReads:
 		v.warned(at, "no tests ran: this server, or the caller, only reads (readOnly)")
 		return nil
 	case k.Trusted == nil || !k.Trusted():

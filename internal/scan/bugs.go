@@ -50,7 +50,8 @@ var bugRules = []rule{{
 
 var (
 	secretName = regex.Lazy(
-		`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|private_?key|access_?key|secret_?key|signing_?key)$|^(password|secret|token)$`)
+		`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|` +
+			`(private|access|secret|signing)_?key)$|^(password|secret|token)$`)
 	placeholder = regex.Lazy(
 		`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]|://|^[a-z]+([-_.][a-z]+)*[-_.]\d$`)
 	boundName = regex.Lazy(`(?i)placeholder|clause|where|condition|column|field`)
@@ -169,7 +170,8 @@ func (s *source) inComments(pattern *regexp.Regexp) []hit {
 	for _, c := range s.comments {
 		if at := pattern.FindStringIndex(c.text); at != nil {
 			line, _, _ := strings.Cut(c.text[at[0]:], "\n")
-			hits = append(hits, hit{at: c.start + at[0], message: "a comment says: " + cut(strings.TrimSpace(strings.TrimSuffix(line, "*/")), 100)})
+			hits = append(hits, hit{at: c.start + at[0], message: "a comment says: " + cut(strings.TrimSpace(strings.TrimSuffix(line,
+				"*/")), 100)})
 		}
 	}
 	return hits

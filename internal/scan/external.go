@@ -72,7 +72,7 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 		if tool.whole {
 			own = own[:1]
 		}
-		if toolfold.OnlyReads(ctx) {
+		if toolfold.OriginOf(ctx).OnlyReads {
 			c.skip(".", tool.name+" is installed but did not run: this server, or the caller, only reads (readOnly)")
 			continue
 		}

@@ -269,7 +269,8 @@ func TestGolangciLeads(t *testing.T) {
 			t.Errorf("%s: ran %v, skipped %v", purpose, result.Analysers, result.Skipped)
 		}
 	}
-	script = "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do echo \"go: downloading example.com/a/very/long/name/of/a/module/$i v1.2.3\"; done >&2\n" +
+	script = "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do " +
+		"echo \"go: downloading example.com/a/very/long/name/of/a/module/$i v1.2.3\"; done >&2\n" +
 		"echo \"can't load config: unsupported version of the configuration\" >&2\nexit 3\n"
 	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,8 @@ func deferInLoop(f *goFunction) {
 
 // The methods of mutexes, by the one that undoes what each does.
 var unlocking = map[string]string{
-	"(*sync.Mutex).Lock": "(*sync.Mutex).Unlock", "(*sync.RWMutex).Lock": "(*sync.RWMutex).Unlock", "(*sync.RWMutex).RLock": "(*sync.RWMutex).RUnlock",
+	"(*sync.Mutex).Lock": "(*sync.Mutex).Unlock", "(*sync.RWMutex).Lock": "(*sync.RWMutex).Unlock",
+	"(*sync.RWMutex).RLock": "(*sync.RWMutex).RUnlock",
 }
 
 // isCallOf reports whether a node calls the method of what is written so.
@@ -72,7 +73,8 @@ func lockNotReleased(f *goFunction) {
 		isUnlock := func(n ast.Node) bool {
 			return has(n, func(call *ast.CallExpr) bool { return f.isCallOf(call, unlock, of) })
 		}
-		elsewhere := keepsLocked().MatchString(f.Name.Name) || has(f.Body, func(d *ast.DeferStmt) bool { return isUnlock(d) }) || has(f.Body, func(l *ast.FuncLit) bool { return isUnlock(l) })
+		elsewhere := keepsLocked().MatchString(f.Name.Name) || has(f.Body, func(d *ast.DeferStmt) bool { return isUnlock(d) }) ||
+			has(f.Body, func(l *ast.FuncLit) bool { return isUnlock(l) })
 		behind := slices.ContainsFunc(f.rest(lock), func(s ast.Stmt) bool { return isUnlock(s) })
 		if elsewhere || !behind || len(block.List) == 0 {
 			return

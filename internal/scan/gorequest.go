@@ -40,7 +40,8 @@ var passing = regex.Lazy(`^(path|path/filepath)\.(Join|Clean|FromSlash|ToSlash)$
 	`^strings\.(Trim\w*|ToLower|ToUpper|Replace|ReplaceAll|Join|TrimPrefix|TrimSuffix)$|^net/url\.PathUnescape$`)
 
 // checking matches names of functions that are asked about a value before it is used.
-var checking = regex.Lazy(`(?i)valid|islocal|hasprefix|hassuffix|contains|match|allow|safe|check|sanit|secure|verify|exists|index|rel$|parse|fullmatch`)
+var checking = regex.Lazy(`(?i)valid|islocal|hasprefix|hassuffix|contains|match|allow|safe|check|sanit|secure|verify|` +
+	`exists|index|rel$|parse|fullmatch`)
 
 // sinks are functions that must not get the argument at an index from a request, by rule.
 var sinks = map[string]map[string]int{
@@ -57,8 +58,9 @@ var sinks = map[string]map[string]int{
 }
 
 var sinkMessages = map[string]string{
-	"go/path-traversal": "path traversal: the request names the file", "go/ssrf": "server-side request forgery: the request names the server",
-	"go/open-redirect": "open redirect: the request says where to",
+	"go/path-traversal": "path traversal: the request names the file",
+	"go/ssrf":           "server-side request forgery: the request names the server",
+	"go/open-redirect":  "open redirect: the request says where to",
 }
 
 // reaches finds parts of a request in arguments of the sinks of a rule.
@@ -91,7 +93,8 @@ func (f *goFunction) first(e ast.Expr) ast.Expr {
 			continue
 		}
 		if call, ok := e.(*ast.CallExpr); ok && f.callee(call) == "fmt.Sprintf" && len(call.Args) > 1 {
-			if v := f.TypesInfo.Types[call.Args[0]].Value; v != nil && v.Kind() == constant.String && strings.HasPrefix(constant.StringVal(v), "%") {
+			if v := f.TypesInfo.Types[call.Args[0]].Value; v != nil && v.Kind() == constant.String &&
+				strings.HasPrefix(constant.StringVal(v), "%") {
 				e = call.Args[1]
 				continue
 			}

@@ -239,8 +239,10 @@ func isError(t types.Type) bool {
 
 var (
 	// secretMade matches names of functions that make what nobody may guess, and of what they make.
-	secretMade = regex.Lazy(`(?i)^(new|gen|generate|create|make|random|rand|issue)_?\w*(token|secret|password|passwd|nonce|salt|otp|session_?id|api_?key|csrf)|` +
-		`^(\w*_)?(token|secret|password|passwd|salt|otp|session_?id|api_?key|csrf\w*)$|(Token|Secret|Password|SessionI[Dd]|A[Pp][Ii]Key|Otp|OTP)$`)
+	secretMade = regex.Lazy(`(?i)^(new|gen|generate|create|make|random|rand|issue)_?\w*` +
+		`(token|secret|password|passwd|nonce|salt|otp|session_?id|api_?key|csrf)|` +
+		`^(\w*_)?(token|secret|password|passwd|salt|otp|session_?id|api_?key|csrf\w*)$|` +
+		`(Token|Secret|Password|SessionI[Dd]|A[Pp][Ii]Key|Otp|OTP)$`)
 	passwordNamed = regex.Lazy(`(?i)passw(or)?d|\bpwd`)
 )
 
@@ -292,7 +294,8 @@ func integerOverflow(f *goFunction) {
 		}
 		to, ok := f.TypesInfo.TypeOf(call).Underlying().(*types.Basic)
 		o := f.object(call.Args[0])
-		if !ok || o == nil || !slices.Contains([]types.BasicKind{types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16, types.Uint32}, to.Kind()) {
+		if !ok || o == nil || !slices.Contains([]types.BasicKind{types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16,
+			types.Uint32}, to.Kind()) {
 			return
 		}
 		parsed := has(f.Body, func(a *ast.AssignStmt) bool {
@@ -338,7 +341,8 @@ func durationWithoutUnit(f *goFunction) {
 		arg := ast.Unparen(call.Args[at])
 		if v := f.TypesInfo.Types[arg].Value; v != nil {
 			n, exact := constant.Int64Val(constant.ToInt(v))
-			if _, literal := arg.(*ast.BasicLit); exact && 0 < n && n < 1000 && !(literal && n <= 120 && f.callee(call) == "time.Sleep") { // SA1004 has those
+			if _, literal := arg.(*ast.BasicLit); exact && 0 < n && n < 1000 && !(literal && n <= 120 &&
+				f.callee(call) == "time.Sleep") { // SA1004 has those
 				f.Reportf(arg.Pos(), "duration without a unit: %d nanoseconds", n)
 			}
 			return
@@ -356,7 +360,8 @@ func durationWithoutUnit(f *goFunction) {
 		if !ok || !namedTime().MatchString(v.Name()) || !field && declaredIn(v, f.Body) {
 			return
 		}
-		if basic, ok := v.Type().(*types.Basic); ok && slices.Contains([]types.BasicKind{types.Int, types.Int32, types.Uint, types.Uint32}, basic.Kind()) {
+		if basic, ok := v.Type().(*types.Basic); ok && slices.Contains([]types.BasicKind{types.Int, types.Int32, types.Uint,
+			types.Uint32}, basic.Kind()) {
 			f.Reportf(arg.Pos(), "duration without a unit: %s counts nanoseconds here", v.Name())
 		}
 	})

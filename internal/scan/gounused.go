@@ -29,13 +29,15 @@ var goUnusedRules = []goCheck{
 
 // mustCheck are functions whose error says that something was not written or not read.
 var mustCheck = map[string]bool{
-	"os.WriteFile": true, "os.Rename": true, "os.Mkdir": true, "os.MkdirAll": true, "os.Symlink": true, "os.Truncate": true, "os.Chdir": true,
+	"os.WriteFile": true, "os.Rename": true, "os.Mkdir": true, "os.MkdirAll": true, "os.Symlink": true, "os.Truncate": true,
+	"os.Chdir":                true,
 	"encoding/json.Unmarshal": true, "encoding/xml.Unmarshal": true, "(*encoding/json.Decoder).Decode": true,
 	"(*encoding/xml.Decoder).Decode": true, "(*encoding/gob.Decoder).Decode": true, "(*encoding/gob.Encoder).Encode": true,
 	"(*database/sql.Tx).Commit": true, "(*database/sql.DB).Exec": true, "(*database/sql.DB).ExecContext": true,
 	"(*database/sql.Tx).Exec": true, "(*database/sql.Tx).ExecContext": true, "(*database/sql.Stmt).Exec": true,
 	"(*database/sql.Stmt).ExecContext": true, "(*database/sql.Rows).Scan": true,
-	"(*os.File).Write": true, "(*os.File).WriteString": true, "(*os.File).WriteAt": true, "(*os.File).Truncate": true, "(*os.File).Sync": true,
+	"(*os.File).Write": true, "(*os.File).WriteString": true, "(*os.File).WriteAt": true, "(*os.File).Truncate": true,
+	"(*os.File).Sync": true,
 }
 
 func droppedError(f *goFunction) {
@@ -156,9 +158,11 @@ func unstoppedTicker(f *goFunction) {
 }
 
 func openTransaction(f *goFunction) {
-	f.made([]string{"(*database/sql.DB).Begin", "(*database/sql.DB).BeginTx", "(*database/sql.Conn).BeginTx"}, func(o *types.Var, at *ast.CallExpr) {
+	f.made([]string{"(*database/sql.DB).Begin", "(*database/sql.DB).BeginTx", "(*database/sql.Conn).BeginTx"}, func(o *types.Var,
+		at *ast.CallExpr) {
 		early := has(f.Body, func(ret *ast.ReturnStmt) bool { // behind the check of Begin's own error
-			return ret.Pos() > at.End() && len(f.uses[o]) > 0 && ret.Pos() > f.uses[o][0].Pos() && !has(ret, func(n *ast.Ident) bool { return f.TypesInfo.Uses[n] == o })
+			return ret.Pos() > at.End() && len(f.uses[o]) > 0 && ret.Pos() > f.uses[o][0].Pos() &&
+				!has(ret, func(n *ast.Ident) bool { return f.TypesInfo.Uses[n] == o })
 		})
 		if early && f.keeps(o, "Rollback") {
 			f.Reportf(at.Pos(), "transaction that stays open where the function returns early")
@@ -173,7 +177,8 @@ func lostAppend(f *goFunction) {
 			return
 		}
 		o, ok := f.root(a.Lhs[0]).(*types.Var)
-		if !ok || !declaredIn(o, f.Type) && (f.Recv == nil || !declaredIn(o, f.Recv)) || f.Type.Results != nil && declaredIn(o, f.Type.Results) {
+		if !ok || !declaredIn(o, f.Type) && (f.Recv == nil || !declaredIn(o, f.Recv)) ||
+			f.Type.Results != nil && declaredIn(o, f.Type.Results) {
 			return
 		}
 		switch o.Type().Underlying().(type) {

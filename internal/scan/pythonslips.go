@@ -137,12 +137,14 @@ var pythonSlipRules = []rule{{
 	message: "file path built from the request may leave its folder", advice: "Use secure_filename, or safe_join.",
 	find: where(func(s *source, i int) bool {
 		if !s.oneOf(i, "open", "send_file", "remove", "unlink", "rmtree", "join") || !s.is(i+1, "(") ||
-			s.oneOf(i, "remove", "unlink", "rmtree", "join") && !s.is(i-1, ".") || s.is(i, "join") && (!s.is(i-2, "path", ".") || s.oneOf(s.parents[i]-1, "open", "send_file", "remove", "unlink", "rmtree")) {
+			s.oneOf(i, "remove", "unlink", "rmtree", "join") && !s.is(i-1, ".") || s.is(i, "join") && (!s.is(i-2, "path", ".") ||
+			s.oneOf(s.parents[i]-1, "open", "send_file", "remove", "unlink", "rmtree")) {
 			return false
 		}
 		def := s.definition(i)
 		for j := range s.body(max(def, 0)) {
-			if s.oneOf(j, "secure_filename", "basename", "realpath", "abspath", "resolve", "is_relative_to", "startswith", "commonpath", "safe_join") {
+			if s.oneOf(j, "secure_filename", "basename", "realpath", "abspath", "resolve", "is_relative_to", "startswith",
+				"commonpath", "safe_join") {
 				return false
 			}
 		}
@@ -208,7 +210,8 @@ func sharedAttribute(s *source, i int) bool {
 	name, changed := s.at(i).text, false
 	for j := range s.body(class) {
 		switch {
-		case s.is(j, "cls", ".", name), s.is(j, s.at(class+1).text, ".", name), s.is(j, "self", ".", name, "="), s.is(j, "self", ".", name, ":"):
+		case s.is(j, "cls", ".", name), s.is(j, s.at(class+1).text, ".", name), s.is(j, "self", ".", name, "="), s.is(j, "self",
+			".", name, ":"):
 			return false
 		case s.is(j, "self", ".", name, ".") && s.oneOf(j+4, "append", "extend", "add", "update", "insert", "setdefault"),
 			s.is(j, "self", ".", name, "[") && s.is(s.partner(j+3)+1, "="):
@@ -232,7 +235,8 @@ func unreachableExcept(s *source) []hit {
 			next++
 		}
 		if s.is(next, "except") && !s.is(next+1, ":") && s.indent(next) == s.indent(i) &&
-			!s.oneOf(next+1, "KeyboardInterrupt", "SystemExit", "GeneratorExit", "BaseException", "(") && s.findWord(next, next+8, "CancelledError") < 0 {
+			!s.oneOf(next+1, "KeyboardInterrupt", "SystemExit", "GeneratorExit", "BaseException", "(") &&
+			s.findWord(next, next+8, "CancelledError") < 0 {
 			hits = append(hits, hit{at: s.at(next).start})
 		}
 	}
@@ -249,7 +253,8 @@ var (
 func formatArguments(s *source, i int) bool {
 	content, ok := s.quoted(i)
 	prefix := strings.ToLower(s.at(i).text[:min(2, len(s.at(i).text))])
-	if !ok || s.at(i-1).kind == text || s.at(i+1).kind == text || strings.Contains(prefix, "f") && !strings.HasPrefix(prefix, `"`) && !strings.HasPrefix(prefix, "'") {
+	if !ok || s.at(i-1).kind == text || s.at(i+1).kind == text || strings.Contains(prefix, "f") &&
+		!strings.HasPrefix(prefix, `"`) && !strings.HasPrefix(prefix, "'") {
 		return false
 	}
 	percents := func() int {
@@ -317,7 +322,8 @@ func unboundLocal(s *source, i int) bool {
 			outside = outside || j == start && s.is(j+1, "=") && s.indent(j) < s.indent(i)
 			continue
 		}
-		if j != i && (s.oneOf(start, "global", "nonlocal", "for", "with", "async", "import", "from", "except", "def", "class", "del", "match", "case") ||
+		if j != i && (s.oneOf(start, "global", "nonlocal", "for", "with", "async", "import", "from", "except", "def", "class",
+			"del", "match", "case") ||
 			s.oneOf(j+1, "=", ":=", ":") || s.find(j, end, "=") > 0 && s.find(start, j, "=") < 0) {
 			return false
 		}
@@ -456,7 +462,8 @@ func sharedRows(s *source, i int) bool {
 			continue
 		}
 		after := s.partner(j+1) + 1
-		if s.is(after, "[") && s.oneOf(s.partner(after)+1, "=", "+=", "-=") || s.is(after, ".") && s.oneOf(after+1, "append", "extend", "insert") {
+		if s.is(after, "[") && s.oneOf(s.partner(after)+1, "=", "+=", "-=") ||
+			s.is(after, ".") && s.oneOf(after+1, "append", "extend", "insert") {
 			return true
 		}
 	}

@@ -43,7 +43,8 @@ var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "
 
 // rules lists the fast rules by purpose.
 var rules = map[Purpose][]rule{
-	Bugs:         slices.Concat(bugRules, scriptBugRules, scriptLogicRules, scriptReactRules, scriptSlipRules, pythonBugRules, pythonSlipRules),
+	Bugs: slices.Concat(bugRules, scriptBugRules, scriptLogicRules, scriptReactRules, scriptSlipRules, pythonBugRules,
+		pythonSlipRules),
 	Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
 }
 

@@ -58,7 +58,8 @@ var scriptSlipRules = []rule{{
 		}
 		statement := s.statementOf(i)
 		for j := i + 3; j <= statement[1]; j++ {
-			if s.isName(j) && s.is(j+1, "(") && !s.oneOf(j, "slice", "substring", "substr", "decodeURIComponent", "decodeURI", "get", "replace", "split") &&
+			if s.isName(j) && s.is(j+1, "(") && !s.oneOf(j, "slice", "substring", "substr", "decodeURIComponent", "decodeURI", "get",
+				"replace", "split") &&
 				!s.is(j, "URLSearchParams") {
 				return false
 			}
@@ -137,14 +138,16 @@ var scriptSlipRules = []rule{{
 	name: "dropped-result", kind: "logic-error", level: "high", confidence: 0.9, languages: scripts, tests: true,
 	message: "the result is dropped: texts stay as they are", advice: "Assign the result.",
 	find: where(func(s *source, i int) bool {
-		if !s.is(i, ".") || !s.is(i+2, "(") || !s.usedAsStatement(i) || s.chainStart(i-1) != s.statementOf(i)[0] || !s.is(s.partner(i+2)+1, ";") {
+		if !s.is(i, ".") || !s.is(i+2, "(") || !s.usedAsStatement(i) || s.chainStart(i-1) != s.statementOf(i)[0] ||
+			!s.is(s.partner(i+2)+1, ";") {
 			return false
 		}
 		if s.oneOf(i+1, "trim", "trimStart", "trimEnd", "toUpperCase", "toLowerCase") {
 			return s.partner(i+2) == i+3
 		}
 		arguments := s.arguments(i + 2)
-		return s.oneOf(i+1, "replace", "replaceAll", "padStart", "padEnd", "concat") && len(arguments) == 2 && s.at(arguments[0][0]).kind == text &&
+		return s.oneOf(i+1, "replace", "replaceAll", "padStart", "padEnd", "concat") && len(arguments) == 2 &&
+			s.at(arguments[0][0]).kind == text &&
 			s.at(arguments[1][0]).kind == text && !strings.HasPrefix(strings.Trim(s.at(arguments[0][0]).text, "\"'`"), "/")
 	}),
 }, {
@@ -155,7 +158,8 @@ var scriptSlipRules = []rule{{
 			return false
 		}
 		from, end := s.chainStart(i-1), s.partner(i+2)
-		return from > 0 && (s.is(from-1, "(") && s.oneOf(from-2, "if", "while") && s.is(end+1, ")") || s.is(from-1, "!") && !s.is(from-2, "!") && s.oneOf(end+1, ")", ";", "&&", "||"))
+		return from > 0 && (s.is(from-1, "(") && s.oneOf(from-2, "if", "while") && s.is(end+1, ")") ||
+			s.is(from-1, "!") && !s.is(from-2, "!") && s.oneOf(end+1, ")", ";", "&&", "||"))
 	}),
 }, {
 	name: "returned-in-try", kind: "concurrency", level: "medium", confidence: 0.85, languages: scripts,
@@ -265,7 +269,8 @@ func constantChoice(s *source, i int) bool {
 	}
 	comparisons := map[string][]string{"&&": {"==", "==="}, "||": {"!=", "!=="}}[s.at(i).text]
 	from, to := s.chainStart(i-3), s.chainEndBefore(i+1)
-	return from > 0 && !s.is(from-1, "typeof") && s.oneOf(i-2, comparisons...) && s.oneOf(to+1, comparisons...) && slices.Equal(s.texts(from, i-3), s.texts(i+1, to)) &&
+	return from > 0 && !s.is(from-1, "typeof") && s.oneOf(i-2, comparisons...) && s.oneOf(to+1, comparisons...) &&
+		slices.Equal(s.texts(from, i-3), s.texts(i+1, to)) &&
 		s.isLiteral(to+2) && s.at(to+2).text != s.at(i-1).text && s.oneOf(to+3, ")", ";", "&&", "||", "}")
 }
 
@@ -307,7 +312,8 @@ func endlessEffect(s *source, i int) bool {
 			continue
 		}
 		for _, declared := range s.near(s.at(j).text) { // const [count, setCount] = useState(…)
-			if open := s.parents[declared]; s.is(open, "[") && s.is(s.partner(open)+1, "=") && s.findWord(s.partner(open), s.partner(open)+5, "useState") > 0 {
+			if open := s.parents[declared]; s.is(open, "[") && s.is(s.partner(open)+1, "=") &&
+				s.findWord(s.partner(open), s.partner(open)+5, "useState") > 0 {
 				return s.partner(j+1) > j+2 && s.at(j+2).kind != text && !s.isLiteral(j+2) && s.find(j+2, s.partner(j+1), "=>") < 0
 			}
 		}

@@ -39,8 +39,8 @@ var Family = toolfold.Family{
 			"dead code, analyse, analyze, improve, getting messy",
 		Doc: "since: uncommitted looks at what an edit changed. Shows the five of highest impact; refactor.list has all.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
-			"maxFiles is 1,000 unless given, and may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings is in refactor.list " +
-			"instead of an artifact.",
+			"maxFiles is 1,000 unless given, and may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings " +
+			"is in refactor.list instead of an artifact.",
 		Optional: toolfold.Fields{
 			git.Ref.With(toolfold.Added()), scan.Paths, types,
 			minConfidence.With(toolfold.Default(0.7), toolfold.Min(0), toolfold.Max(1)), maxImpact,
