@@ -6,6 +6,20 @@ import (
 	"time"
 )
 
+// What a rule asks of a whole file is found once, however often the rule asks.
+func TestLongFilesAreScanned(t *testing.T) {
+	t.Parallel()
+	s := Scanner{Dir: t.TempDir()}
+	for name, line := range map[string]string{
+		"a.js": "x.trim();\n", "b.js": "p.test(s);\n", "c.ts": "if (a === 1) load(b);\n",
+	} {
+		s.write(t, name, strings.Repeat(line, maxFile/len(line)-1))
+	}
+	if report := s.must(t, Request{Purpose: Bugs, Fast: true}); report.Skipped != nil || report.Files != 3 {
+		t.Errorf("%d files, skipped %v", report.Files, report.Skipped)
+	}
+}
+
 // A script that makes a parser take all the time or stack there is costs its own findings,
 // not those of the files beside it.
 func TestHostileScripts(t *testing.T) {

@@ -158,9 +158,15 @@ func scriptShell(s *source, i int) bool {
 
 // mentions reports whether a string of the source is this one, or this one behind node:.
 func (s *source) mentions(module string) bool {
-	return slices.ContainsFunc(s.tokens, func(t token) bool {
-		return t.kind == text && strings.TrimPrefix(strings.Trim(t.text, "\"'`"), "node:") == module
-	})
+	if s.modules == nil {
+		s.modules = map[string]bool{}
+		for _, t := range s.tokens {
+			if t.kind == text {
+				s.modules[strings.TrimPrefix(strings.Trim(t.text, "\"'`"), "node:")] = true
+			}
+		}
+	}
+	return s.modules[module]
 }
 
 // builtText reports whether an argument is a text with values in it.

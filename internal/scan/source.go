@@ -100,6 +100,8 @@ type source struct {
 	pairs    []int            // for each bracket the index of its partner; -1 where there is none or it is no bracket
 	parents  []int            // for each token the index of the bracket around it; -1 where there is none
 	places   map[string][]int // indexes of words that stand after no dot
+	words    map[string]bool  // texts of tokens but for strings; nil before has is asked
+	modules  map[string]bool  // strings, as names of modules; nil before mentions is asked
 	fault    string           // why the text cannot be parsed; empty = no reason is known
 	lines    []int            // offsets of the beginnings of lines
 	python2  bool             // the project says that Python 2 runs it too
@@ -250,7 +252,15 @@ func (s *source) partner(i int) int {
 
 // has reports whether the text of a token stands in the source.
 func (s *source) has(word string) bool {
-	return slices.ContainsFunc(s.tokens, func(t token) bool { return t.kind != text && t.text == word })
+	if s.words == nil {
+		s.words = map[string]bool{}
+		for _, t := range s.tokens {
+			if t.kind != text {
+				s.words[t.text] = true
+			}
+		}
+	}
+	return s.words[word]
 }
 
 // maxAhead bounds how many tokens after one are looked at.
