@@ -65,7 +65,7 @@ type goCheck struct {
 // goChecks returns the linked analysers for a purpose.
 func goChecks(purpose Purpose) []goCheck {
 	if purpose == Bugs {
-		return slices.Concat(vetChecks, closeChecks, goRules, staticChecks())
+		return slices.Concat(vetChecks, closeChecks, goRules(), staticChecks())
 	}
 	return append(simpleChecks(), inlineCheck)
 }

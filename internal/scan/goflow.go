@@ -12,22 +12,24 @@ import (
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// goFlowRules look at what runs in which order, and beside what.
-var goFlowRules = []goCheck{
-	goRule("go/defer-in-loop", "resource-leak", "medium", 0.85,
-		"Make a function of the body of the loop: what is deferred waits for the end of this one.", deferInLoop),
-	goRule("go/lock-not-released", "concurrency", "high", 0.9,
-		"Defer Unlock behind Lock, or unlock before each return.", lockNotReleased),
-	goRule("go/write-under-read-lock", "concurrency", "high", 0.9,
-		"Take Lock: others read at the same time under RLock.", writeUnderReadLock),
-	goRule("go/deadlock", "concurrency", "high", 0.9,
-		"Call a method that takes no lock, or unlock first: mutexes of Go are not reentrant.", deadlock),
-	goRule("go/data-race", "concurrency", "high", 0.85,
-		"Hold a lock, use sync/atomic, or send the values to one goroutine.", dataRace),
-	goRule("go/goroutine-leak", "concurrency", "medium", 0.85,
-		"Make the channel with room for the value: nobody receives it where the other case comes first.", goroutineLeak),
-	goRule("go/changed-while-ranged", "logic-error", "high", 0.9,
-		"Use slices.DeleteFunc, or go from the end: range has the old length.", changedWhileRanged),
+// goFlowRules returns rules that look at what runs in which order, and beside what.
+func goFlowRules() []goCheck {
+	return []goCheck{
+		goRule("go/defer-in-loop", "resource-leak", "medium", 0.85,
+			"Make a function of the body of the loop: what is deferred waits for the end of this one.", deferInLoop),
+		goRule("go/lock-not-released", "concurrency", "high", 0.9,
+			"Defer Unlock behind Lock, or unlock before each return.", lockNotReleased),
+		goRule("go/write-under-read-lock", "concurrency", "high", 0.9,
+			"Take Lock: others read at the same time under RLock.", writeUnderReadLock),
+		goRule("go/deadlock", "concurrency", "high", 0.9,
+			"Call a method that takes no lock, or unlock first: mutexes of Go are not reentrant.", deadlock),
+		goRule("go/data-race", "concurrency", "high", 0.85,
+			"Hold a lock, use sync/atomic, or send the values to one goroutine.", dataRace),
+		goRule("go/goroutine-leak", "concurrency", "medium", 0.85,
+			"Make the channel with room for the value: nobody receives it where the other case comes first.", goroutineLeak),
+		goRule("go/changed-while-ranged", "logic-error", "high", 0.9,
+			"Use slices.DeleteFunc, or go from the end: range has the old length.", changedWhileRanged),
+	}
 }
 
 func deferInLoop(f *goFunction) {

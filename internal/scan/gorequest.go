@@ -11,18 +11,20 @@ import (
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// goRequestRules follow what a request of somebody else says through one function.
-var goRequestRules = []goCheck{
-	goRule("go/path-traversal", "security", "high", 0.85,
-		"Open it below an os.Root, or refuse what filepath.IsLocal does.", func(f *goFunction) { f.reaches("go/path-traversal") }),
-	goRule("go/ssrf", "security", "high", 0.85,
-		"Choose the host from a list: the request says which server is asked.", func(f *goFunction) { f.reaches("go/ssrf") }),
-	goRule("go/open-redirect", "security", "medium", 0.85,
-		"Redirect within the site, or to hosts of a list.", func(f *goFunction) { f.reaches("go/open-redirect") }),
-	goRule("go/xss", "security", "high", 0.85,
-		"Use html/template, which escapes: the request is written as HTML.", crossSiteScripting),
-	goRule("go/missing-return", "logic-error", "high", 0.85,
-		"Return behind the error: what follows writes a second answer.", missingReturn),
+// goRequestRules returns rules that follow what a request of somebody else says through one function.
+func goRequestRules() []goCheck {
+	return []goCheck{
+		goRule("go/path-traversal", "security", "high", 0.85,
+			"Open it below an os.Root, or refuse what filepath.IsLocal does.", func(f *goFunction) { f.reaches("go/path-traversal") }),
+		goRule("go/ssrf", "security", "high", 0.85,
+			"Choose the host from a list: the request says which server is asked.", func(f *goFunction) { f.reaches("go/ssrf") }),
+		goRule("go/open-redirect", "security", "medium", 0.85,
+			"Redirect within the site, or to hosts of a list.", func(f *goFunction) { f.reaches("go/open-redirect") }),
+		goRule("go/xss", "security", "high", 0.85,
+			"Use html/template, which escapes: the request is written as HTML.", crossSiteScripting),
+		goRule("go/missing-return", "logic-error", "high", 0.85,
+			"Return behind the error: what follows writes a second answer.", missingReturn),
+	}
 }
 
 // requested are methods that return a part of a request as its client sent it.

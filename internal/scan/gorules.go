@@ -14,28 +14,30 @@ import (
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// goRules look for well-known faults that no linked analyser finds. Each looks at one function at a
+// goRules returns rules for well-known faults that no linked analyser finds. Each looks at one function at a
 // time, as far as its text shows the fault.
-var goRules = slices.Concat(goFlowRules, goUnusedRules, goRequestRules, []goCheck{
-	goRule("go/insecure-random", "security", "high", 0.85,
-		"Use crypto/rand: what math/rand returns can be predicted.", insecureRandom),
-	goRule("go/weak-password-hash", "security", "high", 0.9,
-		"Use bcrypt, scrypt or argon2: a fast hash is found by trying.", weakPasswordHash),
-	goRule("go/integer-overflow", "type-error", "medium", 0.85,
-		"Parse with the size that is wanted, or compare with its limits first.", integerOverflow),
-	goRule("go/duration-without-unit", "logic-error", "high", 0.85,
-		"Multiply by time.Second or another unit: a plain number is nanoseconds.", durationWithoutUnit),
-	goRule("go/typed-nil", "null-reference", "high", 0.9,
-		"Declare the variable as error: a nil pointer in an interface is not nil.", typedNil),
-	goRule("go/time-equality", "logic-error", "medium", 0.8,
-		"Use Equal: == compares locations and clock readings too.", timeEquality),
-	goRule("go/index-past-end", "logic-error", "high", 0.95,
-		"The last index is the length less one.", goIndexPastEnd),
-	goRule("go/wrong-error", "logic-error", "high", 0.85,
-		"Return the error that was compared.", wrongError),
-	goRule("go/integer-division", "logic-error", "medium", 0.8,
-		"Convert to float64, or multiply, before dividing: integers lose what is behind the point.", integerDivision),
-})
+func goRules() []goCheck {
+	return slices.Concat(goFlowRules(), goUnusedRules(), goRequestRules(), []goCheck{
+		goRule("go/insecure-random", "security", "high", 0.85,
+			"Use crypto/rand: what math/rand returns can be predicted.", insecureRandom),
+		goRule("go/weak-password-hash", "security", "high", 0.9,
+			"Use bcrypt, scrypt or argon2: a fast hash is found by trying.", weakPasswordHash),
+		goRule("go/integer-overflow", "type-error", "medium", 0.85,
+			"Parse with the size that is wanted, or compare with its limits first.", integerOverflow),
+		goRule("go/duration-without-unit", "logic-error", "high", 0.85,
+			"Multiply by time.Second or another unit: a plain number is nanoseconds.", durationWithoutUnit),
+		goRule("go/typed-nil", "null-reference", "high", 0.9,
+			"Declare the variable as error: a nil pointer in an interface is not nil.", typedNil),
+		goRule("go/time-equality", "logic-error", "medium", 0.8,
+			"Use Equal: == compares locations and clock readings too.", timeEquality),
+		goRule("go/index-past-end", "logic-error", "high", 0.95,
+			"The last index is the length less one.", goIndexPastEnd),
+		goRule("go/wrong-error", "logic-error", "high", 0.85,
+			"Return the error that was compared.", wrongError),
+		goRule("go/integer-division", "logic-error", "medium", 0.8,
+			"Convert to float64, or multiply, before dividing: integers lose what is behind the point.", integerDivision),
+	})
+}
 
 // goFunction is a function whose body, with those of the literals in it, a rule looks at.
 type goFunction struct {

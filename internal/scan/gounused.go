@@ -9,22 +9,24 @@ import (
 	"strings"
 )
 
-// goUnusedRules look at what is made, or returned, and then not used.
-var goUnusedRules = []goCheck{
-	goRule("go/dropped-error", "logic-error", "medium", 0.85,
-		"Return the error, or say with _ = that it does not matter.", droppedError),
-	goRule("go/dropped-result", "logic-error", "medium", 0.95,
-		"Assign the result: what is given stays as it is.", droppedResult),
-	goRule("go/unclosed-file", "resource-leak", "high", 0.85,
-		"Defer Close once the error is checked.", unclosedFile),
-	goRule("go/unstopped-ticker", "timer-leak", "medium", 0.85,
-		"Defer Stop: before Go 1.23 a ticker runs on when nothing uses it.", unstoppedTicker),
-	goRule("go/transaction-left-open", "resource-leak", "high", 0.85,
-		"Defer Rollback behind Begin: after Commit it does nothing.", openTransaction),
-	goRule("go/lost-append", "logic-error", "high", 0.9,
-		"Return the slice, or take a pointer: the caller has the old one.", lostAppend),
-	goRule("go/changed-copy", "logic-error", "high", 0.9,
-		"Assign to the element, list[i], or range over pointers: the variable is a copy.", changedCopy),
+// goUnusedRules returns rules that look at what is made, or returned, and then not used.
+func goUnusedRules() []goCheck {
+	return []goCheck{
+		goRule("go/dropped-error", "logic-error", "medium", 0.85,
+			"Return the error, or say with _ = that it does not matter.", droppedError),
+		goRule("go/dropped-result", "logic-error", "medium", 0.95,
+			"Assign the result: what is given stays as it is.", droppedResult),
+		goRule("go/unclosed-file", "resource-leak", "high", 0.85,
+			"Defer Close once the error is checked.", unclosedFile),
+		goRule("go/unstopped-ticker", "timer-leak", "medium", 0.85,
+			"Defer Stop: before Go 1.23 a ticker runs on when nothing uses it.", unstoppedTicker),
+		goRule("go/transaction-left-open", "resource-leak", "high", 0.85,
+			"Defer Rollback behind Begin: after Commit it does nothing.", openTransaction),
+		goRule("go/lost-append", "logic-error", "high", 0.9,
+			"Return the slice, or take a pointer: the caller has the old one.", lostAppend),
+		goRule("go/changed-copy", "logic-error", "high", 0.9,
+			"Assign to the element, list[i], or range over pointers: the variable is a copy.", changedCopy),
+	}
 }
 
 // mustCheck are functions whose error says that something was not written or not read.

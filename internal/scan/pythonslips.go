@@ -7,164 +7,166 @@ import (
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// pythonSlipRules look for what runs other than it reads, and for what reaches a request of Flask or Django.
-var pythonSlipRules = []rule{{
-	name: "missing-comma", kind: "logic-error", level: "high", confidence: 0.85, languages: onlyPython, tests: true,
-	message: "two texts of a list are joined: a comma is missing", advice: "Put a comma between them.",
-	find: where(missingComma),
-}, {
-	name: "shared-attribute", kind: "logic-error", level: "high", confidence: 0.85, languages: onlyPython,
-	message: "all objects of the class share the value that a method changes", advice: "Make the value in __init__.",
-	find: where(sharedAttribute),
-}, {
-	name: "unreachable-except", kind: "logic-error", level: "medium", confidence: 0.95, languages: onlyPython, tests: true,
-	message: "the clause before catches everything that this one names", advice: "Put the more general clause last.",
-	find: unreachableExcept,
-}, {
-	name: "format-arguments", kind: "type-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "the format has another number of fields than there are values", advice: "Give each field a value.",
-	find: where(formatArguments),
-}, {
-	name: "unbound-local", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython,
-	message: "UnboundLocalError: the function assigns the variable of another scope", advice: "Declare it nonlocal or global.",
-	find: where(unboundLocal),
-}, {
-	name: "method-without-self", kind: "type-error", level: "high", confidence: 0.9, languages: onlyPython,
-	message: "the method takes no self", advice: "Add self, or @staticmethod.",
-	find: where(methodWithoutSelf),
-}, {
-	name: "constant-condition", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
-	message: "the condition has the same value for everything", advice: "Compare with each value: x in (a, b).",
-	find: where(constantCondition),
-}, {
-	name: "lock-not-released", kind: "concurrency", level: "high", confidence: 0.85, languages: onlyPython,
-	message: "the function returns with the lock held", advice: "Hold it in a with statement.",
-	find: where(lockHeldOnReturn),
-}, {
-	name: "except-or", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
-	message: "only the first exception is caught: or chooses one", advice: "Write a tuple: except (A, B).",
-	find: where(func(s *source, i int) bool {
-		if s.is(i, "except", "(") {
-			i++
-		}
-		return s.oneOf(i, "except", "(") && s.isName(i+1) && s.is(i+2, "or") && s.isName(i+3) && s.begins(s.statementStart(i)) &&
-			s.is(s.statementStart(i), "except")
-	}),
-}, {
-	name: "comparison-statement", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython,
-	message: "the comparison does nothing", advice: "Write = to assign, or assert.",
-	find: where(func(s *source, i int) bool {
-		if !s.is(i, "==") || s.parents[i] >= 0 {
-			return false
-		}
-		start, end := s.statement(i)
-		return s.chainStart(i-1) == start && s.find(start, i, "=") < 0 && s.find(i+1, end, "=", "==", "and", "or", "if", ",") < 0
-	}),
-}, {
-	name: "index-past-end", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "the loop goes one past the end of the list", advice: "Leave out the + 1.",
-	find: where(rangePastEnd),
-}, {
-	name: "dropped-result", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "the result is dropped: texts and what is sorted stay as they are", advice: "Assign the result.",
-	find: where(droppedText),
-}, {
-	name: "shared-rows", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "all rows are one list", advice: "Write [[…] for _ in range(n)].",
-	find: where(sharedRows),
-}, {
-	name: "file-mode", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "the file is opened for reading and written, or the reverse", advice: "Open it with the mode that is used.",
-	find: where(fileMode),
-}, {
-	name: "debug-server", kind: "security", level: "medium", confidence: 0.85, languages: onlyPython,
-	message: "the debugger runs code of whoever reaches the server", advice: "Take debug from the environment.",
-	find: where(func(s *source, i int) bool {
-		return s.is(i, "debug", "=", "True") && s.is(s.parents[i]-1, "run") && len(s.places["flask"]) > 0
-	}),
-}, {
-	name: "token-not-verified", kind: "security", level: "high", confidence: 0.9, languages: onlyPython,
-	message: "the signature of the token is not verified", advice: "Pass the key and the algorithms.",
-	find: where(func(s *source, i int) bool {
-		if !s.is(i, "jwt", ".", "decode", "(") {
-			return false
-		}
-		for j := i + 4; j < s.partner(i+3); j++ {
-			content, _ := s.quoted(j)
-			if content == "verify_signature" && s.is(j+1, ":", "False") || s.is(j, "verify", "=", "False") {
-				return true
+// pythonSlipRules returns rules that look for what runs other than it reads, and for what reaches a request of Flask or Django.
+func pythonSlipRules() []rule {
+	return []rule{{
+		name: "missing-comma", kind: "logic-error", level: "high", confidence: 0.85, languages: onlyPython, tests: true,
+		message: "two texts of a list are joined: a comma is missing", advice: "Put a comma between them.",
+		find: where(missingComma),
+	}, {
+		name: "shared-attribute", kind: "logic-error", level: "high", confidence: 0.85, languages: onlyPython,
+		message: "all objects of the class share the value that a method changes", advice: "Make the value in __init__.",
+		find: where(sharedAttribute),
+	}, {
+		name: "unreachable-except", kind: "logic-error", level: "medium", confidence: 0.95, languages: onlyPython, tests: true,
+		message: "the clause before catches everything that this one names", advice: "Put the more general clause last.",
+		find: unreachableExcept,
+	}, {
+		name: "format-arguments", kind: "type-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
+		message: "the format has another number of fields than there are values", advice: "Give each field a value.",
+		find: where(formatArguments),
+	}, {
+		name: "unbound-local", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython,
+		message: "UnboundLocalError: the function assigns the variable of another scope", advice: "Declare it nonlocal or global.",
+		find: where(unboundLocal),
+	}, {
+		name: "method-without-self", kind: "type-error", level: "high", confidence: 0.9, languages: onlyPython,
+		message: "the method takes no self", advice: "Add self, or @staticmethod.",
+		find: where(methodWithoutSelf),
+	}, {
+		name: "constant-condition", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
+		message: "the condition has the same value for everything", advice: "Compare with each value: x in (a, b).",
+		find: where(constantCondition),
+	}, {
+		name: "lock-not-released", kind: "concurrency", level: "high", confidence: 0.85, languages: onlyPython,
+		message: "the function returns with the lock held", advice: "Hold it in a with statement.",
+		find: where(lockHeldOnReturn),
+	}, {
+		name: "except-or", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
+		message: "only the first exception is caught: or chooses one", advice: "Write a tuple: except (A, B).",
+		find: where(func(s *source, i int) bool {
+			if s.is(i, "except", "(") {
+				i++
 			}
-		}
-		return false
-	}),
-}, {
-	name: "open-redirect", kind: "security", level: "medium", confidence: 0.85, languages: onlyPython,
-	message: "redirect to an address that the request names", advice: "Redirect to known paths only.",
-	find: where(func(s *source, i int) bool {
-		if !s.oneOf(i, "redirect", "HttpResponseRedirect") || !s.is(i+1, "(") {
-			return false
-		}
-		arguments := s.arguments(i + 1)
-		return len(arguments) > 0 && s.fromRequest(arguments[0][0])
-	}),
-}, {
-	name: "template-injection", kind: "security", level: "critical", confidence: 0.85, languages: onlyPython,
-	message: "the request is run as a template", advice: "Pass values to a template that is fixed.",
-	find: where(func(s *source, i int) bool {
-		if !s.is(i, "render_template_string", "(") {
-			return false
-		}
-		arguments := s.arguments(i + 1)
-		return len(arguments) > 0 && s.hasRequest(arguments[0])
-	}),
-}, {
-	name: "xss", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
-	message: "cross-site scripting: the request is answered as HTML", advice: "Render a template, which escapes.",
-	find: where(func(s *source, i int) bool {
-		if !s.is(i, "return") || !s.begins(i) || len(s.places["flask"]) == 0 {
-			return false
-		}
-		_, end := s.statement(i)
-		for j := i + 1; j < end; j++ {
-			if content, ok := s.quoted(j); ok && htmlTag().MatchString(content) && s.parents[j] < 0 {
-				return s.hasRequest([2]int{i + 1, end - 1}) && !s.has("escape")
-			}
-		}
-		return false
-	}),
-}, {
-	name: "path-traversal", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
-	message: "file path built from the request may leave its folder", advice: "Use secure_filename, or safe_join.",
-	find: where(func(s *source, i int) bool {
-		if !s.oneOf(i, "open", "send_file", "remove", "unlink", "rmtree", "join") || !s.is(i+1, "(") ||
-			s.oneOf(i, "remove", "unlink", "rmtree", "join") && !s.is(i-1, ".") || s.is(i, "join") && (!s.is(i-2, "path", ".") ||
-			s.oneOf(s.parents[i]-1, "open", "send_file", "remove", "unlink", "rmtree")) {
-			return false
-		}
-		def := s.definition(i)
-		for j := range s.body(max(def, 0)) {
-			if s.oneOf(j, "secure_filename", "basename", "realpath", "abspath", "resolve", "is_relative_to", "startswith",
-				"commonpath", "safe_join") {
+			return s.oneOf(i, "except", "(") && s.isName(i+1) && s.is(i+2, "or") && s.isName(i+3) && s.begins(s.statementStart(i)) &&
+				s.is(s.statementStart(i), "except")
+		}),
+	}, {
+		name: "comparison-statement", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython,
+		message: "the comparison does nothing", advice: "Write = to assign, or assert.",
+		find: where(func(s *source, i int) bool {
+			if !s.is(i, "==") || s.parents[i] >= 0 {
 				return false
 			}
-		}
-		return def >= 0 && slices.ContainsFunc(s.arguments(i+1), s.hasRequest)
-	}),
-}, {
-	name: "ssrf", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
-	message: "server-side request forgery: the request names the server", advice: "Choose the host from a list.",
-	find: where(func(s *source, i int) bool {
-		if !(s.oneOf(i, "requests", "httpx") && s.is(i+1, ".") && s.is(i+3, "(")) && !s.is(i, "urlopen", "(") {
+			start, end := s.statement(i)
+			return s.chainStart(i-1) == start && s.find(start, i, "=") < 0 && s.find(i+1, end, "=", "==", "and", "or", "if", ",") < 0
+		}),
+	}, {
+		name: "index-past-end", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
+		message: "the loop goes one past the end of the list", advice: "Leave out the + 1.",
+		find: where(rangePastEnd),
+	}, {
+		name: "dropped-result", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
+		message: "the result is dropped: texts and what is sorted stay as they are", advice: "Assign the result.",
+		find: where(droppedText),
+	}, {
+		name: "shared-rows", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
+		message: "all rows are one list", advice: "Write [[…] for _ in range(n)].",
+		find: where(sharedRows),
+	}, {
+		name: "file-mode", kind: "logic-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
+		message: "the file is opened for reading and written, or the reverse", advice: "Open it with the mode that is used.",
+		find: where(fileMode),
+	}, {
+		name: "debug-server", kind: "security", level: "medium", confidence: 0.85, languages: onlyPython,
+		message: "the debugger runs code of whoever reaches the server", advice: "Take debug from the environment.",
+		find: where(func(s *source, i int) bool {
+			return s.is(i, "debug", "=", "True") && s.is(s.parents[i]-1, "run") && len(s.places["flask"]) > 0
+		}),
+	}, {
+		name: "token-not-verified", kind: "security", level: "high", confidence: 0.9, languages: onlyPython,
+		message: "the signature of the token is not verified", advice: "Pass the key and the algorithms.",
+		find: where(func(s *source, i int) bool {
+			if !s.is(i, "jwt", ".", "decode", "(") {
+				return false
+			}
+			for j := i + 4; j < s.partner(i+3); j++ {
+				content, _ := s.quoted(j)
+				if content == "verify_signature" && s.is(j+1, ":", "False") || s.is(j, "verify", "=", "False") {
+					return true
+				}
+			}
 			return false
-		}
-		open := i + 1
-		if s.is(i+1, ".") {
-			open = i + 3
-		}
-		arguments := s.arguments(open)
-		return len(arguments) > 0 && s.fromRequest(arguments[0][0])
-	}),
-}}
+		}),
+	}, {
+		name: "open-redirect", kind: "security", level: "medium", confidence: 0.85, languages: onlyPython,
+		message: "redirect to an address that the request names", advice: "Redirect to known paths only.",
+		find: where(func(s *source, i int) bool {
+			if !s.oneOf(i, "redirect", "HttpResponseRedirect") || !s.is(i+1, "(") {
+				return false
+			}
+			arguments := s.arguments(i + 1)
+			return len(arguments) > 0 && s.fromRequest(arguments[0][0])
+		}),
+	}, {
+		name: "template-injection", kind: "security", level: "critical", confidence: 0.85, languages: onlyPython,
+		message: "the request is run as a template", advice: "Pass values to a template that is fixed.",
+		find: where(func(s *source, i int) bool {
+			if !s.is(i, "render_template_string", "(") {
+				return false
+			}
+			arguments := s.arguments(i + 1)
+			return len(arguments) > 0 && s.hasRequest(arguments[0])
+		}),
+	}, {
+		name: "xss", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
+		message: "cross-site scripting: the request is answered as HTML", advice: "Render a template, which escapes.",
+		find: where(func(s *source, i int) bool {
+			if !s.is(i, "return") || !s.begins(i) || len(s.places["flask"]) == 0 {
+				return false
+			}
+			_, end := s.statement(i)
+			for j := i + 1; j < end; j++ {
+				if content, ok := s.quoted(j); ok && htmlTag().MatchString(content) && s.parents[j] < 0 {
+					return s.hasRequest([2]int{i + 1, end - 1}) && !s.has("escape")
+				}
+			}
+			return false
+		}),
+	}, {
+		name: "path-traversal", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
+		message: "file path built from the request may leave its folder", advice: "Use secure_filename, or safe_join.",
+		find: where(func(s *source, i int) bool {
+			if !s.oneOf(i, "open", "send_file", "remove", "unlink", "rmtree", "join") || !s.is(i+1, "(") ||
+				s.oneOf(i, "remove", "unlink", "rmtree", "join") && !s.is(i-1, ".") || s.is(i, "join") && (!s.is(i-2, "path", ".") ||
+				s.oneOf(s.parents[i]-1, "open", "send_file", "remove", "unlink", "rmtree")) {
+				return false
+			}
+			def := s.definition(i)
+			for j := range s.body(max(def, 0)) {
+				if s.oneOf(j, "secure_filename", "basename", "realpath", "abspath", "resolve", "is_relative_to", "startswith",
+					"commonpath", "safe_join") {
+					return false
+				}
+			}
+			return def >= 0 && slices.ContainsFunc(s.arguments(i+1), s.hasRequest)
+		}),
+	}, {
+		name: "ssrf", kind: "security", level: "high", confidence: 0.85, languages: onlyPython,
+		message: "server-side request forgery: the request names the server", advice: "Choose the host from a list.",
+		find: where(func(s *source, i int) bool {
+			if !(s.oneOf(i, "requests", "httpx") && s.is(i+1, ".") && s.is(i+3, "(")) && !s.is(i, "urlopen", "(") {
+				return false
+			}
+			open := i + 1
+			if s.is(i+1, ".") {
+				open = i + 3
+			}
+			arguments := s.arguments(open)
+			return len(arguments) > 0 && s.fromRequest(arguments[0][0])
+		}),
+	}}
+}
 
 // plainItem matches texts that are an element each: words, file names, addresses.
 var plainItem = regex.Lazy(`^[\w.@/:-]+$`)

@@ -3,6 +3,7 @@ package scan
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // rule is a fast rule: it looks at the tokens of one file.
@@ -41,18 +42,20 @@ var (
 // prefixes are the names of languages in rules.
 var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "js", python: "python"}
 
-// rules lists the fast rules by purpose.
-var rules = map[Purpose][]rule{
-	Bugs: slices.Concat(bugRules, scriptBugRules, scriptLogicRules, scriptReactRules, scriptSlipRules, pythonBugRules,
-		pythonSlipRules),
-	Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
-}
+// rules returns the fast rules by purpose.
+var rules = sync.OnceValue(func() map[Purpose][]rule {
+	return map[Purpose][]rule{
+		Bugs: slices.Concat(bugRules, scriptBugRules, scriptLogicRules, scriptReactRules, scriptSlipRules(), pythonBugRules,
+			pythonSlipRules()),
+		Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
+	}
+})
 
 // Covers returns what a scan for a purpose looks for, as its findings say it and as
 // go vet describes its checks. It leaves out the tables of staticcheck, which take
 // long to build.
 func Covers(purpose Purpose) (list []string) {
-	for _, r := range rules[purpose] {
+	for _, r := range rules()[purpose] {
 		list = append(list, strings.ReplaceAll(r.name, "-", " ")+": "+r.message)
 	}
 	if purpose == Bugs {
@@ -72,7 +75,7 @@ func fast(s *source, purpose Purpose) []Finding {
 	if s.script != nil && purpose == Bugs {
 		findings = s.script.remarks
 	}
-	for _, r := range rules[purpose] {
+	for _, r := range rules()[purpose] {
 		if !slices.Contains(r.languages, s.lang) || test && !r.tests || old && r.python3 {
 			continue
 		}

@@ -152,7 +152,7 @@ func a() {
 func TestNamesAreOfRules(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for _, r := range slices.Concat(rules[Bugs], rules[Refactorings]) {
+	for _, r := range slices.Concat(rules()[Bugs], rules()[Refactorings]) {
 		known[r.name] = true
 	}
 	for _, r := range remarks {

@@ -182,7 +182,7 @@ func TestChoices(t *testing.T) {
 	// Every kind and level that can be asked for is one that a rule has.
 	for purpose, kinds := range Kinds {
 		has := map[string]bool{}
-		for _, r := range rules[purpose] {
+		for _, r := range rules()[purpose] {
 			has[r.kind], has[r.level] = true, true
 			if !slices.Contains(kinds, r.kind) || !slices.Contains(Levels[purpose], r.level) {
 				t.Errorf("rule %s has kind %s and level %s", r.name, r.kind, r.level)
