@@ -183,7 +183,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 			break // the end, or where the process was ended
 		}
 		if b := p.Begun; b != nil {
-			if s.limit > 0 {
+			if s.limit > 0 && b.Place != "" {
 				b.Time = min(b.Time, s.limit)
 			}
 			begun[b.Name], timers[b.Name] = *b, limit(stop, *b)

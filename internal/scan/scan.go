@@ -140,7 +140,7 @@ type Scanner struct {
 	// run, such as eslint and its plugins. Nil is false.
 	Trusted func() bool
 
-	limit time.Duration // of each step of a process that looks into files, where it is shorter; 0 = there is none
+	limit time.Duration // of each step that is about one file or folder, where it is shorter; 0 = there is none
 }
 
 // wants reports whether a finding is asked for.
