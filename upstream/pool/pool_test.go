@@ -422,17 +422,18 @@ func TestOffers(t *testing.T) {
 		t.Helper()
 		call(t, a, "touch")
 		var names []string
-		for wait := 10 * time.Second; ; {
-			if len(names) >= len(want) {
-				wait = 300 * time.Millisecond // for what nobody wants
-			}
+		next := func(wait time.Duration) bool {
 			select {
 			case name := <-told:
 				names = append(names, name)
-				continue
+				return true
 			case <-time.After(wait):
+				return false
 			}
-			break
+		}
+		for len(names) < len(want) && next(10*time.Second) {
+		}
+		for next(300 * time.Millisecond) { // more than is wanted
 		}
 		if slices.Sort(names); !slices.Equal(names, want) {
 			t.Errorf("told %q, want %q", names, want)
