@@ -174,7 +174,7 @@ type nameSet struct {
 	at   map[string]bool // once there are many
 }
 
-// fewNames is how many names are looked through one by one.
+// fewNames bounds the names that are compared one by one.
 const fewNames = 16
 
 func (s *nameSet) add(name string) {

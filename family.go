@@ -112,8 +112,8 @@ type Action struct {
 
 	// BecomesTask says that a call may be kept as a task before it runs, for clients
 	// that take a task for an answer, and then runs even if the server dies meanwhile.
-	// AwaitsTask says that it waits for the task taskId, an argument, which is the one
-	// that such a client gets.
+	// AwaitsTask says that the action waits for the task that its argument taskId names:
+	// such a client gets that task.
 	BecomesTask, AwaitsTask bool
 
 	// Completes returns the arguments of a call before it becomes a task, with what it has

@@ -77,8 +77,8 @@ func (r *Rights) And(other *Rights) *Rights {
 	return both
 }
 
-// Narrow returns the text of the rights that both include: those that are kept with
-// work, and r, those of who leaves or changes the work. An empty text means all rights.
+// Narrow returns the text of the rights that both include: the rights kept with some
+// work, and r, the rights of the caller who leaves or changes it. An empty text means all rights.
 // Rights without a text are refused, since nothing kept would hold to them.
 func (r *Rights) Narrow(kept string) (string, error) {
 	switch {

@@ -34,8 +34,8 @@ func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
 	return append(body, '}')
 }
 
-// joined returns the warnings that a result has, and behind them those that it lacks. Null is
-// none, and what is no list the first of them.
+// joined appends warnings to those of a result, without those that it has. Null counts as no warning,
+// and any value but a list as the first one.
 func joined(own json.RawMessage, warnings []string) []json.RawMessage {
 	var all []json.RawMessage
 	if json.Unmarshal(own, &all) != nil {

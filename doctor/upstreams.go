@@ -18,8 +18,8 @@ type Upstream struct {
 	Problem string    `json:"problem,omitempty"` // why nothing is known of it; the rest is empty then
 	Raw     Cost      `json:"raw"`
 	Folded  Cost      `json:"folded"`
-	Calls   int       `json:"calls"` // of its tools, among those that were looked at
-	Tools   []ToolUse `json:"tools"` // those that cost most first
+	Calls   int       `json:"calls"` // of its tools, among the calls counted
+	Tools   []ToolUse `json:"tools"` // the most expensive first
 	Never   []string  `json:"never"` // tools without a call, in the order of the list
 }
 

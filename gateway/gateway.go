@@ -288,7 +288,7 @@ func (g *Gateway) Learn(ctx context.Context) error {
 }
 
 // What is said of a server that has not listed its tools: one that is asked for them now, and
-// one that nobody has asked.
+// one that was not asked.
 const (
 	starting = "it is still starting: call again in some seconds; its tools are offered as soon as it has listed them"
 	unlisted = "it has not listed its tools yet"

@@ -417,7 +417,7 @@ func readable(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// replaced returns an object with another value of a member; as it is where it has none.
+// replaced returns an object with another value of a member; unchanged without that member.
 func replaced(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
 	out, offset := raw, 0
 	ordered.Scan(raw, func(name []byte, start, end int) {
@@ -432,7 +432,7 @@ func replaced(raw json.RawMessage, member string, with func(json.RawMessage) jso
 	return out
 }
 
-// each returns an object with other values in a list; as it is where nothing is another.
+// each returns an object with other values in a list; unchanged where none differs.
 func each(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
 	return replaced(raw, member, func(value json.RawMessage) json.RawMessage {
 		var list []json.RawMessage

@@ -222,7 +222,7 @@ func explanation(p toolfold.Param) string {
 	return ""
 }
 
-// mostFields is how many result fields are named; the schema is asked for where all matter.
+// mostFields bounds the result fields that are named; the schema names all.
 const mostFields = 8
 
 // fieldNames names result fields and their members, shorter than a schema does:

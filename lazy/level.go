@@ -163,7 +163,7 @@ func wordsOf(t entry.Tool) string {
 // nests reports whether calls of a tool are shown with the member params.
 func nests(t entry.Tool) bool { return slices.ContainsFunc(t.Entries, (*entry.Entry).Nests) }
 
-// form is what the schema of a tool with actions depends on where it declares no parameter of theirs.
+// form holds all that the schema of a tool with actions depends on where it declares none of their parameters.
 type form struct {
 	of    entry.Form
 	nests bool
@@ -245,8 +245,8 @@ func isObject(schema json.RawMessage) bool {
 }
 
 // required returns the actions with what they require: store(key,value) get(key|keys) list.
-// Those that require the same stand together, pause|resume(queueId), where the first of them
-// stands, and behind a name that does not tell stands what it means: run(bugId)=fix.
+// Actions that require the same stand together, pause|resume(queueId), in the place of the first,
+// and a name that says little is followed by its meaning: run(bugId)=fix.
 func required(entries []*entry.Entry) string {
 	var groups []struct{ verbs, params, means string }
 	for _, e := range entries {

@@ -36,7 +36,7 @@ func (p part) sub(start, end int) part {
 
 // inside returns a text that the part has in another form: a string without its
 // escapes, lines without what stands in front of them. At has the offset in the part
-// of each byte and of the end; write is how text is written there.
+// of each byte and of the end; write puts text into that form.
 func (p part) inside(text string, at []int, write func(string) string) part {
 	inner := part{document: p.document, text: text, at: make([]int, len(at)), depth: p.depth + 1}
 	for i, offset := range at {

@@ -33,8 +33,8 @@ type Rule struct {
 	// forbids stays forbidden, however tools are listed. Only of rules that forbid.
 	Deny string `json:"deny,omitempty"`
 
-	// Actions are the full names of the actions that the rule is about, which is how
-	// the server's own agents, steps and rules call them.
+	// Actions are the full names of the actions that the rule is about, as the server's
+	// own agents, steps and rules call them.
 	Actions []string `json:"actions"`
 }
 

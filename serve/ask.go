@@ -36,7 +36,8 @@ func (c capabilities) answers() json.RawMessage {
 	return c.Declared()
 }
 
-// Declared implements [client.Client]. That the roots of the client change is told to nobody.
+// Declared implements [client.Client]. It leaves out that the client tells of changed roots, which
+// are not passed on.
 func (c capabilities) Declared() json.RawMessage {
 	answers := mcp.ClientCapabilities{Sampling: c.Sampling}
 	if c.Offers(client.Elicit) {
@@ -85,8 +86,8 @@ func (a asking) Ask(ctx context.Context, q client.Question) (json.RawMessage, er
 
 // Asked holds what a call asks its client while it runs as a task.
 type Asked struct {
-	// Key is what the client answers it by. Where a call asks, it tells the question from
-	// others of the call, and may be empty.
+	// Key names the question in the client's answer. Where a call asks, it tells the question
+	// from others of the call, and may be empty.
 	Key    string
 	Method string          // of the protocol
 	Params json.RawMessage // an object

@@ -12,8 +12,8 @@ import (
 )
 
 // Others has the prompts and resources of other servers, which are passed on as they are:
-// entries of lists and results as the protocol has them. The caller is the one that ctx
-// carries, see [toolfold.OriginOf]. Ours go before those of the same name or URI.
+// entries of lists and results as the protocol has them. Ctx carries the caller, see
+// [toolfold.OriginOf]. Ours go before those of the same name or URI.
 //
 // A nil result without an error says that there is none for the caller. A [*toolfold.Error]
 // with Protocol is the refusal of the other server.
@@ -121,8 +121,8 @@ func (s *Server) relay(
 	return r.terms.append(append(out, members[1:]...), meta), nil
 }
 
-// passedCode is the code with which a refusal of another server goes out: those that say
-// something of the connection are said of the one to that server.
+// passedCode returns the code with which a refusal of another server goes out: codes about the
+// connection to that server become others, since the caller's own is in order.
 func passedCode(code int64) int {
 	switch code {
 	case mcp.PARSE_ERROR, mcp.INVALID_REQUEST, mcp.METHOD_NOT_FOUND, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY,

@@ -125,7 +125,7 @@ func (w *watches) locked(uri string) (all []*watch) {
 	return all
 }
 
-// all returns the URIs of every watch. Without one nobody looks for changes any more.
+// all returns the URIs of every watch.
 func (w *watches) all() map[*watch][]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -207,7 +207,8 @@ type Call struct {
 	Ask func(context.Context, Question) (json.RawMessage, error)
 
 	// Capabilities says what Ask answers, as the protocol's ClientCapabilities, which servers of
-	// 2026-07-28 are told with the call. Nil is what [Client] answers, which is all that others know.
+	// 2026-07-28 are told with the call. Nil stands for what [Client] answers; servers of other
+	// versions know no more than that.
 	Capabilities json.RawMessage
 
 	// Mirrored says that the tool's definition wants arguments in headers too, which a session
@@ -563,7 +564,7 @@ func (c *tapped) question(r *jsonrpc.Request) {
 			response.Result, response.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 		}
 		if ctx.Err() == nil {
-			_ = c.Connection.Write(ctx, response) // a connection that is gone has no one who waits
+			_ = c.Connection.Write(ctx, response) // on a connection that is gone, nothing waits for it
 		}
 	}()
 }

@@ -75,7 +75,7 @@ const (
 func List(ctx context.Context, s Server, version string, more ...string) (Answer, error) {
 	session, err := Connect(ctx, s, Client{
 		Name: "toolfold-doctor", Version: version,
-		Asks: append([]string{Sample, Elicit}, more...), // as clients do: some servers list other tools to those that offer less
+		Asks: append([]string{Sample, Elicit}, more...), // as clients do: some servers list other tools to clients that offer less
 		Ask: func(context.Context, Question) (json.RawMessage, error) {
 			return nil, errors.New("there is no call to ask for")
 		},

@@ -153,7 +153,7 @@ func entryArgs(c *cli.Context, h *hosts.Host) ([]string, *hosts.Target) {
 	return args, target
 }
 
-// connect puts the entry into the client's file. Nil options are those that the entry had.
+// connect puts the entry into the client's file. Nil options keep those of the entry.
 func connect(c *cli.Context, h *hosts.Host, options []string) error {
 	binary, err := installed()
 	if err != nil {

@@ -144,8 +144,8 @@ func undoHook(c *cli.Context, h *hook, path string) error {
 	return err
 }
 
-// sameButFor reports whether what is left of a file is what taking the hook out of the hook in
-// the file before gives, so that nothing else has changed since.
+// sameButFor reports whether a file has not changed since but for the hook: putting the hook into
+// before and taking it out again gives left.
 func sameButFor(h *hook, before, left []byte) (bool, error) {
 	put, err := h.put(before, "toolfold hook "+h.name)
 	if err != nil {

@@ -472,8 +472,8 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 	return err
 }
 
-// needed lists the variables of the environment that a server has to have for upstreams: those in their
-// settings, and those that say where settings and data are.
+// needed lists the variables of the environment that a server needs for upstreams: variables in their
+// settings, and the ones that say where settings and data are.
 func needed(lists ...map[string]config.Upstream) (names []string) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
 		if os.Getenv(name) != "" {

@@ -137,7 +137,7 @@ func (k *kept) Keep(_ context.Context, call serve.KeptCall) (string, error) {
 		k.tasks = map[string]*running{}
 	}
 	ctx, stop := context.WithCancel(context.WithValue(context.Background(), asTask{}, true))
-	id := fmt.Sprintf("task-%d", len(k.tasks)+1) // nobody guesses here
+	id := fmt.Sprintf("task-%d", len(k.tasks)+1) // no client here guesses ids
 	t := &running{stop: stop, answers: map[string]chan json.RawMessage{}, Task: serve.Task{
 		ID: id, Status: serve.TaskWorking, Created: time.Now(), Updated: time.Now(), Name: call.Name, Raw: call.Raw,
 	}}

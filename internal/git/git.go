@@ -24,7 +24,7 @@ import (
 )
 
 // Uncommitted stands for the commit that is checked out, where a reference is asked for. Staged
-// does too, and compares it with the index, which is what the next commit has, in place of
+// does too, and compares it with the index, from which the next commit is made, in place of
 // the files.
 const (
 	Uncommitted = "uncommitted"
@@ -325,7 +325,7 @@ func (r *repository) changes(ctx context.Context, base string) (map[string]*Chan
 	return byPath, nil
 }
 
-// add adds files that have no change to those that have.
+// add adds the named files without a change to changes.
 func (r *repository) add(ctx context.Context, base string, changes map[string]*Change, names []string) error {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return changes[name] != nil })
 	for some := range slices.Chunk(names, 50) {

@@ -115,8 +115,8 @@ func Readable() []string {
 // anybody is the host of files that name servers as many hosts do, and are the own file of none.
 var anybody = Host{Name: "mcpServers", Title: "A file with mcpServers", key: "mcpServers", entry: plain}
 
-// Owner returns the host that a file belongs to by its path and its text: of those that
-// name servers as the text does, the one whose own file ends most alike. A name that several
+// Owner returns the host that a file belongs to by its path and its text: of the hosts that
+// name servers as the text does, the host whose own file ends most alike. A name that several
 // have for their files, such as mcp.json, tells nothing without its folder. It is nil where
 // no host names servers so.
 func Owner(path string, text []byte) *Host {

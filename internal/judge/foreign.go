@@ -43,8 +43,8 @@ func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	return &f, nil
 }
 
-// fault says in a line what is wrong with the schema at an address, which nobody else knows: of one
-// that is none the innermost place.
+// fault says in a line what is wrong with the schema at an address, without that address, which only
+// this package knows: of what is no schema it names the innermost place.
 func fault(err error, address string) string {
 	var invalid *jsonschema.SchemaValidationError
 	var found *jsonschema.ValidationError

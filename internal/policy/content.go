@@ -334,7 +334,7 @@ func parseJSON(text []byte) ([]any, error) {
 	return nil, err
 }
 
-// twice returns the name that members of one object have twice; empty for none. It skips those that
+// twice returns the name that members of one object have twice; empty for none. It skips names that
 // begin with two slashes, by which people write comments. The text is valid JSON.
 func twice(text []byte) string {
 	type object struct {

@@ -52,7 +52,7 @@ type job struct {
 	Module    string // below the workspace
 	Folders   []goFolder
 	Wanted    map[string]bool   // files to report on; nil for the fast rules
-	Left      map[string]string // steps not to take: why they were given up, empty for those that are done
+	Left      map[string]string // steps not to take: why they were given up, empty for done ones
 	Gone      map[string]bool   // folders whose packages are not analysed: one was given up
 	Only      string            // the step to take, with what it needs; empty = all
 	Modernize bool              // whether go fix runs, not the analysers

@@ -138,7 +138,8 @@ type fixedFile struct {
 	findings      []Finding // that are fixed
 }
 
-// mend makes the fixes in memory, in the order of files, and refuses those that do not go.
+// mend makes the fixes in memory, in the order of files, and refuses findings without a
+// fix, and those of a file that has changed.
 func (a *Applied) mend(root *os.Root, findings []Finding, c Change) (files []fixedFile) {
 	byFile := map[string][]Finding{}
 	for _, f := range findings {

@@ -146,7 +146,7 @@ func (b *Bench) Writes(ctx context.Context, c Choice, in FixIn) ([]string, error
 	return files, err
 }
 
-// chosen returns the findings of a choice: of a rule or a file those that can be fixed.
+// chosen returns the findings of a choice: of a rule or a file the ones with a fix.
 func (b *Bench) chosen(ctx context.Context, c Choice) (findings []Finding, err error) {
 	name := map[Purpose]string{Bugs: "bugId", Refactorings: "opportunityId"}[b.Purpose]
 	ways := 0

@@ -74,7 +74,7 @@ func secretValue(s *source, i int) bool {
 func sqlInjection(s *source, i int) bool {
 	content, ok := s.quoted(i)
 	if !ok || !sqlText().MatchString(content+" ") || strings.Contains("/"+s.name, "/migrations/") {
-		return false // what steps of a schema put in comes from nobody else
+		return false // migrations put in no text from outside
 	}
 	literal := s.at(i).text
 	switch {
@@ -257,7 +257,7 @@ func missingAwait(s *source) []hit {
 		if end < 0 || s.oneOf(end+1, ".", "{", ":", "=>", "?.", ")") || !s.oneOf(end+1, ";", "}") && s.sameLine(end, end+1) {
 			continue
 		}
-		if s.inAsync(i) { // elsewhere nothing can wait for it, and nobody meant to
+		if s.inAsync(i) { // elsewhere it cannot be awaited, which is mostly meant so
 			hits = append(hits, hit{at: s.at(i).start, message: "the promise of " + name + " is dropped"})
 		}
 	}

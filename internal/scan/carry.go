@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// carry returns a function that takes findings of a file over a change of it: lines and
-// edits are where they are afterwards. It is false for those whose lines changed.
+// carry returns a function that takes findings of a file over a change of it: it moves lines and
+// edits to their new places. It is false for findings whose lines changed.
 func (m fixedFile) carry() func(Finding) (Finding, bool) {
 	sum := sha256.Sum256([]byte(m.after))
 	hash := hex.EncodeToString(sum[:])

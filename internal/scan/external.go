@@ -108,7 +108,7 @@ func (s Scanner) external(ctx context.Context, root *os.Root, files []string, c 
 // inModules returns where npm puts a program, below the workspace.
 func inModules(name string) string { return filepath.FromSlash("node_modules/.bin/" + name) }
 
-// leadsOut reports whether a program is where npm puts it, by a link to another place.
+// leadsOut reports whether npm's folder of programs links a program to another place.
 func (s Scanner) leadsOut(name string) bool {
 	_, err := os.Stat(filepath.Join(s.Dir, inModules(name)))
 	return err == nil

@@ -106,7 +106,7 @@ func (f *goFunction) first(e ast.Expr) ast.Expr {
 	}
 }
 
-// fromRequest returns the variables that hold a part of a request, each with those that it is made of.
+// fromRequest returns the variables that hold a part of a request, each with the variables it is made of.
 func (f *goFunction) fromRequest() map[types.Object][]types.Object {
 	from := map[types.Object][]types.Object{}
 	for range 3 { // a variable may be made of one that is assigned below it in a loop

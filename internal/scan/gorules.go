@@ -240,7 +240,7 @@ func isError(t types.Type) bool {
 }
 
 var (
-	// secretMade matches names of functions that make what nobody may guess, and of what they make.
+	// secretMade matches names of functions that make secrets, and of what they make.
 	secretMade = regex.Lazy(`(?i)^(new|gen|generate|create|make|random|rand|issue)_?\w*` +
 		`(token|secret|password|passwd|nonce|salt|otp|session_?id|api_?key|csrf)|` +
 		`^(\w*_)?(token|secret|password|passwd|salt|otp|session_?id|api_?key|csrf\w*)$|` +

@@ -107,7 +107,7 @@ func (f *goFunction) made(functions []string, look func(o *types.Var, at *ast.Ca
 
 // keeps reports whether each use of a variable is the receiver of a method that is none of ending, a
 // comparison, an assignment to it, or an argument of a function that only reads or writes it. Then
-// nobody else can end it.
+// no other code can end it.
 func (f *goFunction) keeps(o types.Object, ending ...string) bool {
 	for _, use := range f.uses[o] {
 		switch n := f.parents[use].(type) {

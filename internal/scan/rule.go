@@ -95,7 +95,7 @@ func fast(s *source, purpose Purpose) []Finding {
 			}
 			f.Column = 1 + h.at - s.lines[f.Line-1]
 			if f.Line < len(s.lines) && s.lines[f.Line]-s.lines[f.Line-1] > 1000 {
-				continue // nobody wrote that line
+				continue // the line is generated
 			}
 			if h.message != "" {
 				f.Message = h.message

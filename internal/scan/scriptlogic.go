@@ -146,7 +146,7 @@ func requestPath(s *source, i int) bool {
 			}
 		}
 		if s.oneOf(i, "writeFile", "writeFileSync") {
-			break // the rest is what is written
+			break // the arguments behind the name are content
 		}
 	}
 	return false

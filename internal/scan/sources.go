@@ -86,7 +86,7 @@ func servesTests(name string) bool {
 }
 
 // importsOf reads what a file imports. Scripts are parsed, so that the text of JSX is no code;
-// of those that do not parse the tokens count.
+// where one does not parse, its tokens count.
 func importsOf(root *os.Root, name string) part {
 	p := part{Read: &readFile{Name: name}}
 	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }

@@ -263,7 +263,7 @@ type Upstream struct {
 	Fold           string            `json:"fold,omitempty"`    // empty = effect
 	Include        []string          `json:"include,omitempty"` // empty = all
 	Exclude        []string          `json:"exclude,omitempty"`
-	Repeat         []string          `json:"repeat,omitempty"`         // empty = those that say they are idempotent
+	Repeat         []string          `json:"repeat,omitempty"`         // empty = tools that declare themselves idempotent
 	TimeoutMs      int               `json:"timeoutMs,omitempty"`      // 0 = the default
 	MaxConcurrency int               `json:"maxConcurrency,omitempty"` // 0 = the default
 	ResultLimit    int               `json:"resultLimit,omitempty"`    // 0 = that of the server

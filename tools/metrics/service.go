@@ -225,8 +225,8 @@ func current(m metric.Metric, series []metric.Series) *float64 {
 	return value
 }
 
-// newest returns the newest points of all series but for those that are skipped, in time order,
-// and fewer than limit where their labels would make the answer too large.
+// newest returns limit points of all series in time order, the newest without the last skip, and
+// fewer where their labels would make the answer too large.
 func newest(series []metric.Series, limit, skip int) []DataPoint {
 	points := []DataPoint{}
 	for _, s := range series {

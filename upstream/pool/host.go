@@ -88,7 +88,7 @@ func (h *host) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.visits == 0 && !h.ended() {
-		_ = h.listener.Close() // which takes the socket away first: nobody reaches it from here on
+		_ = h.listener.Close() // which takes the socket away first: it cannot be reached from here on
 		close(h.over)
 	}
 }
@@ -398,7 +398,7 @@ func (s *shared) updated(uri string) {
 	}
 }
 
-// unwatchTime bounds how long the server is told what nobody watches any more.
+// unwatchTime bounds the time for telling the server of a resource without watchers.
 const unwatchTime = 5 * time.Second
 
 // leave takes a user out; the server ends a while after the last.
@@ -422,7 +422,7 @@ func (s *shared) leave(v *visitor) {
 	}
 }
 
-// unwatch tells the server that nobody watches a resource any more, unless somebody does again.
+// unwatch tells the server that a resource has no watcher any more, unless it has one again.
 func (s *shared) unwatch(uri string) {
 	ctx, cancel := context.WithTimeout(context.Background(), unwatchTime)
 	defer cancel()

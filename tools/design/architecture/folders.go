@@ -101,7 +101,7 @@ func (u *unit) isOf(rank int) {
 var ErrEmpty = errors.New("the folder has no sources")
 
 // Read returns a model whose components are the folders below one of the workspace at dir, and whose
-// dependencies are what their files import. The components of the model given say the types of
+// dependencies follow the imports of their files. The components of the model given say the types of
 // folders, whose paths are their ids.
 func Read(ctx context.Context, m Model, dir, folder string) (Model, []toolfold.Problem, error) {
 	graph, err := imports.Read(ctx, dir, folder)

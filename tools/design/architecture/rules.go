@@ -73,7 +73,7 @@ func (s system) shared() []Break {
 	return found
 }
 
-// verdict is what a page of documentation says of the pattern's rule.
+// verdict holds the words of a page of documentation on the pattern's rule.
 type verdict struct {
 	Said   string
 	Breaks []Break

@@ -23,7 +23,7 @@ import (
 // The severities of findings.
 const (
 	Error   = "error"   // tools that read the document fail or misread it
-	Warning = "warning" // nobody can have meant it
+	Warning = "warning" // valid, but hardly meant
 )
 
 // Finding is something wrong in a document.
@@ -354,7 +354,7 @@ func variables(path string) []string {
 	return names
 }
 
-// methods are those that a path may have an operation for.
+// methods lists the methods for which a path may have an operation.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 func (l *linter) openapi() {

@@ -137,7 +137,7 @@ func (c *comparison) schemas(where string, old, now node, input bool) {
 		}
 		c.add(rule, where, before.at, newAt, format, args...)
 	}
-	// wide is what must still be taken in, narrow what must take it.
+	// narrow has to accept all that wide accepts.
 	wide, narrow := a, b
 	if !input {
 		wide, narrow = b, a

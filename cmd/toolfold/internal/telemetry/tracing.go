@@ -338,8 +338,8 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 	return len(spans) >= maxBatch, err
 }
 
-// giveUp counts the spans that could not be stored, among which those that run are not:
-// they are stored later.
+// giveUp counts the spans that could not be stored, but for spans that still run: they are
+// stored when they end.
 func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
