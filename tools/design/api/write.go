@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools/design/text"
@@ -27,9 +28,17 @@ func writeYAML(document ordered.Map) string {
 	return b.String()
 }
 
+// longestKey is the most characters of a key that YAML takes in front of a colon. A longer
+// one stands on a line of its own behind a question mark.
+const longestKey = 1024
+
 func writeMembers(b *strings.Builder, members ordered.Map, indent string) {
 	for _, m := range members {
-		b.WriteString(indent + yamlKey(m.Key) + ":")
+		key := yamlKey(m.Key)
+		if utf8.RuneCountInString(key) > longestKey {
+			key = "? " + key + "\n" + indent
+		}
+		b.WriteString(indent + key + ":")
 		writeNode(b, m.Value, indent)
 	}
 }
