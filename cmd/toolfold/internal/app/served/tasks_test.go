@@ -512,15 +512,15 @@ func TestKeptCallsAsk(t *testing.T) {
 // be kept is not asked.
 func TestKeptCallsThatCannotAsk(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
-		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Adds, "Which "))
-		id := first.call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)
-		first.asks(id, "Which size")
-		first.stop()
-		second := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, strings.Repeat("x", 1<<20)))
-		large := stable(second.call(takes(`,"elicitation":{}`), "order", `{}`))
+		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, strings.Repeat("x", 1<<20)))
+		large := stable(first.call(takes(`,"elicitation":{}`), "order", `{}`))
 		if !strings.Contains(large, "LIMIT_REACHED") || !strings.Contains(large, "are kept with a task") {
 			t.Errorf("a large question is answered %.300s", large)
 		}
+		first.stop()
+		second := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Adds, "Which "))
+		id := second.call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)
+		second.asks(id, "Which size")
 		second.stop()
 		third := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Adds, "Which "))
 		if text, _ := json.Marshal(third.ended(id)); !strings.Contains(string(text), "is not known to be done") {
