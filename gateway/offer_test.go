@@ -127,6 +127,7 @@ func TestChanged(t *testing.T) {
 func TestAround(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", beside)
+	u.Timeout = 2 * time.Second // in which a busy machine answers what is answered
 	var heard []string
 	g, err := gateway.New(gateway.Options{Upstreams: []gateway.Upstream{u}, Around: func(
 		ctx context.Context, a *toolfold.Action, params json.RawMessage, run gateway.Request,
@@ -145,9 +146,7 @@ func TestAround(t *testing.T) {
 	ctx := t.Context()
 	_, _ = g.GetPrompt(ctx, "srv-plan-it", json.RawMessage(`{"a":"b"}`))
 	_, _ = g.ReadResource(ctx, "toolfold://upstream/srv/note://1")
-	hurried, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-	defer cancel()
-	_, _ = g.ReadResource(hurried, "toolfold://upstream/srv/hang://1")
+	_, _ = g.ReadResource(ctx, "toolfold://upstream/srv/hang://1")
 	_, _ = g.GetPrompt(ctx, "srv-none", nil) // no server has it
 	want := []string{
 		`srv.prompts.Plan it {"name":"Plan it","arguments":{"a":"b"}} true`,

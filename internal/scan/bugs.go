@@ -257,7 +257,7 @@ func missingAwait(s *source) []hit {
 		if end < 0 || s.oneOf(end+1, ".", "{", ":", "=>", "?.", ")") || !s.oneOf(end+1, ";", "}") && s.sameLine(end, end+1) {
 			continue
 		}
-		if s.inAsync(i) { // elsewhere it cannot be awaited, which is mostly meant so
+		if s.inAsync(i) { // elsewhere no await can be put in front of it
 			hits = append(hits, hit{at: s.at(i).start, message: "the promise of " + name + " is dropped"})
 		}
 	}

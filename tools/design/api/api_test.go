@@ -229,10 +229,14 @@ func FuzzYAML(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
 	}
-	f.Add(strings.Repeat("long: ", 200)) // longer than a key in front of a colon may be
+	for length := 1020; length < 1028; length++ { // about as long as a key in front of a colon may be
+		f.Add(strings.Repeat("k", length))
+	}
+	f.Add(strings.Repeat("long: ", 200))
+	f.Add(strings.Repeat("😀", 600))
 	f.Fuzz(func(t *testing.T, text string) {
 		body, err := json.Marshal(map[string]any{"const": text, "default": map[string]any{text: []any{text, 1, nil, true, map[string]any{},
-			[]any{}}}})
+			[]any{}, map[string]any{text: []any{text}, "of": map[string]any{text: text}}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/tools/design/text"
@@ -28,14 +27,15 @@ func writeYAML(document ordered.Map) string {
 	return b.String()
 }
 
-// longestKey is the most characters of a key that YAML takes in front of a colon. A longer
-// one stands on a line of its own behind a question mark.
+// longestKey bounds a key in front of a colon, in bytes: YAML allows 1,024 characters, which
+// readers count in units of their own, none smaller than a byte. A longer key stands on a
+// line of its own behind a question mark.
 const longestKey = 1024
 
 func writeMembers(b *strings.Builder, members ordered.Map, indent string) {
 	for _, m := range members {
 		key := yamlKey(m.Key)
-		if utf8.RuneCountInString(key) > longestKey {
+		if len(key) > longestKey {
 			key = "? " + key + "\n" + indent
 		}
 		b.WriteString(indent + key + ":")

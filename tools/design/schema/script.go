@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// notation is how a format spells the type of a field. Members but types and separator hold %s
+// notation spells the types of fields in a format. Members but types and separator hold %s
 // in the place of what they are about.
 type notation struct {
 	types     map[string]string // of fields that hold one value

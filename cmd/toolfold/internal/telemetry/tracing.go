@@ -339,7 +339,7 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 }
 
 // giveUp counts the spans that could not be stored, but for spans that still run: they are
-// stored when they end.
+// taken again.
 func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
