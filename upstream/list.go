@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 const (
@@ -53,8 +56,7 @@ func (s *Session) List(ctx context.Context) (Answer, error) {
 	return answer, nil
 }
 
-// listTools asks for all tools. The library keeps pages for as long as the server allows, and
-// then asks for none: they are kept here too, as they were sent.
+// listTools asks for all tools.
 func (s *Session) listTools(ctx context.Context) (Answer, error) {
 	select {
 	case s.listing <- struct{}{}:
@@ -66,30 +68,36 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 	if hello := s.session.InitializeResult(); hello != nil {
 		answer.Instructions = hello.Instructions
 		if hello.ServerInfo != nil {
-			answer.Name = hello.ServerInfo.Name
+			answer.Name, answer.Version = hello.ServerInfo.Name, hello.ServerInfo.Version
 		}
-		if hello.Capabilities != nil && hello.Capabilities.Tools == nil {
+		answer.Legacy = s.legacy()
+		if c := hello.Capabilities; c != nil && c.Tools == nil {
+			if c.Prompts == nil && c.Resources == nil {
+				answer.Problems = []string{"it declares no tools, prompts or resources in its capabilities"}
+			}
 			return answer, nil
 		}
 	}
 	seen, cursor := map[string]bool{}, ""
 	for range maxPages {
-		s.tap.forgetPage()
-		page, err := s.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
-		if err != nil {
+		if _, err := s.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor}); err != nil {
 			return Answer{}, err
 		}
-		if sent := s.tap.page(); sent != nil {
-			s.pages[cursor] = sent
+		var page struct {
+			Tools      []json.RawMessage `json:"tools"`
+			NextCursor json.RawMessage   `json:"nextCursor"`
 		}
-		var raw struct {
-			Tools []json.RawMessage `json:"tools"`
+		if err := json.Unmarshal(s.gate.page(), &page); err != nil || page.Tools == nil {
+			answer.Problems = append(answer.Problems, "tools/list: the answer has no list of tools")
 		}
-		if err := json.Unmarshal(s.pages[cursor], &raw); err != nil {
-			return Answer{}, fmt.Errorf("reading the list of tools: %w", err)
+		for i, tool := range page.Tools {
+			if odd := oddity(tool); odd != "" {
+				answer.Problems = append(answer.Problems, fmt.Sprintf("tool %s is left out: %s", nameOf(tool, i), odd))
+			} else {
+				answer.Tools = append(answer.Tools, tool)
+			}
 		}
-		answer.Tools = append(answer.Tools, raw.Tools...)
-		if cursor = page.NextCursor; cursor == "" {
+		if cursor = cursorOf(page.NextCursor); cursor == "" {
 			s.listed.Store(true)
 			return answer, nil
 		}
@@ -99,6 +107,77 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 		seen[cursor] = true
 	}
 	return Answer{}, errors.New("the list of tools has no end")
+}
+
+// nameOf returns the name of an entry of a list for its user.
+func nameOf(entry json.RawMessage, i int) string {
+	var named struct{ Name string }
+	if json.Unmarshal(entry, &named) != nil || named.Name == "" {
+		return strconv.Itoa(i + 1)
+	}
+	return shorten.Quoted(named.Name)
+}
+
+// oddity says why an entry of a list is no tool; empty if it is one.
+func oddity(entry json.RawMessage) (odd string) {
+	named := false
+	kind := func(member string, value []byte, kinds ...string) {
+		if !slices.Contains(kinds, kindOf(value)) && string(value) != "null" && odd == "" {
+			odd = fmt.Sprintf("its %s is %s and not %s", member, kindOf(value), kinds[0])
+		}
+	}
+	is := ordered.Scan(entry, func(name []byte, start, end int) {
+		switch value, member := entry[start:end], string(name); member {
+		case "name":
+			kind(member, value, "a text")
+			text, _ := ordered.Text(value)
+			named = named || text != ""
+		case "title", "description":
+			kind(member, value, "a text")
+		case "inputSchema", "outputSchema":
+			kind(member, value, "an object", "a boolean")
+		case "annotations":
+			ordered.Scan(value, func(name []byte, start, end int) {
+				switch value, member := value[start:end], string(name); member {
+				case "title":
+					kind(member, value, "a text")
+				case "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint":
+					kind(member, value, "a boolean")
+				}
+			})
+		}
+	})
+	switch {
+	case !is:
+		return "it is no object"
+	case odd == "" && !named:
+		return "it has no name"
+	}
+	return odd
+}
+
+// kindOf returns the kind of a JSON value in words.
+func kindOf(value []byte) string {
+	switch value[0] {
+	case '"':
+		return "a text"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// legacy reports whether the server is known to answer initialize and not server/discover. A program
+// that is silent at the latter counts; a server at a URL may have been slow.
+func (s *Session) legacy() bool {
+	heard := s.gate.state()
+	return s.server.Legacy || !s.modern() && !heard.discovered && (heard.refused || s.server.Argv != nil)
 }
 
 // listOf asks for all of another list; with an error it returns what came before it.

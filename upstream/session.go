@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -9,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Client says who asks, and hears of what servers say unasked.
@@ -35,6 +36,12 @@ type Client struct {
 	// that nothing can be asked, as an empty list of Asks does.
 	Ask  func(context.Context, Question) (json.RawMessage, error)
 	Asks []string
+
+	// Stray is called with the start of each text of the server that is no message, or answers no
+	// request. Nil is not called.
+	Stray func(text string)
+
+	Memory *Memory // of the messages of all servers; nil = no bound
 }
 
 // The methods by which a server asks its client.
@@ -49,26 +56,32 @@ const (
 type Session struct {
 	server  Server
 	session *mcp.ClientSession
-	tap     *tap
+	gate    *gate
+	stderr  *child.Tail
 	ended   func() error // ends the program and returns how it ended
 	stop    context.CancelFunc
 	last    atomic.Int64
-	logging sync.Mutex                 // held while the level is set
-	level   string                     // of log messages, where a session has one; empty = that of the server
-	listing chan struct{}              // has room for who lists the tools
-	listed  atomic.Bool                // the tools were listed
-	pages   map[string]json.RawMessage // of the list of tools, by cursor
+	logging sync.Mutex    // held while the level is set
+	level   string        // of log messages, where a session has one; empty = that of the server
+	listing chan struct{} // has room for who lists the tools
+	listed  atomic.Bool   // the tools were listed
 	once    sync.Once
 	how     error
 	gone    chan struct{}
 }
 
 // Connect starts or reaches a server. The context bounds that alone: the session
-// lives until Close, or until the server ends it. One at a URL that refuses requests as servers of
-// the older transport do is asked by that. Errors say why there is no session,
+// lives until Close, or until the server ends it. Errors say why there is no session,
 // without the secrets that reaching the server takes.
+//
+// A program that does not answer server/discover is sent initialize. One that ends at the first, or
+// answers neither within its start timeout, is started again and sent initialize alone. A server at a
+// URL that refuses requests as servers of the older transport do is asked by that.
 func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
-	session, err := connect(ctx, s, c)
+	if s.Argv != nil {
+		return startSession(ctx, s, c)
+	}
+	session, _, err := connect(ctx, s, c)
 	var refused *noMessage
 	if s.SSE || !errors.As(err, &refused) {
 		return session, err
@@ -76,35 +89,87 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	switch refused.status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed: // as the protocol has it
 		s.SSE = true
-		if older, failed := connect(ctx, s, c); failed == nil {
+		if older, _, failed := connect(ctx, s, c); failed == nil {
 			return older, nil
 		}
 	}
 	return nil, err
 }
 
-func connect(ctx context.Context, s Server, c Client) (*Session, error) {
+// startSession starts a program, a second time where the first did not take the era of the protocol that
+// it was asked in.
+func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
+	bound := func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, cmp.Or(s.StartTimeout, DefaultStartTimeout))
+	}
+	first, cancel := bound()
+	session, heard, err := connect(first, s, c)
+	cancel()
+	if err == nil || ctx.Err() != nil || heard.unstarted {
+		return session, err
+	}
+	switch {
+	case heard.probed && !heard.discovered && !heard.answered:
+		s.Legacy = true
+	case s.Legacy, heard.late && heard.discovered: // it knows the newer era after all, and took its time
+		s.Legacy, s.ProbeTimeout = false, cmp.Or(s.StartTimeout, DefaultStartTimeout)
+	default:
+		return nil, err
+	}
+	second, cancel := bound()
+	defer cancel()
+	session, _, err = connect(second, s, c)
+	return session, err
+}
+
+// connect makes one attempt, and returns what came of the first requests.
+func connect(ctx context.Context, s Server, c Client) (*Session, handshake, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	tap := &tap{
-		waiting: map[jsonrpc.ID]string{}, stderr: &child.Tail{Keep: maxSaid},
-		calls: map[string]*call{}, owners: map[jsonrpc.ID]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
-		life: life, client: c,
-	}
 	session := &Session{
-		server: s, tap: tap, stop: stop, gone: make(chan struct{}), listing: make(chan struct{}, 1), pages: map[string]json.RawMessage{},
+		server: s, gate: newGate(life, s, c), stderr: &child.Tail{Keep: maxSaid}, stop: stop,
+		gone: make(chan struct{}), listing: make(chan struct{}, 1),
 	}
+	var transport mcp.Transport
 	var err error
 	if s.Argv != nil {
-		tap.Transport, session.ended, err = start(life, stop, s, tap.stderr)
+		transport, session.ended, err = start(life, stop, s, session.gate, c.Memory, session.stderr)
 	} else {
 		session.ended = func() error { return nil }
-		tap.Transport, err = reach(s, tap)
+		transport, err = reach(s, session.gate, c.Memory)
 	}
 	if err != nil {
 		stop()
-		return nil, s.reason(err, "")
+		return nil, handshake{unstarted: true}, s.reason(err, "")
 	}
-	// What servers notify of, and what they ask, is taken by the tap.
+	if c.Stray != nil {
+		note := session.gate.note
+		session.gate.note = func(text []byte) {
+			note(text)
+			c.Stray(shorten.To(string(text), maxWhy))
+		}
+	}
+	era := &mcp.ClientSessionOptions{}
+	if s.Legacy {
+		era.ProtocolVersion = lastLegacy
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: c.Name, Version: c.Version}, c.options())
+	if session.session, err = client.Connect(ctx, transport, era); err != nil {
+		err = session.fail(ctx, err)
+		heard := session.gate.state()
+		var unstarted *child.StartError
+		heard.unstarted = errors.As(session.how, &unstarted)
+		return nil, heard, err
+	}
+	go func() {
+		_ = session.session.Wait()
+		close(session.gone)
+	}()
+	return session, session.gate.state(), nil
+}
+
+// options returns what the library declares and reports of a session. What servers ask, and what
+// they report of calls, stays with the gate.
+func (c Client) options() *mcp.ClientOptions {
 	options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}}
 	for _, method := range c.Asks {
 		switch method {
@@ -128,27 +193,16 @@ func connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	if c.Updated != nil {
 		options.ResourceUpdatedHandler = func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.Updated(r.Params.URI) }
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: c.Name, Version: c.Version}, options)
-	if session.session, err = client.Connect(ctx, tap, nil); err != nil {
-		return nil, session.fail(ctx, err)
-	}
-	go func() {
-		_ = session.session.Wait()
-		close(session.gone)
-	}()
-	return session, nil
+	return options
 }
 
 // fail ends a session that is of no use any more and returns why.
 func (s *Session) fail(ctx context.Context, err error) error {
 	end := s.end()
-	if broke := s.tap.broken(); errors.Is(broke, bufio.ErrTooLong) {
-		return s.server.reason(broke, "")
-	}
 	if end != nil && ctx.Err() == nil {
 		err = end // a program that failed says more than a connection that was closed
 	}
-	return s.server.reason(err, lastLine(s.tap.stderr.String()))
+	return s.server.reason(err, s.stderr.String())
 }
 
 func (s *Session) end() error {
@@ -227,7 +281,7 @@ type Question struct {
 type call struct {
 	method string          // in place of that of a call of a tool; empty = none
 	params json.RawMessage // of that method
-	result json.RawMessage // once it came; guarded by the tap's mutex
+	result json.RawMessage // once it came; guarded by the gate's mutex
 	extra  []byte          // members of its params that the library does not write, each behind a comma
 	events chan *event     // of the server, until its caller has heard of them
 }
@@ -251,14 +305,19 @@ type Refused struct {
 }
 
 // Error implements error.
-func (r *Refused) Error() string { return fmt.Sprintf("%s (%d)", r.Message, r.Code) }
+func (r *Refused) Error() string {
+	if r.Code == 0 { // the server gave none
+		return r.Message
+	}
+	return fmt.Sprintf("%s (%d)", r.Message, r.Code)
+}
 
-// Lost is the error of a call over HTTP that was sent and got no answer: the exchange
-// broke, and the session goes on.
-type Lost struct{ why string }
+// Lost is the error of a call that got no answer that can be read. Whether the tool has run is not
+// known, and the session goes on.
+type Lost struct{ Why string }
 
 // Error implements error.
-func (l *Lost) Error() string { return l.why }
+func (l *Lost) Error() string { return l.Why }
 
 // ErrGone is the error of a session that ended before the server took a call.
 var ErrGone = errors.New("the session has ended")
@@ -308,7 +367,7 @@ func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error)
 		answers := map[string]json.RawMessage{}
 		for key, asked := range asks.InputRequests {
 			wait.Go(func() {
-				answer, failed := s.tap.answer(ctx, c, Question{key, asked.Method, asked.Params})
+				answer, failed := s.gate.ask(ctx, c, Question{key, asked.Method, asked.Params})
 				mu.Lock()
 				defer mu.Unlock()
 				if answers[key] = answer; failed != nil {
@@ -337,7 +396,7 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
 	running := &call{method: c.Method, params: c.Params, events: make(chan *event, maxEvents), extra: extra}
-	s.tap.enter(token, running)
+	s.gate.enter(token, running)
 	heard := make(chan struct{})
 	go func() {
 		defer close(heard)
@@ -358,27 +417,33 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 		s.wantLog(ctx, c.LogLevel, meta)
 	}
 	_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: c.Tool, Arguments: c.Arguments})
-	s.tap.leave(token)
+	result := s.gate.leave(token)
 	<-heard
-	if result := s.tap.resultOf(running); result != nil {
+	if result != nil {
 		return result, nil
 	}
+	return nil, s.failed(ctx, err)
+}
+
+// failed returns the error of a call without a result.
+func (s *Session) failed(ctx context.Context, err error) error {
+	err = cmp.Or(err, errors.New("it gave no answer"))
 	var refused *jsonrpc.Error
+	var unsent *url.Error
 	switch {
-	case errors.Is(err, mcp.ErrSessionMissing):
-		return nil, ErrGone
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.As(err, &refused) && refused.Code != codeLost:
+		return ctx.Err()
+	case errors.As(err, &unsent):
+		return &Lost{s.server.reason(err, "").Error()}
+	case errors.As(err, &refused) && refused.Code == codeGone:
+		return ErrGone
+	case errors.As(err, &refused) && refused.Code == codeLost:
+		return &Lost{s.server.reason(errors.New(refused.Message), "").Error()}
+	case errors.As(err, &refused) && !errors.Is(err, mcp.ErrConnectionClosed):
 		why := s.server.reason(errors.New(refused.Message), "").Error()
-		return nil, &Refused{Code: refused.Code, Message: why, Lacking: lacking(refused)}
-	case s.server.Argv == nil && s.tap.broken() == nil && !errors.Is(err, mcp.ErrConnectionClosed):
-		if refused != nil {
-			err = errors.New(refused.Message)
-		}
-		return nil, &Lost{s.server.reason(cmp.Or(err, errors.New("it gave no answer")), "").Error()}
+		return &Refused{Code: refused.Code, Message: why, Lacking: lacking(refused)}
 	}
-	return nil, s.fail(ctx, cmp.Or(err, errors.New("it gave no answer")))
+	return s.fail(ctx, err)
 }
 
 // lacking returns the capability for which a server of 2026-07-28 refuses a call; empty for other
@@ -422,6 +487,9 @@ func (s *Session) wantLog(ctx context.Context, level string, meta mcp.Meta) {
 	}
 }
 
+// lastLegacy is the last version of the protocol with sessions.
+const lastLegacy = "2025-11-25"
+
 // modern is the first version of the protocol without sessions.
 const modern = "2026-07-28"
 
@@ -440,7 +508,7 @@ func firstMethod[T any](asked map[string]T) string {
 }
 
 // callTool is the method of calls of tools, as which the library sends all requests of [Session.Call]:
-// the tap writes their own method over it, so that nothing but that is read or kept of them.
+// the gate writes their own method over it, so that nothing but that is read or kept of them.
 const callTool = "tools/call"
 
 // written returns the request of the call as it goes out, of the one that the library made.
@@ -460,66 +528,7 @@ func (c *call) written(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Req
 	return &with
 }
 
-func (t *tap) enter(token string, c *call) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.calls[token] = c
-}
-
-func (t *tap) leave(token string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := t.calls[token]
-	delete(t.calls, token)
-	close(c.events)
-	for id, owner := range t.owners {
-		if owner == c {
-			delete(t.owners, id)
-		}
-	}
-}
-
-func (t *tap) resultOf(c *call) json.RawMessage {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return c.result
-}
-
-func (t *tap) broken() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.broke
-}
-
-// notified passes on what a server says of one of its calls.
-func (t *tap) notified(r *jsonrpc.Request) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch r.Method {
-	case "notifications/progress":
-		var p struct {
-			Progress
-			ProgressToken any
-		}
-		if json.Unmarshal(r.Params, &p) == nil {
-			t.calls[fmt.Sprint(p.ProgressToken)].hear(event{progress: p.Progress})
-		}
-	case "notifications/message":
-		if len(t.calls) == 1 { // of several it is not said whose it is
-			for _, c := range t.calls {
-				c.hear(event{log: r.Params})
-			}
-		}
-	case "notifications/cancelled":
-		var p struct{ RequestID any }
-		_ = json.Unmarshal(r.Params, &p)
-		if id, err := jsonrpc.MakeID(p.RequestID); err == nil && t.asked[id] != nil {
-			t.asked[id]()
-		}
-	}
-}
-
-// hear keeps an event for the caller. The lock of the tap is held.
+// hear keeps an event for the caller. The lock of the gate is held.
 func (c *call) hear(e event) {
 	if c == nil {
 		return
@@ -532,39 +541,3 @@ func (c *call) hear(e event) {
 
 // isQuestion reports whether a request of the server is for the client of a call.
 func isQuestion(method string) bool { return method == Sample || method == Elicit || method == Roots }
-
-// answer returns the answer of the client of a call, which is the zero Call where it is not known
-// which one that is.
-func (t *tap) answer(ctx context.Context, of Call, q Question) (json.RawMessage, error) {
-	switch {
-	case of.Ask != nil && of.Capabilities != nil:
-		return of.Ask(ctx, q)
-	case !slices.Contains(t.client.Asks, q.Method):
-		return nil, fmt.Errorf("%s is not passed on to clients here", q.Method)
-	case of.Ask != nil:
-		return of.Ask(ctx, q)
-	}
-	return t.client.Ask(ctx, q)
-}
-
-// question answers a request of the server by way of the client of a call.
-func (c *tapped) question(r *jsonrpc.Request) {
-	ctx, cancel := context.WithCancel(c.tap.life)
-	c.tap.mu.Lock()
-	c.tap.asked[r.ID] = cancel
-	c.tap.mu.Unlock()
-	go func() {
-		defer cancel()
-		result, err := c.tap.answer(ctx, Call{}, Question{Method: r.Method, Params: r.Params})
-		c.tap.mu.Lock()
-		delete(c.tap.asked, r.ID)
-		c.tap.mu.Unlock()
-		response := &jsonrpc.Response{ID: r.ID, Result: result}
-		if err != nil {
-			response.Result, response.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
-		}
-		if ctx.Err() == nil {
-			_ = c.Connection.Write(ctx, response) // on a connection that is gone, nothing waits for it
-		}
-	}()
-}

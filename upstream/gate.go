@@ -1,0 +1,619 @@
+package upstream
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
+)
+
+// gate is what every message of a server passes before the library sees it. It reads leniently:
+// text that is no message, and replies that nothing waits for, are noted and ignored; a reply that
+// cannot be read becomes the error of its request. Results of calls stay with the gate, byte for
+// byte as they were sent: the library gets stand-ins that it can decode.
+type gate struct {
+	client Client
+	server Server
+	note   func(text []byte)                            // text that is no message
+	answer func(context.Context, jsonrpc.Message) error // sends a response to the server
+	inject func(jsonrpc.Message)                        // passes a message to the library, outside of the stream
+	life   context.Context                              // of the session
+
+	mu      sync.Mutex
+	waiting map[jsonrpc.ID]*request
+	calls   map[string]*call                  // running calls, by their progress token
+	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
+	list    json.RawMessage                   // the last answer to tools/list
+	version string                            // that initialize agreed on
+	heard   handshake
+}
+
+// handshake is what came of the first requests.
+type handshake struct {
+	unstarted  bool // the program could not be started
+	probed     bool // server/discover was sent
+	late       bool // it was not answered in time
+	refused    bool // it was answered with an error
+	discovered bool // it was answered with a result, in time or late
+	answered   bool // initialize was answered, with a result or an error
+}
+
+// request is a request to the server without a response.
+type request struct {
+	method  string
+	call    *call       // nil for other requests
+	timer   *time.Timer // of the probe; nil for other requests
+	expired func()      // of the probe; may be nil
+}
+
+// maxAsked bounds the requests of a server that run at a time. More are ignored.
+const maxAsked = 100
+
+// Codes of the errors that the gate puts in place of an answer.
+const (
+	codeLost = -32097 // the answer cannot be read, or there is none; the data is the HTTP status
+	codeGone = -32096 // the server did not take the request: it does not know the session
+)
+
+const (
+	discover   = "server/discover"
+	initialize = "initialize"
+)
+
+func newGate(life context.Context, s Server, c Client) *gate {
+	return &gate{
+		client: c, server: s, life: life, note: func([]byte) {},
+		waiting: map[jsonrpc.ID]*request{}, calls: map[string]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
+	}
+}
+
+// sent notes a message to the server, and returns it as it goes out.
+func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch m := message.(type) {
+	case *jsonrpc.Response:
+		delete(g.asked, m.ID)
+	case *jsonrpc.Request:
+		if m.Method == "notifications/cancelled" {
+			g.takenBack(m)
+		}
+		if !m.IsCall() {
+			break
+		}
+		r := &request{method: m.Method}
+		g.waiting[m.ID] = r
+		switch m.Method {
+		case callTool:
+			var params struct {
+				Meta json.RawMessage `json:"_meta"`
+			}
+			var token struct{ ProgressToken string }
+			_ = json.Unmarshal(m.Params, &params)
+			_ = json.Unmarshal(params.Meta, &token)
+			if r.call = g.calls[token.ProgressToken]; r.call != nil {
+				return r.call.written(m, params.Meta)
+			}
+		case discover:
+			g.heard.probed = true
+			r.timer = time.AfterFunc(cmp.Or(g.server.ProbeTimeout, DefaultProbeTimeout), func() { g.expire(m.ID) })
+		}
+	}
+	return message
+}
+
+// takenBack forgets the request that a notification of the library cancels. The lock is held.
+func (g *gate) takenBack(cancelled *jsonrpc.Request) {
+	var p struct{ RequestID any }
+	_ = json.Unmarshal(cancelled.Params, &p)
+	if id, err := jsonrpc.MakeID(p.RequestID); err == nil {
+		delete(g.waiting, id)
+	}
+}
+
+// expire ends the probe: the library goes on with initialize.
+func (g *gate) expire(id jsonrpc.ID) {
+	g.mu.Lock()
+	r := g.waiting[id]
+	if r == nil {
+		g.mu.Unlock()
+		return
+	}
+	g.heard.late, r.timer = true, nil
+	expired := r.expired
+	g.mu.Unlock()
+	if expired != nil {
+		expired()
+	}
+	g.inject(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer in time"}})
+}
+
+// idOf returns the id of a number, which is less than 2^53.
+func idOf(n int64) jsonrpc.ID {
+	id, _ := jsonrpc.MakeID(float64(n)) // of a number it is one
+	return id
+}
+
+// onExpiry has f called when the probe of an id ends without an answer.
+func (g *gate) onExpiry(id jsonrpc.ID, f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r := g.waiting[id]; r != nil {
+		r.expired = f
+	}
+}
+
+// waits reports whether a request waits for its answer.
+func (g *gate) waits(id jsonrpc.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.waiting[id] != nil
+}
+
+// agreed returns the version that initialize agreed on; empty = none yet, or there is no session.
+func (g *gate) agreed() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.version
+}
+
+// limit returns the bound of a message in bytes.
+func (g *gate) limit() int64 { return cmp.Or(g.server.MessageLimit, DefaultMessageLimit) }
+
+// enter notes a running call by its progress token.
+func (g *gate) enter(token string, c *call) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls[token] = c
+}
+
+// leave ends a call, and returns its result; nil if none came.
+func (g *gate) leave(token string) json.RawMessage {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := g.calls[token]
+	delete(g.calls, token)
+	close(c.events)
+	return c.result
+}
+
+// page returns the last answer to tools/list, and forgets it.
+func (g *gate) page() json.RawMessage {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	page := g.list
+	g.list = nil
+	return page
+}
+
+// ask returns the answer of the client of a call, which is the zero Call if the call is not known.
+func (g *gate) ask(ctx context.Context, of Call, q Question) (json.RawMessage, error) {
+	switch {
+	case of.Ask != nil && of.Capabilities != nil:
+		return of.Ask(ctx, q)
+	case !slices.Contains(g.client.Asks, q.Method):
+		return nil, fmt.Errorf("%s is not passed on to clients here", q.Method)
+	case of.Ask != nil:
+		return of.Ask(ctx, q)
+	}
+	return g.client.Ask(ctx, q)
+}
+
+// state returns what came of the first requests.
+func (g *gate) state() handshake {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.heard
+}
+
+// texts returns a reader of the texts of a stream, whose messages for the library go to out.
+func (g *gate) texts(limit int64, out func(jsonrpc.Message)) *texts {
+	return &texts{
+		limit:   limit,
+		message: func(text []byte) { g.take(text, out) },
+		broken: func(text []byte, id string) {
+			if !g.lose(id, "its answer is not valid JSON: "+flaw(text), out) {
+				g.note(text)
+			}
+		},
+		other: g.note,
+	}
+}
+
+// flaw says what is wrong with a text that is not valid JSON.
+func flaw(text []byte) string {
+	var syntax *json.SyntaxError
+	err := json.Unmarshal(text, new(json.RawMessage))
+	if !errors.As(err, &syntax) {
+		return "it broke off"
+	}
+	from := int(max(syntax.Offset-1, 0))
+	at := text[min(from, len(text)):min(from+20, len(text))]
+	if len(at) == 0 {
+		return "it broke off"
+	}
+	return fmt.Sprintf("%q at byte %d", strings.ToValidUTF8(string(at), "\ufffd"), syntax.Offset)
+}
+
+// oversize makes a unit whose text was not kept the error of its request.
+func (g *gate) oversize(u *unit, out func(jsonrpc.Message)) {
+	why := u.fault.Error() + ": call it again later, or ask for less"
+	if errors.Is(u.fault, errTooLong) {
+		why = fmt.Sprintf("it sent a message of %.1f MB, and the limit is %.1f MB: ask for less, or raise messageLimit in its settings",
+			float64(u.size)/(1<<20), float64(u.limit)/(1<<20))
+	}
+	if !g.lose(u.shape.id, why, out) {
+		g.note([]byte(why))
+	}
+}
+
+// lose answers the request of an id as written with an error. It reports false if no request of
+// that id waits.
+func (g *gate) lose(id, why string, out func(jsonrpc.Message)) bool {
+	n, ok := number(id)
+	if !ok {
+		return false
+	}
+	return g.fail(idOf(n), codeLost, why, 0, out)
+}
+
+// fail answers a request that waits with an error.
+func (g *gate) fail(id jsonrpc.ID, code int64, why string, status int, out func(jsonrpc.Message)) bool {
+	g.mu.Lock()
+	_, waits := g.waiting[id]
+	delete(g.waiting, id)
+	g.mu.Unlock()
+	if waits {
+		out(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: code, Message: why, Data: json.RawMessage(strconv.Itoa(status))}})
+	}
+	return waits
+}
+
+// take reads a text that is valid JSON: a message, or a list of them.
+func (g *gate) take(text []byte, out func(jsonrpc.Message)) {
+	if text[0] == '[' {
+		ordered.Items(text, func(item []byte) {
+			if isMessage(item) {
+				g.take(item, out)
+			} else {
+				g.note(item)
+			}
+		})
+		return
+	}
+	var m struct{ id, method, params, result, err json.RawMessage }
+	ordered.Scan(text, func(name []byte, start, end int) {
+		value := json.RawMessage(text[start:end:end])
+		switch string(name) {
+		case "id":
+			m.id = value
+		case "method":
+			m.method = value
+		case "params":
+			m.params = value
+		case "result":
+			m.result = value
+		case "error":
+			m.err = value
+		}
+	})
+	method, isRequest := ordered.Text(m.method)
+	switch {
+	case isRequest && (m.id == nil || string(m.id) == "null"):
+		g.notified(method, object(m.params), out)
+	case isRequest:
+		g.requested(text, m.id, &jsonrpc.Request{Method: method, Params: object(m.params)}, out)
+	default:
+		g.replied(text, m.id, m.result, m.err, out)
+	}
+}
+
+// object returns params on one line, or nil if they are no object.
+func object(params json.RawMessage) json.RawMessage {
+	if len(params) == 0 || params[0] != '{' {
+		return nil
+	}
+	return compact(params)
+}
+
+// replied takes a reply of the server.
+func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out func(jsonrpc.Message)) {
+	n, usable := number(string(written))
+	id := idOf(n)
+	g.mu.Lock()
+	r := g.waiting[id]
+	if !usable || r == nil {
+		g.mu.Unlock()
+		g.note(text)
+		return
+	}
+	delete(g.waiting, id)
+	wasError := failed != nil && string(failed) != "null"
+	late := g.hear(r, wasError)
+	g.mu.Unlock()
+	switch {
+	case late:
+	case wasError:
+		out(&jsonrpc.Response{ID: id, Error: refusal(failed)})
+	case len(result) == 0 || result[0] != '{':
+		why := "its answer has no result"
+		if len(result) > 0 {
+			why = "the result of its answer is no object"
+		}
+		out(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: codeLost, Message: why}})
+	default:
+		out(&jsonrpc.Response{ID: id, Result: g.keep(r, compact(result))})
+	}
+}
+
+// hear notes a reply of the first requests, and reports whether it is to the probe and too late. The
+// lock is held.
+func (g *gate) hear(r *request, wasError bool) (late bool) {
+	switch r.method {
+	case discover:
+		g.heard.discovered, g.heard.refused = !wasError, wasError
+		late = r.timer == nil
+		if r.timer != nil {
+			r.timer.Stop()
+		}
+	case initialize:
+		g.heard.answered = true
+	}
+	return late
+}
+
+// keep keeps the result of a request, and returns what the library gets of it.
+func (g *gate) keep(r *request, result json.RawMessage) json.RawMessage {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch r.method {
+	case callTool:
+		if r.call != nil {
+			r.call.result = result
+		}
+		return json.RawMessage(`{"content":[]}`)
+	case "tools/list":
+		g.list = result
+		return namesOf(result)
+	case discover, initialize:
+		hello := greeting(result)
+		if r.method == initialize {
+			var agreed struct{ ProtocolVersion string }
+			_ = json.Unmarshal(hello, &agreed)
+			g.version = agreed.ProtocolVersion
+		}
+		return hello
+	}
+	return json.RawMessage(`{}`)
+}
+
+// refusal reads the error of a server leniently.
+func refusal(failed json.RawMessage) *jsonrpc.Error {
+	var e struct{ Code, Message, Data json.RawMessage }
+	if text, ok := ordered.Text(failed); ok {
+		return &jsonrpc.Error{Message: text}
+	}
+	if json.Unmarshal(failed, &e) != nil {
+		return &jsonrpc.Error{Message: shorten.To(string(failed), maxWhy)}
+	}
+	message, ok := ordered.Text(e.Message)
+	if !ok {
+		message = shorten.To(string(failed), maxWhy)
+	}
+	code, whole := number(string(e.Code))
+	if named, isText := ordered.Text(e.Code); isText && !whole {
+		message += " (" + named + ")"
+	}
+	return &jsonrpc.Error{Code: code, Message: message, Data: e.Data}
+}
+
+// requested takes a request of the server: questions are for the clients of calls, and the library
+// answers others.
+func (g *gate) requested(text []byte, written json.RawMessage, r *jsonrpc.Request, out func(jsonrpc.Message)) {
+	if id, ok := ordered.Text(written); ok {
+		r.ID, _ = jsonrpc.MakeID(id)
+	} else if n, ok := number(string(written)); ok {
+		r.ID = idOf(n)
+	} else {
+		g.note(text) // nothing can be answered to it
+		return
+	}
+	q := question{r, g.life, func() {}}
+	if isQuestion(r.Method) {
+		q.ctx, q.cancel = context.WithCancel(g.life)
+	}
+	g.mu.Lock()
+	_, twice := g.asked[r.ID]
+	full := twice || len(g.asked) >= maxAsked
+	if !full {
+		g.asked[r.ID] = q.cancel
+	}
+	g.mu.Unlock()
+	switch {
+	case full:
+		q.cancel()
+		g.note(text)
+	case isQuestion(r.Method):
+		go g.question(q)
+	default:
+		out(r)
+	}
+}
+
+// question is a request of the server for the client of a call.
+type question struct {
+	*jsonrpc.Request
+	ctx    context.Context // ends when the server takes the question back
+	cancel context.CancelFunc
+}
+
+// question answers a question by way of the client of a call.
+func (g *gate) question(q question) {
+	defer q.cancel()
+	result, err := g.ask(q.ctx, Call{}, Question{Method: q.Method, Params: q.Params})
+	response := &jsonrpc.Response{ID: q.ID, Result: result}
+	if err != nil {
+		response.Result, response.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+	}
+	if q.ctx.Err() == nil {
+		_ = g.answer(g.life, response) // on a connection that is gone, nothing waits for it
+		return
+	}
+	g.mu.Lock()
+	delete(g.asked, q.ID) // it was taken back
+	g.mu.Unlock()
+}
+
+// notified passes on what a server reports about one of its calls; the library gets other
+// notifications.
+func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.Message)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch method {
+	case "notifications/progress":
+		var p struct {
+			Progress
+			ProgressToken any
+		}
+		if json.Unmarshal(params, &p) == nil {
+			g.calls[fmt.Sprint(p.ProgressToken)].hear(event{progress: p.Progress})
+		}
+	case "notifications/message":
+		if len(g.calls) == 1 && params != nil { // of several it is not known whose it is
+			for _, c := range g.calls {
+				c.hear(event{log: params})
+			}
+		}
+	case "notifications/cancelled":
+		var p struct{ RequestID any }
+		_ = json.Unmarshal(params, &p)
+		if id, err := jsonrpc.MakeID(p.RequestID); err == nil && g.asked[id] != nil {
+			g.asked[id]()
+		}
+	default:
+		out(&jsonrpc.Request{Method: method, Params: params})
+	}
+}
+
+// greeting returns the result of server/discover or initialize with the members that the library
+// reads, each in a type that it can decode.
+func greeting(result json.RawMessage) json.RawMessage {
+	members, _ := ordered.Read(result)
+	hello := ordered.Map{}
+	for _, m := range members {
+		value := m.Value.(json.RawMessage)
+		switch m.Key {
+		case "protocolVersion", "instructions":
+			if text, ok := ordered.Text(value); ok {
+				hello.Set(m.Key, cmp.Or(sameVersion[text], text))
+			}
+		case "supportedVersions":
+			if list, ok := ordered.Texts(value); ok {
+				hello.Set(m.Key, list)
+			}
+		case "serverInfo":
+			hello.Set(m.Key, implementation(value))
+		case "capabilities":
+			hello.Set(m.Key, capabilities(value))
+		case "_meta":
+			var meta map[string]json.RawMessage
+			if json.Unmarshal(value, &meta) == nil && meta[serverInfo] != nil {
+				hello.Set(m.Key, map[string]any{serverInfo: implementation(meta[serverInfo])})
+			}
+		}
+	}
+	return ordered.MustJSON(hello)
+}
+
+// sameVersion maps a version of the protocol that the library does not know, and that differs from
+// another in nothing that it reads.
+var sameVersion = map[string]string{"2024-10-07": "2024-11-05"}
+
+const serverInfo = "io.modelcontextprotocol/serverInfo"
+
+// implementation reads the name and the version of a server, which may be of other types.
+func implementation(raw json.RawMessage) map[string]string {
+	text := func(raw json.RawMessage) string {
+		s, ok := ordered.Text(raw)
+		if !ok && len(raw) > 0 && raw[0] != '{' && raw[0] != '[' {
+			s = string(raw)
+		}
+		return s
+	}
+	if name, ok := ordered.Text(raw); ok {
+		return map[string]string{"name": name, "version": ""}
+	}
+	var info struct{ Name, Version json.RawMessage }
+	_ = json.Unmarshal(raw, &info) // another type has neither
+	return map[string]string{"name": text(info.Name), "version": text(info.Version)}
+}
+
+// capabilities reads what a server offers: a capability that is no object counts as one without
+// members, unless it is false or null.
+func capabilities(raw json.RawMessage) ordered.Map {
+	members, _ := ordered.Read(raw)
+	offered := ordered.Map{}
+	for _, m := range members {
+		flags := ordered.Map{}
+		value := m.Value.(json.RawMessage)
+		if s := string(value); s == "false" || s == "null" {
+			continue
+		}
+		switch m.Key {
+		case "tools", "prompts", "resources", "logging", "completions":
+			ordered.Scan(value, func(name []byte, start, end int) {
+				if string(value[start:end]) == "true" {
+					flags.Set(string(name), true)
+				}
+			})
+			offered.Set(m.Key, flags)
+		}
+	}
+	return offered
+}
+
+// namesOf returns a page of a list of tools with the members that the library reads: it finds the
+// headers that calls over HTTP need in the schemas.
+func namesOf(page json.RawMessage) json.RawMessage {
+	tools := []ordered.Map{}
+	cursor := ""
+	members, _ := ordered.Read(page)
+	for _, m := range members {
+		value := m.Value.(json.RawMessage)
+		switch m.Key {
+		case "nextCursor":
+			cursor = cursorOf(value)
+		case "tools":
+			ordered.Items(value, func(item []byte) {
+				var tool struct {
+					Name        string
+					InputSchema json.RawMessage
+				}
+				if json.Unmarshal(item, &tool) == nil && bytes.Contains(tool.InputSchema, []byte("x-mcp-header")) {
+					tools = append(tools, ordered.Map{{Key: "name", Value: tool.Name}, {Key: "inputSchema", Value: tool.InputSchema}})
+				}
+			})
+		}
+	}
+	return ordered.MustJSON(map[string]any{"tools": tools, "nextCursor": cursor})
+}
+
+// cursorOf reads the cursor of the next page, which some servers give as a number; empty = none.
+func cursorOf(raw json.RawMessage) string {
+	if text, ok := ordered.Text(raw); ok || string(raw) == "null" || len(raw) > maxWord {
+		return text
+	}
+	return string(raw)
+}

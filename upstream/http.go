@@ -1,0 +1,613 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+const (
+	maxRedirects  = 5
+	maxResumes    = 3           // attempts to resume a stream that ended without an answer
+	resumePause   = time.Second // before an attempt, unless the server names another
+	maxRetryAfter = time.Minute // a longer pause is not waited for
+)
+
+// remote is a server at a URL: the transport of the library with the gate on both sides of it. The
+// responses reach the library as events, each of which is a message that passed the gate.
+type remote struct {
+	mcp.Transport
+	gate   *gate
+	memory *Memory
+	server Server
+	origin *url.URL
+	late   chan jsonrpc.Message // for the library, outside of a response
+	closed chan struct{}
+
+	mu      sync.Mutex
+	session string    // id that the server gave last
+	paused  time.Time // the server takes no requests before
+}
+
+// reach returns the transport to a URL.
+func reach(s Server, g *gate, memory *Memory) (mcp.Transport, error) {
+	at, err := url.Parse(s.URL)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, errors.New("the address is no http or https URL")
+	}
+	r := &remote{gate: g, memory: memory, server: s, origin: at, late: make(chan jsonrpc.Message), closed: make(chan struct{})}
+	client := &http.Client{
+		Transport: r,
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			to := r.URL.Scheme + "://" + r.URL.Host
+			switch {
+			case !sameOrigin(r.URL, at):
+				return fmt.Errorf("it redirects to another server, %s, which is not given the headers: use that URL", to)
+			case r.Method != via[0].Method:
+				return fmt.Errorf("it redirects to the page %s%s: is there an MCP server at this URL?", to, r.URL.Path)
+			case len(via) > maxRedirects:
+				return errors.New("it redirects again and again")
+			}
+			return nil
+		},
+	}
+	const twice = 2 // what passed the gate is within the limit
+	most := int(twice * g.limit())
+	if s.SSE {
+		r.Transport = &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: most}
+	} else {
+		r.Transport = &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true,
+			MaxEventSize: most}
+	}
+	return r, nil
+}
+
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
+
+// Connect implements [mcp.Transport]. The stream of the older transport lives as long as the context
+// that it is opened with, which is that of the session.
+func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
+	life, end := context.WithCancel(r.gate.life)
+	opened := context.AfterFunc(ctx, end)
+	connection, err := r.Transport.Connect(life)
+	opened()
+	if err != nil {
+		end()
+		return nil, cmp.Or(ctx.Err(), err)
+	}
+	c := &exchange{Connection: connection, remote: r, incoming: make(chan incoming)}
+	r.gate.answer, r.gate.inject = c.Write, r.pass
+	go c.read()
+	return c, nil
+}
+
+// pass passes a message to the library outside of a response.
+func (r *remote) pass(m jsonrpc.Message) {
+	select {
+	case r.late <- m:
+	case <-r.closed:
+	}
+}
+
+// exchange is the connection to a server at a URL.
+type exchange struct {
+	mcp.Connection
+	remote   *remote
+	incoming chan incoming
+	once     sync.Once
+}
+
+type incoming struct {
+	message jsonrpc.Message
+	err     error
+}
+
+// read passes on what the transport reads until it ends.
+func (c *exchange) read() {
+	for {
+		m, err := c.Connection.Read(c.remote.gate.life)
+		select {
+		case c.incoming <- incoming{m, err}:
+		case <-c.remote.closed:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Read implements [mcp.Connection].
+func (c *exchange) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case in := <-c.incoming:
+		return in.message, in.err
+	case m := <-c.remote.late:
+		return m, nil
+	case <-c.remote.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sending is the key of the request that an HTTP request carries, in its context.
+type sending struct{}
+
+// Write implements [mcp.Connection].
+func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
+	message = c.remote.gate.sent(message)
+	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
+		ctx = context.WithValue(ctx, sending{}, request)
+		if request.Method == discover { // the POST of a probe that is not answered ends with it
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(ctx)
+			c.remote.gate.onExpiry(request.ID, cancel)
+		}
+	}
+	return c.Connection.Write(ctx, message)
+}
+
+// Close implements [mcp.Connection].
+func (c *exchange) Close() error {
+	err := c.Connection.Close()
+	c.once.Do(func() { close(c.remote.closed) })
+	return err
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *remote) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !sameOrigin(request.URL, r.origin) {
+		return nil, fmt.Errorf("it names %s://%s for messages, which is another server and is not given the headers",
+			request.URL.Scheme, request.URL.Host)
+	}
+	call, _ := request.Context().Value(sending{}).(*jsonrpc.Request)
+	response, err := r.send(request)
+	if err != nil {
+		if call != nil && r.server.SSE {
+			return r.refuse(request, call, r.server.reason(err, "").Error()), nil
+		}
+		return nil, err
+	}
+	redirects := response.StatusCode >= 300 && response.StatusCode < 400 && response.Header.Get("Location") != ""
+	switch {
+	case redirects || request.Method == http.MethodDelete:
+		return response, nil
+	case request.Method == http.MethodGet: // the stream of the older transport
+		if well(response) && isStream(response) {
+			response.Body = r.events(request, response, nil)
+		}
+		return response, nil
+	case call == nil: // what comes of the session is seen by the next call
+		drop(response)
+		return r.respond(request, http.StatusAccepted, http.NoBody), nil
+	case r.server.SSE && well(response):
+		drop(response)
+		return response, nil
+	}
+	return r.settle(request, response, call), nil
+}
+
+// drop closes a body that nobody reads. The connection is used again if the body is known to be short.
+func drop(response *http.Response) {
+	const short = 64 << 10
+	if response.ContentLength >= 0 && response.ContentLength <= short {
+		_, _ = io.Copy(io.Discard, response.Body)
+	}
+	_ = response.Body.Close()
+}
+
+func well(r *http.Response) bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
+
+func isStream(r *http.Response) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
+}
+
+// send makes a request with the headers of the server, the version that the session agreed on, which
+// the transport cannot know behind a gate, and the id of the session. A server that asks for a
+// pause is asked again after it.
+func (r *remote) send(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	for name, values := range r.server.Header {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	const version = "Mcp-Protocol-Version"
+	if agreed := r.gate.agreed(); agreed != "" && request.Header.Get(version) == "" {
+		request.Header.Set(version, agreed)
+	}
+	send := http.DefaultTransport.RoundTrip
+	if r.server.Account != nil {
+		send = func(request *http.Request) (*http.Response, error) {
+			return r.server.Account.authorize(request, http.DefaultTransport.RoundTrip)
+		}
+	}
+	r.mu.Lock()
+	session, pause := r.session, time.Until(r.paused)
+	r.mu.Unlock()
+	if session != "" && request.Header.Get(sessionID) != "" {
+		request.Header.Set(sessionID, session)
+	}
+	if pause > 0 && !r.wait(request.Context(), pause) {
+		return nil, fmt.Errorf("it asked for a pause, which ends in %s: call it again then", pause.Round(time.Second))
+	}
+	response, err := send(request)
+	if err != nil {
+		return nil, err
+	}
+	if pause, ok := retryAfter(response); ok {
+		r.mu.Lock()
+		r.paused = time.Now().Add(pause)
+		r.mu.Unlock()
+		if request.GetBody != nil && r.wait(request.Context(), pause) {
+			_ = response.Body.Close()
+			if request.Body, err = request.GetBody(); err != nil {
+				return nil, err
+			}
+			if response, err = send(request); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if given := response.Header.Get(sessionID); given != "" {
+		r.mu.Lock()
+		r.session = given
+		r.mu.Unlock()
+		if sent := request.Header.Get(sessionID); sent != "" {
+			response.Header.Del(sessionID) // the library ends a session whose id changes
+		}
+	}
+	return response, nil
+}
+
+const sessionID = "Mcp-Session-Id"
+
+// wait waits for a pause of the server, unless the context ends before it, or it is too long.
+func (r *remote) wait(ctx context.Context, pause time.Duration) bool {
+	if end, bounded := ctx.Deadline(); pause > maxRetryAfter || bounded && time.Until(end) <= pause {
+		return false
+	}
+	select {
+	case <-time.After(pause):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// retryAfter returns the pause that a server asks for.
+func retryAfter(response *http.Response) (time.Duration, bool) {
+	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	named := response.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(named, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(named)
+	return max(0, time.Until(at)), err == nil
+}
+
+// respond returns a response that takes the place of another.
+func (r *remote) respond(request *http.Request, status int, body io.ReadCloser) *http.Response {
+	return &http.Response{
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, ContentLength: -1, Request: request,
+	}
+}
+
+// sink returns what takes the messages of a response for the library: events that are written to
+// out. In the older transport they reach the library outside of the response.
+func (r *remote) sink(out *bytes.Buffer) func(jsonrpc.Message) {
+	if r.server.SSE {
+		return r.pass
+	}
+	return func(m jsonrpc.Message) { writeEvent(out, m) }
+}
+
+// refuse answers a request with an error.
+func (r *remote) refuse(request *http.Request, call *jsonrpc.Request, why string) *http.Response {
+	var out bytes.Buffer
+	r.gate.fail(call.ID, codeLost, why, 0, r.sink(&out))
+	return r.respond(request, http.StatusOK, io.NopCloser(&out))
+}
+
+// settle returns the response to a request as the library gets it: events of messages that passed
+// the gate. What is no answer becomes the error of the request: the library would end the session,
+// and with it the calls of others.
+func (r *remote) settle(request *http.Request, response *http.Response, call *jsonrpc.Request) *http.Response {
+	var out bytes.Buffer
+	settled := r.respond(request, http.StatusOK, io.NopCloser(&out))
+	if given := response.Header.Get(sessionID); given != "" {
+		settled.Header.Set(sessionID, given)
+	}
+	if well(response) && isStream(response) {
+		settled.Body = r.events(request, response, call)
+		return settled
+	}
+	defer response.Body.Close()
+	u := &unit{memory: r.memory, limit: r.gate.limit()}
+	_, broke := io.Copy(u, response.Body)
+	sink := r.sink(&out)
+	pass := func(m jsonrpc.Message) { sink(judge(m, call, request, response.StatusCode)) }
+	if u.fault != nil {
+		u.shape.id = fmt.Sprint(call.ID.Raw()) // nothing else is answered here
+		r.gate.oversize(u, pass)
+	}
+	body := u.take()
+	r.gate.texts(r.gate.limit(), pass).whole(body)
+	var unread struct {
+		JSONRPC string
+		Error   json.RawMessage
+	}
+	_ = json.Unmarshal(body, &unread) // of a server that refused the request unread, the error has no id
+	switch {
+	case !r.gate.waits(call.ID):
+	case refusesSession(request, response.StatusCode, string(body)):
+		r.gate.fail(call.ID, codeGone, "it does not know the session", response.StatusCode, sink)
+	case broke != nil:
+		r.gate.fail(call.ID, codeLost, "its answer broke off", response.StatusCode, sink)
+	case unread.JSONRPC != "" && unread.Error != nil:
+		refused := refusal(unread.Error)
+		r.gate.fail(call.ID, refused.Code, refused.Message, response.StatusCode, sink)
+	default:
+		r.gate.fail(call.ID, codeLost, notMessage(response, body), response.StatusCode, sink)
+	}
+	return settled
+}
+
+// judge looks at an answer to a request: an error that says that the server does not know the session
+// is no answer of a tool.
+func judge(m jsonrpc.Message, call *jsonrpc.Request, request *http.Request, status int) jsonrpc.Message {
+	reply, ok := m.(*jsonrpc.Response)
+	var refused *jsonrpc.Error
+	if !ok || call == nil || reply.ID != call.ID || !errors.As(reply.Error, &refused) {
+		return m
+	}
+	switch refused.Code {
+	case 0, jsonrpc.CodeInvalidRequest, -32000, -32001, -32002: // by which servers refuse sessions; tools have others
+		if refusesSession(request, status, refused.Message) {
+			reply.Error = &jsonrpc.Error{Code: codeGone, Message: refused.Message}
+		}
+	}
+	return m
+}
+
+// Texts by which servers refuse a session that they do not know.
+var (
+	session     = `\b(mcp[ -])?session([ _-]?ids?)?\b`
+	unknown     = `\b(no|not|invalid|unknown|missing|expired|terminated|closed|stale|required|gone|does ?n[o']t exist|longer)\b`
+	lostSession = regexp.MustCompile(`(?i)` + unknown + `[^.;]{0,40}` + session + `|` + session + `[^.;]{0,60}` + unknown +
+		`|\bnot (yet |been )*initiali[sz]ed\b|\buninitiali[sz]ed\b`)
+)
+
+// refusesSession reports whether an answer to a request says that the server did not take it, as it
+// does not know the session.
+func refusesSession(request *http.Request, status int, text string) bool {
+	if request.Header.Get(sessionID) == "" {
+		return false
+	}
+	const longest = 500 // characters of such a text
+	return status == http.StatusNotFound || status == http.StatusGone || len(text) <= longest && lostSession.MatchString(text)
+}
+
+// notMessage says of a response with a body that is no message of the protocol what came in its
+// place, and what its user can do.
+func notMessage(response *http.Response, body []byte) string {
+	answered := "it answered " + cmp.Or(response.Status, fmt.Sprint(response.StatusCode))
+	body = clean(body)
+	switch kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";"); {
+	case response.StatusCode == http.StatusUnauthorized && response.Request.Header.Get("Authorization") != "":
+		return answered + ": it does not take the header Authorization that it is sent"
+	case response.StatusCode == http.StatusUnauthorized:
+		return answered + ": it wants a header Authorization, or toolfold upstream add and then login"
+	case response.StatusCode == http.StatusNotFound, response.StatusCode == http.StatusMethodNotAllowed:
+		return answered + ": is there an MCP server at this URL?"
+	case !well(response):
+		if pause, ok := retryAfter(response); ok {
+			return fmt.Sprintf("%s: it asks for a pause of %s (Retry-After), call it again then", answered, pause.Round(time.Second))
+		}
+		return answered
+	case kind != "application/json" && kind != "":
+		return "it answered with " + kind + ": is there an MCP server at this URL?"
+	case len(body) == 0 || body[0] != '{' || body[len(body)-1] != '}':
+		return "its answer broke off, or is no JSON"
+	}
+	return "its answer has no result"
+}
+
+// events is the body of a stream as the library gets it.
+type events struct {
+	remote  *remote
+	request *http.Request
+	call    *jsonrpc.Request // that the stream answers; nil for the stream of the older transport
+	texts   *texts
+	body    io.ReadCloser
+	lines   *bufio.Reader
+	out     bytes.Buffer
+	unit    *unit
+	name    string
+	id      string        // of the last event, by which the stream is resumed
+	pause   time.Duration // before that
+	resumes int
+	other   []byte // the last text that is no message
+	ended   error
+}
+
+func (r *remote) events(request *http.Request, response *http.Response, call *jsonrpc.Request) *events {
+	limit := r.gate.limit()
+	e := &events{
+		remote: r, request: request, call: call, body: response.Body, lines: bufio.NewReaderSize(response.Body, 64<<10),
+		unit: &unit{memory: r.memory, limit: limit}, pause: resumePause,
+	}
+	e.texts = r.gate.texts(limit, e.pass)
+	note := e.texts.other
+	e.texts.other = func(text []byte) {
+		e.other = text
+		note(text)
+	}
+	return e
+}
+
+func (e *events) pass(m jsonrpc.Message) {
+	writeEvent(&e.out, judge(m, e.call, e.request, http.StatusOK))
+}
+
+// Read implements [io.Reader].
+func (e *events) Read(p []byte) (int, error) {
+	for e.out.Len() == 0 {
+		if e.ended != nil {
+			return 0, e.ended
+		}
+		e.next()
+	}
+	return e.out.Read(p)
+}
+
+// Close implements [io.Closer].
+func (e *events) Close() error { return e.body.Close() }
+
+// next reads a line of the stream.
+func (e *events) next() {
+	line := &unit{memory: e.remote.memory, limit: e.remote.gate.limit() + 16} // with the name of the field
+	err := line.line(e.lines)
+	switch {
+	case err != nil:
+		e.event()
+		e.end(err)
+		return
+	case line.fault != nil:
+		e.unit.fault, e.unit.size, e.unit.shape = line.fault, line.size, line.shape
+		return
+	}
+	text := bytes.TrimPrefix(bytes.TrimSuffix(line.take(), []byte("\r")), byteOrderMark)
+	if len(text) == 0 {
+		e.event()
+		return
+	}
+	field, value, _ := bytes.Cut(text, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(field) {
+	case "event":
+		e.name = string(value)
+	case "id":
+		e.id = string(value)
+	case "retry":
+		if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+			e.pause = time.Duration(ms) * time.Millisecond
+		}
+	case "data":
+		if e.unit.size > 0 {
+			_, _ = e.unit.Write([]byte("\n"))
+		}
+		_, _ = e.unit.Write(value)
+	}
+}
+
+// event ends an event.
+func (e *events) event() {
+	name := cmp.Or(e.name, "message")
+	e.name = ""
+	if e.unit.fault != nil {
+		e.remote.gate.oversize(e.unit, e.pass)
+		e.unit.take()
+		return
+	}
+	switch data := e.unit.take(); {
+	case len(data) == 0:
+	case name == "message":
+		e.texts.whole(data)
+	case name == "endpoint" && e.remote.server.SSE:
+		fmt.Fprintf(&e.out, "event: endpoint\ndata: %s\n\n", bytes.ReplaceAll(clean(data), []byte("\n"), nil))
+	}
+	if e.call != nil && !e.remote.gate.waits(e.call.ID) {
+		e.ended = io.EOF
+	}
+}
+
+// end ends the stream, or resumes it where the answer did not come and the server lets clients resume.
+func (e *events) end(err error) {
+	if e.call == nil || !e.remote.gate.waits(e.call.ID) {
+		e.ended = err
+		return
+	}
+	if e.id != "" && e.resumes < maxResumes && e.resume() {
+		return
+	}
+	code, why := int64(codeLost), "its stream of events ended without an answer"
+	switch {
+	case refusesSession(e.request, http.StatusOK, string(e.other)):
+		code = codeGone
+	case !errors.Is(err, io.EOF):
+		why = "its answer broke off"
+	}
+	e.remote.gate.fail(e.call.ID, code, why, http.StatusOK, e.pass)
+	e.ended = cmp.Or(e.request.Context().Err(), io.EOF)
+}
+
+// resume asks for what follows the last event.
+func (e *events) resume() bool {
+	e.resumes++
+	ctx := e.request.Context()
+	if !e.remote.wait(ctx, e.pause) {
+		return false
+	}
+	again, err := http.NewRequestWithContext(ctx, http.MethodGet, e.request.URL.String(), nil)
+	if err != nil {
+		return false
+	}
+	again.Header = e.request.Header.Clone()
+	again.Header.Del("Content-Type")
+	again.Header.Set("Accept", "text/event-stream")
+	again.Header.Set("Last-Event-ID", e.id)
+	response, err := e.remote.send(again)
+	if err != nil {
+		return false
+	}
+	if !well(response) || !isStream(response) {
+		_ = response.Body.Close()
+		return false
+	}
+	_ = e.body.Close()
+	e.body, e.lines = response.Body, bufio.NewReaderSize(response.Body, 64<<10)
+	return true
+}
+
+// writeEvent writes a message as an event.
+func writeEvent(to *bytes.Buffer, m jsonrpc.Message) {
+	wire := ordered.Map{{Key: "jsonrpc", Value: "2.0"}}
+	switch m := m.(type) {
+	case *jsonrpc.Request:
+		if m.IsCall() {
+			wire.Set("id", m.ID.Raw())
+		}
+		wire.Set("method", m.Method)
+		if m.Params != nil {
+			wire.Set("params", m.Params)
+		}
+	case *jsonrpc.Response:
+		wire.Set("id", m.ID.Raw())
+		if m.Error != nil {
+			wire.Set("error", m.Error)
+		} else {
+			wire.Set("result", m.Result)
+		}
+	}
+	fmt.Fprintf(to, "event: message\ndata: %s\n\n", ordered.MustJSON(wire))
+}

@@ -1,0 +1,102 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// Memory bounds what the messages of all servers take in this process. Nil has no bound. It is
+// safe for concurrent use.
+type Memory struct {
+	limit int64
+
+	mu    sync.Mutex
+	held  int64
+	freed chan struct{} // closed when something is released; nil = nothing waits
+	trim  *time.Timer   // returns free memory to the system
+}
+
+// DefaultMemory is the bound of a [Memory] in bytes, unless the user sets another.
+const DefaultMemory = 256 << 20
+
+// NewMemory returns a Memory of some bytes.
+func NewMemory(limit int64) *Memory { return &Memory{limit: limit} }
+
+const (
+	patience = 10 * time.Second // for memory to be released
+	trimTime = 10 * time.Second // after the last large message
+	large    = 4 << 20          // bytes of a message after which free memory is returned
+)
+
+// errNoMemory is the fault of a message for which there is no room.
+var errNoMemory = errors.New("the messages of all servers take as much memory as they may")
+
+// hold waits for room for some bytes. It returns [errNoMemory] after a while.
+func (m *Memory) hold(bytes int64) error {
+	if m == nil {
+		return nil
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		m.mu.Lock()
+		if m.held+bytes <= m.limit {
+			m.held += bytes
+			m.mu.Unlock()
+			return nil
+		}
+		if m.freed == nil {
+			m.freed = make(chan struct{})
+		}
+		freed := m.freed
+		m.mu.Unlock()
+		runtime.GC() // releases what nothing refers to any more
+		select {
+		case <-freed:
+		case <-time.After(time.Second):
+		case <-late.C:
+			return fmt.Errorf("%w, %d MB", errNoMemory, m.limit>>20)
+		}
+	}
+}
+
+// release gives some bytes back.
+func (m *Memory) release(bytes int64) {
+	if m == nil || bytes == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held -= bytes
+	if m.freed != nil {
+		close(m.freed)
+		m.freed = nil
+	}
+}
+
+// releaseWith gives some bytes back when nothing refers to a text any more. Free memory goes back to
+// the system a while after a large one.
+func (m *Memory) releaseWith(text []byte, bytes int64) {
+	if m == nil || bytes == 0 {
+		return
+	}
+	if len(text) == 0 {
+		m.release(bytes)
+		return
+	}
+	runtime.AddCleanup(&text[0], m.release, bytes)
+	if bytes < large {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.trim == nil {
+		m.trim = time.AfterFunc(trimTime, debug.FreeOSMemory)
+	} else {
+		m.trim.Reset(trimTime)
+	}
+}

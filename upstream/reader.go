@@ -1,0 +1,328 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/internal/ordered"
+)
+
+// outline follows the braces, brackets and strings of a JSON object, so that its end and its id
+// are found without decoding it, also where it is not valid or not kept. The zero value is
+// before the object's first brace.
+type outline struct {
+	depth    int
+	inString bool
+	escaped  bool
+	inValue  bool   // behind a colon, at depth 1
+	word     []byte // the string or scalar at depth 1 that is being read, cut at maxWord
+	key      string // of the member at depth 1
+
+	id       string // as written, with its quotes; empty = none was found
+	isRPC    bool   // it has the member jsonrpc
+	isMember bool   // it has any member
+}
+
+// maxWord bounds the part of a member's name or id that is read, in bytes.
+const maxWord = 64
+
+// feed reads more of the object, and returns the offset behind its last brace, or -1 if it
+// goes on.
+func (o *outline) feed(text []byte) int {
+	for i, c := range text {
+		if o.depth == 1 && len(o.word) < maxWord && (o.inString || c > ' ' && c != ',' && c != '}' && c != ':') {
+			o.word = append(o.word, c)
+		}
+		switch {
+		case o.escaped:
+			o.escaped = false
+		case o.inString:
+			o.escaped, o.inString = c == '\\', c != '"'
+		case c == '"':
+			o.inString = true
+		case c == '{' || c == '[':
+			o.depth++
+		case c == ':' && o.depth == 1 && !o.inValue:
+			o.key, o.inValue, o.isMember = string(o.word), true, true
+			o.isRPC = o.isRPC || o.key == `"jsonrpc"`
+			o.word = o.word[:0]
+		case (c == ',' || c == '}') && o.depth == 1:
+			o.member()
+		}
+		if !o.inString && (c == '}' || c == ']') {
+			if o.depth--; o.depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// member ends a member at depth 1.
+func (o *outline) member() {
+	if o.inValue && o.key == `"id"` {
+		o.id = string(o.word)
+	}
+	o.word, o.inValue = o.word[:0], false
+}
+
+// unit is a part of a stream that holds a message: a line, the data of an event, or a body. Of one
+// that is longer than the limit only the outline is known.
+type unit struct {
+	memory *Memory
+	limit  int64
+	held   int64 // of memory
+	text   []byte
+	size   int64
+	shape  outline
+	fault  error // why the text is not kept; nil = it is
+}
+
+// Write adds text to the unit.
+func (u *unit) Write(text []byte) (int, error) {
+	u.size += int64(len(text))
+	switch {
+	case u.fault != nil:
+		u.shape.feed(text)
+		return len(text), nil
+	case u.size > u.limit:
+		u.fault = errTooLong
+	default:
+		u.fault = u.room(int64(len(u.text) + len(text)))
+	}
+	if u.fault == nil {
+		u.text = append(u.text, text...)
+		return len(text), nil
+	}
+	if i := bytes.IndexByte(u.text, '{'); i >= 0 {
+		u.shape.feed(u.text[i:])
+	}
+	u.shape.feed(text)
+	u.text = nil
+	return len(text), nil
+}
+
+// room holds memory for a text of some bytes.
+func (u *unit) room(bytes int64) error {
+	const step = 256 << 10 // smaller texts are not counted
+	if bytes <= u.held+step {
+		return nil
+	}
+	more := max(bytes, 2*u.held) - u.held
+	if err := u.memory.hold(more); err != nil {
+		u.memory.release(u.held)
+		u.held = 0
+		return err
+	}
+	u.held += more
+	return nil
+}
+
+// take returns the text, and makes the unit ready for the next. The memory that is held for the
+// text is released when nothing refers to it any more.
+func (u *unit) take() []byte {
+	text := u.text
+	u.memory.releaseWith(text, u.held)
+	*u = unit{memory: u.memory, limit: u.limit}
+	return text
+}
+
+// errTooLong is the fault of a unit that is longer than the limit.
+var errTooLong = errors.New("the message is longer than the limit")
+
+// line reads the next line into a unit, without its end. It returns io.EOF only when there is
+// no line.
+func (u *unit) line(r *bufio.Reader) error {
+	for {
+		part, err := r.ReadSlice('\n')
+		ended := err == nil
+		_, _ = u.Write(bytes.TrimSuffix(part, []byte("\n")))
+		switch {
+		case ended:
+			return nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && u.size > 0:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// texts finds the messages in the text of a server, in which other text may stand between them:
+// banners, log lines, messages over several lines and several on one.
+type texts struct {
+	limit   int64
+	message func(text []byte)            // valid JSON: an object with the member jsonrpc, or a list
+	broken  func(text []byte, id string) // an object that was meant to be one, and is not valid JSON. Id is as written, or empty
+	other   func(text []byte)            // text that is no message
+
+	open  []byte // an object that began on an earlier line and has not ended; nil = none
+	shape outline
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// whole reads a text that is known to end: the data of an event, or a body.
+func (t *texts) whole(text []byte) {
+	if text = clean(text); t.alone(text) {
+		return
+	}
+	for line := range bytes.Lines(text) {
+		t.line(line)
+	}
+	t.end()
+}
+
+// clean returns a text without white space and byte order marks around it.
+func clean(text []byte) []byte {
+	return bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), byteOrderMark))
+}
+
+// line reads a line. An object that is open ends at the latest before the next line that is a
+// message alone.
+func (t *texts) line(line []byte) {
+	text := clean(line)
+	switch {
+	case len(text) == 0:
+		return
+	case t.open == nil:
+		t.fresh(text)
+		return
+	case isMessage(text):
+		t.end()
+		t.message(text)
+		return
+	}
+	end := t.shape.feed(line)
+	if end < 0 && int64(len(t.open)+len(line)) > t.limit {
+		t.end()
+		return
+	}
+	before := len(t.open)
+	t.open = append(append(t.open, line...), '\n')
+	if end < 0 {
+		return
+	}
+	object, rest, shape := t.open[:before+end], t.open[before+end:], t.shape
+	t.open, t.shape = nil, outline{}
+	t.object(object, shape)
+	if rest = clean(rest); len(rest) > 0 {
+		t.fresh(rest)
+	}
+}
+
+// end gives up an object that has not ended.
+func (t *texts) end() {
+	if t.open == nil {
+		return
+	}
+	object, shape := t.open, t.shape
+	t.open, t.shape = nil, outline{}
+	shape.member() // the id may be the last member that came
+	t.object(object, shape)
+}
+
+// object passes on an object that was found by its outline.
+func (t *texts) object(object []byte, shape outline) {
+	switch {
+	case !shape.isRPC:
+		t.other(object)
+	case json.Valid(object):
+		t.message(object)
+	default:
+		t.broken(object, shape.id)
+	}
+}
+
+// alone passes on a text that is a message, or a list of messages.
+func (t *texts) alone(text []byte) bool {
+	is := len(text) > 0 && (isMessage(text) || text[0] == '[' && bytes.Contains(text, []byte(`"jsonrpc"`)) && json.Valid(text))
+	if is {
+		t.message(text)
+	}
+	return is
+}
+
+// fresh reads a text while no object is open.
+func (t *texts) fresh(text []byte) {
+	if t.alone(text) {
+		return
+	}
+	for len(text) > 0 {
+		start := bytes.IndexByte(text, '{')
+		if start < 0 {
+			t.other(text)
+			return
+		}
+		var shape outline
+		object := text[start:]
+		switch end := shape.feed(object); {
+		case end > 0 && shape.isRPC:
+			if before := bytes.TrimSpace(text[:start]); len(before) > 0 {
+				t.other(before)
+			}
+			t.object(object[:end], shape)
+			text = bytes.TrimSpace(object[end:])
+		case end > 0:
+			t.other(text[:start+end])
+			text = bytes.TrimSpace(object[end:])
+		case begins(object):
+			if before := bytes.TrimSpace(text[:start]); len(before) > 0 {
+				t.other(before)
+			}
+			t.open, t.shape = append(bytes.Clone(object), '\n'), shape
+			return
+		default:
+			t.other(text)
+			return
+		}
+	}
+}
+
+// begins reports whether an object may be the beginning of one in JSON.
+func begins(object []byte) bool {
+	rest := bytes.TrimSpace(object[1:])
+	return len(rest) == 0 || rest[0] == '"'
+}
+
+// isMessage reports whether a text is a JSON object with the member jsonrpc. Programs also log objects
+// on standard output, as JSON or in the notation of their language.
+func isMessage(text []byte) (is bool) {
+	if text[0] != '{' || text[len(text)-1] != '}' || !bytes.Contains(text, []byte(`"jsonrpc"`)) || !json.Valid(text) {
+		return false
+	}
+	ordered.Scan(text, func(name []byte, _, _ int) { is = is || string(name) == "jsonrpc" })
+	return is
+}
+
+// number returns an id that is an integer, or a text that holds one, as some servers answer.
+func number(id string) (int64, bool) {
+	if unquoted, err := strconv.Unquote(id); err == nil {
+		id = unquoted
+	}
+	const most = 1 << 53 // larger numbers are not exact everywhere
+	f, err := strconv.ParseFloat(id, 64)
+	return int64(f), err == nil && f > -most && f < most && f == float64(int64(f))
+}
+
+// compact returns valid JSON on one line, as valid UTF-8.
+func compact(raw json.RawMessage) json.RawMessage {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	}
+	if !bytes.ContainsAny(raw, "\n\r") {
+		return raw
+	}
+	var line bytes.Buffer
+	line.Grow(len(raw))
+	if json.Compact(&line, raw) != nil {
+		return raw // it is known to be valid
+	}
+	return line.Bytes()
+}
