@@ -13,6 +13,9 @@ import (
 // Text states the problem in words, for the message of an [Error].
 func (p Problem) Text() string {
 	name := p.Name()
+	if p.Path == "" {
+		name = "the arguments"
+	}
 	switch p.Kind {
 	case ProblemMissing:
 		return name + " is missing"
@@ -28,6 +31,9 @@ func (p Problem) Text() string {
 	case ProblemRange:
 		return fmt.Sprintf("%s must be %s, got %v", name, p.bounds(), p.Got)
 	case ProblemLength:
+		if p.Path == "" {
+			return fmt.Sprintf("%s parameters must be given, got %v", p.bounds(), p.Got)
+		}
 		return fmt.Sprintf("%s must be %s long, got %v", name, p.bounds(), p.Got)
 	case ProblemTwice:
 		return name + " is also given beside " + reserved.Params + ", with another value"
@@ -37,7 +43,8 @@ func (p Problem) Text() string {
 	return name + " is wrong"
 }
 
-// Name is the path without its slash; deeper levels keep theirs.
+// Name is the path without its slash; deeper levels keep theirs. It is empty for the
+// arguments as a whole.
 func (p Problem) Name() string {
 	return jsonx.UnescapePointer(strings.TrimPrefix(p.Path, "/"))
 }

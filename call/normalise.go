@@ -149,9 +149,10 @@ func (t *target) dropNulls(args *arguments) {
 		return
 	}
 	for _, problem := range t.problems(args.values) {
-		name := problem.Name()
-		if value, ok := args.values[name]; ok && value == nil {
-			args.drop(name)
+		for _, name := range slices.Clone(args.names) {
+			if value, ok := args.values[name]; ok && value == nil && jsonx.Pointer("", name) == problem.Path {
+				args.drop(name)
+			}
 		}
 	}
 }
@@ -442,6 +443,9 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 	changed := false
 	for _, problem := range problems {
 		cut := strings.LastIndex(problem.Path, "/")
+		if cut < 0 { // all arguments together: only who made the call can choose
+			continue
+		}
 		holder, _ := jsonx.Lookup(args.values, problem.Path[:cut])
 		last := jsonx.UnescapePointer(problem.Path[cut+1:])
 		top, _, _ := strings.Cut(problem.Path[1:], "/")

@@ -20,9 +20,9 @@ type Foreign struct {
 	Doc    any // the schema as JSON, to look up what a keyword demands
 }
 
-// Compile compiles a schema under a name that errors mention. Without $schema it is one of
-// 2020-12, as MCP has it, unless it is written as those of draft-07 are. References to other
-// documents are refused.
+// Compile compiles a schema of objects under a name that errors mention. Without $schema it is
+// one of 2020-12, as MCP has it, unless it is written as those of draft-07 are. References to
+// other documents are refused, and schemas that no object can be held to.
 func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	var f Foreign
 	if err := jsonx.Decode(schema, &f.Doc); err != nil {
@@ -39,6 +39,9 @@ func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	}
 	if f.Schema, err = compiler.Compile(address); err != nil {
 		return nil, fmt.Errorf("compiling schema of %s: %s", name, fault(err, address))
+	}
+	if why := unfit(f.Schema, address); why != "" {
+		return nil, fmt.Errorf("compiling schema of %s: %s", name, why)
 	}
 	return &f, nil
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -18,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/judge"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
@@ -102,7 +104,8 @@ func (f foreign) problems(object map[string]any) []toolfold.Problem {
 	var found []toolfold.Problem
 	var collect func(*jsonschema.ValidationError)
 	collect = func(err *jsonschema.ValidationError) {
-		if len(err.Causes) == 0 {
+		_, ofNames := err.ErrorKind.(*kind.PropertyNames) // its causes have no place
+		if len(err.Causes) == 0 || ofNames {
 			found = append(found, f.explain(err, object)...)
 		}
 		for _, cause := range err.Causes {
@@ -131,11 +134,14 @@ func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]an
 	value, _ := jsonx.Lookup(object, path)
 	switch failed := cause.ErrorKind.(type) {
 	case *kind.Required:
-		var list []toolfold.Problem
-		for _, name := range failed.Missing {
-			list = append(list, toolfold.Problem{Path: jsonx.Pointer(path, name), Kind: toolfold.ProblemMissing})
-		}
-		return list
+		return missing(path, failed.Missing)
+	case *kind.DependentRequired:
+		return missing(path, failed.Missing)
+	case *kind.Dependency:
+		return missing(path, failed.Missing)
+	case *kind.PropertyNames:
+		return []toolfold.Problem{{Path: path, Kind: toolfold.ProblemFormat, Got: shorten.Quoted(failed.Property),
+			Want: "value with names that satisfy " + written(part) + ", as " + strconv.Quote(shorten.Quoted(failed.Property)) + " does not"}}
 	case *kind.AdditionalProperties:
 		members, _ := value.(map[string]any)
 		known, _ := demand["properties"].(map[string]any)
@@ -145,11 +151,26 @@ func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]an
 		}
 		return list
 	}
+	if one, is := cause.ErrorKind.(*kind.OneOf); is && len(one.Subschemas) > 1 {
+		return []toolfold.Problem{{Path: path, Kind: toolfold.ProblemFormat, Got: judge.Got(value),
+			Want: "value that satisfies only one of " + written(demand["oneOf"])}}
+	}
 	keyword := ""
 	if words := cause.ErrorKind.KeywordPath(); len(words) > 0 {
 		keyword = words[0]
+	} else if _, is := cause.ErrorKind.(*kind.Not); is {
+		keyword = "not"
 	}
 	return []toolfold.Problem{explainValue(path, keyword, demand, value)}
+}
+
+// missing names members that an object does not have.
+func missing(path string, names []string) []toolfold.Problem {
+	var list []toolfold.Problem
+	for _, name := range names {
+		list = append(list, toolfold.Problem{Path: jsonx.Pointer(path, name), Kind: toolfold.ProblemMissing})
+	}
+	return list
 }
 
 func explainValue(path, keyword string, demand map[string]any, value any) toolfold.Problem {
@@ -164,6 +185,9 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 		}
 	case "enum", "const":
 		p.Kind, p.Allowed = toolfold.ProblemEnum, texts(demand["enum"])
+		if only, is := demand["const"]; is && keyword == "const" {
+			p.Allowed = texts([]any{only})
+		}
 		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		p.Kind, p.Min, p.Max = toolfold.ProblemRange, demanded(demand["minimum"]), demanded(demand["maximum"])
@@ -176,8 +200,13 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 	case "format", "pattern":
 		text, _ := value.(string)
 		p.Kind, p.Want = toolfold.ProblemFormat, judge.WantedFormat(fmt.Sprint(demand[keyword]), text)
+	case "": // false in place of a schema
+		p.Kind, p.Want = toolfold.ProblemFormat, "value, but its schema allows none"
 	default:
 		p.Kind, p.Want = toolfold.ProblemFormat, "value that satisfies "+keyword
+		if part, has := demand[keyword]; has {
+			p.Want += " " + written(part)
+		}
 	}
 	return p
 }
@@ -198,10 +227,20 @@ func texts(v any) []string {
 	var list []string
 	items, _ := v.([]any)
 	for _, item := range items {
-		list = append(list, fmt.Sprint(item))
+		text, isText := item.(string)
+		if !isText {
+			text = written(item)
+		}
+		list = append(list, text)
 	}
 	return list
 }
+
+// maxWritten bounds a demand in an error, in characters.
+const maxWritten = 120
+
+// written returns a part of a schema as JSON, shortened.
+func written(part any) string { return shorten.To(string(ordered.MustJSON(part)), maxWritten) }
 
 // demanded returns a number that a keyword demands; nil where it has none.
 func demanded(v any) *float64 {
