@@ -43,6 +43,7 @@ type Upstream struct {
 	Timeout        time.Duration
 	MaxConcurrency int     // calls at a time
 	ResultLimit    int     // bytes of an answer to a client; 0 = that of the server
+	Limits         Limits  // of what it lists
 	Changes        Changes // empty = Hold
 	Apart          bool    // its process is not shared with other sessions, where others are
 	Alone          bool    // its tools are not folded: each is listed by itself
@@ -156,17 +157,17 @@ func New(o Options) (*Gateway, error) {
 		}
 		u.Changes = cmp.Or(u.Changes, Hold)
 		u.Timeout, u.MaxConcurrency = cmp.Or(u.Timeout, DefaultTimeout), cmp.Or(u.MaxConcurrency, DefaultConcurrency)
+		u.Limits = u.Limits.orDefault()
 		g.links = append(g.links, newLink(g, u))
 	}
-	if err := g.restore(); err != nil {
-		return nil, err
-	}
+	g.restore()
 	return g, nil
 }
 
-// restore takes over what is kept of the servers: it is read beside each other, as that
-// takes longest, and names are given in the order of the servers.
-func (g *Gateway) restore() error {
+// restore takes over the records of the servers: they are read beside each other, as that
+// takes longest, and names are given in the order of the servers. A record that cannot be
+// used is trouble of its server alone, which is asked again.
+func (g *Gateway) restore() {
 	type read struct {
 		kept  kept
 		found bool
@@ -186,10 +187,9 @@ func (g *Gateway) restore() error {
 			r.err = l.restore(r.kept)
 		}
 		if r.err != nil {
-			return fmt.Errorf("upstream %s: %w", l.Name, r.err)
+			l.forget(r.err)
 		}
 	}
-	return nil
 }
 
 // Fold returns the families that a list of a server becomes, and the plan of them. They

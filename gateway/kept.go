@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -53,6 +54,9 @@ type kept struct {
 	// Asking names the tools that have asked something of a client, which only the client's
 	// own request can answer.
 	Asking []string `json:"asking,omitempty"`
+
+	// Left says what is left out of the last list, and which limit it passes.
+	Left []string `json:"left,omitempty"`
 
 	Plan fold.Plan `json:"plan"`
 
@@ -250,6 +254,16 @@ func (l *link) restore(k kept) error {
 	return l.adopt(k)
 }
 
+// forget drops the record of the server, which cannot be used: it is asked again.
+func (l *link) forget(err error) {
+	file := filepath.Join(l.gateway.options.Dir, l.file())
+	l.gateway.options.Log.Warn("the record of an upstream cannot be used: it is asked again", "upstream", l.Name, "file", file, "err", err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unusable = true
+	l.kept, l.trouble = kept{}, fmt.Sprintf("its record %s cannot be used: %s", l.file(), err)
+}
+
 // read reads what is kept of the server; false for nothing.
 func (l *link) read() (k kept, found bool, err error) {
 	if l.gateway.options.Dir == "" {
@@ -271,12 +285,12 @@ func (l *link) read() (k kept, found bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, false, nil
 	} else if err != nil {
-		return k, false, fmt.Errorf("reading what is kept of it: %w", err)
+		return k, false, err
 	}
 	if k, found = decode(text); !found {
-		l.gateway.options.Log.Warn("what is kept of an upstream is damaged: it is asked again, and its tools count as new", "upstream", l.Name)
+		return kept{}, false, errors.New("it is damaged")
 	}
-	if !found || k.Source != l.source() {
+	if k.Source != l.source() {
 		return kept{}, false, nil // it is asked again
 	}
 	if k.Differing == nil {
@@ -381,8 +395,8 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// save keeps what is known of the server. The lock is held.
-func (l *link) save() error {
+// save writes the record of the server. The lock is held.
+func (l *link) save(text []byte) error {
 	dir := l.gateway.options.Dir
 	if dir == "" {
 		return nil
@@ -395,7 +409,7 @@ func (l *link) save() error {
 		return err
 	}
 	defer root.Close()
-	return safefile.Replace(root, l.file(), l.kept.encode())
+	return safefile.Replace(root, l.file(), text)
 }
 
 // take accepts a list that the server sent: all of the first one, later what has not
@@ -411,17 +425,20 @@ func (l *link) take(answer upstream.Answer) error {
 		accepted[name] = digest
 	}
 	k.Source, k.Instructions, k.Accepted = l.source(), answer.Instructions, accepted
+	k.Left = nil
+	k.limitInstructions(l.Limits.Instructions)
 	if k.hold(answer.Tools); k.Tools == nil {
 		k.Tools = []json.RawMessage{}
 	}
+	k.limitTools(l.Limits)
 	k.Prompts, k.Resources, k.Templates = answer.Prompts, answer.Resources, answer.Templates
 	for _, list := range []*[]json.RawMessage{&k.Prompts, &k.Resources, &k.Templates} {
 		if size := sizeOf(*list); size > maxOffered {
-			answer.Problems = append(answer.Problems, fmt.Sprintf("a list of %d bytes is left out: at most %d are kept", size, maxOffered))
+			k.Left = append(k.Left, fmt.Sprintf("a list of %d bytes is left out: at most %d are kept", size, maxOffered))
 			*list = nil
 		}
 	}
-	for _, text := range answer.Problems {
+	for _, text := range slices.Concat(answer.Problems, k.Left) {
 		l.gateway.options.Log.Warn("listing what an upstream offers", "upstream", l.Name, "err", text)
 	}
 	for _, text := range k.odd {
@@ -450,8 +467,11 @@ func sizeOf(list []json.RawMessage) (size int) {
 // planned since.
 func (l *link) latest() kept {
 	l.mu.Lock()
-	k := l.kept
+	k, unusable := l.kept, l.unusable
 	l.mu.Unlock()
+	if unusable {
+		return k
+	}
 	if others, found, err := l.read(); err == nil && found {
 		return others
 	}
@@ -514,11 +534,20 @@ func (l *link) adopt(k kept) error {
 		}
 	}
 	same := reflect.DeepEqual(l.kept, k)
+	var text []byte
+	if !same {
+		text, err = k.within(maxKept)
+	}
 	l.kept, l.families, l.trouble, l.offer = k, families, "", l.offerOf(k)
 	if same {
 		return nil
 	}
-	if err := l.save(); err != nil {
+	if err == nil {
+		err = l.save(text)
+		l.unusable = l.unusable && err != nil
+	}
+	if l.unkept = ""; err != nil {
+		l.unkept = err.Error()
 		l.gateway.options.Log.Warn("keeping the list of an upstream", "upstream", l.Name, "err", err)
 	}
 	return nil

@@ -51,6 +51,8 @@ type link struct {
 	session  Session
 	attempt  chan struct{} // closed when the attempt that runs has ended; nil for none
 	trouble  string        // why the last attempt failed
+	unkept   string        // why its record could not be written; empty = it was
+	unusable bool          // the record on disk cannot be used
 	failures int           // in a row
 	learning bool          // it is being asked for its first list
 	next     time.Time     // when it is asked for that again; before now = it is not
@@ -160,6 +162,10 @@ func (l *link) why() string {
 			more = fmt.Sprintf(" and %d more", len(names)-most)
 		}
 		parts = append(parts, "held back until the user approves: "+strings.Join(names[:min(most, len(names))], ", ")+more)
+	}
+	parts = append(parts, l.kept.Left...)
+	if l.unkept != "" {
+		parts = append(parts, "its list is not kept, so it is asked at each start: "+l.unkept)
 	}
 	if len(flagged) > 0 {
 		parts = append(parts, "look at the texts of its tools: "+strings.Join(flagged[:min(len(flagged), 5)], ", "))

@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/shorten"
+)
+
+// Limits bound what is taken of what a server lists. What exceeds one is left out and named, with
+// the setting that raises it. Zero stands for the default.
+type Limits struct {
+	Tools        int // tools
+	Schema       int // bytes of the input schema of a tool, and of its output schema
+	Instructions int // bytes
+}
+
+// DefaultLimits apply to an [Upstream] that sets none.
+var DefaultLimits = Limits{Tools: 5000, Schema: 256 << 10, Instructions: 64 << 10}
+
+func (l Limits) orDefault() Limits {
+	return Limits{
+		Tools:        cmp.Or(l.Tools, DefaultLimits.Tools),
+		Schema:       cmp.Or(l.Schema, DefaultLimits.Schema),
+		Instructions: cmp.Or(l.Instructions, DefaultLimits.Instructions),
+	}
+}
+
+// mostNamed bounds the tools that are named of those that are left out.
+const mostNamed = 5
+
+// limitTools leaves out the tools that exceed the limits, of too many the last.
+func (k *kept) limitTools(limits Limits) {
+	var large []string
+	definitions, tools := k.definitions[:0:0], []json.RawMessage{}
+	for _, d := range k.definitions {
+		if max(len(d.InputSchema), len(d.OutputSchema)) > limits.Schema {
+			large = append(large, shorten.Quoted(d.Name))
+			continue
+		}
+		definitions, tools = append(definitions, d), append(tools, d.raw)
+	}
+	more := len(definitions) - limits.Tools
+	if len(large) == 0 && more <= 0 {
+		return
+	}
+	if len(large) > 0 {
+		names := strings.Join(large[:min(len(large), mostNamed)], ", ")
+		if len(large) > mostNamed {
+			names += ", …"
+		}
+		k.Left = append(k.Left, fmt.Sprintf("%s left out: a schema has more than %d bytes (schemaLimit): %s",
+			counted(len(large), "tool"), limits.Schema, names))
+	}
+	if more > 0 {
+		k.Left = append(k.Left, fmt.Sprintf("the last %s left out: there are more than %d (maxTools)", counted(more, "tool"), limits.Tools))
+		definitions, tools = definitions[:limits.Tools], tools[:limits.Tools]
+	}
+	k.definitions, k.Tools = definitions, tools
+}
+
+// counted returns a number of things as the subject of a sentence.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, what)
+}
+
+// limitInstructions cuts the instructions at a limit in bytes.
+func (k *kept) limitInstructions(limit int) {
+	size := len(k.Instructions)
+	if size <= limit {
+		return
+	}
+	k.Instructions = strings.ToValidUTF8(k.Instructions[:limit], "")
+	k.Left = append(k.Left, fmt.Sprintf("of its instructions %d bytes are left out: there are more than %d (instructionsLimit)",
+		size-len(k.Instructions), limit))
+}
+
+// within returns the record as it is written, in at most limit bytes. What makes it larger is left
+// out: the instructions first, then templates, resources, prompts, and definitions that were
+// accepted before. The error says that the rest is too large.
+func (k *kept) within(limit int) ([]byte, error) {
+	text := k.encode()
+	for _, part := range []struct {
+		what string
+		drop func() (some bool)
+	}{
+		{"its instructions are", func() bool { some := k.Instructions != ""; k.Instructions = ""; return some }},
+		{"its resource templates are", func() bool { some := k.Templates != nil; k.Templates = nil; return some }},
+		{"its resources are", func() bool { some := k.Resources != nil; k.Resources = nil; return some }},
+		{"its prompts are", func() bool { some := k.Prompts != nil; k.Prompts = nil; return some }},
+		{"former definitions of its tools are", func() bool { some := k.Before != nil; k.Before = nil; return some }},
+	} {
+		if len(text) <= limit {
+			return text, nil
+		}
+		if part.drop() {
+			k.Left = append(k.Left, fmt.Sprintf("%s left out: its record has more than %d bytes", part.what, limit))
+			text = k.encode()
+		}
+	}
+	if len(text) > limit {
+		return nil, fmt.Errorf("its record has %d bytes, more than %d", len(text), limit)
+	}
+	return text, nil
+}

@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// A record is written in a bound, whatever a server sends: parts are left out in order and named,
+// and what is written can be read back.
+func TestRecordIsBounded(t *testing.T) {
+	t.Parallel()
+	const limit = 4000
+	entry := func(size int) []json.RawMessage {
+		return []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"name":%q}`, strings.Repeat("x", size)))}
+	}
+	for _, c := range []struct {
+		record kept
+		left   []string
+	}{
+		{kept{Tools: entry(1000), Instructions: "short"}, nil},
+		{kept{Tools: entry(1000), Instructions: strings.Repeat("\u2028", 1200)}, []string{"its instructions"}}, // as JSON it doubles
+		{kept{Tools: entry(1000), Templates: entry(4000), Prompts: entry(1000)}, []string{"its resource templates"}},
+		{kept{Tools: entry(1000), Instructions: "short", Resources: entry(4000)}, []string{"its instructions", "its resources"}},
+		{kept{Tools: entry(1000), Before: map[string]json.RawMessage{"x": entry(4000)[0]}}, []string{"former definitions"}},
+	} {
+		text, err := c.record.within(limit)
+		back, ok := decode(text)
+		if err != nil || len(text) > limit || !ok || len(back.Tools) != 1 || len(back.Left) != len(c.left) {
+			t.Errorf("%d bytes, %v, %v, left out %q, want %q", len(text), err, ok, back.Left, c.left)
+			continue
+		}
+		for i, want := range c.left {
+			if !strings.HasPrefix(back.Left[i], want) {
+				t.Errorf("left out %q, want %q", back.Left, c.left)
+			}
+		}
+	}
+	if text, err := (&kept{Tools: entry(5000)}).within(limit); err == nil {
+		t.Errorf("tools of 5,000 bytes are written in %d", len(text))
+	}
+}
+
+// Instructions are cut between characters.
+func TestLimitInstructions(t *testing.T) {
+	t.Parallel()
+	k := kept{Instructions: "日本日本"}
+	k.limitInstructions(7)
+	if k.Instructions != "日本" || !utf8.ValidString(k.Instructions) || len(k.Left) != 1 ||
+		!strings.Contains(k.Left[0], "6 bytes are left out: there are more than 7 (instructionsLimit)") {
+		t.Errorf("%q, %q", k.Instructions, k.Left)
+	}
+	k = kept{Instructions: "日本"}
+	k.limitInstructions(6)
+	if k.Instructions != "日本" || k.Left != nil {
+		t.Errorf("%q, %q", k.Instructions, k.Left)
+	}
+}
