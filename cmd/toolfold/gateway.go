@@ -123,12 +123,13 @@ func upstreamFrom(name string, u config.Upstream, workspace string) gateway.Upst
 
 // gatewayTo returns an upstream of the settings as the gateway takes it.
 func gatewayTo(name string, u config.Upstream, server upstream.Server) gateway.Upstream {
+	server.MessageLimit, server.ProbeTimeout = int64(u.MessageLimit), time.Duration(u.ProbeTimeoutMs)*time.Millisecond
 	server.Env, server.EnvOnly = slices.Concat(ownEnv(), server.Env, []string{asUpstream + "=1"}), true
 	return gateway.Upstream{
 		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
 		Timeout:        time.Duration(u.TimeoutMs) * time.Millisecond,
 		MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
-		Apart: u.Isolate == "session",
+		Apart: u.Isolate == "session", Limits: gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
 	}
 }
 

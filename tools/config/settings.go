@@ -161,6 +161,12 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 	toolfold.Int{Name: "timeoutMs", Doc: "Time for a call: 60000 unless set.", Min: 1, Max: 3_600_000},
 	toolfold.Int{Name: "maxConcurrency", Doc: "Most calls of it at a time: 16 unless set.", Min: 1, Max: 10_000},
 	toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer: that of the server unless set.", Min: 4000, Max: 1 << 20},
+	toolfold.Int{Name: "maxTools", Doc: "Most tools that are taken of its list: 5000 unless set.", Min: 1, Max: 100_000},
+	toolfold.Int{Name: "schemaLimit", Doc: "Most bytes of a schema of a tool, which is left out beyond it: 262144 unless set.",
+		Min: 1 << 10, Max: 8 << 20},
+	toolfold.Int{Name: "instructionsLimit", Doc: "Most bytes of its instructions: 65536 unless set.", Min: 1 << 10, Max: 8 << 20},
+	toolfold.Int{Name: "messageLimit", Doc: "Most bytes of one of its messages: 16777216 unless set.", Min: 64 << 10, Max: 1 << 30},
+	toolfold.Int{Name: "probeTimeoutMs", Doc: "Time for its first answer, on which protocol it has: 3000 unless set.", Min: 1, Max: 600_000},
 	toolfold.String{
 		Name: "changes", Doc: "What becomes of a tool that changed since it was accepted, or is new: held back unless set.",
 		Enum: []string{"hold", "warn", "accept"},
@@ -267,8 +273,16 @@ type Upstream struct {
 	TimeoutMs      int               `json:"timeoutMs,omitempty"`      // 0 = the default
 	MaxConcurrency int               `json:"maxConcurrency,omitempty"` // 0 = the default
 	ResultLimit    int               `json:"resultLimit,omitempty"`    // 0 = that of the server
-	Changes        string            `json:"changes,omitempty"`        // empty = hold
-	Isolate        string            `json:"isolate,omitempty"`        // empty = one process for all sessions
+
+	// Zero stands for the default.
+	MaxTools          int `json:"maxTools,omitempty"`
+	SchemaLimit       int `json:"schemaLimit,omitempty"`
+	InstructionsLimit int `json:"instructionsLimit,omitempty"`
+	MessageLimit      int `json:"messageLimit,omitempty"`
+	ProbeTimeoutMs    int `json:"probeTimeoutMs,omitempty"`
+
+	Changes string `json:"changes,omitempty"` // empty = hold
+	Isolate string `json:"isolate,omitempty"` // empty = one process for all sessions
 }
 
 // Params returns settings as plain data, in order.
