@@ -43,7 +43,7 @@ type External struct {
 	Run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
 	// Relay is in place of Run where the answer is that of another MCP server, which
-	// clients get as it came.
+	// clients get on one line, with the members that the protocol has for it.
 	Relay func(ctx context.Context, args json.RawMessage) (Reply, error)
 
 	// BecomesTask and Completes are those of the [Action]: Completes returns the arguments

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
@@ -62,16 +62,20 @@ func (r *reply) value() json.RawMessage {
 	}
 	structured := r.member("structuredContent")
 	text, single := soleText(said)
-	switch isJSON := single && json.Valid([]byte(text)); {
-	case structured != nil && structured[0] == '{' && (len(said) == 0 || isJSON && sameJSON([]byte(text), structured)):
+	var inside json.RawMessage // the text read as JSON; nil where it is none
+	if single {
+		inside, _ = foreign.JSON([]byte(text))
+	}
+	switch {
+	case structured != nil && structured[0] == '{' && (len(said) == 0 || inside != nil && sameJSON(inside, structured)):
 		r.form = inStructured
 		return structured
-	case structured == nil && isJSON && strings.HasPrefix(strings.TrimSpace(text), "{"):
+	case structured == nil && bytes.HasPrefix(inside, []byte("{")):
 		r.form = inJSON
-		return json.RawMessage(strings.TrimSpace(text))
-	case structured == nil && isJSON && strings.HasPrefix(strings.TrimSpace(text), "["):
+		return inside
+	case structured == nil && bytes.HasPrefix(inside, []byte("[")):
 		r.form = inJSON
-		return ordered.MustJSON(ordered.Map{{Key: "result", Value: json.RawMessage(strings.TrimSpace(text))}})
+		return ordered.MustJSON(ordered.Map{{Key: "result", Value: inside}})
 	case structured == nil && single:
 		r.form = inText
 		return ordered.MustJSON(ordered.Map{{Key: "text", Value: text}})

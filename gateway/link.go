@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -46,6 +47,7 @@ type link struct {
 	live     map[string]string // digests of the tools that are listed and accepted, by name
 	offer    offer             // beside the tools
 	watched  map[string]bool   // URIs of resources, as the server has them
+	dropped  map[string]bool   // members that were left out, by method and name; at most maxDropped
 
 	open     map[*openCall]bool // calls that run
 	session  Session
@@ -406,7 +408,13 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		c.Capabilities = asked.Declared()
 	}
 	log := carried.Of[client.Log](ctx)
-	c.LogLevel, c.Log = log.Level, log.Tell
+	if c.LogLevel = log.Level; log.Tell != nil {
+		c.Log = func(params json.RawMessage) {
+			if params, err := l.taken("notifications/message", params); err == nil {
+				log.Tell(params)
+			}
+		}
+	}
 	c.Progress = func(p upstream.Progress) {
 		alive.Reset(l.Timeout)
 		toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
@@ -420,6 +428,9 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		switch {
 		case err == nil:
 			l.note("")
+			if result, err = l.taken(cmp.Or(c.Method, callTool), result); err != nil {
+				return nil, l.failure(ctx, patience, what, err)
+			}
 			return result, nil
 		case errors.Is(err, upstream.ErrGone) && attempt == 0: // it was not taken, so it can be made again
 			l.drop(session)
@@ -437,6 +448,45 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		}
 		return nil, l.failure(ctx, patience, what, err)
 	}
+}
+
+// callTool is the method of calls of tools.
+const callTool = "tools/call"
+
+// maxDropped bounds the names of members that are logged of a server.
+const maxDropped = 100
+
+// taken returns what the server sent under a method as clients may get it, see [foreign.Object]. What is left
+// out is logged once for each method and member, and so is what cannot be read.
+func (l *link) taken(method string, raw json.RawMessage) (json.RawMessage, error) {
+	object, dropped, err := foreign.Object(method, raw)
+	if err != nil {
+		l.gateway.options.Log.Warn("an upstream sent what is not valid", "upstream", l.Name, "method", method, "err", err)
+		return nil, err
+	}
+	if fresh := l.notDropped(method, dropped); len(fresh) > 0 {
+		l.gateway.options.Log.Warn("members that an upstream sent are left out", "upstream", l.Name, "method", method, "members", fresh)
+	}
+	return object, nil
+}
+
+// notDropped returns the members that were not left out of the same method before.
+func (l *link) notDropped(method string, members []string) (fresh []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range members {
+		name = shorten.To(name, 100)
+		if key := method + " " + name; !l.dropped[key] && len(l.dropped) < maxDropped {
+			if l.dropped == nil {
+				l.dropped = map[string]bool{}
+			}
+			l.dropped[key] = true
+			if fresh = append(fresh, name); len(l.dropped) == maxDropped {
+				fresh = append(fresh, "no more are logged")
+			}
+		}
+	}
+	return fresh
 }
 
 // note says what is wrong with the server, empty for nothing.
@@ -512,7 +562,11 @@ func (l *link) askOf(taken context.Context, asking *openCall, q upstream.Questio
 	defer context.AfterFunc(taken, cancel)()
 	question := client.Question{Key: q.Key, Method: q.Method}
 	if len(q.Params) > 0 { // clients take none for null
-		question.Params = q.Params
+		params, err := l.taken(q.Method, q.Params)
+		if err != nil {
+			return nil, fmt.Errorf("the params of %s: %w", q.Method, err)
+		}
+		question.Params = params
 	}
 	return asked.Ask(ctx, question)
 }

@@ -217,7 +217,7 @@ func (g *Gateway) located(ctx context.Context, key string, of func(offer) []entr
 	return list
 }
 
-// GetPrompt returns the GetPromptResult of a prompt as it came; nil where the caller of ctx
+// GetPrompt returns the GetPromptResult of a prompt; nil where the caller of ctx
 // has no such prompt.
 func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error) {
 	p, ok := g.prompt(ctx, name)
@@ -238,7 +238,7 @@ func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.Raw
 	})), nil
 }
 
-// ReadResource returns the ReadResourceResult of a URI as it came, but for URIs; nil where the
+// ReadResource returns the ReadResourceResult of a URI, with the URIs that clients know; nil where the
 // caller of ctx can read nothing there.
 func (g *Gateway) ReadResource(ctx context.Context, uri string) (json.RawMessage, error) {
 	l, own, err := g.locate(ctx, uri)

@@ -20,19 +20,16 @@ type terms struct {
 	info *server.RequestProtocolInfo
 
 	// What it marks every result with, such as the resultType of 2026-07-28:
-	// the members of _meta, and the others, each behind a comma.
+	// the members of _meta, and the other members, with commas between them.
 	meta, rest []byte
 }
 
 // append appends the marks and the end of an answer, with more members of _meta.
 func (t *terms) append(out []byte, meta []byte) []byte {
-	if len(meta) > 0 && len(t.meta) > 0 {
-		meta = append(meta, ',')
+	if meta = appendMembers(meta, t.meta); len(meta) > 0 {
+		out = append(append(appendMembers(out, []byte(`"_meta":{`)), meta...), '}')
 	}
-	if meta = append(meta, t.meta...); len(meta) > 0 {
-		out = append(append(append(out, `,"_meta":{`...), meta...), '}')
-	}
-	return append(append(out, t.rest...), `}}`...)
+	return append(appendMembers(out, t.rest), `}}`...)
 }
 
 // read takes the marks out of mcp-go's answer, but for the members that belong to what
@@ -49,7 +46,7 @@ func (t *terms) read(answer []byte, own ...string) bool {
 		case member.Key == "_meta":
 			t.meta = []byte(strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}"))
 		default:
-			t.rest = append(append(append(append(t.rest, ',', '"'), member.Key...), '"', ':'), text...)
+			t.rest = appendMembers(t.rest, appendMember([]byte("{"), member.Key, text)[1:])
 		}
 	}
 	return true

@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -102,7 +103,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	}
 	structured, refused := s.wantsStructured(r)
 	if refused != nil {
-		return r.appendResult(out, refused.Answer(), structured), nil
+		return r.appendResult(out, refused.Answer(), structured)
 	}
 	ctx = s.withTasks(r.withLog(r.withProgress(r.withCaller(ctx))), r)
 	name := r.tool
@@ -117,7 +118,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	case r.modern() && answer.Err != nil && answer.Err.Lacking != "":
 		return nil, lacks(answer.Err)
 	}
-	return s.appendAnswer(ctx, r, out, answer, structured), nil
+	return s.appendAnswer(ctx, r, out, answer, structured)
 }
 
 // mirrored returns the error of a call whose headers do not have the arguments that the listed
@@ -166,7 +167,9 @@ func (s *Server) inTurn(
 
 // appendResult appends an answer as JSON in one text block, with links behind it, and as
 // structured content if that is wanted. Many hosts give a model both.
-func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bool, links ...content.Block) []byte {
+func (r *request) appendResult(
+	out []byte, answer toolfold.Answer, structured bool, links ...content.Block,
+) ([]byte, *protocolError) {
 	if answer.Reply != nil {
 		return r.appendReply(out, answer, structured, links...)
 	}
@@ -183,10 +186,10 @@ func (r *request) appendResult(out []byte, answer toolfold.Answer, structured bo
 	if answer.Deprecated != nil {
 		meta = append([]byte(`"`+deprecatedMeta+`":`), ordered.MustJSON(answer.Deprecated)...)
 	}
-	return r.terms.append(out, meta)
+	return r.terms.append(out, meta), nil
 }
 
-// appendBlocks appends blocks to a list that has one.
+// appendBlocks appends blocks to a list that has a block and is not closed yet.
 func appendBlocks(out []byte, blocks []content.Block) []byte {
 	for _, b := range blocks {
 		out = append(append(out, ','), ordered.MustJSON(b)...)
@@ -194,56 +197,69 @@ func appendBlocks(out []byte, blocks []content.Block) []byte {
 	return out
 }
 
-// serverInfoMeta is the member of _meta in which a server of 2026-07-28 names itself.
-const serverInfoMeta = protocolMeta + "serverInfo"
-
-// appendReply appends the result of another server's tool: all that it has, but for what
-// the protocol version of that server adds.
-func (r *request) appendReply(out []byte, answer toolfold.Answer, structured bool, links ...content.Block) []byte {
-	blocks := false
-	members, meta := relayed(answer.Reply, func(name string, value json.RawMessage) json.RawMessage {
-		switch name {
-		case "structuredContent":
-			structured = false
-		case "content":
-			blocks = true
-			if len(links) > 0 && len(value) > len("[]") { // a cut answer says what was cut
-				value = append(appendBlocks(slices.Clone(value[:len(value)-1]), links), ']')
-			}
-		}
-		return value
-	})
-	if !blocks {
-		members = appendMember(members, "content", json.RawMessage("[]"))
+// appendReply appends the result of another server's tool.
+func (r *request) appendReply(
+	out []byte, answer toolfold.Answer, structured bool, links ...content.Block,
+) ([]byte, *protocolError) {
+	reply, failed := r.relayed(mcp.MethodToolsCall, answer.Reply)
+	if failed != nil {
+		return nil, failed
 	}
-	if structured && !answer.IsError() {
-		members = appendMember(members, "structuredContent", answer.Content)
+	blocks := reply.member("content")
+	switch {
+	case blocks == nil:
+		reply.members.Set("content", json.RawMessage("[]"))
+	case len(links) > 0 && len(blocks) > len("[]") && blocks[0] == '[': // a cut answer says what was cut
+		reply.members.Set("content", json.RawMessage(append(appendBlocks(slices.Clone(blocks[:len(blocks)-1]), links), ']')))
 	}
-	return r.terms.append(append(out, members[1:]...), meta)
+	if structured && !answer.IsError() && reply.member("structuredContent") == nil {
+		reply.members.Set("structuredContent", answer.Content)
+	}
+	return reply.append(out, r.terms), nil
 }
 
-// relayed returns the members of a result of another server behind an opening brace, as edit
-// returns them, nil for none; and those of its _meta. What belongs to the connection to that
-// server is left out.
-func relayed(result json.RawMessage, edit func(name string, value json.RawMessage) json.RawMessage) (members, meta []byte) {
-	members = []byte("{")
-	ordered.Scan(result, func(name []byte, start, end int) {
-		value := result[start:end]
-		switch string(name) {
-		case "resultType":
-		case "_meta":
-			inner := []byte("{")
-			ordered.Scan(value, func(name []byte, start, end int) {
-				if string(name) != serverInfoMeta { // which server it was is said by the connection
-					inner = appendMember(inner, string(name), value[start:end])
-				}
-			})
-			meta = inner[1:]
-		default:
-			members = appendMember(members, string(name), edit(string(name), value))
+// relayed is a result of another server, as it goes out.
+type relayed struct {
+	members ordered.Map // without _meta
+	meta    []byte      // members of _meta
+}
+
+// relayed takes over the result of another server under a method. Names in it are those that the
+// protocol has for the method, and none of our own marks, see [foreign.Object].
+func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relayed, *protocolError) {
+	object, dropped, err := foreign.Object(string(method), result)
+	if err != nil {
+		r.log.Error("a result of another server cannot be passed on", "method", method, "name", r.about(), "err", err)
+		return nil, &protocolError{code: mcp.INTERNAL_ERROR, message: "the result of another server cannot be passed on: " + err.Error()}
+	}
+	if len(dropped) > 0 {
+		r.log.Debug("members of a result of another server are left out", "method", method, "name", r.about(), "members", dropped)
+	}
+	members, _ := ordered.Read(object)
+	reply := &relayed{}
+	for _, m := range members {
+		if value := m.Value.(json.RawMessage); m.Key == "_meta" {
+			reply.meta = slices.Clone(value[1 : len(value)-1])
+		} else {
+			reply.members = append(reply.members, m)
 		}
-	})
-	return members, meta
+	}
+	return reply, nil
+}
+
+// member returns the value of a member; nil without that member.
+func (r *relayed) member(name string) json.RawMessage {
+	value, _ := r.members.Get(name)
+	raw, _ := value.(json.RawMessage)
+	return raw
+}
+
+// append appends the members, and the end of the answer.
+func (r *relayed) append(out []byte, t *terms) []byte {
+	for _, m := range r.members {
+		out = appendMember(out, m.Key, m.Value.(json.RawMessage))
+	}
+	return t.append(out, r.meta)
 }
 
 // lacks says which capability a client of 2026-07-28 would have to declare.

@@ -3,10 +3,12 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -56,7 +58,10 @@ func (s *Server) describe(ctx context.Context, r *request, out []byte) ([]byte, 
 		}
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: text}
 	}
-	members := ordered.MustJSON(result)
+	members, invalid := foreign.JSON(ordered.MustJSON(result)) // what others define may have a member twice
+	if invalid != nil {
+		return nil, s.failed(r, fmt.Errorf("encoding a definition: %w", invalid))
+	}
 	return r.terms.append(append(out, members[1:len(members)-1]...), nil), nil
 }
 

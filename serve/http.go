@@ -178,7 +178,7 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		return
 	}
 	defer s.bodies.Add(-int64(len(body)))
-	r := &request{message: readMessage(body), caller: callerOf(from.Context()), header: from.Header, out: &posted{w: w}}
+	r := &request{message: readMessage(body), caller: callerOf(from.Context()), log: s.log, header: from.Header, out: &posted{w: w}}
 	t := &posting{web: s, w: w, from: from, request: r}
 	if r.message == nil { // no JSON object, which mcp-go refuses
 		t.pass(from.Context(), body)

@@ -3,12 +3,14 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/estimate"
+	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -34,9 +36,16 @@ type listedTool struct {
 }
 
 // asDefined adds what hosts show of a tool of another server, and know its interface by.
-func (l *listedTool) asDefined() {
-	ordered.Scan(l.Definition, func(name []byte, start, end int) {
-		switch value := l.Definition[start:end]; string(name) {
+func (s *Server) asDefined(l *listedTool) {
+	definition, dropped, err := foreign.Object("", l.Definition)
+	if err != nil { // there is none
+		return
+	}
+	if len(dropped) > 0 {
+		s.log.Debug("members of a tool of another server are left out of the list", "tool", l.Name, "members", dropped)
+	}
+	ordered.Scan(definition, func(name []byte, start, end int) {
+		switch value := definition[start:end]; string(name) {
 		case "title":
 			l.Title = value
 		case "icons":
@@ -117,6 +126,7 @@ func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *pro
 		}
 	}
 	s.metrics.listed(list.tokens, cached)
+	r.checked = true
 	return r.terms.append(append(append(grow(out, len(list.tools)+512), `"tools":`...), list.tools...), nil), nil
 }
 
@@ -137,7 +147,7 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 			Listed: l, OutputSchema: l.OutputSchema,
 			Annotations: annotations{l.Hints.ReadOnly, l.Hints.Destructive, l.Hints.Idempotent, l.Hints.OpenWorld},
 		}
-		list[i].asDefined()
+		s.asDefined(&list[i])
 		switch {
 		case s.loads.holds(l):
 			list[i].Meta = alwaysLoad
@@ -145,7 +155,11 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 			list[i].Meta = searchHint(l.Words)
 		}
 	}
-	return toolList{ordered.MustJSON(list), tokens}
+	text, err := foreign.JSON(ordered.MustJSON(list)) // what others define may have a member twice
+	if err != nil {
+		panic(fmt.Sprintf("encoding the list of tools: %s", err))
+	}
+	return toolList{text, tokens}
 }
 
 // tellGrown notifies the session of a call that its list has grown.

@@ -116,6 +116,14 @@ func appendMember(out []byte, name string, value json.RawMessage) []byte {
 	return append(append(out, ':'), value...)
 }
 
+// appendMembers appends members with commas between them to such an object, or to the members of one.
+func appendMembers(out, members []byte) []byte {
+	if len(members) > 0 && len(out) > 0 && out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	return append(out, members...)
+}
+
 // encode returns the message that has these parts, where they are not nil.
 func encode(version, id, method, params json.RawMessage) []byte {
 	out := appendMember([]byte("{"), "jsonrpc", version)

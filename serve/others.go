@@ -8,11 +8,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
-// Others has the prompts and resources of other servers, which are passed on as they are:
-// entries of lists and results as the protocol has them. Ctx carries the caller, see
+// Others has the prompts and resources of other servers, which are passed on: entries of lists and
+// results as the protocol has them. Members of a result that the protocol does not have there, and
+// names in _meta that are the protocol's or toolfold's, are left out. Ctx carries the caller, see
 // [toolfold.OriginOf]. Ours go before those of the same name or URI.
 //
 // A nil result without an error says that there is none for the caller. A [*toolfold.Error]
@@ -48,19 +50,27 @@ func (l listed) MarshalJSON() ([]byte, error) { return ordered.JSON(l.value) }
 func (l listed) at() string { return l.key }
 
 // withOthers appends the entries of other servers to ours; key is the member that tells them
-// apart.
-func withOthers(list []listed, others []json.RawMessage, key string) []listed {
+// apart. An entry that is no JSON object is left out.
+func (s *Server) withOthers(list []listed, others []json.RawMessage, key string) []listed {
 	ours := map[string]bool{}
 	for _, l := range list {
 		ours[l.key] = true
 	}
 	for _, entry := range others {
+		entry, dropped, err := foreign.Object("", entry)
+		if err != nil {
+			s.log.Warn("an entry of another server is left out of a list", "key", key, "err", err)
+			continue
+		}
 		var name string
 		ordered.Scan(entry, func(member []byte, start, end int) {
 			if string(member) == key {
 				name = textOfJSON(entry[start:end])
 			}
 		})
+		if len(dropped) > 0 {
+			s.log.Debug("members of an entry of another server are left out", "key", key, "name", name, "members", dropped)
+		}
 		if !ours[name] {
 			list = append(list, listed{name, entry})
 		}
@@ -108,17 +118,15 @@ func (s *Server) relay(
 	case answer.Reply == nil:
 		return nil, missing
 	}
-	members, meta := relayed(answer.Reply, func(name string, value json.RawMessage) json.RawMessage {
-		if name == "ttlMs" || name == "cacheScope" {
-			return nil
-		}
-		return value
-	})
-	if r.method == mcp.MethodResourcesRead && r.modern() {
-		members = appendMember(members, "ttlMs", json.RawMessage("0"))
-		members = appendMember(members, "cacheScope", ordered.MustJSON(mcp.CacheScopePrivate))
+	reply, failed := r.relayed(r.method, answer.Reply)
+	if failed != nil {
+		return nil, failed
 	}
-	return r.terms.append(append(out, members[1:]...), meta), nil
+	if r.method == mcp.MethodResourcesRead && r.modern() {
+		reply.members.Set("ttlMs", json.RawMessage("0"))
+		reply.members.Set("cacheScope", ordered.MustJSON(mcp.CacheScopePrivate))
+	}
+	return reply.append(out, r.terms), nil
 }
 
 // passedCode returns the code with which a refusal of another server goes out: codes about the

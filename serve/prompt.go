@@ -42,7 +42,7 @@ func (s *Server) listPrompts(ctx context.Context, r *request, out []byte) ([]byt
 		list[i] = listed{p.Name, entry}
 	}
 	if s.others != nil {
-		list = withOthers(list, s.others.Prompts(ctx), "name")
+		list = s.withOthers(list, s.others.Prompts(ctx), "name")
 	}
 	return appendPage(out, r, "prompts", list, listed.at)
 }

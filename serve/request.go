@@ -1,12 +1,16 @@
 package serve
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -15,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/client"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // request is a message of a client on its way to an answer. The context of what
@@ -22,8 +27,9 @@ import (
 type request struct {
 	*message
 	caller *caller
-	header http.Header // nil on stdio
-	remote string      // host of the client; empty on stdio
+	log    *slog.Logger // of the server
+	header http.Header  // nil on stdio
+	remote string       // host of the client; empty on stdio
 
 	// session is the client's session, nil over HTTP where there is none, as
 	// from 2026-07-28 on.
@@ -35,6 +41,7 @@ type request struct {
 
 	answered *method // how it is answered here; nil where mcp-go answers it
 	terms    *terms  // set once mcp-go has found the request in order
+	checked  bool    // the answer is one line of UTF-8: its list was checked when it was made
 
 	cancel context.CancelFunc // of what runs for the request
 
@@ -65,15 +72,40 @@ func requestOf(ctx context.Context) *request {
 	return r
 }
 
-// send writes a message before the answer of the request, and reports false when
-// that is out.
+// send writes a message before the answer of the request. It reports false when the answer is out, or
+// the message cannot be sent.
 func (r *request) send(message []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.ended {
-		r.out.event(message)
+	if r.ended {
+		return false
 	}
-	return !r.ended
+	if message = oneLine(message); message == nil {
+		r.log.Error("a message to a client is not sent: it is not one line", "method", r.method, "name", r.about())
+		return false
+	}
+	r.out.event(message)
+	return true
+}
+
+// oneLine returns a message as it goes out: a line on stdio, and the data of an event over HTTP. What is
+// not UTF-8 becomes U+FFFD, as in any JSON. It returns nil for more than one line, which clients would
+// read as several messages.
+func oneLine(message []byte) []byte {
+	if bytes.IndexByte(message, '\n') >= 0 || bytes.IndexByte(message, '\r') >= 0 {
+		return nil
+	}
+	if !utf8.Valid(message) {
+		return bytes.ToValidUTF8(message, []byte("\ufffd"))
+	}
+	return message
+}
+
+// about returns the name or the URI that the request is about, for the log.
+func (r *request) about() string {
+	var uri json.RawMessage
+	scan(r.rawParams, []named{{"uri", &uri}})
+	return shorten.To(cmp.Or(r.tool, textOfJSON(r.params.name), textOfJSON(uri)), 200)
 }
 
 // end answers the request, or ends it without an answer when the client has
@@ -85,15 +117,26 @@ func (r *request) end(answer []byte, status int) {
 	if r.cancelled {
 		answer = nil
 	}
+	if answer != nil && !r.checked {
+		if answer = oneLine(answer); answer == nil {
+			r.log.Error("an answer is not one line, and is replaced by an error", "method", r.method, "name", r.about())
+			answer, status = failure(r.id, mcp.INTERNAL_ERROR, "the answer could not be written; the server's log has more"), http.StatusOK
+		}
+	}
 	r.out.answer(answer, status)
 }
 
 // notify sends a notification to the client of the request. One that comes too
 // late is dropped.
 func (r *request) notify(method string, params any) {
-	r.send(ordered.MustJSON(ordered.Map{
+	message, err := ordered.JSON(ordered.Map{
 		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "method", Value: method}, {Key: "params", Value: params},
-	}))
+	})
+	if err != nil { // such as progress that is no number
+		r.log.Error("a notification is not sent", "method", method, "name", r.about(), "err", err)
+		return
+	}
+	r.send(message)
 }
 
 // withProgress returns a context whose runs report their progress to the client

@@ -137,7 +137,7 @@ func (s *Server) listResources(ctx context.Context, r *request, out []byte) ([]b
 		}
 	}
 	if s.others != nil {
-		list = withOthers(list, s.others.Resources(ctx), "uri")
+		list = s.withOthers(list, s.others.Resources(ctx), "uri")
 	}
 	return appendPage(out, r, "resources", list, listed.at)
 }
@@ -163,7 +163,7 @@ func (s *Server) listTemplates(ctx context.Context, r *request, out []byte) ([]b
 		}
 	}
 	if s.others != nil {
-		list = withOthers(list, s.others.Templates(ctx), "uriTemplate")
+		list = s.withOthers(list, s.others.Templates(ctx), "uriTemplate")
 	}
 	return appendPage(out, r, "resourceTemplates", list, listed.at)
 }

@@ -189,7 +189,7 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 		c.questions.take(m) // answers to nothing that was asked are dropped
 		return
 	}
-	r := &request{message: m, caller: &caller{}, session: c, questions: &c.questions, out: c}
+	r := &request{message: m, caller: &caller{}, log: c.server.log, session: c, questions: &c.questions, out: c}
 	ctx, r.cancel = context.WithCancel(ctx)
 	switch ours := c.server.methods[m.method]; {
 	case ours != nil && ours.aside:

@@ -200,7 +200,9 @@ func (t Task) members() ordered.Map {
 }
 
 // appendAnswer appends the result of a call: its answer, or the task that will have it.
-func (s *Server) appendAnswer(ctx context.Context, r *request, out []byte, answer toolfold.Answer, structured bool) []byte {
+func (s *Server) appendAnswer(
+	ctx context.Context, r *request, out []byte, answer toolfold.Answer, structured bool,
+) ([]byte, *protocolError) {
 	if answer.TaskID == "" {
 		return r.appendResult(out, answer, structured, s.links(answer)...)
 	}
@@ -209,7 +211,7 @@ func (s *Server) appendAnswer(ctx context.Context, r *request, out []byte, answe
 		now := time.Now()
 		t = Task{ID: answer.TaskID, Status: TaskWorking, Created: now, Updated: now}
 	}
-	return r.appendMembers(out, "task", t.members())
+	return r.appendMembers(out, "task", t.members()), nil
 }
 
 // links returns what goes out behind an answer: the resource that has the whole of one
@@ -350,8 +352,11 @@ func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map,
 			return nil, &protocolError{code: mcp.INVALID_PARAMS, message: refused.Message}
 		}
 		answer := s.surface.Client.Recall(ctx, t.Name, t.Raw, t.Result, t.Failed)
-		plain := request{message: r.message, terms: &terms{rest: []byte(`,"resultType":"complete"`)}} // what clients require of it
-		text := plain.appendResult([]byte("{"), answer, structured, s.links(answer)...)
+		plain := request{message: r.message, log: r.log, terms: &terms{rest: []byte(`"resultType":"complete"`)}} // what clients require of it
+		text, failed := plain.appendResult([]byte("{"), answer, structured, s.links(answer)...)
+		if failed != nil {
+			return nil, failed
+		}
 		members.Set("result", json.RawMessage(text[:len(text)-1])) // without the end of the message
 	case TaskFailed:
 		members.Set("error", ordered.Map{{Key: "code", Value: mcp.INTERNAL_ERROR}, {Key: "message", Value: t.Message}})
