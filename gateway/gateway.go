@@ -106,6 +106,10 @@ type Options struct {
 	// records calls: with the action that stands for it in rules, and its params. Nil runs it alone.
 	Around func(ctx context.Context, a *toolfold.Action, params json.RawMessage, run Request) (json.RawMessage, error)
 
+	// Memory bounds what the messages of all servers take in this process, in bytes; 0 =
+	// [upstream.DefaultMemory].
+	Memory int64
+
 	// Connect starts or reaches a server; nil = [Connect].
 	Connect func(context.Context, Upstream, upstream.Client) (Session, error)
 }
@@ -117,6 +121,7 @@ type Request func(context.Context) (json.RawMessage, error)
 type Gateway struct {
 	options Options
 	links   []*link
+	memory  *upstream.Memory
 
 	planning sync.Mutex // held while names of families are chosen
 
@@ -142,7 +147,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Taken == nil {
 		o.Taken = func(string) bool { return false }
 	}
-	g := &Gateway{options: o}
+	g := &Gateway{options: o, memory: upstream.NewMemory(cmp.Or(o.Memory, upstream.DefaultMemory))}
 	g.life, g.stop = context.WithCancel(context.Background())
 	seen := map[string]bool{}
 	for _, u := range o.Upstreams {
@@ -339,12 +344,16 @@ func (g *Gateway) Trouble() map[string]string {
 }
 
 // Refresh asks a server for its tools, whether or not they are known, and keeps what it
-// lists. The error says why there is no list.
+// lists. A server without a session is asked for its era of the protocol too. The error says why there
+// is no list.
 func (g *Gateway) Refresh(ctx context.Context, server string) error {
 	l, err := g.link(server)
 	if err != nil {
 		return err
 	}
+	l.mu.Lock()
+	l.kept.Legacy = false
+	l.mu.Unlock()
 	return l.refresh(ctx)
 }
 

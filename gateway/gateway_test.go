@@ -161,7 +161,7 @@ func play(file string) {
 				case "flood":
 					mu.Lock()
 					defer mu.Unlock()
-					fmt.Printf(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`)
+					fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
 					piece := bytes.Repeat([]byte("x"), 1<<20)
 					for range 100 {
 						_, _ = os.Stdout.Write(piece)
@@ -426,7 +426,7 @@ func TestFaults(t *testing.T) {
 		{"bad.refuse", "UPSTREAM_ERROR", "refuse: the server bad refused the call: not with me (-32602)"},
 		{"stuck.hang", "TIMEOUT", "hang: the server stuck did not answer within 700ms"},
 		{"bad.die", "UPSTREAM_ERROR", "die: the server bad failed: it ended: exit status 3"},
-		{"loud.flood", "UPSTREAM_ERROR", "flood: the server loud failed: it sent a message of more than 64 MB"},
+		{"loud.flood", "UPSTREAM_ERROR", "flood: the server loud failed: it sent a message of 100.0 MB, and the limit is 16.0 MB"},
 	} {
 		before := time.Now()
 		answer := s.Client.Call(t.Context(), test.tool, nil)

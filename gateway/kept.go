@@ -32,12 +32,14 @@ import (
 // kept holds the record of a server between starts. In its file it is a line of JSON, and
 // behind it are the tools, byte for byte as they were sent: a start does not parse them as a whole.
 type kept struct {
-	Source       string            `json:"source"`          // digest of how it is started or reached
-	Instructions string            `json:"instructions"`    // of the server, for who asks
-	Tools        []json.RawMessage `json:"tools,omitempty"` // as they were sent last; nil = never. In files of older versions it is in the line
-	Sizes        []int             `json:"sizes,omitempty"` // in bytes, of the tools behind the line
-	Sum          string            `json:"sum,omitempty"`   // digest of what is behind the line, empty for a file of an older version
-	Accepted     digests           `json:"accepted"`        // digests of the tools that may be offered, by name
+	Source       string            `json:"source"`            // digest of how it is started or reached
+	Instructions string            `json:"instructions"`      // of the server, for who asks
+	Version      string            `json:"version,omitempty"` // of the server
+	Legacy       bool              `json:"legacy,omitempty"`  // as of [upstream.Server]
+	Tools        []json.RawMessage `json:"tools,omitempty"`   // as they were sent last; nil = never. In files of older versions it is in the line
+	Sizes        []int             `json:"sizes,omitempty"`   // in bytes, of the tools behind the line
+	Sum          string            `json:"sum,omitempty"`     // digest of what is behind the line, empty for a file of an older version
+	Accepted     digests           `json:"accepted"`          // digests of the tools that may be offered, by name
 
 	// Differing has the digests of the tools that are listed otherwise than accepted, so that a
 	// start needs to digest none; nil in files of versions that did not keep it.
@@ -418,6 +420,13 @@ func (l *link) take(answer upstream.Answer) error {
 	if size := sizeOf(answer.Tools); size > maxTools {
 		return fmt.Errorf("its list of tools has %d bytes, more than the %d that are kept", size, maxTools)
 	}
+	for _, list := range []*[]json.RawMessage{&answer.Tools, &answer.Prompts, &answer.Resources, &answer.Templates} {
+		valid := slices.DeleteFunc(slices.Clone(*list), func(entry json.RawMessage) bool { return !json.Valid(entry) })
+		if left := len(*list) - len(valid); left > 0 {
+			answer.Left = append(slices.Clone(answer.Left), fmt.Sprintf("%d entries that are not valid JSON are left out", left))
+			*list = valid
+		}
+	}
 	k := l.latest()
 	first, before := k.Tools == nil, k.acceptedTools()
 	accepted := map[string]string{}
@@ -425,7 +434,9 @@ func (l *link) take(answer upstream.Answer) error {
 		accepted[name] = digest
 	}
 	k.Source, k.Instructions, k.Accepted = l.source(), answer.Instructions, accepted
-	k.Left = nil
+	k.Legacy = answer.Legacy && (first || k.Version == answer.Version) // one that changed may know the newer era
+	k.Version = answer.Version
+	k.Left = slices.Clone(answer.Left)
 	k.limitInstructions(l.Limits.Instructions)
 	if k.hold(answer.Tools); k.Tools == nil {
 		k.Tools = []json.RawMessage{}

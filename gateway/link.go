@@ -221,17 +221,24 @@ func (l *link) connected(ctx context.Context) (Session, error) {
 
 // connect starts the server, within its time limit, and asks for its list again.
 func (l *link) connect() {
-	ctx, cancel := context.WithTimeout(l.gateway.life, max(l.Timeout, startTime))
+	u := l.Upstream
+	u.Server.StartTimeout = max(l.Timeout, startTime)
+	l.mu.Lock()
+	u.Server.Legacy = l.kept.Legacy
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(l.gateway.life, 2*u.Server.StartTimeout) // it may have to be started twice
 	defer cancel()
 	asks := []string{upstream.Sample, upstream.Elicit}
 	if l.gateway.options.OneClient {
 		asks = append(asks, upstream.Roots)
 	}
-	session, err := l.gateway.options.Connect(ctx, l.Upstream, upstream.Client{
+	session, err := l.gateway.options.Connect(ctx, u, upstream.Client{
 		Name: "toolfold", Version: l.gateway.options.Version,
 		Ask: l.ask, Asks: asks,
 		Changed: l.listChanged,
 		Updated: l.updated,
+		Stray:   l.stray,
+		Memory:  l.gateway.memory,
 	})
 	l.mu.Lock()
 	if l.closed && session != nil {
@@ -263,9 +270,14 @@ func (l *link) connect() {
 	}
 }
 
+// stray logs a text of the server that is no message, or answers no request.
+func (l *link) stray(text string) {
+	l.gateway.options.Log.Debug("a text of an upstream that answers nothing", "upstream", l.Name, "text", text)
+}
+
 // refresh asks the server for its list, and offers what is accepted of it.
 func (l *link) refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, max(l.Timeout, startTime))
+	ctx, cancel := context.WithTimeout(ctx, 3*max(l.Timeout, startTime)) // two starts, and the list
 	defer cancel()
 	l.mu.Lock()
 	before := l.live

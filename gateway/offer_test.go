@@ -404,6 +404,7 @@ func TestTooMuchToKeep(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "s", beside)
 	u.Timeout = 5 * time.Minute // a race detector is slow with megabytes of JSON
+	u.Server.MessageLimit = 64 << 20
 	dir := t.TempDir()
 	_, g := offering(t, dir, surface.Options{}, u)
 	much := strings.Repeat("x", 17<<20)

@@ -73,7 +73,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 		answer.Legacy = s.legacy()
 		if c := hello.Capabilities; c != nil && c.Tools == nil {
 			if c.Prompts == nil && c.Resources == nil {
-				answer.Problems = []string{"it declares no tools, prompts or resources in its capabilities"}
+				answer.Left = []string{"it declares no tools, prompts or resources in its capabilities"}
 			}
 			return answer, nil
 		}
@@ -88,11 +88,11 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 			NextCursor json.RawMessage   `json:"nextCursor"`
 		}
 		if err := json.Unmarshal(s.gate.page(), &page); err != nil || page.Tools == nil {
-			answer.Problems = append(answer.Problems, "tools/list: the answer has no list of tools")
+			answer.Left = append(answer.Left, "its answer to tools/list has no list of tools")
 		}
 		for i, tool := range page.Tools {
 			if odd := oddity(tool); odd != "" {
-				answer.Problems = append(answer.Problems, fmt.Sprintf("tool %s is left out: %s", nameOf(tool, i), odd))
+				answer.Left = append(answer.Left, fmt.Sprintf("tool %s is left out: %s", nameOf(tool, i), odd))
 			} else {
 				answer.Tools = append(answer.Tools, tool)
 			}

@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -26,18 +28,48 @@ const DefaultMemory = 256 << 20
 // NewMemory returns a Memory of some bytes.
 func NewMemory(limit int64) *Memory { return &Memory{limit: limit} }
 
+// Limit returns the bound in bytes; 0 = none.
+func (m *Memory) Limit() int64 {
+	if m == nil {
+		return 0
+	}
+	return m.limit
+}
+
+// Read reads a text of some bytes. If there is no room for it, it is passed over, and the error is
+// [ErrNoMemory].
+func (m *Memory) Read(r io.Reader, bytes int64) ([]byte, error) {
+	counted := bytes
+	if bytes < uncounted {
+		counted = 0
+	}
+	if err := m.hold(counted); err != nil {
+		_, broke := io.CopyN(io.Discard, r, bytes)
+		return nil, cmp.Or(broke, err)
+	}
+	text := make([]byte, bytes)
+	if _, err := io.ReadFull(r, text); err != nil {
+		m.release(counted)
+		return nil, err
+	}
+	m.releaseWith(text, counted)
+	return text, nil
+}
+
 const (
 	patience = 10 * time.Second // for memory to be released
 	trimTime = 10 * time.Second // after the last large message
-	large    = 4 << 20          // bytes of a message after which free memory is returned
+
+	uncounted = 256 << 10 // bytes: smaller messages are not counted
+	large     = 4 << 20   // bytes of a message after which free memory is returned
 )
 
-// errNoMemory is the fault of a message for which there is no room.
-var errNoMemory = errors.New("the messages of all servers take as much memory as they may")
+// ErrNoMemory is the error of a message for which there is no room.
+var ErrNoMemory = errors.New("the messages of all servers take as much memory as they may")
 
-// hold waits for room for some bytes. It returns [errNoMemory] after a while.
+// hold waits for room for some bytes. It returns [ErrNoMemory] after a while.
 func (m *Memory) hold(bytes int64) error {
-	if m == nil {
+	if m == nil || bytes == 0 {
 		return nil
 	}
 	late := time.NewTimer(patience)
@@ -59,7 +91,7 @@ func (m *Memory) hold(bytes int64) error {
 		case <-freed:
 		case <-time.After(time.Second):
 		case <-late.C:
-			return fmt.Errorf("%w, %d MB", errNoMemory, m.limit>>20)
+			return fmt.Errorf("%w, %d MB", ErrNoMemory, m.limit>>20)
 		}
 	}
 }

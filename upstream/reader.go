@@ -109,8 +109,7 @@ func (u *unit) Write(text []byte) (int, error) {
 
 // room holds memory for a text of some bytes.
 func (u *unit) room(bytes int64) error {
-	const step = 256 << 10 // smaller texts are not counted
-	if bytes <= u.held+step {
+	if bytes <= max(u.held, uncounted) {
 		return nil
 	}
 	more := max(bytes, 2*u.held) - u.held

@@ -38,11 +38,14 @@ type Client struct {
 	Asks []string
 
 	// Stray is called with the start of each text of the server that is no message, or answers no
-	// request. Nil is not called.
+	// request, up to maxStrays times in a session. Nil is not called.
 	Stray func(text string)
 
 	Memory *Memory // of the messages of all servers; nil = no bound
 }
+
+// maxStrays bounds the texts of a session that are reported by [Client.Stray].
+const maxStrays = 100
 
 // The methods by which a server asks its client.
 const (
@@ -143,9 +146,12 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 	}
 	if c.Stray != nil {
 		note := session.gate.note
+		var strays atomic.Int64
 		session.gate.note = func(text []byte) {
 			note(text)
-			c.Stray(shorten.To(string(text), maxWhy))
+			if strays.Add(1) <= maxStrays {
+				c.Stray(shorten.To(string(text[:min(len(text), 4*maxWhy)]), maxWhy))
+			}
 		}
 	}
 	era := &mcp.ClientSessionOptions{}

@@ -55,6 +55,7 @@ type Answer struct {
 	Resources []json.RawMessage `json:"-"`
 	Templates []json.RawMessage `json:"-"`
 
+	Left     []string `json:"-"` // what of the list of tools is left out, and why
 	Problems []string `json:"-"` // why one of these lists is not known, or not whole
 }
 

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -33,6 +34,7 @@ type host struct {
 	retired bool
 	visits  int                // connections
 	shared  map[string]*shared // by what is equal
+	memory  *upstream.Memory   // of the messages of all servers; nil before the first opening
 	work    sync.WaitGroup
 }
 
@@ -59,7 +61,7 @@ func Serve(socket, version string) error {
 			go func() {
 				defer h.leave()
 				defer conn.Close()
-				h.visit(newLine(conn))
+				h.visit(newLine(conn, nil))
 			}()
 		}
 	}()
@@ -240,9 +242,12 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 		body, err = s.session.Call(ctx, c)
 	}
 	var refused *upstream.Refused
+	var lost *upstream.Lost
 	switch {
 	case err == nil:
 		return frame{Kind: kindResult, Body: body}
+	case errors.As(err, &lost):
+		return frame{Kind: kindLost, Text: lost.Why}
 	case errors.As(err, &refused):
 		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code, Lacking: refused.Lacking}
 	case errors.Is(err, upstream.ErrGone):
@@ -313,6 +318,10 @@ func (h *host) join(v *visitor, o opening) *shared {
 	if s := h.shared[key]; s != nil && s.take(v) {
 		return s
 	}
+	if h.memory == nil {
+		h.memory = upstream.NewMemory(cmp.Or(o.Memory, upstream.DefaultMemory))
+	}
+	memory := h.memory
 	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
 	s := &shared{host: h, key: key, ready: make(chan struct{}), stop: cancel, users: map[*visitor]bool{v: true}, open: map[openCall]bool{},
 		watched: map[string]map[*visitor]bool{}}
@@ -321,7 +330,7 @@ func (h *host) join(v *visitor, o opening) *shared {
 		defer cancel()
 		s.session, s.err = upstream.Connect(ctx, o.Server, upstream.Client{
 			Name: o.Client, Version: o.ClientVersion, Changed: s.changed, Updated: s.updated,
-			Ask: s.ask, Asks: []string{upstream.Sample, upstream.Elicit},
+			Ask: s.ask, Asks: []string{upstream.Sample, upstream.Elicit}, Stray: s.stray, Memory: memory,
 		})
 		close(s.ready)
 		if s.err == nil {
@@ -453,6 +462,15 @@ func (s *shared) changed() {
 	defer s.mu.Unlock()
 	for v := range s.users {
 		go func() { _ = v.line.write(frame{Kind: kindChanged}) }()
+	}
+}
+
+// stray passes on a text of the server that answers nothing.
+func (s *shared) stray(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range s.users {
+		go func() { _ = v.line.write(frame{Kind: kindStray, Text: text}) }()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -45,12 +46,14 @@ const (
 	kindReady     kind = "ready" // the session is open
 	kindResult    kind = "result"
 	kindFailed    kind = "failed"    // what was asked for did not come about, also of a question
-	kindRefused   kind = "refused"   // by the server, or the exchange with it
+	kindRefused   kind = "refused"   // by the server
+	kindLost      kind = "lost"      // the answer cannot be read; the server goes on
 	kindGone      kind = "gone"      // the host takes it no more; another has to
 	kindProgress  kind = "progress"  // of a call
 	kindLog       kind = "log"       // of a call
 	kindChanged   kind = "changed"   // a list
 	kindUpdated   kind = "updated"   // a resource that is watched
+	kindStray     kind = "stray"     // the start of a text of the server that answers nothing
 	kindAsk       kind = "ask"       // a question of the server, in the course of a call
 	kindTakenBack kind = "takenBack" // a question
 )
@@ -64,13 +67,16 @@ const (
 
 // line carries frames over a connection.
 type line struct {
-	conn net.Conn
-	in   *bufio.Reader
+	conn   net.Conn
+	in     *bufio.Reader
+	memory *upstream.Memory // of the bodies that are read
 
 	mu sync.Mutex // held while a frame is written
 }
 
-func newLine(conn net.Conn) *line { return &line{conn: conn, in: bufio.NewReader(conn)} }
+func newLine(conn net.Conn, memory *upstream.Memory) *line {
+	return &line{conn: conn, in: bufio.NewReader(conn), memory: memory}
+}
 
 func (l *line) write(f frame) error {
 	head, err := json.Marshal(f)
@@ -99,16 +105,20 @@ func (l *line) read() (frame, error) {
 	if head > maxHead || body > maxBody {
 		return frame{}, fmt.Errorf("a message of %d bytes is too long", uint64(head)+uint64(body))
 	}
-	text := make([]byte, int(head)+int(body))
+	text := make([]byte, head)
 	if _, err := io.ReadFull(l.in, text); err != nil {
 		return frame{}, err
 	}
 	var f frame
-	if err := json.Unmarshal(text[:head], &f); err != nil {
+	if err := json.Unmarshal(text, &f); err != nil {
 		return frame{}, err
 	}
-	if body > 0 {
-		f.Body = text[head:]
+	if body == 0 {
+		return f, nil
 	}
-	return f, nil
+	var err error
+	if f.Body, err = l.memory.Read(l.in, int64(body)); errors.Is(err, upstream.ErrNoMemory) {
+		f.Kind, f.Text, err = kindLost, err.Error(), nil
+	}
+	return f, err
 }

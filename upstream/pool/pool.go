@@ -51,11 +51,14 @@ func (p Pool) socket() string { return filepath.Join(p.Dir, "upstreams.sock") }
 // Connect starts a server, or joins others that share it. The context bounds that alone.
 // What asks for roots does not get them: the process has those of several sessions.
 func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client) (*Session, error) {
+	if err := s.Check(); err != nil { // it may name what settled changes
+		return nil, err
+	}
 	s, err := settled(s)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := json.Marshal(opening{Version: p.Version, Server: s, Client: c.Name, ClientVersion: c.Version})
+	spec, err := json.Marshal(opening{Version: p.Version, Server: s, Client: c.Name, ClientVersion: c.Version, Memory: c.Memory.Limit()})
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +169,7 @@ const maxEvents = 1000
 // that another has to be reached.
 func open(ctx context.Context, conn net.Conn, spec []byte, c upstream.Client) (_ *Session, again bool, err error) {
 	s := &Session{
-		line: newLine(conn), client: c, gone: make(chan struct{}), open: map[int64]*request{}, asked: map[int64]context.CancelFunc{},
+		line: newLine(conn, c.Memory), client: c, gone: make(chan struct{}), open: map[int64]*request{}, asked: map[int64]context.CancelFunc{},
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	first := frame{Kind: kindGone}
@@ -214,6 +217,10 @@ func (s *Session) listen() {
 		case kindUpdated:
 			if s.client.Updated != nil {
 				s.client.Updated(f.Text)
+			}
+		case kindStray:
+			if s.client.Stray != nil {
+				s.client.Stray(f.Text)
 			}
 		case kindAsk:
 			s.answer(f)
@@ -320,6 +327,8 @@ func taken(c upstream.Call, r *request, f frame) (frame, error) {
 	switch f.Kind {
 	case kindGone:
 		return f, upstream.ErrGone
+	case kindLost:
+		return f, &upstream.Lost{Why: f.Text}
 	case kindRefused:
 		return f, &upstream.Refused{Code: f.Code, Message: f.Text, Lacking: f.Lacking}
 	case kindFailed:
@@ -380,13 +389,15 @@ type opening struct {
 	Version               string
 	Server                upstream.Server
 	Client, ClientVersion string
+	Memory                int64 // of the messages of all servers, as of [upstream.Memory]; the first opening counts
 }
 
 // listed carries an [upstream.Answer] with its lists byte by byte.
 type listed struct {
-	Name, Instructions                   string
+	Name, Version, Instructions          string
+	Legacy                               bool
 	Tools, Prompts, Resources, Templates [][]byte
-	Problems                             []string
+	Left, Problems                       []string
 }
 
 func listedOf(a upstream.Answer) listed {
@@ -397,7 +408,8 @@ func listedOf(a upstream.Answer) listed {
 		return all
 	}
 	return listed{
-		a.Name, a.Instructions, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates), a.Problems,
+		a.Name, a.Version, a.Instructions, a.Legacy, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates),
+		a.Left, a.Problems,
 	}
 }
 
@@ -410,7 +422,7 @@ func (l listed) answer() upstream.Answer {
 		return all
 	}
 	return upstream.Answer{
-		Name: l.Name, Instructions: l.Instructions, Tools: raw(l.Tools), Prompts: raw(l.Prompts), Resources: raw(l.Resources),
-		Templates: raw(l.Templates), Problems: l.Problems,
+		Name: l.Name, Version: l.Version, Instructions: l.Instructions, Legacy: l.Legacy, Tools: raw(l.Tools), Prompts: raw(l.Prompts),
+		Resources: raw(l.Resources), Templates: raw(l.Templates), Left: l.Left, Problems: l.Problems,
 	}
 }
