@@ -161,7 +161,7 @@ func play(file string) {
 				case "flood":
 					mu.Lock()
 					defer mu.Unlock()
-					fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
+					fmt.Printf(`{"jsonrpc":"2.0","id":%v,"result":{"content":[{"type":"text","text":"`, m.ID)
 					piece := bytes.Repeat([]byte("x"), 1<<20)
 					for range 100 {
 						_, _ = os.Stdout.Write(piece)
