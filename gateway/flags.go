@@ -3,7 +3,6 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -22,24 +21,24 @@ var orders = regex.Lazy("(?i)" + strings.Join([]string{
 }, "|"))
 
 // flags lists what in the texts of a tool is unusual enough for its user to look at. Others
-// are the names of other servers and their tools.
-func flags(d definition, others []string) []string {
+// are the names of the tools of other servers.
+func flags(d definition, others map[string]bool) []string {
 	var schema any
 	_ = json.Unmarshal(d.InputSchema, &schema) // nil where it is none
 	text := strings.Join(append(texts(schema), d.Name, d.Title, d.Description, d.Annotations.Title), "\n")
 	found := flagsOf(text)
-	words := strings.FieldsFunc(text, func(r rune) bool {
+	named := ""
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
-	})
-	for i, word := range words {
-		words[i] = strings.Trim(word, ".-") // as at the end of a sentence
-	}
-	for _, name := range others {
-		// A plain word says nothing: that of a tool has several parts.
-		if strings.ContainsAny(name, "_-.") && name != d.Name && slices.Contains(words, name) {
-			found = append(found, fmt.Sprintf("the name of another server's tool, %s", name))
-			break
+	}) {
+		word = strings.Trim(word, ".-") // as at the end of a sentence
+		// A plain word says nothing: the name of a tool has several parts.
+		if strings.ContainsAny(word, "_-.") && word != d.Name && others[word] && (named == "" || word < named) {
+			named = word
 		}
+	}
+	if named != "" {
+		found = append(found, fmt.Sprintf("the name of another server's tool, %s", named))
 	}
 	return found
 }

@@ -12,7 +12,7 @@ func TestFlags(t *testing.T) {
 	if got := strings.Join(flags(hidden, nil), ""); !strings.Contains(got, "U+202E") {
 		t.Errorf("what is hidden in a schema is flagged with %q", got)
 	}
-	others := []string{"send_mail", "list", "github.get_issue"}
+	others := map[string]bool{"send_mail": true, "list": true, "github.get_issue": true}
 	for text, want := range map[string]string{
 		"Add two numbers.": "",
 		"Lists issues. Do not use it for pull requests; use the query language instead.": "",

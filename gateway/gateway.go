@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -123,7 +124,7 @@ type Gateway struct {
 	links   []*link
 	memory  *upstream.Memory
 
-	planning sync.Mutex // held while names of families are chosen
+	planning sync.Mutex // held while names of families are taken
 
 	mu       sync.Mutex
 	follower Follower // set by Follow
@@ -206,23 +207,29 @@ func Fold(u Upstream, answer upstream.Answer, taken func(string) bool) ([]*toolf
 	}
 	l := g.links[0]
 	l.closed = true
-	if err := l.take(answer); err != nil {
+	if err := l.take(g.life, answer); err != nil {
 		return nil, fold.Plan{}, err
 	}
 	return l.offered(), l.planned(), nil
 }
 
-// taken reports whether a name is used by others than a link.
-func (g *Gateway) taken(name string, besides *link) bool {
-	if g.options.Taken(name) {
-		return true
-	}
+// taken returns what reports whether a name is used now, by others than a link.
+func (g *Gateway) taken(besides *link) func(name string) bool {
+	named := g.named(besides)
+	return func(name string) bool { return named[name] || g.options.Taken(name) }
+}
+
+// named returns the names of the families of all links but one.
+func (g *Gateway) named(besides *link) map[string]bool {
+	names := map[string]bool{}
 	for _, l := range g.links {
-		if l != besides && l.uses(name) {
-			return true
+		if l != besides {
+			l.mu.Lock()
+			maps.Copy(names, l.names)
+			l.mu.Unlock()
 		}
 	}
-	return false
+	return names
 }
 
 // Families returns what is known of the servers as families, in the order of the
@@ -361,7 +368,7 @@ func (g *Gateway) Refresh(ctx context.Context, server string) error {
 func (g *Gateway) Keep(server string, answer upstream.Answer) error {
 	l, err := g.link(server)
 	if err == nil && !l.known() {
-		err = l.take(answer)
+		err = l.take(g.life, answer)
 	}
 	if err != nil {
 		return fmt.Errorf("keeping what %s lists: %w", server, err)

@@ -244,16 +244,14 @@ func (l *link) file() string {
 	return strings.Trim(shorten.To(unsafeName().ReplaceAllString(l.Name, "_"), 40), "…") + "-" + hex.EncodeToString(sum[:4]) + ".json"
 }
 
-// restore takes over what was kept of the server.
+// restore takes over the record of the server.
 func (l *link) restore(k kept) error {
-	if slices.ContainsFunc(k.Plan.Families, func(f fold.Family) bool { return l.gateway.taken(f.Name, l) }) {
-		k.Plan = fold.Plan{} // another has the name since
-	} else {
-		l.mu.Lock()
-		l.kept = k
-		l.mu.Unlock()
-	}
-	return l.adopt(k)
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	l.mu.Lock()
+	l.kept = k
+	l.mu.Unlock()
+	return l.adopt(l.gateway.life, k)
 }
 
 // forget drops the record of the server, which cannot be used: it is asked again.
@@ -397,7 +395,7 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// save writes the record of the server. The lock is held.
+// save writes the record of the server.
 func (l *link) save(text []byte) error {
 	dir := l.gateway.options.Dir
 	if dir == "" {
@@ -416,7 +414,9 @@ func (l *link) save(text []byte) error {
 
 // take accepts a list that the server sent: all of the first one, later what has not
 // changed.
-func (l *link) take(answer upstream.Answer) error {
+func (l *link) take(ctx context.Context, answer upstream.Answer) error {
+	l.changing.Lock()
+	defer l.changing.Unlock()
 	if size := sizeOf(answer.Tools); size > maxTools {
 		return fmt.Errorf("its list of tools has %d bytes, more than the %d that are kept", size, maxTools)
 	}
@@ -464,7 +464,7 @@ func (l *link) take(answer upstream.Answer) error {
 		}
 	}
 	k.remember(before)
-	return l.adopt(k)
+	return l.adopt(ctx, k)
 }
 
 func sizeOf(list []json.RawMessage) (size int) {
@@ -522,57 +522,123 @@ func (k kept) tools() (tools []fold.Tool) {
 	return tools
 }
 
-// adopt plans, offers and keeps what is accepted.
-func (l *link) adopt(k kept) error {
-	tools := k.tools()
-	l.gateway.planning.Lock()
-	defer l.gateway.planning.Unlock()
-	taken := func(name string) bool { return l.gateway.taken(name, l) }
-	k.Plan, _ = k.Plan.Join(fold.Server{Name: l.Name, Alone: l.Alone, Taken: taken}, tools)
-	families, err := l.build(k)
-	if err != nil {
-		return err
-	}
+// adopt plans, offers and keeps what is accepted. changing is held. What takes long holds no lock
+// that other servers or calls wait for: where another server has taken a name meanwhile, the plan
+// is made again.
+func (l *link) adopt(ctx context.Context, k kept) error {
 	defer l.gateway.lookAgain()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.live, k.Differing = map[string]string{}, map[string]string{}
+	tools, planned := k.tools(), k.Plan
+	for {
+		taken := l.gateway.taken(l)
+		if slices.ContainsFunc(planned.Families, func(f fold.Family) bool { return taken(f.Name) }) {
+			planned = fold.Plan{} // another has the name since
+		}
+		plan, _, err := planned.Join(ctx, fold.Server{Name: l.Name, Alone: l.Alone, Taken: taken}, tools)
+		if err != nil {
+			return err
+		}
+		k.Plan = plan
+		families, err := l.build(ctx, k)
+		if err != nil {
+			return err
+		}
+		if !l.reserve(plan) {
+			continue
+		}
+		text, err := l.record(&k)
+		if err == nil && text != nil {
+			err = l.save(text) // before it is offered: what was seen is not forgotten
+		}
+		l.noteUnkept(err)
+		l.offerAll(k, families)
+		return nil
+	}
+}
+
+// record returns the record of the server as it is written, without what makes it too large; nil
+// where it is the one that is there.
+func (l *link) record(k *kept) ([]byte, error) {
+	k.Differing = map[string]string{}
 	for _, d := range k.definitions {
-		if k.Accepted[d.Name] == d.digest {
-			l.live[d.Name] = d.digest
-		} else {
+		if k.Accepted[d.Name] != d.digest {
 			k.Differing[d.Name] = d.digest
 		}
 	}
-	same := reflect.DeepEqual(l.kept, k)
-	var text []byte
-	if !same {
-		text, err = k.within(maxKept)
+	l.mu.Lock()
+	before, unkept := l.kept, l.unkept
+	l.mu.Unlock()
+	if unkept == "" && reflect.DeepEqual(before, *k) {
+		return nil, nil
 	}
-	l.kept, l.families, l.trouble, l.offer = k, families, "", l.offerOf(k)
-	if same {
-		return nil
+	return k.within(maxKept)
+}
+
+// reserve takes the names of a plan. It reports false, and takes none, where another server has one.
+func (l *link) reserve(plan fold.Plan) bool {
+	l.gateway.planning.Lock()
+	defer l.gateway.planning.Unlock()
+	taken := l.gateway.named(l)
+	if slices.ContainsFunc(plan.Families, func(f fold.Family) bool { return taken[f.Name] }) {
+		return false
 	}
-	if err == nil {
-		err = l.save(text)
-		l.unusable = l.unusable && err != nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names = map[string]bool{}
+	for _, f := range slices.Concat(l.kept.Plan.Families, plan.Families) {
+		l.names[f.Name] = true
 	}
-	if l.unkept = ""; err != nil {
-		l.unkept = err.Error()
+	return true
+}
+
+// offerAll takes over a record and what it offers.
+func (l *link) offerAll(k kept, families []*toolfold.Family) {
+	live, names, offer := map[string]string{}, map[string]bool{}, l.offerOf(k)
+	for _, d := range k.definitions {
+		if k.Accepted[d.Name] == d.digest {
+			live[d.Name] = d.digest
+		}
+	}
+	for _, f := range k.Plan.Families {
+		names[f.Name] = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept, l.families, l.live, l.names, l.trouble, l.offer = k, families, live, names, "", offer
+}
+
+// noteUnkept says why the record of the server could not be written; nil for one that was.
+func (l *link) noteUnkept(err error) {
+	if err != nil {
 		l.gateway.options.Log.Warn("keeping the list of an upstream", "upstream", l.Name, "err", err)
 	}
-	return nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unkept = ""; err != nil {
+		l.unkept = err.Error()
+	} else {
+		l.unusable = false
+	}
 }
 
 // approve accepts tools as they are listed now.
 func (l *link) approve(names []string) ([]string, error) {
+	taken, err := l.accept(names)
+	if err == nil {
+		l.gateway.tell()
+	}
+	return taken, err
+}
+
+// accept accepts tools as they are listed now, without names all, and returns them.
+func (l *link) accept(names []string) (taken []string, err error) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
 	k := l.latest()
 	before := k.acceptedTools()
 	accepted := map[string]string{}
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	var taken []string
 	for _, name := range names {
 		if !slices.ContainsFunc(k.definitions, func(d definition) bool { return d.Name == name }) {
 			return nil, fmt.Errorf("the server %s lists no tool %q", l.Name, name)
@@ -586,15 +652,14 @@ func (l *link) approve(names []string) ([]string, error) {
 	}
 	k.Accepted = accepted
 	k.remember(before)
-	if err := l.adopt(k); err != nil {
+	if err := l.adopt(l.gateway.life, k); err != nil {
 		return nil, err
 	}
-	l.gateway.tell()
 	return taken, nil
 }
 
 // build makes the families of a plan, of the tools that are accepted and let through.
-func (l *link) build(k kept) ([]*toolfold.Family, error) {
+func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 	byName := map[string]definition{}
 	for _, d := range k.definitions {
 		if k.Accepted[d.Name] == d.digest && l.shows("", d.Name) {
@@ -603,6 +668,9 @@ func (l *link) build(k kept) ([]*toolfold.Family, error) {
 	}
 	var families []*toolfold.Family
 	for _, planned := range k.Plan.Families {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f := toolfold.Family{
 			Name: planned.Name, Summary: planned.Summary, Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
 			Apiece: true, Bare: planned.Bare, ResultLimit: l.ResultLimit, Trouble: l.why,

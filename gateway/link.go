@@ -40,9 +40,12 @@ type link struct {
 	gateway *Gateway
 	slots   chan struct{} // of calls that run
 
+	changing sync.Mutex // held while the record is read, changed and adopted; before planning and mu
+
 	mu       sync.Mutex
 	kept     kept
-	readOf   time.Time // modification time of the file of what is kept, when it was read last
+	names    map[string]bool // of the families of the plan
+	readOf   time.Time       // modification time of the file of what is kept, when it was read last
 	families []*toolfold.Family
 	live     map[string]string // digests of the tools that are listed and accepted, by name
 	offer    offer             // beside the tools
@@ -104,13 +107,6 @@ func (l *link) planned() fold.Plan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.kept.Plan.Clone()
-}
-
-// uses reports whether a family of the plan has a name.
-func (l *link) uses(name string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.kept.Plan.Families, func(f fold.Family) bool { return f.Name == name })
 }
 
 // shows reports whether the user lets a tool, a prompt or a resource through; the kind of a
@@ -288,7 +284,7 @@ func (l *link) refresh(ctx context.Context) error {
 		answer, err = session.List(ctx)
 	}
 	if err == nil {
-		err = l.take(answer)
+		err = l.take(ctx, answer)
 	}
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -372,19 +368,20 @@ func (g *Gateway) lookAgain() {
 
 // flagged lists what in the texts of the tools that are offered its user should look at.
 func (l *link) flagged() []string {
-	var others []string
+	others := map[string]bool{}
 	for _, other := range l.gateway.links {
 		if other != l {
 			other.mu.Lock()
-			others = slices.AppendSeq(others, maps.Keys(other.live))
+			for name := range other.live {
+				others[name] = true
+			}
 			other.mu.Unlock()
 		}
 	}
-	slices.Sort(others)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.flags == nil {
-		others = slices.DeleteFunc(others, func(name string) bool { return l.live[name] != "" }) // two may be of one kind
+		maps.DeleteFunc(others, func(name string, _ bool) bool { return l.live[name] != "" }) // two may be of one kind
 		l.flags = []string{}
 		for _, d := range l.kept.definitions {
 			for _, flag := range flags(d, others) {
@@ -586,16 +583,24 @@ func (l *link) askOf(taken context.Context, asking *openCall, q upstream.Questio
 // noteAsking keeps that a tool asks its client: later calls of it are no tasks, which
 // cannot.
 func (l *link) noteAsking(tool string) {
+	switch added, err := l.addAsking(tool); {
+	case err != nil:
+		l.gateway.options.Log.Warn("keeping that a tool asks its client", "upstream", l.Name, "tool", tool, "err", err)
+	case added:
+		l.gateway.tell()
+	}
+}
+
+// addAsking reports false for a tool that is known to ask.
+func (l *link) addAsking(tool string) (added bool, err error) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
 	k := l.latest()
 	if slices.Contains(k.Asking, tool) {
-		return
+		return false, nil
 	}
 	k.Asking = append(slices.Clone(k.Asking), tool)
-	if err := l.adopt(k); err != nil {
-		l.gateway.options.Log.Warn("keeping that a tool asks its client", "upstream", l.Name, "tool", tool, "err", err)
-		return
-	}
-	l.gateway.tell()
+	return true, l.adopt(l.gateway.life, k)
 }
 
 // drop gives up a session that is of no use any more.

@@ -151,11 +151,7 @@ func (g *Gateway) UsePlan(server string, plan fold.Plan) error {
 	if !l.known() {
 		return errUnknown
 	}
-	k := l.latest()
-	if err := plan.Check(k.tools(), func(name string) bool { return g.taken(name, l) }); err != nil {
-		return err
-	}
-	return l.planAs(k, plan)
+	return l.planAs(plan, g.taken(l))
 }
 
 // Replan folds the tools of a server anew, as if it were added now, and returns the plan.
@@ -168,19 +164,33 @@ func (g *Gateway) Replan(server string) (fold.Plan, error) {
 	if !l.known() {
 		return fold.Plan{}, errUnknown
 	}
-	if err := l.planAs(l.latest(), fold.Plan{}); err != nil {
+	if err := l.planAs(fold.Plan{}, nil); err != nil {
 		return fold.Plan{}, err
 	}
 	return l.planned(), nil
 }
 
-func (l *link) planAs(k kept, plan fold.Plan) error {
-	k.Plan = plan
-	if err := l.adopt(k); err != nil {
+// planAs folds the tools by a plan and what it lacks. With taken the plan has to be whole, and of names
+// that are not taken.
+func (l *link) planAs(plan fold.Plan, taken func(string) bool) error {
+	if err := l.replan(plan, taken); err != nil {
 		return err
 	}
 	l.gateway.tell()
 	return nil
+}
+
+func (l *link) replan(plan fold.Plan, taken func(string) bool) error {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	k := l.latest()
+	if taken != nil {
+		if err := plan.Check(k.tools(), taken); err != nil {
+			return err
+		}
+	}
+	k.Plan = plan
+	return l.adopt(l.gateway.life, k)
 }
 
 // watchEvery is the pause between looks at the files of what is kept.
@@ -218,8 +228,12 @@ func (l *link) changedOnDisk() bool {
 }
 
 // takeOver adopts what another process has kept of the server, and reports whether that
-// differs from what is known here.
+// differs from what is known here. While the record is being changed here it is left for later.
 func (l *link) takeOver() bool {
+	if !l.changing.TryLock() {
+		return false
+	}
+	defer l.changing.Unlock()
 	k, found, err := l.read()
 	if err != nil || !found {
 		return false
@@ -230,7 +244,7 @@ func (l *link) takeOver() bool {
 	if same {
 		return false
 	}
-	if err := l.adopt(k); err != nil {
+	if err := l.adopt(l.gateway.life, k); err != nil {
 		l.gateway.options.Log.Warn("reading what is kept of an upstream", "upstream", l.Name, "err", err)
 		return false
 	}

@@ -12,6 +12,7 @@ package fold
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -104,16 +105,19 @@ type Server struct {
 
 // Make plans the families of a server.
 func Make(s Server, tools []Tool) Plan {
-	plan, _ := Plan{}.Join(s, tools)
+	plan, _, _ := Plan{}.Join(context.Background(), s, tools) // fails only with its context
 	return plan
 }
 
 // Join returns the plan with the tools that it has no action for yet, and their
 // names. Nothing that it has is renamed, but a tool that no longer only reads
 // leaves a family that does. Actions of tools that are gone stay, for when they
-// come back.
-func (p Plan) Join(s Server, tools []Tool) (joined Plan, added []string) {
-	b := builder{server: s.Name, prefix: sharedPrefix(tools), taken: s.Taken, tools: map[string]bool{}}
+// come back. The error is that of the context.
+func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, added []string, err error) {
+	b := builder{
+		ctx: ctx, server: s.Name, prefix: sharedPrefix(tools), taken: s.Taken, tools: map[string]bool{},
+		names: map[string]bool{}, paths: map[string]bool{}, counts: map[string]int{},
+	}
 	if b.taken == nil {
 		b.taken = func(string) bool { return false }
 	}
@@ -131,7 +135,7 @@ func (p Plan) Join(s Server, tools []Tool) (joined Plan, added []string) {
 		for _, a := range f.Actions {
 			placed[a.Tool] = true
 		}
-		b.families = append(b.families, f)
+		b.append(f)
 	}
 	b.base = b.baseOf(s.Name)
 	for _, reading := range []bool{true, false} {
@@ -143,7 +147,8 @@ func (p Plan) Join(s Server, tools []Tool) (joined Plan, added []string) {
 			placed[t.Name] = true
 			added = append(added, t.Name)
 			words := b.words(t.Name)
-			rest = append(rest, subjected{t, words, subject(words)})
+			nouns := subject(words)
+			rest = append(rest, subjected{t, words, nouns, " " + strings.Join(nouns, " ") + " "})
 		}
 		if s.Alone {
 			b.separate(rest)
@@ -151,28 +156,50 @@ func (p Plan) Join(s Server, tools []Tool) (joined Plan, added []string) {
 			b.place(rest, reading, len(p.Families) == 0)
 		}
 	}
-	return Plan{b.families}, added
+	if err := ctx.Err(); err != nil {
+		return Plan{}, nil, err
+	}
+	return Plan{b.families}, added, nil
 }
 
 // subjected is a tool with the words of its name and of what it acts on.
 type subjected struct {
 	Tool
 	words, subject []string
+	text           string // the words of the subject, each between blanks
 }
 
 // has reports whether the tool acts on a noun, which may be several words.
 func (t subjected) has(noun string) bool {
-	return strings.Contains(" "+strings.Join(t.subject, " ")+" ", " "+noun+" ")
+	return strings.Contains(t.text, " "+noun+" ")
 }
 
 type builder struct {
+	ctx      context.Context // once it has ended, the plan is not finished
 	server   string
 	tools    map[string]bool // by the server's names
 	base     string          // that names of families begin with
 	prefix   int             // words that all names of tools begin with
 	taken    func(string) bool
 	families []Family
+
+	names  map[string]bool // of the families, each with whether it reads
+	paths  map[string]bool // family_action, which leads to one action
+	counts map[string]int  // of numbers that were tried after a name
 }
+
+// append adds a family.
+func (b *builder) append(f Family) *Family {
+	b.names[f.Name] = f.Reads
+	for _, a := range f.Actions {
+		b.paths[f.Name+"_"+a.Name] = true
+	}
+	b.families = append(b.families, f)
+	return &b.families[len(b.families)-1]
+}
+
+// named reports whether a family has a name.
+func (b *builder) named(name string) bool { _, is := b.names[name]; return is }
 
 // words returns the words of a tool's name without words that all names have. A name
 // without letters and digits of ASCII is called tool.
@@ -221,12 +248,18 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 		}
 	}
 	first := len(b.families)
-	for more := anew && len(rest) > fewTools; more && len(b.families)-first < mostNouns; {
+	shared := phrases{}
+	if anew && len(rest) > fewTools {
+		for _, t := range rest {
+			shared.count(t, 1)
+		}
+	}
+	for more := anew && len(rest) > fewTools; more && b.ctx.Err() == nil && len(b.families)-first < mostNouns; {
 		least := leastGroup
 		if len(rest) <= fewTools {
 			least = niceGroup
 		}
-		noun := bestNoun(rest, least)
+		noun := shared.best(least)
 		if noun == "" {
 			break
 		}
@@ -235,6 +268,7 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 			if !t.has(noun) {
 				return false
 			}
+			shared.count(t, -1)
 			b.add(f, t)
 			return true
 		})
@@ -295,13 +329,10 @@ func (b *builder) separate(tools []subjected) {
 	for _, t := range tools {
 		noun := strings.Join(t.words, " ")
 		name := b.nameOf(noun, t.Reads)
-		if plainName().MatchString(t.Name) && len(t.Name) <= maxName && !b.taken(t.Name) && !b.taken(t.Name+writeTwin) &&
-			!slices.ContainsFunc(b.families, func(f Family) bool { return f.Name == t.Name }) {
+		if plainName().MatchString(t.Name) && len(t.Name) <= maxName && !b.taken(t.Name) && !b.taken(t.Name+writeTwin) && !b.named(t.Name) {
 			name = t.Name
 		}
-		f := Family{Name: name, Summary: cut("Tool "+noun, maxSummary), Reads: t.Reads, Bare: true}
-		b.families = append(b.families, f)
-		b.add(&b.families[len(b.families)-1], t)
+		b.add(b.append(Family{Name: name, Summary: cut("Tool "+noun, maxSummary), Reads: t.Reads, Bare: true}), t)
 	}
 }
 
@@ -327,35 +358,51 @@ func (b *builder) family(noun string, reading bool) *Family {
 	return nil
 }
 
-// bestNoun returns the words that make the best family of
-// at least so many tools, empty for none: words that many tools share, above all at the end, as "alert" in secret
-// scanning alert. Of equals it is the longest, then the first in the alphabet.
-func bestNoun(tools []subjected, least int) (noun string) {
-	counts, scores := map[string]int{}, map[string]int{}
-	for _, t := range tools {
-		seen := map[string]bool{}
-		for from := range t.subject {
-			for to := from + 1; to <= min(from+3, len(t.subject)); to++ {
-				phrase := strings.Join(t.subject[from:to], " ")
-				if !seen[phrase] {
-					seen[phrase] = true
-					counts[phrase]++
-					scores[phrase] += 2
-					if to == len(t.subject) {
-						scores[phrase]++
-					}
-				}
+// phrases are words next to each other in subjects of tools.
+type phrases map[string]shares
+
+// shares says how many tools have a phrase, and how good a family of it is.
+type shares struct{ tools, score int }
+
+// count adds the phrases of a tool so many times.
+func (p phrases) count(t subjected, times int) {
+	seen := map[string]bool{}
+	for from := range t.subject {
+		for to := from + 1; to <= min(from+3, len(t.subject)); to++ {
+			phrase := strings.Join(t.subject[from:to], " ")
+			if seen[phrase] {
+				continue
+			}
+			seen[phrase] = true
+			now := p[phrase]
+			now.tools += times
+			now.score += 2 * times
+			if to == len(t.subject) {
+				now.score += times
+			}
+			if p[phrase] = now; now.tools == 0 {
+				delete(p, phrase)
 			}
 		}
 	}
-	for phrase, n := range counts {
+}
+
+// best returns the words that make the best family of at least so many tools, empty for none: words
+// that many tools share, above all at the end, as "alert" in secret scanning alert. Of equals it is
+// the longest, then the first in the alphabet.
+func (p phrases) best(least int) (noun string) {
+	most := 0
+	for phrase, shared := range p {
+		if shared.tools < least || shared.score < most {
+			continue
+		}
 		better := cmp.Or(
-			cmp.Compare(scores[phrase], scores[noun]),
+			cmp.Compare(shared.score, most),
 			cmp.Compare(strings.Count(phrase, " "), strings.Count(noun, " ")),
 			cmp.Compare(noun, phrase),
 		)
-		if n >= least && better > 0 {
-			noun = phrase
+		if better > 0 {
+			noun, most = phrase, shared.score
 		}
 	}
 	return noun
@@ -369,8 +416,7 @@ func (b *builder) open(noun string, reading bool) *Family {
 	} else {
 		summary += " " + noun
 	}
-	b.families = append(b.families, Family{Name: b.nameOf(noun, reading), Summary: cut(summary, maxSummary), Noun: noun, Reads: reading})
-	return &b.families[len(b.families)-1]
+	return b.append(Family{Name: b.nameOf(noun, reading), Summary: cut(summary, maxSummary), Noun: noun, Reads: reading})
 }
 
 // nameOf returns a free name for a family: server or server_noun, with _write
@@ -382,11 +428,10 @@ func (b *builder) nameOf(noun string, reading bool) string {
 		stem += "_" + strings.ReplaceAll(noun, " ", "_")
 	}
 	stem = strings.TrimRight(cut(stem, maxName-len(writeTwin)-2), "_")
-	free := func(name string) bool {
-		return !b.taken(name) && !b.taken(name+writeTwin) &&
-			!slices.ContainsFunc(b.families, func(f Family) bool { return f.Name == name })
-	}
-	for n := 1; ; n++ {
+	free := func(name string) bool { return !b.taken(name) && !b.taken(name+writeTwin) && !b.named(name) }
+	tried := stem + twin
+	for n := max(1, b.counts[tried]); ; n++ {
+		b.counts[tried] = n // those before stay in use
 		name := stem
 		if n > 1 {
 			name = fmt.Sprintf("%s%d", stem, n)
@@ -394,8 +439,8 @@ func (b *builder) nameOf(noun string, reading bool) string {
 		if free(name) {
 			return name
 		}
-		same := slices.ContainsFunc(b.families, func(f Family) bool { return f.Name == name && f.Reads == reading })
-		if !same && free(name+twin) {
+		reads, is := b.names[name]
+		if same := is && reads == reading; !same && free(name+twin) {
 			return name + twin
 		}
 	}
@@ -421,25 +466,20 @@ func (b *builder) add(f *Family, t subjected) {
 		if f.Name == b.server && name != t.Name && b.tools[name] {
 			return true // it would read as the server's own name of another tool
 		}
-		for _, other := range b.families { // family_action leads to one action
-			for _, a := range other.Actions {
-				if other.Name+"_"+a.Name == f.Name+"_"+name {
-					return true
-				}
-			}
-		}
-		return b.taken(f.Name+"."+name) || b.taken(f.Name+"_"+name) ||
-			slices.ContainsFunc(f.Actions, func(a Action) bool { return a.Name == name })
+		return b.paths[f.Name+"_"+name] || b.taken(f.Name+"."+name) || b.taken(f.Name+"_"+name)
 	}
 	short, long := actionName(t.words, f.Noun), actionName(t.words, "")
-	name := short
-	for n := 1; name == "" || used(name); n++ {
+	name, tried := short, f.Name+"."+long
+	for n := 1; b.ctx.Err() == nil && (name == "" || used(name)); n++ {
 		if n == 1 {
 			name = long
-		} else {
-			name = fmt.Sprintf("%s_%d", cmp.Or(long, "tool"), n)
+			continue
 		}
+		n = max(n, b.counts[tried])
+		b.counts[tried] = n // those before stay in use
+		name = fmt.Sprintf("%s_%d", cmp.Or(long, "tool"), n)
 	}
+	b.paths[f.Name+"_"+name] = true
 	f.Actions = append(f.Actions, Action{name, t.Name})
 }
 

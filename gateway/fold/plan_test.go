@@ -148,7 +148,7 @@ func TestEveryToolOnce(t *testing.T) {
 				}
 			}
 		}
-		joined, added := plan.Join(srv, more)
+		joined, added, _ := plan.Join(t.Context(), srv, more)
 		if err := joined.Check(more, taken); err != nil || len(added) != len(more)-len(tools) {
 			t.Fatalf("%d joined %d tools, %d added: %v", len(more), len(tools), len(added), err)
 		}
@@ -186,7 +186,7 @@ func TestHundreds(t *testing.T) {
 	if last := plan.Families[len(plan.Families)-1]; last.Summary != "Change thingih to thingjj" || last.Name != "srv6_write" {
 		t.Errorf("the last is %q: %v", last.Summary, last.Actions)
 	}
-	joined, _ := plan.Join(Server{Name: "srv"}, append(tools, written("get_other!")...))
+	joined, _, _ := plan.Join(t.Context(), Server{Name: "srv"}, append(tools, written("get_other!")...))
 	if n := len(joined.Families); n != len(plan.Families) {
 		t.Errorf("%d families with another tool", n)
 	}
@@ -195,7 +195,7 @@ func TestHundreds(t *testing.T) {
 func TestJoinMoves(t *testing.T) {
 	t.Parallel()
 	plan := Make(Server{Name: "s"}, written("get_x", "get_y", "set_x!"))
-	joined, added := plan.Join(Server{Name: "s"}, written("get_x!", "set_x!"))
+	joined, added, _ := plan.Join(t.Context(), Server{Name: "s"}, written("get_x!", "set_x!"))
 	want := "s (Only reads): get_y=get_y\ns_write (Changes things): set_x=set_x get_x=get_x\n"
 	if got := show(joined); got != want || !slices.Equal(added, []string{"get_x"}) {
 		t.Errorf("added %v:\n%s", added, got)
