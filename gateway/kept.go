@@ -467,6 +467,11 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	return l.adopt(ctx, k)
 }
 
+// lists returns what the server has listed.
+func (k kept) lists() [][]json.RawMessage {
+	return [][]json.RawMessage{k.Tools, k.Prompts, k.Resources, k.Templates}
+}
+
 func sizeOf(list []json.RawMessage) (size int) {
 	for _, entry := range list {
 		size += len(entry)

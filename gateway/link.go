@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ const startTime = time.Minute
 const (
 	firstPause = time.Second
 	mostPause  = time.Minute
+	listPause  = 5 * time.Minute  // the longest for a list that is said to change and does not
 	learnPause = 15 * time.Minute // the longest for a server that never listed its tools, which no call starts
 )
 
@@ -63,6 +65,8 @@ type link struct {
 	next     time.Time     // when it is asked for that again; before now = it is not
 	asking   bool          // a list that changed is being asked for
 	again    bool          // it changed once more since
+	pause    time.Duration // before it is asked for again; grows while nothing changes
+	followed time.Time     // when it was asked for last
 	flags    []string      // of the tools that are offered; nil = not looked for yet
 	retry    time.Time     // not before
 	closed   bool
@@ -332,8 +336,8 @@ func (l *link) learn(first chan<- error) {
 	}
 }
 
-// listChanged asks for a list that has changed. A server that says so all the time is asked
-// once in a pause.
+// listChanged asks for a list that has changed: at once, and then once in a pause, which doubles
+// from a second to listPause while nothing changes.
 func (l *link) listChanged() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -341,12 +345,14 @@ func (l *link) listChanged() {
 		l.again = true
 		return
 	}
+	if time.Since(l.followed) > listPause {
+		l.pause = 0
+	}
 	l.asking = true
 	l.gateway.work.Go(func() {
 		for more := true; more; {
-			_ = l.refresh(l.gateway.life)
 			select {
-			case <-time.After(firstPause):
+			case <-time.After(l.follow()):
 			case <-l.gateway.life.Done():
 			}
 			l.mu.Lock()
@@ -355,6 +361,21 @@ func (l *link) listChanged() {
 			l.mu.Unlock()
 		}
 	})
+}
+
+// follow asks for a list that has changed, and returns the pause after it.
+func (l *link) follow() time.Duration {
+	l.mu.Lock()
+	before := l.kept.lists()
+	l.mu.Unlock()
+	_ = l.refresh(l.gateway.life)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.followed = time.Now()
+	if l.pause = min(max(2*l.pause, firstPause), listPause); !reflect.DeepEqual(before, l.kept.lists()) {
+		l.pause = firstPause
+	}
+	return l.pause
 }
 
 // lookAgain has the texts of all servers looked at anew, which may name tools of each other.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/upstream"
@@ -35,6 +37,67 @@ func listOf(n int) (upstream.Answer, error) {
 		answer.Tools = append(answer.Tools, json.RawMessage(fmt.Sprintf(`{"name":"get_%d","inputSchema":{"type":"object"}}`, i)))
 	}
 	return answer, nil
+}
+
+// A server that says that its list changes all the time is asked once a pause, which doubles while
+// nothing changes. A change begins anew, and after a quiet time the first news is followed at once.
+func TestStormOfChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var reads, tools atomic.Int32
+		tools.Store(1)
+		var changed func()
+		g, err := gateway.New(gateway.Options{
+			Upstreams: []gateway.Upstream{{Name: "srv"}},
+			Connect: func(_ context.Context, _ gateway.Upstream, c upstream.Client) (gateway.Session, error) {
+				changed = c.Changed
+				return scripted{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
+					reads.Add(1)
+					return listOf(int(tools.Load()))
+				}}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		if err := g.Learn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// storm says ten times a second that the list has changed, and returns how often it was asked for.
+		storm := func(long time.Duration) int {
+			before := reads.Load()
+			for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				changed()
+				synctest.Wait()
+			}
+			return int(reads.Load() - before)
+		}
+		for _, c := range []struct {
+			why  string
+			long time.Duration
+			want int
+		}{
+			{"the first is followed at once", 100 * time.Millisecond, 1},
+			{"after 1, 2, 4, 8 and 16 s", 32 * time.Second, 5},
+			{"after 32, 64, 128, 256, 300 and 300 s", 1080 * time.Second, 6},
+		} {
+			if n := storm(c.long); n != c.want {
+				t.Errorf("%s: it was asked %d times, want %d", c.why, n, c.want)
+			}
+		}
+		tools.Store(2) // seen by the next, within 300 s
+		storm(300 * time.Second)
+		tools.Store(3)
+		if before := storm(5 * time.Minute); before < 3 {
+			t.Errorf("a change does not begin anew: it was asked %d times", before)
+		}
+		time.Sleep(time.Hour)
+		if n := storm(100 * time.Millisecond); n != 1 {
+			t.Errorf("after a quiet time: it was asked %d times", n)
+		}
+		time.Sleep(time.Hour)
+	})
 }
 
 // However long the tools of one server take to be folded, others are learnt and offered, also
