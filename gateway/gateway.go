@@ -407,13 +407,28 @@ func (g *Gateway) Plan(server string) (fold.Plan, bool) {
 	return fold.Plan{}, false
 }
 
-// Close ends the sessions. What was started has ended when it returns.
+// closeTime bounds how long a server may delay the end of the gateway.
+const closeTime = 2 * time.Second
+
+// Close ends the sessions, and what was started. It waits two seconds at most for what does not end:
+// programs end with this process at the latest.
 func (g *Gateway) Close() {
 	g.stop()
-	var wait sync.WaitGroup
-	for _, l := range g.links {
-		wait.Go(l.close)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var wait sync.WaitGroup
+		for _, l := range g.links {
+			wait.Go(l.close)
+		}
+		wait.Wait()
+		g.work.Wait()
+	}()
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	select {
+	case <-done:
+	case <-late.C:
+		g.options.Log.Warn("closing upstreams: some have not ended", "after", closeTime)
 	}
-	wait.Wait()
-	g.work.Wait()
 }

@@ -100,8 +100,8 @@ func TestStormOfChanges(t *testing.T) {
 	})
 }
 
-// However long the tools of one server take to be folded, others are learnt and offered, also
-// while it goes on.
+// However long the tools of one server take to be folded, others are learnt and offered, and the
+// gateway closes in two seconds.
 func TestSlowFoldDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,8 +135,56 @@ func TestSlowFoldDelaysNoOther(t *testing.T) {
 		if err := g.Refresh(t.Context(), "fast"); err != nil {
 			t.Error(err)
 		}
+		start := time.Now()
+		g.Close()
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("closing took %s", took)
+		}
 		close(release)
 		<-learnt
-		g.Close()
 	})
+}
+
+// A server that does not end delays the end of the gateway by two seconds; one that ends, by nothing.
+func TestCloseIsBounded(t *testing.T) {
+	t.Parallel()
+	for why, most := range map[string]time.Duration{"it ends": 0, "its session does not end": 2 * time.Second, "its list hangs": 2 * time.Second} {
+		t.Run(why, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				release, listing := make(chan struct{}), make(chan struct{})
+				g, err := gateway.New(gateway.Options{
+					Upstreams: []gateway.Upstream{{Name: "srv"}, {Name: "other"}},
+					Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
+						s := scripted{gone: make(chan struct{}), end: func() {}}
+						s.list = func(context.Context) (upstream.Answer, error) { return listOf(1) }
+						switch {
+						case u.Name == "other":
+						case why == "its session does not end":
+							s.end = func() { <-release }
+						case why == "its list hangs":
+							s.list = func(context.Context) (upstream.Answer, error) { close(listing); <-release; return listOf(1) }
+						}
+						return s, nil
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				learnt := make(chan error, 1)
+				go func() { learnt <- g.Learn(t.Context()) }()
+				if why == "its list hangs" {
+					<-listing
+				} else if err := <-learnt; err != nil {
+					t.Fatal(err)
+				}
+				start := time.Now()
+				g.Close()
+				if took := time.Since(start); took != most {
+					t.Errorf("it took %s, want %s", took, most)
+				}
+				close(release)
+			})
+		})
+	}
 }
