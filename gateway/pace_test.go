@@ -148,7 +148,9 @@ func TestSlowFoldDelaysNoOther(t *testing.T) {
 // A server that does not end delays the end of the gateway by two seconds; one that ends, by nothing.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
-	for why, most := range map[string]time.Duration{"it ends": 0, "its session does not end": 2 * time.Second, "its list hangs": 2 * time.Second} {
+	for why, most := range map[string]time.Duration{
+		"it ends": 0, "its session does not end": 2 * time.Second, "its list hangs": 2 * time.Second,
+	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -176,7 +176,7 @@ func trustsFile(path string, o *options) error {
 func (b *workbench) openGateway(o *options) error {
 	var err error
 	b.gateway, err = newGateway(gateway.Options{Upstreams: o.upstreams, Log: b.log, Connect: sharing(b.log), OneClient: o.HTTP == "",
-		Rights: o.rights(), Unread: o.Resources == "none", Around: b.record})
+		Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.rights(), Unread: o.Resources == "none", Around: b.record})
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,8 @@ func serveCommand() *cli.Command {
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
 		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
-			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "worker", "workspaceName"})...),
+			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "upstreamMegabytes",
+			"worker", "workspaceName"})...),
 			trustFlag, upstreamsFlag, logLevelFlag),
 		Action: serveAction,
 	}

@@ -163,7 +163,8 @@ func TestShow(t *testing.T) {
 			`"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"metricDays":90,"metricPoints":1000000,"params":"object",` +
 			`"readOnly":false,"resources":"work","resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,` +
 			`"tier":"extended",` +
-			`"toolMode":"consolidated","traceArguments":false,"traceCalls":true,"traceDays":14,"traceMegabytes":256,"worker":true},` +
+			`"toolMode":"consolidated","traceArguments":false,"traceCalls":true,"traceDays":14,"traceMegabytes":256,` +
+			`"upstreamMegabytes":256,"worker":true},` +
 			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}],"sources":{"listing":"global"}}`},
 		{"no file", `{"scope":"local"}`, `{"scope":"local","config":{}}`},
 	} {

@@ -98,6 +98,8 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "maxSessions", Doc: "Most HTTP sessions at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1000)), User},
 	{toolfold.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
 	{toolfold.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
+	{toolfold.Int{Name: "upstreamMegabytes", Doc: "Most megabytes of messages of upstreams in memory.", Min: 16, Max: 100_000}.
+		With(toolfold.Default(256)), User},
 	{toolfold.String{
 		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else a trusted repository's " +
 			"origin, or machine and path.",
@@ -231,6 +233,7 @@ type Options struct {
 	MaxSessions       int                        `json:"maxSessions"`
 	MaxConnections    int                        `json:"maxConnections"`
 	MaxCalls          int                        `json:"maxCalls"`
+	UpstreamMegabytes int                        `json:"upstreamMegabytes"`
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
 	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's own defaults
 	TraceArguments    bool                       `json:"traceArguments"`
