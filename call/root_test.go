@@ -154,7 +154,9 @@ func (r roots) schema(depth int) any {
 
 func (r roots) keyword(depth int) (keyword string, value any) {
 	plain := []func() (string, any){
-		func() (string, any) { return "type", []string{"object", "array", "string", "integer", "null"}[r.IntN(5)] },
+		func() (string, any) {
+			return "type", []string{"object", "array", "string", "integer", "null"}[r.IntN(5)]
+		},
 		func() (string, any) { return "type", []string{"object", "number"} },
 		func() (string, any) { return "required", r.names()[:1] },
 		func() (string, any) { return "minProperties", r.IntN(3) },
