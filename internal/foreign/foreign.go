@@ -22,14 +22,22 @@ var (
 	ErrNoObject = errors.New("what it sent is not a JSON object")
 )
 
-// known lists the members that the protocol has, in every revision, for the object that a
-// method answers with or notifies of, besides _meta. Objects of other methods keep all members.
-var known = map[string][]string{
-	"tools/call":            {"content", "structuredContent", "isError"},
-	"prompts/get":           {"description", "messages"},
-	"resources/read":        {"contents"},
-	"completion/complete":   {"completion"},
-	"notifications/message": {"level", "logger", "data"},
+// known lists the members that the protocol has, in every revision, for the object that a method
+// answers with or notifies of, besides _meta. Nil = objects of the method keep all members.
+func known(method string) []string {
+	switch method {
+	case "tools/call":
+		return []string{"content", "structuredContent", "isError"}
+	case "prompts/get":
+		return []string{"description", "messages"}
+	case "resources/read":
+		return []string{"contents"}
+	case "completion/complete":
+		return []string{"completion"}
+	case "notifications/message":
+		return []string{"level", "logger", "data"}
+	}
+	return nil
 }
 
 // connection lists the members of a result that are for the client of the server, which
@@ -47,16 +55,16 @@ func Object(method string, raw []byte) (object json.RawMessage, dropped []string
 	if err != nil {
 		return nil, nil, err
 	}
-	out, reported := []byte("{"), len(dropped)
+	out, members := []byte("{"), known(method)
 	same := true
 	is := ordered.Scan(object, func(name []byte, start, end int) {
 		value := object[start:end]
-		switch members, limited := known[method]; {
+		switch {
 		case string(name) == "_meta":
 			inner, left := withoutReserved(value)
 			dropped, same = append(dropped, left...), same && bytes.Equal(inner, value)
 			value = inner
-		case !limited, slices.Contains(members, string(name)):
+		case members == nil, slices.Contains(members, string(name)):
 		default:
 			same = false
 			if !slices.Contains(connection, string(name)) || string(name) == "resultType" && string(value) != complete {
@@ -71,7 +79,7 @@ func Object(method string, raw []byte) (object json.RawMessage, dropped []string
 	switch {
 	case !is:
 		return nil, nil, ErrNoObject
-	case same && reported == len(dropped):
+	case same:
 		return object, dropped, nil
 	}
 	return append(out, '}'), dropped, nil
@@ -139,15 +147,34 @@ func JSON(raw []byte) (json.RawMessage, error) {
 
 // clean is JSON, and names the members that were there more than once.
 func clean(raw []byte) (value json.RawMessage, repeated []string, err error) {
-	out, err := jsontext.AppendFormat(make([]byte, 0, len(raw)), raw, jsontext.PreserveRawStrings(true))
-	if err == nil { // no name is there twice, and all is UTF-8
-		return out, nil, nil
+	if jsontext.Value(raw).IsValid() { // no name is there twice, and all is Unicode
+		if spaced(raw) {
+			raw, err = jsontext.AppendFormat(make([]byte, 0, len(raw)), raw, jsontext.PreserveRawStrings(true))
+		}
+		return raw[:len(raw):len(raw)], nil, err
 	}
 	r := rewriter{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	if r.value() != nil || !json.Valid(raw) { // there may be more behind the value
 		return nil, nil, ErrNoJSON
 	}
 	return r.rest(), r.names(), nil
+}
+
+// spaced reports whether there is space between the parts of a valid value, or around it.
+func spaced(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		switch {
+		case raw[i] <= ' ':
+			return true
+		case raw[i] == '"':
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return false
 }
 
 // rewriter writes a value anew that some readers would refuse.
