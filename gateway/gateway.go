@@ -96,9 +96,6 @@ type Options struct {
 	Log       *slog.Logger      // nil = the default logger
 	Now       func() time.Time  // nil = time.Now
 
-	// Memory is the most bytes of messages of all servers in memory at a time; 0 = no bound.
-	Memory int64
-
 	// Unread says that clients can read no resources here: URIs in answers stay those of their server.
 	Unread bool
 
