@@ -234,16 +234,15 @@ func (g *gate) texts(limit int64, out func(jsonrpc.Message)) *texts {
 
 // flaw says what is wrong with a text that is not valid JSON.
 func flaw(text []byte) string {
+	text = bytes.TrimSpace(text)
 	var syntax *json.SyntaxError
 	err := json.Unmarshal(text, new(json.RawMessage))
-	if !errors.As(err, &syntax) {
+	if !errors.As(err, &syntax) || syntax.Offset >= int64(len(text)) {
 		return "it broke off"
 	}
-	from := int(max(syntax.Offset-1, 0))
-	at := text[min(from, len(text)):min(from+20, len(text))]
-	if len(at) == 0 {
-		return "it broke off"
-	}
+	const quoted = 20 // bytes
+	from := max(int(syntax.Offset)-1, 0)
+	at := text[from:min(from+quoted, len(text))]
 	return fmt.Sprintf("%q at byte %d", strings.ToValidUTF8(string(at), "\ufffd"), syntax.Offset)
 }
 

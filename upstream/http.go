@@ -174,10 +174,6 @@ func (c *exchange) Close() error {
 
 // RoundTrip implements [http.RoundTripper].
 func (r *remote) RoundTrip(request *http.Request) (*http.Response, error) {
-	if !sameOrigin(request.URL, r.origin) {
-		return nil, fmt.Errorf("it names %s://%s for messages, which is another server and is not given the headers",
-			request.URL.Scheme, request.URL.Host)
-	}
 	call, _ := request.Context().Value(sending{}).(*jsonrpc.Request)
 	response, err := r.send(request)
 	if err != nil {
@@ -224,6 +220,10 @@ func isStream(r *http.Response) bool {
 // the transport cannot know behind a gate, and the id of the session. A server that asks for a
 // pause is asked again after it.
 func (r *remote) send(request *http.Request) (*http.Response, error) {
+	if !sameOrigin(request.URL, r.origin) {
+		return nil, fmt.Errorf("it names %s://%s for messages, which is another server and is not given the headers",
+			request.URL.Scheme, request.URL.Host)
+	}
 	request = request.Clone(request.Context())
 	for name, values := range r.server.Header {
 		request.Header[http.CanonicalHeaderKey(name)] = values

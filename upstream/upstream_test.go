@@ -46,6 +46,15 @@ func TestMain(m *testing.M) {
 		_ = os.WriteFile(os.Args[3], []byte(fmt.Sprint(os.Getpid())), 0o600)
 		_ = server(1).Run(context.Background(), &mcp.StdioTransport{})
 		time.Sleep(time.Hour)
+	case "odd":
+		playOdd(os.Args[3], os.Args[4])
+	case "newer":
+		playNewer()
+	case "reads little":
+		playReadsLittle()
+	case "says":
+		fmt.Fprintln(os.Stderr, os.Args[3])
+		os.Exit(3)
 	case "garbage":
 		fmt.Println(`{"jsonrpc":`)
 	}

@@ -1,0 +1,562 @@
+package upstream_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// message is a message to a server that does not follow the protocol.
+type message struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Name   string
+		Cursor string
+	}
+}
+
+// ordinary returns what a server of 2025-11-25 answers; empty for a notification.
+func ordinary(m message) string {
+	switch m.Method {
+	case "initialize":
+		return reply(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`)
+	case "tools/list":
+		return reply(m.ID, `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)
+	case "tools/call":
+		return reply(m.ID, `{"content":[{"type":"text","text":"well"}]}`)
+	}
+	if m.ID == nil {
+		return ""
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+}
+
+func reply(id json.RawMessage, result string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+// odd is a program whose answers to a method, or to all notifications, are of some kind. It is a server
+// of 2025-11-25 else. An answer is written as it is, with ID for the id of the request.
+var odd = map[string]map[string]string{
+	"replies to notifications": {"": `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}` + "\n" +
+		`{"jsonrpc":"2.0","result":{}}` + "\n" + `{"jsonrpc":"2.0","id":null,"result":{}}` + "\n"},
+	"indented":         {"tools/call": "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": ID,\n  \"result\": {\n    \"content\": []\n  }\n}\n"},
+	"two on a line":    {"tools/call": `{"jsonrpc":"2.0","method":"notifications/message"}{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}` + "\n"},
+	"glued":            {"tools/call": `Working... {"jsonrpc":"2.0","id":ID,"result":{"content":[]}}` + "\n"},
+	"id as text":       {"tools/call": `{"jsonrpc":"2.0","id":"ID","result":{"content":[]}}` + "\n"},
+	"id with fraction": {"tools/call": `{"jsonrpc":"2.0","id":ID.0,"result":{"content":[]}}` + "\n"},
+	"list":             {"tools/call": `[{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}]` + "\n"},
+	"older version":    {"tools/call": `{"jsonrpc":"1.0","id":ID,"result":{"content":[]},"error":null}` + "\n"},
+	"stray replies": {"tools/call": `{"jsonrpc":"2.0","id":999,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":1.5,"result":{}}` + "\n" +
+		`{"jsonrpc":"2.0","id":{"a":1},"error":{}}` + "\n" + `{"jsonrpc":"2.0","id":1e30,"result":NaN}` + "\n{\n" +
+		`{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}` + "\n"},
+
+	"NaN":             {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"v":NaN}}}` + "\n"},
+	"error as text":   {"tools/call": `{"jsonrpc":"2.0","id":ID,"error":"it burns"}` + "\n"},
+	"code as text":    {"tools/call": `{"jsonrpc":"2.0","id":ID,"error":{"code":"ECONN","message":"it burns"}}` + "\n"},
+	"no result":       {"tools/call": `{"jsonrpc":"2.0","id":ID}` + "\n"},
+	"list for result": {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":[1]}` + "\n"},
+	"broken off":      {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":{"content":[` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}` + "\n"},
+	"deep":            {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":` + strings.Repeat(`{"a":`, 11_000) + "1" + strings.Repeat("}", 11_001) + "\n"},
+	"large":           {"tools/call": `{"result":{"content":"` + strings.Repeat("x", 200_000) + `"},"jsonrpc":"2.0","id":ID}` + "\n"},
+
+	"odd greeting": {"initialize": `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"prompts":5,"x":[]},` +
+		`"serverInfo":"mine","instructions":7}}` + "\n"},
+	"oldest version": {"initialize": `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},` +
+		`"serverInfo":{"name":1,"version":1}}}` + "\n"},
+	"odd tools": {"tools/list": `{"jsonrpc":"2.0","id":ID,"result":{"tools":[null,{"name":5},{"description":"x"},{"name":"shy","annotations":` +
+		`{"readOnlyHint":"true"}},{"name":"echo","inputSchema":{"type":"object"}}],"nextCursor":null,"ttlMs":"x"}}` + "\n"},
+	"exits at the probe":   {"server/discover": "exit"}, // as servers do at a first message that is not initialize
+	"silent at the probe":  {"server/discover": "\n"},
+	"deaf after the probe": {"server/discover": "hang"},
+}
+
+// playOdd is one of the odd programs on standard input and output.
+func playOdd(name string, starts string) {
+	if f, err := os.OpenFile(starts, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		fmt.Fprintln(f, "started")
+		f.Close()
+	}
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var m message
+		if json.Unmarshal(lines.Bytes(), &m) != nil || m.Method == "" {
+			continue
+		}
+		method := m.Method
+		if m.ID == nil {
+			method = ""
+		}
+		switch answer := odd[name][method]; answer {
+		case "":
+			if text := ordinary(m); text != "" {
+				fmt.Println(text)
+			}
+		case "exit":
+			os.Exit(4)
+		case "hang":
+			select {}
+		default:
+			fmt.Print(strings.ReplaceAll(answer, "ID", string(m.ID)))
+		}
+	}
+}
+
+func oddServer(t *testing.T, name string) (s upstream.Server, starts func() int) {
+	file := filepath.Join(t.TempDir(), "starts")
+	s = play("odd", name, file)
+	s.MessageLimit = 100_000
+	return s, func() int {
+		text, _ := os.ReadFile(file)
+		return strings.Count(string(text), "started")
+	}
+}
+
+// A reply that can be read is the answer of its call, however it is written. One that cannot is the error
+// of its call. Others cost nothing, and the session goes on.
+func TestOddReplies(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"replies to notifications": "", "indented": "", "two on a line": "", "glued": "", "id as text": "", "id with fraction": "", "list": "",
+		"older version": "", "stray replies": "", "odd greeting": "", "oldest version": "",
+		"NaN":             `its answer is not valid JSON: "NaN}}}" at byte`,
+		"error as text":   "it burns",
+		"code as text":    "it burns (ECONN)",
+		"no result":       "its answer has no result",
+		"list for result": "the result of its answer is no object",
+		"broken off":      "its answer is not valid JSON: it broke off",
+		"deep":            "its answer is not valid JSON",
+		"large":           "it sent a message of 0.2 MB, and the limit is 0.1 MB: ask for less, or raise messageLimit in its settings",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, starts := oddServer(t, name)
+			session, err := upstream.Connect(t.Context(), s, upstream.Client{Name: "test", Version: "1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			for range 2 {
+				result, err := session.Call(t.Context(), upstream.Call{Tool: "echo", Arguments: json.RawMessage(`{}`)})
+				switch {
+				case want == "" && (err != nil || !strings.HasPrefix(string(result), `{"content":[`)):
+					t.Errorf("%s, %v", result, err)
+				case want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)):
+					t.Errorf("%s, %v, want %s", result, err, want)
+				}
+				if answer, err := session.List(t.Context()); err != nil || len(answer.Tools) != 1 {
+					t.Fatalf("the session is over: %v, %v", answer, err)
+				}
+			}
+			if n := starts(); n != 1 {
+				t.Errorf("it was started %d times", n)
+			}
+		})
+	}
+}
+
+// An entry of a list that is no tool is left out and named.
+func TestOddTools(t *testing.T) {
+	t.Parallel()
+	s, _ := oddServer(t, "odd tools")
+	answer, err := upstream.List(t.Context(), s, "1")
+	if err != nil || len(answer.Tools) != 1 || !strings.Contains(string(answer.Tools[0]), `"echo"`) {
+		t.Fatalf("%s, %v", answer.Tools, err)
+	}
+	want := []string{
+		"tool 1 is left out: it is no object", "tool 2 is left out: its name is a number and not a text", "tool 3 is left out: it has no name",
+		"tool shy is left out: its readOnlyHint is a text and not a boolean",
+	}
+	if strings.Join(answer.Left, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q", answer.Left)
+	}
+}
+
+// A server that does not know server/discover is sent initialize, by the same process where that takes
+// it. What is known of the era saves the probe.
+func TestEra(t *testing.T) {
+	t.Parallel()
+	for name, processes := range map[string]int{"exits at the probe": 2, "silent at the probe": 1, "deaf after the probe": 2, "NaN": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, starts := oddServer(t, name)
+			s.ProbeTimeout = time.Millisecond
+			if name == "deaf after the probe" {
+				s.StartTimeout = 2 * time.Second // which has to pass; a machine that takes longer to start a program fails here
+			}
+			answer, err := upstream.List(t.Context(), s, "1")
+			if err != nil || len(answer.Tools) != 1 || !answer.Legacy {
+				t.Fatalf("%v, %v", answer, err)
+			}
+			if n := starts(); n != processes {
+				t.Errorf("it was started %d times, want %d", n, processes)
+			}
+			s.Legacy = true
+			if answer, err = upstream.List(t.Context(), s, "1"); err != nil || !answer.Legacy || starts() != processes+1 {
+				t.Errorf("%v, %v, started %d times", answer, err, starts())
+			}
+		})
+	}
+}
+
+// A server that is known to be of the older era, and is not any more, is asked in the newer one.
+func TestEraThatChanged(t *testing.T) {
+	t.Parallel()
+	s := play("newer")
+	s.Legacy = true
+	answer, err := upstream.List(t.Context(), s, "1")
+	if err != nil || len(answer.Tools) != 1 || answer.Legacy {
+		t.Errorf("%v, %v", answer, err)
+	}
+}
+
+// playNewer is a server of 2026-07-28 alone.
+func playNewer() {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var m message
+		switch _ = json.Unmarshal(lines.Bytes(), &m); m.Method {
+		case "server/discover":
+			fmt.Println(reply(m.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":"n"}}`))
+		case "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"unsupported"}}`+"\n", m.ID)
+		default:
+			fmt.Println(ordinary(m))
+		}
+	}
+}
+
+// A probe over HTTP that is not answered is followed by initialize, and nothing is remembered of it.
+func TestSilentProbe(t *testing.T) {
+	t.Parallel()
+	at := web(t, func(w http.ResponseWriter, r *http.Request, m message) {
+		if m.Method == "server/discover" {
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, ordinary(m))
+	})
+	answer, err := upstream.List(t.Context(), upstream.Server{URL: at, ProbeTimeout: time.Millisecond}, "1")
+	if err != nil || len(answer.Tools) != 1 || answer.Legacy {
+		t.Errorf("%v, %v", answer, err)
+	}
+}
+
+// web serves requests over HTTP as JSON, unless answer sets another type. It returns the URL.
+func web(t *testing.T, answer func(http.ResponseWriter, *http.Request, message)) string {
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m message
+		_ = json.NewDecoder(r.Body).Decode(&m) // a body is read to its end, so that the server sees its client leave
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		answer(w, r, m)
+	}))
+	t.Cleanup(at.Close)
+	return at.URL
+}
+
+func indent(text string) string {
+	var v any
+	_ = json.Unmarshal([]byte(text), &v)
+	out, _ := json.MarshalIndent(v, "", "  ")
+	return string(out)
+}
+
+// Messages over HTTP are read in every way that they are written in.
+func TestOddBodies(t *testing.T) {
+	t.Parallel()
+	event := func(lines string) func(http.ResponseWriter, message) {
+		return func(w http.ResponseWriter, m message) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, strings.ReplaceAll(lines, "MESSAGE", ordinary(m)))
+		}
+	}
+	for name, write := range map[string]func(http.ResponseWriter, message){
+		"indented":        func(w http.ResponseWriter, m message) { _, _ = io.WriteString(w, indent(ordinary(m))) },
+		"byte order mark": func(w http.ResponseWriter, m message) { _, _ = io.WriteString(w, "\ufeff"+ordinary(m)) },
+		"list":            func(w http.ResponseWriter, m message) { _, _ = io.WriteString(w, "["+ordinary(m)+"]") },
+		"text type": func(w http.ResponseWriter, m message) {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(w, "\n"+ordinary(m))
+		},
+		"event over lines": func(w http.ResponseWriter, m message) {
+			event("event: message\ndata: "+strings.ReplaceAll(indent(ordinary(m)), "\n", "\ndata: ")+"\n\n")(w, m)
+		},
+		"event with CR":     event(": hi\r\n\r\nevent:message\r\ndata:MESSAGE\r\n\r\n"),
+		"other events":      event("event: ping\ndata: {}\n\ndata: \n\nid\n:\n\ndata: no message\n\ndata: MESSAGE\n\n"),
+		"event with mark":   event("\ufeffdata: MESSAGE\n\n"),
+		"event without end": event("data: MESSAGE"),
+		"list in an event":  event("data: [MESSAGE]\n\n"),
+		"session that moves along": func(w http.ResponseWriter, m message) {
+			w.Header().Set("Mcp-Session-Id", "s"+string(m.ID))
+			_, _ = io.WriteString(w, ordinary(m))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := web(t, func(w http.ResponseWriter, _ *http.Request, m message) { write(w, m) })
+			session, err := upstream.Connect(t.Context(), upstream.Server{URL: at}, upstream.Client{Name: "test", Version: "1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			for range 2 {
+				result, err := session.Call(t.Context(), upstream.Call{Tool: "echo", Arguments: json.RawMessage(`{}`)})
+				if err != nil || !strings.Contains(string(result), `"text":"well"`) || strings.Contains(string(result), "\n") {
+					t.Fatalf("%s, %v", result, err)
+				}
+			}
+		})
+	}
+}
+
+// A stream that ends without an answer is resumed, where the server gives its events ids.
+func TestResumedStream(t *testing.T) {
+	t.Parallel()
+	var answer atomic.Value
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if r.Method == http.MethodGet {
+			if r.Header.Get("Last-Event-ID") != "7" {
+				t.Errorf("the last event is %q", r.Header.Get("Last-Event-ID"))
+			}
+			fmt.Fprintf(w, "id: 8\ndata: %s\n\n", answer.Load())
+			return
+		}
+		var m message
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		switch {
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		case m.Method == "tools/call":
+			answer.Store(ordinary(m))
+			fmt.Fprint(w, "id: 7\nretry: 1\ndata:\n\n")
+		default:
+			fmt.Fprintf(w, "data: %s\n\n", ordinary(m))
+		}
+	}))
+	defer at.Close()
+	session, err := upstream.Connect(t.Context(), upstream.Server{URL: at.URL}, upstream.Client{Name: "test", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	result, err := session.Call(t.Context(), upstream.Call{Tool: "echo", Arguments: json.RawMessage(`{}`)})
+	if err != nil || !strings.Contains(string(result), "well") {
+		t.Errorf("%s, %v", result, err)
+	}
+}
+
+// A server that refuses a session which it does not know has not run the call: it can be made again. What
+// a tool answers is no such refusal.
+func TestLostSession(t *testing.T) {
+	t.Parallel()
+	refusing := func(status int, body string) func(http.ResponseWriter, message) {
+		return func(w http.ResponseWriter, m message) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, strings.ReplaceAll(body, "ID", string(m.ID)))
+		}
+	}
+	for name, test := range map[string]struct {
+		refuse func(http.ResponseWriter, message)
+		gone   bool
+	}{
+		"404":         {refusing(404, "no"), true},
+		"410":         {refusing(410, ""), true},
+		"400":         {refusing(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`), true},
+		"not started": {refusing(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}`), true},
+		"transport":   {refusing(400, `No transport found for sessionId`), true},
+		"503":         {refusing(503, `{"error":"session expired"}`), true},
+		"200":         {refusing(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32001,"message":"Session not found"}}`), true},
+		"event": {func(w http.ResponseWriter, _ message) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"error\":\"Session not found\"}\n\n")
+		}, true},
+		"other 400":       {refusing(400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"bad argument"}}`), false},
+		"other 503":       {refusing(503, "busy"), false},
+		"error of a tool": {refusing(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"unknown session: give the id of a browser session"}}`), false},
+		"result":          {refusing(200, `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"session not found"}],"isError":true}}`), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := web(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+				if m.Method == "initialize" {
+					w.Header().Set("Mcp-Session-Id", "one")
+				}
+				if m.Method == "tools/call" {
+					test.refuse(w, m)
+					return
+				}
+				_, _ = io.WriteString(w, ordinary(m))
+			})
+			session, err := upstream.Connect(t.Context(), upstream.Server{URL: at}, upstream.Client{Name: "test", Version: "1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			_, err = session.Call(t.Context(), upstream.Call{Tool: "echo", Arguments: json.RawMessage(`{}`)})
+			if errors.Is(err, upstream.ErrGone) != test.gone {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A server that asks for a pause is asked again after it; one that is longer than the call may take is
+// named.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	at := web(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+		if m.Method == "tools/call" && calls.Add(1) != 2 {
+			w.Header().Set("Retry-After", map[bool]string{true: "0", false: "3000"}[calls.Load() == 1])
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_, _ = io.WriteString(w, ordinary(m))
+	})
+	session, err := upstream.Connect(t.Context(), upstream.Server{URL: at}, upstream.Client{Name: "test", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	call := func() (json.RawMessage, error) {
+		return session.Call(t.Context(), upstream.Call{Tool: "echo", Arguments: json.RawMessage(`{}`)})
+	}
+	if result, err := call(); err != nil {
+		t.Errorf("%s, %v", result, err)
+	}
+	want := "it answered 429 Too Many Requests: it asks for a pause of 50m0s (Retry-After), call it again then"
+	if _, err := call(); err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	if _, err := call(); err == nil || !strings.HasPrefix(err.Error(), "it asked for a pause, which ends in ") || calls.Load() != 3 {
+		t.Errorf("%v after %d calls", err, calls.Load())
+	}
+}
+
+// The older transport names the address of messages, which may be no other server.
+func TestForeignEndpoint(t *testing.T) {
+	t.Parallel()
+	asked := make(chan http.Header, 10)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header }))
+	defer thief.Close()
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "event: endpoint\ndata: %s/internal?x=1\n\n", thief.URL)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer at.CloseClientConnections()
+	s := upstream.Server{URL: at.URL, SSE: true, Header: http.Header{"Authorization": {"Bearer secretsecret"}}}
+	_, err := upstream.List(t.Context(), s, "1")
+	if err == nil || !strings.Contains(err.Error(), "for messages, which is another server and is not given the headers") {
+		t.Error(err)
+	}
+	if len(asked) > 0 {
+		t.Errorf("the other server was asked with %v", <-asked)
+	}
+}
+
+// What a program says of its end is told by the line that explains it, with the secrets that reaching
+// it takes hidden, and no other words.
+func TestExplanations(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: Cannot find module '/opt/x.js'\n    at Module._load (node:1)\n" +
+			"  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v20.20.2\n": "Error: Cannot find module '/opt/x.js'",
+		"/x.js:1\nthrow new Error('Missing KEY');\n^\n\nError: Missing KEY\n    at x\n\nNode.js v20.20.2":                                          "Error: Missing KEY",
+		"npm error code E404\nnpm error 404 Not Found - GET https://r/@x\nnpm error 404\nnpm error A complete log of this run can be found in: /l": "npm error 404 Not Found - GET https://r/@x",
+		"docker: Cannot connect to the Docker daemon.\n\nRun 'docker run --help' for more information":                                             "docker: Cannot connect to the Docker daemon.",
+		"starting\npanic: nil pointer dereference\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3\nexit status 2":                                "panic: nil pointer dereference",
+		"Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n    import y\nModuleNotFoundError: No module named 'y'":         "ModuleNotFoundError: No module named 'y'",
+		"usage: x.py --url URL\nx.py: error: the following arguments are required: --url":                                                          "x.py: error: the following arguments are required: --url",
+		"ready\nlistening":                         "listening",
+		"No module named acme_mcp_server":          "No module named acme_mcp_server",
+		"no access with topsecret and --key hush":  "no access with xxxxx and --key hush",
+		"denied: --token abcdefgh":                 "denied: --token xxxxx",
+		"cannot log in to postgres://u:secretpw@h": "cannot log in to postgres://u:xxxxx@h",
+	} {
+		s := play("says", said, "-m", "acme_mcp_server", "--token", "abcdefgh", "--databse-url", "postgres://u:secretpw@h/db")
+		s.Env = []string{"KEY=topsecret"}
+		_, err := upstream.List(t.Context(), s, "1")
+		if err == nil || err.Error() != "it ended: exit status 3; it said: "+want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// What is wrong with a command or a folder is named before anything starts.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]upstream.Server{
+		"it does not start: its folder /no/such/folder does not exist, correct cwd":                                               {Argv: []string{os.Args[0]}, Dir: "/no/such/folder"},
+		`it does not start: there is no program "npx -y @x/memory": write "npx" as command, and each further word as one of args`: {Argv: []string{"npx -y @x/memory"}},
+		`it does not start: there is no program "~/bin/mcp", and no shell reads ~ or $NAME in it: write the whole path, or ${NAME} for a variable`: {
+			Argv: []string{"~/bin/mcp"}},
+		`it does not start: there is no program "/my dir/mcp"`: {Argv: []string{"/my dir/mcp"}},
+	} {
+		if err := s.Check(); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := play("server").Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A call ends with its context, also where the server reads nothing.
+func TestServerThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	s := play("reads little")
+	session, err := upstream.Connect(t.Context(), s, upstream.Client{Name: "test", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	large := json.RawMessage(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
+	var wait sync.WaitGroup
+	for range 3 {
+		wait.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if _, err := session.Call(ctx, upstream.Call{Tool: "echo", Arguments: large}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// playReadsLittle is a server that reads nothing after it has begun.
+func playReadsLittle() {
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, _ := lines.ReadBytes('\n')
+		var m message
+		_ = json.Unmarshal(line, &m)
+		if m.Method == "notifications/initialized" {
+			select {}
+		}
+		if text := ordinary(m); text != "" {
+			fmt.Println(text)
+		}
+	}
+}
