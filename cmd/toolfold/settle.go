@@ -3,10 +3,15 @@ package main
 import (
 	"runtime/debug"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/resident"
 )
 
 // settleAfter bounds the time of a start.
 const settleAfter = time.Second
+
+// restAfter is how long a process does next to nothing before it gives memory back.
+const restAfter = 5 * time.Second
 
 // heapReserve is the size of a block that is never touched, and so takes no memory,
 // but counts for the garbage collector. What calls leave behind is collected every
@@ -29,11 +34,37 @@ func reserve() []byte {
 }
 
 // settle lets the start run with few garbage collections, and afterwards gives what
-// only the start needed back to the system.
+// only the start needed back to the system. Whenever the process has worked and rests
+// again it gives back what the work needed.
 func settle() {
 	usual = debug.SetGCPercent(400)
 	time.AfterFunc(settleAfter, func() {
 		debug.SetGCPercent(usual)
-		debug.FreeOSMemory()
+		giveBack()
+		rest()
 	})
+}
+
+func giveBack() {
+	debug.FreeOSMemory()
+	resident.DropFile()
+}
+
+// rest gives memory back whenever the process has worked, if only for some milliseconds, and then
+// rested.
+func rest() {
+	freed := worked()
+	before := freed
+	if freed == 0 {
+		return
+	}
+	for range time.Tick(restAfter) {
+		now := worked()
+		if now-before < restAfter/200 && now-freed > restAfter/1000 {
+			giveBack()
+			now = worked()
+			freed = now
+		}
+		before = now
+	}
 }

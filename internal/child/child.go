@@ -2,7 +2,7 @@
 // this process, however it ends.
 //
 // On Unix a second process of this program's own executable, the keeper,
-// stands between: it starts the program as a process group of its own and
+// stands between (package keeper): it starts the program as a process group of its own and
 // waits for either of two things, the program's end or that of this process,
 // which it knows by a pipe that the system closes. Then it kills what is left
 // of the group. On Linux it is also the reaper of orphans, so that what left
@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 )
 
 // Command is a program to run. No shell is involved.
@@ -50,9 +49,6 @@ func (e *StartError) Unwrap() error { return e.Err }
 // ErrNUL is the error of an argument with a NUL character, which none can
 // hold.
 var ErrNUL = errors.New("an argument has a NUL character")
-
-// grace bounds the time between the request to end a run and its end.
-const grace = 10 * time.Second
 
 // Run runs a program to its end, or kills it and all that it started when the
 // context ends; see the package for what that means on each system. The error

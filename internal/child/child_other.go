@@ -5,12 +5,12 @@ package child
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
+	"time"
 )
 
-// Executable is the program that this process runs.
-func Executable() (string, error) { return os.Executable() }
+// grace bounds the time between the request to end a run and its end.
+const grace = 10 * time.Second
 
 // run runs a program. Only the program itself ends with the context: there
 // are no process groups here.

@@ -1,4 +1,4 @@
-package child
+package keeper
 
 import (
 	"bytes"
@@ -7,16 +7,6 @@ import (
 	"syscall"
 	"time"
 )
-
-// Executable is the program that this process runs, also where its file was
-// replaced or removed since.
-func Executable() (string, error) {
-	const self = "/proc/self/exe"
-	if _, err := os.Stat(self); err == nil {
-		return self, nil
-	}
-	return os.Executable()
-}
 
 // adoptOrphans makes this process the parent of its descendants whose parents
 // end (PR_SET_CHILD_SUBREAPER, since Linux 3.4).
@@ -35,7 +25,7 @@ func dieWithKeeper(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL
 // process before this one has waited for it.
 func killAll(group int) {
 	_ = syscall.Kill(-group, syscall.SIGKILL)
-	for end := time.Now().Add(grace / 2); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(Grace / 2); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, pid := range children() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

@@ -1,14 +1,8 @@
 //go:build unix && !linux
 
-package child
+package keeper
 
-import (
-	"os"
-	"syscall"
-)
-
-// Executable is the program that this process runs.
-func Executable() (string, error) { return os.Executable() }
+import "syscall"
 
 func adoptOrphans() {}
 

@@ -1,0 +1,53 @@
+// Package resident gives memory back to the system that a process has and does not need
+// while it waits.
+package resident
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// DropFile drops the pages of the program's own file from this process: most are those that
+// only the start used. They stay in the system's cache, and come back at their next use.
+// Pages that this process has written to stay.
+func DropFile() {
+	path, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return
+	}
+	text, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		return
+	}
+	for _, m := range clean(text, path) {
+		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, m.start, m.end-m.start, syscall.MADV_DONTNEED)
+	}
+}
+
+// mapping is a part of the address space.
+type mapping struct{ start, end uintptr }
+
+// clean returns the mappings of a file in text, which is that of smaps, that cannot be written
+// to and have no pages that differ from the file. A loader writes to some before it protects them.
+func clean(text []byte, path string) (list []mapping) {
+	var of mapping // of the file, and protected; else zero
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		fields := bytes.Fields(line)
+		switch {
+		case len(fields) >= 5 && bytes.ContainsRune(fields[0], '-'): // 00400000-00452000 r-xp 00000000 08:02 173521 /usr/bin/dbus-daemon
+			of = mapping{}
+			start, end, _ := bytes.Cut(fields[0], []byte("-"))
+			from, err := strconv.ParseUint(string(start), 16, strconv.IntSize)
+			to, wrong := strconv.ParseUint(string(end), 16, strconv.IntSize)
+			if err == nil && wrong == nil && !bytes.ContainsRune(fields[1], 'w') && bytes.HasSuffix(line, []byte(" "+path)) {
+				of = mapping{uintptr(from), uintptr(to)}
+			}
+		case len(fields) == 3 && string(fields[0]) == "Anonymous:" && string(fields[1]) == "0" && of.end > 0:
+			list = append(list, of)
+		}
+	}
+	return list
+}
