@@ -133,46 +133,8 @@ func (h *host) visit(l *line) {
 	defer s.leave(v)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	frames := make(chan frame)
-	go func() { // it notices that the client is gone while the server starts
-		defer close(frames)
-		for {
-			f, err := l.read()
-			if err != nil {
-				return
-			}
-			select {
-			case frames <- f:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	select {
-	case <-s.ready:
-	case <-frames: // closed: nothing is sent before the session is open
-		return
-	}
-	if s.err != nil {
-		_ = l.write(frame{Kind: kindFailed, Text: s.err.Error()})
-		return
-	}
-	if l.write(frame{Kind: kindReady}) != nil {
-		return
-	}
-	var work sync.WaitGroup
-	for {
-		select {
-		case f, ok := <-frames:
-			if !ok {
-				return
-			}
-			v.take(ctx, s, f, &work)
-		case <-s.session.Gone():
-			work.Wait() // what runs is answered first
-			return
-		}
-	}
+	go v.attend(ctx, s)
+	v.serve(ctx, s) // it notices that the client is gone while the server starts
 }
 
 // visitor is a session of a client.
@@ -183,6 +145,53 @@ type visitor struct {
 	running map[int64]context.CancelFunc // requests
 	last    int64
 	asked   map[int64]chan frame // questions without an answer
+	news    news
+}
+
+// attend opens the session once the server has started, and ends it with the server.
+func (v *visitor) attend(ctx context.Context, s *shared) {
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		return
+	}
+	if s.err != nil {
+		_ = v.line.write(frame{Kind: kindFailed, Text: s.err.Error()})
+		_ = v.line.conn.Close()
+		return
+	}
+	if v.line.write(frame{Kind: kindReady}) != nil {
+		_ = v.line.conn.Close()
+		return
+	}
+	v.news.begin(v.line)
+	select {
+	case <-s.session.Gone():
+		_ = v.line.conn.SetReadDeadline(time.Now()) // which ends serve
+	case <-ctx.Done():
+	}
+}
+
+// serve takes the messages of the client until it is gone, or the server is.
+func (v *visitor) serve(ctx context.Context, s *shared) {
+	var work sync.WaitGroup
+	for {
+		f, err := v.line.read()
+		select {
+		case <-s.ready:
+		default:
+			return // nothing is sent before the session is open
+		}
+		switch {
+		case err == nil && s.err == nil:
+			v.take(ctx, s, f, &work)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			work.Wait() // what runs is answered first
+			return
+		default:
+			return
+		}
+	}
 }
 
 // take takes a message of the client; requests run beside what follows.
@@ -279,6 +288,57 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 		v.mu.Unlock()
 		_ = v.line.write(frame{Kind: kindTakenBack, ID: id})
 		return nil, ctx.Err()
+	}
+}
+
+// news holds what a client is told of its own, and was not yet: it waits until the session is
+// open, and while the client reads slowly. What is the same is told once.
+type news struct {
+	mu      sync.Mutex
+	open    bool
+	telling bool
+	untold  []frame
+}
+
+// add tells the client of something, without waiting for it.
+func (n *news) add(l *line, f frame) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	same := func(other frame) bool { return other.Kind == f.Kind && other.Text == f.Text }
+	if !slices.ContainsFunc(n.untold, same) {
+		n.untold = append(n.untold, f)
+	}
+	n.start(l)
+}
+
+// begin tells the client what it was not told before its session was open.
+func (n *news) begin(l *line) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.open = true
+	n.start(l)
+}
+
+// start has the news told, unless that happens already. The lock is held.
+func (n *news) start(l *line) {
+	if n.open && !n.telling && len(n.untold) > 0 {
+		n.telling = true
+		go n.tell(l)
+	}
+}
+
+func (n *news) tell(l *line) {
+	for {
+		n.mu.Lock()
+		if len(n.untold) == 0 {
+			n.telling = false
+			n.mu.Unlock()
+			return
+		}
+		next := n.untold[0]
+		n.untold = n.untold[1:]
+		n.mu.Unlock()
+		_ = l.write(next) // a client that is gone is told nothing
 	}
 }
 
@@ -403,7 +463,7 @@ func (s *shared) updated(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.watched[uri] {
-		go func() { _ = v.line.write(frame{Kind: kindUpdated, Text: uri}) }()
+		v.news.add(v.line, frame{Kind: kindUpdated, Text: uri})
 	}
 }
 
@@ -461,7 +521,7 @@ func (s *shared) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.users {
-		go func() { _ = v.line.write(frame{Kind: kindChanged}) }()
+		v.news.add(v.line, frame{Kind: kindChanged})
 	}
 }
 

@@ -157,13 +157,40 @@ type Session struct {
 // request is a request to the host without a result.
 type request struct {
 	ask    func(context.Context, upstream.Question) (json.RawMessage, error) // as that of [upstream.Call]; may be nil
-	events chan *frame                                                       // before the answer
 	answer chan frame
+
+	mu     sync.Mutex
+	events []frame       // before the answer, that the caller has not heard of
+	more   chan struct{} // has an element when there are events
 }
 
 // maxEvents bounds what a caller has not heard of yet. More is dropped: what comes later
 // says more.
 const maxEvents = 1000
+
+// add keeps an event for the caller.
+func (r *request) add(f frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.events) < maxEvents {
+		r.events = append(r.events, f)
+	}
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+// hear tells the caller of the events so far.
+func (r *request) hear(c upstream.Call) {
+	r.mu.Lock()
+	events := r.events
+	r.events = nil
+	r.mu.Unlock()
+	for _, e := range events {
+		hear(c, e)
+	}
+}
 
 // open begins a session over a connection; again says that the host takes none, and
 // that another has to be reached.
@@ -185,6 +212,9 @@ func open(ctx context.Context, conn net.Conn, spec []byte, c upstream.Client) (_
 	case first.Kind == kindFailed:
 		_ = conn.Close()
 		return nil, false, errors.New(first.Text)
+	case first.Kind != kindReady:
+		_ = conn.Close()
+		return nil, false, fmt.Errorf("the process that shares it began with %q", first.Kind)
 	}
 	go s.listen()
 	return s, false, nil
@@ -232,10 +262,7 @@ func (s *Session) listen() {
 			s.mu.Unlock()
 		case kindProgress, kindLog:
 			if r != nil {
-				select {
-				case r.events <- &f:
-				default:
-				}
+				r.add(f)
 			}
 		default:
 			if r != nil {
@@ -278,7 +305,7 @@ func (s *Session) forget(id int64) {
 
 // ask sends a request to the host and returns the result. A context that ends cancels it.
 func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, error) {
-	r := &request{ask: c.Ask, events: make(chan *frame, maxEvents), answer: make(chan frame, 1)}
+	r := &request{ask: c.Ask, more: make(chan struct{}, 1), answer: make(chan frame, 1)}
 	s.mu.Lock()
 	s.last++
 	f.ID = s.last
@@ -291,8 +318,8 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 	}
 	for {
 		select {
-		case e := <-r.events:
-			hear(c, *e)
+		case <-r.more:
+			r.hear(c)
 		case answer := <-r.answer:
 			return taken(c, r, answer)
 		case <-ctx.Done():
@@ -321,9 +348,7 @@ func hear(c upstream.Call, f frame) {
 
 // taken returns the answer to a request, once its caller has heard of what came before.
 func taken(c upstream.Call, r *request, f frame) (frame, error) {
-	for len(r.events) > 0 {
-		hear(c, *<-r.events)
-	}
+	r.hear(c)
 	switch f.Kind {
 	case kindGone:
 		return f, upstream.ErrGone

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,6 +33,9 @@ func TestMain(m *testing.M) {
 		}
 	case len(os.Args) == 3 && os.Args[1] == "play":
 		play(os.Args[2])
+	case len(os.Args) == 3 && os.Args[1] == "echo":
+		news, _ := strconv.Atoi(os.Args[2])
+		echo(news)
 	default:
 		os.Exit(m.Run())
 	}
@@ -120,7 +124,7 @@ func play(dir string) {
 	}
 }
 
-func newPool(t *testing.T, version string) pool.Pool {
+func newPool(t testing.TB, version string) pool.Pool {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	t.Setenv("TMPDIR", "/tmp") // paths of sockets are short
@@ -140,7 +144,7 @@ func playing(dir string, env ...string) upstream.Server {
 	return upstream.Server{Argv: []string{os.Args[0], "play", dir}, Env: env, EnvOnly: true}
 }
 
-func connect(t *testing.T, p pool.Pool, s upstream.Server, c upstream.Client) *pool.Session {
+func connect(t testing.TB, p pool.Pool, s upstream.Server, c upstream.Client) *pool.Session {
 	t.Helper()
 	session, err := p.Connect(t.Context(), s, c)
 	if err != nil {
@@ -319,6 +323,25 @@ func TestCapabilities(t *testing.T) {
 	var refused *upstream.Refused
 	if !errors.As(err, &refused) || refused.Code != -32021 || refused.Lacking != "sampling" {
 		t.Errorf("a tool that needs a model: %#v", err)
+	}
+}
+
+// A server that tells of a changed list before it answers anything is shared like any other, and
+// its sessions are told once they are open.
+func TestNewsBeforeTheSessionIsOpen(t *testing.T) {
+	p := newPool(t, "1")
+	for _, news := range []string{"1", "5000"} {
+		told := make(chan bool, 10_000)
+		server := upstream.Server{Argv: []string{os.Args[0], "echo", news}, EnvOnly: true}
+		s := connect(t, p, server, upstream.Client{Name: "t", Changed: func() { told <- true }})
+		if got := call(t, s, "x"); got != "x" {
+			t.Errorf("%s: %s", news, got)
+		}
+		select {
+		case <-told:
+		case <-s.Gone():
+			t.Errorf("%s: the session ended, and was told nothing", news)
+		}
 	}
 }
 

@@ -1,0 +1,78 @@
+//go:build unix
+
+package pool_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// echo serves one tool by reading and writing lines, so that a call costs what its client does.
+// News are told before it answers its first request.
+func echo(news int) {
+	in, out := bufio.NewScanner(os.Stdin), bufio.NewWriter(os.Stdout)
+	for in.Scan() {
+		var request struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(in.Bytes(), &request) != nil || request.ID == nil {
+			continue
+		}
+		for ; news > 0; news-- {
+			fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+		answer := `"result":{"content":[{"type":"text","text":"x"}]}`
+		switch request.Method {
+		case "initialize":
+			answer = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},` +
+				`"serverInfo":{"name":"echo","version":"1"}}`
+		case "tools/list":
+			answer = `"result":{"tools":[{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"integer"}}}}]}`
+		case "tools/call":
+		default:
+			answer = `"error":{"code":-32601,"message":"no such method"}`
+		}
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", request.ID, answer)
+		_ = out.Flush()
+	}
+}
+
+// BenchmarkShared prints how much longer a call takes by way of the host than by a session of
+// one's own, in the median of calls that are made in turns.
+func BenchmarkShared(b *testing.B) {
+	p := newPool(b, "1")
+	server := upstream.Server{Argv: []string{os.Args[0], "echo", "0"}, EnvOnly: true}
+	own, err := upstream.Connect(b.Context(), server, upstream.Client{Name: "t"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer own.Close()
+	shared := connect(b, p, server, upstream.Client{Name: "t"})
+	var direct, through []time.Duration
+	c := upstream.Call{Tool: "x", Arguments: json.RawMessage(`{"a":1}`)}
+	for b.Loop() {
+		at := time.Now()
+		if _, err := own.Call(b.Context(), c); err != nil {
+			b.Fatal(err)
+		}
+		between := time.Now()
+		if _, err := shared.Call(b.Context(), c); err != nil {
+			b.Fatal(err)
+		}
+		direct, through = append(direct, between.Sub(at)), append(through, time.Since(between))
+	}
+	slices.Sort(direct)
+	slices.Sort(through)
+	middle := len(direct) / 2
+	b.ReportMetric(float64(direct[middle].Microseconds()), "direct-µs")
+	b.ReportMetric(float64(through[middle].Microseconds()), "shared-µs")
+	b.ReportMetric(float64(through[middle])/float64(direct[middle]), "ratio")
+}
