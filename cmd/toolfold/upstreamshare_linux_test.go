@@ -13,9 +13,21 @@ import (
 	"time"
 )
 
-// having lists the processes that were started with a variable and are neither keepers nor
-// hosts, and the hosts.
-func having(variable string) (programs, hosts []int) {
+// sharers lists the processes that share servers at a socket below a folder.
+func sharers(folder string) (pids []int) {
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range names {
+		line, err := os.ReadFile(name)
+		if err == nil && bytes.Contains(line, []byte("upstream\x00share\x00"+folder+"/")) {
+			pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// having lists the processes that were started with a variable and are no keepers.
+func having(variable string) (programs []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
 		environ, err := os.ReadFile(name)
@@ -24,14 +36,11 @@ func having(variable string) (programs, hosts []int) {
 		}
 		pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		switch {
-		case bytes.Contains(line, []byte("upstream\x00share\x00")):
-			hosts = append(hosts, pid)
-		case len(line) > 0 && !bytes.HasPrefix(line, []byte("toolfold: keeper")): // one that has ended has no line
+		if len(line) > 0 && !bytes.HasPrefix(line, []byte("toolfold: keeper")) { // one that has ended has no line
 			programs = append(programs, pid)
 		}
 	}
-	return programs, hosts
+	return programs
 }
 
 // Twenty sessions with five upstreams run five programs, and none five seconds after their
@@ -71,13 +80,13 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 					c.expect(t, "tool_call", fmt.Sprintf(`{"name":"up%d.memory","arguments":{"action":"list"}}`, i))
 				}
 			}
-			running, _ := having(mark)
+			running := having(mark)
 			if len(running) != programs {
 				t.Errorf("%d processes for %d sessions with %d upstreams", len(running), sessions, programs)
 			}
-			_, hosts := having("XDG_RUNTIME_DIR=" + filepath.Join(m.home, "run") + "\x00")
-			if len(hosts) != 1 {
-				t.Fatalf("%d processes share them", len(hosts))
+			sharing := sharers(filepath.Join(m.home, "run"))
+			if len(sharing) != 1 {
+				t.Fatalf("%d processes share them", len(sharing))
 			}
 			switch killed {
 			case "client": // the system closes its ends of the pipes
@@ -89,10 +98,10 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 					c.signal(t, syscall.SIGKILL)
 				}
 			case "host":
-				_ = syscall.Kill(hosts[0], syscall.SIGKILL)
+				_ = syscall.Kill(sharing[0], syscall.SIGKILL)
 			}
 			before := time.Now()
-			until(t, "no upstream runs", func() bool { left, _ := having(mark); return len(left) == 0 })
+			until(t, "no upstream runs", func() bool { return len(having(mark)) == 0 })
 			took := time.Since(before)
 			t.Logf("the last of them ended after %s", took)
 			if took > 5*time.Second {
@@ -102,10 +111,7 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 				clients[3].expect(t, "tool_call", `{"name":"up2.memory","arguments":{"action":"list"}}`)
 				return
 			}
-			until(t, "no host runs", func() bool {
-				_, left := having("XDG_RUNTIME_DIR=" + filepath.Join(m.home, "run") + "\x00")
-				return len(left) == 0
-			})
+			until(t, "no host runs", func() bool { return len(sharers(filepath.Join(m.home, "run"))) == 0 })
 		})
 	}
 }

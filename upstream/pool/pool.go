@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -76,9 +77,12 @@ func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client)
 	return nil, fmt.Errorf("%w: it ended %d times", ErrNoHost, attempts)
 }
 
-// settled returns a server whose program and folder mean the same to every process.
+// settled returns a server whose program, folder and environment mean the same to every process.
 func settled(s upstream.Server) (upstream.Server, error) {
 	var err error
+	if !s.EnvOnly {
+		s.Env, s.EnvOnly = slices.Concat(os.Environ(), s.Env), true
+	}
 	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
 		return s, err
 	}
@@ -116,7 +120,7 @@ func (p Pool) reach(ctx context.Context) (net.Conn, error) {
 	}
 	host := exec.Command(self)
 	host.Args = append([]string{os.Args[0]}, p.Start(p.socket())...)
-	host.Dir, host.SysProcAttr = p.Dir, apart()
+	host.Dir, host.Env, host.SysProcAttr = p.Dir, hostEnv(), apart()
 	if err := host.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
 	}
@@ -140,6 +144,18 @@ func (p Pool) reach(ctx context.Context) (net.Conn, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// hostEnv returns the environment of the host, which outlives the session that starts it, and has
+// nothing of that: every server comes with its own. What tunes the Go runtime stays.
+func hostEnv() []string {
+	env := []string{}
+	for _, name := range []string{"GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR"} {
+		if value, set := os.LookupEnv(name); set {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // Session is a session with a server that others use too. It is safe for concurrent use.

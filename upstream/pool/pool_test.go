@@ -345,6 +345,34 @@ func TestNewsBeforeTheSessionIsOpen(t *testing.T) {
 	}
 }
 
+// Programs have the environment of their settings and, where they add to one, of the session that
+// asks for them. The host, which outlives the session that started it, has neither.
+func TestEnvironments(t *testing.T) {
+	p, dir := newPool(t, "1"), t.TempDir()
+	env := func() string {
+		s := connect(t, p, upstream.Server{Argv: []string{os.Args[0], "play", dir}, Env: []string{"A=1"}}, upstream.Client{Name: "t"})
+		return " " + call(t, s, "env") + " "
+	}
+	for _, token := range []string{"first", "second"} {
+		t.Setenv("TOKEN_OF_A_SESSION", token)
+		got := env()
+		for _, want := range []string{" TOKEN_OF_A_SESSION=" + token + " ", " A=1 ", " PATH=" + os.Getenv("PATH") + " "} {
+			if !strings.Contains(got, want) {
+				t.Errorf("the environment for the %s session lacks %s: %s", token, want, got)
+			}
+		}
+	}
+	host, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", hostOf(t, p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for variable := range strings.SplitSeq(string(host), "\x00") {
+		if variable != "" && !strings.HasPrefix(variable, "GO") {
+			t.Errorf("the host has %s", variable)
+		}
+	}
+}
+
 // Whatever is killed, nothing is left, and the next session is served.
 func TestKilled(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
