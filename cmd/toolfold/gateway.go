@@ -34,10 +34,6 @@ var upstreamsFlag = &cli.StringFlag{
 	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
 }
 
-// firstAnswers bounds how long a start of which no upstream is known waits for their lists: many
-// clients ask for the list of tools once.
-const firstAnswers = 3 * time.Second
-
 // asUpstream is a variable of the environment of every program that is an upstream. A
 // toolfold that is one, perhaps by way of a script, serves no upstreams: it would start
 // itself again and again.
@@ -241,9 +237,10 @@ func (b *workbench) record(ctx context.Context, a *toolfold.Action, params json.
 	return result, failed
 }
 
-// learn asks the servers that are not known yet for their lists. It waits for them a moment
-// where there is nothing of others to offer meanwhile; who is served is told of what comes later.
-func (b *workbench) learn(ctx context.Context) {
+// learn asks the servers that are not known yet for their lists. It waits for them where they are
+// listed, and there is nothing of others to offer meanwhile, since many clients ask for the list of
+// tools once; who is served is told of what comes later.
+func (b *workbench) learn(ctx context.Context, wait time.Duration) {
 	if b.gateway == nil {
 		return
 	}
@@ -252,8 +249,7 @@ func (b *workbench) learn(ctx context.Context) {
 		return
 	}
 	fmt.Fprintf(stderr, "toolfold: asking for the first list of tools: upstream %s\n", strings.Join(unknown, ", "))
-	wait := firstAnswers
-	if len(b.gateway.Families()) > 0 {
+	if b.Level == lazy.Search || len(b.gateway.Families()) > 0 {
 		wait = 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)

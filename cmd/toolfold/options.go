@@ -67,7 +67,7 @@ func heading(setting string) string {
 	switch {
 	case slices.Contains(permissionSettings, setting):
 		return "What callers may do"
-	case slices.Contains(surfaceSettings, setting), setting == "for", setting == "resources", setting == "strictNames":
+	case slices.Contains(surfaceSettings, setting), slices.Contains([]string{"for", "resources", "strictNames", "upstreamWaitMs"}, setting):
 		return "What clients are shown"
 	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions", setting == "allowedHosts":
 		return "HTTP"

@@ -115,7 +115,7 @@ func serveCommand() *cli.Command {
 		Name:  "serve",
 		Usage: "serve MCP on standard input and output, or on --http",
 		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
-			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "upstreamMegabytes",
+			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "upstreamMegabytes", "upstreamWaitMs",
 			"worker", "workspaceName"})...),
 			trustFlag, upstreamsFlag, logLevelFlag),
 		Action: serveAction,
@@ -156,7 +156,7 @@ func serveAction(c *cli.Context) error {
 	ctx, done := untilSignal(c.Context)
 	defer done()
 	defer runtime.KeepAlive(reserve())
-	b.learn(ctx)
+	b.learn(ctx, time.Duration(o.UpstreamWaitMs)*time.Millisecond)
 	if o.Worker {
 		working, stop := context.WithCancel(ctx)
 		var work sync.WaitGroup

@@ -164,7 +164,7 @@ func TestShow(t *testing.T) {
 			`"readOnly":false,"resources":"work","resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,` +
 			`"tier":"extended",` +
 			`"toolMode":"consolidated","traceArguments":false,"traceCalls":true,"traceDays":14,"traceMegabytes":256,` +
-			`"upstreamMegabytes":256,"worker":true},` +
+			`"upstreamMegabytes":256,"upstreamWaitMs":1000,"worker":true},` +
 			`"unknown":[{"scope":"global","path":"tool_mode","suggest":"toolMode"}],"sources":{"listing":"global"}}`},
 		{"no file", `{"scope":"local"}`, `{"scope":"local","config":{}}`},
 	} {

@@ -100,6 +100,10 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
 	{toolfold.Int{Name: "upstreamMegabytes", Doc: "Most megabytes of messages of upstreams in memory.", Min: 16, Max: 100_000}.
 		With(toolfold.Default(256)), User},
+	{toolfold.Int{
+		Name: "upstreamWaitMs", Doc: "Most milliseconds that a first start waits for the tools of upstreams, if tools/list shows them.",
+		Max: 60_000,
+	}.With(toolfold.Default(1000)), User},
 	{toolfold.String{
 		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else a trusted repository's " +
 			"origin, or machine and path.",
@@ -234,6 +238,7 @@ type Options struct {
 	MaxConnections    int                        `json:"maxConnections"`
 	MaxCalls          int                        `json:"maxCalls"`
 	UpstreamMegabytes int                        `json:"upstreamMegabytes"`
+	UpstreamWaitMs    int                        `json:"upstreamWaitMs"`
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
 	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's own defaults
 	TraceArguments    bool                       `json:"traceArguments"`
