@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ var shareCommand = &cli.Command{
 		if c.NArg() != 1 {
 			return usageError("share takes the path of a socket")
 		}
+		defer runtime.KeepAlive(reserve())
 		return pool.Serve(c.Args().First(), thisBinary())
 	},
 }

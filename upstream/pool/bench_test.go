@@ -4,10 +4,12 @@ package pool_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -75,4 +77,42 @@ func BenchmarkShared(b *testing.B) {
 	b.ReportMetric(float64(direct[middle].Microseconds()), "direct-µs")
 	b.ReportMetric(float64(through[middle].Microseconds()), "shared-µs")
 	b.ReportMetric(float64(through[middle])/float64(direct[middle]), "ratio")
+}
+
+// BenchmarkSharedCallers prints the share of the calls of a session of one's own that sixteen
+// callers make by way of the host in the same time.
+func BenchmarkSharedCallers(b *testing.B) {
+	p := newPool(b, "1")
+	server := upstream.Server{Argv: []string{os.Args[0], "echo", "0"}, EnvOnly: true}
+	own, err := upstream.Connect(b.Context(), server, upstream.Client{Name: "t"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer own.Close()
+	shared := connect(b, p, server, upstream.Client{Name: "t"})
+	const callers, each = 16, 20
+	took := func(call func(context.Context, upstream.Call) (json.RawMessage, error)) time.Duration {
+		at := time.Now()
+		var wait sync.WaitGroup
+		for range callers {
+			wait.Go(func() {
+				for range each {
+					if _, err := call(b.Context(), upstream.Call{Tool: "x", Arguments: json.RawMessage(`{"a":1}`)}); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		return time.Since(at)
+	}
+	var direct, through time.Duration
+	for b.Loop() {
+		direct += took(own.Call)
+		through += took(shared.Call)
+	}
+	calls := float64(b.N * callers * each)
+	b.ReportMetric(calls/direct.Seconds(), "direct-calls/s")
+	b.ReportMetric(calls/through.Seconds(), "shared-calls/s")
+	b.ReportMetric(direct.Seconds()/through.Seconds(), "share")
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -48,6 +49,9 @@ func Serve(socket, version string) error {
 	defer listener.Close()
 	if err := os.Chmod(socket, 0o600); err != nil {
 		return fmt.Errorf("sharing servers: %w", err)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2)) // sessions and servers take turns with it: more only wait for each other
 	}
 	h := &host{version: version, listener: listener, shared: map[string]*shared{}, over: make(chan struct{})}
 	h.idle = time.AfterFunc(startTime, h.end) // for the session that started it
