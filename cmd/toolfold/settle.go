@@ -10,8 +10,12 @@ import (
 // settleAfter bounds the time of a start.
 const settleAfter = time.Second
 
-// restAfter is how long a process does next to nothing before it gives memory back.
-const restAfter = 5 * time.Second
+// restAfter is how long a process does little before it gives memory back, and worthGiving is
+// the least that it gives back, in bytes.
+const (
+	restAfter   = 5 * time.Second
+	worthGiving = 4 << 20
+)
 
 // heapReserve is the size of a block that is never touched, and so takes no memory,
 // but counts for the garbage collector. What calls leave behind is collected every
@@ -50,20 +54,23 @@ func giveBack() {
 	resident.DropFile()
 }
 
-// rest gives memory back whenever the process has worked, if only for some milliseconds, and then
-// rested.
+// rest gives memory back whenever the process does little and has more resident than it had when
+// it last did little after giving back.
 func rest() {
-	freed := worked()
-	before := freed
-	if freed == 0 {
+	before := worked()
+	if before == 0 {
 		return
 	}
+	least, given := 0, false
 	for range time.Tick(restAfter) {
-		now := worked()
-		if now-before < restAfter/200 && now-freed > restAfter/1000 {
+		now, has := worked(), resident.Size()
+		switch {
+		case now-before > restAfter/20: // it works
+		case given:
+			least, given = has, false
+		case has > least+worthGiving:
 			giveBack()
-			now = worked()
-			freed = now
+			given = true
 		}
 		before = now
 	}

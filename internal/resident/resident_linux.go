@@ -26,6 +26,20 @@ func DropFile() {
 	}
 }
 
+// Size returns how many bytes this process has resident; zero where that is not known.
+func Size() int {
+	text, err := os.ReadFile("/proc/self/statm") // size resident shared …, in pages
+	fields := bytes.Fields(text)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.Atoi(string(fields[1]))
+	if err != nil {
+		return 0
+	}
+	return pages * os.Getpagesize()
+}
+
 // mapping is a part of the address space.
 type mapping struct{ start, end uintptr }
 
