@@ -40,6 +40,7 @@ var measures = []measure{
 	{name: "initialize", mustBeZero: []string{"sessions over the limit",
 		"new sessions that are gone", "memory over the bound"}, run: initialize},
 	{name: "slow", mustBeZero: []string{"others kept waiting", "connections not closed in time"}, run: slow},
+	{name: "foreign", store: "sqlite", mustBeZero: foreignFaults, run: foreign},
 	{name: "crowd", mustBeZero: []string{"memory that grows", "spans dropped at up to 2,000 calls a second"}, run: crowd},
 	{name: "growth", mustBeZero: []string{steep, uneven}, run: growth},
 	{name: "hostile", mustBeZero: []string{"refused writes"}, run: hostile},
@@ -61,6 +62,7 @@ type size struct {
 	stepKills   int // in the middle of tasks
 	soak        time.Duration
 	initializes int
+	foreigners  int  // broken servers behind the gateway
 	connections int  // slow ones
 	patient     bool // wait for the limits of bodies and idle connections, too
 	terminate   time.Duration
@@ -77,13 +79,13 @@ type size struct {
 
 var (
 	usual = size{
-		fuzzCalls: 10_000, fuzz: 8 * time.Second, wrong: 25, kills: 10, stepKills: 10, soak: 5 * time.Second, initializes: 5_000,
+		fuzzCalls: 10_000, fuzz: 8 * time.Second, wrong: 25, kills: 10, stepKills: 10, soak: 5 * time.Second, initializes: 5_000, foreigners: 100,
 		connections: 1_000, terminate: 6 * time.Second,
 		sessions: 300, callers: 40, crowd: 5 * time.Second, growth: 1_000,
 		notes: 5, stopped: 4 * time.Second, upgrades: 2, limit: 2 * time.Minute,
 	}
 	large = size{
-		fuzzCalls: 100_000, fuzz: 10 * time.Minute, wrong: 400, kills: 200, stepKills: 200, soak: 10 * time.Minute, initializes: 30_000,
+		fuzzCalls: 100_000, fuzz: 10 * time.Minute, wrong: 400, kills: 200, stepKills: 200, soak: 10 * time.Minute, initializes: 30_000, foreigners: 2_000,
 		connections: 1_000, patient: true, terminate: time.Minute,
 		sessions: 2_000, callers: 200, crowd: 2 * time.Minute, growth: 100_000, timed: true,
 		notes: 100, stopped: time.Minute, upgrades: 10, limit: 20 * time.Minute,
@@ -102,6 +104,9 @@ type attack struct {
 }
 
 func main() {
+	if isForeign() {
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout))
@@ -115,12 +120,16 @@ func run(ctx context.Context, args []string, out io.Writer) (exit int) {
 	only := flags.String("only", "", "names of measures, separated by commas; empty = all")
 	isFull := flags.Bool("full", false, "try as much as a release asks for")
 	flags.StringVar(&a.previous, "previous", "", "a toolfold of the version before, for upgrade; empty = the present one")
+	foreigners := flags.Int("foreign", 0, "broken servers for foreign, numbered from the seed on; 0 = the usual")
 	flags.Uint64Var(&a.seed, "seed", 1, "seed of what is random")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if *isFull {
 		a.size = large
+	}
+	if *foreigners > 0 {
+		a.foreigners = *foreigners
 	}
 	if *lasting > 0 {
 		a.size.fuzz, a.size.soak, a.size.crowd, a.size.terminate = *lasting, *lasting, *lasting, *lasting
