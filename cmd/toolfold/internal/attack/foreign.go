@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	together      = 10   // broken servers that a pair of sessions has at a time
-	trials        = 3    // pairs at a time
-	mostMemory    = 1024 // MiB at the peak, of each process of toolfold
-	mostFiles     = 200  // descriptors of each
-	foreignCallMs = 1500 // time limit of the broken servers
+	together   = 10   // broken servers that a pair of sessions has at a time
+	trials     = 4    // pairs at a time
+	mostMemory = 1024 // MiB, the sum of the peaks of a serve process and of the one that shares servers
+	mostFiles  = 200  // descriptors of each process
 )
 
 // foreignFaults are the kinds of what is found.
-var foreignFaults = []string{"no message", "messages not in UTF-8", "answers to nothing", "answers of others", "forged messages", "forged _meta", "unknown members",
-	"results that are none", "errors that are none", "internal errors", "riddles", "panics", "progress of nothing", "hangs",
-	"healthy calls spoilt", "serve that does not end", "serve that does not start again", "ends with an error", "processes left",
-	"memory over the bound", "files over the bound"}
+var foreignFaults = []string{
+	"no message", "messages not in UTF-8", "answers to nothing", "answers of others", "forged messages", "forged _meta",
+	"unknown members", "results that are none", "errors that are none", "internal errors", "riddles", "panics", "progress of nothing",
+	"healthy calls spoilt", "sound calls of broken servers spoilt", "serve that does not end", "serve that does not start again",
+	"ends with an error", "processes left", "memory over the bound", "files over the bound",
+}
 
 // finding is a fault, and whose it is if that is known.
 type finding struct {
@@ -40,7 +41,8 @@ type finding struct {
 type trial struct {
 	servers []*foreigner
 	home    *place
-	run     string // folder of sockets; it is in the environment of all processes of the trial
+	report  *report // of its HTTP server
+	run     string  // folder of sockets; it is in the environment of all processes of the trial
 
 	mu    sync.Mutex
 	found []finding
@@ -51,6 +53,7 @@ type trial struct {
 // get to the protocol and to what healthy servers answer.
 func foreign(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
+	r.most = len(breakages)
 	numbers := make(chan uint64)
 	go func() {
 		defer close(numbers)
@@ -96,13 +99,16 @@ func (p *place) tryAll(ctx context.Context, servers []*foreigner) error {
 	}
 	seen := map[string]bool{}
 	for _, server := range servers {
-		again, err := p.try(ctx, []*foreigner{server})
+		again, err := p.try(ctx, []*foreigner{newForeigner(server.number)})
 		if err != nil {
 			return err
 		}
 		for _, f := range again {
-			f.of, seen[f.kind] = server, true
-			p.tell(f)
+			seen[f.kind] = true
+			if slices.ContainsFunc(unknown, func(u finding) bool { return u.kind == f.kind }) {
+				f.of = server
+				p.tell(f)
+			}
 		}
 	}
 	for _, u := range unknown {
@@ -149,6 +155,9 @@ func (t *trial) numbered(number uint64) *foreigner {
 func (t *trial) ownerOf(line []byte) *foreigner {
 	found := secretIn().FindSubmatch(line)
 	if found == nil {
+		found = actionIn().FindSubmatch(line)
+	}
+	if found == nil {
 		return nil
 	}
 	number, _ := strconv.ParseUint(string(found[1]), 10, 64)
@@ -168,7 +177,8 @@ func (p *place) try(ctx context.Context, servers []*foreigner) ([]finding, error
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	t.run, t.home = run, &place{attack: p.attack, report: p.report, dir: dir, binary: p.binary, workspace: filepath.Join(dir, "workspace"),
+	t.report = &report{counts: map[string]int{}, samples: map[string][]string{}}
+	t.run, t.home = run, &place{attack: p.attack, report: t.report, dir: dir, binary: p.binary, workspace: filepath.Join(dir, "workspace"),
 		store: "sqlite://" + filepath.Join(dir, "store.db"), settings: []string{"XDG_RUNTIME_DIR=" + run, "TOOLFOLD_TIER=none"}}
 	healthy, unlisten, err := t.furnish()
 	if err != nil {
@@ -178,9 +188,11 @@ func (p *place) try(ctx context.Context, servers []*foreigner) ([]finding, error
 	if err := t.sessions(ctx, healthy); err != nil {
 		return nil, err
 	}
-	t.leftovers()
 	t.again(ctx, healthy)
 	t.leftovers()
+	for kind, samples := range t.report.samples {
+		t.fault(kind, t.ownerOf([]byte(samples[0])), "%s", samples[0])
+	}
 	return t.found, nil
 }
 
@@ -203,7 +215,7 @@ func (t *trial) furnish() (healthy []*foreigner, close func(), err error) {
 	for _, f := range slices.Concat(healthy, t.servers) {
 		entry := map[string]any{}
 		if f.number != 0 {
-			entry["timeoutMs"] = foreignCallMs
+			entry["timeoutMs"] = f.timeLimit()
 		}
 		switch f.transport {
 		case onStdio:
@@ -241,6 +253,9 @@ func (t *trial) sessions(ctx context.Context, healthy []*foreigner) error {
 		return err
 	}
 	defer one.stop()
+	if kind%4 < 2 { // else both begin with servers that were never asked
+		one.settle(ctx, t.servers)
+	}
 	var two *witness
 	switch kind % 3 {
 	case 0:
@@ -266,6 +281,7 @@ func (t *trial) sessions(ctx context.Context, healthy []*foreigner) error {
 		}
 		for _, f := range t.servers {
 			plans.Go(func() { w.use(ctx, f) })
+			plans.Go(func() { w.useSound(ctx, f) })
 		}
 	}
 	plans.Wait()
@@ -273,21 +289,44 @@ func (t *trial) sessions(ctx context.Context, healthy []*foreigner) error {
 	others.Wait()
 	for _, w := range witnesses {
 		_, _ = w.request(ctx, nil, "tools/call", map[string]any{"name": "tools", "arguments": map[string]any{"action": "list"}})
-		t.measure(w.name, w.pid())
 	}
+	shared := 0
 	for _, pid := range t.processes("share") {
-		t.measure("the process that shares servers", pid)
+		shared += t.peak("the process that shares servers", pid)
+	}
+	for _, w := range witnesses {
+		if peak := t.peak(w.name, w.pid()); peak+shared > mostMemory {
+			t.fault("memory over the bound", nil, "%s had %d MiB, and the process that shares servers %d, more than %d",
+				w.name, peak, shared, mostMemory)
+		}
 	}
 	return nil
 }
 
-// settle waits until all servers are listed, or some time for those that never are.
+// settle waits until the servers are listed: a while for those that may never be.
 func (w *witness) settle(ctx context.Context, servers []*foreigner) {
-	const enough = 3 * time.Second
-	for end := time.Now().Add(enough); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	const enough, much = 3 * time.Second, 20 * time.Second
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		names := w.names(ctx, "tools/list", "tools")
-		missing := slices.ContainsFunc(servers, func(f *foreigner) bool { return len(of(f, names)) == 0 })
-		if !missing {
+		waits := slices.ContainsFunc(servers, func(f *foreigner) bool {
+			missing, took := len(of(f, names)) == 0, time.Since(begin)
+			switch {
+			case f.cost < everything && missing && took > hangTime:
+				w.fault("sound calls of broken servers spoilt", f, "%s was not listed in %s", w.name, hangTime)
+				return false
+			case f.cost < everything:
+				return missing
+			case f.broken[0].heavy:
+				return missing && took < much
+			}
+			return missing && took < enough
+		})
+		select {
+		case <-w.broken:
+			return
+		default:
+		}
+		if !waits {
 			return
 		}
 	}
@@ -322,7 +361,8 @@ func (w *witness) names(ctx context.Context, method, member string) []string {
 func of(f *foreigner, names []string) []string {
 	var own []string
 	for _, name := range names {
-		if name == f.name || strings.HasPrefix(name, f.name+"_") || strings.HasPrefix(name, f.name+"-") || strings.Contains(name, "/"+f.name+"/") {
+		begins := name == f.name || strings.HasPrefix(name, f.name+"_") || strings.HasPrefix(name, f.name+"-")
+		if begins || strings.Contains(name, "/"+f.name+"/") {
 			own = append(own, name)
 		}
 	}
@@ -351,6 +391,29 @@ func (w *witness) useHealthy(ctx context.Context, f *foreigner, over <-chan stru
 				return
 			}
 		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// useSound calls a tool that is not broken, of a server that is: it answers as if nothing were.
+// That another tool of it hangs gives it a short time limit, which a slow machine may pass.
+func (w *witness) useSound(ctx context.Context, f *foreigner) {
+	if f.cost == everything {
+		return
+	}
+	for n, begin := 0, time.Now(); n < 8; n++ {
+		arguments := fmt.Sprintf(`{"a":"%s","b":"%d"}`, w.name, n)
+		want := encoded([]any{map[string]any{"type": "text", "text": f.mark + " " + arguments}})
+		got, err := w.request(ctx, f, "tools/call", map[string]any{"name": f.name + ".alpha", "arguments": json.RawMessage(arguments)})
+		switch {
+		case err != nil:
+			return
+		case bytes.Equal(got.result["content"], []byte(want)):
+		case f.cost == gammaAlone && bytes.Contains(got.failure(), []byte("TIMEOUT")) && time.Since(begin) < hangTime:
+			n--
+		default:
+			w.fault("sound calls of broken servers spoilt", f, "%s: call %d answered %s %s", w.name, n, got.failed, asJSON(got.result))
+			return
 		}
 	}
 }
@@ -455,18 +518,16 @@ func (t *trial) again(ctx context.Context, healthy []*foreigner) {
 	}
 }
 
-// measure holds a process to its bounds.
-func (t *trial) measure(name string, pid int) {
+// peak returns the most memory in MiB that a process had, and holds it to its bound of files.
+func (t *trial) peak(name string, pid int) int {
+	if files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); len(files) > mostFiles {
+		t.fault("files over the bound", nil, "%s has %d open, more than %d", name, len(files), mostFiles)
+	}
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
 	kib := 0
 	_, _ = fmt.Sscan(after, &kib)
-	if kib>>10 > mostMemory {
-		t.fault("memory over the bound", nil, "%s had %d MiB, more than %d", name, kib>>10, mostMemory)
-	}
-	if files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); len(files) > mostFiles {
-		t.fault("files over the bound", nil, "%s has %d open, more than %d", name, len(files), mostFiles)
-	}
+	return kib >> 10
 }
 
 // processes returns the ids of the trial's processes whose command line has a word.

@@ -4,46 +4,56 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
 
 // breakage is one thing that a server does wrong.
 type breakage struct {
-	name  string
-	on    string // the only transport it means anything on; empty = all
-	heavy bool   // it costs so much that it comes alone or first
-	set   func(*foreigner)
+	name   string
+	heavy  bool   // it takes so much time or memory that no server has it by chance
+	legacy bool   // it means nothing in 2026-07-28
+	on     string // the only transport it means anything on; empty = all
+	// spares lists the transports on which a client that reads leniently loses nothing by it.
+	spares []string
+	set    func(*foreigner)
 }
+
+var (
+	lines  = []string{onStdio}
+	parts  = []string{onStdio, onEvents, onSSE} // messages come one by one
+	bodies = []string{onJSON, onEvents, onSSE}  // a message has an end other than that of its line
+)
 
 // breakages holds all of them. Servers take them in turn, by number, and others by chance.
 var breakages = []breakage{
 	// Bytes.
-	{name: "BOM", set: wraps("\ufeff", "")},
-	{name: "CRLF", set: wraps("", "\r")},
+	{name: "BOM", spares: lines, set: wraps("\ufeff", "")},
+	{name: "CRLF", spares: parts, set: wraps("", "\r")},
 	{name: "NUL before", set: wraps("\x00", "")},
 	{name: "invalid UTF-8", set: replaces("mark-", "m\xff\xfe\x80ark-")},
-	{name: "banner", set: before("Server v1.2 listens\n\x1b[32mINFO\x1b[0m ready")},
-	{name: "banner at the start", on: onStdio, set: opens("Server v1.2 listens\n\n")},
+	{name: "banner", spares: parts, set: before("Server v1.2 listens\n\x1b[32mINFO\x1b[0m ready")},
+	{name: "banner at the start", spares: lines, on: onStdio, set: opens("Server v1.2 listens\n\n")},
 	{name: "spinner", set: wraps("\rLoading 10%\rLoading 100%\r", "")},
-	{name: "text on the first line", on: onStdio, set: opens("Loading model... ")},
+	{name: "text on the first line", spares: lines, on: onStdio, set: opens("Loading model... ")},
 	{name: "text behind", set: wraps("", " done.")},
-	{name: "logs in JSON", set: before("{\"level\":\"info\",\"msg\":\"x\"}\n[1,2,3]\n42\n\"text\"\nnull")},
+	{name: "logs in JSON", spares: parts, set: before("{\"level\":\"info\",\"msg\":\"x\"}\n[1,2,3]\n42\n\"text\"\nnull")},
 	{name: "UTF-16", set: eachMessage(func(_ request, m string) string {
 		return "\xff\xfe" + strings.Join(strings.Split(m, ""), "\x00") + "\x00"
 	})},
 
 	// Framing.
-	{name: "two messages on a line", set: eachMessage(func(_ request, m string) string { return note + m })},
+	{name: "two messages on a line", spares: lines, set: eachMessage(func(_ request, m string) string { return note + m })},
 	{name: "two answers on a line", set: eachMessage(func(_ request, m string) string { return m + m })},
-	{name: "indented", set: indents("\n")},
+	{name: "indented", spares: bodies, set: indents("\n")},
 	{name: "indented, CRLF", set: indents("\r\n")},
-	{name: "lines between members", set: replaces(`,"`, ",\n\n\"")},
+	{name: "lines between members", spares: bodies, set: replaces(`,"`, ",\n\n\"")},
 	{name: "unfinished {", set: before("{")},
 	{name: "unfinished message", set: before(`{"jsonrpc":"2.0","id":`)},
 	{name: "array", set: wraps("[", "]")},
 	{name: "array of two", set: wraps("["+note+",", "]")},
-	{name: "blank lines", set: wraps("\n \n\t\n", "\n\n")},
+	{name: "blank lines", spares: parts, set: wraps("\n \n\t\n", "\n\n")},
 	{name: "cut", set: eachMessage(func(_ request, m string) string { return m[:len(m)*2/3] })},
 	{name: "long line", set: replaces("mark-", strings.Repeat("x", 3<<20)+"mark-")},
 
@@ -79,27 +89,34 @@ var breakages = []breakage{
 		}
 		return messages
 	})},
-	{name: "odd ids besides", set: ahead(func(r request) []string {
+	{name: "odd ids besides", spares: parts, set: ahead(func(r request) []string {
 		var messages []string
 		for _, id := range []string{`null`, `1.5`, `1e30`, `"x"`, `-7`, `true`, `[]`, `99999`} {
 			messages = append(messages, answerOf(id, `"result":{}`))
 		}
 		return append(messages, `{"jsonrpc":"2.0","result":{}}`, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no id"}}`)
 	})},
-	{name: "answered twice", set: after(func(_ request, m string) []string { return []string{m, m} })},
+	{name: "answered twice", spares: parts, set: after(func(_ request, m string) []string { return []string{m, m} })},
 
 	// Kinds.
-	{name: "error in reply to notifications", set: notices(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`)},
-	{name: "result in reply to notifications", set: notices(`{"jsonrpc":"2.0","id":null,"result":{}}`)},
-	{name: "reply to notifications without id", set: notices(`{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`)},
+	{name: "error in reply to notifications", legacy: true, spares: parts,
+		set: notices(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`)},
+	{name: "result in reply to notifications", legacy: true, spares: parts, set: notices(`{"jsonrpc":"2.0","id":null,"result":{}}`)},
+	{name: "reply to notifications without id", legacy: true, spares: parts,
+		set: notices(`{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`)},
 	{name: "asks the user", set: asks("elicitation/create")},
 	{name: "asks the model", set: asks("sampling/createMessage")},
-	{name: "asks for roots and pings", set: asks("roots/list", "ping")},
+	{name: "asks for roots and pings", legacy: true, set: asks("roots/list", "ping")},
 	{name: "asks the unknown", set: asks("vendor/thing", "tools/list")},
-	{name: "asks at the start", set: opening(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
-	{name: "list_changed at the start", set: opening(changed)},
-	{name: "list_changed before anything", on: onStdio, set: opens(changed + "\n" + note + "\n")},
-	{name: "bad notifications", set: ahead(func(request) []string { return badNotes })},
+	{name: "asks at the start", spares: parts,
+		set: opening(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+	{name: "list_changed at the start", spares: parts, set: opening(note, changed, pause)},
+	{name: "list_changed before anything", spares: lines, on: onStdio,
+		set: func(f *foreigner) {
+			opens(note + "\n" + changed + "\n")(f)
+			opening(pause)(f)
+		}},
+	{name: "bad notifications", spares: parts, set: ahead(func(request) []string { return badNotes })},
 
 	// Shapes of answers.
 	{name: "error is a text", set: fails(`"error":"out of order"`)},
@@ -115,47 +132,60 @@ var breakages = []breakage{
 	{name: "result {}", set: resultIs(`{}`)},
 	{name: "jsonrpc 1.0", set: replaces(`"jsonrpc":"2.0"`, `"jsonrpc":"1.0"`)},
 	{name: "jsonrpc missing", set: replaces(`"jsonrpc":"2.0",`, ``)},
-	{name: "odd content", set: resultIs(`{"content":null,"contents":{},"messages":"none","completion":[],"isError":"yes","structuredContent":7,"_meta":3}`)},
+	{name: "odd content",
+		set: resultIs(`{"content":null,"contents":{},"messages":"none","completion":[],"isError":"yes","structuredContent":7,"_meta":3}`)},
 	{name: "odd blocks", set: resultIs(`{"content":[null,5,{"type":"unheard"},{"text":9,"type":"text"}],"contents":[null,{"uri":3}],` +
 		`"messages":[1,{"role":5}],"completion":{"values":[1,null],"total":"x","hasMore":"y"}}`)},
 
 	// Shapes of lists and of what opens a session.
-	{name: "odd tools", set: lists("tools", `null`, `5`, `{}`, `{"name":5,"inputSchema":{"type":"object"}}`, `{"name":"","inputSchema":{}}`,
-		`{"name":"hint","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"true"}}`, `{"name":"bare"}`,
-		`{"name":"described","description":7,"inputSchema":{"type":"object"}}`, `{"name":"schemaless","inputSchema":null}`,
-		`{"name":"worded","inputSchema":"object"}`, `{"name":"alpha","inputSchema":{"type":"object"}}`, `{"name":"line\nbreak","inputSchema":{"type":"object"}}`)},
-	{name: "odd prompts", set: lists("prompts", `null`, `"x"`, `{}`, `{"name":8}`, `{"name":"odd","arguments":{"a":1}}`, `{"name":"ask"}`,
-		`{"name":"two","arguments":[null,{"name":3}]}`)},
-	{name: "odd resources", set: lists("resources", `null`, `[]`, `{"uri":9}`, `{"uri":"","name":""}`, `{"uri":"no uri","name":5,"size":"big"}`,
-		`{"uri":"toolfold://memory/default/x","name":"ours"}`)},
-	{name: "odd templates", set: lists("resourceTemplates", `null`, `{"uriTemplate":3}`, `{"uriTemplate":"{+x}{unclosed","name":"x"}`)},
-	{name: "nextCursor 8", set: pages(8)},
+	{name: "odd tools", spares: transports,
+		set: lists("tools", `null`, `5`, `{}`, `{"name":5,"inputSchema":{"type":"object"}}`,
+			`{"name":"","inputSchema":{}}`,
+			`{"name":"hint","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"true"}}`, `{"name":"bare"}`,
+			`{"name":"described","description":7,"inputSchema":{"type":"object"}}`, `{"name":"schemaless","inputSchema":null}`,
+			`{"name":"worded","inputSchema":"object"}`, `{"name":"beta","inputSchema":{"type":"object"}}`,
+			`{"name":"line\nbreak","inputSchema":{"type":"object"}}`)},
+	{name: "odd prompts", spares: transports,
+		set: lists("prompts", `null`, `"x"`, `{}`, `{"name":8}`, `{"name":"odd","arguments":{"a":1}}`, `{"name":"ask"}`,
+			`{"name":"two","arguments":[null,{"name":3}]}`)},
+	{name: "odd resources", spares: transports,
+		set: lists("resources", `null`, `[]`, `{"uri":9}`, `{"uri":"","name":""}`, `{"uri":"no uri","name":5,"size":"big"}`,
+			`{"uri":"toolfold://memory/default/x","name":"ours"}`)},
+	{name: "odd templates", spares: transports,
+		set: lists("resourceTemplates", `null`, `{"uriTemplate":3}`, `{"uriTemplate":"{+x}{unclosed","name":"x"}`)},
+	{name: "nextCursor 8", spares: transports, set: pages(8)},
 	{name: "nextCursor that stays", set: pages("same")},
-	{name: "nextCursor object", set: pages(map[string]any{"a": 1})},
+	{name: "nextCursor object", spares: transports, set: pages(map[string]any{"a": 1})},
 	{name: "list is null", set: listIs(nil)},
 	{name: "list is an object", set: listIs(map[string]any{"alpha": map[string]any{}})},
-	{name: "tools: true", set: hello("capabilities", map[string]any{"tools": true, "prompts": "yes", "resources": []any{}})},
+	{name: "tools: true", spares: transports,
+		set: hello("capabilities", map[string]any{"tools": true, "prompts": "yes", "resources": []any{}})},
 	{name: "capabilities null", set: hello("capabilities", nil)},
 	{name: "capabilities a list", set: hello("capabilities", []string{"tools"})},
-	{name: "serverInfo a text", set: hello("serverInfo", "mine")},
-	{name: "version a number", set: hello("serverInfo", map[string]any{"name": 1, "version": 1})},
+	{name: "serverInfo a text", spares: transports, set: hello("serverInfo", "mine")},
+	{name: "version a number", spares: transports, set: hello("serverInfo", map[string]any{"name": 1, "version": 1})},
 	{name: "odd protocolVersion", set: func(f *foreigner) { hello("protocolVersion", 7)(f); hello("supportedVersions", "all")(f) }},
 
 	// Schemas of tools.
-	{name: "root oneOf", set: schema(`{"type":"object","properties":{"a":{},"b":{}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`)},
-	{name: "root not", set: schema(`{"type":"object","properties":{"a":{}},"not":{"required":["a"]}}`)},
-	{name: "root counts", set: schema(`{"type":"object","minProperties":2}`, `{"type":"object","maxProperties":0}`)},
-	{name: "root $ref", set: schema(`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`, `{"type":"object","$ref":"#/$defs/none"}`)},
-	{name: "root const and enum", set: schema(`{"const":{"a":"only"}}`, `{"type":"object","enum":[{"a":"x"},{"b":1}]}`)},
-	{name: "root false, true, list", set: schema(`false`, `true`, `[]`, `{"type":"array"}`, `{"type":["object","null"]}`)},
-	{name: "root names", set: schema(`{"type":"object","propertyNames":{"maxLength":0}}`, `{"type":"object","dependentRequired":{"a":["c"]}}`,
-		`{"type":"object","additionalProperties":false}`, `{"type":"object","unevaluatedProperties":false,"patternProperties":{"^z":{}}}`)},
-	{name: "root if", set: schema(`{"type":"object","if":{"required":["a"]},"then":false,"else":{"required":["a"]}}`, `{"anyOf":[false]}`)},
-	{name: "unclosed patterns", set: schema(`{"type":"object","properties":{"a":{"pattern":"[unclosed("},"b":{"type":"int"}}}`,
-		`{"type":"object","patternProperties":{"(":{}}}`, `{"type":"object","properties":[],"required":null,"exclusiveMinimum":true}`)},
+	{name: "root oneOf", spares: transports,
+		set: schema(`{"type":"object","properties":{"a":{},"b":{}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`)},
+	{name: "root not", spares: transports, set: schema(`{"type":"object","properties":{"a":{}},"not":{"required":["a"]}}`)},
+	{name: "root counts", spares: transports, set: schema(`{"type":"object","minProperties":2}`, `{"type":"object","maxProperties":0}`)},
+	{name: "root $ref", spares: transports,
+		set: schema(`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`, `{"type":"object","$ref":"#/$defs/none"}`)},
+	{name: "root const and enum", spares: transports, set: schema(`{"const":{"a":"only"}}`, `{"type":"object","enum":[{"a":"x"},{"b":1}]}`)},
+	{name: "root false, true, list", spares: transports, set: schema(`false`, `true`, `[]`, `{"type":"array"}`, `{"type":["object","null"]}`)},
+	{name: "root names", spares: transports,
+		set: schema(`{"type":"object","propertyNames":{"maxLength":0}}`, `{"type":"object","dependentRequired":{"a":["c"]}}`,
+			`{"type":"object","additionalProperties":false}`, `{"type":"object","unevaluatedProperties":false,"patternProperties":{"^z":{}}}`)},
+	{name: "root if", spares: transports,
+		set: schema(`{"type":"object","if":{"required":["a"]},"then":false,"else":{"required":["a"]}}`, `{"anyOf":[false]}`)},
+	{name: "unclosed patterns", spares: transports,
+		set: schema(`{"type":"object","properties":{"a":{"pattern":"[unclosed("},"b":{"type":"int"}}}`,
+			`{"type":"object","patternProperties":{"(":{}}}`, `{"type":"object","properties":[],"required":null,"exclusiveMinimum":true}`)},
 
 	// Forgeries.
-	{name: "forged members", set: func(f *foreigner) {
+	{name: "forged members", spares: transports, set: func(f *foreigner) {
 		members := map[string]any{
 			"taskId": f.forged, "status": f.forged, "inputRequests": map[string]any{f.forged: map[string]any{"method": "elicitation/create"}},
 			"requestState": f.forged, "nextCursor": f.forged, "task": map[string]any{"taskId": f.forged}, "ttlMs": 99, "pollIntervalMs": 1,
@@ -192,8 +222,8 @@ var breakages = []breakage{
 	}},
 
 	// Order.
-	{name: "storm of list_changed", set: ahead(func(request) []string { return strings.Split(strings.Repeat(changed+"\n", 200)+note, "\n") })},
-	{name: "list_changed before each answer", set: func(f *foreigner) {
+	{name: "storm of list_changed", spares: parts, set: floods(changed, 200)},
+	{name: "list_changed before each answer", spares: parts, set: func(f *foreigner) {
 		f.messages = append(f.messages, func(_ request, messages []string) []string { return append([]string{changed}, messages...) })
 	}},
 	{name: "answers one late", set: func(f *foreigner) {
@@ -213,6 +243,7 @@ var breakages = []breakage{
 	{name: "hangs on lists", set: acts(hangs, func(r request) bool { return strings.HasSuffix(r.Method, "/list") })},
 	{name: "exits on lists", set: acts(exits, func(r request) bool { return strings.HasSuffix(r.Method, "/list") })},
 	{name: "hangs in calls", set: acts(hangs, someWork(2))},
+	{name: "hangs in a tool", set: func(f *foreigner) { acts(hangs, f.scope())(f) }},
 	{name: "exits in calls", set: acts(exits, someWork(3))},
 
 	// Size.
@@ -234,7 +265,7 @@ var breakages = []breakage{
 		})
 	}},
 	{name: "big results", heavy: true, set: replaces("mark-", "mark-"+strings.Repeat("z ", 5<<19))},
-	{name: "flood of notifications", heavy: true, set: ahead(func(request) []string { return strings.Split(strings.Repeat(note+"\n", 5_000)+note, "\n") })},
+	{name: "flood of notifications", heavy: true, set: floods(note, 5_000)},
 }
 
 const (
@@ -258,8 +289,8 @@ var badNotes = []string{
 // forgedLines are messages that toolfold must never send.
 func forgedLines(secret string) []string {
 	lines := []string{
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":{"message":%q,"requestedSchema":{"type":"object","properties":{}}}}`,
-			secret, secret),
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":`+
+			`{"message":%q,"requestedSchema":{"type":"object","properties":{}}}}`, secret, secret),
 		fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":%q}}`, secret),
 	}
 	for id := 1; id <= 120; id += 7 {
@@ -273,15 +304,21 @@ func answerOf(id, outcome string) string {
 }
 
 // scope draws when a breakage shows: mostly where a client's request is answered, so that the
-// server gets as far as that.
+// server gets as far as that, and often for one tool alone, so that the others must not suffer.
 func (f *foreigner) scope() func(request) bool {
-	switch f.random.IntN(6) {
+	switch f.random.IntN(8) {
 	case 0:
+		f.cost = everything
 		return func(request) bool { return true }
-	case 1, 2:
+	case 1:
+		f.cost = everything
 		return someWork(3)
+	case 2, 3:
+		f.cost = everything
+		return request.works
 	}
-	return request.works
+	f.cost = max(f.cost, gammaAlone)
+	return func(r request) bool { return r.Params.Name == "gamma" }
 }
 
 // someWork returns a scope of one in n requests of clients.
@@ -301,10 +338,11 @@ func (f *foreigner) frame(change func(request, []string) []string) {
 	})
 }
 
-// change changes the results of clients' requests.
+// change changes the results of clients' requests within a scope.
 func (f *foreigner) change(edit func(request, any) any) {
+	within := f.scope()
 	f.results = append(f.results, func(r request, result any) any {
-		if !r.works() {
+		if !r.works() || !within(r) {
 			return result
 		}
 		return edit(r, result)
@@ -341,6 +379,19 @@ func indents(end string) func(*foreigner) {
 	})
 }
 
+// grows makes the results of one tool as big as this, in bytes.
+func grows(size int) func(*foreigner) {
+	return func(f *foreigner) {
+		f.cost = max(f.cost, gammaAlone)
+		f.messages = append(f.messages, func(r request, messages []string) []string {
+			if r.Params.Name == "gamma" {
+				return []string{strings.Replace(messages[0], "mark-", strings.Repeat("y ", size/2)+"mark-", 1)}
+			}
+			return messages
+		})
+	}
+}
+
 // withID writes another id; %s in it is the right one.
 func withID(form string) func(*foreigner) {
 	return eachMessage(func(r request, m string) string {
@@ -358,6 +409,11 @@ func ahead(more func(request) []string) func(*foreigner) {
 	return func(f *foreigner) {
 		f.frame(func(r request, messages []string) []string { return append(more(r), messages...) })
 	}
+}
+
+// floods sends a message many times first.
+func floods(message string, times int) func(*foreigner) {
+	return ahead(func(request) []string { return slices.Repeat([]string{message}, times) })
 }
 
 func after(more func(request, string) []string) func(*foreigner) {

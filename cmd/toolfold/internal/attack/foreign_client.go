@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,7 +91,7 @@ func (t *trial) startStdio(ctx context.Context, name string, modern bool, flags 
 				return
 			}
 			if broken().Match(text) {
-				w.fault("panics", nil, "%s logs: %s", w.name, text)
+				w.fault("panics", t.ownerOf(text), "%s logs: %s", w.name, text)
 			}
 			t.say(string(text))
 		}
@@ -100,7 +101,10 @@ func (t *trial) startStdio(ctx context.Context, name string, modern bool, flags 
 }
 
 func (t *trial) witness(name string, modern bool) *witness {
-	return &witness{trial: t, name: name, modern: modern, fault: t.fault, open: map[int64]*exchange{}, ended: make(chan struct{}), broken: make(chan struct{})}
+	return &witness{
+		trial: t, name: name, modern: modern, fault: t.fault,
+		open: map[int64]*exchange{}, ended: make(chan struct{}), broken: make(chan struct{}),
+	}
 }
 
 // startHTTP starts a server on HTTP.
@@ -150,6 +154,7 @@ func (w *witness) write(line string) error {
 
 // request makes a request that a server, or toolfold itself, answers.
 func (w *witness) request(ctx context.Context, of *foreigner, method string, params map[string]any) (*answer, error) {
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, hangTime)
 	defer cancel()
 	w.mu.Lock()
@@ -181,7 +186,7 @@ func (w *witness) request(ctx context.Context, of *foreigner, method string, par
 	case <-w.ended:
 		return nil, errors.New("serve ended")
 	case <-ctx.Done():
-		return nil, errHang
+		return nil, cmp.Or(whole.Err(), errHang)
 	}
 }
 
@@ -239,6 +244,7 @@ func (w *witness) readLines(out io.Reader) {
 var (
 	idIn     = regex.Lazy(`"id":\s*(\d+)`)
 	secretIn = regex.Lazy(`(?:mark|forged)-(\d+)-[0-9a-f]{16}`)
+	actionIn = regex.Lazy(`action=s(\d+)`) // in logs
 )
 
 // noMessage notes what is no message, of whom its text says that it is.
@@ -346,13 +352,15 @@ func (w *witness) hearAnswer(id json.RawMessage, members map[string]json.RawMess
 	e.answer <- got
 }
 
-// notices are the notifications that a server may send.
-var notices2026 = []string{"notifications/message", "notifications/progress", "notifications/cancelled", "notifications/tools/list_changed",
-	"notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated"}
+// mayNotify are the notifications that a server may send.
+var mayNotify = []string{
+	"notifications/message", "notifications/progress", "notifications/cancelled", "notifications/tools/list_changed",
+	"notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated",
+}
 
 func (w *witness) hearNotice(method string, params json.RawMessage, line []byte) {
 	owner := w.trial.ownerOf(line)
-	if !slices.Contains(notices2026, method) || bytes.Contains(line, []byte("forged-")) {
+	if !slices.Contains(mayNotify, method) || bytes.Contains(line, []byte("forged-")) {
 		w.fault("forged messages", owner, "%s got %s", w.name, shorten(string(line), 300))
 	}
 	if method == "notifications/progress" {
@@ -415,8 +423,9 @@ var rooted = map[string][]string{
 }
 
 // riddle is what is said to nobody who did not write the program.
-var riddle = regex.Lazy(`INTERNAL_ERROR|client is closing|[Uu]nmarshal|\bjson: |panic|runtime error|goroutine \d|\.go:\d|Go (struct|value)|` +
-	`interface \{\}|map\[string\]|\b(json|mcp|jsonrpc2?|serve|upstream|pool|gateway|call)\.[A-Z]\w|unexpected end of JSON|invalid character '`)
+var riddle = regex.Lazy(`INTERNAL_ERROR|client is closing|[Uu]nmarshal|\bjson: |panic|runtime error|goroutine \d|` +
+	`\.go:\d|Go (struct|value)|interface \{\}|map\[string\]|\b(json|mcp|jsonrpc2?|serve|upstream|pool|gateway|call)\.[A-Z]\w|` +
+	`unexpected end of JSON|invalid character '`)
 
 // judge judges an answer to a request.
 func (w *witness) judge(e *exchange, got *answer, line []byte) {

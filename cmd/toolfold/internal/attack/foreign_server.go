@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type foreigner struct {
 	random    *rand.Rand // only while it is made, so that its run follows from its number
 	mark      string     // in each result that it means; nobody else knows it
 	forged    string     // in each message that only its results hold
+	cost      cost       // of what is broken, to clients
 
 	hello    map[string]any   // result of initialize, or of server/discover
 	lists    map[string][]any // entries by member: tools, prompts, …
@@ -40,11 +42,11 @@ type foreigner struct {
 	replies  []string                           // to each notification
 	asks     []string                           // methods that a call asks of its client before its answer
 
-	calls  atomic.Int64
-	mu     sync.Mutex // guards what follows
-	held   []string   // answers that come late
-	asked  map[string]chan struct{}
-	stream func(string) // of the older transport
+	calls   atomic.Int64
+	mu      sync.Mutex // guards what follows
+	held    []string   // answers that come late
+	asked   map[string]chan struct{}
+	streams []func(string) // of the older transport
 }
 
 // The transports of servers.
@@ -56,6 +58,23 @@ const (
 )
 
 var transports = []string{onStdio, onJSON, onEvents, onSSE}
+
+// timeLimit is that of the server's calls in settings, in ms: short if some get no answer.
+func (f *foreigner) timeLimit() int {
+	if f.cost == nothing {
+		return 30_000
+	}
+	return 1_500
+}
+
+// cost says what is lost by what is broken.
+type cost int
+
+const (
+	nothing    cost = iota
+	gammaAlone      // calls of the tool gamma
+	everything
+)
 
 // act says what becomes of a request.
 type act int
@@ -94,7 +113,10 @@ func newForeigner(number uint64) *foreigner {
 	f := &foreigner{number: number, name: fmt.Sprintf("s%d", number), random: rand.New(seed), asked: map[string]chan struct{}{}}
 	f.mark, f.forged = f.secret("mark"), f.secret("forged")
 	f.modern = f.random.IntN(2) == 0
-	f.transport = transports[f.random.IntN(len(transports))]
+	f.transport = onStdio // where most is shared
+	if at := f.random.IntN(len(transports) + 1); at < len(transports) {
+		f.transport = transports[at]
+	}
 	f.lists = map[string][]any{
 		"tools": {f.tool("alpha", nil), f.tool("beta", map[string]any{"required": []string{"a"}}), f.tool("gamma", nil)},
 		"prompts": {
@@ -106,9 +128,16 @@ func newForeigner(number uint64) *foreigner {
 	}
 	change := map[string]any{"listChanged": true}
 	f.hello = map[string]any{
-		"capabilities": map[string]any{"tools": change, "prompts": change, "resources": change, "completions": map[string]any{}, "logging": map[string]any{}},
-		"serverInfo":   map[string]any{"name": f.name, "version": "1"},
+		"capabilities": map[string]any{
+			"tools": change, "prompts": change, "resources": change, "completions": map[string]any{}, "logging": map[string]any{},
+		},
+		"serverInfo": map[string]any{"name": f.name, "version": "1"},
 	}
+	first := breakages[number%uint64(len(breakages))] // in turn, so that none is left out
+	if number > 0 && first.on != "" {
+		f.transport = first.on
+	}
+	f.modern = f.modern && !(number > 0 && first.legacy)
 	if f.modern {
 		f.hello["supportedVersions"] = []string{modernEra}
 	} else {
@@ -118,15 +147,10 @@ func newForeigner(number uint64) *foreigner {
 		f.name, f.transport = "good", onStdio
 		return f
 	}
-	// Numbers go through the table in turn, so that no breakage is left out.
-	first := breakages[number%uint64(len(breakages))]
-	if first.on != "" {
-		f.transport = first.on
-	}
 	f.breakBy(first)
-	for range f.random.IntN(3) {
+	for range []int{0, 0, 0, 1, 1, 2}[f.random.IntN(6)] {
 		other := breakages[f.random.IntN(len(breakages))]
-		if !other.heavy && (other.on == "" || other.on == f.transport) {
+		if !other.heavy && (other.on == "" || other.on == f.transport) && !(other.legacy && f.modern) {
 			f.breakBy(other)
 		}
 	}
@@ -135,7 +159,17 @@ func newForeigner(number uint64) *foreigner {
 
 func (f *foreigner) breakBy(b breakage) {
 	f.broken = append(f.broken, b)
+	before := f.cost
+	f.cost = nothing
 	b.set(f)
+	switch {
+	case slices.Contains(b.spares, f.transport):
+		f.cost = before
+	case f.cost == nothing:
+		f.cost = everything
+	default:
+		f.cost = max(before, f.cost)
+	}
 }
 
 // secret is a text that only the server and the judges of answers know.
@@ -201,10 +235,17 @@ func (f *foreigner) answer(ctx context.Context, r request, send func(string)) ac
 		messages = change(r, messages)
 	}
 	for _, message := range messages {
+		if message == pause {
+			time.Sleep(200 * time.Millisecond)
+			continue
+		}
 		send(message)
 	}
 	return answers
 }
+
+// pause stands among messages for a while in which none is sent.
+const pause = "pause"
 
 // outcome is the member result or error of an answer.
 func (f *foreigner) outcome(r request) string {
@@ -349,11 +390,17 @@ func (f *foreigner) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	switch {
 	case f.transport == onSSE:
 		f.mu.Lock()
-		send := f.stream
+		at, err := strconv.Atoi(hr.URL.Query().Get("stream"))
+		if err != nil || at >= len(f.streams) {
+			f.mu.Unlock()
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		send := f.streams[at]
 		f.mu.Unlock()
 		w.WriteHeader(http.StatusAccepted)
 		_ = http.NewResponseController(w).Flush()
-		if send != nil && f.answer(hr.Context(), r, send) == exits {
+		if f.answer(hr.Context(), r, send) == exits {
 			send("") // the end of the stream
 		}
 	case r.ID == nil && len(f.replies) == 0:
@@ -375,19 +422,20 @@ func (f *foreigner) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 
 // serveStream is the one stream of the older transport.
 func (f *foreigner) serveStream(w http.ResponseWriter, hr *http.Request) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, "event: endpoint\ndata: /messages\n\n")
-	_ = http.NewResponseController(w).Flush()
 	events, over := make(chan string), make(chan struct{})
 	defer close(over)
 	f.mu.Lock()
-	f.stream = func(text string) {
+	f.streams = append(f.streams, func(text string) {
 		select {
 		case events <- text:
 		case <-over:
 		}
-	}
+	})
+	at := len(f.streams) - 1
 	f.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "event: endpoint\ndata: /messages?stream=%d\n\n", at)
+	_ = http.NewResponseController(w).Flush()
 	for {
 		select {
 		case text := <-events:

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -85,7 +86,8 @@ var (
 		notes: 5, stopped: 4 * time.Second, upgrades: 2, limit: 2 * time.Minute,
 	}
 	large = size{
-		fuzzCalls: 100_000, fuzz: 10 * time.Minute, wrong: 400, kills: 200, stepKills: 200, soak: 10 * time.Minute, initializes: 30_000, foreigners: 2_000,
+		fuzzCalls: 100_000, fuzz: 10 * time.Minute, wrong: 400, kills: 200, stepKills: 200, soak: 10 * time.Minute,
+		initializes: 30_000, foreigners: 2_000,
 		connections: 1_000, patient: true, terminate: time.Minute,
 		sessions: 2_000, callers: 200, crowd: 2 * time.Minute, growth: 100_000, timed: true,
 		notes: 100, stopped: time.Minute, upgrades: 10, limit: 20 * time.Minute,
@@ -227,6 +229,7 @@ type report struct {
 	counts  map[string]int
 	samples map[string][]string
 	log     []string // errors that the servers logged
+	most    int      // samples of each fault; zero = mostSamples
 }
 
 const mostSamples = 3
@@ -250,7 +253,7 @@ func (r *report) bad(name, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[name]++
-	if len(r.samples[name]) < mostSamples {
+	if len(r.samples[name]) < cmp.Or(r.most, mostSamples) {
 		r.samples[name] = append(r.samples[name], shorten(fmt.Sprintf(format, args...), 1000))
 	}
 }
