@@ -21,7 +21,7 @@ import (
 func newAttack(t *testing.T) *attack {
 	t.Helper()
 	a := &attack{store: "sqlite", postgres: os.Getenv("TOOLFOLD_TEST_POSTGRES"), dir: t.TempDir(), seed: 1, size: size{
-		fuzzCalls: 300, fuzz: 10 * time.Second, wrong: 10, kills: 2, stepKills: 2, soak: time.Second, initializes: 1_200, foreigners: 100,
+		fuzzCalls: 300, fuzz: 10 * time.Second, wrong: 10, kills: 2, stepKills: 2, soak: time.Second, initializes: 1_200, foreigners: 120,
 		connections: 40, terminate: time.Second,
 		sessions: 60, callers: 10, crowd: time.Second, growth: 200, notes: 1, stopped: 2 * time.Second, upgrades: 1, limit: 5 * time.Minute,
 	}}

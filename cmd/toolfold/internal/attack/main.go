@@ -63,7 +63,7 @@ type size struct {
 	stepKills   int // in the middle of tasks
 	soak        time.Duration
 	initializes int
-	foreigners  int  // broken servers behind the gateway
+	foreigners  int  // broken servers behind the gateway; of 120 each breakage comes first
 	connections int  // slow ones
 	patient     bool // wait for the limits of bodies and idle connections, too
 	terminate   time.Duration
@@ -80,7 +80,8 @@ type size struct {
 
 var (
 	usual = size{
-		fuzzCalls: 10_000, fuzz: 8 * time.Second, wrong: 25, kills: 10, stepKills: 10, soak: 5 * time.Second, initializes: 5_000, foreigners: 100,
+		fuzzCalls: 10_000, fuzz: 8 * time.Second, wrong: 25, kills: 10, stepKills: 10, soak: 5 * time.Second,
+		initializes: 5_000, foreigners: 120,
 		connections: 1_000, terminate: 6 * time.Second,
 		sessions: 300, callers: 40, crowd: 5 * time.Second, growth: 1_000,
 		notes: 5, stopped: 4 * time.Second, upgrades: 2, limit: 2 * time.Minute,
