@@ -39,7 +39,7 @@ func TestHTTPTells(t *testing.T) {
 	g.Follow(gateway.Follower{Updated: func(uri string) { told <- uri }, Prompts: func() { told <- "prompts" }})
 	expect := func(want string, until func()) {
 		t.Helper()
-		for range 50 {
+		for end := time.Now().Add(patient); time.Now().Before(end); {
 			until()
 			select {
 			case got := <-told:

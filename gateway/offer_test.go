@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -124,41 +123,6 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// Who records calls hears of each prompt and resource that is asked for, by the action that stands
-// for it in rules, and of what became of that.
-func TestAround(t *testing.T) {
-	t.Parallel()
-	u, _ := playing(t, "srv", beside)
-	u.Timeout = 2 * time.Second // in which a busy machine answers what is answered
-	var heard []string
-	g, err := gateway.New(gateway.Options{Upstreams: []gateway.Upstream{u}, Around: func(
-		ctx context.Context, a *toolfold.Action, params json.RawMessage, run gateway.Request,
-	) (json.RawMessage, error) {
-		result, err := run(ctx)
-		heard = append(heard, fmt.Sprintf("%s %s %t", a.FullName(), params, err == nil && len(result) > 0))
-		return result, err
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	if err := g.Learn(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	_, _ = g.GetPrompt(ctx, "srv-plan-it", json.RawMessage(`{"a":"b"}`))
-	_, _ = g.ReadResource(ctx, "toolfold://upstream/srv/note://1")
-	_, _ = g.ReadResource(ctx, "toolfold://upstream/srv/hang://1")
-	_, _ = g.GetPrompt(ctx, "srv-none", nil) // no server has it
-	want := []string{
-		`srv.prompts.Plan it {"name":"Plan it","arguments":{"a":"b"}} true`,
-		`srv.resources.read {"uri":"note://1"} true`, `srv.resources.read {"uri":"hang://1"} false`,
-	}
-	if diff := gocmp.Diff(want, heard); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A tool that is listed by itself has what hosts show of it, and its interface under the name
 // by which that is read.
 func TestInterface(t *testing.T) {
@@ -240,44 +204,6 @@ func TestOfferRights(t *testing.T) {
 	}
 }
 
-// A server that does not start, or does not answer, blocks neither lists nor others.
-func TestOffersOfDeadServers(t *testing.T) {
-	t.Parallel()
-	dead, file := playing(t, "dead", beside)
-	alive, _ := playing(t, "alive", beside)
-	alive.Timeout = 5 * time.Second // in which a busy machine answers what is answered
-	dir := t.TempDir()
-	_, first := offering(t, dir, surface.Options{}, dead, alive)
-	first.Close()
-	if err := os.WriteFile(file+".hang", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dead.Timeout = time.Second
-	_, g := offering(t, dir, surface.Options{}, dead, alive)
-	waiting := make(chan error, 2)
-	go func() {
-		_, err := g.ReadResource(t.Context(), "toolfold://upstream/dead/note://1")
-		waiting <- err
-	}()
-	go func() {
-		_, err := g.ReadResource(t.Context(), "toolfold://upstream/alive/hang://1")
-		waiting <- err
-	}()
-	if n := len(g.Prompts(t.Context())); n != 6 {
-		t.Errorf("%d prompts", n)
-	}
-	if _, err := g.ReadResource(t.Context(), "toolfold://upstream/alive/note://1"); err != nil {
-		t.Error(err)
-	}
-	for range 2 {
-		err := <-waiting
-		var known *toolfold.Error
-		if !errors.As(err, &known) || known.Code != toolfold.TimedOut || !strings.Contains(known.Message, "resources/read") {
-			t.Errorf("what does not answer fails with %v", err)
-		}
-	}
-}
-
 // Who follows is told of what changed, and of that alone.
 func TestOffersChange(t *testing.T) {
 	t.Parallel()
@@ -330,7 +256,7 @@ func TestWatch(t *testing.T) {
 		select {
 		case uri := <-updates:
 			return uri
-		case <-time.After(10 * time.Second):
+		case <-time.After(patient):
 			return "nothing"
 		}
 	}
@@ -351,10 +277,10 @@ func TestWatch(t *testing.T) {
 	g.Watch(t.Context(), uri, false)
 	s.Client.Call(t.Context(), "s.die", nil)
 	s.Client.Call(t.Context(), "s.change", nil)
-	select {
-	case got := <-updates:
+	const next = "toolfold://upstream/s/hang://1"
+	g.Watch(t.Context(), next, true)
+	if got := update(); got != next {
 		t.Errorf("told of %s, which nobody watches", got)
-	case <-time.After(300 * time.Millisecond):
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/judge"
@@ -340,7 +339,7 @@ func (w *wire) call(t *testing.T, tool, arguments string) exchange {
 // header has of a request that is about something named.
 func (w *wire) ask(t *testing.T, method, members, name string) exchange {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
 	if err := w.begin(ctx); err != nil {
 		t.Fatal(err)
