@@ -142,7 +142,8 @@ func TestPatience(t *testing.T) {
 		takes time.Duration
 		late  bool
 	}{
-		"prompt": {0, false}, "slow": {4 * beat, false}, "asks": {20*time.Minute + beat, false}, "hangs": {limit, true}, "stalls": {4*beat + limit, true},
+		"prompt": {0, false}, "slow": {4 * beat, false}, "asks": {20*time.Minute + beat, false},
+		"hangs": {limit, true}, "stalls": {4*beat + limit, true},
 	} {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()

@@ -93,11 +93,13 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 	}
 }
 
+// patient bounds what is waited for, so that a test ends also where it does not come.
+const patient = 2 * time.Minute
+
 // Bodies are bounded in size and in the time they take.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	s, _ := newLimited(t, lazy.Lazy, serve.Limits{Body: 10_000}, quiet)
-	s.Hurry(200 * time.Millisecond)
 	server := httptest.NewServer(s.Handler(""))
 	defer server.Close()
 	post := func(body io.Reader) (int, string) {
@@ -122,6 +124,8 @@ func TestBodies(t *testing.T) {
 	if status, text := post(strings.NewReader(mcptest.Initialize + strings.Repeat(" ", 9_000))); status != http.StatusOK {
 		t.Errorf("a body below the limit is answered %d %s", status, text)
 	}
+	s.BodyWithin(200 * time.Millisecond)
+	server.Config.Handler = s.Handler("")
 	slow, half := io.Pipe()
 	go io.WriteString(half, mcptest.Initialize[:20])
 	if status, text := post(slow); status != http.StatusRequestTimeout {
@@ -134,7 +138,7 @@ func TestBodies(t *testing.T) {
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
-	s.Hurry(200 * time.Millisecond)
+	s.ReadWithin(time.Second)
 	server, closed := httptest.NewUnstartedServer(s.Handler("")), make(chan string, 100)
 	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
@@ -156,7 +160,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		strings.Repeat("x", 4_000_000) + `"}}}` // the answer has it twice, which is more than any socket holds
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
 		server.Listener.Addr(), h.Session, len(body), body)
-	late := time.After(20 * time.Second)
+	late := time.After(patient)
 	for open := true; open; {
 		select {
 		case addr := <-closed:
@@ -194,14 +198,14 @@ func TestConnections(t *testing.T) {
 	first, second, third := ask(), ask(), ask()
 	defer second.Close()
 	defer third.Close()
-	if !answered(first, 20*time.Second) || !answered(second, 20*time.Second) {
+	if !answered(first, patient) || !answered(second, patient) {
 		t.Error("connections within the limit are not answered")
 	}
 	if answered(third, 300*time.Millisecond) {
 		t.Error("one beyond the limit is answered")
 	}
 	first.Close()
-	if !answered(third, 20*time.Second) {
+	if !answered(third, patient) {
 		t.Error("it is not answered when another closed")
 	}
 	stop()
@@ -222,7 +226,7 @@ func TestCalls(t *testing.T) {
 			return json.RawMessage(`{"held":true}`), nil
 		},
 	})
-	s.Hurry(300 * time.Millisecond)
+	s.TurnWithin(300 * time.Millisecond)
 	h := mcptest.Connect(t, s)
 	h.Post(mcptest.Initialize)
 	hold := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"hold"}}`
@@ -241,7 +245,8 @@ func TestCalls(t *testing.T) {
 	if answer, _ := h.Post(ping); !strings.Contains(answer, `"result":{}`) {
 		t.Errorf("what is no call is answered %s", answer)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	s.TurnWithin(patient)
+	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // in which the call comes to wait, mostly
 	if answer, _ := h.Post(echo); !strings.Contains(answer, `\"text\":\"x\"`) {
 		t.Errorf("a call that could wait is answered %s", answer)
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/content"
@@ -315,7 +314,7 @@ func TestUpdatedStream(t *testing.T) {
 	t.Parallel()
 	s := newOffering(t)
 	client := mcptest.Connect(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
 	body := `{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen","params":{` + mcptest.ModernMeta +
 		`,"notifications":{"promptsListChanged":true,"resourceSubscriptions":["note://by-id/1"]}}}`

@@ -194,11 +194,10 @@ type baker struct {
 	server *serve.Server
 }
 
+// newBaker returns a client of a server that answers kept calls by their tasks, however soon they end.
 func newBaker(t *testing.T, level lazy.Level) *baker {
 	t.Helper()
-	b := newBakerWith(t, level, 0)
-	b.server.Hurry(300 * time.Millisecond)
-	return b
+	return newBakerWith(t, level, -1)
 }
 
 // newBakerWith is newBaker with a grace for calls that are kept.
@@ -262,11 +261,10 @@ func (b *baker) get(id string) map[string]any {
 // ended waits for the end of a task.
 func (b *baker) ended(id string) map[string]any {
 	b.Helper()
-	for range 500 {
+	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if task := b.get(id); task["status"] != "working" {
 			return task
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	b.Fatalf("task %s goes on", id)
 	return nil
@@ -367,7 +365,7 @@ func TestTasksKeepDeprecation(t *testing.T) {
 // becomes one.
 func TestPlainCallsStayPlain(t *testing.T) {
 	t.Parallel()
-	b := newBaker(t, lazy.Lazy)
+	b := newBakerWith(t, lazy.Lazy, patient)
 	plain := func(result map[string]any) {
 		t.Helper()
 		if result["resultType"] != "complete" || result["content"] == nil {
@@ -398,7 +396,8 @@ func TestPlainCallsStayPlain(t *testing.T) {
 	}
 }
 
-// Without a grace every kept call is answered by its task, however soon it ends.
+// A kept call that goes on for longer than the grace is answered by its task, without a grace
+// every one, however soon it ends.
 func TestTaskGrace(t *testing.T) {
 	t.Parallel()
 	for grace, want := range map[time.Duration]string{-1: "task", time.Minute: "complete"} {
@@ -406,6 +405,10 @@ func TestTaskGrace(t *testing.T) {
 		if result := b.bake(taking, "oven", `{"action":"bake","cake":"plum","atOnce":true}`); result["resultType"] != want {
 			t.Errorf("with %s it is answered %v", grace, result)
 		}
+	}
+	b := newBakerWith(t, lazy.Lazy, time.Millisecond)
+	if result := b.bake(taking, "oven", `{"action":"bake","cake":"plum"}`); result["resultType"] != "task" {
+		t.Errorf("after its grace it is answered %v", result)
 	}
 }
 
@@ -436,7 +439,7 @@ func TestTasksWithoutResult(t *testing.T) {
 		t.Errorf("cancelled: %v", task)
 	}
 	close(b.opened)
-	soon := b.bake(taking, "oven", `{"action":"bake","cake":"lost","atOnce":true}`)
+	soon := newBakerWith(t, lazy.Lazy, patient).bake(taking, "oven", `{"action":"bake","cake":"lost","atOnce":true}`)
 	if text, _ := json.Marshal(soon["content"]); soon["isError"] != true || !strings.Contains(string(text), `\"code\":\"INTERNAL_ERROR\"`) ||
 		!strings.Contains(string(text), "it was lost") {
 		t.Errorf("lost soon: %v", soon)
@@ -580,19 +583,17 @@ func TestFollowEndsWithTheTasks(t *testing.T) {
 // A call that its client cancels before it heard of a task is not left running.
 func TestCancelledBeforeItIsATask(t *testing.T) {
 	t.Parallel()
-	b := newBaker(t, lazy.Lazy)
-	b.server.Hurry(time.Minute)
+	b := newBakerWith(t, lazy.Lazy, patient)
 	in, write := io.Pipe()
 	_, out := io.Pipe()
 	go func() { _ = b.server.Stdio(t.Context(), in, out) }()
 	fmt.Fprintf(write, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{`+
 		`"name":"oven","arguments":{"action":"bake","cake":"x"},%s}}`+"\n",
 		taking)
-	for range 500 {
+	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if _, found, _ := b.Find(t.Context(), "t1"); found {
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	fmt.Fprintln(write, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
 	if task := b.ended("t1"); task["status"] != "cancelled" {
@@ -606,12 +607,11 @@ var askingToo = strings.Replace(taking, `"extensions"`, `"elicitation":{},"exten
 // asks waits until a task asks something, and returns what.
 func (b *baker) asks(id, key string) map[string]any {
 	b.Helper()
-	for range 500 {
+	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		task := b.get(id)
 		if requests, _ := task["inputRequests"].(map[string]any); task["status"] == "input_required" && requests[key] != nil {
 			return requests
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	b.Fatalf("task %s does not ask for %s", id, key)
 	return nil
@@ -621,7 +621,7 @@ func (b *baker) asks(id, key string) map[string]any {
 // one, and takes no other.
 func TestTasksAsk(t *testing.T) {
 	t.Parallel()
-	b := newBaker(t, lazy.Lazy)
+	b := newBakerWith(t, lazy.Lazy, patient)
 	created := b.bake(askingToo, "oven", `{"action":"bake","cake":""}`)
 	id, _ := created["taskId"].(string)
 	if created["resultType"] != "task" || created["status"] != "input_required" || created["inputRequests"] != nil {
