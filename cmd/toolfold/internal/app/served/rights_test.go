@@ -196,7 +196,7 @@ func TestRightsChange(t *testing.T) {
 	session := ts.begin(tokenOf("ci"))
 	eventually := func(what string, good func(answer string, status int) bool) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) {
 			answer, status, _ := ts.send(http.MethodPost, "/mcp", tokenOf("ci"), session, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
 			if good(answer, status) {
 				return
@@ -257,7 +257,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 		ts.write(permission.Token{Name: "monitor"})
 		select {
 		case <-mine:
-		case <-time.After(time.Minute):
+		case <-time.After(patient):
 			t.Errorf("modern %t: a stream outlives its token", modern)
 		}
 		select {
@@ -266,7 +266,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 		default:
 		}
 		ts.write(permission.Token{Name: "ci"}, permission.Token{Name: "monitor"})
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			if _, status, _ := ts.send(http.MethodPost, "/mcp", tokenOf("ci"), "", mcptest.Initialize); status == http.StatusOK {
 				break
 			}
