@@ -131,7 +131,7 @@ func killServers(t *testing.T, store string) {
 		last := runs()[n]
 		stopped := time.Now()
 		stop(servers[last.server])
-		if !servers[last.server].ends(10 * time.Second) {
+		if !servers[last.server].ends(patient) {
 			t.Fatal("the server did not end")
 		}
 		t.Logf("stopped within %v", time.Since(stopped).Round(time.Millisecond))

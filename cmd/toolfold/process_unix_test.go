@@ -127,10 +127,21 @@ func (p process) ends(d time.Duration) bool {
 	}
 }
 
+// endedInTime checks that a process that has ended was not ended by the deadline of a signal, which says so.
+func (p process) endedInTime(t *testing.T) {
+	t.Helper()
+	if said := p.stderr.String(); strings.Contains(said, "ended before everything was finished") {
+		t.Errorf("it ended at its deadline: %s", said)
+	}
+}
+
+// patient bounds what is waited for, so that a test ends also where it does not come.
+const patient = 2 * time.Minute
+
 // until waits for what must become true.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patient); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}
@@ -159,7 +170,7 @@ func TestCleanEnd(t *testing.T) {
 				return strings.Contains(said[name], runs[name])
 			})
 			p.signal(t, syscall.SIGTERM)
-			if !p.ends(10*time.Second) || p.ProcessState.ExitCode() != 0 {
+			if !p.ends(patient) || p.ProcessState.ExitCode() != 0 {
 				t.Errorf("ended with %v", p.ProcessState)
 			}
 			if said := p.stderr.String(); strings.Contains(said, "level=") {
@@ -195,7 +206,7 @@ func TestSignalEndsBlockedServer(t *testing.T) {
 	}
 	p := blocked(t)
 	p.signal(t, syscall.SIGTERM)
-	if !p.ends(exitWithin + 5*time.Second) {
+	if !p.ends(patient) {
 		t.Error("a server whose client does not read did not end")
 	}
 }
@@ -203,13 +214,10 @@ func TestSignalEndsBlockedServer(t *testing.T) {
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	p := blocked(t)
-	begun := time.Now()
 	for !p.ends(300 * time.Millisecond) { // signals merge that come before the first is seen
 		p.signal(t, syscall.SIGINT)
 	}
-	if took := time.Since(begun); took > exitWithin/2 {
-		t.Errorf("it ended after %v", took)
-	}
+	p.endedInTime(t)
 }
 
 // Commands that wait for the lock of another process end with a signal.
@@ -228,9 +236,10 @@ func TestSignalEndsWaitForLock(t *testing.T) {
 		t.Fatalf("it did not wait: %s", p.stdout)
 	}
 	p.signal(t, syscall.SIGTERM)
-	if !p.ends(exitWithin / 2) {
-		t.Error("it still waits")
+	if !p.ends(patient) {
+		t.Fatal("it still waits")
 	}
+	p.endedInTime(t)
 }
 
 // hostile is everything in a cloned repository that could lead elsewhere, run
@@ -355,7 +364,7 @@ func TestHostileClone(t *testing.T) {
 		t.Errorf("calls left files: %s", now)
 	}
 	_ = theirs.in.Close()
-	if !theirs.ends(10*time.Second) || theirs.ProcessState.ExitCode() != 0 {
+	if !theirs.ends(patient) || theirs.ProcessState.ExitCode() != 0 {
 		t.Errorf("ended with %v", theirs.ProcessState)
 	}
 }
@@ -383,7 +392,7 @@ func TestHostileSettings(t *testing.T) {
 			p := start(t, m.command(t, "serve"), nil)
 			_, _ = io.WriteString(p.in, hello)
 			_ = p.in.Close()
-			if !p.ends(15*time.Second) || p.ProcessState.ExitCode() != 0 || !strings.Contains(p.stdout.String(), `"id":1`) {
+			if !p.ends(patient) || p.ProcessState.ExitCode() != 0 || !strings.Contains(p.stdout.String(), `"id":1`) {
 				t.Fatalf("%v, answered %s", p.ProcessState, p.stdout)
 			}
 			if said := p.stderr.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "config.json: left out ") {

@@ -97,7 +97,7 @@ func (c *client) submit(t *testing.T, args string) string {
 // wait wants a task to end so.
 func (c *client) wait(t *testing.T, id string, want ...string) {
 	t.Helper()
-	c.expect(t, "task.wait", fmt.Sprintf(`{"taskId":%q,"timeoutMs":20000}`, id), want...)
+	c.expect(t, "task.wait", fmt.Sprintf(`{"taskId":%q,"timeoutMs":50000}`, id), want...)
 }
 
 // models is an endpoint of models that fail as models do.

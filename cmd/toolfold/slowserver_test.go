@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// slowServer is an MCP server with tools that take as many seconds as they are told. It
-// writes the name of each call into a file that its argument names.
+// slowServer is an MCP server with tools that answer once the file is there that a call names,
+// or at once. It writes the name of each call into a file that its argument names.
 func slowServer() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -19,7 +19,7 @@ func slowServer() {
 			Method string
 			Params struct {
 				Name      string
-				Arguments struct{ Seconds float64 }
+				Arguments struct{ Until string }
 			}
 		}
 		_ = json.Unmarshal(lines.Bytes(), &m)
@@ -31,7 +31,7 @@ func slowServer() {
 			var tools []string
 			for _, name := range []string{"report", "pay", "send", "fail"} {
 				tools = append(tools, fmt.Sprintf(`{"name":%q,"description":"Takes its time.","inputSchema":{"type":"object",`+
-					`"properties":{"seconds":{"type":"number"}}},"annotations":{"idempotentHint":%t}}`, name, name == "report"))
+					`"properties":{"until":{"type":"string"}}},"annotations":{"idempotentHint":%t}}`, name, name == "report"))
 			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", m.ID, strings.Join(tools, ","))
 		case "tools/call":
@@ -42,7 +42,11 @@ func slowServer() {
 			fmt.Fprintln(calls, m.Params.Name)
 			calls.Close()
 			go func() {
-				time.Sleep(time.Duration(m.Params.Arguments.Seconds * float64(time.Second)))
+				for file := m.Params.Arguments.Until; file != ""; time.Sleep(10 * time.Millisecond) {
+					if _, err := os.Stat(file); err == nil {
+						break
+					}
+				}
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, slowResult(m.Params.Name))
 			}()
 		default:
