@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds how long tests wait for an event that is sure to come.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // TestMain also is the program that these tests run, and the process that is
 // killed while it runs one.

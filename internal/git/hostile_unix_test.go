@@ -103,7 +103,7 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 			if way == "hook" { // status calls it when it writes the index
 				r.Write("b/c.txt", "1")
 			}
-			limited, end := context.WithTimeout(t.Context(), 20*time.Second)
+			limited, end := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer end()
 			plain := exec.CommandContext(limited, "git", "status", "--porcelain")
 			plain.Dir, plain.WaitDelay = r.Dir, time.Second

@@ -156,7 +156,7 @@ func Ends(t *testing.T, what string, done <-chan error) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-	case <-time.After(8 * time.Second):
+	case <-time.After(time.Minute):
 		t.Errorf("%s: it goes on", what)
 	}
 }

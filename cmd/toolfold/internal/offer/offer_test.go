@@ -417,7 +417,7 @@ func (b *bench) finish(submit string) {
 	if err := json.Unmarshal(b.call("task.submit", submit).Content, &task); err != nil {
 		b.Fatal(err)
 	}
-	b.call("task.wait", `{"taskId":"`+task.TaskID+`","timeoutMs":20000}`)
+	b.call("task.wait", `{"taskId":"`+task.TaskID+`","timeoutMs":50000}`)
 }
 
 // read reads what is at a URI as a client does.

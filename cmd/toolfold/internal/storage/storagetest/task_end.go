@@ -105,7 +105,7 @@ func retryTask(t *testing.T, db *storage.DB) {
 // the number of tasks that were taken over.
 func (b bench) rescued() int {
 	b.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		n, err := b.ledger.Rescue(b.Context(), noon, 2*long)
 		noError(b.T, err)
 		if n > 0 {

@@ -57,7 +57,7 @@ func foundKeys(t *testing.T, s *memory.Service, query string) (keys []string) {
 // first waits until a query finds a key first: vectors are made in the background.
 func first(t *testing.T, s *memory.Service, query, want string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		got := foundKeys(t, s, query)
 		if len(got) > 0 && got[0] == want {
 			return
@@ -115,7 +115,7 @@ func TestPagesAreOfOneOrder(t *testing.T) {
 	if err != nil || len(two.Results) != 1 || two.HasMore || two.Total != 2 {
 		t.Errorf("after a page by words: %+v, %v", two, err)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) { // words may find all that is waited for above
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // words may find all that is waited for above
 		if one, err = page(s, "grobble soup", ""); err == nil && one.Total >= 3 {
 			break
 		}
