@@ -117,6 +117,29 @@ func (d diary) write(what, task string) {
 	fmt.Fprintf(d.file, "%s %s %d %d\n", what, task, os.Getpid(), time.Now().UnixMicro())
 }
 
+// untilReleased is the duration of a task that goes on until release is called.
+const untilReleased = -1
+
+// released returns the file that is there when a task that writes to a diary may end.
+func released(log, name string) string { return log + "." + name }
+
+func release(t *testing.T, log, name string) {
+	t.Helper()
+	if err := os.WriteFile(released(log, name), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// held waits until a task is released, or its worker stops it.
+func (d diary) held(ctx context.Context, name string) {
+	for ctx.Err() == nil {
+		if _, err := os.Stat(released(d.file.Name(), name)); err == nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // Call takes {"task": NAME, "ms": DURATION}.
 func (d diary) Call(ctx context.Context, _ string, args json.RawMessage) toolfold.Answer {
 	var in struct {
@@ -127,6 +150,9 @@ func (d diary) Call(ctx context.Context, _ string, args json.RawMessage) toolfol
 		return toolfold.Errorf(toolfold.Internal, "%v", err).Answer()
 	}
 	d.write("begin", in.Task)
+	if in.Ms == untilReleased {
+		d.held(ctx, in.Task)
+	}
 	select {
 	case <-time.After(time.Duration(in.Ms) * time.Millisecond):
 	case <-ctx.Done():

@@ -156,14 +156,22 @@ func TestStepsUnderWay(t *testing.T) {
 func TestStoppedTasksKeepWhatTheyMade(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.count("a", nil)
-		e.on("stuck", untilStopped)
+		var stuck atomic.Int32
+		e.on("stuck", func(ctx context.Context, args json.RawMessage) toolfold.Answer {
+			stuck.Add(1)
+			return untilStopped(ctx, args)
+		})
 		e.runs(`[{"stepId":"a","type":"tool","config":{"tool":"a"}},{"stepId":"s","type":"tool","config":{"tool":"stuck"}}]`)
 		e.work(queue.Options{})
 		input := json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"x"}}`)
 		under := func(id string) {
 			e.until(func() bool { p := e.status(id).Progress; return p != nil && p.Done >= 1 }, func() string { return "no progress is shown" })
 		}
-		late := e.submit("late", task.SubmitIn{Input: input, TimeoutMs: 1500})
+		var late string
+		for ms := 500; stuck.Load() == 0; ms *= 2 { // until there was time for the first step
+			late = e.submit("late", task.SubmitIn{Input: input, TimeoutMs: ms})
+			e.await(late, task.TimedOut)
+		}
 		cancelled := e.submit("cancelled", task.SubmitIn{Input: input})
 		forced := e.submit("forced", task.SubmitIn{Input: input})
 		under(cancelled)
