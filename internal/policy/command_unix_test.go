@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A command of a policy runs only where the user trusts the workspace.
@@ -33,13 +34,24 @@ func TestCommandEnds(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, nil)
 	for command, want := range map[string]string{
-		"[sh, -c, \"echo before; sleep 60\"], timeoutMs: 1000": Fail + " longer than 1s: before", "[no-such-program-here]": Warn +
-			" cannot be started", "[sh, -c, \"echo Bearer abcdefghijklmnopqrstuvwx; exit 3\"]": Fail + " exit status 3",
+		"[no-such-program-here]":                                     Warn + " cannot be started",
+		"[sh, -c, \"echo Bearer abcdefghijklmnopqrstuvwx; exit 3\"]": Fail + " exit status 3",
 	} {
 		got := r.check(true, "gates: [contract_tests]\ncontractTests: {command: "+command+"}\n")[0]
 		status, text, _ := strings.Cut(want, " ")
 		if got.Status != status || !strings.Contains(got.Paths[0].Reason, text) || strings.Contains(got.Paths[0].Reason, "abcdefghij") {
 			t.Errorf("%s: %+v", command, got)
 		}
+	}
+	for limit := time.Second; ; limit *= 2 { // until there was time to begin
+		const lasting = "gates: [contract_tests]\ncontractTests: {command: [sh, -c, \"echo before; sleep 600\"], timeoutMs: %d}\n"
+		got := r.check(true, fmt.Sprintf(lasting, limit.Milliseconds()))[0]
+		want := fmt.Sprintf(" longer than %s", limit)
+		if why := got.Paths[0].Reason; got.Status != Fail || !strings.Contains(why, want) || limit > time.Minute {
+			t.Errorf("with %s: %+v", limit, got)
+		} else if !strings.Contains(why, want+": before") {
+			continue
+		}
+		break
 	}
 }

@@ -44,7 +44,7 @@ allowedPaths: ["src/**", "conf/**", "py/**"]
 forbiddenPaths: ["src/contracts/**"]
 changeRadiusLimit: 3
 forbiddenImports: ["./src/core/**", "left-pad", "os/exec", "secret/**"]
-contractTests: {command: [sh, -c, "! test -e src/broken"], timeoutMs: 20000}
+contractTests: {command: [sh, -c, "! test -e src/broken"], timeoutMs: 120000}
 configSchemas: [{paths: ["conf/*.yaml"], schema: conf/schema.json}]
 sensitivePaths: ["conf/prod.*"]
 `

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // alarms is how many faults may be found in net/http and the packages below it,
@@ -104,22 +103,23 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// A scan that is cancelled ends within a second, whatever it does then.
+// A scan that is cancelled ends there, whatever it does then.
 func TestCancel(t *testing.T) {
 	s := manyFiles(t, 2000)
 	for _, at := range []string{"scanning files", "analysing Go packages"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		var cancelled time.Time
+		cancelled, after := false, 0
 		_, err := s.Scan(ctx, Request{Purpose: Bugs, Paths: []string{"."}, MaxFiles: 10_000, Progress: func(done, _ int, message string) {
-			if cancelled.IsZero() && (message == at || done >= 2000) {
-				cancelled = time.Now()
+			if cancelled {
+				after++
+			} else if message == at || done >= 2000 {
+				cancelled = true
 				cancel()
 			}
 		}})
-		took := time.Since(cancelled)
 		cancel()
-		if !errors.Is(err, context.Canceled) || took > time.Second {
-			t.Errorf("cancelled while %s: %v after %v", at, err, took)
+		if !errors.Is(err, context.Canceled) || after > 10 {
+			t.Errorf("cancelled while %s: %v, and it was reported %d times after", at, err, after)
 		}
 	}
 }
