@@ -131,6 +131,11 @@ type Action struct {
 	// of them.
 	Aliases []string
 
+	// Grants reports whether a rule that allows what a pattern matches allows the action.
+	// Servers choose the names of their tools, so of these fewer than [Action.Names] count.
+	// Nil = all names count.
+	Grants func(a *Action, pattern string) bool
+
 	// Input is the JSON Schema of a tool declared elsewhere, as it came, and
 	// Returns its result fields where they are known. Definition is the whole tool as
 	// the server that has it lists it, nil where there is none. All are nil for

@@ -1,22 +1,23 @@
 package toolfold
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/pattern"
 )
 
-// hostPrefix is put by hosts in front of the names of a server's tools.
-var hostPrefix = regex.Lazy(`^(mcp_+)?toolfold[_.\-/]+`)
+// Matches reports whether a pattern, a name in which * stands for any characters, matches the
+// action under any of its names, as rules that deny do.
+func (a *Action) Matches(text string) bool {
+	return slices.ContainsFunc(a.Names(), pattern.Parse(text).Match)
+}
 
-// Matches reports whether a pattern matches the action under any of its names:
-// a name in which * stands for any characters, as hosts spell it too.
-func (a *Action) Matches(pattern string) bool {
-	pattern = hostPrefix().ReplaceAllString(strings.TrimSpace(pattern), "")
-	expression, err := regexp.Compile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
-	return err == nil && slices.ContainsFunc(a.Names(), expression.MatchString)
+// AllowedBy reports whether a rule that allows what a pattern matches allows the action.
+func (a *Action) AllowedBy(text string) bool {
+	if a.Grants != nil {
+		return a.Grants(a, string(pattern.Parse(text)))
+	}
+	return a.Matches(text)
 }
 
 // Names lists all names of the action, and those of the tools that it belongs

@@ -89,12 +89,12 @@ func Connect(ctx context.Context, u Upstream, c upstream.Client) (Session, error
 // Options say what a gateway offers.
 type Options struct {
 	Upstreams []Upstream
-	Dir       string            // where lists and plans are kept, made when it is needed; empty keeps none
-	Taken     func(string) bool // names that families and their actions must not have
-	Version   string            // of this client
-	Rights    *toolfold.Rights  // of all callers, to prompts and resources; tools are filtered by who offers them
-	Log       *slog.Logger      // nil = the default logger
-	Now       func() time.Time  // nil = time.Now
+	Dir       string             // where lists and plans are kept, made when it is needed; empty keeps none
+	Ours      []*toolfold.Family // served too: no family of a server gets a name of theirs, and rules for them allow no tool
+	Version   string             // of this client
+	Rights    *toolfold.Rights   // of all callers, to prompts and resources; tools are filtered by who offers them
+	Log       *slog.Logger       // nil = the default logger
+	Now       func() time.Time   // nil = time.Now
 
 	// Unread says that clients can read no resources here: URIs in answers stay those of their server.
 	Unread bool
@@ -121,6 +121,7 @@ type Request func(context.Context) (json.RawMessage, error)
 // Gateway offers the tools of other servers. It is safe for concurrent use.
 type Gateway struct {
 	options Options
+	ours    []string // names of Options.Ours, sorted
 	links   []*link
 	memory  *upstream.Memory
 
@@ -145,10 +146,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Connect == nil {
 		o.Connect = Connect
 	}
-	if o.Taken == nil {
-		o.Taken = func(string) bool { return false }
-	}
-	g := &Gateway{options: o, memory: upstream.NewMemory(cmp.Or(o.Memory, upstream.DefaultMemory))}
+	g := &Gateway{options: o, ours: namesOf(o.Ours), memory: upstream.NewMemory(cmp.Or(o.Memory, upstream.DefaultMemory))}
 	g.life, g.stop = context.WithCancel(context.Background())
 	seen := map[string]bool{}
 	for _, u := range o.Upstreams {
@@ -198,10 +196,10 @@ func (g *Gateway) restore() {
 	}
 }
 
-// Fold returns the families that a list of a server becomes, and the plan of them. They
-// can be listed and described, but not called.
-func Fold(u Upstream, answer upstream.Answer, taken func(string) bool) ([]*toolfold.Family, fold.Plan, error) {
-	g, err := New(Options{Upstreams: []Upstream{u}, Taken: taken})
+// Fold returns the families that a list of a server becomes beside ours, and the plan of them.
+// They can be listed and described, but not called.
+func Fold(u Upstream, answer upstream.Answer, ours []*toolfold.Family) ([]*toolfold.Family, fold.Plan, error) {
+	g, err := New(Options{Upstreams: []Upstream{u}, Ours: ours})
 	if err != nil {
 		return nil, fold.Plan{}, err
 	}
@@ -216,7 +214,10 @@ func Fold(u Upstream, answer upstream.Answer, taken func(string) bool) ([]*toolf
 // taken returns what reports whether a name is used now, by others than a link.
 func (g *Gateway) taken(besides *link) func(name string) bool {
 	named := g.named(besides)
-	return func(name string) bool { return named[name] || g.options.Taken(name) }
+	return func(name string) bool {
+		_, is := slices.BinarySearch(g.ours, name)
+		return is || named[name]
+	}
 }
 
 // named returns the names of the families of all links but one.

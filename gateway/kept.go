@@ -740,7 +740,7 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 	}
 	a, err := toolfold.External{
 		Name: name, Description: text, Server: l.Name, InputSchema: d.InputSchema, Category: l.category(),
-		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: []string{l.Name + "." + d.Name, d.Name},
+		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: l.aliases(d.Name),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
 				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed it", d.Name, l.Name).
@@ -754,7 +754,7 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 		return nil, err
 	}
 	a.Once = matches(l.Repeat, d.Name)
-	a.BecomesTask = !asks
+	a.BecomesTask, a.Grants = !asks, l.grants(d.Name)
 	return a, nil
 }
 

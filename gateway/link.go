@@ -40,6 +40,8 @@ const (
 type link struct {
 	Upstream
 	gateway *Gateway
+	base    string        // that names of its families begin with
+	titles  []string      // that rules call it by; the first is free of ours
 	slots   chan struct{} // of calls that run
 
 	changing sync.Mutex // held while the record is read, changed and adopted; before planning and mu
@@ -73,7 +75,7 @@ type link struct {
 }
 
 func newLink(g *Gateway, u Upstream) *link {
-	return &link{Upstream: u, gateway: g, slots: make(chan struct{}, u.MaxConcurrency)}
+	return &link{Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, slots: make(chan struct{}, u.MaxConcurrency)}
 }
 
 func (l *link) known() bool {
@@ -280,7 +282,7 @@ func (l *link) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*max(l.Timeout, startTime)) // two starts, and the list
 	defer cancel()
 	l.mu.Lock()
-	before := l.live
+	before, plan := l.live, l.kept.Plan
 	l.mu.Unlock()
 	session, err := l.connected(ctx)
 	var answer upstream.Answer
@@ -301,7 +303,7 @@ func (l *link) refresh(ctx context.Context) error {
 		return err
 	}
 	l.mu.Lock()
-	same := before != nil && maps.Equal(before, l.live)
+	same := before != nil && maps.Equal(before, l.live) && reflect.DeepEqual(plan, l.kept.Plan) // rules depend on names of all
 	l.mu.Unlock()
 	if !same {
 		l.gateway.tell()

@@ -72,7 +72,14 @@ func (l *link) right(kind, name string) *toolfold.Action {
 		name = "read"
 	}
 	f := &toolfold.Family{Name: l.Name + "." + kind + "s", Category: l.category()}
-	a := &toolfold.Action{Name: name, Effect: toolfold.Reads, Family: f, Definition: json.RawMessage("{}")}
+	written := kind + "s." + ruleText(name)
+	a := &toolfold.Action{
+		Name: name, Effect: toolfold.Reads, Family: f, Definition: json.RawMessage("{}"), Aliases: []string{l.titles[0] + "." + written},
+		Grants: func(_ *toolfold.Action, text string) bool {
+			p := asRule(text)
+			return (l.titled(p, written) || l.titled(p, kind+"s")) && !l.gateway.elsewhere(p, l)
+		},
+	}
 	f.Actions = []*toolfold.Action{a}
 	return a
 }
@@ -116,7 +123,7 @@ func (l *link) absent() (all []*toolfold.Family) {
 		for _, a := range planned.Actions {
 			if !offered[a.Tool] {
 				f.Actions = append(f.Actions, &toolfold.Action{Name: a.Name, Effect: toolfold.Deletes, Family: f,
-					Aliases: []string{l.Name + "." + a.Tool, a.Tool}})
+					Aliases: l.aliases(a.Tool), Grants: l.grants(a.Tool)})
 			}
 		}
 		if len(f.Actions) > 0 {

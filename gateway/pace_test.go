@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,21 +15,21 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// scripted is a session whose lists and end are functions.
-type scripted struct {
+// paced is a session whose lists and end are functions.
+type paced struct {
 	list func(context.Context) (upstream.Answer, error)
 	end  func()
 	gone chan struct{}
 }
 
-func (s scripted) List(ctx context.Context) (upstream.Answer, error) { return s.list(ctx) }
+func (s paced) List(ctx context.Context) (upstream.Answer, error) { return s.list(ctx) }
 
-func (s scripted) Call(ctx context.Context, _ upstream.Call) (json.RawMessage, error) {
+func (s paced) Call(ctx context.Context, _ upstream.Call) (json.RawMessage, error) {
 	return json.RawMessage(`{"content":[]}`), ctx.Err()
 }
-func (s scripted) Watch(context.Context, string, bool) error { return nil }
-func (s scripted) Gone() <-chan struct{}                     { return s.gone }
-func (s scripted) Close()                                    { s.end() }
+func (s paced) Watch(context.Context, string, bool) error { return nil }
+func (s paced) Gone() <-chan struct{}                     { return s.gone }
+func (s paced) Close()                                    { s.end() }
 
 // listOf is a list of so many tools.
 func listOf(n int) (upstream.Answer, error) {
@@ -51,7 +52,7 @@ func TestStormOfChanges(t *testing.T) {
 			Upstreams: []gateway.Upstream{{Name: "srv"}},
 			Connect: func(_ context.Context, _ gateway.Upstream, c upstream.Client) (gateway.Session, error) {
 				changed = c.Changed
-				return scripted{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
+				return paced{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
 					reads.Add(1)
 					return listOf(int(tools.Load()))
 				}}, nil
@@ -100,25 +101,26 @@ func TestStormOfChanges(t *testing.T) {
 	})
 }
 
-// However long the tools of one server take to be folded, others are learnt and offered, and the
+// However long it takes to take over the list of one server, others are learnt and offered, and the
 // gateway closes in two seconds.
-func TestSlowFoldDelaysNoOther(t *testing.T) {
+func TestSlowListDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		folding, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		g, err := gateway.New(gateway.Options{
 			Upstreams: []gateway.Upstream{{Name: "slow"}, {Name: "fast"}},
-			Taken: func(name string) bool {
-				if len(name) >= 4 && name[:4] == "slow" {
-					once.Do(func() { close(folding) })
-					<-release
-				}
-				return false
-			},
-			Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
-				return scripted{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
-					return listOf(30)
+			Log: slog.New(blocking{slog.DiscardHandler, func() { // what is left out is logged while the list is taken over
+				once.Do(func() { close(folding) })
+				<-release
+			}}),
+			Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
+				return paced{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
+					answer, err := listOf(30)
+					if u.Name == "slow" {
+						answer.Tools = append(answer.Tools, answer.Tools[0])
+					}
+					return answer, err
 				}}, nil
 			},
 		})
@@ -145,6 +147,19 @@ func TestSlowFoldDelaysNoOther(t *testing.T) {
 	})
 }
 
+// blocking is a log whose records wait for a function.
+type blocking struct {
+	slog.Handler
+	wait func()
+}
+
+func (blocking) Enabled(context.Context, slog.Level) bool { return true }
+
+func (b blocking) Handle(context.Context, slog.Record) error {
+	b.wait()
+	return nil
+}
+
 // A server that does not end delays the end of the gateway by two seconds; one that ends, by nothing.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
@@ -158,7 +173,7 @@ func TestCloseIsBounded(t *testing.T) {
 				g, err := gateway.New(gateway.Options{
 					Upstreams: []gateway.Upstream{{Name: "srv"}, {Name: "other"}},
 					Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
-						s := scripted{gone: make(chan struct{}), end: func() {}}
+						s := paced{gone: make(chan struct{}), end: func() {}}
 						s.list = func(context.Context) (upstream.Answer, error) { return listOf(1) }
 						switch {
 						case u.Name == "other":

@@ -26,7 +26,8 @@ import (
 // A pattern is a name in which * stands for any characters: of an action
 // (memory.store, *.delete), of a whole family (memory), or a legacy name
 // (memory_store, task_*). Names as hosts spell them, such as
-// mcp__toolfold__memory, count too. A denied action is denied under all names.
+// mcp__toolfold__memory, count too. A denied action is denied under all names;
+// which names count where something is allowed, [toolfold.Action.Grants] says.
 type Rules struct {
 	ReadOnly bool     `json:"readOnly,omitempty"` // permit only what merely reads, or restrains itself to that
 	Allow    []string `json:"allow,omitempty"`    // permit only what a pattern matches; empty permits all
@@ -54,9 +55,10 @@ func (r Rules) Rights() *toolfold.Rights {
 			return allowed.(bool)
 		}
 		setting, _ := r.Reason(a)
-		allowed := setting == ""
-		known.Store(a.FullName(), allowed)
-		return allowed
+		if a.Grants == nil { // else it depends on what servers list now
+			known.Store(a.FullName(), setting == "")
+		}
+		return setting == ""
 	}}
 }
 
@@ -85,9 +87,9 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	switch {
 	case r.ReadOnly && a.Effect != toolfold.Reads && !a.Restrains && !discovery:
 		return "readOnly", fmt.Sprintf("the server only reads (readOnly), it %s", a.Effect)
-	case r.Named && a.Definition != nil && !slices.ContainsFunc(r.Allow, a.Matches):
+	case r.Named && a.Definition != nil && !slices.ContainsFunc(r.Allow, a.AllowedBy):
 		return "allow", "a tool of another server, which allow does not name"
-	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.Matches):
+	case len(r.Allow) > 0 && !discovery && !slices.ContainsFunc(r.Allow, a.AllowedBy):
 		return "allow", "not in allow"
 	}
 	return "", ""

@@ -138,7 +138,7 @@ func newGateway(o gateway.Options) (*gateway.Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Dir, o.Taken, o.Version = filepath.Join(dir, "upstreams"), ourNames(), version()
+	o.Dir, o.Ours, o.Version = filepath.Join(dir, "upstreams"), app.Families(), version()
 	return gateway.New(o)
 }
 
@@ -255,19 +255,6 @@ func (b *workbench) learn(ctx context.Context, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	_ = b.gateway.Learn(ctx) // what fails is in the log, and in tools.list
-}
-
-// ourNames returns what reports whether an action or a tool of ours has a name.
-func ourNames() func(string) bool {
-	ours := map[string]bool{}
-	for _, f := range app.Families() {
-		for _, a := range f.Actions {
-			for _, name := range append(a.Names(), a.FullName(), f.Name, f.Name+"_write") {
-				ours[name] = true
-			}
-		}
-	}
-	return func(name string) bool { return ours[name] }
 }
 
 // ruled returns what rules can name.

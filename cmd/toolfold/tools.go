@@ -126,7 +126,7 @@ func (o *options) denies(setting string, a *toolfold.Action) string {
 	if from == nil {
 		sources, lists = o.layers.Lists("allow")
 		for i, patterns := range lists {
-			if !slices.ContainsFunc(patterns, a.Matches) {
+			if !slices.ContainsFunc(patterns, a.AllowedBy) {
 				from = append(from, "allow of "+sources[i])
 			}
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
@@ -268,7 +269,7 @@ func countTakings(c *cli.Context, o *options, found []taking) error {
 		if t.name == "" || lists[i].Problem != "" {
 			continue
 		}
-		families, _, err := gateway.Fold(gatewayTo(t.name, t.upstream, upstream.Server{}), answers[i], ourNames())
+		families, _, err := gateway.Fold(gatewayTo(t.name, t.upstream, upstream.Server{}), answers[i], app.Families())
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.entry.Name, err)
 		}

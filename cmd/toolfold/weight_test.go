@@ -44,7 +44,7 @@ func TestWeight(t *testing.T) {
 		// Checking documents of APIs is 0.3 MB, a quarter of it official schemas.
 		// Who imports whom is one package and 0.16 MB, for drawings of what exists.
 		// What other servers send is taken over by one package, so that it cannot stand for messages of ours.
-		".": {megabytes: 63, packages: 972, modules: 96, initAllocs: 49_850, initKilobytes: 4850},
+		".": {megabytes: 63, packages: 975, modules: 96, initAllocs: 49_850, initKilobytes: 4850},
 		// Prompts, resources, questions of tasks and the reasons in refusals brought it just over 14 MB.
 		"../../examples/notes": {megabytes: 15, packages: 337, modules: 24, initAllocs: 26_500, initKilobytes: 2350},
 	} {

@@ -449,15 +449,21 @@ func (b *builder) nameOf(noun string, reading bool) string {
 // baseOf returns what the names of a server's families begin with: its name in
 // small letters, and _mcp after one that is ours.
 func (b *builder) baseOf(server string) string {
-	base := strings.Join(wordsOf(server), "_")
-	if base == "" || base[0] < 'a' {
-		base = strings.TrimRight("mcp_"+base, "_")
-	}
-	base = strings.TrimRight(cut(base, maxBase), "_")
+	base := Base(server)
 	if b.taken(base) {
 		base += elsewhere
 	}
 	return base
+}
+
+// Base returns the text that the names of a server's families begin with, unless a family has the
+// name of its one tool.
+func Base(server string) string {
+	base := strings.Join(wordsOf(server), "_")
+	if base == "" || base[0] < 'a' {
+		base = strings.TrimRight("mcp_"+base, "_")
+	}
+	return strings.TrimRight(cut(base, maxBase), "_")
 }
 
 // add puts a tool into a family, under what of its name the family does not say.

@@ -150,7 +150,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 	rights := toolfold.OriginOf(ctx).Rights
 	var list []offered
 	for _, a := range offerable(r.Names) {
-		if !rights.Allow(a) || !slices.ContainsFunc(patterns, a.Matches) {
+		if !rights.Allow(a) || !slices.ContainsFunc(patterns, a.AllowedBy) {
 			continue
 		}
 		name := strings.ReplaceAll(a.FullName(), ".", "_")

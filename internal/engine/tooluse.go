@@ -66,7 +66,7 @@ func (uses ToolUses) Check(known Names) Faults {
 	var faults Faults
 	for _, u := range uses {
 		if u.offered {
-			if !slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.Matches(u.name) }) {
+			if !slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.AllowedBy(u.name) }) {
 				faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
 					Path: u.at, Kind: toolfold.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*",
 					Got: shorten.Quoted(u.name), Suggest: known.Nearest(u.name),

@@ -1,0 +1,242 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/pattern"
+	"github.com/toolfold/toolfold/internal/regex"
+)
+
+// Servers choose the names of their tools. A rule that denies something takes a tool by all its
+// names; one that allows something takes it only by names that the server cannot choose so that
+// a rule for something else has them: SERVER.tool, the names that its families have because of
+// the server, and its own name where that is plain and nothing else has it.
+
+// aliases returns the aliases of a tool: SERVER.tool, the server's own name of it, and SERVER.tool
+// as rules write it, where that is otherwise.
+func (l *link) aliases(tool string) []string {
+	list := []string{l.Name + "." + tool, tool}
+	if written := l.written(tool); written != list[0] {
+		list = append(list, written)
+	}
+	return list
+}
+
+// written returns SERVER.tool as rules write it.
+func (l *link) written(tool string) string { return l.titles[0] + "." + ruleText(tool) }
+
+// titles returns the names of a server as rules write them. Where a name is one of ours, so that
+// what it begins is for ours, the server goes by another one first.
+func (g *Gateway) titles(server string) []string {
+	name := ruleText(server)
+	if _, is := slices.BinarySearch(g.ours, name); is {
+		return []string{name + "_mcp", name}
+	}
+	return []string{name}
+}
+
+// titled reports whether a pattern matches SERVER.rest.
+func (l *link) titled(p pattern.Pattern, rest string) bool {
+	return slices.ContainsFunc(l.titles, func(title string) bool { return p.Match(title + "." + rest) })
+}
+
+// ruleText returns a name as rules write it: * and %, and what separates rules or is not seen, as
+// in URLs.
+func ruleText(name string) string { return escaped(name, "*%") }
+
+// escaped returns a text in which commas, blanks, characters that are not seen, and more, are
+// written as in URLs.
+func escaped(text, more string) string {
+	plain := func(r rune) bool { return r != ' ' && r != ',' && unicode.IsPrint(r) && !strings.ContainsRune(more, r) }
+	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if plain(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, octet := range []byte(string(r)) {
+			fmt.Fprintf(&b, "%%%02X", octet)
+		}
+	}
+	return b.String()
+}
+
+// asRule reads a pattern, in which settings may have a name as it is.
+func asRule(text string) pattern.Pattern { return pattern.Pattern(escaped(text, "")) }
+
+// grants returns the [toolfold.Action.Grants] of a tool. What it reports changes with what the
+// servers list.
+func (l *link) grants(tool string) func(*toolfold.Action, string) bool {
+	written := ruleText(tool)
+	return func(a *toolfold.Action, text string) bool {
+		p := asRule(text)
+		family, joined := a.Family.Name, a.Family.Name+"_"+a.Name
+		var named, folded bool
+		if !a.Family.Bare || l.gateway.owner(family) == l { // else the server has chosen the name
+			named = p.Match(a.FullName()) || p.Match(family) || p.Match(a.ToolByEffect())
+			folded = p.Match(joined)
+		}
+		switch {
+		case named, (folded || l.titled(p, written)) && !l.folds(p, tool):
+			return !l.aside(p) && !l.gateway.elsewhere(p, l)
+		case p == pattern.Pattern(tool), a.Family.Bare && p == pattern.Pattern(family):
+			return !l.gateway.elsewhere(p, l) && l.gateway.only(l, tool, string(p))
+		}
+		return false
+	}
+}
+
+// aside reports whether a pattern is for prompts or resources of the server.
+func (l *link) aside(p pattern.Pattern) bool {
+	start := p.Start()
+	return slices.ContainsFunc(l.titles, func(title string) bool {
+		return begins(start, title+"."+promptKind+"s", ".") || begins(start, title+"."+resourceKind+"s", ".")
+	})
+}
+
+// begins reports whether a text is a name, or begins with it and one of the separators.
+func begins(text, name, separators string) bool {
+	rest, found := strings.CutPrefix(text, name)
+	return found && (rest == "" || strings.ContainsRune(separators, rune(rest[0])))
+}
+
+// folds reports whether a pattern without * is the full name of another tool than one.
+func (l *link) folds(p pattern.Pattern, tool string) bool {
+	return p.Exact() && l.has(tool, func(family, action, _ string, bare bool) bool {
+		return bare && family == string(p) || !bare && family+"."+action == string(p)
+	})
+}
+
+// has reports whether is is true of a tool of the plan, but for one.
+func (l *link) has(besides string, is func(family, action, tool string, bare bool) bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.kept.Plan.Families {
+		for _, a := range f.Actions {
+			if a.Tool != besides && is(f.Name, a.Name, a.Tool, f.Bare) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namesOf returns all names of the actions of families, sorted.
+func namesOf(families []*toolfold.Family) (names []string) {
+	for _, f := range families {
+		for _, a := range f.Actions {
+			names = append(names, append(a.Names(), f.Name+"_write")...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// oursMatch reports whether a pattern matches a name of ours.
+func (g *Gateway) oursMatch(p pattern.Pattern) bool {
+	start := p.Start()
+	from, _ := slices.BinarySearch(g.ours, start)
+	for _, name := range g.ours[from:] {
+		if !strings.HasPrefix(name, start) {
+			return false
+		}
+		if p.Match(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// claim says how closely the beginning of a pattern names the server: 0 = not at all.
+func (l *link) claim(start string) int {
+	if name := l.titles[len(l.titles)-1]; begins(start, name, ".") {
+		return 2*len(name) + 1
+	}
+	if begins(start, l.base, "._") {
+		return 2 * len(l.base)
+	}
+	return 0
+}
+
+// owner returns the server that a text names most closely; nil for none or several.
+func (g *Gateway) owner(text string) (owner *link) {
+	most := 0
+	for _, l := range g.links {
+		switch claim := l.claim(text); {
+		case claim > most:
+			owner, most = l, claim
+		case claim == most:
+			owner = nil
+		}
+	}
+	return owner
+}
+
+// elsewhere reports whether a pattern is for something of ours, or of another server than one. A
+// * at its beginning, or inside the name of the server, stands for any server.
+func (g *Gateway) elsewhere(p pattern.Pattern, l *link) bool {
+	start := p.Start()
+	own := l.claim(start)
+	switch {
+	case start == "":
+		return false
+	case g.oursMatch(p):
+		return true
+	case !p.Exact() && own == 0 && (strings.HasPrefix(l.titles[0], start) || strings.HasPrefix(l.base, start)):
+		return false
+	}
+	return slices.ContainsFunc(g.links, func(other *link) bool {
+		if other == l {
+			return false
+		}
+		if !p.Exact() && len(start) > len(l.base) && strings.HasPrefix(other.base, start) {
+			return true // git_h*, where there are git and git-hub
+		}
+		return other.claim(start) > 0 && other.claim(start) >= own
+	})
+}
+
+// plainTool matches the names of tools that mean nothing else in a rule.
+var plainTool = regex.Lazy(`^[A-Za-z0-9_-]+$`)
+
+// only reports whether a name that a server has chosen is that of one of its tools alone: of
+// nothing of ours, also not behind a name of ours, and of no tool of any server, also not of one that
+// is not offered now. As long as a server has not listed its tools that is not known of any name.
+func (g *Gateway) only(l *link, tool, name string) bool {
+	if !plainTool().MatchString(name) {
+		return false
+	}
+	name = alike(name)
+	for i, c := range name + "_" {
+		if c != '_' {
+			continue
+		}
+		if _, is := slices.BinarySearch(g.ours, name[:i]); is {
+			return false
+		}
+	}
+	for _, other := range g.links {
+		besides := ""
+		if other == l {
+			besides = tool
+		} else if !other.known() || begins(name, other.base, "_") {
+			return false
+		}
+		if other.has(besides, func(family, action, tool string, _ bool) bool {
+			return name == alike(tool) || name == family || name == family+"_"+action
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// alike returns a name in the letters by which names are compared.
+func alike(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
