@@ -506,3 +506,41 @@ func served(t *testing.T, s *surface.Surface, g *gateway.Gateway, tokens string)
 		}
 	}
 }
+
+// Every rule that matches a tool by a name that does not count is named, with one that allows it.
+func TestLapses(t *testing.T) {
+	t.Parallel()
+	g := knowing(t, false, []string{"evil", "files"}, map[string][]string{
+		"evil":  {"memory", "memory.*", "*", "a b", "read_file", "note_list", strings.Repeat("x", 300)},
+		"files": {"read_file", "read_raw", "stat"},
+	})
+	families := slices.Concat(ours(t), g.Families(), g.Named())
+	for rule, want := range map[string]string{
+		"stat": "", "files.read_file": "", "files.*": "", "*": "", "a*": `"a*" no longer allows evil.a%20b: to allow it, write "evil.a*"`,
+		"read_file": `"read_file" no longer allows evil.read_file: to allow it, write "evil.read_file"` + "\n" +
+			`rule "read_file" no longer allows files.read_file: to allow it, write "files.read_file"`,
+		"read_*": `files.read_raw and 1 more: to allow them, write "files.read_*"`,
+		"memory": `"memory" no longer allows evil.memory: to allow it, write "evil.memory"`,
+	} {
+		var lines []string
+		for _, l := range (permission.Rules{Named: true, Allow: []string{rule}}).Lapses(families) {
+			lines = append(lines, l.String())
+		}
+		if got := strings.Join(lines, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %s", rule, got)
+		}
+	}
+	for _, a := range actionsOf(g, "evil", "files") {
+		for _, rule := range a.Names() {
+			for _, l := range (permission.Rules{Named: true, Allow: []string{rule}}).Lapses([]*toolfold.Family{{Actions: []*toolfold.Action{a}}}) {
+				if !permits(a, l.Instead) {
+					t.Errorf("%q: %s", a.Names(), l)
+				}
+			}
+		}
+	}
+	both := permission.Rules{Allow: []string{"read_file", "files.*", "evil.*"}}
+	if lapses := both.Lapses(families); lapses != nil {
+		t.Errorf("named, though another rule allows it: %v", lapses)
+	}
+}

@@ -104,6 +104,11 @@ func doctorAction(c *cli.Context) error {
 			return err
 		}
 	}
+	if source == ownSurfaces || source == upstreamsSource {
+		if report.Rules, err = lapsedRules(c); err != nil {
+			fmt.Fprintf(stderr, "toolfold: rules: %v\n", err)
+		}
+	}
 	if c.Bool("calls") {
 		calls, err := tracedCalls(c.Context, o)
 		if err != nil {

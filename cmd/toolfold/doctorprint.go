@@ -29,6 +29,7 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 	var b bytes.Buffer
 	if r.Upstreams != nil {
 		p.upstreams(&b, r)
+		printRules(&b, r.Rules)
 		fmt.Fprintf(&b, "\n%s\n", r.Method)
 		_, err := p.w.Write(b.Bytes())
 		return err
@@ -62,6 +63,7 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 	if err := printLegacyCalls(&b, r.LegacyCalls); err != nil {
 		return err
 	}
+	printRules(&b, r.Rules)
 	if r.Compared != nil {
 		p.comparison(&b, *r.Compared)
 	}
@@ -72,6 +74,13 @@ func (p doctorPrinter) print(r doctor.Whole) error {
 	}
 	_, err := p.w.Write(b.Bytes())
 	return err
+}
+
+// printRules prints the rules that do not allow what they seem to, one a line.
+func printRules(b *bytes.Buffer, rules []string) {
+	if len(rules) > 0 {
+		fmt.Fprintf(b, "\n%s\n", strings.Join(rules, "\n"))
+	}
 }
 
 // table prints rows of cells, numbers to the right; the first column and a bar

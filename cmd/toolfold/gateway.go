@@ -209,6 +209,9 @@ func (b *workbench) openGateway(o *options) error {
 			if err := put(families); err != nil {
 				b.log.Error("offering the tools of upstreams", "err", err)
 			}
+			if b.server.Load() != nil {
+				b.sayLapses(o)
+			}
 		},
 		Prompts:   func() { tell((*serve.Server).PromptsChanged) },
 		Resources: func() { tell((*serve.Server).ResourcesChanged) },

@@ -185,6 +185,7 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	b.server.Store(server)
+	b.sayLapses(o)
 	go b.offer.Watch(ctx, promptsWatched, server.PromptsChanged)
 	if o.HTTP != "" {
 		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })

@@ -137,8 +137,12 @@ func addToken(c *cli.Context) error {
 		return err
 	}
 	defer g.Close()
-	if err := rules.Check(slices.Concat(app.Families(), g.Families(), g.Named())); err != nil {
+	families := slices.Concat(app.Families(), g.Families(), g.Named())
+	if err := rules.Check(families); err != nil {
 		return usageError("%v", err)
+	}
+	for _, l := range rules.Lapses(families) {
+		fmt.Fprintf(stderr, "toolfold: rule %q does not allow %s\n", l.Rule, l.Advice())
 	}
 	path, err := tokenFile(c)
 	if err != nil {

@@ -41,6 +41,7 @@ type workbench struct {
 	server    atomic.Pointer[serve.Server] // once it serves
 	gateway   *gateway.Gateway             // to the servers whose tools are offered too; nil without any
 	log       *slog.Logger
+	lapses    lapses
 
 	opening   atomic.Bool    // the store, for the traces of upstreams
 	recording sync.WaitGroup // until it is open
