@@ -109,7 +109,7 @@ func playOdd(name string, starts string) {
 		case "exit":
 			os.Exit(4)
 		case "hang":
-			select {}
+			time.Sleep(time.Hour)
 		default:
 			fmt.Print(strings.ReplaceAll(answer, "ID", string(m.ID)))
 		}
@@ -553,7 +553,7 @@ func playReadsLittle() {
 		var m message
 		_ = json.Unmarshal(line, &m)
 		if m.Method == "notifications/initialized" {
-			select {}
+			time.Sleep(time.Hour)
 		}
 		if text := ordinary(m); text != "" {
 			fmt.Println(text)

@@ -611,7 +611,7 @@ func namesOf(page json.RawMessage) json.RawMessage {
 
 // cursorOf reads the cursor of the next page, which some servers give as a number; empty = none.
 func cursorOf(raw json.RawMessage) string {
-	if text, ok := ordered.Text(raw); ok || string(raw) == "null" || len(raw) > maxWord {
+	if text, ok := ordered.Text(raw); ok || len(raw) == 0 || kindOf(raw) != "a number" {
 		return text
 	}
 	return string(raw)

@@ -534,7 +534,7 @@ func (s *shared) stray(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.users {
-		go func() { _ = v.line.write(frame{Kind: kindStray, Text: text}) }()
+		v.news.add(v.line, frame{Kind: kindStray, Text: text})
 	}
 }
 
