@@ -179,14 +179,46 @@ func (g *gate) enter(token string, c *call) {
 	g.calls[token] = c
 }
 
-// leave ends a call, and returns its result; nil if none came.
+// leave ends a call, once its caller has heard of all events, and returns its result; nil if none came.
 func (g *gate) leave(token string) json.RawMessage {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	c := g.calls[token]
 	delete(g.calls, token)
-	close(c.events)
-	return c.result
+	result, telling := c.result, c.telling
+	g.mu.Unlock()
+	if telling != nil {
+		<-telling
+	}
+	return result
+}
+
+// hear keeps an event of a call for its caller, if there is such a call. The lock is held.
+func (g *gate) hear(c *call, e event) {
+	if c == nil || len(c.events) == maxEvents {
+		return
+	}
+	c.events = append(c.events, e)
+	if c.telling == nil {
+		c.telling = make(chan struct{})
+		go g.tell(c)
+	}
+}
+
+// tell tells the caller of a call of its events, one at a time, until there is none.
+func (g *gate) tell(c *call) {
+	for {
+		g.mu.Lock()
+		if len(c.events) == 0 {
+			close(c.telling)
+			c.telling = nil
+			g.mu.Unlock()
+			return
+		}
+		e := c.events[0]
+		c.events = c.events[1:]
+		g.mu.Unlock()
+		c.tell(e)
+	}
 }
 
 // page returns the last answer to tools/list, and forgets it.
@@ -340,7 +372,7 @@ func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out
 	}
 	delete(g.waiting, id)
 	wasError := failed != nil && string(failed) != "null"
-	late := g.hear(r, wasError)
+	late := g.greeted(r, wasError)
 	g.mu.Unlock()
 	switch {
 	case late:
@@ -357,9 +389,9 @@ func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out
 	}
 }
 
-// hear notes a reply of the first requests, and reports whether it is to the probe and too late. The
+// greeted notes a reply of the first requests, and reports whether it is to the probe and too late. The
 // lock is held.
-func (g *gate) hear(r *request, wasError bool) (late bool) {
+func (g *gate) greeted(r *request, wasError bool) (late bool) {
 	switch r.method {
 	case discover:
 		g.heard.discovered, g.heard.refused = !wasError, wasError
@@ -487,12 +519,12 @@ func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.
 			ProgressToken any
 		}
 		if json.Unmarshal(params, &p) == nil {
-			g.calls[fmt.Sprint(p.ProgressToken)].hear(event{progress: p.Progress})
+			g.hear(g.calls[fmt.Sprint(p.ProgressToken)], event{progress: p.Progress})
 		}
 	case "notifications/message":
 		if len(g.calls) == 1 && params != nil { // of several it is not known whose it is
 			for _, c := range g.calls {
-				c.hear(event{log: params})
+				g.hear(c, event{log: params})
 			}
 		}
 	case "notifications/cancelled":

@@ -283,16 +283,19 @@ type Question struct {
 	Params json.RawMessage
 }
 
-// call is a call that runs.
+// call is a call that runs. The gate's mutex guards what changes.
 type call struct {
 	method string          // in place of that of a call of a tool; empty = none
 	params json.RawMessage // of that method
-	result json.RawMessage // once it came; guarded by the gate's mutex
 	extra  []byte          // members of its params that the library does not write, each behind a comma
-	events chan *event     // of the server, until its caller has heard of them
+	tell   func(event)     // tells the caller what the server reports
+
+	result  json.RawMessage // once it came
+	events  []event         // that the caller has not heard of
+	telling chan struct{}   // closed when the goroutine that tells the caller has ended; nil = there is none
 }
 
-// event is something that a server says of a call.
+// event is something that a server reports about a call.
 type event struct {
 	progress Progress
 	log      json.RawMessage // nil for progress
@@ -401,20 +404,14 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	default:
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
-	running := &call{method: c.Method, params: c.Params, events: make(chan *event, maxEvents), extra: extra}
-	s.gate.enter(token, running)
-	heard := make(chan struct{})
-	go func() {
-		defer close(heard)
-		for e := range running.events {
-			switch {
-			case e.log == nil && c.Progress != nil:
-				c.Progress(e.progress)
-			case e.log != nil && c.Log != nil:
-				c.Log(e.log)
-			}
+	s.gate.enter(token, &call{method: c.Method, params: c.Params, extra: extra, tell: func(e event) {
+		switch {
+		case e.log == nil && c.Progress != nil:
+			c.Progress(e.progress)
+		case e.log != nil && c.Log != nil:
+			c.Log(e.log)
 		}
-	}()
+	}})
 	meta := mcp.Meta{"progressToken": token}
 	if c.Capabilities != nil && s.modern() {
 		meta[mcp.MetaKeyClientCapabilities] = c.Capabilities // the library says those of the session else
@@ -423,9 +420,7 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 		s.wantLog(ctx, c.LogLevel, meta)
 	}
 	_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: c.Tool, Arguments: c.Arguments})
-	result := s.gate.leave(token)
-	<-heard
-	if result != nil {
+	if result := s.gate.leave(token); result != nil {
 		return result, nil
 	}
 	return nil, s.failed(ctx, err)
@@ -532,17 +527,6 @@ func (c *call) written(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Req
 		with.Params = slices.Concat(with.Params[:len(with.Params)-1], c.extra, []byte("}"))
 	}
 	return &with
-}
-
-// hear keeps an event for the caller. The lock of the gate is held.
-func (c *call) hear(e event) {
-	if c == nil {
-		return
-	}
-	select {
-	case c.events <- &e:
-	default:
-	}
 }
 
 // isQuestion reports whether a request of the server is for the client of a call.
