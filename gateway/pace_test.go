@@ -147,7 +147,7 @@ func TestSlowListDelaysNoOther(t *testing.T) {
 	})
 }
 
-// blocking is a log whose records wait for a function.
+// blocking is a log that waits for a function at what is left out of a list.
 type blocking struct {
 	slog.Handler
 	wait func()
@@ -155,8 +155,13 @@ type blocking struct {
 
 func (blocking) Enabled(context.Context, slog.Level) bool { return true }
 
-func (b blocking) Handle(context.Context, slog.Record) error {
-	b.wait()
+func (b blocking) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "left out" {
+			b.wait()
+		}
+		return true
+	})
 	return nil
 }
 

@@ -51,36 +51,38 @@ func reply(id json.RawMessage, result string) string {
 }
 
 // odd is a program whose answers to a method, or to all notifications, are of some kind. It is a server
-// of 2025-11-25 else. An answer is written as it is, with ID for the id of the request.
+// of 2025-11-25 else. An answer is written as it is, with RPC for the
+// members jsonrpc and id of its request, and ID for the id alone.
 var odd = map[string]map[string]string{
 	"replies to notifications": {"": `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}` + "\n" +
 		`{"jsonrpc":"2.0","result":{}}` + "\n" + `{"jsonrpc":"2.0","id":null,"result":{}}` + "\n"},
 	"indented":         {"tools/call": "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": ID,\n  \"result\": {\n    \"content\": []\n  }\n}\n"},
-	"two on a line":    {"tools/call": `{"jsonrpc":"2.0","method":"notifications/message"}{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}` + "\n"},
-	"glued":            {"tools/call": `Working... {"jsonrpc":"2.0","id":ID,"result":{"content":[]}}` + "\n"},
+	"two on a line":    {"tools/call": `{"jsonrpc":"2.0","method":"notifications/message"}{RPC,"result":{"content":[]}}` + "\n"},
+	"glued":            {"tools/call": `Working... {RPC,"result":{"content":[]}}` + "\n"},
 	"id as text":       {"tools/call": `{"jsonrpc":"2.0","id":"ID","result":{"content":[]}}` + "\n"},
-	"id with fraction": {"tools/call": `{"jsonrpc":"2.0","id":ID.0,"result":{"content":[]}}` + "\n"},
-	"list":             {"tools/call": `[{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}]` + "\n"},
+	"id with fraction": {"tools/call": `{RPC.0,"result":{"content":[]}}` + "\n"},
+	"list":             {"tools/call": `[{RPC,"result":{"content":[]}}]` + "\n"},
 	"older version":    {"tools/call": `{"jsonrpc":"1.0","id":ID,"result":{"content":[]},"error":null}` + "\n"},
 	"stray replies": {"tools/call": `{"jsonrpc":"2.0","id":999,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":1.5,"result":{}}` + "\n" +
 		`{"jsonrpc":"2.0","id":{"a":1},"error":{}}` + "\n" + `{"jsonrpc":"2.0","id":1e30,"result":NaN}` + "\n{\n" +
-		`{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}` + "\n"},
+		`{RPC,"result":{"content":[]}}` + "\n"},
 
-	"NaN":             {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":{"content":[],"structuredContent":{"v":NaN}}}` + "\n"},
-	"error as text":   {"tools/call": `{"jsonrpc":"2.0","id":ID,"error":"it burns"}` + "\n"},
-	"code as text":    {"tools/call": `{"jsonrpc":"2.0","id":ID,"error":{"code":"ECONN","message":"it burns"}}` + "\n"},
-	"no result":       {"tools/call": `{"jsonrpc":"2.0","id":ID}` + "\n"},
-	"list for result": {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":[1]}` + "\n"},
-	"broken off":      {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":{"content":[` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}` + "\n"},
-	"deep":            {"tools/call": `{"jsonrpc":"2.0","id":ID,"result":` + strings.Repeat(`{"a":`, 11_000) + "1" + strings.Repeat("}", 11_001) + "\n"},
-	"large":           {"tools/call": `{"result":{"content":"` + strings.Repeat("x", 200_000) + `"},"jsonrpc":"2.0","id":ID}` + "\n"},
+	"NaN":             {"tools/call": `{RPC,"result":{"content":[],"structuredContent":{"v":NaN}}}` + "\n"},
+	"error as text":   {"tools/call": `{RPC,"error":"it burns"}` + "\n"},
+	"code as text":    {"tools/call": `{RPC,"error":{"code":"ECONN","message":"it burns"}}` + "\n"},
+	"no result":       {"tools/call": `{RPC}` + "\n"},
+	"list for result": {"tools/call": `{RPC,"result":[1]}` + "\n"},
+	"broken off":      {"tools/call": `{RPC,"result":{"content":[` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}` + "\n"},
+	"deep":            {"tools/call": `{RPC,"result":` + strings.Repeat(`{"a":`, 11_000) + "1" + strings.Repeat("}", 11_001) + "\n"},
+	"large":           {"tools/call": `{"result":{"content":"` + strings.Repeat("x", 200_000) + `"},RPC}` + "\n"},
 
-	"odd greeting": {"initialize": `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":true,"prompts":5,"x":[]},` +
-		`"serverInfo":"mine","instructions":7}}` + "\n"},
-	"oldest version": {"initialize": `{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},` +
+	"odd greeting": {"initialize": `{RPC,"result":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{"tools":true,"prompts":5,"x":[]},"serverInfo":"mine","instructions":7}}` + "\n"},
+	"oldest version": {"initialize": `{RPC,"result":{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},` +
 		`"serverInfo":{"name":1,"version":1}}}` + "\n"},
-	"odd tools": {"tools/list": `{"jsonrpc":"2.0","id":ID,"result":{"tools":[null,{"name":5},{"description":"x"},{"name":"shy","annotations":` +
-		`{"readOnlyHint":"true"}},{"name":"echo","inputSchema":{"type":"object"}}],"nextCursor":null,"ttlMs":"x"}}` + "\n"},
+	"odd tools": {"tools/list": `{RPC,"result":{"tools":[null,{"name":5},{"description":"x"},` +
+		`{"name":"shy","annotations":{"readOnlyHint":"true"}},{"name":"echo","inputSchema":{"type":"object"}}],` +
+		`"nextCursor":null,"ttlMs":"x"}}` + "\n"},
 	"exits at the probe":   {"server/discover": "exit"}, // as servers do at a first message that is not initialize
 	"silent at the probe":  {"server/discover": "\n"},
 	"deaf after the probe": {"server/discover": "hang"},
@@ -111,6 +113,7 @@ func playOdd(name string, starts string) {
 		case "hang":
 			time.Sleep(time.Hour)
 		default:
+			answer = strings.ReplaceAll(answer, "RPC", `"jsonrpc":"2.0","id":ID`)
 			fmt.Print(strings.ReplaceAll(answer, "ID", string(m.ID)))
 		}
 	}
@@ -230,7 +233,8 @@ func playNewer() {
 		var m message
 		switch _ = json.Unmarshal(lines.Bytes(), &m); m.Method {
 		case "server/discover":
-			fmt.Println(reply(m.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":"n"}}`))
+			fmt.Println(reply(m.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},`+
+				`"_meta":{"io.modelcontextprotocol/serverInfo":"n"}}`))
 		case "initialize":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"unsupported"}}`+"\n", m.ID)
 		default:
@@ -368,6 +372,9 @@ func TestResumedStream(t *testing.T) {
 // a tool answers is no such refusal.
 func TestLostSession(t *testing.T) {
 	t.Parallel()
+	failing := func(code int, why string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":ID,"error":{"code":%d,"message":%q}}`, code, why)
+	}
 	refusing := func(status int, body string) func(http.ResponseWriter, message) {
 		return func(w http.ResponseWriter, m message) {
 			w.WriteHeader(status)
@@ -380,19 +387,19 @@ func TestLostSession(t *testing.T) {
 	}{
 		"404":         {refusing(404, "no"), true},
 		"410":         {refusing(410, ""), true},
-		"400":         {refusing(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`), true},
-		"not started": {refusing(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}`), true},
+		"400":         {refusing(400, strings.Replace(failing(-32000, "Bad Request: No valid session ID provided"), "ID", "null", 1)), true},
+		"not started": {refusing(400, failing(-32000, "Bad Request: Server not initialized")), true},
 		"transport":   {refusing(400, `No transport found for sessionId`), true},
 		"503":         {refusing(503, `{"error":"session expired"}`), true},
-		"200":         {refusing(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32001,"message":"Session not found"}}`), true},
+		"200":         {refusing(200, failing(-32001, "Session not found")), true},
 		"event": {func(w http.ResponseWriter, _ message) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, "data: {\"error\":\"Session not found\"}\n\n")
 		}, true},
-		"other 400":       {refusing(400, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"bad argument"}}`), false},
+		"other 400":       {refusing(400, failing(-32602, "bad argument")), false},
 		"other 503":       {refusing(503, "busy"), false},
-		"error of a tool": {refusing(200, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"unknown session: give the id of a browser session"}}`), false},
-		"result":          {refusing(200, `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"session not found"}],"isError":true}}`), false},
+		"error of a tool": {refusing(200, failing(-32602, "unknown session: give the id of a browser")), false},
+		"result":          {refusing(200, `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"no session"}]}}`), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -479,26 +486,64 @@ func TestForeignEndpoint(t *testing.T) {
 // it takes hidden, and no other words.
 func TestExplanations(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]string{
-		"node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: Cannot find module '/opt/x.js'\n    at Module._load (node:1)\n" +
-			"  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v20.20.2\n": "Error: Cannot find module '/opt/x.js'",
-		"/x.js:1\nthrow new Error('Missing KEY');\n^\n\nError: Missing KEY\n    at x\n\nNode.js v20.20.2":                                          "Error: Missing KEY",
-		"npm error code E404\nnpm error 404 Not Found - GET https://r/@x\nnpm error 404\nnpm error A complete log of this run can be found in: /l": "npm error 404 Not Found - GET https://r/@x",
-		"docker: Cannot connect to the Docker daemon.\n\nRun 'docker run --help' for more information":                                             "docker: Cannot connect to the Docker daemon.",
-		"starting\npanic: nil pointer dereference\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3\nexit status 2":                                "panic: nil pointer dereference",
-		"Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n    import y\nModuleNotFoundError: No module named 'y'":         "ModuleNotFoundError: No module named 'y'",
-		"usage: x.py --url URL\nx.py: error: the following arguments are required: --url":                                                          "x.py: error: the following arguments are required: --url",
-		"ready\nlistening":                         "listening",
-		"No module named acme_mcp_server":          "No module named acme_mcp_server",
-		"no access with topsecret and --key hush":  "no access with xxxxx and --key hush",
-		"denied: --token abcdefgh":                 "denied: --token xxxxx",
-		"cannot log in to postgres://u:secretpw@h": "cannot log in to postgres://u:xxxxx@h",
+	for _, test := range []struct{ said, want string }{
+		{
+			"node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: Cannot find module '/opt/x.js'\n" +
+				"    at Module._load (node:1)\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v20.20.2\n",
+			"Error: Cannot find module '/opt/x.js'",
+		},
+		{
+			"/x.js:1\nthrow new Error('Missing KEY');\n^\n\nError: Missing KEY\n    at x\n\nNode.js v20.20.2",
+			"Error: Missing KEY",
+		},
+		{
+			"npm error code E404\nnpm error 404 Not Found - GET https://r/@x\nnpm error 404\n" +
+				"npm error A complete log of this run can be found in: /l",
+			"npm error 404 Not Found - GET https://r/@x",
+		},
+		{
+			"docker: Cannot connect to the Docker daemon.\n\nRun 'docker run --help' for more information",
+			"docker: Cannot connect to the Docker daemon.",
+		},
+		{
+			"starting\npanic: nil pointer dereference\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3\nexit status 2",
+			"panic: nil pointer dereference",
+		},
+		{
+			"Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n    import y\n" +
+				"ModuleNotFoundError: No module named 'y'",
+			"ModuleNotFoundError: No module named 'y'",
+		},
+		{
+			"usage: x.py --url URL\nx.py: error: the following arguments are required: --url",
+			"x.py: error: the following arguments are required: --url",
+		},
+		{
+			"ready\nlistening",
+			"listening",
+		},
+		{
+			"No module named acme_mcp_server",
+			"No module named acme_mcp_server",
+		},
+		{
+			"no access with topsecret and --key hush",
+			"no access with xxxxx and --key hush",
+		},
+		{
+			"denied: --token abcdefgh",
+			"denied: --token xxxxx",
+		},
+		{
+			"cannot log in to postgres://u:secretpw@h",
+			"cannot log in to postgres://u:xxxxx@h",
+		},
 	} {
-		s := play("says", said, "-m", "acme_mcp_server", "--token", "abcdefgh", "--databse-url", "postgres://u:secretpw@h/db")
+		s := play("says", test.said, "-m", "acme_mcp_server", "--token", "abcdefgh", "--databse-url", "postgres://u:secretpw@h/db")
 		s.Env = []string{"KEY=topsecret"}
 		_, err := upstream.List(t.Context(), s, "1")
-		if err == nil || err.Error() != "it ended: exit status 3; it said: "+want {
-			t.Errorf("%v, want %s", err, want)
+		if err == nil || err.Error() != "it ended: exit status 3; it said: "+test.want {
+			t.Errorf("%v, want %s", err, test.want)
 		}
 	}
 }
@@ -507,13 +552,16 @@ func TestExplanations(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]upstream.Server{
-		"it does not start: its folder /no/such/folder does not exist, correct cwd":                                               {Argv: []string{os.Args[0]}, Dir: "/no/such/folder"},
-		`it does not start: there is no program "npx -y @x/memory": write "npx" as command, and each further word as one of args`: {Argv: []string{"npx -y @x/memory"}},
-		`it does not start: there is no program "~/bin/mcp", and no shell reads ~ or $NAME in it: write the whole path, or ${NAME} for a variable`: {
-			Argv: []string{"~/bin/mcp"}},
-		`it does not start: there is no program "/my dir/mcp"`: {Argv: []string{"/my dir/mcp"}},
+		"its folder /no/such/folder does not exist, correct cwd": {Argv: []string{os.Args[0]}, Dir: "/no/such/folder"},
+		`there is no program "npx -y @x/memory": write "npx" as command, and each further word as one of args`: {
+			Argv: []string{"npx -y @x/memory"},
+		},
+		`there is no program "~/bin/mcp", and no shell reads ~ or $NAME in it: write the whole path, or ${NAME} for a variable`: {
+			Argv: []string{"~/bin/mcp"},
+		},
+		`there is no program "/my dir/mcp"`: {Argv: []string{"/my dir/mcp"}},
 	} {
-		if err := s.Check(); err == nil || err.Error() != want {
+		if err := s.Check(); err == nil || err.Error() != "it does not start: "+want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 const (
@@ -390,12 +390,13 @@ func judge(m jsonrpc.Message, call *jsonrpc.Request, request *http.Request, stat
 }
 
 // Texts by which servers refuse a session that they do not know.
-var (
-	session     = `\b(mcp[ -])?session([ _-]?ids?)?\b`
-	unknown     = `\b(no|not|invalid|unknown|missing|expired|terminated|closed|stale|required|gone|does ?n[o']t exist|longer)\b`
-	lostSession = regexp.MustCompile(`(?i)` + unknown + `[^.;]{0,40}` + session + `|` + session + `[^.;]{0,60}` + unknown +
-		`|\bnot (yet |been )*initiali[sz]ed\b|\buninitiali[sz]ed\b`)
+const (
+	aSession  = `\b(mcp[ -])?session([ _-]?ids?)?\b`
+	isUnknown = `\b(no|not|invalid|unknown|missing|expired|terminated|closed|stale|required|gone|does ?n[o']t exist|longer)\b`
 )
+
+var lostSession = regex.Lazy(`(?i)` + isUnknown + `[^.;]{0,40}` + aSession + `|` + aSession + `[^.;]{0,60}` + isUnknown +
+	`|\bnot (yet |been )*initiali[sz]ed\b|\buninitiali[sz]ed\b`)
 
 // refusesSession reports whether an answer to a request says that the server did not take it, as it
 // does not know the session.
@@ -404,7 +405,7 @@ func refusesSession(request *http.Request, status int, text string) bool {
 		return false
 	}
 	const longest = 500 // characters of such a text
-	return status == http.StatusNotFound || status == http.StatusGone || len(text) <= longest && lostSession.MatchString(text)
+	return status == http.StatusNotFound || status == http.StatusGone || len(text) <= longest && lostSession().MatchString(text)
 }
 
 // notMessage says of a response with a body that is no message of the protocol what came in its

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -19,7 +18,6 @@ type Memory struct {
 	mu    sync.Mutex
 	held  int64
 	freed chan struct{} // closed when something is released; nil = nothing waits
-	trim  *time.Timer   // returns free memory to the system
 }
 
 // DefaultMemory is the bound of a [Memory] in bytes, unless the user sets another.
@@ -58,10 +56,8 @@ func (m *Memory) Read(r io.Reader, bytes int64) ([]byte, error) {
 
 const (
 	patience = 10 * time.Second // for memory to be released
-	trimTime = 10 * time.Second // after the last large message
 
 	uncounted = 256 << 10 // bytes: smaller messages are not counted
-	large     = 4 << 20   // bytes of a message after which free memory is returned
 )
 
 // ErrNoMemory is the error of a message for which there is no room.
@@ -110,25 +106,13 @@ func (m *Memory) release(bytes int64) {
 	}
 }
 
-// releaseWith gives some bytes back when nothing refers to a text any more. Free memory goes back to
-// the system a while after a large one.
+// releaseWith gives some bytes back when nothing refers to a text any more.
 func (m *Memory) releaseWith(text []byte, bytes int64) {
-	if m == nil || bytes == 0 {
-		return
-	}
-	if len(text) == 0 {
+	switch {
+	case m == nil || bytes == 0:
+	case len(text) == 0:
 		m.release(bytes)
-		return
-	}
-	runtime.AddCleanup(&text[0], m.release, bytes)
-	if bytes < large {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.trim == nil {
-		m.trim = time.AfterFunc(trimTime, debug.FreeOSMemory)
-	} else {
-		m.trim.Reset(trimTime)
+	default:
+		runtime.AddCleanup(&text[0], m.release, bytes)
 	}
 }

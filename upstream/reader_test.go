@@ -70,9 +70,15 @@ func TestTexts(t *testing.T) {
 		"no number":        {`{"jsonrpc":"2.0","id":3,"result":{"v":NaN}}` + "\n" + one + "\n", []string{one}, []string{"3"}, nil},
 		"id last":          {`{"result":{"id":9,"v":Infinity},"jsonrpc":"2.0","id":"4"}` + "\n", nil, []string{`"4"`}, nil},
 		"line break in it": {"{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"v\":\"a\nb\"}}\n" + one, []string{one}, []string{"5"}, nil},
-		"too deep":         {`{"jsonrpc":"2.0","id":6,"result":` + strings.Repeat(`{"a":`, 11_000) + "1" + strings.Repeat("}", 11_001), nil, []string{"6"}, nil},
-		"no id":            {`{"jsonrpc":"2.0","error":nil}`, nil, []string{""}, nil},
-		"too long":         {`{"jsonrpc":"2.0","id":8,"result":"` + strings.Repeat("x", 200_000) + "\"}\n" + one + "\n", []string{one}, []string{"8"}, nil},
+		"too deep": {
+			`{"jsonrpc":"2.0","id":6,"result":` + strings.Repeat(`{"a":`, 11_000) + "1" + strings.Repeat("}", 11_001),
+			nil, []string{"6"}, nil,
+		},
+		"no id": {`{"jsonrpc":"2.0","error":nil}`, nil, []string{""}, nil},
+		"too long": {
+			`{"jsonrpc":"2.0","id":8,"result":"` + strings.Repeat("x", 200_000) + "\"}\n" + one + "\n",
+			[]string{one}, []string{"8"}, nil,
+		},
 		"too long, id last": {`{"result":"` + strings.Repeat(`\"}`, 70_000) + `","jsonrpc":"2.0","id":8}` + "\n" + one + "\n",
 			[]string{one}, []string{"8"}, nil},
 		"too long over lines": {"{\n\"jsonrpc\":\"2.0\",\"id\":8,\"result\":[\n" + strings.Repeat("1,\n", 70_000) + "1]}\n" + one + "\n",
@@ -105,7 +111,9 @@ func TestWholeText(t *testing.T) {
 // Whatever came before, the next line that is a message alone is read, and nothing is lost: a message
 // that is read as one of two streams is one in both.
 func FuzzTexts(f *testing.F) {
-	for _, text := range []string{"{", "{\"a\":[", one, one + two, "{\n\"id\": 1", `{"jsonrpc":"2.0","id":3,"result":NaN}`, "\ufeff", "[", `"`, "{'", "x{y}z"} {
+	for _, text := range []string{
+		"{", "{\"a\":[", one, one + two, "{\n\"id\": 1", `{"jsonrpc":"2.0","id":3,"result":NaN}`, "\ufeff", "[", `"`, "{'", "x{y}z",
+	} {
 		f.Add(text, uint16(300))
 	}
 	f.Fuzz(func(t *testing.T, text string, limit uint16) {

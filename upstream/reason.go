@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/redact"
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // reason returns an error in words for a user, without secrets. Output is what the program wrote on
@@ -64,10 +65,10 @@ func (s Server) reason(err error, output string) error {
 
 // Lines of a program's output by what they tell about its end.
 var (
-	failure   = regexp.MustCompile(`(?i)(^|[\s\]>:.])\w*(error|exception|panic|fatal)( \[[^\]]*\])?:\s+\S`)
-	complaint = regexp.MustCompile(`(?i)\b(errors?|failed|failure|not found|no such|cannot|can't|could not|unable|denied|refused|required|missing|invalid|` +
-		`unknown|unrecognized|unsupported|not (installed|running|set|defined|recognized|in this registry))\b`)
-	noise = regexp.MustCompile(`^(Node\.js v|at |\^+$|throw |npm (error|ERR!) (A complete log|code |errno |\d+$)|goroutine \d|` +
+	failure   = regex.Lazy(`(?i)(^|[\s\]>:.])\w*(error|exception|panic|fatal)( \[[^\]]*\])?:\s+\S`)
+	complaint = regex.Lazy(`(?i)\b(errors?|failed|failure|not found|no such|cannot|can't|could not|unable|denied|refused|required|` +
+		`missing|invalid|unknown|unrecognized|unsupported|not (installed|running|set|defined|recognized|in this registry))\b`)
+	noise = regex.Lazy(`^(Node\.js v|at |\^+$|throw |npm (error|ERR!) (A complete log|code |errno |\d+$)|goroutine \d|` +
 		`Traceback |File "|exit status|Run '|For more help|Usage: |usage: |\[?notice\]?|code: '|requireStack|[\[\]{}(),]*$)`)
 )
 
@@ -77,11 +78,11 @@ func explanation(output string) string {
 	lines := strings.FieldsFunc(output, func(r rune) bool { return r == '\n' || r == '\r' })
 	var said []string
 	for _, line := range lines {
-		if line = strings.TrimSpace(line); line != "" && !noise.MatchString(line) {
+		if line = strings.TrimSpace(line); line != "" && !noise().MatchString(line) {
 			said = append(said, line)
 		}
 	}
-	for _, kind := range []*regexp.Regexp{failure, complaint} {
+	for _, kind := range []*regexp.Regexp{failure(), complaint()} {
 		if i := slices.IndexFunc(said, kind.MatchString); i >= 0 {
 			return said[i]
 		}
@@ -128,11 +129,11 @@ func (s Server) secrets() []string {
 	return secrets
 }
 
-var publicName = regexp.MustCompile(`^(LANG|LANGUAGE|LC_.*|TERM|TZ|USER|LOGNAME|USERNAME|NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE)$`)
+var publicName = regex.Lazy(`^(LANG|LANGUAGE|LC_.*|TERM|TZ|USER|LOGNAME|USERNAME|NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE)$`)
 
 // public reports whether the value of a variable is no secret: it describes the user's system.
 func public(name, value string) bool {
-	if publicName.MatchString(name) {
+	if publicName().MatchString(name) {
 		return true
 	}
 	_, err := os.Stat(value)

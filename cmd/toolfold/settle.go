@@ -49,29 +49,29 @@ func settle() {
 	})
 }
 
+// giveBack gives back what is not used. Buffers in pools survive the first collection.
 func giveBack() {
+	debug.FreeOSMemory()
 	debug.FreeOSMemory()
 	resident.DropFile()
 }
 
-// rest gives memory back whenever the process does little and has more resident than it had when
-// it last did little after giving back.
+// rest gives memory back whenever the process does little and has more of its own than after it gave
+// back last.
 func rest() {
 	before := worked()
 	if before == 0 {
 		return
 	}
-	least, given := 0, false
+	least := 0
 	for range time.Tick(restAfter) {
-		now, has := worked(), resident.Size()
+		now, has := worked(), resident.Own()
 		switch {
 		case now-before > restAfter/20: // it works
-		case given:
-			least, given = has, false
 		case has > least+worthGiving:
 			giveBack()
-			given = true
+			least = resident.Own()
 		}
-		before = now
+		least, before = min(least, has), now
 	}
 }

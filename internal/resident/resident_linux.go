@@ -26,18 +26,19 @@ func DropFile() {
 	}
 }
 
-// Size returns how many bytes this process has resident; zero where that is not known.
-func Size() int {
+// Own returns the bytes that this process has resident beside those of files; zero if that is not known.
+func Own() int {
 	text, err := os.ReadFile("/proc/self/statm") // size resident shared …, in pages
 	fields := bytes.Fields(text)
-	if err != nil || len(fields) < 2 {
+	if err != nil || len(fields) < 3 {
 		return 0
 	}
-	pages, err := strconv.Atoi(string(fields[1]))
-	if err != nil {
+	all, err := strconv.Atoi(string(fields[1]))
+	shared, wrong := strconv.Atoi(string(fields[2]))
+	if err != nil || wrong != nil {
 		return 0
 	}
-	return pages * os.Getpagesize()
+	return (all - shared) * os.Getpagesize()
 }
 
 // mapping is a part of the address space.

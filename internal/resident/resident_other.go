@@ -7,5 +7,5 @@ package resident
 // DropFile does nothing where the system offers no such thing.
 func DropFile() {}
 
-// Size returns zero: it is not known how much a process has resident.
-func Size() int { return 0 }
+// Own returns zero: it is not known here.
+func Own() int { return 0 }
