@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 
 const (
 	maxPages   = 1000             // of a list
+	maxNamed   = 10               // entries that are left out of a list
 	maxOffered = 10_000           // entries of a list besides that of the tools
 	offerTime  = 10 * time.Second // for these lists: tools do not wait longer for them
 )
@@ -28,6 +30,9 @@ func (s *Session) List(ctx context.Context) (Answer, error) {
 	answer, err := s.listTools(ctx)
 	if err != nil {
 		return Answer{}, s.fail(ctx, err)
+	}
+	if more := len(answer.Left) - maxNamed; more > 0 {
+		answer.Left = append(answer.Left[:maxNamed], fmt.Sprintf("%d more entries are left out", more))
 	}
 	hello := s.session.InitializeResult()
 	if hello == nil || hello.Capabilities == nil {
@@ -79,6 +84,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 		}
 	}
 	seen, cursor := map[string]bool{}, ""
+	var last json.RawMessage
 	for range maxPages {
 		if _, err := s.session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor}); err != nil {
 			return Answer{}, err
@@ -87,7 +93,13 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 			Tools      []json.RawMessage `json:"tools"`
 			NextCursor json.RawMessage   `json:"nextCursor"`
 		}
-		if err := json.Unmarshal(s.gate.page(), &page); err != nil || page.Tools == nil {
+		sent := s.gate.page()
+		if last != nil && bytes.Equal(sent, last) { // it takes no cursor, and names one that is no text
+			answer.Left = append(answer.Left, "pages behind the first are not read: its cursor is no text and leads to the same page")
+			s.listed.Store(true)
+			return answer, nil
+		}
+		if err := json.Unmarshal(sent, &page); err != nil || page.Tools == nil {
 			answer.Left = append(answer.Left, "its answer to tools/list has no list of tools")
 		}
 		for i, tool := range page.Tools {
@@ -100,6 +112,9 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 		if cursor = cursorOf(page.NextCursor); cursor == "" {
 			s.listed.Store(true)
 			return answer, nil
+		}
+		if last = nil; kindOf(page.NextCursor) != "a text" {
+			last = sent
 		}
 		if seen[cursor] {
 			break

@@ -153,6 +153,7 @@ func (t *trial) numbered(number uint64) *foreigner {
 
 // ownerOf returns the server whose secret is in a text.
 func (t *trial) ownerOf(line []byte) *foreigner {
+	line = bytes.ReplaceAll(line, []byte("\ufffd"), nil) // of invalid UTF-8
 	found := secretIn().FindSubmatch(line)
 	if found == nil {
 		found = actionIn().FindSubmatch(line)

@@ -108,7 +108,7 @@ var breakages = []breakage{
 	{name: "asks the model", set: asks("sampling/createMessage")},
 	{name: "asks for roots and pings", legacy: true, set: asks("roots/list", "ping")},
 	{name: "asks the unknown", set: asks("vendor/thing", "tools/list")},
-	{name: "asks at the start", spares: parts,
+	{name: "asks at the start", // a call that runs is asked then
 		set: opening(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
 	{name: "list_changed at the start", spares: parts, set: opening(note, changed, pause)},
 	{name: "list_changed before anything", spares: lines, on: onStdio,
@@ -275,9 +275,14 @@ var badNotes = []string{
 }
 
 // forgedLines are messages that toolfold must never send.
-// hidesLines puts messages into results, on lines of their own.
+// hidesLines puts messages into results, on lines of their own. On standard output such a line is a
+// message of the server's.
 func hidesLines(end string) func(*foreigner) {
 	return func(f *foreigner) {
+		end := end
+		if f.transport == onStdio {
+			end = "\r"
+		}
 		lines := forgedLines(f.forged)
 		f.change(func(_ request, result any) any {
 			if object, ok := result.(map[string]any); ok {
