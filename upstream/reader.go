@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -96,6 +97,9 @@ func (u *unit) Write(text []byte) (int, error) {
 		u.fault = u.room(int64(len(u.text) + len(text)))
 	}
 	if u.fault == nil {
+		if more := len(u.text) + len(text) - cap(u.text); more > 0 { // append grows large texts in smaller steps, and copies more
+			u.text = slices.Grow(u.text, max(len(u.text)+len(text), 2*cap(u.text))-len(u.text))
+		}
 		u.text = append(u.text, text...)
 		return len(text), nil
 	}
