@@ -386,19 +386,6 @@ func indents(end string) func(*foreigner) {
 	})
 }
 
-// grows makes the results of one tool as big as this, in bytes.
-func grows(size int) func(*foreigner) {
-	return func(f *foreigner) {
-		f.cost = max(f.cost, gammaAlone)
-		f.messages = append(f.messages, func(r request, messages []string) []string {
-			if r.Params.Name == "gamma" {
-				return []string{strings.Replace(messages[0], "mark-", strings.Repeat("y ", size/2)+"mark-", 1)}
-			}
-			return messages
-		})
-	}
-}
-
 // withID writes another id; %s in it is the right one.
 func withID(form string) func(*foreigner) {
 	return eachMessage(func(r request, m string) string {
