@@ -398,6 +398,7 @@ func TestLostSession(t *testing.T) {
 		}, true},
 		"other 400":       {refusing(400, failing(-32602, "bad argument")), false},
 		"other 503":       {refusing(503, "busy"), false},
+		"500":             {refusing(500, "session not found"), false},
 		"error of a tool": {refusing(200, failing(-32602, "unknown session: give the id of a browser")), false},
 		"result":          {refusing(200, `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"no session"}]}}`), false},
 	} {

@@ -403,7 +403,13 @@ func refusesSession(request *http.Request, status int, text string) bool {
 		return false
 	}
 	const longest = 500 // characters of such a text
-	return status == http.StatusNotFound || status == http.StatusGone || len(text) <= longest && lostSession().MatchString(text)
+	switch {
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return true
+	case status >= 500 && status != http.StatusServiceUnavailable: // it may have run what it failed at
+		return false
+	}
+	return len(text) <= longest && lostSession().MatchString(text)
 }
 
 // notMessage says of a response with a body that is no message of the protocol what came in its
