@@ -69,6 +69,7 @@ var odd = map[string]map[string]string{
 
 	"NaN":             {"tools/call": `{RPC,"result":{"content":[],"structuredContent":{"v":NaN}}}` + "\n"},
 	"error as text":   {"tools/call": `{RPC,"error":"it burns"}` + "\n"},
+	"code of ours":    {"tools/call": `{RPC,"error":{"code":-32096,"message":"it burns"}}` + "\n"},
 	"code as text":    {"tools/call": `{RPC,"error":{"code":"ECONN","message":"it burns"}}` + "\n"},
 	"no result":       {"tools/call": `{RPC}` + "\n"},
 	"list for result": {"tools/call": `{RPC,"result":[1]}` + "\n"},
@@ -138,6 +139,7 @@ func TestOddReplies(t *testing.T) {
 		"older version": "", "stray replies": "", "odd greeting": "", "oldest version": "",
 		"NaN":             `its answer is not valid JSON: "NaN}}}" at byte`,
 		"error as text":   "it burns",
+		"code of ours":    "it burns",
 		"code as text":    "it burns (ECONN)",
 		"no result":       "its answer has no result",
 		"list for result": "the result of its answer is no object",

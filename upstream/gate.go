@@ -447,6 +447,9 @@ func refusal(failed json.RawMessage) *jsonrpc.Error {
 	if named, isText := ordered.Text(e.Code); isText && !whole {
 		message += " (" + named + ")"
 	}
+	if code == codeLost || code == codeGone { // these are ours
+		code = 0
+	}
 	return &jsonrpc.Error{Code: code, Message: message, Data: e.Data}
 }
 
