@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ import (
 type gate struct {
 	client Client
 	server Server
-	note   func(text []byte)                            // text that is no message
+	said   io.Writer                                    // of text that is no message; nil = it goes nowhere
 	answer func(context.Context, jsonrpc.Message) error // sends a response to the server
 	inject func(jsonrpc.Message)                        // passes a message to the library, outside of the stream
 	life   context.Context                              // of the session
@@ -37,6 +38,7 @@ type gate struct {
 	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
 	list    json.RawMessage                   // the last answer to tools/list
 	version string                            // that initialize agreed on
+	strays  int                               // texts that answer nothing
 	heard   handshake
 }
 
@@ -72,10 +74,24 @@ const (
 	initialize = "initialize"
 )
 
-func newGate(life context.Context, s Server, c Client) *gate {
+func newGate(life context.Context, s Server, c Client, said io.Writer) *gate {
 	return &gate{
-		client: c, server: s, life: life, note: func([]byte) {},
+		client: c, server: s, life: life, said: said,
 		waiting: map[jsonrpc.ID]*request{}, calls: map[string]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
+	}
+}
+
+// note notes a text that is no message, or answers no request.
+func (g *gate) note(text []byte) {
+	if g.said != nil {
+		_, _ = g.said.Write(append(text[:len(text):len(text)], '\n'))
+	}
+	g.mu.Lock()
+	g.strays++
+	told := g.client.Stray != nil && g.strays <= maxStrays
+	g.mu.Unlock()
+	if told {
+		g.client.Stray(shorten.To(string(text[:min(len(text), 4*maxWhy)]), maxWhy))
 	}
 }
 
@@ -510,9 +526,16 @@ func (g *gate) question(q question) {
 	g.mu.Unlock()
 }
 
+// ofCalls are the notifications about calls and questions, which the library does not get.
+var ofCalls = []string{"notifications/progress", "notifications/message", "notifications/cancelled"}
+
 // notified passes on what a server reports about one of its calls; the library gets other
 // notifications.
 func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.Message)) {
+	if !slices.Contains(ofCalls, method) {
+		out(&jsonrpc.Request{Method: method, Params: params})
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch method {
@@ -536,7 +559,5 @@ func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.
 		if id, err := jsonrpc.MakeID(p.RequestID); err == nil && g.asked[id] != nil {
 			g.asked[id]()
 		}
-	default:
-		out(&jsonrpc.Request{Method: method, Params: params})
 	}
 }

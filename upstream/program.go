@@ -76,7 +76,6 @@ func start(ctx context.Context, cancel func(), s Server, g *gate, memory *Memory
 		gate: g, stdin: stdinW, stdout: stdoutR, turn: make(chan struct{}, 1),
 		incoming: make(chan jsonrpc.Message), ended: make(chan struct{}), closed: make(chan struct{}),
 	}
-	g.note = func(text []byte) { _, _ = stderr.Write(append(text[:len(text):len(text)], '\n')) }
 	g.answer, g.inject = p.Write, p.pass
 	go p.read(memory)
 	return p, wait, nil

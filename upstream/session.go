@@ -19,7 +19,6 @@ import (
 
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Client says who asks, and hears of what servers say unasked.
@@ -128,9 +127,12 @@ func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 // connect makes one attempt, and returns what came of the first requests.
 func connect(ctx context.Context, s Server, c Client) (*Session, handshake, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	said := &child.Tail{Keep: maxSaid}
 	session := &Session{
-		server: s, gate: newGate(life, s, c), stderr: &child.Tail{Keep: maxSaid}, stop: stop,
-		gone: make(chan struct{}), listing: make(chan struct{}, 1),
+		server: s, gate: newGate(life, s, c, said), stderr: said, stop: stop, gone: make(chan struct{}), listing: make(chan struct{}, 1),
+	}
+	if s.Argv == nil {
+		session.gate.said = nil // it would be taken for what a program says
 	}
 	var transport mcp.Transport
 	var err error
@@ -143,16 +145,6 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 	if err != nil {
 		stop()
 		return nil, handshake{unstarted: true}, s.reason(err, "")
-	}
-	if c.Stray != nil {
-		note := session.gate.note
-		var strays atomic.Int64
-		session.gate.note = func(text []byte) {
-			note(text)
-			if strays.Add(1) <= maxStrays {
-				c.Stray(shorten.To(string(text[:min(len(text), 4*maxWhy)]), maxWhy))
-			}
-		}
 	}
 	era := &mcp.ClientSessionOptions{}
 	if s.Legacy {
