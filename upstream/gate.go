@@ -276,6 +276,7 @@ func (g *gate) texts(limit int64, out func(jsonrpc.Message)) *texts {
 				g.note(text)
 			}
 		},
+		long:  func(size int64, id string) { g.tooLong(size, id, out) },
 		other: g.note,
 	}
 }
@@ -296,12 +297,21 @@ func flaw(text []byte) string {
 
 // oversize makes a unit whose text was not kept the error of its request.
 func (g *gate) oversize(u *unit, out func(jsonrpc.Message)) {
-	why := u.fault.Error() + ": call it again later, or ask for less"
 	if errors.Is(u.fault, errTooLong) {
-		why = fmt.Sprintf("it sent a message of %.1f MB, and the limit is %.1f MB: ask for less, or raise messageLimit in its settings",
-			float64(u.size)/(1<<20), float64(u.limit)/(1<<20))
+		g.tooLong(u.size, u.shape.id, out)
+		return
 	}
+	why := u.fault.Error() + ": call it again later, ask for less, or raise upstreamMegabytes"
 	if !g.lose(u.shape.id, why, out) {
+		g.note([]byte(why))
+	}
+}
+
+// tooLong makes a message above the limit the error of its request.
+func (g *gate) tooLong(size int64, id string, out func(jsonrpc.Message)) {
+	why := fmt.Sprintf("it sent a message of %.1f MB, and the limit is %.1f MB: ask for less, or raise messageLimit in its settings",
+		float64(size)/(1<<20), float64(g.limit())/(1<<20))
+	if !g.lose(id, why, out) {
 		g.note([]byte(why))
 	}
 }

@@ -24,9 +24,8 @@ type outline struct {
 	word     []byte // the string or scalar at depth 1 that is being read, cut at maxWord
 	key      string // of the member at depth 1
 
-	id       string // as written, with its quotes; empty = none was found
-	isRPC    bool   // it has the member jsonrpc
-	isMember bool   // it has any member
+	id    string // as written, with its quotes; empty = none was found
+	isRPC bool   // it has the member jsonrpc
 }
 
 // maxWord bounds the part of a member's name or id that is read, in bytes.
@@ -49,7 +48,7 @@ func (o *outline) feed(text []byte) int {
 		case c == '{' || c == '[':
 			o.depth++
 		case c == ':' && o.depth == 1 && !o.inValue:
-			o.key, o.inValue, o.isMember = string(o.word), true, true
+			o.key, o.inValue = string(o.word), true
 			o.isRPC = o.isRPC || o.key == `"jsonrpc"`
 			o.word = o.word[:0]
 		case (c == ',' || c == '}') && o.depth == 1:
@@ -116,7 +115,7 @@ func (u *unit) room(bytes int64) error {
 	if bytes <= max(u.held, uncounted) {
 		return nil
 	}
-	more := max(bytes, 2*u.held) - u.held
+	more := max(bytes, min(2*u.held, u.limit)) - u.held
 	if err := u.memory.hold(more); err != nil {
 		u.memory.release(u.held)
 		u.held = 0
@@ -165,7 +164,10 @@ type texts struct {
 	broken  func(text []byte, id string) // an object that was meant to be one, and is not valid JSON. Id is as written, or empty
 	other   func(text []byte)            // text that is no message
 
-	open  []byte // an object that began on an earlier line and has not ended; nil = none
+	long func(size int64, id string) // an object over several lines that is longer than the limit; size in bytes
+
+	open  []byte // the start, up to the limit, of an object that began on an earlier line and has not ended; nil = none
+	size  int64  // of that object so far
 	shape outline
 }
 
@@ -202,20 +204,19 @@ func (t *texts) line(line []byte) {
 		t.message(text)
 		return
 	}
+	part, rest := line, []byte(nil)
 	end := t.shape.feed(line)
-	if end < 0 && int64(len(t.open)+len(line)) > t.limit {
-		t.end()
-		return
+	if end >= 0 {
+		part, rest = line[:end], clean(line[end:])
 	}
-	before := len(t.open)
-	t.open = append(append(t.open, line...), '\n')
+	if t.size += int64(len(part)) + 1; t.size <= t.limit {
+		t.open = append(append(t.open, part...), '\n')
+	}
 	if end < 0 {
 		return
 	}
-	object, rest, shape := t.open[:before+end], t.open[before+end:], t.shape
-	t.open, t.shape = nil, outline{}
-	t.object(object, shape)
-	if rest = clean(rest); len(rest) > 0 {
+	t.pass()
+	if len(rest) > 0 {
 		t.fresh(rest)
 	}
 }
@@ -225,9 +226,18 @@ func (t *texts) end() {
 	if t.open == nil {
 		return
 	}
-	object, shape := t.open, t.shape
-	t.open, t.shape = nil, outline{}
-	shape.member() // the id may be the last member that came
+	t.shape.member() // the id may be the last member that came
+	t.pass()
+}
+
+// pass passes on the object that is open.
+func (t *texts) pass() {
+	object, size, shape := t.open, t.size, t.shape
+	t.open, t.size, t.shape = nil, 0, outline{}
+	if size > t.limit && shape.isRPC {
+		t.long(size, shape.id)
+		return
+	}
 	t.object(object, shape)
 }
 
@@ -279,7 +289,7 @@ func (t *texts) fresh(text []byte) {
 			if before := bytes.TrimSpace(text[:start]); len(before) > 0 {
 				t.other(before)
 			}
-			t.open, t.shape = append(bytes.Clone(object), '\n'), shape
+			t.open, t.size, t.shape = append(bytes.Clone(object), '\n'), int64(len(object))+1, shape
 			return
 		default:
 			t.other(text)

@@ -19,6 +19,7 @@ func (s *seen) texts(limit int64) *texts {
 		limit:   limit,
 		message: func(text []byte) { s.messages = append(s.messages, string(compact(text))) },
 		broken:  func(_ []byte, id string) { s.broken = append(s.broken, id) },
+		long:    func(_ int64, id string) { s.broken = append(s.broken, id) },
 		other:   func(text []byte) { s.other = append(s.other, string(text)) },
 	}
 }
@@ -83,6 +84,10 @@ func TestTexts(t *testing.T) {
 			[]string{one}, []string{"8"}, nil},
 		"too long over lines": {"{\n\"jsonrpc\":\"2.0\",\"id\":8,\"result\":[\n" + strings.Repeat("1,\n", 70_000) + "1]}\n" + one + "\n",
 			[]string{one}, []string{"8"}, nil},
+		"too long over lines, id last": {
+			"{\n\"result\":[\n" + strings.Repeat("1,\n", 70_000) + "1],\"jsonrpc\":\"2.0\",\"id\":8}" + two + "\n" + one + "\n",
+			[]string{two, one}, []string{"8"}, nil,
+		},
 		"nothing": {"\n \n\t\r\n", nil, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
