@@ -63,10 +63,14 @@ const (
 // ErrNoMemory is the error of a message for which there is no room.
 var ErrNoMemory = errors.New("the messages of all servers take as much memory as they may")
 
-// hold waits for room for some bytes. It returns [ErrNoMemory] after a while.
+// hold waits for room for some bytes. It returns [ErrNoMemory] after a while, or at once if there can be
+// no room.
 func (m *Memory) hold(bytes int64) error {
 	if m == nil || bytes == 0 {
 		return nil
+	}
+	if bytes > m.limit {
+		return m.full()
 	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -87,10 +91,12 @@ func (m *Memory) hold(bytes int64) error {
 		case <-freed:
 		case <-time.After(time.Second):
 		case <-late.C:
-			return fmt.Errorf("%w, %d MB", ErrNoMemory, m.limit>>20)
+			return m.full()
 		}
 	}
 }
+
+func (m *Memory) full() error { return fmt.Errorf("%w, %d MB", ErrNoMemory, m.limit>>20) }
 
 // release gives some bytes back.
 func (m *Memory) release(bytes int64) {

@@ -69,7 +69,7 @@ const (
 type line struct {
 	conn   net.Conn
 	in     *bufio.Reader
-	memory *upstream.Memory // of the bodies that are read
+	memory *upstream.Memory // of the results that are read
 
 	mu sync.Mutex // held while a frame is written
 }
@@ -116,9 +116,13 @@ func (l *line) read() (frame, error) {
 	if body == 0 {
 		return f, nil
 	}
+	memory := l.memory
+	if f.Kind != kindResult { // only a result that is passed over can be told to a caller
+		memory = nil
+	}
 	var err error
-	if f.Body, err = l.memory.Read(l.in, int64(body)); errors.Is(err, upstream.ErrNoMemory) {
-		f.Kind, f.Text, err = kindLost, err.Error(), nil
+	if f.Body, err = memory.Read(l.in, int64(body)); errors.Is(err, upstream.ErrNoMemory) {
+		f.Kind, f.Text, err = kindLost, err.Error()+": call it again later, ask for less, or raise upstreamMegabytes", nil
 	}
 	return f, err
 }
