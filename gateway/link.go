@@ -279,12 +279,12 @@ func (l *link) stray(text string) {
 
 // refresh asks the server for its list, and offers what is accepted of it.
 func (l *link) refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*max(l.Timeout, startTime)) // two starts, and the list
-	defer cancel()
 	l.mu.Lock()
 	before, plan := l.live, l.kept.Plan
 	l.mu.Unlock()
-	session, err := l.connected(ctx)
+	session, err := l.connected(ctx) // which has a time limit of its own
+	ctx, cancel := context.WithTimeout(ctx, max(l.Timeout, startTime))
+	defer cancel()
 	var answer upstream.Answer
 	if err == nil {
 		answer, err = session.List(ctx)
