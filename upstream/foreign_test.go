@@ -245,6 +245,53 @@ func playNewer() {
 	}
 }
 
+// Watch returns once the server has agreed to tell of a resource, and with the reason if it does not.
+// It asks again for what was refused.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	said := filepath.Join(t.TempDir(), "said")
+	session, err := upstream.Connect(t.Context(), play("watched", said), upstream.Client{Name: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if err := session.Watch(t.Context(), "x:slow", true); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(said); string(text) != "agreed" {
+		t.Errorf("Watch does not wait for the server: %q, %v", text, err)
+	}
+	for range 2 {
+		if err := session.Watch(t.Context(), "x:none", true); err == nil || !strings.Contains(err.Error(), "no such resource") {
+			t.Errorf("a refused resource: %v", err)
+		}
+	}
+}
+
+// playWatched is a server of 2026-07-28 that tells of all resources but x:none. It says in a file that it
+// has agreed.
+func playWatched(said string) {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		var m message
+		_ = json.Unmarshal(lines.Bytes(), &m)
+		switch {
+		case m.Method == "server/discover":
+			fmt.Println(reply(m.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{"subscribe":true}}}`))
+		case m.Method == "subscriptions/listen" && strings.Contains(lines.Text(), "x:none"):
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such resource"}}`+"\n", m.ID)
+		case m.Method == "subscriptions/listen":
+			time.Sleep(50 * time.Millisecond) // a caller that does not wait is long gone
+			_ = os.WriteFile(said, []byte("agreed"), 0o600)
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":`+
+				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}}`+"\n", m.ID)
+		default:
+			if text := ordinary(m); text != "" {
+				fmt.Println(text)
+			}
+		}
+	}
+}
+
 // A probe over HTTP that is not answered is followed by initialize, and nothing is remembered of it.
 func TestSilentProbe(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
@@ -36,6 +37,7 @@ type gate struct {
 	waiting map[jsonrpc.ID]*request
 	calls   map[string]*call                  // running calls, by their progress token
 	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
+	watches map[string]*watch                 // about to be asked for, by URI
 	list    json.RawMessage                   // the last answer to tools/list
 	version string                            // that initialize agreed on
 	strays  int                               // texts that answer nothing
@@ -58,6 +60,14 @@ type request struct {
 	call    *call       // nil for other requests
 	timer   *time.Timer // of the probe; nil for other requests
 	expired func()      // of the probe; may be nil
+	watch   *watch      // nil for other requests
+}
+
+// watch is a request for news of a resource, which has no result while they come.
+type watch struct {
+	asked   bool          // the request was sent
+	known   chan struct{} // closed once the server has agreed or refused
+	refused error         // why the server tells of nothing; not to be read before known is closed
 }
 
 // maxAsked bounds the requests of a server that run at a time. More are ignored.
@@ -72,12 +82,14 @@ const (
 const (
 	discover   = "server/discover"
 	initialize = "initialize"
+	listen     = "subscriptions/listen"
 )
 
 func newGate(life context.Context, s Server, c Client, said io.Writer) *gate {
 	return &gate{
 		client: c, server: s, life: life, said: said,
 		waiting: map[jsonrpc.ID]*request{}, calls: map[string]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
+		watches: map[string]*watch{},
 	}
 }
 
@@ -125,6 +137,16 @@ func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 		case discover:
 			g.heard.probed = true
 			r.timer = time.AfterFunc(cmp.Or(g.server.ProbeTimeout, DefaultProbeTimeout), func() { g.expire(m.ID) })
+		case listen:
+			var params struct {
+				Notifications struct{ ResourceSubscriptions []string }
+			}
+			_ = json.Unmarshal(m.Params, &params)
+			for _, uri := range params.Notifications.ResourceSubscriptions { // the library asks for one
+				if r.watch = g.watches[uri]; r.watch != nil {
+					r.watch.asked = true
+				}
+			}
 		}
 	}
 	return message
@@ -135,8 +157,47 @@ func (g *gate) takenBack(cancelled *jsonrpc.Request) {
 	var p struct{ RequestID any }
 	_ = json.Unmarshal(cancelled.Params, &p)
 	if id, err := jsonrpc.MakeID(p.RequestID); err == nil {
-		delete(g.waiting, id)
+		g.end(id, nil)
 	}
+}
+
+// end ends the wait for the answer of a request, and returns the request; nil = it did not wait. The
+// lock is held.
+func (g *gate) end(id jsonrpc.ID, refused error) *request {
+	r := g.waiting[id]
+	delete(g.waiting, id)
+	if r != nil && r.watch != nil {
+		r.watch.settle(refused)
+	}
+	return r
+}
+
+// settle tells those who wait for the answer of the server; nil = it has agreed. Only the first
+// answer counts. The gate's lock is held.
+func (w *watch) settle(refused error) {
+	select {
+	case <-w.known:
+	default:
+		w.refused = refused
+		close(w.known)
+	}
+}
+
+// awaitAgreement notes that a resource will be watched, before the library asks for its news.
+func (g *gate) awaitAgreement(uri string) *watch {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	w := &watch{known: make(chan struct{})}
+	g.watches[uri] = w
+	return w
+}
+
+// wasAsked reports whether the news of a resource were asked for since awaitAgreement.
+func (g *gate) wasAsked(uri string, w *watch) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.watches, uri)
+	return w.asked
 }
 
 // expire ends the probe: the library goes on with initialize.
@@ -329,8 +390,7 @@ func (g *gate) lose(id, why string, out func(jsonrpc.Message)) bool {
 // fail answers a request that waits with an error.
 func (g *gate) fail(id jsonrpc.ID, code int64, why string, status int, out func(jsonrpc.Message)) bool {
 	g.mu.Lock()
-	_, waits := g.waiting[id]
-	delete(g.waiting, id)
+	waits := g.end(id, errors.New(why)) != nil
 	g.mu.Unlock()
 	if waits {
 		out(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: code, Message: why, Data: json.RawMessage(strconv.Itoa(status))}})
@@ -396,8 +456,12 @@ func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out
 		g.note(text)
 		return
 	}
-	delete(g.waiting, id)
 	wasError := failed != nil && string(failed) != "null"
+	var refused error
+	if wasError {
+		refused = refusal(failed)
+	}
+	g.end(id, refused)
 	late := g.greeted(r, wasError)
 	g.mu.Unlock()
 	switch {
@@ -539,10 +603,16 @@ func (g *gate) question(q question) {
 // ofCalls are the notifications about calls and questions, which the library does not get.
 var ofCalls = []string{"notifications/progress", "notifications/message", "notifications/cancelled"}
 
+// agreedToTell is the notification that answers a request for notifications.
+const agreedToTell = "notifications/subscriptions/acknowledged"
+
 // notified passes on what a server reports about one of its calls; the library gets other
 // notifications.
 func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.Message)) {
 	if !slices.Contains(ofCalls, method) {
+		if method == agreedToTell {
+			g.acknowledged(params)
+		}
 		out(&jsonrpc.Request{Method: method, Params: params})
 		return
 	}
@@ -569,5 +639,19 @@ func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.
 		if id, err := jsonrpc.MakeID(p.RequestID); err == nil && g.asked[id] != nil {
 			g.asked[id]()
 		}
+	}
+}
+
+// acknowledged notes that the server has agreed to a request for notifications.
+func (g *gate) acknowledged(params json.RawMessage) {
+	var p struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	_ = json.Unmarshal(params, &p)
+	n, ok := number(string(p.Meta[mcp.MetaKeySubscriptionID]))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r := g.waiting[idOf(n)]; ok && r != nil && r.watch != nil {
+		r.watch.settle(nil)
 	}
 }

@@ -242,7 +242,7 @@ func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 	}
 	var err error
 	if watch {
-		err = s.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
+		err = s.watch(ctx, uri)
 	} else {
 		err = s.session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri})
 	}
@@ -250,4 +250,30 @@ func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 		return s.server.reason(err, "")
 	}
 	return nil
+}
+
+// agreeTime bounds the wait for a server's word that it tells of a resource. Some never give it.
+const agreeTime = 3 * time.Second
+
+// watch watches a resource. The library does not wait until a server of 2026-07-28 has agreed, nor
+// learns that it has refused.
+func (s *Session) watch(ctx context.Context, uri string) error {
+	w := s.gate.awaitAgreement(uri)
+	err := s.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
+	if asked := s.gate.wasAsked(uri, w); !asked || err != nil {
+		return err
+	}
+	select {
+	case <-w.known:
+	case <-time.After(agreeTime):
+		return nil
+	case <-s.gone:
+		return nil // a new session asks again
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if w.refused != nil {
+		_ = s.session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // or the library would not ask again
+	}
+	return w.refused
 }

@@ -50,6 +50,8 @@ func TestMain(m *testing.M) {
 		playOdd(os.Args[3], os.Args[4])
 	case "newer":
 		playNewer()
+	case "watched":
+		playWatched(os.Args[3])
 	case "reads little":
 		playReadsLittle()
 	case "says":
