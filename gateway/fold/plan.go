@@ -247,31 +247,8 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 			rest = append(rest, t)
 		}
 	}
-	first := len(b.families)
-	shared := phrases{}
 	if anew && len(rest) > fewTools {
-		for _, t := range rest {
-			shared.count(t, 1)
-		}
-	}
-	for more := anew && len(rest) > fewTools; more && b.ctx.Err() == nil && len(b.families)-first < mostNouns; {
-		least := leastGroup
-		if len(rest) <= fewTools {
-			least = niceGroup
-		}
-		noun := shared.best(least)
-		if noun == "" {
-			break
-		}
-		f := b.open(noun, reading)
-		rest = slices.DeleteFunc(rest, func(t subjected) bool {
-			if !t.has(noun) {
-				return false
-			}
-			shared.count(t, -1)
-			b.add(f, t)
-			return true
-		})
+		rest = b.placeByNouns(rest, reading)
 	}
 	if anew && len(rest) > partSize {
 		b.part(rest, reading)
@@ -358,54 +335,117 @@ func (b *builder) family(noun string, reading bool) *Family {
 	return nil
 }
 
-// phrases are words next to each other in subjects of tools.
-type phrases map[string]shares
-
-// shares says how many tools have a phrase, and how good a family of it is.
-type shares struct{ tools, score int }
-
-// count adds the phrases of a tool so many times.
-func (p phrases) count(t subjected, times int) {
-	seen := map[string]bool{}
-	for from := range t.subject {
-		for to := from + 1; to <= min(from+3, len(t.subject)); to++ {
-			phrase := strings.Join(t.subject[from:to], " ")
-			if seen[phrase] {
+// placeByNouns opens families of the nouns that most tools share, and returns the other tools.
+func (b *builder) placeByNouns(tools []subjected, reading bool) (rest []subjected) {
+	shared := phrasesOf(tools)
+	placed, left := make([]bool, len(tools)), len(tools)
+	for opened := 0; opened < mostNouns && b.ctx.Err() == nil; opened++ {
+		least := leastGroup
+		if left <= fewTools {
+			least = niceGroup
+		}
+		noun := shared.best(least)
+		if noun == nil {
+			break
+		}
+		f := b.open(noun.text, reading)
+		for _, i := range noun.tools {
+			if placed[i] {
 				continue
 			}
-			seen[phrase] = true
-			now := p[phrase]
-			now.tools += times
-			now.score += 2 * times
-			if to == len(t.subject) {
-				now.score += times
-			}
-			if p[phrase] = now; now.tools == 0 {
-				delete(p, phrase)
+			placed[i] = true
+			left--
+			shared.remove(i)
+			b.add(f, tools[i])
+		}
+	}
+	for i, t := range tools {
+		if !placed[i] {
+			rest = append(rest, t)
+		}
+	}
+	return rest
+}
+
+// phrases are words next to each other in the subjects of tools.
+type phrases struct {
+	list []phrase
+	of   [][]share // of each tool
+}
+
+// phrase is up to three words.
+type phrase struct {
+	text  string
+	tools []int // that have it, by their index
+	left  int   // of these that are not in a family
+	score int   // of a family of them
+}
+
+// share is what one tool adds to the score of a phrase.
+type share struct{ phrase, score int }
+
+// phrasesOf returns the phrases of tools. One at the end of a subject counts more.
+func phrasesOf(tools []subjected) *phrases {
+	p, known := &phrases{of: make([][]share, len(tools))}, map[string]int{}
+	for i, t := range tools {
+		for from := range t.subject {
+			for to := from + 1; to <= min(from+3, len(t.subject)); to++ {
+				text := strings.Join(t.subject[from:to], " ")
+				at, is := known[text]
+				if !is {
+					at = len(p.list)
+					known[text] = at
+					p.list = append(p.list, phrase{text: text})
+				}
+				score := 2
+				if to == len(t.subject) {
+					score = 3
+				}
+				p.add(i, share{at, score})
 			}
 		}
+	}
+	return p
+}
+
+// add counts a phrase of a tool, once if the tool has it twice.
+func (p *phrases) add(tool int, s share) {
+	if slices.ContainsFunc(p.of[tool], func(have share) bool { return have.phrase == s.phrase }) {
+		return
+	}
+	p.of[tool] = append(p.of[tool], s)
+	one := &p.list[s.phrase]
+	one.tools = append(one.tools, tool)
+	one.left++
+	one.score += s.score
+}
+
+// remove takes out a tool that is in a family.
+func (p *phrases) remove(tool int) {
+	for _, s := range p.of[tool] {
+		p.list[s.phrase].left--
+		p.list[s.phrase].score -= s.score
 	}
 }
 
-// best returns the words that make the best family of at least so many tools, empty for none: words
+// best returns the phrase that makes the best family of at least so many tools, nil for none: words
 // that many tools share, above all at the end, as "alert" in secret scanning alert. Of equals it is
 // the longest, then the first in the alphabet.
-func (p phrases) best(least int) (noun string) {
-	most := 0
-	for phrase, shared := range p {
-		if shared.tools < least || shared.score < most {
+func (p *phrases) best(least int) (best *phrase) {
+	for i := range p.list {
+		one := &p.list[i]
+		if one.left < least || best != nil && one.score < best.score {
 			continue
 		}
-		better := cmp.Or(
-			cmp.Compare(shared.score, most),
-			cmp.Compare(strings.Count(phrase, " "), strings.Count(noun, " ")),
-			cmp.Compare(noun, phrase),
-		)
-		if better > 0 {
-			noun, most = phrase, shared.score
+		if best == nil || cmp.Or(
+			cmp.Compare(one.score, best.score),
+			cmp.Compare(strings.Count(one.text, " "), strings.Count(best.text, " ")),
+			cmp.Compare(best.text, one.text),
+		) > 0 {
+			best = one
 		}
 	}
-	return noun
+	return best
 }
 
 // open adds a family without actions.
