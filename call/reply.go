@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -35,7 +37,10 @@ const (
 // readReply reads a CallToolResult; false for what is none.
 func readReply(raw json.RawMessage) (*reply, bool) {
 	r := &reply{raw: raw}
-	if !json.Valid(raw) || json.Unmarshal(raw, &r.members) != nil || r.members == nil {
+	if json.Valid(raw) {
+		r.members, _ = ordered.Read(raw)
+	}
+	if r.members == nil {
 		return nil, false
 	}
 	r.failed = string(r.member("isError")) == "true"
@@ -48,12 +53,18 @@ func (r *reply) member(name string) json.RawMessage {
 	return raw
 }
 
-// value returns what the reply says as a JSON object.
+// blocks returns the blocks of the reply; nil if content is not a list.
+func (r *reply) blocks() (blocks []json.RawMessage) {
+	ordered.Items(r.member("content"), func(block []byte) { blocks = append(blocks, block) })
+	return blocks
+}
+
+// value returns what the reply says as a JSON object. A reply may be large, so that its parts are not
+// copied.
 func (r *reply) value() json.RawMessage {
-	var blocks, said []json.RawMessage
-	_ = json.Unmarshal(r.member("content"), &blocks) // none where it is no list
+	var said []json.RawMessage
 	r.media = nil
-	for _, block := range blocks {
+	for _, block := range r.blocks() {
 		if isMedia(block) {
 			r.media = append(r.media, block)
 		} else {
@@ -62,9 +73,9 @@ func (r *reply) value() json.RawMessage {
 	}
 	structured := r.member("structuredContent")
 	text, single := soleText(said)
-	var inside json.RawMessage // the text read as JSON; nil where it is none
-	if single {
-		inside, _ = foreign.JSON([]byte(text))
+	var inside json.RawMessage // the text read as JSON; nil if it is not an object or a list
+	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		inside, _ = foreign.JSON(text)
 	}
 	switch {
 	case structured != nil && structured[0] == '{' && (len(said) == 0 || inside != nil && sameJSON(inside, structured)):
@@ -75,10 +86,11 @@ func (r *reply) value() json.RawMessage {
 		return inside
 	case structured == nil && bytes.HasPrefix(inside, []byte("[")):
 		r.form = inJSON
-		return ordered.MustJSON(ordered.Map{{Key: "result", Value: inside}})
+		return slices.Concat([]byte(`{"result":`), inside, []byte("}"))
 	case structured == nil && single:
 		r.form = inText
-		return ordered.MustJSON(ordered.Map{{Key: "text", Value: text}})
+		value, _ := jsontext.AppendQuote(slices.Grow([]byte(`{"text":`), len(text)+len(text)/16), text) // text is UTF-8
+		return append(value, '}')
 	}
 	r.form = inBlocks
 	value := ordered.Map{}
@@ -92,27 +104,43 @@ func (r *reply) value() json.RawMessage {
 }
 
 // isMedia reports whether a block holds encoded bytes, which nothing can be cut from.
-func isMedia(block json.RawMessage) bool {
-	var b struct {
-		Type     string
-		Resource struct{ Blob *string }
-	}
-	_ = json.Unmarshal(block, &b)
-	return b.Type == "image" || b.Type == "audio" || b.Resource.Blob != nil
+func isMedia(block json.RawMessage) (is bool) {
+	ordered.Scan(block, func(name []byte, start, end int) {
+		switch value := block[start:end]; string(name) {
+		case "type":
+			is = is || string(value) == `"image"` || string(value) == `"audio"`
+		case "resource":
+			ordered.Scan(value, func(name []byte, start, end int) {
+				is = is || string(name) == "blob" && value[start] == '"'
+			})
+		}
+	})
+	return is
 }
 
 // soleText returns the text of the only block, false where there is another or none, or
 // it is more than text.
-func soleText(blocks []json.RawMessage) (string, bool) {
-	var b struct {
-		Type, Text  string
-		Annotations json.RawMessage
-		Meta        json.RawMessage `json:"_meta"`
+func soleText(blocks []json.RawMessage) (text []byte, is bool) {
+	if len(blocks) != 1 {
+		return nil, false
 	}
-	if len(blocks) != 1 || json.Unmarshal(blocks[0], &b) != nil {
-		return "", false
+	var kind, quoted []byte
+	more := false
+	ordered.Scan(blocks[0], func(name []byte, start, end int) {
+		switch value := blocks[0][start:end]; string(name) {
+		case "type":
+			kind = value
+		case "text":
+			quoted = value
+		case "annotations", "_meta":
+			more = more || string(value) != "null"
+		}
+	})
+	if string(kind) != `"text"` || more || len(quoted) == 0 || quoted[0] != '"' {
+		return nil, false
 	}
-	return b.Text, b.Type == "text" && b.Annotations == nil && b.Meta == nil
+	text, err := jsontext.AppendUnquote(make([]byte, 0, len(quoted)), quoted)
+	return text, err == nil
 }
 
 func sameJSON(a, b []byte) bool {
@@ -177,8 +205,7 @@ func (r *reply) warned(warnings []string) json.RawMessage {
 	if len(warnings) == 0 {
 		return r.raw
 	}
-	var blocks []json.RawMessage
-	_ = json.Unmarshal(r.member("content"), &blocks)
+	blocks := r.blocks()
 	result := slices.Clone(r.members)
 	result.Set("content", append(blocks, warningBlock(warnings)))
 	return ordered.MustJSON(result)
@@ -195,12 +222,10 @@ func warningBlock(warnings []string) json.RawMessage {
 // failure returns the error of a reply that is one: what it says is for clients, which get
 // it as it came.
 func (r *reply) failure(name string) *toolfold.Error {
-	var blocks []json.RawMessage
-	_ = json.Unmarshal(r.member("content"), &blocks)
 	text := ""
-	for _, block := range blocks {
+	for _, block := range r.blocks() {
 		if said, ok := soleText([]json.RawMessage{block}); ok && text == "" {
-			text = said
+			text = string(said)
 		}
 	}
 	if text == "" {

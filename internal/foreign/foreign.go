@@ -55,14 +55,15 @@ func Object(method string, raw []byte) (object json.RawMessage, dropped []string
 	if err != nil {
 		return nil, nil, err
 	}
-	out, members := []byte("{"), known(method)
-	same := true
+	type member struct{ name, value []byte }
+	var left []member
+	members, same := known(method), true
 	is := ordered.Scan(object, func(name []byte, start, end int) {
 		value := object[start:end]
 		switch {
 		case string(name) == "_meta":
-			inner, left := withoutReserved(value)
-			dropped, same = append(dropped, left...), same && bytes.Equal(inner, value)
+			inner, reserved := withoutReserved(value)
+			dropped, same = append(dropped, reserved...), same && bytes.Equal(inner, value)
 			value = inner
 		case members == nil, slices.Contains(members, string(name)):
 		default:
@@ -73,7 +74,7 @@ func Object(method string, raw []byte) (object json.RawMessage, dropped []string
 			return
 		}
 		if value != nil {
-			out = appendMember(out, name, value)
+			left = append(left, member{name, value})
 		}
 	})
 	switch {
@@ -81,6 +82,10 @@ func Object(method string, raw []byte) (object json.RawMessage, dropped []string
 		return nil, nil, ErrNoObject
 	case same:
 		return object, dropped, nil
+	}
+	out := append(make([]byte, 0, len(object)), '{')
+	for _, m := range left {
+		out = appendMember(out, m.name, m.value)
 	}
 	return append(out, '}'), dropped, nil
 }
