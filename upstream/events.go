@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,11 +17,12 @@ import (
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
-// events is the body of a stream as the library gets it.
+// events is a stream of events. As a reader it is the body that the library gets.
 type events struct {
 	remote  *remote
 	request *http.Request
-	call    *jsonrpc.Request // that the stream answers; nil for the stream of the older transport
+	call    *jsonrpc.Request // that the stream answers; nil for a stream of the session
+	sink    func(jsonrpc.Message)
 	texts   *texts
 	body    io.ReadCloser
 	lines   *bufio.Reader
@@ -40,6 +42,7 @@ func (r *remote) events(request *http.Request, response *http.Response, call *js
 		remote: r, request: request, call: call, body: response.Body, lines: bufio.NewReaderSize(response.Body, 64<<10),
 		unit: &unit{memory: r.memory, limit: limit}, pause: resumePause,
 	}
+	e.sink = func(m jsonrpc.Message) { writeEvent(&e.out, m) }
 	e.texts = r.gate.texts(limit, e.pass)
 	note := e.texts.other
 	e.texts.other = func(text []byte) {
@@ -50,7 +53,7 @@ func (r *remote) events(request *http.Request, response *http.Response, call *js
 }
 
 func (e *events) pass(m jsonrpc.Message) {
-	writeEvent(&e.out, judge(m, e.call, e.request, http.StatusOK))
+	e.sink(judge(m, e.call, e.request, http.StatusOK))
 }
 
 // Read implements [io.Reader].
@@ -152,25 +155,74 @@ func (e *events) resume() bool {
 	if !e.remote.wait(ctx, e.pause) {
 		return false
 	}
-	again, err := http.NewRequestWithContext(ctx, http.MethodGet, e.request.URL.String(), nil)
+	header := e.request.Header.Clone()
+	header.Del("Content-Type")
+	_, response, err := e.remote.stream(ctx, header, e.id)
 	if err != nil {
-		return false
-	}
-	again.Header = e.request.Header.Clone()
-	again.Header.Del("Content-Type")
-	again.Header.Set("Accept", "text/event-stream")
-	again.Header.Set("Last-Event-ID", e.id)
-	response, err := e.remote.send(again)
-	if err != nil {
-		return false
-	}
-	if !well(response) || !isStream(response) {
-		_ = response.Body.Close()
 		return false
 	}
 	_ = e.body.Close()
 	e.body, e.lines = response.Body, bufio.NewReaderSize(response.Body, 64<<10)
 	return true
+}
+
+// stream asks for a stream of events by GET, for those after an event; empty = new ones.
+func (r *remote) stream(ctx context.Context, header http.Header, after string) (*http.Request, *http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header = header
+	header.Set("Accept", "text/event-stream")
+	if after != "" {
+		header.Set("Last-Event-ID", after)
+	}
+	response, err := r.send(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !well(response) || !isStream(response) {
+		_ = response.Body.Close()
+		return nil, nil, errors.New("it has no such stream")
+	}
+	return request, response, nil
+}
+
+// maxSilent is the number of streams of a session in a row that may end without an event.
+const maxSilent = 5
+
+// listen takes what a server of the older era sends outside of its answers: changes of its lists and
+// questions. It ends with the session, and if the server has no such stream.
+func (r *remote) listen() {
+	header := http.Header{}
+	r.mu.Lock()
+	if r.session != "" {
+		header.Set(sessionID, r.session)
+	}
+	r.mu.Unlock()
+	last, pause := "", resumePause
+	for silent := 0; silent < maxSilent; silent++ {
+		request, response, err := r.stream(r.gate.life, header.Clone(), last)
+		if err != nil {
+			return
+		}
+		e := r.events(request, response, nil)
+		e.sink = func(m jsonrpc.Message) {
+			silent = -1
+			r.pass(m)
+		}
+		for e.id = last; e.ended == nil; {
+			e.next()
+		}
+		_ = e.Close()
+		if last = e.id; silent < 0 {
+			pause = e.pause
+		}
+		if !r.wait(r.gate.life, pause) {
+			return
+		}
+		pause = min(2*pause, maxRetryAfter)
+	}
 }
 
 // writeEvent writes a message as an event.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -323,6 +325,77 @@ func web(t *testing.T, answer func(http.ResponseWriter, *http.Request, message))
 	}))
 	t.Cleanup(at.Close)
 	return at.URL
+}
+
+// What a server sends outside of its answers is taken from a stream of its own, which is asked for again
+// when it ends. A server without one is not asked twice.
+func TestStreamOfTheSession(t *testing.T) {
+	t.Parallel()
+	last := make(chan string, 10)
+	saw := func(r *http.Request, text string) {
+		select {
+		case last <- text:
+		case <-r.Context().Done():
+		}
+	}
+	lost := make(chan struct{})
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		var m message
+		_ = json.Unmarshal(text, &m)
+		switch {
+		case r.Method == http.MethodGet && r.URL.Path == "/none":
+			w.Header().Set("Retry-After", "3600") // for this stream, and not for calls
+			w.WriteHeader(http.StatusServiceUnavailable)
+			close(lost)
+		case r.Method == http.MethodGet:
+			saw(r, r.Header.Get("Last-Event-ID")+" "+r.Header.Get("Mcp-Session-Id")+" "+r.Header.Get("Mcp-Protocol-Version"))
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "retry: 1\nid: e7\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"+
+				"data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}\n\n")
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", "s1")
+			fallthrough
+		case m.ID != nil && m.Method != "":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, ordinary(m))
+		default:
+			if m.Method == "" {
+				saw(r, string(text))
+			}
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	t.Cleanup(at.Close)
+	changed := make(chan bool, 100)
+	client := upstream.Client{
+		Name: "t", Changed: func() { changed <- true }, Asks: []string{upstream.Roots},
+		Ask: func(context.Context, upstream.Question) (json.RawMessage, error) { return json.RawMessage(`{"roots":[]}`), nil },
+	}
+	session, err := upstream.Connect(t.Context(), upstream.Server{URL: at.URL, Legacy: true}, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	seen := map[string]bool{}
+	for range 2 {
+		<-changed
+		seen[<-last], seen[<-last] = true, true
+	}
+	for _, want := range []string{" s1 2025-11-25", "e7 s1 2025-11-25", `{"jsonrpc":"2.0","id":"q","result":{"roots":[]}}`} {
+		if !seen[want] {
+			t.Errorf("the server saw %q, not %q", slices.Collect(maps.Keys(seen)), want)
+		}
+	}
+	without, err := upstream.Connect(t.Context(), upstream.Server{URL: at.URL + "/none", Legacy: true}, client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer without.Close()
+	<-lost // closed twice if it is asked again
+	if _, err := without.Call(t.Context(), upstream.Call{Tool: "echo"}); err != nil {
+		t.Error(err)
+	}
 }
 
 func indent(text string) string {

@@ -152,7 +152,8 @@ type sending struct{}
 // Write implements [mcp.Connection].
 func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
 	message = c.remote.gate.sent(message)
-	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
+	request, ok := message.(*jsonrpc.Request)
+	if ok && request.IsCall() {
 		ctx = context.WithValue(ctx, sending{}, request)
 		if request.Method == discover { // the POST of a probe that is not answered ends with it
 			var cancel context.CancelFunc
@@ -160,7 +161,17 @@ func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
 			c.remote.gate.onExpiry(request.ID, cancel)
 		}
 	}
-	return c.Connection.Write(ctx, message)
+	err := c.Connection.Write(ctx, message)
+	if ok && err == nil && request.Method == "notifications/initialized" && c.remote.listens() {
+		go c.remote.listen()
+	}
+	return err
+}
+
+// listens reports whether anything but answers of the server is of use. The older transport has them in
+// one stream with the answers.
+func (r *remote) listens() bool {
+	return !r.server.SSE && (r.gate.client.Changed != nil || r.gate.client.Ask != nil)
 }
 
 // Close implements [mcp.Connection].
@@ -249,7 +260,7 @@ func (r *remote) send(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if pause, ok := retryAfter(response); ok {
+	if pause, ok := retryAfter(response); ok && request.Method != http.MethodGet { // a stream that is refused delays no call
 		r.mu.Lock()
 		r.paused = time.Now().Add(pause)
 		r.mu.Unlock()
