@@ -4,7 +4,6 @@ go 1.26.0
 
 require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // globs
-	github.com/evanw/esbuild v0.28.2 // the parser of JavaScript, TypeScript and JSX
 	github.com/expr-lang/expr v1.17.8 // conditions and placeholders
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: one strict pass over arguments
 	github.com/goccy/go-yaml v1.19.2 // definitions, with lines in errors

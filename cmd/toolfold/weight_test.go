@@ -37,8 +37,6 @@ func build(t testing.TB, path string) string {
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	for path, limit := range map[string]struct{ megabytes, packages, modules, initAllocs, initKilobytes int }{
-		// esbuild is 4.3 MB of it: without a parser, types, the text of JSX and regular
-		// expressions count as code, and most that is found in TypeScript is false.
 		// Five modules, less than 0.1 MB and 150 allocations, find bodies and rows that are never closed in Go.
 		// Three modules know how wide a terminal and its characters are, for tables that fit.
 		// Checking documents of APIs is 0.3 MB, a quarter of it official schemas.

@@ -23,8 +23,8 @@ func one(t *testing.T) (Scanner, Finding) {
 }
 
 const (
-	faulty = "export const n = 1;\nif (typeof n == \"number\") n;\n"
-	mended = "export const n = 1;\nif (typeof n === \"number\") n;\n"
+	faulty = "export const n = 1;\nif (n === NaN) n;\n"
+	mended = "export const n = 1;\nif (Number.isNaN(n)) n;\n"
 )
 
 // apply makes the fix of one finding; what refuses it is an error.
@@ -69,8 +69,8 @@ func TestDiffWritesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "diff a/src/a.ts b/src/a.ts\n--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n export const n = 1;\n-if (typeof n == " +
-		"\"number\") n;\n+if (typeof n === \"number\") n;\n"
+	want := "diff a/src/a.ts b/src/a.ts\n--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1,2 +1,2 @@\n export const n = 1;\n" +
+		"-if (n === NaN) n;\n+if (Number.isNaN(n)) n;\n"
 	if applied.Diff != want || applied.Written || applied.Backup != "" {
 		t.Errorf("applied %+v", applied)
 	}
@@ -161,7 +161,7 @@ func TestTests(t *testing.T) {
 		passes, starts bool
 		output         string
 	}{
-		"pass":  {[]string{"grep", "===", "src/a.ts"}, true, true, ""},
+		"pass":  {[]string{"grep", "Number", "src/a.ts"}, true, true, ""},
 		"fail":  {[]string{"grep", "-c", "nothing", "src/a.ts"}, false, true, "0\nexit status 1"},
 		"start": {[]string{"./no-such-program"}, false, false, ""},
 	} {

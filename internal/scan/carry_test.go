@@ -35,7 +35,7 @@ func TestCarry(t *testing.T) {
 func TestSeveralFixes(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
-	const text = "import os\nx = 1\nif x == None: pass\nif x != None: pass\n"
+	const text = "import os\nx = 1\nif x is 5: pass\nif x is not 5: pass\n"
 	s.write(t, "a.py", text)
 	s.write(t, "b.py", text)
 	s.write(t, "c.py", text)
@@ -44,18 +44,18 @@ func TestSeveralFixes(t *testing.T) {
 	for i, f := range findings {
 		if f.File == "b.py" && f.Line == 3 { // the same place twice, and what would not parse
 			again, broken := f, f
-			again.Edits = []Edit{{f.Edits[0].Start, f.Edits[0].End, "is  None"}}
+			again.Edits = []Edit{{f.Edits[0].Start, f.Edits[0].End, "==  5"}}
 			broken.Edits = []Edit{{0, 0, "((\n"}}
 			findings = append(findings[:i:i], append([]Finding{f, again, broken}, findings[i+1:]...)...)
 			break
 		}
 	}
 	s.write(t, "c.py", text+"\n")
-	applied, err := s.Apply(t.Context(), findings, Change{Write: true, Backup: true, Test: []string{"grep", "-c", "is None", "a.py", "b.py"}})
+	applied, err := s.Apply(t.Context(), findings, Change{Write: true, Backup: true, Test: []string{"grep", "-c", "== 5", "a.py", "b.py"}})
 	if err != nil || !applied.Written || applied.Tests == nil || !applied.Tests.Passed {
 		t.Fatalf("%+v, %v", applied, err)
 	}
-	want := strings.NewReplacer("x == None", "x is None", "x != None", "x is not None").Replace(text)
+	want := strings.NewReplacer("x is 5", "x == 5", "x is not 5", "x != 5").Replace(text)
 	if s.read(t, "a.py") != want || s.read(t, "b.py") != want || s.read(t, "c.py") != text+"\n" {
 		t.Errorf("a.py holds %s\nb.py %s\nc.py %s", s.read(t, "a.py"), s.read(t, "b.py"), s.read(t, "c.py"))
 	}
@@ -78,13 +78,13 @@ func TestSeveralFixes(t *testing.T) {
 func TestSeveralFixesAreTakenBack(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
-	s.write(t, "a.py", "if x == None: pass\n")
-	s.write(t, "b.py", "if x == None: pass\n")
-	applied, err := s.Apply(t.Context(), s.must(t, Request{Purpose: Bugs}).Findings, Change{Write: true, Test: []string{"grep", "==", "a.py"}})
+	s.write(t, "a.py", "if x is 5: pass\n")
+	s.write(t, "b.py", "if x is 5: pass\n")
+	applied, err := s.Apply(t.Context(), s.must(t, Request{Purpose: Bugs}).Findings, Change{Write: true, Test: []string{"grep", "is", "a.py"}})
 	if err != nil || applied.Written || applied.Tests == nil || applied.Tests.Passed {
 		t.Fatalf("%+v, %v", applied, err)
 	}
-	if s.read(t, "a.py") != "if x == None: pass\n" || s.read(t, "b.py") != "if x == None: pass\n" {
+	if s.read(t, "a.py") != "if x is 5: pass\n" || s.read(t, "b.py") != "if x is 5: pass\n" {
 		t.Errorf("a.py holds %s, b.py %s", s.read(t, "a.py"), s.read(t, "b.py"))
 	}
 }

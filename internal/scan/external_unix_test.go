@@ -127,7 +127,7 @@ func TestForeignAnalyserOutside(t *testing.T) {
 	elsewhere := foreignBench(t, true)
 	t.Setenv("PATH", t.TempDir())
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
-	s.write(t, "x.js", "debugger;\n")
+	s.write(t, "x.js", "if (a === NaN) b();\n")
 	if err := os.Symlink(filepath.Join(elsewhere.Dir, "node_modules"), filepath.Join(s.Dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
@@ -146,16 +146,16 @@ func TestForeignAnalyserOutside(t *testing.T) {
 // that has a fix. A file that the scan does not look at has no findings.
 func TestToolsOfTheProject(t *testing.T) {
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
-	s.write(t, "src/a.ts", "export const x: number = \"a\";\ndebugger;\nif (x == NaN) { console.log(x); }\nvar y = 1;\n")
+	s.write(t, "src/a.ts", "export const x: number = \"a\";\nif (x === NaN) f();\nfor (let i = 0; i < 9; i--) f();\nvar y = 1;\n")
 	s.write(t, "a.py", "def f(x: int) -> str:\n    return x\n")
 	s.write(t, "tsconfig.json", "{}")
 	for name, report := range map[string]string{
 		"tsc": "src/a.ts(1,14): error TS2322: Type 'string' is not assignable to type 'number'.\n" +
 			"other/b.ts(1,1): error TS1: Not scanned.\n",
-		"biome": "::error title=lint/suspicious/noDebugger,file=DIR/src/a.ts,line=2,endLine=2,col=1,endColumn=10::Unexpected debugger.\n" +
-			"::error title=lint/suspicious/noDoubleEquals,file=DIR/src/a.ts,line=3,endLine=3,col=7,endColumn=9::Using == is unsafe.\n",
-		"oxlint": `{"diagnostics": [{"message": "Never true","code": "eslint(eqeqeq)","severity": "warning","help": "Use ===.",` +
-			`"filename": "src/a.ts","labels": [{"span": {"offset": 49,"length": 3,"line": 3,"column": 10}}]},` +
+		"biome": "::error title=lint/correctness/useIsNan,file=DIR/src/a.ts,line=2,endLine=2,col=5,endColumn=14::Use Number.isNaN.\n" +
+			"::error title=lint/correctness/useValidForDirection,file=DIR/src/a.ts,line=3,endLine=3,col=1,endColumn=4::It never ends.\n",
+		"oxlint": `{"diagnostics": [{"message": "Wrong way","code": "eslint(for-direction)","severity": "warning","help": "Turn it.",` +
+			`"filename": "src/a.ts","labels": [{"span": {"offset": 49,"length": 3,"line": 3,"column": 1}}]},` +
 			`{"message": "Unused","code": "eslint(no-unused-vars)","severity": "warning","help": "Remove it.",` +
 			`"filename": "src/a.ts","labels": [{"span": {"offset": 78,"length": 1,"line": 4,"column": 5}}]}]}`,
 		"pyright": `{"generalDiagnostics": [{"file": "DIR/a.py","severity": "error","message": "Not a str","rule": "reportReturnType",` +
@@ -179,12 +179,12 @@ func TestToolsOfTheProject(t *testing.T) {
 	}
 	found, report := scan()
 	if diff := cmp.Diff([]string{
-		"src/a.ts:1 tsc/TS2322 high", "src/a.ts:3 biome/suspicious/noDoubleEquals medium", "src/a.ts:4 oxlint/no-unused-vars low",
+		"src/a.ts:1 tsc/TS2322 high", "src/a.ts:3 biome/correctness/useValidForDirection medium", "src/a.ts:4 oxlint/no-unused-vars low",
 	}, found); diff != "" {
 		t.Error(diff)
 	}
 	got := places(report.Findings)
-	if !slices.Contains(got, "src/a.ts:2 js/debugger") || slices.Contains(got, "src/a.ts:3 js/loose-equality") {
+	if !slices.Contains(got, "src/a.ts:2 js/nan-comparison") || slices.Contains(got, "src/a.ts:3 js/loop-direction") {
 		t.Errorf("found %v", got)
 	}
 	if !slices.Contains(report.Skipped, Skipped{".", "pyright is installed but did not run: there is no pyrightconfig.json"}) {

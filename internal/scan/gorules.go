@@ -2,41 +2,29 @@ package scan
 
 import (
 	"go/ast"
-	"go/constant"
 	gotoken "go/token"
 	"go/types"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/cfg"
 	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// goRules returns rules for well-known faults that no linked analyser finds. Each looks at one function at a
+// goRules returns rules for faults that no linked analyser finds. Each looks at one function at a
 // time, as far as its text shows the fault.
 func goRules() []goCheck {
-	return slices.Concat(goFlowRules(), goUnusedRules(), goRequestRules(), []goCheck{
-		goRule("go/insecure-random", "security", "high", 0.85,
-			"Use crypto/rand: what math/rand returns can be predicted.", insecureRandom),
-		goRule("go/weak-password-hash", "security", "high", 0.9,
-			"Use bcrypt, scrypt or argon2: a fast hash is found by trying.", weakPasswordHash),
-		goRule("go/integer-overflow", "type-error", "medium", 0.85,
-			"Parse with the size that is wanted, or compare with its limits first.", integerOverflow),
-		goRule("go/duration-without-unit", "logic-error", "high", 0.85,
-			"Multiply by time.Second or another unit: a plain number is nanoseconds.", durationWithoutUnit),
-		goRule("go/typed-nil", "null-reference", "high", 0.9,
-			"Declare the variable as error: a nil pointer in an interface is not nil.", typedNil),
-		goRule("go/time-equality", "logic-error", "medium", 0.8,
-			"Use Equal: == compares locations and clock readings too.", timeEquality),
-		goRule("go/index-past-end", "logic-error", "high", 0.95,
-			"The last index is the length less one.", goIndexPastEnd),
-		goRule("go/wrong-error", "logic-error", "high", 0.85,
-			"Return the error that was compared.", wrongError),
-		goRule("go/integer-division", "logic-error", "medium", 0.8,
-			"Convert to float64, or multiply, before dividing: integers lose what is behind the point.", integerDivision),
-	})
+	return []goCheck{
+		goRule("go/dropped-error", "logic-error", "medium", 0.85,
+			"Return the error, or say with _ = that it does not matter.", droppedError),
+		goRule("go/lock-not-released", "concurrency", "high", 0.9,
+			"Defer Unlock behind Lock, or unlock before each return.", lockNotReleased),
+		goRule("go/changed-while-ranged", "logic-error", "high", 0.9,
+			"Use slices.DeleteFunc, or go from the end: range has the old length.", changedWhileRanged),
+	}
 }
 
 // goFunction is a function whose body, with those of the literals in it, a rule looks at.
@@ -137,23 +125,6 @@ func (f *goFunction) object(e ast.Expr) types.Object {
 	return nil
 }
 
-// root returns the object that a path of selectors and indexes begins with; nil where it begins with
-// something else.
-func (f *goFunction) root(e ast.Expr) types.Object {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		default:
-			return f.object(x)
-		}
-	}
-}
-
 // receiver returns what the method is called of; nil where the node calls no method.
 func receiver(n ast.Node) ast.Expr {
 	if s, ok := n.(*ast.ExprStmt); ok {
@@ -223,299 +194,177 @@ func leaves(list []ast.Stmt) bool {
 	return false
 }
 
-func inside(n, around ast.Node) bool { return around.Pos() <= n.Pos() && n.End() <= around.End() }
-
-// declaredIn reports whether an object is declared below a node.
-func declaredIn(o types.Object, around ast.Node) bool {
-	return o != nil && around.Pos() <= o.Pos() && o.Pos() < around.End()
+// mustCheck are functions whose error says that something was not written or not read.
+var mustCheck = map[string]bool{
+	"os.WriteFile": true, "os.Rename": true, "os.Mkdir": true, "os.MkdirAll": true, "os.Symlink": true, "os.Truncate": true,
+	"os.Chdir":                true,
+	"encoding/json.Unmarshal": true, "encoding/xml.Unmarshal": true, "(*encoding/json.Decoder).Decode": true,
+	"(*encoding/xml.Decoder).Decode": true, "(*encoding/gob.Decoder).Decode": true, "(*encoding/gob.Encoder).Encode": true,
+	"(*database/sql.Tx).Commit": true, "(*database/sql.DB).Exec": true, "(*database/sql.DB).ExecContext": true,
+	"(*database/sql.Tx).Exec": true, "(*database/sql.Tx).ExecContext": true, "(*database/sql.Stmt).Exec": true,
+	"(*database/sql.Stmt).ExecContext": true, "(*database/sql.Rows).Scan": true,
+	"(*os.File).Write": true, "(*os.File).WriteString": true, "(*os.File).WriteAt": true, "(*os.File).Truncate": true,
+	"(*os.File).Sync": true,
 }
 
-func isInteger(t types.Type) bool {
-	basic, ok := t.Underlying().(*types.Basic)
-	return ok && basic.Info()&types.IsInteger != 0
-}
-
-func isError(t types.Type) bool {
-	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
-}
-
-var (
-	// secretMade matches names of functions that make secrets, and of what they make.
-	secretMade = regex.Lazy(`(?i)^(new|gen|generate|create|make|random|rand|issue)_?\w*` +
-		`(token|secret|password|passwd|nonce|salt|otp|session_?id|api_?key|csrf)|` +
-		`^(\w*_)?(token|secret|password|passwd|salt|otp|session_?id|api_?key|csrf\w*)$|` +
-		`(Token|Secret|Password|SessionI[Dd]|A[Pp][Ii]Key|Otp|OTP)$`)
-	passwordNamed = regex.Lazy(`(?i)passw(or)?d|\bpwd`)
-)
-
-func insecureRandom(f *goFunction) {
-	visit(f.Body, func(call *ast.CallExpr) {
-		if name := f.callee(call); !strings.HasPrefix(name, "math/rand.") && !strings.HasPrefix(name, "math/rand/v2.") &&
-			!strings.HasPrefix(name, "(*math/rand.Rand).") && !strings.HasPrefix(name, "(*math/rand/v2.Rand).") {
-			return
-		}
-		secret := secretMade().MatchString(f.Name.Name)
-		for around := range f.above(call) {
-			if assign, ok := around.(*ast.AssignStmt); ok {
-				for _, to := range assign.Lhs {
-					if o := f.root(to); o != nil {
-						secret = secret || secretMade().MatchString(o.Name())
-					}
-				}
-			}
-		}
-		if secret {
-			f.Reportf(call.Pos(), "secret made of insecure random numbers")
-		}
-	})
-}
-
-func weakPasswordHash(f *goFunction) {
-	visit(f.Body, func(call *ast.CallExpr) {
-		switch f.callee(call) {
-		case "crypto/md5.Sum", "crypto/sha1.Sum", "crypto/sha256.Sum256", "crypto/sha512.Sum512", "crypto/md5.New", "crypto/sha1.New",
-			"crypto/sha256.New", "crypto/sha512.New":
-		default:
-			return
-		}
-		named := passwordNamed().MatchString(f.Name.Name)
-		for _, arg := range call.Args {
-			named = named || has(arg, func(n *ast.Ident) bool { return passwordNamed().MatchString(n.Name) })
-		}
-		if _, passed := f.parents[call].(*ast.CallExpr); named && !passed { // hmac.New and pbkdf2.Key take a hash
-			f.Reportf(call.Pos(), "password hashed with a fast hash")
-		}
-	})
-}
-
-// integerOverflow finds numbers of any size that become smaller ones.
-func integerOverflow(f *goFunction) {
-	visit(f.Body, func(call *ast.CallExpr) {
-		if len(call.Args) != 1 || !f.TypesInfo.Types[call.Fun].IsType() {
-			return
-		}
-		to, ok := f.TypesInfo.TypeOf(call).Underlying().(*types.Basic)
-		o := f.object(call.Args[0])
-		if !ok || o == nil || !slices.Contains([]types.BasicKind{types.Int8, types.Int16, types.Int32, types.Uint8, types.Uint16,
-			types.Uint32}, to.Kind()) {
-			return
-		}
-		parsed := has(f.Body, func(a *ast.AssignStmt) bool {
-			if len(a.Rhs) != 1 || len(a.Lhs) != 2 || f.object(a.Lhs[0]) != o {
-				return false
-			}
-			parse, _ := a.Rhs[0].(*ast.CallExpr)
-			switch f.callee(a.Rhs[0]) {
-			case "strconv.Atoi":
-				return true
-			case "strconv.ParseInt", "strconv.ParseUint":
-				size := f.TypesInfo.Types[parse.Args[2]].Value
-				return size != nil && slices.Contains([]string{"0", "64"}, size.ExactString())
-			}
-			return false
-		})
-		compared := slices.ContainsFunc(f.uses[o], func(n *ast.Ident) bool {
-			b, ok := f.parents[n].(*ast.BinaryExpr)
-			return ok && slices.Contains([]gotoken.Token{gotoken.LSS, gotoken.GTR, gotoken.LEQ, gotoken.GEQ}, b.Op)
-		})
-		if parsed && !compared {
-			f.Reportf(call.Pos(), "integer overflow: a number of any size becomes %s", to.Name())
-		}
-	})
-}
-
-// namedTime matches names of numbers that count some unit of time.
-var namedTime = regex.Lazy(`(?i)(sec|seconds|secs|min|mins|minutes|hours|millis|ms|timeout|delay|interval|wait|ttl|period)$`)
-
-func durationWithoutUnit(f *goFunction) {
-	visit(f.Body, func(call *ast.CallExpr) {
-		at := 0
-		switch f.callee(call) {
-		case "time.Sleep", "time.After", "time.NewTimer", "time.NewTicker", "time.Tick", "time.AfterFunc":
-		case "context.WithTimeout":
-			at = 1
-		default:
-			return
-		}
-		if len(call.Args) <= at {
-			return
-		}
-		arg := ast.Unparen(call.Args[at])
-		if v := f.TypesInfo.Types[arg].Value; v != nil {
-			n, exact := constant.Int64Val(constant.ToInt(v))
-			if _, literal := arg.(*ast.BasicLit); exact && 0 < n && n < 1000 && !(literal && n <= 120 &&
-				f.callee(call) == "time.Sleep") { // SA1004 has those
-				f.Reportf(arg.Pos(), "duration without a unit: %d nanoseconds", n)
-			}
-			return
-		}
-		convert, ok := arg.(*ast.CallExpr)
-		if !ok || len(convert.Args) != 1 || !f.TypesInfo.Types[convert.Fun].IsType() {
-			return
-		}
-		number := ast.Unparen(convert.Args[0])
-		o, field := f.object(number), false
-		if s, ok := number.(*ast.SelectorExpr); ok {
-			o, field = f.TypesInfo.ObjectOf(s.Sel), true
-		}
-		v, ok := o.(*types.Var)
-		if !ok || !namedTime().MatchString(v.Name()) || !field && declaredIn(v, f.Body) {
-			return
-		}
-		if basic, ok := v.Type().(*types.Basic); ok && slices.Contains([]types.BasicKind{types.Int, types.Int32, types.Uint,
-			types.Uint32}, basic.Kind()) {
-			f.Reportf(arg.Pos(), "duration without a unit: %s counts nanoseconds here", v.Name())
-		}
-	})
-}
-
-// typedNil finds pointers that are nil unless something is assigned, returned as errors.
-func typedNil(f *goFunction) {
-	visit(f.Body, func(ret *ast.ReturnStmt) {
-		results := f.results(ret)
-		if results == nil || results.Len() != len(ret.Results) {
-			return
-		}
-		for i, e := range ret.Results {
-			o := f.object(e)
-			if o == nil || !isError(results.At(i).Type()) {
-				continue
-			}
-			if _, pointer := o.Type().(*types.Pointer); !pointer {
-				continue
-			}
-			nilFirst := has(f.Body, func(spec *ast.ValueSpec) bool {
-				return len(spec.Values) == 0 && slices.ContainsFunc(spec.Names, func(n *ast.Ident) bool { return f.TypesInfo.Defs[n] == o })
-			})
-			if _, around := f.parents[f.parents[ret]].(*ast.IfStmt); nilFirst && !around {
-				f.Reportf(ret.Pos(), "nil pointer returned as an error that is not nil")
-			}
-		}
-	})
-}
-
-// results returns the results of the function or literal that a statement returns from.
-func (f *goFunction) results(ret *ast.ReturnStmt) *types.Tuple {
-	for n := f.parents[ret]; n != nil; n = f.parents[n] {
-		if literal, ok := n.(*ast.FuncLit); ok {
-			if s, ok := f.TypesInfo.TypeOf(literal).(*types.Signature); ok {
-				return s.Results()
-			}
-			return nil
-		}
-	}
-	if fn, ok := f.TypesInfo.Defs[f.Name].(*types.Func); ok {
-		return fn.Signature().Results()
-	}
-	return nil
-}
-
-func timeEquality(f *goFunction) {
-	visit(f.Body, func(b *ast.BinaryExpr) {
-		if b.Op != gotoken.EQL && b.Op != gotoken.NEQ || !f.is(b.X, "time.Time") || !f.is(b.Y, "time.Time") {
-			return
-		}
-		for _, side := range []ast.Expr{b.X, b.Y} {
-			if _, zero := ast.Unparen(side).(*ast.CompositeLit); zero {
-				return
-			}
-		}
-		f.Reportf(b.Pos(), "times compared with %s", b.Op)
-	})
-}
-
-func goIndexPastEnd(f *goFunction) {
-	lengthOf := func(e ast.Expr) types.Object {
-		call, ok := ast.Unparen(e).(*ast.CallExpr)
-		if !ok || len(call.Args) != 1 {
-			return nil
-		}
-		if b, ok := f.object(call.Fun).(*types.Builtin); !ok || b.Name() != "len" {
-			return nil
-		}
-		return f.object(call.Args[0])
-	}
-	visit(f.Body, func(n *ast.IndexExpr) {
-		if o := f.object(n.X); o != nil && lengthOf(n.Index) == o {
-			if _, isMap := o.Type().Underlying().(*types.Map); !isMap {
-				f.Reportf(n.Pos(), "index past the end: %s[len(%[1]s)]", o.Name())
-			}
-		}
-	})
-	visit(f.Body, func(loop *ast.ForStmt) {
-		cond, ok := loop.Cond.(*ast.BinaryExpr)
-		if !ok || cond.Op != gotoken.LEQ {
-			return
-		}
-		i, list := f.object(cond.X), lengthOf(cond.Y)
-		if i == nil || list == nil {
-			return
-		}
-		indexed := has(loop.Body, func(n *ast.IndexExpr) bool { return f.object(n.X) == list && f.object(n.Index) == i })
-		compared := has(loop.Body, func(b *ast.BinaryExpr) bool {
-			return b.Op.Precedence() == cond.Op.Precedence() && (f.object(b.X) == i || f.object(b.Y) == i)
-		})
-		if indexed && !compared {
-			f.Reportf(cond.Pos(), "index past the end: %s goes up to len(%s)", i.Name(), list.Name())
-		}
-	})
-}
-
-// wrongError finds an error that was compared with nil, where another one is returned.
-func wrongError(f *goFunction) {
-	visit(f.Body, func(s *ast.IfStmt) {
-		cond, ok := s.Cond.(*ast.BinaryExpr)
-		if !ok || cond.Op != gotoken.NEQ || !f.TypesInfo.Types[cond.Y].IsNil() {
-			return
-		}
-		compared := f.object(cond.X)
-		if compared == nil || !isError(compared.Type()) || len(s.Body.List) == 0 ||
-			slices.ContainsFunc(f.uses[compared], func(n *ast.Ident) bool { return inside(n, s.Body) }) {
-			return
-		}
-		ret, ok := s.Body.List[len(s.Body.List)-1].(*ast.ReturnStmt)
+func droppedError(f *goFunction) {
+	visit(f.Body, func(s *ast.ExprStmt) {
+		name := f.callee(s.X)
+		call, ok := s.X.(*ast.CallExpr)
 		if !ok {
 			return
 		}
-		visit(ret, func(n *ast.Ident) {
-			o := f.TypesInfo.Uses[n]
-			if v, ok := o.(*types.Var); !ok || v.IsField() || !isError(o.Type()) || !declaredIn(o, f.Body) || declaredIn(o, s) {
-				return
+		into := ast.Expr(nil) // the file that an encoder or a copy writes to
+		switch {
+		case name == "(*encoding/json.Encoder).Encode":
+			if made, ok := receiver(call).(*ast.CallExpr); ok && len(made.Args) == 1 {
+				into = made.Args[0]
 			}
-			settled := has(f.Body, func(before *ast.IfStmt) bool { // it is nil here
-				other, ok := before.Cond.(*ast.BinaryExpr)
-				return ok && before.End() < s.Pos() && other.Op == gotoken.NEQ && f.object(other.X) == o && f.TypesInfo.Types[other.Y].IsNil() &&
-					leaves(before.Body.List)
-			})
-			if settled && f.parents[n] != nil {
-				f.Reportf(n.Pos(), "%s is returned where %s was compared with nil", o.Name(), compared.Name())
-			}
-		})
+		case name == "io.Copy":
+			into = call.Args[0]
+		case strings.HasPrefix(name, "(*os.File)") && mustCheck[name]:
+			into = receiver(call)
+		case mustCheck[name]:
+			f.Reportf(s.Pos(), "error dropped: that of %s", name)
+			return
+		}
+		if into == nil || !f.is(into, "*os.File") {
+			return
+		}
+		if o := f.selected(into); o != "os.Stdout" && o != "os.Stderr" {
+			f.Reportf(s.Pos(), "error dropped: that of %s", name)
+		}
 	})
 }
 
-func integerDivision(f *goFunction) {
-	whole := func(e ast.Expr) bool {
-		d, ok := ast.Unparen(e).(*ast.BinaryExpr)
-		if !ok || d.Op != gotoken.QUO || f.TypesInfo.Types[d].Value != nil || f.TypesInfo.Types[d.Y].Value != nil {
-			return false
+// selected returns the full name of a variable of another package; empty for what is none.
+func (f *goFunction) selected(e ast.Expr) string {
+	if s, ok := ast.Unparen(e).(*ast.SelectorExpr); ok {
+		if v, ok := f.TypesInfo.Uses[s.Sel].(*types.Var); ok && v.Pkg() != nil {
+			return v.Pkg().Path() + "." + v.Name()
 		}
-		t := f.TypesInfo.TypeOf(d)
-		return isInteger(t) && !f.is(d, "time.Duration")
 	}
-	visit(f.Body, func(b *ast.BinaryExpr) {
-		if b.Op != gotoken.MUL || !whole(b.X) {
+	return ""
+}
+
+// The methods of mutexes, by the one that undoes what each does.
+var unlocking = map[string]string{
+	"(*sync.Mutex).Lock": "(*sync.Mutex).Unlock", "(*sync.RWMutex).Lock": "(*sync.RWMutex).Unlock",
+	"(*sync.RWMutex).RLock": "(*sync.RWMutex).RUnlock",
+}
+
+// isCallOf reports whether a node calls the method of what is written so.
+func (f *goFunction) isCallOf(n ast.Node, method, of string) bool {
+	return f.callee(n) == method && types.ExprString(receiver(n)) == of
+}
+
+// keepsLocked matches names of functions that return with a lock held on purpose.
+var keepsLocked = regex.Lazy(`(?i)lock|acquire|begin|enter`)
+
+// lockNotReleased finds returns between Lock and Unlock.
+func lockNotReleased(f *goFunction) {
+	visit(f.Body, func(lock *ast.ExprStmt) {
+		unlock := unlocking[f.callee(lock)]
+		block, ok := f.parents[lock].(*ast.BlockStmt)
+		if unlock == "" || !ok {
 			return
 		}
-		if v := f.TypesInfo.Types[b.Y].Value; v != nil && constant.Compare(v, gotoken.EQL, constant.MakeInt64(100)) {
-			f.Reportf(b.Pos(), "integer division before it is multiplied")
+		of := types.ExprString(receiver(lock))
+		isUnlock := func(n ast.Node) bool {
+			return has(n, func(call *ast.CallExpr) bool { return f.isCallOf(call, unlock, of) })
 		}
-	})
-	visit(f.Body, func(call *ast.CallExpr) {
-		if len(call.Args) == 1 && f.TypesInfo.Types[call.Fun].IsType() && whole(call.Args[0]) {
-			if b, ok := f.TypesInfo.TypeOf(call).Underlying().(*types.Basic); ok && b.Info()&types.IsFloat != 0 {
-				f.Reportf(call.Pos(), "integer division before it is converted to %s", b.Name())
+		elsewhere := keepsLocked().MatchString(f.Name.Name) || has(f.Body, func(d *ast.DeferStmt) bool { return isUnlock(d) }) ||
+			has(f.Body, func(l *ast.FuncLit) bool { return isUnlock(l) })
+		behind := slices.ContainsFunc(f.rest(lock), func(s ast.Stmt) bool { return isUnlock(s) })
+		if elsewhere || !behind || len(block.List) == 0 {
+			return
+		}
+		body := f.Body
+		for n := f.parents[lock]; n != nil; n = f.parents[n] {
+			if literal, ok := n.(*ast.FuncLit); ok {
+				body = literal.Body
+				break
 			}
 		}
+		graph := cfg.New(body, func(call *ast.CallExpr) bool {
+			b, builtin := f.object(call.Fun).(*types.Builtin)
+			return !endless[f.callee(call)] && !(builtin && b.Name() == "panic")
+		})
+		seen := map[*cfg.Block]bool{}
+		var follow func(b *cfg.Block, from int)
+		follow = func(b *cfg.Block, from int) {
+			for _, n := range b.Nodes[from:] {
+				if isUnlock(n) {
+					return
+				}
+				if ret, ok := n.(*ast.ReturnStmt); ok {
+					f.Reportf(ret.Pos(), "%s is still locked on return", of)
+					return
+				}
+				if n == lock {
+					f.Reportf(lock.Pos(), "%s is locked again where it was not unlocked", of)
+					return
+				}
+			}
+			for _, next := range b.Succs {
+				if !seen[next] {
+					seen[next] = true
+					follow(next, 0)
+				}
+			}
+		}
+		for _, b := range graph.Blocks {
+			if at := slices.Index(b.Nodes, ast.Node(lock)); at >= 0 && b.Live {
+				follow(b, at+1)
+			}
+		}
+	})
+}
+
+// leavesBehind reports whether the loop around a statement ends behind it, in its block or one around.
+func (f *goFunction) leavesBehind(s ast.Stmt) bool {
+	if leaves(f.rest(s)) {
+		return true
+	}
+	for around := range f.above(s) {
+		switch n := around.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			return false
+		case *ast.IfStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt, *ast.BlockStmt:
+			if leaves(f.rest(n.(ast.Stmt))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func changedWhileRanged(f *goFunction) {
+	visit(f.Body, func(loop *ast.RangeStmt) {
+		list := f.object(loop.X)
+		if list == nil {
+			return
+		}
+		if _, slice := list.Type().Underlying().(*types.Slice); !slice {
+			return
+		}
+		visit(loop.Body, func(a *ast.AssignStmt) {
+			if len(a.Lhs) != 1 || len(a.Rhs) != 1 || f.object(a.Lhs[0]) != list || f.loop(a) != ast.Node(loop) || f.leavesBehind(a) {
+				return
+			}
+			call, ok := a.Rhs[0].(*ast.CallExpr)
+			if !ok || len(call.Args) < 2 {
+				return
+			}
+			b, builtin := f.object(call.Fun).(*types.Builtin)
+			part, sliced := call.Args[0].(*ast.SliceExpr)
+			rest, alsoSliced := call.Args[1].(*ast.SliceExpr)
+			removes := builtin && b.Name() == "append" && sliced && part.High != nil && f.object(part.X) == list &&
+				alsoSliced && f.object(rest.X) == list && call.Ellipsis.IsValid() ||
+				f.callee(call) == "slices.Delete" && f.object(call.Args[0]) == list
+			if removes {
+				f.Reportf(a.Pos(), "%s loses elements while it is ranged over", list.Name())
+			}
+		})
 	})
 }

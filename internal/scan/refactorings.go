@@ -1,20 +1,20 @@
 package scan
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/lex"
 	"github.com/toolfold/toolfold/internal/regex"
 )
 
-// refactorRules look for refactorings of JavaScript and TypeScript, and of what
-// all languages share.
+// refactorRules look for refactorings of JavaScript and TypeScript, and of what all languages share. Each
+// has a safe fix, says that nothing uses something, or is found only where it is asked for.
 var refactorRules = []rule{{
 	name: "long-function", kind: "extract-function", level: "trivial", confidence: 0.8, languages: []language{golang, javascript, typescript},
-	written: true,
+	asked:   true,
 	message: "the function is long", advice: "Extract the parts that have a purpose of their own.",
 	find: each(func(s *source, i int) *hit {
 		f, ok := s.functionAt(i)
@@ -28,133 +28,46 @@ var refactorRules = []rule{{
 		return &hit{at: s.at(f.start).start, message: fmt.Sprintf("the function has %d lines", lines)}
 	}),
 }, {
-	name: "long-parameter-list", kind: "other", level: "trivial", confidence: 0.75, languages: every, written: true,
-	message: "the function has more than five parameters", advice: "Group those that belong together.",
-	find: each(func(s *source, i int) *hit {
-		open := -1
-		switch {
-		case s.lang == python && s.is(i, "def"):
-			open = i + 2
-		case s.lang != python:
-			if f, ok := s.functionAt(i); ok {
-				open = f.parameters
-			}
-		}
-		if !s.is(open, "(") || len(s.arguments(open)) < 6 {
-			return nil
-		}
-		return &hit{at: s.at(open).start, message: fmt.Sprintf("the function has %d parameters", len(s.arguments(open)))}
-	}),
-}, {
-	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every, written: true,
+	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every, asked: true,
 	message: "duplicate code", advice: "Extract it into a function.",
 	find: repeatedCode,
 }, {
-	name: "nested-ternary", kind: "simplify-conditional", level: "trivial", confidence: 0.85, languages: scripts,
-	message: "a conditional expression is nested in another", advice: "Use if statements, or a table.",
-	find: where(func(s *source, i int) bool {
-		// In types, ? stands before : or , only.
-		if !s.is(i, "?") || s.oneOf(i+1, ":", ",", ")", ";", "=") || s.is(i-1, "extends") {
-			return false
-		}
-		for j := i + 1; j < len(s.tokens) && j < i+200 && !s.oneOf(j, ";", ",", ")", "}", "]"); j++ {
-			if s.is(j, "?") && !s.oneOf(j+1, ":", ",", ")", "=") && s.sameStatement(i, j) {
-				return true
-			}
-			if p := s.partner(j); p > j {
-				j = p
-			}
-		}
-		return false
-	}),
-}, {
-	name: "boolean-ternary", kind: "simplify-conditional", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
-	message: "the expression chooses between true and false", advice: "Use the condition itself.",
-	find: each(func(s *source, i int) *hit {
-		if !s.is(i, "?", "true", ":", "false") && !s.is(i, "?", "false", ":", "true") {
-			return nil
-		}
-		from := s.chainStart(i - 1)
-		if from < 0 || !s.oneOf(from-1, "=", "return", "(", ",", "=>") || !s.oneOf(i+4, ";", ")", ",", "}") {
-			return &hit{}
-		}
-		not := "!"
-		if s.is(i+1, "true") {
-			not = "!!"
-		}
-		return &hit{edits: []Edit{s.replace(from, i+3, not+s.between(from, i-1))}}
-	}),
-}, {
-	name: "var-declaration", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true, written: true,
+	name: "var-declaration", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
 	message: "var is visible outside of its block", advice: "Use const, or let where it changes.",
 	find: each(varDeclaration),
 }, {
-	name: "string-concatenation", kind: "modernize-syntax", level: "trivial", confidence: 0.8, languages: scripts, tests: true, written: true,
-	message: "a text is put together with +", advice: "Use a template literal.",
-	find: each(concatenation),
-}, {
-	name: "index-of", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true, written: true,
-	message: "indexOf compared with -1 where includes says it", advice: "Use includes.",
-	find: each(indexOf),
-}, {
-	name: "object-assign", kind: "modernize-syntax", level: "trivial", confidence: 0.85, languages: scripts, tests: true, written: true,
-	message: "an object is copied with Object.assign", advice: "Use { ...spread }.",
-	find: each(func(s *source, i int) *hit {
-		if !s.is(i, "Object", ".", "assign", "(", "{", "}", ",") || s.begins(i) || s.oneOf(i-1, "=>", ")") {
-			return nil
-		}
-		to := s.chainEnd(i + 7)
-		if to < 0 || s.partner(i+3) != to+1 || !s.spreads || s.lang == typescript { // the type would lose methods
-			return &hit{}
-		}
-		return &hit{edits: []Edit{s.replace(i, to+1, "{ ..."+s.between(i+7, to)+" }")}}
-	}),
-}, {
-	name: "explicit-any", kind: "improve-types", level: "trivial", confidence: 0.8, languages: onlyTyped, written: true,
-	message: "any turns type checking off", advice: "Use the type that it has, or unknown.",
-	find: where(func(s *source, i int) bool {
-		return s.is(i, ":", "any") || s.is(i, "<", "any", ">") || s.is(i, "as", "any")
-	}),
-}, {
-	name: "double-assertion", kind: "improve-types", level: "trivial", confidence: 0.9, languages: onlyTyped, written: true,
-	message: "the cast goes through unknown to a type that does not fit", advice: "Check the value, or mend its type.",
-	find: where(func(s *source, i int) bool { return s.is(i, "as", "unknown", "as") || s.is(i, "as", "any", "as") }),
-}, {
-	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: scripts, tests: true, written: true,
+	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: scripts, tests: true,
 	message: "nothing uses the import", advice: "Remove it; keep import \"module\" if it is there for what it does when it is loaded.",
 	find: unusedImport,
 }, {
-	name: "late-import", kind: "move", level: "trivial", confidence: 0.8, languages: scripts, tests: true, written: true,
+	name: "late-import", kind: "move", level: "trivial", confidence: 0.8, languages: []language{javascript}, tests: true,
 	message: "the import stands below code", advice: "Move it to the top: it is loaded first anyway.",
 	find: lateScriptImport,
-}, {
-	name: "commented-out-code", kind: "other", level: "trivial", confidence: 0.75, languages: every, written: true,
-	message: "the comment is code", advice: "Remove it: the history has it.",
-	find: commentedOut,
-}, {
-	name: "todo-comment", kind: "other", level: "trivial", confidence: 0.8, languages: every, written: true,
-	message: "a comment says what is to be done", advice: "Do it, or open an issue.",
-	find: func(s *source) []hit { return s.inComments(todo()) },
 }}
 
-var (
-	codeComment = regex.Lazy(
-		`^\s*((if|for|while|switch)\s*\(.*\)\s*\{?|(const|let|var|return)\s.*;|` +
-			`\}?\s*else\s*\{|[\w.]+\(.*\);|[\w.]+\s*:?=\s.*;|import\s.*;|[{}]+;?)\s*$`)
-	goComment = regex.Lazy(`^\s*((if|for|switch)\s.*\{|[\w.]+(, \w+)*\s*:=\s.*|return\s+[\w.]+\(.*\)|[\w.]+\.\w+\(.*\)|\})\s*$`)
-	pyComment = regex.Lazy(
-		`^\s*((if|for|while|def|class|with|elif)\s.*:|[\w.]+\s=\s.*[)\]}'"\d]|[\w.]+\(.*\)|(import|from)\s\w+.*|return\s+[\w.()]+)\s*$`)
-)
-
-// sameStatement reports whether no two statements lie between tokens.
-func (s *source) sameStatement(i, j int) bool {
-	for ; i < j; i++ {
-		if s.oneOf(i, ";", "{", "}") {
-			return false
+// pythonRefactorRules look for what Python says shorter today.
+var pythonRefactorRules = []rule{{
+	name: "super-arguments", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: onlyPython, tests: true, python3: true,
+	message: "super needs no arguments", advice: "Write super().",
+	find: each(superArguments),
+}, {
+	name: "object-base", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
+	message: "redundant object base class", advice: "Leave the base out.",
+	find: each(func(s *source, i int) *hit {
+		if !s.is(i, "class") || !s.isName(i+1) || !s.is(i+2, "(", "object", ")", ":") || s.binds("object") {
+			return nil
 		}
-	}
-	return true
-}
+		return &hit{edits: []Edit{s.replace(i+2, i+4, "")}}
+	}),
+}, {
+	name: "coding-comment", kind: "modernize-syntax", level: "trivial", confidence: 0.95, languages: onlyPython, tests: true, python3: true,
+	message: "redundant coding comment: Python 3 reads UTF-8", advice: "Remove the comment.",
+	find: codingComments,
+}, {
+	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: onlyPython, tests: true,
+	message: "nothing uses the import", advice: "Remove it, unless it is there for what it does when it is loaded.",
+	find: unusedPythonImport,
+}}
 
 // repeatedTokens is the least number of equal tokens in a row that is reported.
 const repeatedTokens = 60
@@ -224,13 +137,12 @@ func varDeclaration(s *source, i int) *hit {
 	if !s.is(i, "var") || !s.begins(i) || !s.isName(i+1) {
 		return nil
 	}
-	h := &hit{}
 	end := s.find(i, i+200, ";")
 	comma := s.find(i+1, max(end, 0), ",")
 	block := s.parents[i]
 	if !s.modern || !s.is(i+2, "=") || end < 0 || comma > 0 || block >= 0 && !s.is(block, "{") || block < 0 && !s.isModuleByItself() ||
 		s.is(s.partner(block-1)-1, "switch") || s.loopsAround(i) > 0 {
-		return h
+		return nil
 	}
 	from, to := 0, len(s.tokens)
 	if block >= 0 {
@@ -248,12 +160,12 @@ func varDeclaration(s *source, i int) *hit {
 		switch {
 		case j < from || j > to:
 			if s.sharesFunction(i, j) {
-				return h
+				return nil
 			}
 		case j < end || s.oneOf(j-1, "var", "let", "const", "function", "class") || s.isHoisted(j, block) && s.callsBetween(from, i):
-			return h
-		case s.oneOf(j+1, "=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??=", "||=", "&&=", "**=", "|=", "&=", "<<=", ">>=") ||
-			s.oneOf(j-1, "++", "--"),
+			return nil
+		case s.oneOf(j+1, "=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??=", "||=", "&&=", "**=", "|=", "&=", "<<=", ">>=",
+			">>>=") || s.oneOf(j-1, "++", "--"), s.is(j-1, "(") && s.is(j+1, ")", "="),
 			s.oneOf(j+1, "of", "in"):
 			keyword = "let"
 		}
@@ -261,8 +173,7 @@ func varDeclaration(s *source, i int) *hit {
 			keyword = "let"
 		}
 	}
-	h.edits = []Edit{s.replace(i, i, keyword)}
-	return h
+	return &hit{edits: []Edit{s.replace(i, i, keyword)}}
 }
 
 // isModuleByItself reports whether a script is a module, and imports none of its project: then none
@@ -325,107 +236,6 @@ func (s *source) sharesFunction(i, j int) bool {
 	return true
 }
 
-// concatenation: "a" + b.c + "d", alone between other operators. An object says what it is in two ways: what is
-// not known to be none stays.
-func concatenation(s *source, i int) *hit {
-	if _, ok := s.quoted(i); !ok || !s.is(i+1, "+") || s.oneOf(i-1, "+", "-", "*", "/", "%") || strings.HasPrefix(s.at(i).text, "`") {
-		return nil
-	}
-	written, names, known, j := "", 0, s.modern, i
-	for {
-		if j-i > 100 {
-			return &hit{at: s.at(i).start} // too long to be rewritten unseen
-		}
-		content, literal := s.quoted(j)
-		to := j
-		switch {
-		case literal && s.at(j).text[0] != '`' && !strings.Contains(content, `\`):
-			written += strings.NewReplacer("`", "\\`", "${", `\${`).Replace(content)
-		case s.at(j).kind == word && s.chainEnd(j) > 0:
-			to = s.chainEnd(j)
-			known = known && s.isPrimitive(j, to)
-			written += "${" + s.between(j, to) + "}"
-			names++
-		default:
-			return &hit{at: s.at(i).start} // something else: a person decides
-		}
-		j = to + 1
-		if !s.is(j, "+") {
-			break
-		}
-		j++
-	}
-	if names == 0 {
-		return nil
-	}
-	h := &hit{at: s.at(i).start}
-	if known && s.oneOf(i-1, "=", "(", ",", "return", "[", ":", "=>", "throw") && s.oneOf(j, ";", ")", ",", "]", "}") && s.sameLine(i, j-1) {
-		h.edits = []Edit{s.replace(i, j-1, "`"+written+"`")}
-	}
-	return h
-}
-
-// isPrimitive reports whether the names and dots from one index to another are known to be no object: by
-// a type or a value that the file gives them wherever it declares the name.
-func (s *source) isPrimitive(from, to int) bool {
-	if from < to {
-		return s.is(to-1, ".", "length") || s.is(from, "process", ".", "env", ".") && to == from+4
-	}
-	places, declared := s.places[s.at(from).text], false
-	for _, i := range places[:min(len(places), 500)] {
-		typed := i + 1
-		if s.is(typed, "?") {
-			typed++
-		}
-		isTyped := s.is(typed, ":") && s.oneOf(typed+1, "string", "number", "boolean") && s.oneOf(typed+2, ",", ")", "=", ";")
-		isValued := s.is(i+1, "=") && s.isLiteral(i+2) && s.oneOf(i+3, ";", ",")
-		switch variable, parameter, bracket := s.oneOf(i-1, "const", "let", "var"), s.isParameter(i), s.parents[i]; {
-		case variable && (isTyped || isValued), parameter && isTyped:
-			declared = true
-		case variable, parameter, s.oneOf(i-1, "function", "class", "import", "as", "..."), s.oneOf(i+1, "=", "=>"),
-			s.is(bracket, "{") && s.oneOf(i-1, "{", ",", ":") && s.oneOf(i+1, ",", "}"), // perhaps taken out of an object
-			s.is(bracket, "[") && s.is(s.partner(bracket)+1, "="):
-			return false
-		}
-	}
-	return declared && len(places) <= 500
-}
-
-// isParameter reports whether a name stands where a function names its parameters.
-func (s *source) isParameter(i int) bool {
-	open := s.parents[i]
-	return s.is(open, "(") && s.oneOf(i-1, "(", ",", "...", "public", "private", "protected", "readonly") &&
-		s.oneOf(s.partner(open)+1, "{", "=>", ":") && !s.oneOf(open-1, "if", "while", "for", "switch", "with")
-}
-
-// indexOf: a.indexOf("b") !== -1. With a text both mean the same.
-func indexOf(s *source, i int) *hit {
-	end := s.partner(i + 2)
-	if !s.is(i, ".", "indexOf", "(") || end < 0 {
-		return nil
-	}
-	last, not := 0, ""
-	switch {
-	case s.oneOf(end+1, "!==", "!=", ">") && s.is(end+2, "-") && s.at(end+3).text == "1":
-		last = end + 3
-	case s.oneOf(end+1, ">=") && s.at(end+2).text == "0":
-		last = end + 2
-	case s.oneOf(end+1, "===", "==") && s.is(end+2, "-") && s.at(end+3).text == "1":
-		last, not = end+3, "!"
-	case s.oneOf(end+1, "<") && s.at(end+2).text == "0":
-		last, not = end+2, "!"
-	default:
-		return nil
-	}
-	from := s.chainStart(i - 1)
-	_, literal := s.quoted(i + 3)
-	if !literal || end != i+4 || from < 0 || s.oneOf(from-1, "!", "typeof", "-", "+") || !s.modern || s.lang == typescript ||
-		!s.isPrimitive(from, i-1) {
-		return &hit{} // what else has indexOf, and the library that TypeScript compiles for, need not have includes
-	}
-	return &hit{edits: []Edit{s.replace(from, last, not+s.between(from, i-1)+".includes"+s.between(i+2, end))}}
-}
-
 // unusedImport: import x from "m", import { a, b } from "m". Names of JSX, and
 // React itself, are used without being called.
 func unusedImport(s *source) []hit {
@@ -476,9 +286,9 @@ func unusedNames(s *source, start, open int) []hit {
 	return hits
 }
 
-// lateScriptImport: an import statement after other statements.
+// lateScriptImport: the first import statement after other statements; the next ones follow in their order. Some compilers of
+// TypeScript run imports where they stand.
 func lateScriptImport(s *source) []hit {
-	var hits []hit
 	code := -1 // first token that belongs to no import
 	for i := 0; i < len(s.tokens); i++ {
 		if s.parents[i] >= 0 {
@@ -493,14 +303,9 @@ func lateScriptImport(s *source) []hit {
 				end++
 			}
 			if code >= 0 {
-				statement := s.between(i, end)
-				late := hit{at: s.at(i).start}
-				if len(hits) == 0 && s.lang == javascript { // in their order; some compilers of TypeScript run them where they stand
-					late.edits = []Edit{
-						{s.at(code).start, s.at(code).start, statement + "\n"}, s.removeLine(s.at(i).start, s.at(end).end()),
-					}
-				}
-				hits = append(hits, late)
+				return []hit{{at: s.at(i).start, edits: []Edit{
+					{s.at(code).start, s.at(code).start, s.between(i, end) + "\n"}, s.removeLine(s.at(i).start, s.at(end).end()),
+				}}}
 			}
 			i = end
 			continue
@@ -509,51 +314,105 @@ func lateScriptImport(s *source) []hit {
 			code = i
 		}
 	}
+	return nil
+}
+
+var (
+	codingComment = regex.Lazy(`^#.*?coding[:=]\s*[\w.-]+`)
+	onlyCoding    = regex.Lazy(`^#\s*(-\*-)?\s*(file)?(en)?coding[:=]\s*(utf-?8|UTF-?8)\s*;?\s*(-\*-)?\s*$`)
+)
+
+// codingComments: # -*- coding: utf-8 -*- in the first two lines. It stays where it says more, and where
+// a comment behind it would move up and say the encoding instead.
+func codingComments(s *source) []hit {
+	var hits []hit
+	for _, c := range s.comments {
+		line := s.line(c.start)
+		if line > 3 || !codingComment().MatchString(c.text) {
+			continue
+		}
+		if len(hits) > 0 || line > 2 || !onlyCoding().MatchString(c.text) {
+			return nil
+		}
+		hits = append(hits, hit{at: c.start, edits: []Edit{s.removeLine(c.start, c.end())}})
+	}
 	return hits
 }
 
-// commentedOut: comments of two lines or more that look like code, of which the
-// first and most of all lines do.
-func commentedOut(s *source) []hit {
-	pattern := codeComment
-	mark := "//"
-	switch s.lang {
-	case golang:
-		pattern = goComment
-	case python:
-		pattern, mark = pyComment, "#"
+// superArguments: super(Class, self), in a method of that class. What Python makes of super() follows from where it stands:
+// not within a function, or what becomes one, and not in a class that a decorator may put another in place of.
+func superArguments(s *source, i int) *hit {
+	if !s.is(i, "super", "(") || !s.isName(i+2) || !s.is(i+3, ",", "self", ")") {
+		return nil
+	}
+	def := s.definition(i)
+	if def < 0 {
+		return nil
+	}
+	class, open := s.headerOf(def), def+2
+	if s.is(def, "async") {
+		open++
+	}
+	start, end := s.statement(i)
+	if !s.is(class, "class", s.at(i+2).text) || !s.is(open, "(", "self") || s.findWord(start+1, end, "lambda", "for") > 0 {
+		return nil
+	}
+	if class > 1 {
+		if before, _ := s.statement(class - 2); s.is(before, "@") {
+			return nil
+		}
+	}
+	return &hit{edits: []Edit{s.replace(i+1, i+5, "()")}}
+}
+
+// binds reports whether the file gives a name another meaning, by import or assignment.
+func (s *source) binds(name string) bool {
+	places := s.places[name]
+	return slices.ContainsFunc(places[:min(len(places), 500)], func(i int) bool {
+		start, _ := s.statement(i)
+		return s.oneOf(start, "from", "import") || s.is(i+1, "=") && s.parents[i] < 0
+	})
+}
+
+// unusedPythonImport: import a, or from a import b, alone in its statement.
+// Files that hand names on are left alone.
+func unusedPythonImport(s *source) []hit {
+	if s.has("__all__") || strings.HasSuffix(s.name, "__init__.py") || strings.HasSuffix(s.name, ".pyi") {
+		return nil
 	}
 	var hits []hit
-	for i := 0; i < len(s.comments); {
-		from, code := i, 0
-		for ; i < len(s.comments); i++ {
-			c := s.comments[i]
-			line := s.line(c.start)
-			alone := strings.TrimSpace(s.text[s.lines[line-1]:c.start]) == ""
-			if !strings.HasPrefix(c.text, mark) || !alone || i > from && line != s.line(s.comments[i-1].start)+1 {
-				break
-			}
-			if pattern().MatchString(strings.TrimPrefix(c.text, mark)) {
-				code++
+	statements := slices.Sorted(slices.Values(slices.Concat(s.places["import"], s.places["from"])))
+	for _, i := range statements[:min(len(statements), 500)] { // each looks through the texts
+		if !s.begins(i) || s.indent(i) > 0 || s.is(i+1, "__future__") {
+			continue
+		}
+		_, end := s.statement(i)
+		name, at := "", i+1
+		if s.is(i, "from") {
+			at = s.find(i, end, "import") + 1
+			if at == 0 {
+				continue
 			}
 		}
-		if lines := i - from; lines >= 2 && code*3 >= lines*2 {
-			first, last := s.comments[from], s.comments[i-1]
-			h := hit{at: first.start}
-			if code == lines && !s.isDocumentation(last) {
-				h.edits = []Edit{s.removeLine(first.start, last.end())}
-			}
-			hits = append(hits, h)
+		switch {
+		case end-at == 1: // import a, from m import a
+			name = s.at(at).text
+		case end-at == 3 && s.is(at+1, "as"):
+			name = s.at(at + 2).text
 		}
-		i = max(i, from+1)
+		if name == "" || !lex.IsWord(rune(name[0])) || len(s.places[name]) > 1 || mentioned(s, name) || s.is(at+1, "as", s.at(at).text) {
+			continue
+		}
+		hits = append(hits, hit{at: s.at(i).start, message: "nothing uses " + name})
 	}
 	return hits
 }
 
-// isDocumentation reports whether a comment of Go belongs to what is declared below it; cgo compiles one
-// above its import.
-func (s *source) isDocumentation(last token) bool {
-	next, _ := slices.BinarySearchFunc(s.tokens, last.end(), func(t token, at int) int { return cmp.Compare(t.start, at) })
-	return s.lang == golang && s.oneOf(next, "func", "type", "var", "const", "package", "import") &&
-		s.line(s.at(next).start) == s.line(last.start)+1
+// mentioned reports whether a string of the file has the word: annotations and
+// f-strings use names so.
+func mentioned(s *source, name string) bool {
+	return slices.ContainsFunc(s.tokens, func(t token) bool { return t.kind == text && strings.Contains(t.text, name) }) ||
+		slices.ContainsFunc(s.comments, func(t token) bool {
+			return strings.Contains(t.text, "noqa") || strings.Contains(t.text, "type:") && strings.Contains(t.text, name)
+		})
 }

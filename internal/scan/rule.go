@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// rule is a fast rule: it looks at the tokens of one file.
+// rule is a fast rule: it looks at the tokens of one file. A rule stays only if most of its findings
+// in code that nobody planted faults in are true.
 type rule struct {
 	name       string // with its language in front it is the finding's rule
 	kind       string // of Kinds
@@ -17,7 +18,7 @@ type rule struct {
 	advice     string
 	tests      bool // tests are looked at too
 	python3    bool // files that Python 2 runs too are left alone
-	written    bool // scripts are looked at as they are written, with types and comments, not as the code that runs
+	asked      bool // only where the request names its kind: it counts what is a matter of taste
 	find       search
 }
 
@@ -33,7 +34,6 @@ type hit struct {
 
 var (
 	scripts    = []language{javascript, typescript}
-	onlyTyped  = []language{typescript}
 	onlyPython = []language{python}
 	onlyGo     = []language{golang}
 	every      = []language{golang, javascript, typescript, python}
@@ -45,8 +45,7 @@ var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "
 // rules returns the fast rules by purpose.
 var rules = sync.OnceValue(func() map[Purpose][]rule {
 	return map[Purpose][]rule{
-		Bugs: slices.Concat(bugRules, scriptBugRules, scriptLogicRules, scriptReactRules, scriptSlipRules(), pythonBugRules,
-			pythonSlipRules()),
+		Bugs:         slices.Concat(bugRules, inputRules, scriptRules, pythonRules),
 		Refactorings: slices.Concat(refactorRules, pythonRefactorRules),
 	}
 })
@@ -67,28 +66,22 @@ func Covers(purpose Purpose) (list []string) {
 	return list
 }
 
-// fast runs the fast rules of a purpose over a file. Of a file that cannot be
-// parsed no fix is offered.
+// onlyAsked reports whether a rule counts what is a matter of taste, so that only a request which names
+// its kind gets it.
+func onlyAsked(purpose Purpose, name string) bool {
+	return slices.ContainsFunc(rules()[purpose], func(r rule) bool { return r.asked && strings.HasSuffix(name, "/"+r.name) })
+}
+
+// fast runs the fast rules of a purpose over a file. Of a file that cannot be parsed no fix
+// is offered.
 func fast(s *source, purpose Purpose) []Finding {
 	var findings []Finding
 	test, old := isTest(s.name), s.isForPython2()
-	if s.script != nil && purpose == Bugs {
-		findings = s.script.remarks
-	}
 	for _, r := range rules()[purpose] {
 		if !slices.Contains(r.languages, s.lang) || test && !r.tests || old && r.python3 {
 			continue
 		}
-		looked := s
-		if s.script != nil && !r.written {
-			looked = s.script.source
-		}
-		for _, h := range r.find(looked) {
-			if looked != s {
-				if h.at, h.edits = s.script.origin(h.at), nil; h.at < 0 {
-					continue
-				}
-			}
+		for _, h := range r.find(s) {
 			f := Finding{
 				Rule: prefixes[s.lang] + "/" + r.name, Kind: r.kind, Level: r.level, Confidence: r.confidence,
 				File: s.name, Line: s.line(h.at), Message: r.message, Advice: r.advice, Edits: h.edits,
@@ -135,14 +128,4 @@ func where(holds func(s *source, i int) bool) search {
 		}
 		return &hit{}
 	})
-}
-
-// unless finds nothing in a file that has one of the words.
-func (f search) unless(words ...string) search {
-	return func(s *source) []hit {
-		if slices.ContainsFunc(words, s.has) {
-			return nil
-		}
-		return f(s)
-	}
 }

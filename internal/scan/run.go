@@ -369,11 +369,6 @@ func fastRulesOf(in *projects, name string, purpose Purpose) part {
 		p.Read.Go = true
 	}
 	source.python2 = source.lang == python && in.isForPython2(path.Dir(name))
-	if source.isScript() && !source.parse() {
-		skip("it does not parse, so it was not looked at: " + source.fault)
-		p.Read.Unread = true
-		return p
-	}
 	if source.fault != "" {
 		skip("it does not parse, so only its tokens were looked at: " + source.fault)
 	}

@@ -1,8 +1,9 @@
 // Package scan finds faults and refactorings in the files of a workspace, and
 // applies their fixes where these are safe.
 //
-// Two kinds of rules run over a file. The fast ones look at its tokens, so that
-// comments and strings do not count: Go, JavaScript, TypeScript and Python. For
+// Two kinds of rules run over a file. The fast ones, about thirty, look at its tokens, so that
+// comments and strings do not count: Go, JavaScript, TypeScript and Python. They need no types, and most
+// of what they find is true; what needs types is for the tools of the project. For
 // Go the analysers of go vet and staticcheck run besides, over the type-checked
 // packages, and the modernizers of the user's go fix; where the user trusts the
 // workspace, the linters and compilers that it uses run too, if they are installed: they run
@@ -72,7 +73,7 @@ const (
 // Finding is one place in a file, and what a rule says of it.
 type Finding struct {
 	ID         string
-	Rule       string // "staticcheck/SA4006", "js/loose-equality"
+	Rule       string // "staticcheck/SA4006", "js/nan-comparison"
 	Kind       string // of Kinds
 	Level      string // of Levels
 	Confidence float64
@@ -146,6 +147,9 @@ type Scanner struct {
 // wants reports whether a finding is asked for.
 func (r Request) wants(f Finding) bool {
 	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, f.Kind) || f.Confidence < r.MinConfidence {
+		return false
+	}
+	if len(r.Kinds) == 0 && onlyAsked(r.Purpose, f.Rule) {
 		return false
 	}
 	if r.Level == "" {

@@ -76,13 +76,13 @@ func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 		}
 		parts = append(parts, what)
 	}
-	goes := "Go for leaks, nil, locks, contexts, formats, secrets and injection"
+	goes := "Go for leaks, nil, locks, contexts, formats, secrets and requests that are run"
 	if fast {
-		goes = "Go for secrets, injection and unchecked certificates"
+		goes = "Go for secrets, unchecked certificates and requests that are run"
 	}
 	add(golang, goes, "what its analysers find", "staticcheck")
-	add(typescript, "scripts for secrets, injection, promises, comparisons, loops, listeners and hooks", "types, as tsc did not run", "tsc")
-	add(python, "Python for secrets, injection, shared defaults, coroutines, files and exceptions", "types, as pyright did not run", "pyright")
+	add(typescript, "scripts for secrets, requests that are run, conditions, comparisons and loops", "types, as tsc did not run", "tsc")
+	add(python, "Python for secrets, requests that are run, shared defaults, coroutines, formats and loops", "types, as pyright did not run", "pyright")
 	return "looked at " + strings.Join(parts, "; ") + ". Wrong results and missing checks are for tests to find"
 }
 
@@ -90,18 +90,18 @@ func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 func lookedToImprove(spoken map[language]bool, fast bool) string {
 	var parts []string
 	if spoken[golang] && fast {
-		parts = append(parts, "Go for long functions, not what its analysers find")
+		parts = append(parts, "Go for nothing, as its analysers did not run")
 	} else if spoken[golang] {
-		parts = append(parts, "Go for long functions, conditions that can be simpler and what newer Go says shorter")
+		parts = append(parts, "Go for conditions that can be simpler and what newer Go says shorter")
 	}
 	if spoken[typescript] {
-		parts = append(parts, "scripts for long functions, nested conditions, old syntax, imports and types that check nothing")
+		parts = append(parts, "scripts for var and for imports that nothing uses")
 	}
 	if spoken[python] {
-		parts = append(parts, "Python for old syntax, comparisons with truth values and imports")
+		parts = append(parts, "Python for old syntax and imports that nothing uses")
 	}
-	return "looked at " + strings.Join(parts, "; ") + "; in each for long lists of parameters, repeated and commented-out code. " +
-		"How code is named and divided is for people to judge"
+	return "looked at " + strings.Join(parts, "; ") + ". Long functions and repeated code are counted where types has " +
+		"extract-function or remove-duplication. How code is named and divided is for people to judge"
 }
 
 // ByLevel counts findings by level.

@@ -15,15 +15,15 @@ import (
 func TestSince(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{
-		"go.mod": "module example.com/x\n\ngo 1.24\n", "old.py": "eval(a)\n", "src/a.py": "eval(a)\n\n\nexec(b)\n",
+		"go.mod": "module example.com/x\n\ngo 1.24\n", "old.py": "yaml.load(a)\n", "src/a.py": "yaml.load(a)\n\n\nassert (b, b)\n",
 		"b/b.go": "package b\n\nfunc f(x int) int {\n\tx = x\n\treturn x\n}\n",
 	})
-	r.Write("src/a.py", "eval(a)\n\neval(new)\n\nexec(b)\n")
-	r.Write("new.py", "eval(a)\neval(b)\n")
+	r.Write("src/a.py", "yaml.load(a)\n\nyaml.load(new)\n\nassert (b, b)\n")
+	r.Write("new.py", "yaml.load(a)\nyaml.load(b)\n")
 	r.Write("b/b.go", "package b\n\nfunc f(x int) int {\n\tx = x\n\treturn x\n}\n\nfunc g(y int) int {\n\ty = y\n\treturn y\n}\n")
 	s := Scanner{Dir: r.Dir}
 	report := s.must(t, Request{Purpose: Bugs, Since: "uncommitted"})
-	want := []string{"b/b.go:9 vet/assign", "new.py:1 python/eval", "new.py:2 python/eval", "src/a.py:3 python/eval"}
+	want := []string{"b/b.go:9 vet/assign", "new.py:1 python/unsafe-yaml", "new.py:2 python/unsafe-yaml", "src/a.py:3 python/unsafe-yaml"}
 	if diff := cmp.Diff(want, places(report.Findings)); diff != "" {
 		t.Error(diff)
 	}
@@ -31,7 +31,7 @@ func TestSince(t *testing.T) {
 		t.Errorf("%d files, %d older findings", report.Files, report.Older)
 	}
 	below := s.must(t, Request{Purpose: Bugs, Since: "HEAD", Paths: []string{"src"}, MaxFiles: 1})
-	if diff := cmp.Diff([]string{"src/a.py:3 python/eval"}, places(below.Findings)); diff != "" || below.Truncated != "" {
+	if diff := cmp.Diff([]string{"src/a.py:3 python/unsafe-yaml"}, places(below.Findings)); diff != "" || below.Truncated != "" {
 		t.Errorf("below a path: %s %s", diff, below.Truncated)
 	}
 	_, err := s.Scan(t.Context(), Request{Purpose: Bugs, Paths: []string{"."}, MaxFiles: 9, Since: "--output=x"})
@@ -44,12 +44,12 @@ func TestSince(t *testing.T) {
 // Changes in a repository below the workspace's are not told; that they are not is.
 func TestSinceTellsOfRepositoriesBelow(t *testing.T) {
 	t.Parallel()
-	r := gittest.New(t, map[string]string{"a.py": "eval(a)\n"})
+	r := gittest.New(t, map[string]string{"a.py": "yaml.load(a)\n"})
 	below := gittest.Repo{T: t, Dir: filepath.Join(r.Dir, "src/below")}
-	below.Write("b.py", "eval(b)\n")
+	below.Write("b.py", "yaml.load(b)\n")
 	below.Git("init", "-q")
 	r.Write("no repository/.git/x", "")
-	r.Write("no repository/c.py", "eval(c)\n")
+	r.Write("no repository/c.py", "yaml.load(c)\n")
 	r.Git("add", "no repository/c.py")
 	for _, paths := range [][]string{{"."}, {"no repository", "src"}, {"no repository", "src/below"}, {"no repository", "src/below/b.py"}} {
 		report := Scanner{Dir: r.Dir}.must(t, Request{Purpose: Bugs, Since: "uncommitted", Paths: paths})
@@ -65,7 +65,7 @@ func TestSinceTellsOfRepositoriesBelow(t *testing.T) {
 // A backup is no change of the repository.
 func TestBackupsAreIgnored(t *testing.T) {
 	t.Parallel()
-	r := gittest.New(t, map[string]string{"a.py": "if x == None: pass\n"})
+	r := gittest.New(t, map[string]string{"a.py": "if x is 5: pass\n"})
 	s := Scanner{Dir: r.Dir}
 	report := s.must(t, Request{Purpose: Bugs})
 	applied, err := s.apply(t, report.Findings[0], Change{Write: true, Backup: true})

@@ -102,12 +102,11 @@ type source struct {
 	places   map[string][]int // indexes of words that stand after no dot
 	words    map[string]bool  // texts of tokens but for strings; nil before has is asked
 	modules  map[string]bool  // strings, as names of modules; nil before mentions is asked
+	inputs   map[int]known    // variables with input, by the index at which their function begins; nil before inputsAround is asked
 	fault    string           // why the text cannot be parsed; empty = no reason is known
 	lines    []int            // offsets of the beginnings of lines
 	python2  bool             // the project says that Python 2 runs it too
 	modern   bool             // a script has syntax of ECMAScript 2015 or later
-	spreads  bool             // a script has an object that takes the members of another
-	script   *program         // what runs of it; nil where that was not asked for, and for other languages
 }
 
 // newSource splits a text into tokens.
@@ -124,7 +123,6 @@ func newSource(name, content string) *source {
 			s.places[t.text] = append(s.places[t.text], i)
 		}
 		s.modern = s.modern || s.oneOf(i, "=>", "const", "class", "import", "export") || t.kind == text && t.text[0] == '`'
-		s.spreads = s.spreads || s.is(i, "...") && s.is(s.parents[i], "{")
 	}
 	return s
 }
@@ -320,4 +318,28 @@ func (s *source) begins(i int) bool {
 	}
 	return !s.sameLine(i-1, i) && (previous.kind != operator || strings.Contains(")]", previous.text)) && s.at(i).kind == word &&
 		!s.oneOf(i, "in", "instanceof", "as", "of")
+}
+
+// mentions reports whether a string of the source is this one, or this one behind node:.
+func (s *source) mentions(module string) bool {
+	if s.modules == nil {
+		s.modules = map[string]bool{}
+		for _, t := range s.tokens {
+			if t.kind == text {
+				s.modules[strings.TrimPrefix(strings.Trim(t.text, "\"'`"), "node:")] = true
+			}
+		}
+	}
+	return s.modules[module]
+}
+
+// findWord returns the index of the first of these words from one index to another; -1
+// where there is none near.
+func (s *source) findWord(from, to int, words ...string) int {
+	for i := from; i < min(to, from+maxAhead); i++ {
+		if s.at(i).kind == word && s.oneOf(i, words...) {
+			return i
+		}
+	}
+	return -1
 }

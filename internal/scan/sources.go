@@ -85,8 +85,7 @@ func servesTests(name string) bool {
 		})
 }
 
-// importsOf reads what a file imports. Scripts are parsed, so that the text of JSX is no code;
-// where one does not parse, its tokens count.
+// importsOf reads what a file imports, by its tokens.
 func importsOf(root *os.Root, name string) part {
 	p := part{Read: &readFile{Name: name}}
 	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }
@@ -95,9 +94,6 @@ func importsOf(root *os.Root, name string) part {
 		p.Read.Imports, p.Read.Main, why = importsGo(name, content)
 	} else if why == "" {
 		source := newSource(name, content)
-		if source.isScript() {
-			source.parse()
-		}
 		p.Read.Imports = source.imports()
 		if source.fault != "" {
 			skip("it does not parse, so not all that it imports may be known: " + source.fault)

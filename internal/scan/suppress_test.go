@@ -15,30 +15,30 @@ func TestSuppressions(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.py": `
 x = None
-if x == None: pass  # noqa  quiet
-if x == None: pass  # noqa: E711 quiet
-if x == None: pass  # noqa: E501 heard
-if x == None: pass  # a reason # noqa: F401,E711 quiet
-if x == None: pass  # noqation heard
-if x == None: pass  # pylint: disable=singleton-comparison  quiet
-if x == None: pass  # pylint: disable=line-too-long  heard
-# pylint: disable-next=C0121
-if x == None: pass  # quiet
-if x == None: pass  # heard
-eval(x)  # nosec quiet
-eval(x)  # nosec B307 quiet
-if x == None: pass  # nosec heard
-if type(x) == int: pass  # type: ignore[misc] quiet
-if x == None: pass  # type: ignore heard
-if (x ==
-    None):  # noqa: E711
+if x is 5: pass  # noqa  quiet
+if x is 5: pass  # noqa: F632 quiet
+if x is 5: pass  # noqa: E501 heard
+if x is 5: pass  # a reason # noqa: F401,F632 quiet
+if x is 5: pass  # noqation heard
+if x is 5: pass  # pylint: disable=literal-comparison  quiet
+if x is 5: pass  # pylint: disable=line-too-long  heard
+# pylint: disable-next=R0123
+if x is 5: pass  # quiet
+if x is 5: pass  # heard
+yaml.load(x)  # nosec quiet
+yaml.load(x)  # nosec B506 quiet
+if x is 5: pass  # nosec heard
+log.info("%s", x, x)  # type: ignore[misc] quiet
+if x is 5: pass  # type: ignore heard
+if (x is
+    5):  # noqa: F632
     pass
 def f():
-    # pylint: disable=singleton-comparison
-    if x == None: pass  # quiet
-    if x == None:  # quiet
-        if x == None: pass  # quiet
-if x == None: pass  # heard
+    # pylint: disable=literal-comparison
+    if x is 5: pass  # quiet
+    if x is 5:  # quiet
+        if x is 5: pass  # quiet
+if x is 5: pass  # heard
 `,
 		"a.ts": `
 if (a === NaN) b() // eslint-disable-line -- quiet
@@ -49,7 +49,7 @@ if (a === NaN) b() // quiet
 if (a === NaN) b() // heard
 /* eslint-disable use-isnan */
 if (a === NaN) b() // quiet
-eval(a) // heard
+if (a = 1) b() // heard
 /* eslint-enable use-isnan */
 if (a === NaN) b() // heard
 // biome-ignore lint/suspicious/useIsNan: known
@@ -57,16 +57,16 @@ if (a === NaN) b() // quiet
 // biome-ignore lint/style/useConst: no
 if (a === NaN) b() // heard
 // @ts-ignore
-throw "x" // quiet
+;(a?.b).c() // quiet
 // @ts-expect-error: known
-throw "x" // quiet
+;(a?.b).c() // quiet
 // @ts-ignore
-eval(a) // heard
+if (a = 1) b() // heard
 // oxlint-disable-next-line use-isnan
 if (a === NaN) b() // quiet
-// deno-lint-ignore no-eval
-eval(a) // quiet
-eval(a) // NOSONAR quiet
+// deno-lint-ignore no-cond-assign
+if (a = 1) b() // quiet
+if (a = 1) b() // NOSONAR quiet
 `,
 		"a.go": `
 package a
@@ -153,9 +153,6 @@ func TestNamesAreOfRules(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for _, r := range slices.Concat(rules()[Bugs], rules()[Refactorings]) {
-		known[r.name] = true
-	}
-	for _, r := range remarks {
 		known[r.name] = true
 	}
 	for name := range others {

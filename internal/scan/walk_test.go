@@ -28,7 +28,7 @@ func TestWhichFiles(t *testing.T) {
 		"lib/old/o.ts", "tmp/t.ts",
 		"lib/only.ts", "lib/deep/only.ts", "we{i,r}d/w.ts",
 	} {
-		s.write(t, name, "debugger;\n")
+		s.write(t, name, "if (a === NaN) b();\n")
 	}
 	s.write(t, ".gitignore", "# comment\n/gen\n*.tmp\nold/\n!lib/kept.ts\ntmp/*\n")
 	s.write(t, "lib/.gitignore", "/only.ts\nk*.ts\n!kept.ts\n")
@@ -63,9 +63,9 @@ func TestWhichFiles(t *testing.T) {
 func TestPathsStayInside(t *testing.T) {
 	t.Parallel()
 	outside := Scanner{Dir: t.TempDir()}
-	outside.write(t, "a.ts", "debugger;\n")
+	outside.write(t, "a.ts", "if (a === NaN) b();\n")
 	s := Scanner{Dir: t.TempDir()}
-	s.write(t, "ok.ts", "debugger;\n")
+	s.write(t, "ok.ts", "if (a === NaN) b();\n")
 	for link, target := range map[string]string{"out": outside.Dir, "leak.ts": outside.Dir + "/a.ts", "self": ".", "same.ts": "ok.ts"} {
 		if err := os.Symlink(target, filepath.Join(s.Dir, link)); err != nil {
 			t.Skipf("links cannot be made here: %v", err)
@@ -97,10 +97,10 @@ func TestPathsStayInside(t *testing.T) {
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
-	s.write(t, "ok.ts", "debugger;\n")
+	s.write(t, "ok.ts", "if (a === NaN) b();\n")
 	s.write(t, "note.txt", "text")
-	s.write(t, "open.ts", "debugger;\nfunction f( {\n")
-	s.write(t, "string.py", "x = 'abc\nif x == None: pass\n")
+	s.write(t, "open.ts", "if (a === NaN) b();\nfunction f( {\n")
+	s.write(t, "string.py", "x = 'abc\nif x is 5: pass\n")
 	s.write(t, "binary.js", "a\x00b")
 	s.write(t, "latin.js", "caf\xe9")
 	s.write(t, "min.js", strings.Repeat("a();", 10_000))
@@ -120,7 +120,7 @@ func TestSkipped(t *testing.T) {
 		got[skipped.Path] += skipped.Reason + "; "
 	}
 	for path, want := range map[string]string{
-		"missing": "nothing at this path", "note.txt": "no rules", "open.ts": "so it was not looked at: line 3",
+		"missing": "nothing at this path", "note.txt": "no rules", "open.ts": "so only its tokens were looked at: line 2",
 		"string.py": "line 1: the string is not closed",
 		"binary.js": "not text", "latin.js": "not text", "min.js": "minified", "large.ts": "more than 1048576 bytes", ".": "no go.mod",
 		"mod/types":       "mod/types/a.go:3:13",
@@ -136,7 +136,7 @@ func TestSkipped(t *testing.T) {
 	want := []string{
 		"lone.go:3 go/hard-coded-secret", "mod/good/a.go:4 vet/assign",
 		"mod/syntax/a.go:3 go/hard-coded-secret",
-		"mod/types/a.go:5 go/hard-coded-secret", "ok.ts:1 js/debugger", "string.py:2 python/none-comparison",
+		"mod/types/a.go:5 go/hard-coded-secret", "ok.ts:1 js/nan-comparison", "string.py:2 python/is-literal",
 	}
 	found := places(report.Findings)
 	for _, place := range want {
@@ -156,7 +156,13 @@ func TestChoices(t *testing.T) {
 	t.Parallel()
 	s := workspaceOf(t, "scripts")
 	all := s.must(t, Request{Purpose: Bugs}).Findings
-	refactorings := s.must(t, Request{Purpose: Refactorings}).Findings
+	again := strings.Repeat("    print(a, b, c, d, e, f)\n", 7)
+	s.write(t, "twice.py", "def one():\n"+again+"    return 1\n\n\ndef two():\n"+again+"    return 2\n")
+	if got := places(s.must(t, Request{Purpose: Refactorings, Paths: []string{"twice.py"}}).Findings); len(got) > 0 {
+		t.Errorf("repeated code that nobody asked for: %v", got)
+	}
+	kinds := Kinds[Refactorings]
+	refactorings := s.must(t, Request{Purpose: Refactorings, Kinds: kinds}).Findings
 	for _, test := range []struct {
 		name string
 		all  []Finding
@@ -167,9 +173,9 @@ func TestChoices(t *testing.T) {
 			func(f Finding) bool { return f.Kind == "security" || f.Kind == "performance" }},
 		{"severity", all, Request{Purpose: Bugs, Level: "high"}, func(f Finding) bool { return f.Level == "high" || f.Level == "critical" }},
 		{"least severity", all, Request{Purpose: Bugs, Level: "info"}, func(Finding) bool { return true }},
-		{"confidence", refactorings, Request{Purpose: Refactorings, MinConfidence: 0.8}, func(f Finding) bool { return f.Confidence >= 0.8 }},
-		{"impact", refactorings, Request{Purpose: Refactorings, Level: "trivial"}, func(f Finding) bool { return f.Level == "trivial" }},
-		{"most impact", refactorings, Request{Purpose: Refactorings, Level: "breaking"}, func(Finding) bool { return true }},
+		{"confidence", refactorings, Request{Purpose: Refactorings, Kinds: kinds, MinConfidence: 0.9}, func(f Finding) bool { return f.Confidence >= 0.9 }},
+		{"impact", refactorings, Request{Purpose: Refactorings, Kinds: kinds, Level: "trivial"}, func(f Finding) bool { return f.Level == "trivial" }},
+		{"most impact", refactorings, Request{Purpose: Refactorings, Kinds: kinds, Level: "breaking"}, func(Finding) bool { return true }},
 	} {
 		want := slices.DeleteFunc(slices.Clone(test.all), func(f Finding) bool { return !test.want(f) })
 		if len(want) == 0 || len(want) == len(test.all) && test.r.Level != "info" && test.r.Level != "breaking" {
@@ -181,7 +187,7 @@ func TestChoices(t *testing.T) {
 	}
 	// Every kind and level that can be asked for is one that a rule has.
 	for purpose, kinds := range Kinds {
-		has := map[string]bool{}
+		has := map[string]bool{"info": true} // which the tools of a project say
 		for _, r := range rules()[purpose] {
 			has[r.kind], has[r.level] = true, true
 			if !slices.Contains(kinds, r.kind) || !slices.Contains(Levels[purpose], r.level) {
@@ -223,15 +229,15 @@ func TestIDsStay(t *testing.T) {
 		}
 		return list
 	}
-	first := ids("debugger;\nif (a === NaN) c();\nif (a === NaN) c();\n")
+	first := ids("if (a === NaN) b();\nif (a === NaN) c();\nif (a === NaN) c();\n")
 	if len(first) != 3 || first[1] == first[2] {
 		t.Fatalf("ids %v", first)
 	}
-	moved := ids("// above\n\ndebugger;\n  if (a === NaN) c();\nx();\nif (a === NaN) c();\n")
+	moved := ids("// above\n\nif (a === NaN) b();\n  if (a === NaN) c();\nx();\nif (a === NaN) c();\n")
 	if diff := cmp.Diff(first, moved); diff != "" {
 		t.Errorf("after moving: %s", diff)
 	}
-	if changed := ids("debugger;\nif (d === NaN) c();\n"); changed[0] != first[0] || changed[1] == first[1] {
+	if changed := ids("if (a === NaN) b();\nif (d === NaN) c();\n"); changed[0] != first[0] || changed[1] == first[1] {
 		t.Errorf("after a change: %v, before %v", changed, first)
 	}
 }

@@ -27,7 +27,7 @@ var Family = toolfold.Family{
 	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: toolfold.Extended,
 	Words: "bug, lint, linter, static analysis, vulnerability, defect, error, issue, problem, leak, crash, weakness",
 	Doc: "Go with go vet, staticcheck, bodyclose, sqlclosecheck and rowserrcheck; JavaScript, TypeScript and Python " +
-		"with rules of its own, and in trusted workspaces with eslint, tsc, biome, oxlint, ruff, pyright and golangci-lint where it has them. " +
+		"with a few rules of its own that need no types, and in trusted workspaces with eslint, tsc, biome, oxlint, ruff, pyright and golangci-lint where it has them. " +
 		"A finding keeps its bugId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",

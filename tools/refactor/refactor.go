@@ -26,7 +26,7 @@ var (
 var Family = toolfold.Family{
 	Name: "refactor", Summary: "Improve code", Category: "code", Tier: toolfold.Extended,
 	Words: "clean up, simplify, modernize, restructure, technical debt, code smell, quality, tidy up, polish, ugly code",
-	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with rules of its own, and in trusted " +
+	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with a few rules of its own, and in trusted " +
 		"workspaces with eslint, tsc, biome, oxlint, ruff, pyright and golangci-lint where it has them. " +
 		"A finding keeps its opportunityId while its line stays the same.",
 	Actions: []*toolfold.Action{{
@@ -36,8 +36,9 @@ var Family = toolfold.Family{
 		Asks:    scanAsks,
 		Covers:  func() []string { return scan.Covers(scan.Refactorings) },
 		Words: "simplify, modernize, rename, extract, remove, clean up, code smell, duplication, long functions, unused imports, " +
-			"dead code, analyse, analyze, improve, getting messy",
-		Doc: "since: uncommitted looks at what an edit changed. Shows the five of highest impact; refactor.list has all.",
+			"analyse, analyze, improve, getting messy",
+		Doc: "since: uncommitted looks at what an edit changed. Shows the five of highest impact; refactor.list has all. Long " +
+			"functions and repeated code are found only by types: extract-function, remove-duplication.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
 			"maxFiles is 1,000 unless given, and may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings " +
 			"is in refactor.list instead of an artifact.",

@@ -29,8 +29,8 @@ type bench struct {
 	dir string
 }
 
-const cart = "export function f(a: any, el: Element) {\n  if (typeof a == \"number\") return 1;\n  if (a === NaN) return 2;\n  " +
-	"eval(el.id + a);\n  return 3;\n}\n"
+const cart = "export function f(a: any, el: Element) {\n  if (a = 1) return 1;\n  if (a === NaN) return 2;\n  " +
+	"eval(el.id + req.body.code);\n  return 3;\n}\n"
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
@@ -89,7 +89,7 @@ func TestScanListRun(t *testing.T) {
 	var scanned bugfix.ScanOut
 	b.get("scan", `{"paths":["src"]}`, &scanned)
 	if scanned.Count != 3 || scanned.Files != 1 || scanned.HasMore || len(scanned.TopItems) != 3 ||
-		fmt.Sprint(scanned.BySeverity) != "map[critical:1 high:1 low:1]" {
+		fmt.Sprint(scanned.BySeverity) != "map[critical:1 high:2]" {
 		t.Errorf("scanned %+v", scanned)
 	}
 	var listed bugfix.ListOut
@@ -143,13 +143,13 @@ func TestListPages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Expect("list", `{}`, `{"items":[],"total":0,"hasMore":false,"warnings":["there are no items; bugfix.scan adds to them"]}`)
-	b.write("src/many.ts", strings.Repeat("debugger;\n", 7))
+	b.write("src/many.ts", strings.Repeat("if (a === NaN) b();\n", 7))
 	b.get("scan", `{"paths":["."]}`, &bugfix.ScanOut{})
 	var seen []string
 	cursor := ""
 	for {
 		var page bugfix.ListOut
-		b.get("list", fmt.Sprintf(`{"limit":2,"category":"other","cursor":%q}`, cursor), &page)
+		b.get("list", fmt.Sprintf(`{"limit":2,"category":"logic-error","cursor":%q}`, cursor), &page)
 		if page.Total != 7 || len(page.Items) > 2 || page.HasMore != (page.NextCursor != "") {
 			t.Fatalf("page %+v", page)
 		}
@@ -182,7 +182,7 @@ func TestProgressAndCancel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i := range 200 {
-		b.write(fmt.Sprintf("src/f%d.ts", i), "debugger;\n")
+		b.write(fmt.Sprintf("src/f%d.ts", i), "if (a === NaN) b();\n")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -207,7 +207,7 @@ func TestProgressAndCancel(t *testing.T) {
 func TestRunMany(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	const text = "x = 1\nif x == None: pass\nif x is 5: pass\nif x == None: pass\n"
+	const text = "x = 1\nif x is 5: pass\nyaml.load(x)\nif x is 5: pass\n"
 	b.write("src/cart.ts", "export {};\n")
 	b.write("a.py", text)
 	b.write("b.py", text)
@@ -218,7 +218,7 @@ func TestRunMany(t *testing.T) {
 	for _, item := range listed.Items {
 		switch {
 		case item.File != "a.py":
-		case item.Rule == "python/is-literal":
+		case item.Rule == "python/unsafe-yaml":
 			other = item.BugID
 		default:
 			ids = append(ids, item.BugID)
@@ -229,19 +229,19 @@ func TestRunMany(t *testing.T) {
 	}
 	const write = `"dryRun":false,"autoApply":true`
 	var out bugfix.RunOut
-	b.get("run", `{"rule":"none-comparison"}`, &out)
-	if out.Written || out.Fixed != 4 || strings.Count(out.Diff, "+if x is None") != 4 || out.Item != nil || b.read("a.py") != text {
+	b.get("run", `{"rule":"is-literal"}`, &out)
+	if out.Written || out.Fixed != 4 || strings.Count(out.Diff, "+if x == 5") != 4 || out.Item != nil || b.read("a.py") != text {
 		t.Errorf("a dry run: %+v", out)
 	}
 	out = bugfix.RunOut{}
 	b.get("run", fmt.Sprintf(`{"bugIds":[%q,%q],%s}`, ids[0], ids[1], write), &out)
-	half := strings.ReplaceAll(text, "== None", "is None")
+	half := strings.ReplaceAll(text, "is 5", "== 5")
 	if !out.Written || out.Fixed != 2 || len(out.Left) > 0 || b.read("a.py") != half || b.read(out.Backup) != text || b.read("b.py") != text {
 		t.Errorf("two by their ids: %+v; a.py holds %s", out, b.read("a.py"))
 	}
 	out = bugfix.RunOut{}
 	b.get("run", fmt.Sprintf(`{"bugId":%q,%s}`, other, write), &out)
-	if whole := strings.Replace(half, "is 5", "== 5", 1); !out.Written || out.BugID != other || b.read("a.py") != whole {
+	if whole := strings.Replace(half, ".load", ".safe_load", 1); !out.Written || out.BugID != other || b.read("a.py") != whole {
 		t.Errorf("one whose place did not change: %+v; a.py holds %s", out, b.read("a.py"))
 	}
 	out = bugfix.RunOut{}

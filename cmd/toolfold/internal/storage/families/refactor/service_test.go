@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/tools/refactor"
 )
 
-const page = "import { a } from \"./a\";\nexport function f(x: any) {\n  var n = a;\n  if (n.indexOf(\"b\") !== -1) return x;\n  " +
+const page = "import { a } from \"./a\";\nimport { z } from \"./z\";\nexport function f(x: any) {\n  var n = a;\n  if (n.indexOf(\"b\") !== -1) return x;\n  " +
 	"const y = n;\n  return y;\n}\n"
 
 // bench calls the actions the way a client does, in a workspace of its own
@@ -84,13 +84,13 @@ func TestScanAndList(t *testing.T) {
 		}
 		return strings.Join(list, ", ")
 	}
-	usual := "var-declaration trivial, index-of trivial, explicit-any trivial"
+	usual := "var-declaration trivial, unused-import trivial"
 	for args, want := range map[string]string{
 		`{"paths":["."]}`:                                 usual,
-		`{"paths":["."],"minConfidence":0.85}`:            "var-declaration trivial, index-of trivial",
+		`{"paths":["."],"minConfidence":0.88}`:            "var-declaration trivial",
 		`{"paths":["."],"minConfidence":0}`:               usual,
 		`{"paths":["."],"maxImpact":"trivial"}`:           usual,
-		`{"paths":["."],"types":["improve-types"]}`:       "explicit-any trivial",
+		`{"paths":["."],"types":["optimize-imports"]}`:    "unused-import trivial",
 		`{"paths":["."],"excludePatterns":["*.ts"]}`:      "",
 		`{"paths":["page.ts"],"maxImpact":"breaking"}`:    usual,
 		`{"paths":["page.ts"],"types":["rename","move"]}`: "",
@@ -100,8 +100,8 @@ func TestScanAndList(t *testing.T) {
 		}
 	}
 	b.get("scan", `{"paths":["."]}`, &refactor.ScanOut{})
-	for args, want := range map[string]int{`{"type":"modernize-syntax"}`: 2, `{"impact":"minor"}`: 0, `{"type":"move"}`: 0,
-		`{"type":"improve-types","impact":"trivial"}`: 1} {
+	for args, want := range map[string]int{`{"type":"modernize-syntax"}`: 1, `{"impact":"minor"}`: 0, `{"type":"move"}`: 0,
+		`{"type":"optimize-imports","impact":"trivial"}`: 1} {
 		var listed refactor.ListOut
 		if b.get("list", args, &listed); listed.Total != want || len(listed.Items) != want {
 			t.Errorf("%s: %+v, want %d", args, listed, want)
