@@ -81,6 +81,7 @@ type readFile struct {
 	Go     bool
 	Unread bool // it could not be looked at
 	Quiet  []quiet
+	Theirs bool // a program wrote it
 
 	Imports []Import // for [Scanner.Sources], which runs no rules
 	Main    bool     // as of [SourceFile]

@@ -73,9 +73,11 @@ var quoteGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, 
 // above it are not.
 func (g ignored) match(name string, folder bool) bool {
 	for i := len(g) - 1; i >= 0; i-- {
-		if p := g[i]; (folder || !p.folder) && doublestar.MatchUnvalidated(p.glob, name) {
+		if p := g[i]; (folder || !p.folder) && p.matches(name) {
 			return !p.keep
 		}
 	}
 	return false
 }
+
+func (p ignorePattern) matches(name string) bool { return doublestar.MatchUnvalidated(p.glob, name) }

@@ -40,11 +40,13 @@ var inputs = map[language]func() *regexp.Regexp{
 }
 
 var (
-	scriptInput = regex.Lazy(`^(req|request)\s*\??\.\s*(query|params|body|headers|cookies)\b|^ctx\s*\.\s*(query|params|request\s*\.\s*(body|query))\b|` +
-		`^c\s*\.\s*req\s*\.\s*(query|param)\b|^event\s*\.\s*(queryStringParameters|pathParameters|body)\b|^(\w+\.)?searchParams\s*\.\s*get\b`)
-	pythonInput = regex.Lazy(`^((self|flask)\s*\.\s*)?request\s*\.\s*(args|form|values|json|data|cookies|headers|GET|POST|query_params|path_params|match_info|` +
-		`query|get_json|get_data)\b|^self\s*\.\s*get_(query_|body_)?arguments?\b`)
-	goInput = regex.Lazy(`^(r|req|request)\s*\.\s*(FormValue|PostFormValue|PathValue|URL\s*\.\s*Query\(\)|Form\b|PostForm\b|Header\s*\.\s*Get)|` +
+	scriptInput = regex.Lazy(`^(req|request)\s*\??\.\s*(query|params|body|headers|cookies)\b|` +
+		`^ctx\s*\.\s*(query|params|request\s*\.\s*(body|query))\b|^c\s*\.\s*req\s*\.\s*(query|param)\b|` +
+		`^event\s*\.\s*(queryStringParameters|pathParameters|body)\b|^(\w+\.)?searchParams\s*\.\s*get\b`)
+	pythonInput = regex.Lazy(`^((self|flask)\s*\.\s*)?request\s*\.\s*(args|form|values|json|data|cookies|headers|GET|POST|` +
+		`query_params|path_params|match_info|query|get_json|get_data)\b|^self\s*\.\s*get_(query_|body_)?arguments?\b`)
+	goInput = regex.Lazy(`^(r|req|request)\s*\.\s*` +
+		`(FormValue|PostFormValue|PathValue|URL\s*\.\s*Query\(\)|Form\b|PostForm\b|Header\s*\.\s*Get)|` +
 		`^chi\s*\.\s*URLParam\b|^mux\s*\.\s*Vars\b|^c\s*\.\s*(Query|Param|PostForm|DefaultQuery|QueryParam|FormValue|GetHeader)\(`)
 )
 
@@ -276,8 +278,10 @@ func (s *source) checked(name string, from, to int) bool {
 			break
 		}
 		line := s.text[s.lines[s.line(s.at(i).start)-1]:s.at(i).start]
-		empty := s.oneOf(i-1, "not", "!", "+") || s.is(i+1, "+") || s.oneOf(i+1, ":", ")", "{") && (s.oneOf(i-1, "if", "elif") || s.is(i-2, "if", "(")) ||
-			s.oneOf(i+1, "==", "===", "!=", "!==", "is") && (s.oneOf(i+2, "None", "null", "undefined", "nil", "not") || len(s.at(i+2).text) == 2)
+		empty := s.oneOf(i-1, "not", "!", "+") || s.is(i+1, "+") ||
+			s.oneOf(i+1, ":", ")", "{") && (s.oneOf(i-1, "if", "elif") || s.is(i-2, "if", "(")) ||
+			s.oneOf(i+1, "==", "===", "!=", "!==", "is") &&
+				(s.oneOf(i+2, "None", "null", "undefined", "nil", "not") || len(s.at(i+2).text) == 2)
 		if conditions().MatchString(line) && !empty {
 			return true
 		}

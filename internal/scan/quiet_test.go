@@ -36,9 +36,10 @@ self.addEventListener("fetch", (event) => { event.respondWith(fetch(event.reques
 setInterval(() => self.registration.update(), 1000);
 `,
 		"tests/test_items.py": "def test_items(a, items=[]):\n    assert a not in items\n",
-		"src/own.py":          "def run(plugin, db, table):\n    eval(plugin.code)\n    db.execute(\"SELECT * FROM users WHERE t = '%s'\" % table)\n",
-		"src/own.go":          "package own\n\nfunc run(name string) { exec.Command(\"sh\", \"-c\", \"ls \"+name).Run() }\n",
-		"web/worker.js":       "import { h } from \"preact\";\nexport const send = (name) => `a ${name}`;\n",
+		"src/own.py": "def run(plugin, db, table):\n    eval(plugin.code)\n" +
+			"    db.execute(\"SELECT * FROM users WHERE t = '%s'\" % table)\n",
+		"src/own.go":    "package own\n\nfunc run(name string) { exec.Command(\"sh\", \"-c\", \"ls \"+name).Run() }\n",
+		"web/worker.js": "import { h } from \"preact\";\nexport const send = (name) => `a ${name}`;\n",
 	} {
 		s.write(t, name, text)
 		want = append(want, wanted(name, text)...)

@@ -132,6 +132,8 @@ type collector struct {
 	request Request
 
 	mu      sync.Mutex
+	named   map[string]bool // paths that the caller named
+	theirs  int             // files that others or programs wrote, and that the caller did not name
 	byFile  map[string][]Finding
 	read    map[string]readFile   // the files as they were read first
 	changed map[string]git.Change // the lines to report on; nil = all
@@ -152,7 +154,7 @@ type collector struct {
 // newCollector returns a collector that knows what was skipped on the way to the files.
 func newCollector(r Request, w *walker, changed map[string]git.Change) *collector {
 	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{},
-		read: map[string]readFile{}, changed: changed}
+		read: map[string]readFile{}, changed: changed, named: w.named, theirs: w.theirs}
 	for _, skipped := range w.skipped {
 		c.skip(skipped.Path, skipped.Reason)
 	}
@@ -302,6 +304,11 @@ func (c *collector) merge(p part) {
 	for _, f := range p.Findings {
 		c.take(f)
 	}
+	if p.Read != nil && p.Read.Theirs && !c.named[p.Read.Name] {
+		c.theirs++
+		p.Read.Unread = true
+		p.Skipped = nil
+	}
 	for _, s := range p.Skipped {
 		c.skip(s.Path, s.Reason)
 	}
@@ -358,6 +365,7 @@ func fastRulesOf(in *projects, name string, purpose Purpose) part {
 	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }
 	content, why := readSource(in.root, name)
 	if why != "" {
+		p.Read.Theirs = why == minified
 		skip(why)
 		p.Read.Unread = true
 		return p
@@ -372,9 +380,7 @@ func fastRulesOf(in *projects, name string, purpose Purpose) part {
 	if source.fault != "" {
 		skip("it does not parse, so only its tokens were looked at: " + source.fault)
 	}
-	if source.lang == golang && isGenerated(content) {
-		return p
-	}
+	p.Read.Theirs = source.isWritten()
 	p.Read.Quiet = source.quiet()
 	p.Findings = fast(source, purpose)
 	return p
@@ -429,6 +435,9 @@ func (c *collector) asked(name string, findings []Finding) []Finding {
 func (c *collector) finish(root *os.Root) *Report {
 	report := &Report{}
 	for name, findings := range c.byFile {
+		if c.read[name].Theirs && !c.named[name] {
+			continue
+		}
 		content, err := read(root, name)
 		if err != nil || sha256.Sum256([]byte(content)) != c.read[name].Sum {
 			c.skip(name, "it changed during the scan: scan it again")
@@ -441,7 +450,7 @@ func (c *collector) finish(root *os.Root) *Report {
 	rank(c.request.Purpose, report.Findings)
 	slices.SortFunc(c.skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
 	report.Skipped, report.Unnamed = c.skipped, c.unnamed
-	report.Older, report.Quiet = c.older, c.quiet
+	report.Older, report.Quiet, report.Theirs = c.older, c.quiet, c.theirs
 	if c.full {
 		report.Truncated = fmt.Sprintf("only %d findings are kept: scan fewer files, or ask for less", MaxFindings)
 	}

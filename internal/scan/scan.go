@@ -120,6 +120,7 @@ type Report struct {
 	Files     int       // that were scanned
 	Older     int       // more findings, on lines that did not change
 	Quiet     int       // more findings, which comments suppress
+	Theirs    int       // files that others or programs wrote, which are left out: vendored, minified and generated ones
 	Analysers []string  // that ran
 	Skipped   []Skipped // at most maxSkipped
 	Unnamed   int       // more that were skipped, or only scanned in part

@@ -13,6 +13,7 @@ type Summary struct {
 	Count     int       `json:"count" doc:"Findings."`
 	Older     int       `json:"older,omitempty" doc:"More in these files, on lines that did not change; not kept."`
 	Quiet     int       `json:"suppressed,omitempty" doc:"More that comments such as nolint, noqa or eslint-disable suppress."`
+	Theirs    int       `json:"vendored,omitempty" doc:"Vendored, minified and generated files, left out; name one in paths to scan it."`
 	HasMore   bool      `json:"hasMore" doc:"Whether there are more than are shown."`
 	Analysers []string  `json:"analysers" doc:"What ran."`
 	Skipped   []Skipped `json:"skipped,omitempty" doc:"What was not analysed, or not by all."`
@@ -25,8 +26,9 @@ type Summary struct {
 // shown.
 func (r *Report) Summary(limit int) Summary {
 	return Summary{
-		Files: r.Files, Count: len(r.Findings), Older: r.Older, Quiet: r.Quiet, HasMore: len(r.Findings) > limit, Analysers: r.Analysers,
-		Skipped: r.Skipped, Unnamed: r.Unnamed, Truncated: r.Truncated, LookedFor: r.LookedFor,
+		Files: r.Files, Count: len(r.Findings), Older: r.Older, Quiet: r.Quiet, Theirs: r.Theirs,
+		HasMore: len(r.Findings) > limit, Analysers: r.Analysers, Skipped: r.Skipped, Unnamed: r.Unnamed,
+		Truncated: r.Truncated, LookedFor: r.LookedFor,
 	}
 }
 
@@ -82,7 +84,8 @@ func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 	}
 	add(golang, goes, "what its analysers find", "staticcheck")
 	add(typescript, "scripts for secrets, requests that are run, conditions, comparisons and loops", "types, as tsc did not run", "tsc")
-	add(python, "Python for secrets, requests that are run, shared defaults, coroutines, formats and loops", "types, as pyright did not run", "pyright")
+	add(python, "Python for secrets, requests that are run, shared defaults, coroutines, formats and loops",
+		"types, as pyright did not run", "pyright")
 	return "looked at " + strings.Join(parts, "; ") + ". Wrong results and missing checks are for tests to find"
 }
 

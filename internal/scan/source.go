@@ -127,13 +127,16 @@ func newSource(name, content string) *source {
 	return s
 }
 
+// minified is why a file is not looked at whose lines only programs read.
+const minified = "it is minified: its lines are longer than 500 characters"
+
 // unusable returns why a text is not looked at; empty for one that is.
 func unusable(content string) string {
 	switch {
 	case !utf8.ValidString(content) || strings.ContainsRune(content, 0):
 		return "it is not text in UTF-8"
 	case len(content) > 20_000 && len(content) > 500*(1+strings.Count(content, "\n")):
-		return "it is minified: its lines are longer than 500 characters"
+		return minified
 	}
 	return ""
 }

@@ -50,7 +50,10 @@ type walker struct {
 	maxFiles int
 	changed  map[string]git.Change // the files to look at; nil = all
 
-	files     []string // below the workspace, with slashes; no doubles
+	from      string          // the path that the walk began at, which the caller named
+	named     map[string]bool // paths that the caller named
+	files     []string        // below the workspace, with slashes; no doubles
+	theirs    int             // files that others or programs wrote, which are left out
 	skipped   []Skipped
 	seen      map[string]bool
 	unknown   map[string]int // how many files there are of languages that no rules are for, by ending
@@ -62,7 +65,8 @@ type walker struct {
 // walk returns the files below the paths of a request that a language is known
 // for, in order, each once.
 func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map[string]git.Change) (*walker, error) {
-	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, seen: map[string]bool{}, unknown: map[string]int{}}
+	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, named: map[string]bool{}, seen: map[string]bool{},
+		unknown: map[string]int{}}
 	for i, pattern := range r.Exclude {
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
 		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
@@ -81,6 +85,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map
 				WithHint("name files and folders by their paths in the workspace")
 		}
 		names = append(names, name)
+		w.named[name] = true
 	}
 	missing := 0
 	for _, name := range names {
@@ -129,6 +134,8 @@ func (s Scanner) inside(start string) (string, bool) {
 // the way to it either.
 func (w *walker) start(name string) error {
 	var above ignored
+	var said attributes
+	w.from = name
 	for i, part := range strings.Split(name, "/") {
 		folder := path.Join(strings.Split(name, "/")[:i]...)
 		if folder == "" {
@@ -156,14 +163,14 @@ func (w *walker) start(name string) error {
 			return nil
 		}
 		if name != "." {
-			above = above.below(w.root, folder)
+			above, said = above.below(w.root, folder), said.below(w.root, folder)
 		}
 	}
-	return w.folder(name, above)
+	return w.folder(name, above, said)
 }
 
 // folder walks a folder in the order of names, files first.
-func (w *walker) folder(name string, above ignored) error {
+func (w *walker) folder(name string, above ignored, said attributes) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -185,7 +192,7 @@ func (w *walker) folder(name string, above ignored) error {
 		w.truncated = fmt.Sprintf("the paths have more than %d entries", maxEntries)
 		return nil
 	}
-	above = above.below(w.root, name)
+	above, said = above.below(w.root, name), said.below(w.root, name)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var folders []string
 	for _, e := range entries {
@@ -194,11 +201,14 @@ func (w *walker) folder(name string, above ignored) error {
 		switch {
 		case hidden, w.excluded(below), above.match(below, e.IsDir()):
 		case e.IsDir():
-			if !slices.Contains(skippedFolders, e.Name()) {
+			theirs, known := said.says(path.Join(below, "file"))
+			if !slices.Contains(skippedFolders, e.Name()) || known && !theirs {
 				folders = append(folders, below)
 			}
 		case e.Type().IsRegular():
-			if Knows(below) {
+			if Knows(below) && w.isTheirs(below, said) {
+				w.theirs++
+			} else if Knows(below) {
 				w.add(below)
 			} else if w.asked(below) {
 				w.others++
@@ -212,11 +222,23 @@ func (w *walker) folder(name string, above ignored) error {
 		}
 	}
 	for _, below := range folders {
-		if err := w.folder(below, above); err != nil || w.truncated != "" {
+		if err := w.folder(below, above, said); err != nil || w.truncated != "" {
 			return err
 		}
 	}
 	return nil
+}
+
+// isTheirs reports whether others wrote a file to look at, or a program did: as .gitattributes says, or else by
+// its path below the one that the caller named.
+func (w *walker) isTheirs(name string, said attributes) bool {
+	if !w.asked(name) || w.named[name] {
+		return false
+	}
+	if theirs, known := said.says(name); known {
+		return theirs
+	}
+	return vendored().MatchString(strings.TrimPrefix(name, w.from+"/"))
 }
 
 // isForeign reports whether changes are asked for and a folder is a repository of its own,

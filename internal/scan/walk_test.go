@@ -114,7 +114,7 @@ func TestSkipped(t *testing.T) {
 	s.write(t, "mod/needs/a.go", "package needs\n\nimport \"example.com/missing\"\n\nvar _ = missing.X\n")
 	s.write(t, "new/go.mod", "module example.com/n\n\ngo 9.99\n")
 	s.write(t, "new/a.go", "package n\n")
-	report := s.must(t, Request{Purpose: Bugs, Paths: []string{".", "missing", "note.txt"}})
+	report := s.must(t, Request{Purpose: Bugs, Paths: []string{".", "missing", "note.txt", "min.js"}})
 	got := map[string]string{}
 	for _, skipped := range report.Skipped {
 		got[skipped.Path] += skipped.Reason + "; "
@@ -173,8 +173,10 @@ func TestChoices(t *testing.T) {
 			func(f Finding) bool { return f.Kind == "security" || f.Kind == "performance" }},
 		{"severity", all, Request{Purpose: Bugs, Level: "high"}, func(f Finding) bool { return f.Level == "high" || f.Level == "critical" }},
 		{"least severity", all, Request{Purpose: Bugs, Level: "info"}, func(Finding) bool { return true }},
-		{"confidence", refactorings, Request{Purpose: Refactorings, Kinds: kinds, MinConfidence: 0.9}, func(f Finding) bool { return f.Confidence >= 0.9 }},
-		{"impact", refactorings, Request{Purpose: Refactorings, Kinds: kinds, Level: "trivial"}, func(f Finding) bool { return f.Level == "trivial" }},
+		{"confidence", refactorings,
+			Request{Purpose: Refactorings, Kinds: kinds, MinConfidence: 0.9}, func(f Finding) bool { return f.Confidence >= 0.9 }},
+		{"impact", refactorings,
+			Request{Purpose: Refactorings, Kinds: kinds, Level: "trivial"}, func(f Finding) bool { return f.Level == "trivial" }},
 		{"most impact", refactorings, Request{Purpose: Refactorings, Kinds: kinds, Level: "breaking"}, func(Finding) bool { return true }},
 	} {
 		want := slices.DeleteFunc(slices.Clone(test.all), func(f Finding) bool { return !test.want(f) })
