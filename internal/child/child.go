@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 )
 
 // Command is a program to run. No shell is involved.
@@ -24,6 +25,9 @@ type Command struct {
 	Stdin  io.Reader
 	Stdout io.Writer // Run gives up on the program at an error of either writer
 	Stderr io.Writer
+
+	// CPU bounds the processor time of each process of the program, in whole seconds, on Unix; 0 = there is no limit.
+	CPU time.Duration
 }
 
 // ExitError is the error of a program that did not succeed.

@@ -39,7 +39,7 @@ func run(ctx context.Context, c Command) error {
 	defer reportW.Close()
 
 	process := exec.CommandContext(ctx, self)
-	process.Args = append([]string{keeper.Name, program.Path}, c.Argv...)
+	process.Args = append([]string{keeper.Title(c.CPU), program.Path}, c.Argv...)
 	process.Dir, process.Env, process.Stdin, process.Stdout, process.Stderr = c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr
 	process.ExtraFiles = []*os.File{lifelineR, reportW}
 	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals of a terminal are not for it

@@ -38,6 +38,9 @@ func play(role string, args []string) int {
 		fmt.Fprintln(os.Stderr, "bad luck")
 		code, _ := strconv.Atoi(args[0])
 		return code
+	case "burn":
+		for {
+		}
 	case "die":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "signals":
@@ -302,4 +305,13 @@ func BenchmarkRun(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A program ends when it has had its processor time.
+func TestProcessorTime(t *testing.T) {
+	err := Run(t.Context(), Command{Argv: self("burn"), CPU: time.Second})
+	var exit *ExitError
+	if !errors.As(err, &exit) || exit.State != "signal: "+syscall.SIGXCPU.String() && exit.State != "signal: killed" {
+		t.Errorf("it ended with %v", err)
+	}
 }

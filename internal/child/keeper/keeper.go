@@ -12,13 +12,15 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/resident"
 )
 
-// Name is the argument zero by which this executable knows that it was
+// Name begins the argument zero by which this executable knows that it was
 // started as a keeper. After it come the program's path and its arguments.
 const Name = "toolfold: keeper"
 
@@ -43,7 +45,8 @@ const most = 16 << 20
 // The process is a keeper before anything else of the program begins, in any program
 // that has this package: a test of it or the command.
 func init() {
-	if len(os.Args) > 2 && os.Args[0] == Name {
+	if len(os.Args) > 2 && strings.HasPrefix(os.Args[0], Name) {
+		limit(strings.TrimPrefix(os.Args[0], Name))
 		keep(os.Args[1], os.Args[2:])
 	}
 }
@@ -104,4 +107,20 @@ func Reason(err error) error {
 		return call.Err
 	}
 	return err
+}
+
+// Title returns the argument zero of a keeper whose program has so much processor time for each of its processes, in
+// whole seconds; 0 = there is no limit.
+func Title(cpu time.Duration) string {
+	if cpu <= 0 {
+		return Name
+	}
+	return Name + " " + strconv.FormatInt(int64(max(cpu/time.Second, 1)), 10)
+}
+
+// limit bounds the processor time of this process and those that it starts, by the end of a title.
+func limit(seconds string) {
+	if n, err := strconv.ParseUint(strings.TrimSpace(seconds), 10, 32); err == nil {
+		_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: n, Max: n + 1})
+	}
 }
