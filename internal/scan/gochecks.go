@@ -226,3 +226,13 @@ func simpleChecks() []goCheck {
 	}
 	return list
 }
+
+// match returns the longest key that a name begins with.
+func match(values map[string]string, name string) string {
+	for n := len(name); n > 0; n-- {
+		if _, ok := values[name[:n]]; ok {
+			return name[:n]
+		}
+	}
+	return ""
+}

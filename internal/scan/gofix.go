@@ -195,3 +195,17 @@ func cutLast(place string) (rest string, n int, ok bool) {
 	n, err := strconv.Atoi(place[colon+1:])
 	return place[:colon], n, err == nil
 }
+
+// maxGoOutput bounds the output of the go command, in bytes.
+const maxGoOutput = 32 << 20
+
+// bounded keeps what is written, and fails when it is too much.
+type bounded struct{ bytes.Buffer }
+
+// Write implements [io.Writer].
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxGoOutput {
+		return 0, errors.New("the output is too long")
+	}
+	return b.Buffer.Write(p)
+}

@@ -64,17 +64,17 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck", "bodyclose", "sqlclosecheck", "rowserrcheck"},
 			Refactorings: {"modernize", "staticcheck"}}[r.Purpose]...)
 	}
+	var tools toolRuns
 	if !r.Fast {
-		ran, err := s.external(ctx, root, w.files, c)
-		if err != nil {
+		if tools, err = s.runTools(ctx, root, dir, w, c); err != nil {
 			return nil, err
 		}
-		analysers = append(analysers, ran...)
+		analysers = append(analysers, tools.ran...)
 	}
 	report := c.finish(root)
-	report.Files, report.Analysers = len(w.files)-c.unread, analysers
+	report.Files, report.Analysers, report.Missing = len(w.files)-c.unread+tools.more, analysers, tools.missing
 	if len(report.Findings) == 0 {
-		report.LookedFor = w.lookedFor(r, analysers)
+		report.LookedFor = w.lookedFor(r, analysers, tools.more)
 	}
 	if report.Truncated == "" {
 		report.Truncated = w.truncated

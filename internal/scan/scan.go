@@ -122,6 +122,7 @@ type Report struct {
 	Quiet     int       // more findings, which comments suppress
 	Theirs    int       // files that others or programs wrote, which are left out: vendored, minified and generated ones
 	Analysers []string  // that ran
+	Missing   []string  // tools that would find more, as NAME: the command that installs it
 	Skipped   []Skipped // at most maxSkipped
 	Unnamed   int       // more that were skipped, or only scanned in part
 	Truncated string    // why there may be more findings; empty = there are none

@@ -16,6 +16,7 @@ type Summary struct {
 	Theirs    int       `json:"vendored,omitempty" doc:"Vendored, minified and generated files, left out; name one in paths to scan it."`
 	HasMore   bool      `json:"hasMore" doc:"Whether there are more than are shown."`
 	Analysers []string  `json:"analysers" doc:"What ran."`
+	Missing   []string  `json:"missing,omitempty" doc:"Tools that would find more here, and how to install them."`
 	Skipped   []Skipped `json:"skipped,omitempty" doc:"What was not analysed, or not by all."`
 	Unnamed   int       `json:"unnamed,omitempty" doc:"How many more were skipped."`
 	Truncated string    `json:"truncated,omitempty" doc:"Why there may be more findings."`
@@ -27,19 +28,22 @@ type Summary struct {
 func (r *Report) Summary(limit int) Summary {
 	return Summary{
 		Files: r.Files, Count: len(r.Findings), Older: r.Older, Quiet: r.Quiet, Theirs: r.Theirs,
-		HasMore: len(r.Findings) > limit, Analysers: r.Analysers, Skipped: r.Skipped, Unnamed: r.Unnamed,
+		HasMore: len(r.Findings) > limit, Analysers: r.Analysers, Missing: r.Missing, Skipped: r.Skipped, Unnamed: r.Unnamed,
 		Truncated: r.Truncated, LookedFor: r.LookedFor,
 	}
 }
 
 // lookedFor says in short what a scan looked for that found nothing, and what it cannot see; of one
-// for some kinds only what was asked for, and so nothing.
-func (w *walker) lookedFor(r Request, ran []string) string {
-	if len(w.files) == 0 {
+// for some kinds only what was asked for, and so nothing. More files were read by tools alone.
+func (w *walker) lookedFor(r Request, ran []string, more int) string {
+	if len(w.files)+more == 0 {
 		return w.foundNoFile(r.Since)
 	}
 	if len(r.Kinds) > 0 {
 		return ""
+	}
+	if len(w.files) == 0 {
+		return "looked at what these tools find: " + strings.Join(ran[1:], ", ")
 	}
 	spoken := map[language]bool{}
 	for _, name := range w.files {
@@ -69,11 +73,11 @@ func (w *walker) foundNoFile(since string) string {
 // matter of the tools that ran.
 func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 	var parts []string
-	add := func(l language, what, without, tool string) {
+	add := func(l language, what, without string, tools ...string) {
 		if !spoken[l] {
 			return
 		}
-		if tool != "" && !slices.Contains(ran, tool) {
+		if !slices.ContainsFunc(tools, func(tool string) bool { return slices.Contains(ran, tool) }) {
 			what += ", not " + without
 		}
 		parts = append(parts, what)
@@ -85,7 +89,7 @@ func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 	add(golang, goes, "what its analysers find", "staticcheck")
 	add(typescript, "scripts for secrets, requests that are run, conditions, comparisons and loops", "types, as tsc did not run", "tsc")
 	add(python, "Python for secrets, requests that are run, shared defaults, coroutines, formats and loops",
-		"types, as pyright did not run", "pyright")
+		"types, as mypy and pyright did not run", "mypy", "pyright")
 	return "looked at " + strings.Join(parts, "; ") + ". Wrong results and missing checks are for tests to find"
 }
 

@@ -3,13 +3,20 @@
 package scan
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/scan/runner"
 )
 
 // foreignBench is a workspace with files and with programs called eslint, in
@@ -37,8 +44,34 @@ func foreignBench(t *testing.T, trusted bool) Scanner {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	onlyTools(t, bin)
 	return s
+}
+
+// onlyTools leaves in $PATH a folder of programs, and what scripts and the go command need.
+func onlyTools(t *testing.T, bin string) {
+	t.Helper()
+	few := t.TempDir()
+	for _, name := range []string{"sh", "cat", "touch", "go", "git"} {
+		if at, err := exec.LookPath(name); err == nil {
+			if err := os.Symlink(at, filepath.Join(few, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+few)
+}
+
+// fakeTool writes a program that leaves its arguments beside it and prints an output.
+func fakeTool(t *testing.T, at, output string, status int) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\nprintf '%%s ' \"$@\" >'%s.arguments'\ncat <<'END'\n%s\nEND\nexit %d\n", at, output, status)
+	if err := os.WriteFile(at, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // foreignOf lists the findings of other analysers, with what their fixes make
@@ -94,13 +127,17 @@ func TestForeignAnalysers(t *testing.T) {
 	}
 }
 
-// Analysers that run code of the workspace need the user's trust, and are said
-// to be left out without it.
+// Without the user's trust programs of the workspace do not run, and are named. Those outside of it run with no
+// configuration of the workspace.
 func TestForeignAnalysersNeedTrust(t *testing.T) {
 	s := foreignBench(t, false)
 	report := s.must(t, Request{Purpose: Bugs})
-	if len(report.Analysers) != 1 || len(report.Skipped) != 2 || !strings.Contains(report.Skipped[0].Reason, "not trusted") {
-		t.Errorf("ran %v, skipped %v", report.Analysers, report.Skipped)
+	want := []Skipped{{".", "eslint is installed but did not run: the user has not trusted this workspace, and there is none outside of it"}}
+	if diff := cmp.Diff(want, report.Skipped); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"toolfold", "ruff"}, report.Analysers); diff != "" {
+		t.Error(diff)
 	}
 	if _, err := os.Stat(filepath.Join(s.Dir, "node_modules/.bin/eslint.arguments")); err == nil {
 		t.Error("eslint ran")
@@ -125,7 +162,7 @@ func TestForeignAnalyserThatFails(t *testing.T) {
 // A program that node_modules has by a link out of the workspace does not run, and that is said.
 func TestForeignAnalyserOutside(t *testing.T) {
 	elsewhere := foreignBench(t, true)
-	t.Setenv("PATH", t.TempDir())
+	onlyTools(t, t.TempDir())
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
 	s.write(t, "x.js", "if (a === NaN) b();\n")
 	if err := os.Symlink(filepath.Join(elsewhere.Dir, "node_modules"), filepath.Join(s.Dir, "node_modules")); err != nil {
@@ -145,6 +182,7 @@ func TestForeignAnalyserOutside(t *testing.T) {
 // tool wrote it. What toolfold and two of them name is one finding, the first tool's, and toolfold's where
 // that has a fix. A file that the scan does not look at has no findings.
 func TestToolsOfTheProject(t *testing.T) {
+	onlyTools(t, t.TempDir())
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
 	s.write(t, "src/a.ts", "export const x: number = \"a\";\nif (x === NaN) f();\nfor (let i = 0; i < 9; i--) f();\nvar y = 1;\n")
 	s.write(t, "a.py", "def f(x: int) -> str:\n    return x\n")
@@ -208,7 +246,7 @@ func TestToolsOfTheProject(t *testing.T) {
 // of linters aside.
 func TestGolangciLeads(t *testing.T) {
 	bin := t.TempDir()
-	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	onlyTools(t, bin)
 	trusted := true
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return trusted }}
 	report, err := os.ReadFile("testdata/reports/golangci-lint.json")
@@ -238,21 +276,21 @@ func TestGolangciLeads(t *testing.T) {
 	}
 	s.write(t, ".golangci.toml", "version = \"2\"\n")
 	trusted = false
-	untrusted := "golangci-lint is installed but did not run: the user has not trusted this workspace"
-	if diff := cmp.Diff([]string{untrusted}, reasons()); diff != "" {
-		t.Error(diff)
+	if list := reasons(); list != nil {
+		t.Errorf("skipped %v", list)
 	}
-	if _, err := os.Stat(program + ".arguments"); err == nil {
-		t.Error("golangci-lint ran")
+	arguments, err := os.ReadFile(program + ".arguments")
+	if err != nil || !strings.HasPrefix(string(arguments), "run --no-config ") {
+		t.Errorf("without trust it was called with %q, %v", arguments, err)
 	}
 	trusted = true
 	for purpose, want := range map[Purpose][]string{
 		Bugs: {
 			"a.go:10 golangci-lint/errcheck logic-error medium", "a.go:11 golangci-lint/bodyclose resource-leak medium",
-			"a.go:15 golangci-lint/govet/printf type-error medium", "a.go:16 golangci-lint/ineffassign logic-error medium",
+			"a.go:15 golangci-lint/govet/printf type-error high", "a.go:16 golangci-lint/ineffassign logic-error medium",
 		},
-		Refactorings: { // of two findings of a fault the one that has a fix stays
-			"a.go:1 golangci-lint/revive/package-comments other minor", "a.go:19 staticcheck/S1002 simplify-conditional trivial",
+		Refactorings: { // of two findings of a fault the tool's stays, as it has a fix too
+			"a.go:1 golangci-lint/revive/package-comments other minor", "a.go:19 golangci-lint/staticcheck/S1002 modernize-syntax minor",
 			"a.go:25 golangci-lint/revive/exported other minor",
 		},
 	} {
@@ -279,4 +317,169 @@ func TestGolangciLeads(t *testing.T) {
 		!strings.Contains(list[0], "unsupported version") {
 		t.Errorf("skipped %v", list)
 	}
+}
+
+// everything is a workspace with files for every runner, all of which its configurations name.
+func everything(t *testing.T) Scanner {
+	t.Helper()
+	s := Scanner{Dir: t.TempDir()}
+	for name, text := range map[string]string{
+		"a.js": "f();\n", "a.ts": "f();\n", "a.py": "f()\n", "a.go": "package a\n", "a.sh": "echo $1\n",
+		".github/workflows/ci.yml": "on: push\n", ".github/hidden.js": "if (a == NaN) b();\n",
+		"go.mod":       "module example.com/a\n\ngo 1.24\n\ntool example.com/cmd/staticcheck\n",
+		"package.json": "{}\n",
+	} {
+		s.write(t, name, text)
+	}
+	for _, r := range runner.All {
+		if name, text, inText := strings.Cut(r.Config[0], ":"); !inText {
+			s.write(t, strings.ReplaceAll(name, "*", ".js"), text)
+		}
+	}
+	return s
+}
+
+// Nothing that a workspace has runs without the user's trust: no program in its folders of programs, in a folder of it that
+// is in $PATH, or behind a link in $PATH.
+func TestNothingOfTheWorkspaceRuns(t *testing.T) {
+	s := everything(t)
+	links := t.TempDir()
+	folders := []string{"node_modules/.bin", ".venv/bin", "venv/bin", "bin"}
+	for _, r := range runner.All {
+		for _, folder := range folders {
+			fakeTool(t, filepath.Join(s.Dir, folder, r.Name), "", 0)
+		}
+		if err := os.Symlink(filepath.Join(s.Dir, "bin", r.Name), filepath.Join(links, r.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onlyTools(t, strings.Join([]string{filepath.Join(s.Dir, "bin"), links, ".", ""}, string(filepath.ListSeparator)))
+	for _, purpose := range []Purpose{Bugs, Refactorings} {
+		report := s.must(t, Request{Purpose: purpose})
+		text := fmt.Sprint(report.Skipped)
+		for _, r := range runner.All {
+			if slices.Contains(report.Analysers, r.Name) && r.Name != "staticcheck" || !strings.Contains(text, r.Name) {
+				t.Errorf("%s: %s ran or is not named: ran %v, skipped %v", purpose, r.Name, report.Analysers, report.Skipped)
+			}
+		}
+	}
+	for _, folder := range folders {
+		if left, _ := filepath.Glob(filepath.Join(s.Dir, folder, "*.arguments")); left != nil {
+			t.Errorf("ran: %v", left)
+		}
+	}
+}
+
+// Programs outside of the workspace run without the user's trust, or where the caller only reads, as their runners say: with
+// a configuration of toolfold, or not at all.
+func TestToolsApart(t *testing.T) {
+	s := everything(t)
+	bin := t.TempDir()
+	for _, r := range runner.All {
+		output, err := os.ReadFile("runner/testdata/" + r.Name + ".out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fakeTool(t, filepath.Join(bin, r.Name), string(output), 0)
+	}
+	onlyTools(t, bin)
+	for _, test := range []struct {
+		trusted bool
+		ctx     context.Context
+		reason  string
+	}{
+		{false, t.Context(), "the user has not trusted this workspace"},
+		{true, carried.With(t.Context(), toolfold.Origin{OnlyReads: true}), "only reads (readOnly)"},
+	} {
+		s.Trusted = func() bool { return test.trusted }
+		report, err := s.Scan(test.ctx, Request{Purpose: Bugs, Paths: []string{"."}, MaxFiles: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range runner.All {
+			arguments, err := os.ReadFile(filepath.Join(bin, r.Name+".arguments"))
+			if ran := err == nil; ran != (r.Apart != nil) {
+				t.Errorf("%s ran: %t; skipped %v", r.Name, ran, report.Skipped)
+			}
+			if r.Apart != nil && strings.Contains(string(arguments), "{config}") {
+				t.Errorf("%s was called with %s", r.Name, arguments)
+			}
+			_ = os.Remove(filepath.Join(bin, r.Name+".arguments"))
+		}
+		if len(report.Skipped) == 0 || !strings.Contains(report.Skipped[0].Reason, test.reason) {
+			t.Errorf("skipped %v", report.Skipped)
+		}
+	}
+}
+
+// Shell scripts and workflows are read by tools only, as the request says: paths, exclusions and ignored files hold. A fix
+// of a tool goes the way of all fixes.
+func TestFilesOfTools(t *testing.T) {
+	s := Scanner{Dir: t.TempDir()}
+	bin := t.TempDir()
+	onlyTools(t, bin)
+	for _, name := range []string{"a.sh", "b/x.sh", "c/y.sh", "node_modules/z.sh"} {
+		s.write(t, name, "echo $1\n")
+	}
+	s.write(t, ".github/workflows/ci.yml", "on: push\n")
+	s.write(t, ".github/hidden.js", "debugger;\n")
+	s.write(t, ".gitignore", "c/\n")
+	fakeTool(t, filepath.Join(bin, "shellcheck"), `{"comments":[{"file":"`+s.Dir+`/a.sh","line":1,"endLine":1,"column":6,"endColumn":8,`+
+		`"level":"warning","code":2086,"message":"Quote it.","fix":{"replacements":[{"line":1,"endLine":1,"column":6,"endColumn":6,`+
+		`"replacement":"\""},{"line":1,"endLine":1,"column":8,"endColumn":8,"replacement":"\""}]}}]}`, 1)
+	report := s.must(t, Request{Purpose: Bugs, Exclude: []string{"b/**"}})
+	if diff := cmp.Diff([]string{"a.sh:1 shellcheck/SC2086"}, places(report.Findings)); diff != "" {
+		t.Fatal(diff)
+	}
+	arguments, err := os.ReadFile(filepath.Join(bin, "shellcheck.arguments"))
+	if want := "--norc --format json1 -- " + s.Dir + "/a.sh "; err != nil || string(arguments) != want {
+		t.Errorf("shellcheck was called with %q, want %q", arguments, want)
+	}
+	if report.Files != 1 || !slices.Equal(report.Analysers, []string{"toolfold", "shellcheck"}) {
+		t.Errorf("%d files, ran %v", report.Files, report.Analysers)
+	}
+	want := []string{"actionlint: go install github.com/rhysd/actionlint/cmd/actionlint@latest"}
+	if diff := cmp.Diff(want, report.Missing); diff != "" {
+		t.Error(diff)
+	}
+	applied, err := s.Apply(t.Context(), report.Findings, Change{Write: true, Test: []string{"sh", "-c", "exit 1"}})
+	if err != nil || applied.Written || s.read(t, "a.sh") != "echo $1\n" {
+		t.Errorf("after tests that fail: %+v, %v, %q", applied, err, s.read(t, "a.sh"))
+	}
+	if _, err = s.Apply(t.Context(), report.Findings, Change{Write: true}); err != nil || s.read(t, "a.sh") != "echo \"$1\"\n" {
+		t.Errorf("fixed: %q, %v", s.read(t, "a.sh"), err)
+	}
+	if report := s.must(t, Request{Purpose: Bugs, Paths: []string{"c/y.sh"}}); report.Files != 1 {
+		t.Errorf("a script that a path names: %d files", report.Files)
+	}
+}
+
+// Missing tools are named with the command that installs each, unless another tool does their job.
+func TestMissingTools(t *testing.T) {
+	bin := t.TempDir()
+	onlyTools(t, bin)
+	trusted := true
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return trusted }}
+	s.write(t, "a.ts", "f();\n")
+	s.write(t, "a.py", "f()\n")
+	missing := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, line := range s.must(t, Request{Purpose: Bugs}).Missing {
+			name, _, _ := strings.Cut(line, ":")
+			got = append(got, name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	missing("oxlint", "ruff")
+	s.write(t, "tsconfig.json", "{}")
+	s.write(t, "package.json", `{"devDependencies": {"eslint": "^9"}}`)
+	missing("eslint", "tsc", "ruff")
+	fakeTool(t, filepath.Join(s.Dir, "node_modules/.bin/eslint"), "[]", 0)
+	fakeTool(t, filepath.Join(bin, "ruff"), "[]", 0)
+	missing("tsc")
+	trusted = false
+	missing()
 }

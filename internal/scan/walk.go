@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/glob"
+	"github.com/toolfold/toolfold/internal/scan/runner"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
@@ -53,6 +54,7 @@ type walker struct {
 	from      string          // the path that the walk began at, which the caller named
 	named     map[string]bool // paths that the caller named
 	files     []string        // below the workspace, with slashes; no doubles
+	wanted    []string        // more files, which only tools read
 	theirs    int             // files that others or programs wrote, which are left out
 	skipped   []Skipped
 	seen      map[string]bool
@@ -154,7 +156,7 @@ func (w *walker) start(name string) error {
 			return nil
 		}
 		if path.Join(folder, part) == name && !info.IsDir() {
-			if !Knows(name) {
+			if !Knows(name) && !runner.Wanted(name) {
 				w.skip(name, "no rules for this kind of file")
 				w.others++
 				return nil
@@ -199,16 +201,16 @@ func (w *walker) folder(name string, above ignored, said attributes) error {
 		below := path.Join(name, e.Name())
 		hidden := strings.HasPrefix(e.Name(), ".")
 		switch {
-		case hidden, w.excluded(below), above.match(below, e.IsDir()):
+		case hidden && !runner.Reaches(below), w.excluded(below), above.match(below, e.IsDir()):
 		case e.IsDir():
 			theirs, known := said.says(path.Join(below, "file"))
 			if !slices.Contains(skippedFolders, e.Name()) || known && !theirs {
 				folders = append(folders, below)
 			}
 		case e.Type().IsRegular():
-			if Knows(below) && w.isTheirs(below, said) {
+			if w.reads(below) && w.isTheirs(below, said) {
 				w.theirs++
-			} else if Knows(below) {
+			} else if w.reads(below) {
 				w.add(below)
 			} else if w.asked(below) {
 				w.others++
@@ -275,12 +277,29 @@ func (w *walker) add(name string) {
 	if !w.asked(name) {
 		return
 	}
-	if len(w.files) == w.maxFiles {
+	if len(w.files)+len(w.wanted) == w.maxFiles {
 		w.truncated = fmt.Sprintf("only the first %d files were scanned, as maxFiles says", w.maxFiles)
 		return
 	}
 	w.seen[name] = true
-	w.files = append(w.files, name)
+	if Knows(name) {
+		w.files = append(w.files, name)
+	} else {
+		w.wanted = append(w.wanted, name)
+	}
+}
+
+// reads reports whether a file is one that rules or tools read. Below a hidden folder that no path names
+// these are files of tools only.
+func (w *walker) reads(name string) bool {
+	if !Knows(name) {
+		return runner.Wanted(name)
+	}
+	below := name
+	if w.from != "." {
+		below = strings.TrimPrefix(name, w.from)
+	}
+	return !strings.Contains("/"+below, "/.")
 }
 
 // asked reports whether a file is one of those to look at.

@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// gosecForm has gosec write JSON: in SARIF all but its lowest severity are errors.
+var gosecForm = []string{"-fmt", "json", "-quiet", "-no-fail", "./..."}
+
+var gosec = Runner{
+	Name: "gosec", Job: "security of Go", Files: golang, Whole: true,
+	Config:  []string{".gosec.json", "gosec.json", ".pre-commit-config.yaml:gosec", "go.mod:securego/gosec/v2/cmd/gosec"},
+	Args:    gosecForm,
+	Apart:   &Apart{Args: gosecForm, InPlace: true, Go: true},
+	Install: "go install github.com/securego/gosec/v2/cmd/gosec@latest",
+	Count:   Count{Bytes, 1, 1}, Read: readGosec,
+	Bugs: map[string]string{"": "security"},
+}
+
+// confidences are the confidences of gosec and bandit as numbers.
+var confidences = map[string]float64{"LOW": 0.5, "MEDIUM": 0.7, "HIGH": 0.9}
+
+// readGosec reads -fmt json. A line may be a range, as in 3-5.
+func readGosec(output []byte) ([]Report, error) {
+	var report struct {
+		Issues []struct {
+			Severity, Confidence, Details, File, Line, Column string
+			Rule                                              string `json:"rule_id"`
+			Suppressed                                        bool   `json:"nosec"`
+		}
+	}
+	if err := json.Unmarshal(output, &report); err != nil {
+		return nil, err
+	}
+	var list []Report
+	for _, i := range report.Issues {
+		line, _, _ := strings.Cut(i.Line, "-")
+		if !i.Suppressed {
+			list = append(list, Report{Rule: i.Rule, File: i.File, At: at(line, i.Column), Word: i.Severity,
+				Confidence: confidences[i.Confidence], Message: i.Details})
+		}
+	}
+	return list, nil
+}

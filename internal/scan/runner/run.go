@@ -1,0 +1,196 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/redact"
+)
+
+// Limits of a tool.
+const (
+	runFiles  = 200 // on one command line
+	runTime   = 10 * time.Minute
+	runOutput = 32 << 20        // bytes
+	cpuTime   = 5 * time.Minute // of each process, times the processors that it may use
+	maxError  = 6000            // bytes of standard error that are read
+)
+
+// Run runs a tool and returns what it reports, with the files by their names below the project. What
+// was reported before an error is returned too.
+func (p Project) Run(ctx context.Context, r Run) ([]Report, error) {
+	command, names, clean, err := p.command(r)
+	if err != nil {
+		return nil, err
+	}
+	defer clean()
+	var list []Report
+	for chunk := range slices.Chunk(names, runFiles) {
+		if r.Whole {
+			chunk = nil
+		}
+		c := command
+		c.Argv = append(slices.Clone(command.Argv), chunk...)
+		output, err := output(ctx, c)
+		if ctx.Err() != nil {
+			return list, ctx.Err()
+		}
+		var reports []Report
+		if err == nil {
+			if reports, err = r.Read(output); err != nil {
+				err = fmt.Errorf("it said: %s", shorten(strings.TrimSpace(string(output)), 200))
+			}
+		}
+		if err != nil {
+			return list, errors.New(strings.ReplaceAll(err.Error(), p.Dir, "."))
+		}
+		for _, report := range reports {
+			if name, ok := p.below(c.Dir, report.File); ok {
+				report.File = name
+				list = append(list, report)
+			}
+		}
+		if r.Whole {
+			break
+		}
+	}
+	return list, nil
+}
+
+// command returns the command of a run without its files, and how it names these. Clean removes what was
+// made for it.
+func (p Project) command(r Run) (c child.Command, names []string, clean func(), err error) {
+	args, config := r.Args, filepath.FromSlash(r.found)
+	c, names, clean = child.Command{Dir: p.Dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, r.files, func() {}
+	if p.Apart != "" {
+		folder, err := os.MkdirTemp("", "toolfold-*")
+		if err == nil {
+			clean = func() { _ = os.RemoveAll(folder) }
+			folder, err = filepath.EvalSymlinks(folder)
+		}
+		config = filepath.Join(folder, "config")
+		if r.Apart.File != "" {
+			config = filepath.Join(folder, r.Apart.File)
+		}
+		if err == nil {
+			err = os.WriteFile(config, []byte(r.Apart.Config), 0o600)
+		}
+		if err != nil {
+			clean()
+			return c, nil, nil, fmt.Errorf("making its configuration: %w", err)
+		}
+		if !r.Apart.InPlace {
+			c.Dir, names = folder, nil
+			for _, name := range r.files {
+				names = append(names, filepath.Join(p.Dir, filepath.FromSlash(name)))
+			}
+		}
+		args = r.Apart.Args
+		c.Env = p.environment(r, config)
+	}
+	c.Argv = slices.Clone(r.argv)
+	for _, argument := range args {
+		c.Argv = append(c.Argv, strings.ReplaceAll(argument, "{config}", config))
+	}
+	return c, names, clean, nil
+}
+
+// environment returns the environment of a tool that must run nothing of the project.
+func (p Project) environment(r Run, config string) []string {
+	env := os.Environ()
+	if r.Apart.Go {
+		env = slices.Clone(p.GoEnv)
+	}
+	env = slices.DeleteFunc(env, func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(loading, name)
+	})
+	for _, variable := range r.Apart.Env {
+		env = append(env, strings.ReplaceAll(variable, "{config}", config))
+	}
+	return append(env, "PATH="+strings.Join(p.safePath(), string(filepath.ListSeparator)))
+}
+
+// loading are the environment variables that make interpreters load code, which may lie in the project.
+var loading = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "MYPYPATH", "LD_PRELOAD", "BASH_ENV",
+	"ENV"}
+
+// output runs a command and returns its standard output. Most tools end with status 1 if they
+// found something, tsc and mypy also with 2.
+func output(ctx context.Context, c child.Command) ([]byte, error) {
+	running, stop := context.WithTimeout(ctx, runTime)
+	defer stop()
+	out, errs := &bounded{}, &child.Tail{Keep: 2 * maxError}
+	c.Stdout, c.Stderr = out, errs
+	err := child.Run(running, c)
+	var exit *child.ExitError
+	switch {
+	case errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && out.Len() > 0:
+	case out.full:
+		return nil, fmt.Errorf("its output is longer than %d MB", runOutput>>20)
+	case err != nil && ctx.Err() == nil && running.Err() != nil:
+		return nil, fmt.Errorf("it took longer than %v", runTime)
+	case err != nil:
+		return nil, fmt.Errorf("%w; it said: %s", err, brief(errs.Quote(maxError, redact.Text)))
+	}
+	return out.Bytes(), nil
+}
+
+// brief returns the end of an error message, without what the go command was about to download.
+func brief(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "go: downloading ") {
+			lines = append(lines, line)
+		}
+	}
+	return shorten(strings.Join(lines, " "), 200)
+}
+
+// shorten returns the first n bytes of a text.
+func shorten(text string, n int) string {
+	if text = strings.ToValidUTF8(text, "?"); len(text) > n {
+		return strings.ToValidUTF8(text[:n], "") + "…"
+	}
+	return text
+}
+
+// bounded keeps what is written, and fails if it is too much.
+type bounded struct {
+	bytes.Buffer
+	full bool
+}
+
+// Write implements [io.Writer].
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.full = b.full || b.Len()+len(p) > runOutput; b.full {
+		return 0, errors.New("the output is too long")
+	}
+	return b.Buffer.Write(p)
+}
+
+// below returns the name below the project of a file that a tool named in a folder.
+func (p Project) below(dir, name string) (string, bool) {
+	name = filepath.FromSlash(strings.TrimPrefix(name, "file://"))
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	if !p.holds(name) {
+		folder, err := filepath.EvalSymlinks(filepath.Dir(name))
+		if err != nil {
+			return "", false
+		}
+		name = filepath.Join(folder, filepath.Base(name))
+	}
+	name, err := filepath.Rel(p.Dir, name)
+	return filepath.ToSlash(name), err == nil && filepath.IsLocal(name)
+}

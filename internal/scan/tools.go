@@ -1,0 +1,192 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/scan/runner"
+)
+
+// toolRuns is what came of the tools of a project.
+type toolRuns struct {
+	ran     []string
+	missing []string
+	more    int // files that only tools read, and that one has read
+}
+
+// Why nothing of a workspace runs.
+const (
+	notTrusted = "the user has not trusted this workspace"
+	onlyReads  = "this server, or the caller, only reads (readOnly)"
+)
+
+// runTools runs the tools that the project uses. Where the user has not trusted it, or the server or the
+// caller only reads, these are programs from outside of the workspace that load nothing of it.
+func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *walker, c *collector) (runs toolRuns, err error) {
+	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir)}
+	switch {
+	case toolfold.OriginOf(ctx).OnlyReads:
+		project.Apart = onlyReads
+	case s.Trusted == nil || !s.Trusted():
+		project.Apart = notTrusted
+	}
+	plan := project.Plan(slices.Concat(w.files, w.wanted))
+	c.refuse(plan.Refused)
+	runs.missing = plan.Missing
+	for _, name := range w.wanted {
+		if slices.ContainsFunc(plan.Runs, func(r runner.Run) bool { return r.Wants(name) }) && c.open(root, name) {
+			runs.more++
+		}
+	}
+	texts := map[string]*runner.Text{}
+	for _, r := range plan.Runs {
+		done := c.repeat("running " + r.Name)
+		reports, err := project.Run(ctx, r)
+		done()
+		if ctx.Err() != nil {
+			return runs, ctx.Err()
+		}
+		for _, report := range reports {
+			c.takeReport(root, r.Runner, report, texts)
+		}
+		if err != nil {
+			c.skip(".", fmt.Sprintf("%s did not work: %s", r.Name, cut(err.Error(), 300)))
+		} else {
+			runs.ran = append(runs.ran, r.Name)
+		}
+	}
+	return runs, nil
+}
+
+// refuse says which tools did not run, those with one reason together.
+func (c *collector) refuse(refused []runner.Refusal) {
+	names := map[string][]string{}
+	for _, r := range refused {
+		names[r.Reason] = append(names[r.Reason], r.Name)
+	}
+	for reason, list := range names {
+		are := " is"
+		if len(list) > 1 {
+			are = " are"
+		}
+		c.skip(".", strings.Join(list, ", ")+are+" installed but did not run: "+reason)
+	}
+}
+
+// open notes a file that only tools read, as it is now, and reports whether it can be looked at.
+func (c *collector) open(root *os.Root, name string) bool {
+	content, why := readSource(root, name)
+	if why != "" {
+		c.skip(name, why)
+		return false
+	}
+	c.read[name] = readFile{Name: name, Sum: sha256.Sum256([]byte(content))}
+	return true
+}
+
+// takeReport takes what a tool says of a file that the scan looks at.
+func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Report, texts map[string]*runner.Text) {
+	kind := r.Kind(report, c.request.Purpose == Bugs)
+	if _, scanned := c.read[report.File]; !scanned || report.Rule != "" && kind == "" {
+		return
+	}
+	if report.Rule == "" {
+		c.skip(report.File, r.Name+": "+cut(report.Message, 200))
+		return
+	}
+	text := texts[report.File]
+	if text == nil {
+		content, err := read(root, report.File)
+		if err != nil {
+			return // finish says so
+		}
+		text = runner.NewText(content)
+		texts[report.File] = text
+	}
+	f := Finding{Rule: r.Name + "/" + report.Rule, Kind: kind, Level: runner.Level(report.Word, kind), File: report.File,
+		Confidence: cmp.Or(report.Confidence, 0.9), Message: cut(report.Message, 300), Advice: cut(report.Advice, 300)}
+	if c.request.Purpose == Refactorings {
+		f.Level = "minor"
+	}
+	f.Line, f.Column = text.Position(text.Offset(r.Count, report.At))
+	for _, e := range report.Fix {
+		f.Edits = append(f.Edits, Edit{text.Offset(r.Count, e.From), text.Offset(r.Count, e.To), e.Text})
+	}
+	if c.replaces(f) {
+		c.take(f)
+	}
+}
+
+// replaces takes back what toolfold itself found of a fault that a tool of the project names too, and
+// reports whether the tool's finding counts: not where only ours has a fix, or another tool named it before.
+func (c *collector) replaces(f Finding) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := fault(f.Rule)
+	var kept []Finding
+	for _, have := range c.byFile[f.File] {
+		own := isOwn(have.Rule)
+		if have.Line == f.Line && have.Rule == f.Rule && own && have.Column == f.Column {
+			return false // the analyser that is linked said it
+		}
+		same := have.Line == f.Line && have.Rule != f.Rule && isSameFault(fault(have.Rule), name)
+		if same && (!own || have.Fixable() && !f.Fixable()) {
+			return false
+		}
+		if !same {
+			kept = append(kept, have)
+		}
+	}
+	c.count -= len(c.byFile[f.File]) - len(kept)
+	c.byFile[f.File] = kept
+	return true
+}
+
+// isSameFault reports whether two names of faults stand for one.
+func isSameFault(a, b string) bool {
+	return a == b || slices.ContainsFunc(sameFault, func(pair [2]string) bool {
+		first, second := fault(pair[0]), fault(pair[1])
+		return a == first && b == second || a == second && b == first
+	})
+}
+
+// isOwn reports whether a rule is one of toolfold itself or of an analyser that is linked.
+func isOwn(rule string) bool {
+	prefix, _, _ := strings.Cut(rule, "/")
+	for _, own := range prefixes {
+		if prefix == own {
+			return true
+		}
+	}
+	return prefix == "staticcheck" || prefix == "vet" || prefix == "modernize"
+}
+
+// fault returns the name that toolfold has for what a rule finds, else the rule's own without
+// what the tools write it with.
+func fault(rule string) string {
+	last := strings.ToLower(rule[strings.LastIndexByte(rule, '/')+1:])
+	for name, aliases := range others {
+		if name == last || slices.Contains(aliases, last) {
+			return name
+		}
+	}
+	return strings.ReplaceAll(last, "-", "")
+}
+
+// offset16 returns the offset in bytes of one in UTF-16 units.
+func offset16(content string, units int) int {
+	for at, r := range content {
+		if units <= 0 {
+			return at
+		}
+		units -= max(utf16.RuneLen(r), 1)
+	}
+	return len(content)
+}
