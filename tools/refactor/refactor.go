@@ -26,8 +26,8 @@ var (
 var Family = toolfold.Family{
 	Name: "refactor", Summary: "Improve code", Category: "code", Tier: toolfold.Extended,
 	Words: "clean up, simplify, modernize, restructure, technical debt, code smell, quality, tidy up, polish, ugly code",
-	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with a few rules of its own, and in trusted " +
-		"workspaces with eslint, tsc, biome, oxlint, ruff, pyright and golangci-lint where it has them. " +
+	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with a few rules of its own; and with " +
+		"the linters that the project uses, such as eslint, ruff and golangci-lint. " +
 		"A finding keeps its opportunityId while its line stays the same.",
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
