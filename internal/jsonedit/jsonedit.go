@@ -50,7 +50,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 			for _, inner := range slices.Backward(path[i+1:]) {
 				value = []byte(`{` + quoted(inner) + `:` + string(value) + `}`)
 			}
-			return d.checked(d.insert(o, key, value), path[:i+1], value)
+			return d.checked(d.insert(o, quoted(key)+":"+d.colon, value), path[:i+1], value)
 		}
 		place := o.members[m].value
 		if i < len(path)-1 {
@@ -86,26 +86,70 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 	return text, err
 }
 
-// Get returns the value at a path of keys as plain JSON; nil where there is none.
-func Get(text []byte, path ...string) ([]byte, error) {
-	d, o, err := read(text)
-	place := span{o.open, o.close + 1}
-	for i, key := range path {
-		if err != nil {
-			return nil, at(path[:i], err)
-		}
-		m, twice := o.find(key)
-		if m < 0 || twice != nil {
-			return nil, at(path[:i], twice)
-		}
-		if place = o.members[m].value; i < len(path)-1 {
-			o, err = d.object(place)
+// Append adds a value, which is JSON, to the end of the list at a path of keys. A list that is
+// not there is added.
+func Append(text, value []byte, path ...string) ([]byte, error) {
+	if !json.Valid(value) {
+		return nil, errors.New("the new value is not JSON")
+	}
+	d, place, err := locate(text, path)
+	if err == nil && place == (span{}) {
+		if text, err = Set(text, []byte("[]"), path...); err == nil {
+			d, place, err = locate(text, path)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	l, err := d.list(place)
+	if err != nil {
+		return nil, at(path, err)
+	}
+	return d.checked(d.insert(l, "", value), path, ordered.MustJSON(append(d.items(l), value)))
+}
+
+// Drop takes out the item at index i of the list at a path of keys, with its comma and its line.
+func Drop(text []byte, i int, path ...string) ([]byte, error) {
+	d, place, err := locate(text, path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.list(place)
+	if err != nil {
+		return nil, at(path, err)
+	}
+	if i < 0 || i >= len(l.members) {
+		return nil, at(path, fmt.Errorf("it has no item %d", i))
+	}
+	return d.checked(d.cut(l, i), path, ordered.MustJSON(slices.Delete(d.items(l), i, i+1)))
+}
+
+// Get returns the value at a path of keys as plain JSON; nil where there is none.
+func Get(text []byte, path ...string) ([]byte, error) {
+	d, place, err := locate(text, path)
+	if err != nil || place == (span{}) {
+		return nil, err
+	}
 	return d.plain[place.start:place.end], nil
+}
+
+// locate returns the place of the value at a path of keys; an empty one where there is no value.
+func locate(text []byte, path []string) (document, span, error) {
+	d, o, err := read(text)
+	place := span{o.open, o.close + 1}
+	for i, key := range path {
+		if err != nil {
+			return d, span{}, at(path[:i], err)
+		}
+		m, twice := o.find(key)
+		if m < 0 || twice != nil {
+			return d, span{}, at(path[:i], twice)
+		}
+		if place = o.members[m].value; i < len(path)-1 {
+			o, err = d.object(place)
+		}
+	}
+	return d, place, err
 }
 
 // at says in which object an error is.
@@ -154,15 +198,15 @@ func read(text []byte) (document, object, error) {
 	return d, root, nil
 }
 
-// object is an object of a document.
+// object is an object or a list of a document.
 type object struct {
 	open, close int // places of its brackets
 	members     []member
 }
 
 type member struct {
-	key   string
-	start int // of the key
+	key   string // empty in a list
+	start int    // of the key; in a list of the value
 	value span
 }
 
@@ -221,6 +265,34 @@ func (d document) object(in span) (object, error) {
 	return o, nil
 }
 
+// list reads the list in a stretch of the text, which holds nothing else.
+func (d document) list(in span) (object, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(d.plain[in.start:in.end]), jsontext.AllowDuplicateNames(true))
+	if dec.PeekKind() != '[' {
+		return object{}, errors.New("it is not a list")
+	}
+	_, _ = dec.ReadToken() // the bracket that was peeked at
+	l := object{open: in.start, close: in.end - 1}
+	for dec.PeekKind() != ']' {
+		value, err := dec.ReadValue()
+		if err != nil {
+			return object{}, broken(err)
+		}
+		end := in.start + int(dec.InputOffset())
+		l.members = append(l.members, member{start: end - len(value), value: span{end - len(value), end}})
+	}
+	return l, nil
+}
+
+// items returns the values of a list as plain JSON.
+func (d document) items(l object) []json.RawMessage {
+	items := []json.RawMessage{}
+	for _, m := range l.members {
+		items = append(items, d.plain[m.value.start:m.value.end])
+	}
+	return items
+}
+
 // broken names the place of a fault of syntax, but nothing of the text, which may hold
 // secrets.
 func broken(err error) error {
@@ -231,8 +303,9 @@ func broken(err error) error {
 	return errors.New("it is not JSON")
 }
 
-// insert adds a member behind the others and behind their comments.
-func (d document) insert(o object, key string, value []byte) []byte {
+// insert adds a member behind the others and behind their comments. The label is its key and
+// colon; empty in a list.
+func (d document) insert(o object, label string, value []byte) []byte {
 	last, comma, after := o.open+1, "", ""
 	if n := len(o.members); n > 0 {
 		if last = o.members[n-1].value.end; d.comma(last) >= 0 {
@@ -247,7 +320,7 @@ func (d document) insert(o object, key string, value []byte) []byte {
 	if n := len(o.members); n > 0 {
 		indent = d.indentAt(o.members[n-1].start)
 	}
-	added := quoted(key) + ":" + d.colon + string(d.laidOut(value, indent, spread)) + after
+	added := label + string(d.laidOut(value, indent, spread)) + after
 	end := bytes.LastIndexByte(d.text[:o.close], '\n') + 1 // the line of the closing bracket
 	rest := end
 	switch {
@@ -302,7 +375,7 @@ func (d document) cut(o object, i int) []byte {
 	}
 	text = document{text: text}.replace(span{from, to}, nil)
 	if inside := text[o.open+1:]; len(o.members) == 1 { // {} stands on one line
-		if rest := bytes.TrimLeft(inside, " \t\r\n"); rest[0] == '}' {
+		if rest := bytes.TrimLeft(inside, " \t\r\n"); rest[0] == d.text[o.close] {
 			text = append(bytes.Clone(text[:o.open+1]), rest...)
 		}
 	}

@@ -2,6 +2,7 @@ package jsonedit
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -95,6 +96,50 @@ func TestSetAndRemove(t *testing.T) {
 		}
 		if diff := cmp.Diff(l[0], string(without)); diff != "" {
 			t.Errorf("%s, taken out (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// An item of a list is laid out as the items around it, and leaves no trace when it is taken out.
+func TestAppendAndDrop(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string][2]string{
+		"compact":      {`{"l":[{"a":1}]}`, `{"l":[{"a":1},{"b":2}]}`},
+		"one line":     {`{ "l": [1, 2] }`, `{ "l": [1, 2, {"b": 2}] }`},
+		"empty":        {"{\n  \"l\": []\n}\n", "{\n  \"l\": [\n    {\n      \"b\": 2\n    }\n  ]\n}\n"},
+		"spread":       {"{\n\t\"l\": [\n\t\t1\n\t]\n}\n", "{\n\t\"l\": [\n\t\t1,\n\t\t{\n\t\t\t\"b\": 2\n\t\t}\n\t]\n}\n"},
+		"comments":     {"{\n  \"l\": [\n    1 // one\n  ]\n}", "{\n  \"l\": [\n    1, // one\n    {\n      \"b\": 2\n    }\n  ]\n}"},
+		"lines apart":  {"{\"l\": [[\n1], \"]\"]}", "{\"l\": [[\n1], \"]\", {\"b\": 2}]}"},
+		"commas after": {"{\n  \"l\": [\n    1,\n  ],\n}", "{\n  \"l\": [\n    1,\n    {\n      \"b\": 2\n    },\n  ],\n}"},
+	} {
+		got, err := Append([]byte(l[0]), []byte(`{"b":2}`), "l")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(l[1], string(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		list, err := Get(got, "l")
+		var items []json.RawMessage
+		if err != nil || json.Unmarshal(list, &items) != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got, err = Drop(got, len(items)-1, "l"); err != nil || string(got) != l[0] {
+			t.Errorf("%s, taken out: %v\n%s", name, err, got)
+		}
+	}
+	got, err := Append([]byte(`{"a":1}`), []byte("1"), "b", "l")
+	if want := `{"a":1,"b":{"l":[1]}}`; err != nil || string(got) != want {
+		t.Errorf("a new list: %v\n%s", err, got)
+	}
+	if got, err = Drop([]byte(`{"l":[1,2,3]}`), 1, "l"); err != nil || string(got) != `{"l":[1,3]}` {
+		t.Errorf("in the middle: %v\n%s", err, got)
+	}
+	for text, want := range map[string]string{
+		`{"l":{}}`: "l: it is not a list", `{"l":[1]}`: "l: it has no item 1", `{}`: "l: it is not a list",
+	} {
+		if got, err := Drop([]byte(text), 1, "l"); err == nil || err.Error() != want {
+			t.Errorf("%s: %v\n%s", text, err, got)
 		}
 	}
 }
