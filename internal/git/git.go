@@ -373,6 +373,8 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 		return "", ctx.Err()
 	case strings.Contains(stderr.String(), "not a git repository"):
 		return "", none(withoutGit, "the workspace is no git repository")
+	case strings.Contains(stderr.String(), "must be run in a work tree"):
+		return "", none(withoutGit, "the folder is in no working tree of git")
 	case strings.Contains(stderr.String(), "dubious ownership"):
 		return "", none(withoutGit, "the repository belongs to another user, and git's setting safe.directory does not name it")
 	case errors.As(err, &exit):
@@ -411,6 +413,30 @@ func Hooks(dir string) (string, error) {
 			return paths[0], nil
 		}
 	}
-	return "", none("set core.hooksPath in this repository, or call toolfold hook git from the hook there",
-		"core.hooksPath is %s, whose hooks run in other repositories too", paths[0])
+	return "", none("", "core.hooksPath is %s, whose hooks run in other repositories too: set core.hooksPath in this repository, "+
+		"or call toolfold hook git from the hook there", paths[0])
+}
+
+// Private reports whether a file at an absolute path stays in this clone of the working tree that
+// a folder is in: git ignores it, or keeps it in its own folder. The file need not be there.
+func Private(dir, path string) (bool, error) {
+	ctx, stop := context.WithTimeout(context.Background(), gitTime)
+	defer stop()
+	r, err := open(ctx, dir)
+	if err != nil {
+		return false, err
+	}
+	own, err := r.run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return false, err
+	}
+	if below, err := filepath.Rel(strings.TrimSuffix(own, "\n"), path); err == nil && filepath.IsLocal(below) {
+		return true, nil
+	}
+	_, err = r.run(ctx, "--no-literal-pathspecs", "check-ignore", "--quiet", "--", path) // which takes paths only
+	var exit *child.ExitError
+	if errors.As(err, &exit) { // it is not ignored, or is in another working tree
+		return false, nil
+	}
+	return err == nil, err
 }

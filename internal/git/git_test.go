@@ -170,3 +170,28 @@ func TestFile(t *testing.T) {
 		t.Errorf("a file over the limit: %v", err)
 	}
 }
+
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, map[string]string{".gitignore": "ignored\n*.log\n", "tracked.log": "", "sub/a": ""})
+	r.Git("add", "-f", "tracked.log")
+	r.Commit("tracked")
+	r.Git("worktree", "add", "-q", filepath.Join(r.Dir, "ignored", "tree"))
+	top, err := filepath.EvalSymlinks(r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		".git/hooks/pre-commit": true, "ignored/hooks.json": true, "new.log": true, "tracked.log": false, "sub/new [1].json": false,
+		"../outside": false,
+	} {
+		for _, dir := range []string{"", "sub", "ignored/tree"} {
+			if dir == "ignored/tree" && path != ".git/hooks/pre-commit" {
+				continue // of another working tree
+			}
+			if got, err := Private(filepath.Join(top, dir), filepath.Join(top, path)); err != nil || got != want {
+				t.Errorf("%s from %q: %v, %v", path, dir, got, err)
+			}
+		}
+	}
+}
