@@ -241,6 +241,8 @@ func (c Checker) Check(ctx context.Context, p Policy, changes []Change) ([]Resul
 // verdict gathers what a gate finds.
 type verdict struct {
 	fails, warns []Offence
+	person       bool   // one of warns is about a change that a person should look at
+	unchecked    bool   // one of warns is about what could not be checked
 	older        int    // faults on lines that the change leaves as they were
 	known        int    // more faults, which a baseline lists
 	pass         string // the message where there is neither
@@ -252,8 +254,28 @@ func (v *verdict) failed(path, format string, args ...any) {
 	v.fails = append(v.fails, Offence{path, fmt.Sprintf(format, args...)})
 }
 
+// warned adds what could not be checked.
 func (v *verdict) warned(path, format string, args ...any) {
+	v.unchecked = true
 	v.warns = append(v.warns, Offence{path, fmt.Sprintf(format, args...)})
+}
+
+// flagged adds a change that a person should look at.
+func (v *verdict) flagged(path, why string) {
+	v.person = true
+	v.warns = append(v.warns, Offence{path, why + ": a person should look at the change"})
+}
+
+// advice returns what to do about warnings.
+func (v *verdict) advice() string {
+	var do []string
+	if v.person {
+		do = append(do, "show the change of these files to a person who answers for them, before it is merged")
+	}
+	if v.unchecked {
+		do = append(do, "remove the reason why a file was not checked, or check it by hand")
+	}
+	return strings.Join(do, "; ")
 }
 
 func (v *verdict) result(gate string) Result {
@@ -274,7 +296,7 @@ func (v *verdict) judged(gate string) Result {
 	if len(all) == 0 {
 		return r
 	}
-	r.Status, r.Suggestion = Warn, "look at what could not be checked"
+	r.Status, r.Suggestion = Warn, v.advice()
 	switch {
 	case len(v.fails) > 0:
 		r.Status, r.Message, r.Suggestion = Fail, v.fail, v.suggestion

@@ -202,6 +202,9 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 		}
 	}
 	v.pass = count(files, "configuration file") + " valid"
+	if files == 0 {
+		v.pass = "no configuration file"
+	}
 	if unfilled > 0 {
 		v.pass += ", and " + count(unfilled, "template") + " of a Helm chart, which are read once they are filled in"
 	}
@@ -413,7 +416,7 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	for _, c := range k.changes {
 		name, _ := k.inside(c.Path)
 		if pattern, ok := matchesFolded(k.policy.Sensitive, name); ok {
-			v.warned(c.Path, "sensitivePaths has %s: a person should look at the change", pattern)
+			v.flagged(c.Path, "sensitivePaths has "+pattern)
 		}
 		file := k.text(c)
 		switch {
@@ -447,7 +450,7 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	if unsettled, err := k.baselineChanged(ctx, v.known > 0); err != nil {
 		return err
 	} else if unsettled {
-		v.warned(baselineFile, "it says which secrets are known: a person should look at the change")
+		v.flagged(baselineFile, "it says which secrets are known")
 	}
 	v.pass = "no secrets in " + count(len(k.changes), "file")
 	v.fail = count(len(v.fails), "secret")

@@ -130,7 +130,7 @@ func TestGates(t *testing.T) {
 			want: map[string]string{SensitiveChange: Fail},
 			says: []string{"line 2 looks like a secret (github-pat)", "revoke"}},
 		"listed": {files: map[string]string{"conf/Prod.ini": "a=1"}, want: map[string]string{SensitiveChange: Warn},
-			says: []string{"sensitivePaths has conf/prod.*"}},
+			says: []string{"sensitivePaths has conf/prod.*: a person should look", "show the change of these files to a person"}},
 		"binary": {files: map[string]string{"src/a/x.bin": "a\x00b"}},
 	} {
 		t.Run(name, func(t *testing.T) {

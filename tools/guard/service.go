@@ -13,7 +13,6 @@ import (
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/policy"
-	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
@@ -87,28 +86,27 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 		return CheckOut{}, err
 	}
 	out.Status, out.Timestamp = policy.Worst(out.Gates), s.now()
-	var not []string
-	for _, g := range out.Gates {
-		if g.Status != policy.Pass {
-			not = append(not, g.Gate+" "+g.Status)
-		}
+	out.Summary = out.Status + ": " + summary(out.Gates)
+	if len(changes) == 0 {
+		out.Summary += "; nothing has changed, so there was nothing to judge"
 	}
-	if out.Summary = fmt.Sprintf("%s: all %d gates pass", out.Status, len(out.Gates)); len(not) > 0 {
-		out.Summary = fmt.Sprintf("%s: %s; %d of %d gates pass", out.Status, strings.Join(not, ", "), len(out.Gates)-len(not), len(out.Gates))
-	}
-	out.Summary += notRead(changes)
 	return out, nil
 }
 
-// notRead says of changes without code that can be read that there is none; empty where there is.
-func notRead(changes []policy.Change) string {
-	switch {
-	case len(changes) == 0:
-		return "; nothing has changed, so there was nothing to judge"
-	case slices.ContainsFunc(changes, func(c policy.Change) bool { return scan.Knows(c.Path) }):
-		return ""
+// summary returns which gates do not pass or, where all do, what each of them checked.
+func summary(gates []policy.Result) string {
+	var passed, not []string
+	for _, g := range gates {
+		if g.Status == policy.Pass {
+			passed = append(passed, g.Message)
+		} else {
+			not = append(not, g.Gate+" "+g.Status)
+		}
 	}
-	return fmt.Sprintf("; no code was read: no file is in a language that is known here (%s), of %d", scan.Languages, len(changes))
+	if len(not) == 0 {
+		return strings.Join(passed, "; ")
+	}
+	return fmt.Sprintf("%s; %d of %d gates pass", strings.Join(not, ", "), len(passed), len(gates))
 }
 
 // changes returns what a call is about: the paths that it names, or all that git says
