@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/ordered"
@@ -81,6 +82,9 @@ func hookAction(c *cli.Context) error {
 	o, err := loadOptions(c)
 	if err != nil {
 		return err
+	}
+	if _, err := storage.DefaultURL(); err != nil && o.Store == "" {
+		o.Store = "memory:" // git can run without HOME, and a check needs nothing that is stored
 	}
 	b, err := newWorkbench(o)
 	if err != nil {
@@ -216,28 +220,61 @@ type hook struct {
 	name  string
 	event bool // it tells what was edited on standard input
 
+	local bool // its program keeps the file out of commits
+
 	// path returns the file below a folder that holds the hook, or why there is none.
 	path func(folder string) (string, error)
 
-	// put returns the text of the file with the hook that runs a command line, and take without it.
-	put  func(text []byte, command string) ([]byte, error)
-	take func(text []byte) ([]byte, error)
+	// skeleton is the text of a file that has nothing in it. Put returns a text with the hook, in
+	// place of the one that it had, and take returns a text without it: byte by byte as it was.
+	skeleton string
+	put      func(text []byte, call hookCall) ([]byte, error)
+	take     func(text []byte) ([]byte, error)
 
 	next string // what is left to do
+}
+
+// hookCall is how a hook runs toolfold hook.
+type hookCall struct {
+	binary string   // an absolute path; empty = the toolfold on PATH
+	args   []string // options and the name of the hook
+}
+
+// line returns the command line by which a POSIX shell runs the call with a program.
+func (c hookCall) line(program string) string {
+	line := shellWord(program) + " hook"
+	for _, arg := range c.args {
+		line += " " + shellWord(arg)
+	}
+	return line
+}
+
+// with returns a text of the hook's file, which can be empty, with the hook.
+func (h *hook) with(text []byte, call hookCall) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte(h.skeleton)
+	}
+	return h.put(text, call)
+}
+
+// has reports whether a text of the hook's file has the hook.
+func (h *hook) has(text []byte) bool {
+	left, err := h.take(text)
+	return err != nil || !bytes.Equal(left, text)
 }
 
 // knownHooks returns the table of hooks; it is made when it is used, so that a start pays for none.
 func knownHooks() []hook {
 	return []hook{{
-		name: "git", path: gitHook, put: putGitHook, take: takeGitHook,
+		name: "git", path: gitHook, skeleton: "#!/bin/sh\n", put: putGitHook, take: takeGitHook,
 		next: "a commit that must not be is refused with the reason; git commit --no-verify passes the hook by",
 	}, {
-		name: "claude-code", event: true, path: below(".claude", "settings.local.json"),
-		put: putEvent("claude-code", "Edit|Write|MultiEdit|NotebookEdit"), take: takeEvent("claude-code"),
+		name: "claude-code", event: true, local: true, path: below(".claude", "settings.local.json"),
+		skeleton: "{}\n", put: putEvent("claude-code", "Edit|Write|MultiEdit|NotebookEdit"), take: takeEvent("claude-code"),
 		next: "start Claude Code again; /hooks shows it",
 	}, {
 		name: "codex", event: true, path: below(".codex", "hooks.json"),
-		put: putEvent("codex", "apply_patch|Edit|Write"), take: takeEvent("codex"),
+		skeleton: "{}\n", put: putEvent("codex", "apply_patch|Edit|Write"), take: takeEvent("codex"),
 		next: "start Codex in this folder, let it trust the folder, and approve the hook with /hooks; until then, and where setup " +
 			"changes the hook later, Codex runs without it, and codex exec says nothing of it",
 	}}
@@ -271,51 +308,56 @@ func below(names ...string) func(string) (string, error) {
 const (
 	hookBegins = "# toolfold: what is staged is judged; toolfold setup --hooks --undo git takes this out\n"
 	hookEnds   = "# toolfold: end\n"
-	hookShell  = "#!/bin/sh\n"
 )
 
 // shells are the interpreters whose scripts take the lines of the hook.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh"}
 
+// gitHookLines returns the lines that judge a commit. Where toolfold is not installed, as with
+// others who share the script, they let the commit pass.
+func gitHookLines(call hookCall) string {
+	condition := "if "
+	lines := hookBegins
+	if call.binary != "" {
+		lines += "if [ -x " + shellWord(call.binary) + " ]; then\n  " + call.line(call.binary) + " || exit 1\n"
+		condition = "elif "
+	}
+	return lines + condition + "command -v toolfold >/dev/null 2>&1; then\n  " + call.line("toolfold") + " || exit 1\n" +
+		"else\n  echo \"toolfold is not here: this commit was not checked; install it, or take its lines out of $0\" >&2\nfi\n" + hookEnds
+}
+
 // putGitHook puts the hook behind the first line of a script, before what may end it.
-func putGitHook(text []byte, command string) ([]byte, error) {
+func putGitHook(text []byte, call hookCall) ([]byte, error) {
 	had, err := takeGitHook(text)
 	if err != nil {
 		return nil, err
 	}
-	lines := hookBegins + command + " || exit 1\n" + hookEnds
-	if len(had) == 0 {
-		return []byte(hookShell + lines), nil
-	}
+	lines := []byte(gitHookLines(call))
 	first, rest, _ := bytes.Cut(had, []byte("\n"))
 	if !bytes.HasPrefix(first, []byte("#!")) { // as husky has them, which runs them with sh
-		return slices.Concat([]byte(lines), had), nil
+		return slices.Concat(lines, had), nil
 	}
 	words := strings.Fields(string(first[2:]))
 	if len(words) > 0 && filepath.Base(words[0]) == "env" {
 		words = words[1:]
 	}
-	if len(words) > 0 {
-		if slices.Contains(shells, filepath.Base(words[0])) {
-			return slices.Concat(first, []byte("\n"), []byte(lines), rest), nil
-		}
+	if len(words) > 0 && slices.Contains(shells, filepath.Base(words[0])) {
+		return slices.Concat(first, []byte("\n"), lines, rest), nil
 	}
 	return nil, fmt.Errorf("it is a script of %s, which setup does not edit: have it run %s, and end with 1 where that does",
-		bytes.TrimSpace(first[2:]), command)
+		bytes.TrimSpace(first[2:]), call.line(cmp.Or(call.binary, "toolfold")))
 }
 
-// takeGitHook takes the hook out of a script. Nothing is left of one that has no more than it.
+// takeGitHook takes the lines of the hook out of a script, wherever they stand.
 func takeGitHook(text []byte) ([]byte, error) {
-	before, after, has := bytes.Cut(text, []byte(hookBegins))
-	if !has {
-		return text, nil
+	for {
+		before, after, has := bytes.Cut(text, []byte(hookBegins))
+		if !has {
+			return text, nil
+		}
+		if _, after, has = bytes.Cut(after, []byte(hookEnds)); !has {
+			return nil, fmt.Errorf("the line %q is missing: take the hook out by hand", strings.TrimSpace(hookEnds))
+		}
+		text = slices.Concat(before, after)
 	}
-	_, after, has = bytes.Cut(after, []byte(hookEnds))
-	if !has {
-		return nil, fmt.Errorf("the line %q is missing: take the hook out by hand", strings.TrimSpace(hookEnds))
-	}
-	if left := append(bytes.Clone(before), after...); string(left) != hookShell {
-		return left, nil
-	}
-	return nil, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/safefile"
 )
@@ -29,7 +32,7 @@ func setupCommand() *cli.Command {
 		Usage:     "connect a client: print what its settings need, or write it",
 		ArgsUsage: "[CLIENT [-- SERVE-OPTION…]]",
 		Description: "Without CLIENT it lists the clients, their files and whether toolfold is in them. With\n" +
-			"--write the entry is put into the client's own file after a backup beside it; what an entry\n" +
+			"--write the entry is put into the client's own file after a backup; what an entry\n" +
 			"had stays, and so do comments. Without CLIENT it asks on a terminal for each client found.\n" +
 			"--undo brings back what was there. The entry serves --for the client, which chooses the list\n" +
 			"that suits it. What follows -- goes to toolfold serve too, with --hooks to toolfold hook.\n\n" +
@@ -286,9 +289,67 @@ func readClient(path string) ([]byte, error) {
 	return safefile.Read(root, filepath.Base(path), maxClientFile)
 }
 
-// setupBackup is the ending of the one backup that setup keeps of a client's file: as it
-// was before the entry.
+// setupBackup is the ending of the one backup that setup keeps of a file: as it was before
+// setup wrote to it.
 const setupBackup = ".toolfold.bak"
+
+// backupPath returns where the backup of a file with that ending goes: beside the file, or into
+// the data folder if the file is in a working tree of git, where a commit could take it.
+func backupPath(path, ending string) (string, error) {
+	folder := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	path = filepath.Join(folder, filepath.Base(path))
+	if !repositoryAt(repositoryOf(folder)) {
+		return path + ending, nil
+	}
+	data, err := storage.DataDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(data, "backups", hex.EncodeToString(sum[:8])+"-"+filepath.Base(path)+ending), nil
+}
+
+// backupPlaces returns the paths at which the backup of setup can be: where it goes now, and beside
+// the file, where older versions put it.
+func backupPlaces(path string) ([]string, error) {
+	place, err := backupPath(path, setupBackup)
+	return []string{place, path + setupBackup}, err
+}
+
+// readBackup returns the backup that setup made of a file, and its path; empty if there is none.
+func readBackup(path string) (text []byte, backup string, err error) {
+	places, err := backupPlaces(path)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, place := range places {
+		text, err := readClient(place)
+		if err == nil {
+			return text, place, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", fmt.Errorf("reading %s: %w", place, err)
+		}
+	}
+	return nil, "", nil
+}
+
+// removeBackups removes the backup that setup made of a file, if there is one.
+func removeBackups(path string) error {
+	places, err := backupPlaces(path)
+	if err != nil {
+		return err
+	}
+	for _, place := range places {
+		if err := os.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
 
 // followed returns the path of a file with links followed: dotfiles are often links. It
 // refuses a link to nothing, in whose place a file would come.
@@ -312,8 +373,7 @@ func clientPath(h *hosts.Host) (string, error) {
 	return followed(path)
 }
 
-// writeClient puts the entry into the file of a client, after a backup beside it, and
-// says so, and what is left to do.
+// writeClient puts the entry into the file of a client, after a backup, and says so, and what is left to do.
 func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func([]byte) ([]byte, error)) error {
 	path, err := clientPath(h)
 	if err != nil {
@@ -326,7 +386,7 @@ func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func(
 		case err != nil:
 			return fmt.Errorf("%s: %w", path, err)
 		case !has: // an older backup is of another time
-			if err := os.Remove(path + setupBackup); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := removeBackups(path); err != nil {
 				return err
 			}
 		case isMadeBySetup(h, text):
@@ -363,12 +423,11 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 	if err != nil {
 		return err
 	}
-	backup := path + setupBackup
-	before, err := readClient(backup)
-	hadFile := err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading %s: %w", backup, err)
+	before, backup, err := readBackup(path)
+	if err != nil {
+		return err
 	}
+	hadFile := backup != ""
 	now, err := readClient(path)
 	if err == nil && !hadFile && isMadeBySetup(h, now) {
 		if err := os.Remove(path); err != nil {
@@ -401,7 +460,7 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 		return err
 	}
 	if hadFile { // what is there now is newer, but for the entry, which is as it was
-		if err := os.Remove(backup); err != nil {
+		if err := removeBackups(path); err != nil {
 			return err
 		}
 	}
@@ -415,11 +474,12 @@ type edited struct {
 	backup  string // path of the text before; empty for a new file
 	after   []byte
 	changed bool
+	isNew   bool // there was no file
 }
 
-// editFile replaces a file by what edit makes of it, after a backup beside it with that
-// ending: one that is there stays, and an empty ending makes none. A file that is not
-// there is empty. Where another program writes the file meanwhile, edit sees its text.
+// editFile replaces a file by what edit makes of it, after a backup with that ending, see
+// backupPath: one that is there stays, and an empty ending makes none. A file that is not there
+// is empty. Where another program writes the file meanwhile, edit sees its text.
 func editFile(path, ending string, edit func([]byte) ([]byte, error)) (done edited, err error) {
 	if path, err = followed(path); err != nil {
 		return done, err
@@ -430,7 +490,7 @@ func editFile(path, ending string, edit func([]byte) ([]byte, error)) (done edit
 		if err != nil && !isNew {
 			return done, fmt.Errorf("reading %s: %w", path, err)
 		}
-		done.path = path
+		done.path, done.isNew = path, isNew
 		if done.after, err = edit(before); err != nil {
 			return done, fmt.Errorf("%s: %w", path, err)
 		}
@@ -462,14 +522,20 @@ func editFile(path, ending string, edit func([]byte) ([]byte, error)) (done edit
 	return done, fmt.Errorf("%s changes all the time: close the programs that write it, and try again", path)
 }
 
-// backUp keeps the text of a file beside it, with the file's mode, and returns where;
-// empty where a backup is there already, which stays.
+// backUp keeps the text of a file, with the file's mode, and returns where; empty where a backup
+// is there already, which stays.
 func backUp(path, ending string, text []byte) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
-	backup := path + ending
+	backup, err := backupPath(path, ending)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(backup), 0o700); err != nil {
+		return "", err
+	}
 	file, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if errors.Is(err, fs.ErrExist) {
 		return "", nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -42,117 +44,189 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 	if err != nil {
 		return err
 	}
+	if path, err = followed(path); err != nil {
+		return err
+	}
 	if c.Bool("undo") {
 		return undoHook(c, h, path)
 	}
-	binary, err := installed()
+	call, note, err := callOf(h, folder, path, options)
 	if err != nil {
 		return err
 	}
-	if found, err := exec.LookPath("toolfold"); err == nil && sameFile(found, binary) {
-		binary = "toolfold" // so that a file that is shared says nothing of this machine
+	if c.Bool("write") {
+		err = writeHook(c, h, path, call)
+	} else {
+		err = showHook(c, h, path, call)
 	}
-	command := ""
-	for _, word := range append(append([]string{binary, "hook"}, options...), h.name) {
-		command += " " + shellWord(word)
-	}
-	command = command[1:]
-	if !c.Bool("write") {
-		text, err := readClient(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("reading %s: %w", path, err)
-		}
-		after, err := h.put(text, command)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if _, err := c.App.Writer.Write(after); err != nil {
-			return err
-		}
-		fmt.Fprintf(stderr, "goes into  %s, or: toolfold setup --hooks --write %s\n", path, h.name)
-		return nil
-	}
-	done, err := editFile(path, setupBackup, func(text []byte) ([]byte, error) { return h.put(text, command) })
-	if err != nil {
-		return err
-	}
-	if h.name == "git" {
-		if err := os.Chmod(done.path, 0o755); err != nil { //nolint:gosec // git runs it
-			return err
-		}
-	}
-	switch {
-	case !done.changed:
-		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
-		return err
-	case done.backup != "":
-		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
-	}
-	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err == nil {
-		fmt.Fprintf(stderr, "next  %s\n", h.next)
+	if err == nil && note != "" {
+		fmt.Fprintf(stderr, "note  %s\n", note)
 	}
 	return err
 }
 
-// undoHook takes a hook out of its file, which goes where nothing else is in it. The backup goes
-// where the file is as it was then.
-func undoHook(c *cli.Context, h *hook, path string) error {
-	text, err := readClient(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", path)
-		return err
+// callOf returns how a hook in a file runs toolfold: by the path of this binary, or by the name
+// alone if others share the file or the binary will not last. The note, which can be empty, is
+// what the user has to know of that.
+func callOf(h *hook, folder, path string, options []string) (call hookCall, note string, err error) {
+	call.args = append(slices.Clone(options), h.name)
+	private := h.local || !repositoryAt(repositoryOf(folder))
+	if !private {
+		if private, err = git.Private(folder, path); err != nil {
+			return call, "", err
+		}
 	}
+	binary, why := lastingBinary()
+	_, err = exec.LookPath("toolfold")
+	onPath := err == nil
+	switch {
+	case why == "" && private:
+		call.binary = binary
+		return call, "", nil
+	case why == "" && onPath:
+		return call, "", nil
+	case why == "":
+		why = "others can share this file"
+	}
+	note = why + "; so the hook starts toolfold by its name"
+	if !onPath {
+		note += ", and checks nothing until it is on PATH"
+	}
+	return call, note, nil
+}
+
+// lastingBinary returns the path of this program, with slashes, or why none will last.
+func lastingBinary() (path, why string) {
+	binary, err := installed()
 	if err != nil {
+		return "", err.Error()
+	}
+	if temporary, err := filepath.EvalSymlinks(os.TempDir()); err == nil {
+		real, err := filepath.EvalSymlinks(binary)
+		if err != nil {
+			return "", err.Error()
+		}
+		if below, err := filepath.Rel(temporary, real); err == nil && filepath.IsLocal(below) {
+			return "", "this toolfold is in the folder of temporary files, " + temporary
+		}
+	}
+	return filepath.ToSlash(binary), ""
+}
+
+// showHook prints the hook's file as --write would make it.
+func showHook(c *cli.Context, h *hook, path string, call hookCall) error {
+	text, err := readClient(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
-	left, err := h.take(text)
+	after, err := h.with(text, call)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	before, err := readClient(path + setupBackup)
-	hadFile := err == nil
-	if len(left) == 0 && !hadFile {
-		if err := os.Remove(path); err != nil {
+	if _, err := c.App.Writer.Write(after); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "goes into  %s, or: toolfold setup --hooks --write %s\n", path, h.name)
+	return nil
+}
+
+// writeHook puts a hook into its file. The backup is of the text without the hook, so a file that
+// has it gets no other.
+func writeHook(c *cli.Context, h *hook, path string, call hookCall) error {
+	ending := setupBackup
+	if text, err := readClient(path); err == nil && h.has(text) {
+		ending = ""
+	} else if err := removeBackups(path); err != nil { // which are of another time
+		return err
+	}
+	done, err := editFile(path, ending, func(text []byte) ([]byte, error) { return h.with(text, call) })
+	if err != nil {
+		return err
+	}
+	if !done.changed {
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+		return err
+	}
+	next := h.next
+	if !h.event {
+		if next, err = runByGit(done, next); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "removed  %s\n", path)
+	}
+	if done.backup != "" {
+		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
+	}
+	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err == nil {
+		fmt.Fprintf(stderr, "next  %s\n", next)
+	}
+	return err
+}
+
+// runByGit makes a new script executable. The mode of one that was there stays, as its user may
+// have switched it off by that: next, what is left to do, begins with it then.
+func runByGit(done edited, next string) (string, error) {
+	if done.isNew {
+		return next, os.Chmod(done.path, 0o755) //nolint:gosec // git runs it
+	}
+	info, err := os.Stat(done.path)
+	isHusky := filepath.Base(filepath.Dir(done.path)) == ".husky" // which runs it by sh
+	if err == nil && !isHusky && runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
+		next = "git does not run this file until it is executable: chmod +x " + shellWord(done.path) + "; then " + next
+	}
+	return next, err
+}
+
+// undoHook takes a hook out of its file. A file in which nothing else has changed since setup wrote
+// to it is as it was then, or gone if there was none.
+func undoHook(c *cli.Context, h *hook, path string) error {
+	before, backup, err := readBackup(path)
+	if err != nil {
 		return err
+	}
+	hadFile := backup != ""
+	if hadFile && h.has(before) { // older versions backed up what they had written
+		if before, err = h.take(before); err != nil {
+			return fmt.Errorf("%s: %w", backup, err)
+		}
+		hadFile = string(before) != h.skeleton
 	}
 	done, err := editFile(path, "", func(text []byte) ([]byte, error) {
 		left, err := h.take(text)
-		if err != nil || !hadFile {
-			return left, err
+		if err == nil && hadFile && !bytes.Equal(left, text) && h.onlyHook(before, left) {
+			return before, nil
 		}
-		if same, err := sameButFor(h, before, left); err != nil || same {
-			return before, err
-		}
-		return left, nil
+		return left, err
 	})
 	if err != nil {
 		return err
 	}
-	if hadFile && bytes.Equal(done.after, before) {
-		if err := os.Remove(path + setupBackup); err != nil {
+	if !done.changed {
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+		return err
+	}
+	what := "written "
+	if !hadFile && string(done.after) == h.skeleton {
+		what = "removed "
+		if err := os.Remove(done.path); err != nil {
 			return err
 		}
 	}
-	what := "written  %s\n"
-	if !done.changed {
-		what = "%s is as it should be\n"
+	if err := removeBackups(path); err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, what, done.path)
+	_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", what, done.path)
 	return err
 }
 
-// sameButFor reports whether a file has not changed since but for the hook: putting the hook into
-// before and taking it out again gives left.
-func sameButFor(h *hook, before, left []byte) (bool, error) {
-	put, err := h.put(before, "toolfold hook "+h.name)
+// onlyHook reports whether the hook is all that has changed in a file: putting it into the text
+// before and taking it out again gives the text that is left.
+func (h *hook) onlyHook(before, left []byte) bool {
+	put, err := h.with(before, hookCall{args: []string{h.name}})
 	if err != nil {
-		return false, nil // somebody has made it another script since
+		return false // somebody has made it another script since
 	}
 	taken, err := h.take(put)
-	return bytes.Equal(taken, left), err
+	return err == nil && bytes.Equal(taken, left)
 }
 
 func sameFile(a, b string) bool {
@@ -172,7 +246,7 @@ func shellWord(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
-	return "'" + strings.ReplaceAll(filepath.ToSlash(word), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // gitHook returns the script that git runs before a commit of the working tree that a folder is
@@ -195,28 +269,22 @@ const (
 	afterTool   = "PostToolUse"
 )
 
-// events returns the entries of a file that are not those of toolfold's own hook.
-func events(text []byte, name string) (others []json.RawMessage, own bool, err error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, false, nil
-	}
+// ownEvents returns the entries for the tools of a client, and which of them are setup's, by index.
+func ownEvents(text []byte, name string) (entries []json.RawMessage, own []int, err error) {
 	raw, err := jsonedit.Get(text, eventMember, afterTool)
 	if err != nil || raw == nil {
-		return nil, false, err
+		return nil, nil, err
 	}
-	var all []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, false, fmt.Errorf("%s.%s is no list", eventMember, afterTool)
+	if err := json.Unmarshal(raw, &entries); err != nil {
+		return nil, nil, fmt.Errorf("%s.%s is no list", eventMember, afterTool)
 	}
-	for _, entry := range all {
+	for i, entry := range entries {
 		var e struct{ Hooks []struct{ Command string } }
 		if json.Unmarshal(entry, &e) == nil && len(e.Hooks) == 1 && isOwnHook(e.Hooks[0].Command, name) {
-			own = true
-			continue
+			own = append(own, i)
 		}
-		others = append(others, entry)
 	}
-	return others, own, nil
+	return entries, own, nil
 }
 
 // isOwnHook reports whether a command line is one of setup's for a hook.
@@ -226,30 +294,47 @@ func isOwnHook(command, name string) bool {
 		(rest == name || strings.HasSuffix(rest, " "+name))
 }
 
-func putEvent(name, matcher string) func([]byte, string) ([]byte, error) {
-	return func(text []byte, command string) ([]byte, error) {
-		others, _, err := events(text, name)
+func putEvent(name, matcher string) func([]byte, hookCall) ([]byte, error) {
+	return func(text []byte, call hookCall) ([]byte, error) {
+		entry := ordered.MustJSON(ordered.Map{{Key: "matcher", Value: matcher}, {Key: "hooks", Value: []ordered.Map{{
+			{Key: "type", Value: "command"}, {Key: "command", Value: call.line(cmp.Or(call.binary, "toolfold"))},
+		}}}})
+		entries, own, err := ownEvents(text, name)
 		if err != nil {
 			return nil, err
 		}
-		entry := ordered.MustJSON(ordered.Map{{Key: "matcher", Value: matcher}, {Key: "hooks", Value: []ordered.Map{{
-			{Key: "type", Value: "command"}, {Key: "command", Value: command},
-		}}}})
-		if len(bytes.TrimSpace(text)) == 0 {
-			text = []byte("{}\n")
+		if len(own) == 1 {
+			var now bytes.Buffer
+			if json.Compact(&now, entries[own[0]]) == nil && bytes.Equal(now.Bytes(), entry) {
+				return text, nil
+			}
 		}
-		return jsonedit.Set(text, ordered.MustJSON(append(others, entry)), eventMember, afterTool)
+		for _, i := range slices.Backward(own) {
+			if text, err = jsonedit.Drop(text, i, eventMember, afterTool); err != nil {
+				return nil, err
+			}
+		}
+		return jsonedit.Append(text, entry, eventMember, afterTool)
 	}
 }
 
+// takeEvent takes the entries of setup out, and the list and the member that have nothing else.
 func takeEvent(name string) func([]byte) ([]byte, error) {
 	return func(text []byte) ([]byte, error) {
-		others, own, err := events(text, name)
-		switch {
-		case err != nil || !own:
+		if len(bytes.TrimSpace(text)) == 0 {
+			return text, nil
+		}
+		entries, own, err := ownEvents(text, name)
+		if err != nil || len(own) == 0 {
 			return text, err
-		case len(others) > 0:
-			return jsonedit.Set(text, ordered.MustJSON(others), eventMember, afterTool)
+		}
+		for _, i := range slices.Backward(own) {
+			if text, err = jsonedit.Drop(text, i, eventMember, afterTool); err != nil {
+				return nil, err
+			}
+		}
+		if len(own) < len(entries) {
+			return text, nil
 		}
 		if text, err = jsonedit.Remove(text, eventMember, afterTool); err != nil {
 			return nil, err
@@ -257,13 +342,6 @@ func takeEvent(name string) func([]byte) ([]byte, error) {
 		if left, err := jsonedit.Get(text, eventMember); err != nil || string(left) != "{}" {
 			return text, err
 		}
-		if text, err = jsonedit.Remove(text, eventMember); err != nil {
-			return nil, err
-		}
-		var left map[string]json.RawMessage
-		if json.Unmarshal(jsonedit.Plain(text), &left) == nil && len(left) == 0 && !bytes.Contains(text, []byte("//")) {
-			return nil, nil
-		}
-		return text, nil
+		return jsonedit.Remove(text, eventMember)
 	}
 }
