@@ -82,6 +82,7 @@ type readFile struct {
 	Unread bool // it could not be looked at
 	Quiet  []quiet
 	Theirs bool // a program wrote it
+	Spans  []span
 
 	Imports []Import // for [Scanner.Sources], which runs no rules
 	Main    bool     // as of [SourceFile]

@@ -29,7 +29,13 @@ func (m fixedFile) carry() func(Finding) (Finding, bool) {
 			by := to[moved[first]-1] - from[first-1]
 			edits[i] = Edit{e.Start + by, e.End + by, e.Text}
 		}
-		f.Hash, f.Line, f.Edits = hash, moved[f.Line], edits
+		again := []int(nil)
+		for _, line := range f.Again {
+			if line < len(moved) && moved[line] > 0 {
+				again = append(again, moved[line])
+			}
+		}
+		f.Hash, f.Line, f.Edits, f.Again = hash, moved[f.Line], edits, again
 		return f, true
 	}
 }

@@ -140,6 +140,7 @@ type collector struct {
 	older   int
 	quiet   int
 	count   int
+	light   int // findings of less than the level that is asked for
 	full    bool
 	texts   map[string]string // why a file was skipped, by path
 	skipped []Skipped
@@ -170,8 +171,9 @@ func (c *collector) take(f Finding) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.count >= MaxFindings {
-		c.full = true
+	weighs := c.request.weighs(f)
+	if weighs && c.count >= MaxFindings || !weighs && c.light >= MaxFindings {
+		c.full = c.full || weighs
 		return
 	}
 	// Several analysers may say the same of one place, and a package and its
@@ -181,7 +183,11 @@ func (c *collector) take(f Finding) {
 	}) {
 		return
 	}
-	c.count++
+	if weighs {
+		c.count++
+	} else {
+		c.light++
+	}
 	c.byFile[f.File] = append(c.byFile[f.File], f)
 }
 
@@ -381,7 +387,7 @@ func fastRulesOf(in *projects, name string, purpose Purpose) part {
 		skip("it does not parse, so only its tokens were looked at: " + source.fault)
 	}
 	p.Read.Theirs = source.isWritten()
-	p.Read.Quiet = source.quiet()
+	p.Read.Quiet, p.Read.Spans = source.quiet(), source.spans()
 	p.Findings = fast(source, purpose)
 	return p
 }
@@ -445,7 +451,13 @@ func (c *collector) finish(root *os.Root) *Report {
 		}
 		findings = c.asked(name, findings)
 		finish(c.request.Purpose, content, findings)
-		report.Findings = append(report.Findings, findings...)
+		for _, f := range together(findings, c.read[name].Spans) {
+			if c.request.weighs(f) {
+				report.Findings = append(report.Findings, f)
+			} else {
+				report.Weaker++
+			}
+		}
 	}
 	rank(c.request.Purpose, report.Findings)
 	slices.SortFunc(c.skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })

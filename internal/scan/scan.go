@@ -85,6 +85,7 @@ type Finding struct {
 	Snippet    string // the line, shortened
 	Hash       string // SHA-256 of the file as it was scanned, in hex
 	Edits      []Edit // the fix; empty = there is no safe one
+	Again      []int  // lines of more places in the same function of which the rule says the same; Edits mends them too
 }
 
 // Fixable reports whether the finding has a safe fix.
@@ -118,6 +119,7 @@ type Request struct {
 type Report struct {
 	Findings  []Finding // the heaviest first, then by confidence and place
 	Files     int       // that were scanned
+	Weaker    int       // more findings, of less than the level that was asked for
 	Older     int       // more findings, on lines that did not change
 	Quiet     int       // more findings, which comments suppress
 	Theirs    int       // files that others or programs wrote, which are left out: vendored, minified and generated ones
@@ -146,14 +148,16 @@ type Scanner struct {
 	limit time.Duration // of each step that is about one file or folder, where it is shorter; 0 = there is none
 }
 
-// wants reports whether a finding is asked for.
+// wants reports whether a finding is asked for, whatever its level.
 func (r Request) wants(f Finding) bool {
 	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, f.Kind) || f.Confidence < r.MinConfidence {
 		return false
 	}
-	if len(r.Kinds) == 0 && onlyAsked(r.Purpose, f.Rule) {
-		return false
-	}
+	return len(r.Kinds) > 0 || !onlyAsked(r.Purpose, f.Rule)
+}
+
+// weighs reports whether a finding has a level that is asked for.
+func (r Request) weighs(f Finding) bool {
 	if r.Level == "" {
 		return true
 	}

@@ -71,11 +71,13 @@ func (s Scanner) must(t *testing.T, r Request) *Report {
 	return report
 }
 
-// places lists findings as "file:line rule".
+// places lists findings as "file:line rule", one for each place.
 func places(findings []Finding) []string {
 	list := []string{}
 	for _, f := range findings {
-		list = append(list, fmt.Sprintf("%s:%d %s", f.File, f.Line, f.Rule))
+		for _, line := range append([]int{f.Line}, f.Again...) {
+			list = append(list, fmt.Sprintf("%s:%d %s", f.File, line, f.Rule))
+		}
 	}
 	slices.Sort(list)
 	return list

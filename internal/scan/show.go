@@ -136,7 +136,7 @@ type Place struct {
 // Place returns what findings of both families show.
 func (f Finding) Place() Place {
 	return Place{
-		Rule: f.Rule, File: f.File, Line: f.Line, Column: f.Column, Message: f.Message, Advice: f.Advice,
+		Rule: f.Rule, File: f.File, Line: f.Line, Column: f.Column, Message: f.Says(), Advice: f.Advice,
 		Snippet: f.Snippet, Confidence: f.Confidence, Fixable: f.Fixable(),
 	}
 }

@@ -31,6 +31,7 @@ type ScanIn struct {
 type ScanOut struct {
 	ScanID string `json:"scanId" doc:"The scan." format:"uuid"`
 	scan.Summary
+	Weaker     int            `json:"weaker,omitempty" doc:"More below minSeverity, which are not kept; minSeverity: info shows all."`
 	BySeverity map[string]int `json:"bySeverity" doc:"Findings by severity."`
 	TopItems   []Brief        `json:"topItems" doc:"The worst."`
 }
@@ -56,9 +57,9 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	if err != nil {
 		return ScanOut{}, err
 	}
-	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), BySeverity: report.ByLevel(), TopItems: []Brief{}}
+	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), Weaker: report.Weaker, BySeverity: report.ByLevel(), TopItems: []Brief{}}
 	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
-		out.TopItems = append(out.TopItems, Brief{BugID: f.ID, Severity: f.Level, Message: f.Message, File: f.File, Line: f.Line,
+		out.TopItems = append(out.TopItems, Brief{BugID: f.ID, Severity: f.Level, Message: f.Says(), File: f.File, Line: f.Line,
 			Fixable: f.Fixable()})
 	}
 	return out, nil

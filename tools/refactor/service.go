@@ -61,7 +61,7 @@ func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	}
 	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), ByImpact: report.ByLevel(), TopItems: []Brief{}}
 	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
-		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.Message, File: f.File, Line: f.Line,
+		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.Says(), File: f.File, Line: f.Line,
 			Fixable: f.Fixable()})
 	}
 	return out, nil

@@ -65,7 +65,7 @@ testAgent('claude', 'an edit is judged, a commit refused, mended and accepted', 
   assert.equal(results.length, 7, `every call is answered; the agent said ${said.slice(-2000)}`);
   const [, found, refused, , clean, passed, committed] = results;
   assert.match(JSON.stringify(requests[1]), hint, 'the model is told after its edit what is wrong with it');
-  assert.match(found.replaceAll('\\"', '"'), /hard-coded secret.*all calls share the default value/, 'the scan finds what the edit brought');
+  assert.match(found.replaceAll('\\"', '"'), /all calls share the default value.*hard-coded secret/, 'the scan finds what the edit brought');
   assert.match(refused, hint, 'the commit is refused with the reason');
   assert.match(clean.replaceAll('\\"', '"'), /"count":0/);
   assert.match(passed.replaceAll('\\"', '"'), /"status":"PASS"/);

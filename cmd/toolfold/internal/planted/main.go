@@ -177,7 +177,9 @@ func byToolfold(ctx context.Context, dir string) (map[string]bool, error) {
 	lines := map[string]bool{}
 	for _, f := range report.Findings {
 		if slices.Contains(levels[:slices.Index(levels, "medium")+1], f.Level) {
-			lines[fmt.Sprintf("%s:%d", f.File, f.Line)] = true
+			for _, line := range append([]int{f.Line}, f.Again...) {
+				lines[fmt.Sprintf("%s:%d", f.File, line)] = true
+			}
 		}
 	}
 	return lines, nil

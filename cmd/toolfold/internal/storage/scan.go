@@ -31,6 +31,7 @@ type findingRow struct {
 	Snippet    string    `json:"snippet"`
 	Hash       string    `json:"hash"`
 	Edits      []editRow `json:"edits,omitempty"`
+	Again      []int     `json:"again,omitempty"`
 }
 
 type editRow struct {
@@ -81,7 +82,7 @@ func (s scanStore) Put(ctx context.Context, r scan.Record, findings []scan.Findi
 func findingData(f scan.Finding) ([]byte, error) {
 	row := findingRow{
 		Rule: f.Rule, Confidence: f.Confidence, File: f.File, Line: f.Line, Column: f.Column,
-		Message: f.Message, Advice: f.Advice, Snippet: f.Snippet, Hash: f.Hash,
+		Message: f.Message, Advice: f.Advice, Snippet: f.Snippet, Hash: f.Hash, Again: f.Again,
 	}
 	for _, e := range f.Edits {
 		row.Edits = append(row.Edits, editRow(e))
@@ -113,7 +114,7 @@ func scanPlaced(rows *sql.Rows, more ...any) (f placed, err error) {
 	var row findingRow
 	err = rows.Scan(append([]any{&f.position, &f.ID, &f.Kind, &f.Level, fromJSON{&row}}, more...)...)
 	f.Rule, f.Confidence, f.File, f.Line, f.Column = row.Rule, row.Confidence, row.File, row.Line, row.Column
-	f.Message, f.Advice, f.Snippet, f.Hash = row.Message, row.Advice, row.Snippet, row.Hash
+	f.Message, f.Advice, f.Snippet, f.Hash, f.Again = row.Message, row.Advice, row.Snippet, row.Hash, row.Again
 	for _, e := range row.Edits {
 		f.Edits = append(f.Edits, scan.Edit(e))
 	}

@@ -43,6 +43,7 @@ func newFindings(n int) []scan.Finding {
 			ID: sessionID(1000 + i), Rule: "js/eval", Kind: "security", Level: "high", Confidence: 0.75, File: "a b/字.ts", Line: i + 1, Column: 3,
 			Message: "a\x00b '?", Advice: "do", Snippet: "\tx", Hash: "ab",
 			Edits: []scan.Edit{{Start: 1, End: 2, Text: "\x00字"}, {Start: 4, End: 4}},
+			Again: []int{7, i + 9},
 		}
 		if i%2 == 1 {
 			list[i].Kind, list[i].Level, list[i].Edits, list[i].Advice = "other", "low", nil, ""

@@ -1,0 +1,86 @@
+package scan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// span is the lines of a function, from 1, both included.
+type span struct{ First, Last int }
+
+// maxSpans bounds the functions of a file that are told.
+const maxSpans = 5000
+
+// spans returns the functions of a source, those around others first.
+func (s *source) spans() []span {
+	var list []span
+	for i := range s.tokens {
+		if len(list) == maxSpans {
+			break
+		}
+		if s.lang == python {
+			if s.is(i, "def") && s.begins(s.statementStart(i)) {
+				list = append(list, span{s.line(s.at(i).start), s.blockEnd(s.line(s.at(i).start))})
+			}
+		} else if f, ok := s.functionAt(i); ok && s.partner(i) > i {
+			list = append(list, span{s.line(s.at(f.start).start), s.line(s.at(s.partner(i)).start)})
+		}
+	}
+	return list
+}
+
+// together makes one finding of those of which a rule says the same in one function: the first, which keeps its
+// id, with the lines of the others and with their fixes, except fixes that overlap one before.
+func together(findings []Finding, spans []span) []Finding {
+	type group struct {
+		rule, message, level string
+		fixable              bool
+		in                   span
+	}
+	at := map[group]int{}
+	var list []Finding
+	for _, f := range findings {
+		in := span{}
+		for _, s := range spans {
+			if s.First <= f.Line && f.Line <= s.Last && (in == span{} || s.Last-s.First <= in.Last-in.First) {
+				in = s
+			}
+		}
+		key := group{f.Rule, f.Message, f.Level, f.Fixable(), in}
+		i, again := at[key]
+		if !again || in == (span{}) {
+			at[key] = len(list)
+			list = append(list, f)
+			continue
+		}
+		list[i].Again = append(list[i].Again, f.Line)
+		if !overlap(list[i].Edits, f.Edits) {
+			list[i].Edits = slices.Concat(list[i].Edits, f.Edits)
+		}
+	}
+	return list
+}
+
+// maxAgain is the most lines of other places that a message names.
+const maxAgain = 10
+
+// Says returns the message of a finding, with where else in the function it holds.
+func (f Finding) Says() string {
+	if len(f.Again) == 0 {
+		return f.Message
+	}
+	var lines []string
+	for _, line := range f.Again[:min(len(f.Again), maxAgain)] {
+		lines = append(lines, strconv.Itoa(line))
+	}
+	word, more := "line ", ""
+	if len(f.Again) > 1 {
+		word = "lines "
+	}
+	if len(f.Again) > maxAgain {
+		more = " …"
+	}
+	return fmt.Sprintf("%s (and %d more in this function, %s%s%s)", f.Message, len(f.Again), word, strings.Join(lines, ", "), more)
+}
