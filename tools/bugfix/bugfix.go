@@ -40,10 +40,10 @@ var Family = toolfold.Family{
 		Doc: "since: uncommitted tells what an edit broke. Looks for leaks, nil, types, logic, concurrency, security. Shows the five " +
 			"worst; bugfix.list has all.",
 		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be " +
-			"analysed is in skipped. maxFiles is 1,000 unless given, and may be up to 10,000, and minSeverity is medium. The rest of the findings is in bugfix.list " +
-			"instead of an artifact.",
-		Optional: toolfold.Fields{git.Ref.With(toolfold.Added()), scan.Paths, categories, minSeverity.With(toolfold.Default("medium")), scan.Exclude,
-			scan.MaxFiles.With(toolfold.Default(1000)),
+			"analysed is in skipped. maxFiles is 1,000 unless given, and may be up to 10,000, and minSeverity is medium. " +
+			"The rest of the findings is in bugfix.list instead of an artifact.",
+		Optional: toolfold.Fields{git.Ref.With(toolfold.Added()), scan.Paths, categories,
+			minSeverity.With(toolfold.Default("medium")), scan.Exclude, scan.MaxFiles.With(toolfold.Default(1000)),
 			useAST.With(toolfold.Default(true))},
 		Effect:      toolfold.Adds,
 		Example:     `{"paths": ["src"], "minSeverity": "low"}`,

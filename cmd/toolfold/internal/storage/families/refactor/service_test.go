@@ -15,7 +15,8 @@ import (
 	"github.com/toolfold/toolfold/tools/refactor"
 )
 
-const page = "import { a } from \"./a\";\nimport { z } from \"./z\";\nexport function f(x: any) {\n  var n = a;\n  if (n.indexOf(\"b\") !== -1) return x;\n  " +
+const page = "import { a } from \"./a\";\nimport { z } from \"./z\";\nexport function f(x: any) {\n" +
+	"  var n = a;\n  if (n.indexOf(\"b\") !== -1) return x;\n  " +
 	"const y = n;\n  return y;\n}\n"
 
 // bench calls the actions the way a client does, in a workspace of its own
