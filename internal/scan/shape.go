@@ -104,16 +104,6 @@ func (s *source) goFunctionAt(open int) (f function, ok bool) {
 	return f, false
 }
 
-// inAsync reports whether the innermost function around a token is async.
-func (s *source) inAsync(i int) bool {
-	for open := range s.around(i) {
-		if f, ok := s.functionAt(open); ok {
-			return f.async
-		}
-	}
-	return false
-}
-
 // loopsAround counts the loops around a token, up to the function around it.
 func (s *source) loopsAround(i int) int {
 	loops := 0
