@@ -49,6 +49,18 @@ func play(role string, args []string) int {
 		time.Sleep(time.Hour)
 	case "family": // a child, and a grandchild that left the group and its parent
 		return family(args[0], args[1] == "stay")
+	case "used": // waits until what it started has used so much
+		burning := exec.Command("sh", "-c", "while :; do :; done")
+		if err := burning.Start(); err != nil {
+			return 1
+		}
+		for before := Used(); Used()-before < time.Second; time.Sleep(20 * time.Millisecond) {
+		}
+		_ = burning.Process.Kill()
+		_ = burning.Wait()
+		if Used() < burning.ProcessState.UserTime() {
+			return 1
+		}
 	case "daemon":
 		cmd := exec.Command(os.Args[0], "play", "sleep")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -287,6 +299,19 @@ func TestRunsAreApart(t *testing.T) {
 	cancel()
 	<-done
 	gone(t, pids)
+}
+
+// The processor time of a program counts while it runs, and after it has ended.
+func TestUsed(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the time of a program that runs is not known here")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := Run(ctx, Command{Argv: self("used")}); err != nil {
+		t.Error(err)
+	}
 }
 
 // BenchmarkRun prints what the keeper costs.

@@ -1,0 +1,21 @@
+//go:build unix
+
+package child
+
+import (
+	"syscall"
+	"time"
+)
+
+// Used returns the processor time that this process and what it started have used. Outside Linux,
+// that of a program counts when it has ended.
+func Used() time.Duration {
+	sum := running()
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var usage syscall.Rusage
+		if syscall.Getrusage(who, &usage) == nil {
+			sum += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+		}
+	}
+	return sum
+}
