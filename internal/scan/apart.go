@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -13,7 +14,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/child"
@@ -22,19 +22,21 @@ import (
 // What looks into the files of a workspace runs in a second process of this
 // program's executable: a hostile file may make a lexer, the go command, its
 // compiler or an analyser take all the time and memory there is. The process
-// and what it starts end with the scan and with this process, and have limits:
-// those of time are kept by this process, for each step that the other says to begin.
+// and what it starts end with the scan and with this process, and have limits.
+// The process keeps those of processor time for each step that it begins (meter);
+// this one ends it where a step waits for ever.
 const (
-	apartTime     = 60 * time.Second // of one that runs the fast rules, and of what the go command does with packages from elsewhere
-	apartMemory   = 500 << 20        // bytes, of one and of each process that it starts; on Linux
-	foreignMemory = 2 << 30          // bytes, of a compiler of packages from elsewhere; on Linux
-	apartFiles    = 200              // that the fast rules look at in one such process
-	apartStack    = 64 << 20         // bytes, of a parser that calls itself
-	apartTrace    = 1 << 20          // bytes of what it says when it ends; why stands before all its goroutines
-	fileTime      = 8 * time.Second  // that the fast rules have for a file
-	packageTime   = 8 * time.Second  // that importing or analysing a Go package may take
-	importTime    = 2 * time.Second  // that importing one may take whose analysis was given up
-	goTime        = 10 * time.Second // that listing the packages of a batch may take, and each compiler of one of them
+	apartTime   = 60 * time.Second // of processor time, of one that runs the fast rules, and of go fix
+	apartMemory = 500 << 20        // bytes, of one and of each process that it starts; on Linux
+	apartFiles  = 200              // that the fast rules look at in one such process
+	apartStack  = 64 << 20         // bytes, of a parser that calls itself
+	apartTrace  = 1 << 20          // bytes of what it says when it ends; why stands before all its goroutines
+	fileTime    = 8 * time.Second  // of processor time, that the fast rules have for a file
+	packageTime = 10 * time.Second // of processor time, that parsing, importing or analysing a Go package may take
+	importTime  = 2 * time.Second  // of processor time, that importing one may take whose analysis was given up
+	listTime    = 30 * time.Second // of processor time, that listing the packages of a batch may take
+	goTime      = 10 * time.Second // of processor time, of each compiler that go fix runs
+	patience    = 10               // times the processor time of a step that may pass on the clock
 )
 
 // apartArgument is the only argument of such a process.
@@ -56,9 +58,10 @@ type job struct {
 	Gone      map[string]bool   // folders whose packages are not analysed: one was given up
 	Only      string            // the step to take, with what it needs; empty = all
 	Modernize bool              // whether go fix runs, not the analysers
+	Limit     time.Duration     // as of Scanner
 }
 
-// step is a piece of the work of such a process that may take so much time.
+// step is a piece of the work of such a process that may take so much processor time.
 type step struct {
 	Name  string
 	Place string // the file or folder that it is about, below the workspace; empty = all of the job needs it
@@ -69,6 +72,8 @@ type step struct {
 type part struct {
 	Begun    *step     // what is done next; nil = the rest says what came out
 	Ended    string    // the name of the step that is done
+	Late     *step     // what used up its time, so that the process ends
+	Hindered []Skipped // Go packages, and what keeps all of a module like them from being analysed
 	Read     *readFile // nil for the analysers
 	Findings []Finding
 	Skipped  []Skipped
@@ -107,11 +112,7 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
 		return fmt.Errorf("reading job: %w", err)
 	}
-	most := uint64(apartMemory)
-	if len(j.Folders) > 0 && !j.Modernize {
-		most = foreignMemory // it has to start compilers that may have more than itself
-	}
-	if err := child.LimitMemory(apartMemory, most); err != nil {
+	if err := child.LimitMemory(apartMemory, apartMemory); err != nil {
 		return fmt.Errorf("limiting memory: %w", err)
 	}
 	debug.SetMemoryLimit(apartMemory / 4 * 3)
@@ -121,24 +122,17 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("opening workspace: %w", err)
 	}
 	defer root.Close()
-	encoder := json.NewEncoder(out)
-	var writing sync.Mutex
-	emit := func(p part) {
-		writing.Lock()
-		defer writing.Unlock()
-		if err := encoder.Encode(p); err != nil {
-			os.Exit(1) // the reader is gone
-		}
-	}
+	m := newMeter(out, j)
+	go m.watch()
 	if len(j.Folders) > 0 {
-		g := &goScan{job: j, emit: emit,
+		g := &goScan{job: j, emit: m.emit,
 			fileHolds: func(name string) (string, bool) { text, err := read(root, name); return text, err == nil }}
 		if j.Modernize {
 			return g.modernize(ctx)
 		}
 		return g.batch(ctx)
 	}
-	fastRules(root, j.Files, j.Request.Purpose, emit)
+	fastRules(root, j.Files, j.Request.Purpose, m.emit)
 	return nil
 }
 
@@ -162,6 +156,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	if err != nil {
 		return ending{err: fmt.Errorf("finding this program: %w", err)}
 	}
+	j.Limit = s.limit
 	input, err := json.Marshal(j)
 	if err != nil {
 		return ending{err: fmt.Errorf("writing job: %w", err)}
@@ -171,6 +166,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	if len(j.Folders) == 0 {
 		defer limit(stop, step{Time: apartTime}).Stop()
 	}
+	var late *step
 	out, in := io.Pipe()
 	errs := &child.Tail{Keep: apartTrace}
 	ended := make(chan error, 1)
@@ -185,15 +181,13 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 			break // the end, or where the process was ended
 		}
 		if b := p.Begun; b != nil {
-			if s.limit > 0 && b.Place != "" {
-				b.Time = min(b.Time, s.limit)
-			}
 			begun[b.Name], timers[b.Name] = *b, limit(stop, *b)
 		}
 		if timer := timers[p.Ended]; timer != nil {
 			timer.Stop()
 			delete(begun, p.Ended)
 		}
+		late = cmp.Or(late, p.Late)
 		take(p)
 	}
 	for _, timer := range timers {
@@ -201,21 +195,23 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	}
 	out.Close()
 	end := ending{err: <-ended, begun: slices.Collect(maps.Values(begun))}
-	var late *lateError
+	var waiting *waitError
 	switch {
 	case ctx.Err() != nil:
 		end.err = ctx.Err()
-	case end.err != nil && errors.As(context.Cause(limited), &late):
-		end.err = late
-		if late.step.Name != "" {
-			end.late = &late.step
-		}
+	case late != nil:
+		end.err, end.late = &lateError{*late}, late
+	case end.err != nil && errors.As(context.Cause(limited), &waiting):
+		end.err, end.late = waiting, &waiting.step
 	case end.err != nil && strings.Contains(errs.String(), "out of memory"):
 		end.err = errors.New(tooMuchMemory)
 	case end.err != nil && strings.Contains(errs.String(), "stack overflow"):
 		end.err = errors.New("it is nested too deeply")
 	case end.err != nil && strings.Contains(errs.String(), "\ngoroutine "):
 		end.err = errors.New(brokeDown)
+	}
+	if end.late != nil && end.late.Name == "" {
+		end.late = nil // any of those that it was at may be why
 	}
 	return end
 }
@@ -226,13 +222,21 @@ var tooMuchMemory = fmt.Sprintf("it needed more than %d MB of memory", apartMemo
 // brokeDown is the reason for giving up what a process broke down at, mostly for want of memory.
 const brokeDown = "what looks at it broke down"
 
-// lateError is the reason for ending a process that took too long for a step.
+// lateError is the reason for ending a process that took too much processor time for a step.
 type lateError struct{ step step }
 
 // Error implements error.
-func (e *lateError) Error() string { return fmt.Sprintf("it took longer than %v", e.step.Time) }
+func (e *lateError) Error() string {
+	return fmt.Sprintf("it took more than %v of processor time", e.step.Time)
+}
 
-// limit ends a process when a step has taken its time; one without a name is all that it does.
+// waitError is the reason for ending a process that waited too long at a step.
+type waitError struct{ step step }
+
+// Error implements error.
+func (e *waitError) Error() string { return fmt.Sprintf("it did not end in %v", patience*e.step.Time) }
+
+// limit ends a process that waits at a step; one without a name is all that it does.
 func limit(stop context.CancelCauseFunc, s step) *time.Timer {
-	return time.AfterFunc(s.Time, func() { stop(&lateError{s}) })
+	return time.AfterFunc(patience*s.Time, func() { stop(&waitError{s}) })
 }

@@ -29,6 +29,10 @@ var fixers = []string{"-buildtag=false", "-hostport=false", "-inline=false", "-f
 // fixerNames are the rules that are called otherwise than by go fix.
 var fixerNames = map[string]string{"waitgroup": "waitgroupgo"}
 
+// compileOnce is what to do about packages that take long to compile: go fix needs them compiled, as the
+// scan compiles them.
+const compileOnce = "run go vet ./... with CGO_ENABLED=0 once, then scan again"
+
 // diagnostic is a finding of go fix -json at one place.
 type diagnostic struct {
 	Posn           string // file:line:column
@@ -87,8 +91,8 @@ func (g *goScan) modern(ctx context.Context) ([]string, error) {
 	if len(g.Gone) == 0 {
 		return g.patterns(), nil
 	}
-	p := &goProgram{goScan: g, own: map[*packages.Package]bool{}}
-	if err := p.list(ctx); err != nil {
+	p := &goProgram{goScan: g}
+	if _, err := p.list(ctx); err != nil {
 		return nil, err
 	}
 	without := map[string]bool{}
@@ -123,7 +127,7 @@ func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, er
 		case strings.Contains(said, "out of memory"):
 			why = tooMuchMemory
 		case strings.Contains(said, "SIGXCPU"), strings.Contains(said, "signal: "):
-			why = (&lateError{step{Time: goTime}}).Error()
+			why = fmt.Sprintf("compiling it was cut after %v of processor time: %s", goTime, compileOnce)
 		case !strings.Contains(said, "\ngoroutine "):
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	gotoken "go/token"
 	"go/types"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -35,6 +36,9 @@ type goScan struct {
 func (g *goScan) report(f Finding)      { g.emit(part{Findings: []Finding{f}}) }
 func (g *goScan) skip(name, why string) { g.emit(part{Skipped: []Skipped{{name, why}}}) }
 
+// hinder says that a package in a folder is not analysed for a reason that others of its module may share.
+func (g *goScan) hinder(name, why string) { g.emit(part{Hindered: []Skipped{{name, why}}}) }
+
 // begin says that a step begins; ended, that it is done.
 func (g *goScan) begin(s step) (ended func()) {
 	g.emit(part{Begun: &s})
@@ -53,6 +57,7 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 	}
 	run := goRun{Scanner: s, c: c, left: map[string]string{}, gone: map[string]bool{}, retried: map[string]bool{}}
 	for _, module := range modules {
+		run.hindered = map[string]map[string]bool{}
 		for len(module.folders) > 0 {
 			n, files := 0, 0
 			for n < len(module.folders) && (n == 0 || files+module.folders[n].Files <= batchFiles) {
@@ -61,7 +66,7 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 			}
 			batch := job{Dir: dir, Request: c.request, Module: module.dir, Folders: module.folders[:n], Wanted: c.goFiles}
 			module.folders = module.folders[n:]
-			done := c.repeat("analysing Go packages, and compiling what they import from elsewhere")
+			done := c.repeat("loading and analysing Go packages")
 			err := run.batch(ctx, batch)
 			done()
 			if err != nil {
@@ -69,6 +74,7 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 			}
 			c.advance(files, "analysing Go packages")
 		}
+		run.skipHindered()
 	}
 	return nil
 }
@@ -81,6 +87,30 @@ type goRun struct {
 	gone     map[string]bool   // as of job
 	retried  map[string]bool   // steps that a batch needs and that were taken twice
 	suspects int
+	hindered map[string]map[string]bool // packages of a module by what keeps them from being analysed
+}
+
+// hinder notes what keeps a package from being analysed.
+func (r *goRun) hinder(name, why string) {
+	if r.hindered[why] == nil {
+		r.hindered[why] = map[string]bool{}
+	}
+	r.hindered[why][name] = true
+}
+
+// skipHindered names the first package that something kept from being analysed, and counts others.
+func (r *goRun) skipHindered() {
+	for why, packages := range r.hindered {
+		first := slices.Min(slices.Collect(maps.Keys(packages)))
+		switch n := len(packages) - 1; n {
+		case 0:
+		case 1:
+			why += " (and 1 more package)"
+		default:
+			why += fmt.Sprintf(" (and %d more packages)", n)
+		}
+		r.c.skip(first, why)
+	}
 }
 
 // batch analyses the packages of some folders of a module. What a process ends at is left out,
@@ -107,7 +137,10 @@ func (r *goRun) batch(ctx context.Context, j job) error {
 	if end.late != nil { // what it compiled is kept, so that there is less to do
 		end = r.attempt(ctx, j)
 	}
-	if end.err != nil {
+	switch {
+	case end.late != nil:
+		r.giveUp(j, "modernize did not look at it", fmt.Errorf("compiling what it imports was cut, as %w: %s", end.err, compileOnce))
+	case end.err != nil:
 		r.giveUp(j, "modernize did not look at it", end.err)
 	}
 	return ctx.Err()
@@ -120,13 +153,16 @@ func (r *goRun) attempt(ctx context.Context, j job) ending {
 		if p.Ended != "" {
 			r.left[p.Ended] = ""
 		}
+		for _, s := range p.Hindered {
+			r.hinder(s.Path, s.Reason)
+		}
 		r.c.merge(p)
 	})
 }
 
 func (r *goRun) giveUp(j job, what string, err error) {
 	for _, folder := range j.Folders {
-		r.c.skip(folder.Name, fmt.Sprintf("%s: %v", what, err))
+		r.hinder(folder.Name, fmt.Sprintf("%s: %v", what, err))
 	}
 }
 
@@ -225,21 +261,6 @@ func (g *goScan) name(file string) (name string, ok bool) {
 	}
 	name = filepath.ToSlash(below)
 	return name, g.Wanted[name]
-}
-
-// faults returns the first fault of a package in a wanted file, in words;
-// empty where there is none.
-func (g *goScan) faults(p *packages.Package) string {
-	if len(p.Errors) == 0 {
-		return ""
-	}
-	for _, e := range p.Errors {
-		file, place, _ := strings.Cut(e.Pos, ":")
-		if name, ok := g.name(file); ok {
-			return fmt.Sprintf("%s:%s: %s", name, place, g.cleanError(e.Msg))
-		}
-	}
-	return g.cleanError(p.Errors[0].Msg)
 }
 
 // cleanError is the first line of what the go command said, without the paths

@@ -1,33 +1,30 @@
 package scan
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
 	gotoken "go/token"
 	"go/types"
-	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/gcexportdata"
 	"golang.org/x/tools/go/packages"
-
-	"github.com/toolfold/toolfold/internal/child"
 )
 
 // environment keeps the go command from running or fetching what a workspace
 // names: other toolchains, modules, C compilers, version control, workspaces
-// above this one. What it compiles for export data is not run.
+// above this one. What go fix compiles is not run.
 func environment(dir string) []string {
 	work := "off"
 	if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
@@ -37,66 +34,53 @@ func environment(dir string) []string {
 		"GOFLAGS=-buildvcs=false", "GOPACKAGESDRIVER=off", "GOWORK="+work)
 }
 
-// goProgram is the packages of a batch and what they import. Those of the workspace are read from
-// source, so that no compiler sees them; others, the standard library's and those of the module
-// cache, as the export data that the go command compiles.
+// goProgram is the packages of a batch and what they import. All are read from source: no compiler
+// sees them, and the first scan of a workspace costs as much as a later one. What is only imported is
+// read in outline.
 type goProgram struct {
 	*goScan
-	fset    *gotoken.FileSet
-	roots   []*packages.Package // to be analysed
-	own     map[*packages.Package]bool
-	exports map[string]string         // files by path of the package
-	foreign map[string]*types.Package // that were read, by path
-	facts   *facts
-	checks  []goCheck
+	fset   *gotoken.FileSet
+	roots  []*packages.Package          // to be analysed
+	causes map[*packages.Package]string // why what imports a package cannot be analysed
+	facts  *facts
+	checks []goCheck
 }
 
 // batch loads packages and runs the analysers over them.
 func (g *goScan) batch(ctx context.Context) error {
-	p := &goProgram{goScan: g, fset: gotoken.NewFileSet(), own: map[*packages.Package]bool{}, exports: map[string]string{},
-		foreign: map[string]*types.Package{}, checks: goChecks(g.Request.Purpose),
+	p := &goProgram{goScan: g, fset: gotoken.NewFileSet(), causes: map[*packages.Package]string{}, checks: goChecks(g.Request.Purpose),
 		facts: &facts{objects: map[objectFact]analysis.Fact{}, packages: map[packageFact]analysis.Fact{}}}
-	listed := g.begin(step{Name: "listing Go packages", Time: goTime})
-	err := p.list(ctx)
+	listed := g.begin(step{Name: "listing Go packages", Time: listTime})
+	all, err := p.list(ctx)
 	listed()
-	if err == nil {
-		compiled := g.begin(step{Name: "compiling what " + g.Module + " imports from elsewhere", Time: apartTime})
-		err = p.compile(ctx)
-		compiled()
-	}
 	if err != nil {
 		if ctx.Err() == nil {
-			g.skip(g.Module, "the go command failed, only the fast rules ran: "+g.cleanError(err.Error()))
+			g.hinder(g.Module, "only the fast rules ran, as "+g.goFault(err.Error()))
 		}
 		return nil
 	}
-	if err := child.LimitMemory(apartMemory, apartMemory); err != nil {
-		return fmt.Errorf("limiting memory: %w", err)
-	}
-	packages.Visit(p.wanted(), nil, func(l *packages.Package) {
-		if p.own[l] && ctx.Err() == nil {
+	for _, l := range all {
+		if below, _ := g.name(filepath.Join(l.Dir, "go.mod")); len(l.GoFiles) == 0 && filepath.IsLocal(below) && usesC(l) {
+			g.hinder(path.Dir(below), "only the fast rules ran, as it "+needsC)
+		}
+		if (p.analysed(l) || p.Only != "" && strings.HasSuffix(p.Only, " "+l.ID)) && ctx.Err() == nil {
 			p.take(ctx, l)
 		}
-	})
+	}
 	return nil
 }
 
-// list asks the go command for the packages of the batch and all that they import. It compiles
-// nothing for that.
-func (p *goProgram) list(ctx context.Context) error {
+// list asks the go command for the packages of the batch and all that they import, which compiles
+// nothing, and returns them, each after what it imports.
+func (p *goProgram) list(ctx context.Context) (all []*packages.Package, err error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypesSizes |
 			packages.NeedModule | packages.NeedForTest,
 		Context: ctx, Dir: p.folder(), Env: environment(p.Dir), Tests: true, Fset: p.fset,
 	}, p.patterns()...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	places, err := p.goCommand(ctx, "env", "GOROOT", "GOMODCACHE")
-	if err != nil {
-		return err
-	}
-	elsewhere := strings.Split(strings.TrimSpace(string(places)), "\n")
 	withTests := map[string]bool{}
 	for _, l := range loaded {
 		withTests[l.PkgPath] = withTests[l.PkgPath] || l.PkgPath == l.ForTest
@@ -107,21 +91,8 @@ func (p *goProgram) list(ctx context.Context) error {
 			p.roots = append(p.roots, l)
 		}
 	}
-	packages.Visit(loaded, nil, func(l *packages.Package) {
-		isOwn := slices.Contains(p.roots, l) || l.ForTest != "" || within(p.Dir, l.Dir) ||
-			!slices.ContainsFunc(elsewhere, func(place string) bool { return within(strings.TrimSpace(place), l.Dir) })
-		for _, imported := range l.Imports {
-			isOwn = isOwn || p.own[imported]
-		}
-		p.own[l] = isOwn && l.PkgPath != "unsafe"
-	})
-	return nil
-}
-
-// within reports whether a folder is another one or below it.
-func within(folder, name string) bool {
-	below, err := filepath.Rel(folder, name)
-	return err == nil && folder != "" && filepath.IsLocal(below)
+	packages.Visit(loaded, nil, func(l *packages.Package) { all = append(all, l) })
+	return all, nil
 }
 
 // folder returns the folder of the module.
@@ -137,54 +108,12 @@ func (g *goScan) patterns() (list []string) {
 	return list
 }
 
-// compile asks the go command for export data of what packages of the workspace import from
-// elsewhere. Nothing that is compiled for that imports a package of the workspace.
-func (p *goProgram) compile(ctx context.Context) error {
-	var foreign []string
-	for l, isOwn := range p.own {
-		for _, imported := range l.Imports {
-			if isOwn && !p.own[imported] && imported.PkgPath != "unsafe" && len(imported.GoFiles) > 0 {
-				foreign = append(foreign, imported.PkgPath)
-			}
-		}
-	}
-	if foreign == nil {
-		return nil
-	}
-	if err := child.LimitMemory(foreignMemory, foreignMemory); err != nil {
-		return fmt.Errorf("limiting memory: %w", err)
-	}
-	slices.Sort(foreign)
-	arguments := []string{"list", "-e", "-export", "-pgo=off", "-json=ImportPath,Export", "--"}
-	out, err := p.goCommand(ctx, append(arguments, slices.Compact(foreign)...)...)
-	for decoder := json.NewDecoder(bytes.NewReader(out)); err == nil; {
-		var compiled struct{ ImportPath, Export string }
-		if err = decoder.Decode(&compiled); err == nil {
-			p.exports[compiled.ImportPath] = compiled.Export
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
 // What the steps of a package are called.
 const (
 	analysingStep = "analysing "
 	importingStep = "importing "
+	parsingStep   = "parsing "
 )
-
-// wanted returns the packages to work on.
-func (p *goProgram) wanted() (list []*packages.Package) {
-	for l := range p.own {
-		if p.analysed(l) || p.Only == importingStep+l.ID {
-			list = append(list, l)
-		}
-	}
-	slices.SortFunc(list, func(a, b *packages.Package) int { return strings.Compare(a.ID, b.ID) })
-	return list
-}
 
 // analysed reports whether the analysers run over a package.
 func (p *goProgram) analysed(l *packages.Package) bool {
@@ -192,21 +121,35 @@ func (p *goProgram) analysed(l *packages.Package) bool {
 	return slices.Contains(p.roots, l) && !done && !p.Gone[p.below(l)] && (p.Only == "" || p.Only == analysingStep+l.ID)
 }
 
-// take imports or analyses a package of the workspace.
+// take imports or analyses a package, after what it needs of its imports.
 func (p *goProgram) take(ctx context.Context, l *packages.Package) {
-	s := step{Name: importingStep + l.ID, Place: p.below(l), Time: packageTime}
-	whole := p.analysed(l)
-	switch {
-	case whole:
-		s.Name = analysingStep + l.ID
-	case p.Left[s.Name] != "":
-		l.IllTyped = true
+	if l.Types != nil || l.PkgPath == "unsafe" || ctx.Err() != nil {
 		return
-	case p.Gone[s.Place]:
+	}
+	l.Fset, l.Types = p.fset, types.NewPackage(l.PkgPath, l.Name)
+	if why := p.missing(l); why != "" {
+		l.IllTyped, p.causes[l] = true, why
+		return
+	}
+	whole := p.analysed(l)
+	s := step{Name: parsingStep + l.ID, Place: p.below(l), Time: packageTime}
+	if p.Gone[s.Place] {
 		s.Time = importTime
 	}
+	parsed := p.begin(s)
+	needed := p.parse(l, whole)
+	parsed()
+	for _, path := range needed {
+		if imported := l.Imports[path]; imported != nil {
+			p.take(ctx, imported)
+			p.causes[l] = cmp.Or(p.causes[l], p.causes[imported])
+		}
+	}
+	if s.Name = importingStep + l.ID; whole {
+		s.Name = analysingStep + l.ID
+	}
 	ended := p.begin(s)
-	p.read(l, whole)
+	p.check(l, whole)
 	if whole {
 		p.analyse(ctx, l)
 	}
@@ -214,17 +157,103 @@ func (p *goProgram) take(ctx context.Context, l *packages.Package) {
 	ended()
 }
 
-// read parses and type-checks a package of the workspace, without the bodies of functions where it
-// is only imported. All that it imports is there.
-func (p *goProgram) read(l *packages.Package, whole bool) {
-	l.Fset, l.Types = p.fset, types.NewPackage(l.PkgPath, l.Name)
-	for _, name := range l.GoFiles {
-		file, err := parser.ParseFile(p.fset, name, nil, parser.AllErrors|parser.ParseComments)
-		if file != nil {
-			l.Syntax = append(l.Syntax, file)
-		}
-		p.blame(l, err)
+// parse parses a package, in outline where it is only imported, and returns the paths that it needs.
+func (p *goProgram) parse(l *packages.Package, whole bool) (needed []string) {
+	mode := parser.AllErrors | parser.SkipObjectResolution
+	if whole {
+		mode = parser.AllErrors | parser.ParseComments
 	}
+	for _, name := range l.GoFiles {
+		file, err := parser.ParseFile(p.fset, name, nil, mode)
+		p.blame(l, err)
+		if file == nil {
+			continue
+		}
+		l.Syntax = append(l.Syntax, file)
+		if !whole {
+			outline(file, l.Imports)
+		}
+		for spec := range importSpecs(file) {
+			needed = append(needed, pathOf(spec))
+		}
+	}
+	slices.Sort(needed)
+	return slices.Compact(needed)
+}
+
+// outline takes out of a file what says nothing of the types that it declares: bodies of functions,
+// elements of literals, and the imports that only these need.
+func outline(file *ast.File, imports map[string]*packages.Package) {
+	names := map[string]bool{".": true}
+	for _, decl := range file.Decls {
+		ast.Inspect(decl, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Body != nil {
+					n.Body = &ast.BlockStmt{}
+				}
+			case *ast.FuncLit:
+				n.Body = &ast.BlockStmt{}
+			case *ast.CompositeLit:
+				if array, ok := n.Type.(*ast.ArrayType); !ok || !isCounted(array) {
+					n.Elts = nil
+				}
+			case *ast.SelectorExpr:
+				if of, ok := n.X.(*ast.Ident); ok {
+					names[of.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	file.Decls = slices.DeleteFunc(file.Decls, func(decl ast.Decl) bool {
+		list, ok := decl.(*ast.GenDecl)
+		if !ok || list.Tok != gotoken.IMPORT {
+			return false
+		}
+		list.Specs = slices.DeleteFunc(list.Specs, func(s ast.Spec) bool {
+			spec := s.(*ast.ImportSpec)
+			if spec.Name != nil {
+				return !names[spec.Name.Name]
+			}
+			imported := imports[pathOf(spec)]
+			return imported != nil && imported.Name != "" && !names[imported.Name]
+		})
+		return len(list.Specs) == 0
+	})
+}
+
+// isCounted reports whether the elements of a literal count the length of its type.
+func isCounted(array *ast.ArrayType) bool {
+	_, ok := array.Len.(*ast.Ellipsis)
+	return ok
+}
+
+// importSpecs returns the imports that are left in a file.
+func importSpecs(file *ast.File) iter.Seq[*ast.ImportSpec] {
+	return func(yield func(*ast.ImportSpec) bool) {
+		for _, decl := range file.Decls {
+			list, ok := decl.(*ast.GenDecl)
+			if !ok || list.Tok != gotoken.IMPORT {
+				continue
+			}
+			for _, spec := range list.Specs {
+				if !yield(spec.(*ast.ImportSpec)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// pathOf returns the path of an import; empty where it is none.
+func pathOf(spec *ast.ImportSpec) string {
+	path, _ := strconv.Unquote(spec.Path.Value)
+	return path
+}
+
+// check type-checks a package that was parsed. All that it needs is there.
+func (p *goProgram) check(l *packages.Package, whole bool) {
 	config := &types.Config{
 		Importer: importFunc(func(path string) (*types.Package, error) { return p.imported(l, path) }),
 		Error:    func(err error) { p.blame(l, err) }, Sizes: l.TypesSizes, IgnoreFuncBodies: !whole,
@@ -242,9 +271,9 @@ func (p *goProgram) read(l *packages.Package, whole bool) {
 	if err := types.NewChecker(config, p.fset, l.Types, l.TypesInfo).Files(l.Syntax); err != nil && len(l.Errors) == 0 {
 		p.blame(l, err)
 	}
-	l.IllTyped = len(l.Errors) > 0
-	for _, imported := range l.Imports {
-		l.IllTyped = l.IllTyped || imported.IllTyped
+	l.IllTyped = len(l.Errors) > 0 || p.causes[l] != ""
+	if l.IllTyped && p.causes[l] == "" && !whole {
+		p.causes[l] = l.PkgPath + " " + p.fault(l)
 	}
 }
 
@@ -259,28 +288,10 @@ func (p *goProgram) imported(l *packages.Package, path string) (*types.Package, 
 		return types.Unsafe, nil
 	}
 	imported := l.Imports[path]
-	switch {
-	case imported == nil:
+	if imported == nil || imported.Types == nil || !imported.Types.Complete() {
 		return nil, errors.New("it is not there")
-	case p.own[imported] && imported.Types != nil && imported.Types.Complete():
-		return imported.Types, nil
-	case p.own[imported]:
-		return nil, fmt.Errorf("it was given up: %s", p.Left[importingStep+imported.ID])
 	}
-	if have := p.foreign[imported.PkgPath]; have != nil && have.Complete() {
-		return have, nil
-	}
-	file, err := os.Open(p.exports[imported.PkgPath])
-	if err != nil {
-		return nil, errors.New("it is not there, or does not compile")
-	}
-	defer file.Close()
-	//lint:ignore SA1019 before Go 1.28 what is exported lies in an archive
-	reader, err := gcexportdata.NewReader(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading what it exports: %w", err)
-	}
-	return gcexportdata.Read(reader, p.fset, p.foreign, imported.PkgPath)
+	return imported.Types, nil
 }
 
 // blame adds an error to those of a package.
@@ -306,8 +317,14 @@ func (p *goProgram) blame(l *packages.Package, err error) {
 
 // analyse runs the analysers over a package.
 func (p *goProgram) analyse(ctx context.Context, l *packages.Package) {
-	if why := p.faults(l); why != "" {
-		p.skip(p.below(l), "it does not type-check, so only what needs no types was analysed: "+why)
+	const only = "only what needs no types was analysed, as "
+	switch {
+	case p.causes[l] != "":
+		p.hinder(p.below(l), only+p.causes[l])
+	case l.IllTyped:
+		fault := p.fault(l)
+		p.skip(p.below(l), only+"it "+fault)
+		p.causes[l] = l.PkgPath + " " + fault
 	}
 	pass := &goPass{goProgram: p, ctx: ctx, p: l, results: map[*analysis.Analyzer]any{}, failed: map[*analysis.Analyzer]bool{}}
 	for _, c := range p.checks {

@@ -63,8 +63,8 @@ setInterval(() => self.registration.update(), 1000);
 	}
 }
 
-// Progress is told before and while imports of Go packages are compiled, not only when all is over.
-func TestProgressOfCompiling(t *testing.T) {
+// Progress is told before and while Go packages are loaded, not only when all is over.
+func TestProgressOfLoading(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
 	s.write(t, "go.mod", "module example.com/x\n\ngo 1.24\n")
@@ -73,7 +73,7 @@ func TestProgressOfCompiling(t *testing.T) {
 	s.must(t, Request{Purpose: Bugs, Progress: func(_, _ int, message string) {
 		said = append(said, message)
 	}})
-	at := slices.IndexFunc(said, func(message string) bool { return strings.Contains(message, "compiling what they import") })
+	at := slices.IndexFunc(said, func(message string) bool { return strings.Contains(message, "loading and") })
 	if over := slices.Index(said, "analysing Go packages"); at < 0 || over >= 0 && at > over {
 		t.Errorf("said %q", said)
 	}

@@ -124,7 +124,7 @@ func TestSkipped(t *testing.T) {
 		"string.py": "line 1: the string is not closed",
 		"binary.js": "not text", "latin.js": "not text", "min.js": "minified", "large.ts": "more than 1048576 bytes", ".": "no go.mod",
 		"mod/types":       "mod/types/a.go:3:13",
-		"mod/syntax/a.go": "line 5", "mod/needs": "mod/needs/a.go:3:8", "new": "go",
+		"mod/syntax/a.go": "line 5", "mod/needs": "run go mod tidy", "new": "a later Go",
 	} {
 		if !strings.Contains(got[path], want) {
 			t.Errorf("%s: skipped with %q, want %q", path, got[path], want)

@@ -1,0 +1,86 @@
+package scan
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// goFaults are what the go command says of a module that cannot be loaded, and what it means for the
+// user, with what corrects it. The first that is said counts.
+var goFaults = []struct{ said, means string }{
+	{"requires go >= ", "go.mod asks for a later Go than the one that is installed: install that one"},
+	{"missing go.sum entry", "go.sum lacks modules that its packages need: run go mod tidy"},
+	{"module lookup disabled", "its modules are not downloaded: run go mod download"},
+	{"no required module provides", "go.mod does not require what its packages import: run go mod tidy"},
+	{"cannot find module providing", "go.mod does not require what its packages import: run go mod tidy"},
+	{"updates to go.mod needed", "go.mod is not up to date: run go mod tidy"},
+	{"inconsistent vendoring", "the folder vendor is not up to date: run go mod vendor"},
+}
+
+// needsC is the reason for not analysing a package with files that call C.
+const needsC = "needs cgo, which a scan does not run"
+
+// goFault returns what an error of the go command means; its first line where that is not known.
+func (g *goScan) goFault(said string) string {
+	for _, f := range goFaults {
+		if strings.Contains(said, f.said) {
+			return f.means
+		}
+	}
+	return "the go command failed: " + g.cleanError(said)
+}
+
+// missing returns why a package cannot be read; empty if it can.
+func (p *goProgram) missing(l *packages.Package) string {
+	for _, name := range []string{parsingStep + l.ID, importingStep + l.ID} {
+		if why := p.Left[name]; why != "" {
+			return fmt.Sprintf("%s, which it needs, was given up: %s", l.PkgPath, why)
+		}
+	}
+	switch {
+	case len(l.GoFiles) > 0:
+		return ""
+	case usesC(l):
+		return l.PkgPath + " " + needsC
+	case len(l.Errors) > 0:
+		return p.goFault(l.Errors[0].Msg)
+	}
+	return l.PkgPath + ", which it needs, has no Go files"
+}
+
+// fault returns what is wrong with a package that has errors: the first one, in a wanted file if there is one.
+func (p *goProgram) fault(l *packages.Package) string {
+	if usesC(l) {
+		return needsC
+	}
+	first, place := l.Errors[0], ""
+	for _, e := range l.Errors {
+		file, at, _ := strings.Cut(e.Pos, ":")
+		if name, ok := p.name(file); ok {
+			first, place = e, name+":"+at+": "
+			break
+		}
+	}
+	verb := map[packages.ErrorKind]string{packages.ParseError: "does not parse", packages.TypeError: "does not type-check"}[first.Kind]
+	return cmp.Or(verb, "cannot be loaded") + ": " + place + p.cleanError(first.Msg)
+}
+
+// usesC reports whether files of a package are left out because they call C.
+func usesC(l *packages.Package) bool {
+	return slices.ContainsFunc(l.IgnoredFiles, func(name string) bool {
+		if path.Ext(filepath.ToSlash(name)) != ".go" {
+			return false
+		}
+		file, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, parser.ImportsOnly)
+		return err == nil && slices.ContainsFunc(file.Imports, func(spec *ast.ImportSpec) bool { return pathOf(spec) == "C" })
+	})
+}
