@@ -80,7 +80,11 @@ func (g *goScan) modernize(ctx context.Context) error {
 		}
 	}
 	if !errors.Is(err, io.EOF) && ctx.Err() == nil {
-		g.skip(g.Module, "modernize did not look at all packages: "+g.cleanError(err.Error()))
+		why := g.cleanError(err.Error())
+		if strings.Contains(err.Error(), "signal: ") {
+			why = fmt.Sprintf("compiling what they import was cut after %v of processor time: %s", goTime, compileOnce)
+		}
+		g.skip(g.Module, "modernize did not look at all packages: "+why)
 	}
 	return nil
 }
@@ -124,6 +128,8 @@ func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, er
 		name, said, _ := strings.Cut(about, "\n")
 		why := brokeDown
 		switch {
+		case name == "": // the error says it
+			continue
 		case strings.Contains(said, "out of memory"):
 			why = tooMuchMemory
 		case strings.Contains(said, "SIGXCPU"), strings.Contains(said, "signal: "):
