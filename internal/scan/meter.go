@@ -11,11 +11,12 @@ import (
 )
 
 // meterEvery is the time between two looks at the processor time that was used.
-const meterEvery = 200 * time.Millisecond
+const meterEvery = 500 * time.Millisecond
 
 // meter writes what a process of a scan says, and ends the process at a step that used up its
 // processor time. Time that a busy machine gives to others does not count.
 type meter struct {
+	clock func() time.Duration // child.Used, except in tests
 	mu    sync.Mutex
 	out   *json.Encoder
 	limit time.Duration // as of job
@@ -31,7 +32,7 @@ type charge struct {
 }
 
 func newMeter(out io.Writer, j job) *meter {
-	m := &meter{out: json.NewEncoder(out), limit: j.Limit, open: map[string]*charge{}}
+	m := &meter{clock: child.Used, out: json.NewEncoder(out), limit: j.Limit, open: map[string]*charge{}}
 	if len(j.Folders) == 0 {
 		m.whole = apartTime
 	}
@@ -48,7 +49,12 @@ func (m *meter) emit(p part) {
 		}
 		m.open[p.Begun.Name] = &charge{*p.Begun, p.Begun.Time}
 	}
-	delete(m.open, p.Ended)
+	if c := m.open[p.Ended]; c != nil {
+		if c.step.Place == "" {
+			m.spend() // what its programs used is not charged to the next step
+		}
+		delete(m.open, p.Ended)
+	}
 	if err := m.out.Encode(p); err != nil {
 		os.Exit(1) // the reader is gone
 	}
@@ -58,7 +64,7 @@ func (m *meter) emit(p part) {
 func (m *meter) watch() {
 	for range time.Tick(meterEvery) {
 		m.mu.Lock()
-		late := m.spend(child.Used())
+		late := m.spend()
 		m.mu.Unlock()
 		if late != nil {
 			m.emit(part{Late: late})
@@ -69,7 +75,8 @@ func (m *meter) watch() {
 
 // spend charges what was used since the last time to the steps that go on, in equal shares, and
 // returns one that has used up its time: a step without a name for all of them together.
-func (m *meter) spend(used time.Duration) (late *step) {
+func (m *meter) spend() (late *step) {
+	used := m.clock()
 	spent := max(used-m.used, 0)
 	m.used = max(used, m.used)
 	for _, c := range m.open {
