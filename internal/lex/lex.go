@@ -13,6 +13,8 @@ import (
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // Kind is the kind of a token.
@@ -59,7 +61,18 @@ func Go(text string) *Source {
 // that the rest is, since the lexer looks for the line of each from the start.
 func JavaScript(text string) *Source {
 	s := &Source{text: text}
-	s.lexJavaScript()
+	s.lexJavaScript(nil)
+	return s
+}
+
+// JSX splits a JavaScript file that may have elements of JSX, whose text is left out. TypeScript is
+// read so only from a .tsx file: elsewhere <T> is a type.
+func JSX(text string) *Source {
+	s, e := &Source{text: text}, &elements{}
+	s.lexJavaScript(e)
+	if len(e.open) > 0 { // something else was taken for an element
+		return JavaScript(text)
+	}
 	return s
 }
 
@@ -128,16 +141,32 @@ func (s *Source) rawEnd(start int, literal string) int {
 // MaxUnread bounds the places of a file that the JavaScript lexer cannot read.
 const MaxUnread = 200
 
-func (s *Source) lexJavaScript() {
+// lexJavaScript reads elements of JSX too, unless they are nil.
+func (s *Source) lexJavaScript(jsx *elements) {
 	input := parse.NewInputString(s.text)
 	lexer := js.NewLexer(input)
 	start, unread := 0, 0
+	move := func(to int) {
+		input.Move(to - input.Offset())
+		input.Skip()
+	}
 	for {
+		if text := jsx.text(s.text[start:]); text > 0 {
+			start += text
+			move(start)
+		}
 		kind, _ := lexer.Next()
-		if (kind == js.DivToken || kind == js.DivEqToken) && s.regexpMayFollow() {
+		if (kind == js.DivToken || kind == js.DivEqToken) && jsx.in() != inTag && s.regexpMayFollow() {
 			kind, _ = lexer.RegExp()
 		}
 		end := min(input.Offset(), len(s.text))
+		if jsx.in() == inTag && s.text[start] == '>' && end > start+1 { // >= and >> are no operators there
+			kind, end = js.GtToken, start+1
+			move(end)
+		}
+		if js.IsPunctuator(kind) || js.IsOperator(kind) {
+			jsx.take(s, start, end)
+		}
 		switch {
 		case kind == js.ErrorToken && (lexer.Err() == nil || end >= len(s.text) || end <= start && input.Err() != nil):
 			return
@@ -164,6 +193,95 @@ func (s *Source) lexJavaScript() {
 			s.add(Word, start, end)
 		}
 		start = end
+	}
+}
+
+// elements are the elements of JSX around a place in a source. Nil has none.
+type elements struct{ open []part }
+
+// part is what an element consists of.
+type part struct {
+	kind  partKind
+	depth int // of braces, of inCode
+}
+
+type partKind byte
+
+const (
+	outside  partKind = iota
+	inTag             // <a b="c">
+	inEndTag          // </a>
+	inText            // between the tags
+	inCode            // in braces
+)
+
+// in returns the innermost part.
+func (e *elements) in() partKind {
+	if e == nil || len(e.open) == 0 {
+		return outside
+	}
+	return e.open[len(e.open)-1].kind
+}
+
+func (e *elements) push(kind partKind) { e.open = append(e.open, part{kind, 1}) }
+func (e *elements) pop()               { e.open = e.open[:max(0, len(e.open)-1)] }
+
+// text returns how long the text of an element is that a source begins with.
+func (e *elements) text(source string) int {
+	if e.in() != inText {
+		return 0
+	}
+	if end := strings.IndexAny(source, "<{"); end >= 0 {
+		return end
+	}
+	return len(source)
+}
+
+// generic begins the type parameters of a function, which look like an element.
+var generic = regex.Lazy(`^<\s*[\w$]+\s*(,|extends\b)`)
+
+// take takes an operator of a source, which may begin or end a part.
+func (e *elements) take(s *Source, start, end int) {
+	if e == nil {
+		return
+	}
+	at := e.in()
+	switch next := s.text[end:]; s.text[start:end] {
+	case "<":
+		switch {
+		case at == inText && strings.HasPrefix(next, "/"):
+			e.push(inEndTag)
+		case at == inText:
+			e.push(inTag)
+		case at != inTag && at != inEndTag && next != "" && (next[0] == '>' || next[0] != ' ' && IsWord(rune(next[0]))) &&
+			s.regexpMayFollow() && !generic().MatchString(s.text[start:]):
+			e.push(inTag)
+		}
+	case ">":
+		switch {
+		case at == inEndTag:
+			e.pop()
+			e.pop() // its text
+		case at == inTag && s.Tokens[len(s.Tokens)-1].Text == "/":
+			e.pop()
+		case at == inTag:
+			e.pop()
+			e.push(inText)
+		}
+	case "{":
+		switch at {
+		case inTag, inText:
+			e.push(inCode)
+		case inCode:
+			e.open[len(e.open)-1].depth++
+		}
+	case "}":
+		if at != inCode {
+			break
+		}
+		if e.open[len(e.open)-1].depth--; e.open[len(e.open)-1].depth == 0 {
+			e.pop()
+		}
 	}
 }
 

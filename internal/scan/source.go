@@ -184,7 +184,10 @@ func (s *source) split() {
 	case python:
 		read = lex.Python(s.text)
 	default:
-		read = lex.JavaScript(s.text)
+		read = lex.JSX(s.text)
+		if slices.Contains([]string{".ts", ".mts", ".cts"}, path.Ext(s.name)) {
+			read = lex.JavaScript(s.text)
+		}
 	}
 	for _, t := range read.Tokens {
 		s.tokens = append(s.tokens, token{t.Kind, t.Text, t.Start})
