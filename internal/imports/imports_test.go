@@ -250,7 +250,7 @@ package gen
 not Go
 -- half/a.ts --
 import './b'
-const = ;
+const a = [;
 -- half/b.ts --
 -- page.vue --
 <template/>

@@ -86,4 +86,4 @@ var Family = toolfold.Family{
 }
 
 // exampleID is the id of the fault in the example of scan.
-const exampleID = "df3fc374-92d9-8788-aa87-99a11ca73477"
+const exampleID = "18c7c6ef-6f45-8fd3-b0cf-0caa82a8ca65"

@@ -6,15 +6,12 @@ import "github.com/toolfold/toolfold/internal/regex"
 var mypyForm = []string{"--no-pretty", "--show-column-numbers", "--show-error-codes", "--no-error-summary", "--no-color-output",
 	"--hide-error-context", "--cache-dir=/dev/null"}
 
+// mypy knows the types of what the project imports only with its configuration and its packages, which need
+// the project's trust.
 var mypy = Runner{
 	Name: "mypy", Job: "check types of Python", Files: python,
 	Config: []string{"mypy.ini", ".mypy.ini", "pyproject.toml:[tool.mypy", "setup.cfg:[mypy", ".pre-commit-config.yaml:id: mypy"},
-	Args:   append(mypyForm[:len(mypyForm):len(mypyForm)], "--"),
-	Apart: &Apart{
-		Args: append(mypyForm[:len(mypyForm):len(mypyForm)], "--config-file={config}", "--no-site-packages", "--ignore-missing-imports",
-			"--"),
-		Config: "[mypy]\n", File: "mypy.ini",
-	},
+	Args:   mypyForm, List: "@{file}", // one run, as each reads what is imported
 	Install: "pipx install mypy",
 	Count:   Count{Bytes, 1, 1}, Read: readMypy,
 	Bugs: map[string]string{"": "type-error"},

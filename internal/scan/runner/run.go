@@ -18,11 +18,11 @@ import (
 
 // Limits of a tool.
 const (
-	runFiles  = 200 // on one command line
-	runTime   = 10 * time.Minute
-	runOutput = 32 << 20        // bytes
-	cpuTime   = 5 * time.Minute // of each process, times the processors that it may use
-	maxError  = 6000            // bytes of standard error that are read
+	runFiles  = 200              // on one command line
+	runTime   = 10 * time.Minute // for all files
+	runOutput = 32 << 20         // bytes
+	cpuTime   = 5 * time.Minute  // of each process, times the processors that it may use
+	maxError  = 6000             // bytes of standard error that are read
 )
 
 // Run runs a tool and returns what it reports, with the files by their names below the project. What
@@ -33,16 +33,28 @@ func (p Project) Run(ctx context.Context, r Run) ([]Report, error) {
 		return nil, err
 	}
 	defer clean()
+	running, stop := context.WithTimeout(ctx, runTime)
+	defer stop()
 	var list []Report
 	for chunk := range slices.Chunk(names, runFiles) {
 		if r.Whole {
 			chunk = nil
+		} else if r.List != "" {
+			file, remove, err := listed(names)
+			if err != nil {
+				return nil, err
+			}
+			defer remove()
+			chunk = []string{strings.ReplaceAll(r.List, "{file}", file)}
 		}
 		c := command
 		c.Argv = append(slices.Clone(command.Argv), chunk...)
-		output, err := output(ctx, c)
-		if ctx.Err() != nil {
+		output, err := output(running, c)
+		switch {
+		case ctx.Err() != nil:
 			return list, ctx.Err()
+		case err != nil && running.Err() != nil:
+			return list, fmt.Errorf("it took longer than %v", runTime)
 		}
 		var reports []Report
 		if err == nil {
@@ -59,11 +71,30 @@ func (p Project) Run(ctx context.Context, r Run) ([]Report, error) {
 				list = append(list, report)
 			}
 		}
-		if r.Whole {
+		if r.Whole || r.List != "" {
 			break
 		}
 	}
 	return list, nil
+}
+
+// listed writes names to a file, one a line, for a tool that reads them from one.
+func listed(names []string) (file string, remove func(), err error) {
+	for _, name := range names {
+		if strings.ContainsAny(name, "\r\n") {
+			return "", nil, fmt.Errorf("the name %q has a line break: rename the file, or leave it out with excludePatterns", name)
+		}
+	}
+	f, err := os.CreateTemp("", "toolfold-*")
+	if err == nil {
+		remove = func() { _ = os.Remove(f.Name()) }
+		_, err = f.WriteString("./" + strings.Join(names, "\n./") + "\n") // no name is an option
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("writing the list of its files: %w", err)
+	}
+	return f.Name(), remove, nil
 }
 
 // command returns the command of a run without its files, and how it names these. Clean removes what was
@@ -127,18 +158,14 @@ var loading = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", 
 // output runs a command and returns its standard output. Most tools end with status 1 if they
 // found something, tsc and mypy also with 2.
 func output(ctx context.Context, c child.Command) ([]byte, error) {
-	running, stop := context.WithTimeout(ctx, runTime)
-	defer stop()
 	out, errs := &bounded{}, &child.Tail{Keep: 2 * maxError}
 	c.Stdout, c.Stderr = out, errs
-	err := child.Run(running, c)
+	err := child.Run(ctx, c)
 	var exit *child.ExitError
 	switch {
 	case errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && out.Len() > 0:
 	case out.full:
 		return nil, fmt.Errorf("its output is longer than %d MB", runOutput>>20)
-	case err != nil && ctx.Err() == nil && running.Err() != nil:
-		return nil, fmt.Errorf("it took longer than %v", runTime)
 	case err != nil:
 		return nil, fmt.Errorf("%w; it said: %s", err, brief(errs.Quote(maxError, redact.Text)))
 	}

@@ -24,6 +24,7 @@ type Runner struct {
 	Needs   bool     // it fails without one of Config, also if the project has the program
 	Bare    bool     // it is useful without Config
 	Whole   bool     // it takes no files: it reads the project that its configuration describes
+	List    string   // argument that names a {file} with all files, one a line; empty = they are arguments, 200 a run
 	Args    []string // in a trusted project; {config} is the file of Config that was found
 	Apart   *Apart   // how it runs in other projects; nil = it does not
 	Install string   // the command that installs it
