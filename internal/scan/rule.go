@@ -35,7 +35,6 @@ type hit struct {
 var (
 	scripts    = []language{javascript, typescript}
 	onlyPython = []language{python}
-	onlyGo     = []language{golang}
 	every      = []language{golang, javascript, typescript, python}
 )
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan/runner"
@@ -178,15 +177,4 @@ func fault(rule string) string {
 		}
 	}
 	return strings.ReplaceAll(last, "-", "")
-}
-
-// offset16 returns the offset in bytes of one in UTF-16 units.
-func offset16(content string, units int) int {
-	for at, r := range content {
-		if units <= 0 {
-			return at
-		}
-		units -= max(utf16.RuneLen(r), 1)
-	}
-	return len(content)
 }
