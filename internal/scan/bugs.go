@@ -26,16 +26,26 @@ var (
 	secretName = regex.Lazy(
 		`(?i)(^|[a-z0-9_])(password|passwd|secret|api_?key|auth_?token|access_?token|` +
 			`(private|access|secret|signing)_?key)$|^(password|secret|token)$`)
+	calledDummy = regex.Lazy(`(?i)\b(mock|dummy|fake|placeholder)\b`)
 	placeholder = regex.Lazy(
 		`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]|://|^[a-z]+([-_.][a-z]+)*[-_.]\d$`)
 )
 
-// secretValue reports whether a literal could be a secret: long enough, with
-// digits, and no placeholder.
+// secretValue reports whether a literal could be a secret: long enough, with digits, no placeholder, and not
+// called one on its line.
 func secretValue(s *source, i int) bool {
 	content, ok := s.quoted(i)
 	return ok && len(content) >= 8 && strings.ContainsAny(content, "0123456789") && !placeholder().MatchString(content) &&
-		!s.oneOf(i+1, "+", "%")
+		!s.oneOf(i+1, "+", "%") && !calledDummy().MatchString(s.textOfLine(s.line(s.at(i).start)))
+}
+
+// textOfLine returns a line, from 1.
+func (s *source) textOfLine(line int) string {
+	end := len(s.text)
+	if line < len(s.lines) {
+		end = s.lines[line]
+	}
+	return s.text[s.lines[line-1]:end]
 }
 
 // removeLine returns the edit that takes out a statement, with its line where

@@ -236,3 +236,7 @@ func match(values map[string]string, name string) string {
 	}
 	return ""
 }
+
+// unsafeFixes are analysers whose fixes may change what code does: that of QF1003 makes a switch of conditions
+// whose last else may break off a loop.
+var unsafeFixes = []string{"QF1003"}

@@ -435,7 +435,7 @@ func (g *goPass) take(d analysis.Diagnostic) {
 		Rule: c.source + "/" + c.analyzer.Name, Kind: c.kind, Level: c.level, Confidence: c.confidence,
 		File: name, Line: at.Line, Column: at.Column, Message: cut(message, 300), Advice: c.title,
 	}
-	if len(d.SuggestedFixes) > 0 {
+	if len(d.SuggestedFixes) > 0 && !slices.Contains(unsafeFixes, c.analyzer.Name) {
 		if edits, err := g.edits(name, d.SuggestedFixes[0]); err == nil {
 			f.Edits = edits
 			if f.Advice == "" {

@@ -120,11 +120,14 @@ func (s *source) keepsParameter(def, i int) bool {
 	return false
 }
 
-// unawaited: a statement that only calls an async function of the file.
+// unawaited: a statement that only calls an async function of the file. A decorator may make another function
+// of one.
 func unawaited(s *source) []hit {
 	async, other := map[string]bool{}, map[string]bool{}
 	for i := range s.tokens {
 		switch {
+		case s.is(i, "async", "def") && i > 1 && s.is(s.statementStart(i-2), "@"):
+			other[s.at(i+2).text] = true
 		case s.is(i, "async", "def"):
 			async[s.at(i+2).text] = true
 		case s.is(i, "def") && !s.is(i-1, "async"), s.is(i, "class"):

@@ -1,14 +1,17 @@
 package runner
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 var eslint = Runner{
 	Name: "eslint", Job: "lint scripts", Files: scripts,
 	Config: []string{"eslint.config.*", ".eslintrc*", `package.json:"eslintConfig"`, `package.json:"eslint"`,
 		".pre-commit-config.yaml:id: eslint"},
-	Args: []string{"--format", "json", "--no-error-on-unmatched-pattern", "--no-warn-ignored", "--"},
+	Args: []string{"--format", "json", "--no-error-on-unmatched-pattern", "--"},
 	Apart: &Apart{
-		Args: []string{"--config", "{config}", "--format", "json", "--no-error-on-unmatched-pattern", "--no-warn-ignored", "--"},
+		Args: []string{"--config", "{config}", "--format", "json", "--no-error-on-unmatched-pattern", "--"},
 		File: "eslint.config.mjs", Config: eslintRules, InPlace: true, Env: []string{"ESLINT_USE_FLAT_CONFIG=true"},
 	},
 	Install: "npm install --save-dev eslint",
@@ -41,7 +44,7 @@ const eslintRules = `export default [{ files: ["**/*.js", "**/*.jsx", "**/*.mjs"
 `
 
 // readESLint reads --format json. Severity 2 is an error. A message without a rule says that the file does not
-// parse, or is ignored.
+// parse, or that the project has ignored it, which versions before 9 cannot be told to leave out.
 func readESLint(output []byte) ([]Report, error) {
 	var files []struct {
 		FilePath string
@@ -63,6 +66,9 @@ func readESLint(output []byte) ([]Report, error) {
 	for _, file := range files {
 		for _, m := range file.Messages {
 			r := Report{File: file.FilePath, At: Place{Line: m.Line, Column: m.Column}, Word: "warning", Message: m.Message}
+			if m.RuleID == nil && strings.HasPrefix(m.Message, "File ignored ") {
+				continue
+			}
 			if m.RuleID != nil {
 				r.Rule = *m.RuleID
 			}

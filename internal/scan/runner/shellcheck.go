@@ -17,6 +17,9 @@ var shellcheck = Runner{
 		"SC2007": "modernize-syntax", "SC2292": "modernize-syntax"},
 }
 
+// otherShell is the code for a script of a shell that it does not know, or of no shell.
+const otherShell = 1071
+
 // readShellcheck reads --format json1, in which a tab is one column.
 func readShellcheck(output []byte) ([]Report, error) {
 	type region struct{ Line, Column, EndLine, EndColumn int }
@@ -40,6 +43,9 @@ func readShellcheck(output []byte) ([]Report, error) {
 	for _, c := range report.Comments {
 		r := Report{Rule: fmt.Sprintf("SC%04d", c.Code), File: c.File, At: Place{Line: c.Line, Column: c.Column}, Word: c.Level,
 			Message: c.Message}
+		if c.Code == otherShell {
+			r.Rule = ""
+		}
 		if c.Fix != nil {
 			for _, e := range c.Fix.Replacements {
 				r.Fix = append(r.Fix, Edit{Place{Line: e.Line, Column: e.Column}, Place{Line: e.EndLine, Column: e.EndColumn}, e.Replacement})

@@ -81,6 +81,19 @@ func choices(n int) string {
 	return "many"
 }
 
+func spaces(text string) (n int) {
+	for _, c := range text {
+		if c == ' ' { // want staticcheck/QF1003
+			n++
+		} else if c == '\t' {
+			n += 4
+		} else {
+			break // of the loop, and not of a switch
+		}
+	}
+	return n
+}
+
 //go:fix inline
 func older(n int) int { return newer(n, 1) }
 

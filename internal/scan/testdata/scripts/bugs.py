@@ -85,8 +85,15 @@ async def slow():
     pass
 
 
+@runs_it
+async def ended():
+    pass
+
+
 async def run(tasks):
     slow()  # want python/missing-await
+    ended()
+    api_key = "13e56ca9cceebf1f33065c2c"  # a mock
     await slow()
     for key in tasks:  # want python/changed-while-iterated
         if key:
