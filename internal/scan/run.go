@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	gotoken "go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -132,11 +133,11 @@ type collector struct {
 	request Request
 
 	mu      sync.Mutex
-	named   map[string]bool // paths that the caller named
-	theirs  int             // files that others or programs wrote, and that the caller did not name
-	byFile  map[string][]Finding
-	read    map[string]readFile   // the files as they were read first
-	changed map[string]git.Change // the lines to report on; nil = all
+	named   map[string]bool              // paths that the caller named
+	theirs  int                          // files that others or programs wrote, and that the caller did not name
+	byFile  map[string]map[int][]Finding // by line
+	read    map[string]readFile          // the files as they were read first
+	changed map[string]git.Change        // the lines to report on; nil = all
 	older   int
 	quiet   int
 	count   int
@@ -154,7 +155,7 @@ type collector struct {
 
 // newCollector returns a collector that knows what was skipped on the way to the files.
 func newCollector(r Request, w *walker, changed map[string]git.Change) *collector {
-	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string][]Finding{},
+	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string]map[int][]Finding{},
 		read: map[string]readFile{}, changed: changed, named: w.named, theirs: w.theirs}
 	for _, skipped := range w.skipped {
 		c.skip(skipped.Path, skipped.Reason)
@@ -178,8 +179,8 @@ func (c *collector) take(f Finding) {
 	}
 	// Several analysers may say the same of one place, and a package and its
 	// tests are looked at separately.
-	if slices.ContainsFunc(c.byFile[f.File], func(have Finding) bool {
-		return have.Line == f.Line && have.Column == f.Column && have.Rule == f.Rule && have.Message == f.Message
+	if slices.ContainsFunc(c.byFile[f.File][f.Line], func(have Finding) bool {
+		return have.Column == f.Column && have.Rule == f.Rule && have.Message == f.Message
 	}) {
 		return
 	}
@@ -188,7 +189,10 @@ func (c *collector) take(f Finding) {
 	} else {
 		c.light++
 	}
-	c.byFile[f.File] = append(c.byFile[f.File], f)
+	if c.byFile[f.File] == nil {
+		c.byFile[f.File] = map[int][]Finding{}
+	}
+	c.byFile[f.File][f.Line] = append(c.byFile[f.File][f.Line], f)
 }
 
 func (c *collector) skip(name, why string) {
@@ -440,7 +444,7 @@ func (c *collector) asked(name string, findings []Finding) []Finding {
 // or went away meanwhile loses its own.
 func (c *collector) finish(root *os.Root) *Report {
 	report := &Report{}
-	for name, findings := range c.byFile {
+	for name, byLine := range c.byFile {
 		if c.read[name].Theirs && !c.named[name] {
 			continue
 		}
@@ -449,7 +453,10 @@ func (c *collector) finish(root *os.Root) *Report {
 			c.skip(name, "it changed during the scan: scan it again")
 			continue
 		}
-		findings = c.asked(name, findings)
+		var findings []Finding
+		for _, line := range slices.Sorted(maps.Keys(byLine)) {
+			findings = append(findings, c.asked(name, byLine[line])...)
+		}
 		finish(c.request.Purpose, content, findings)
 		for _, f := range together(findings, c.read[name].Spans) {
 			if c.request.weighs(f) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/scan/runner"
@@ -53,6 +54,9 @@ func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *wal
 			return runs, ctx.Err()
 		}
 		for _, report := range reports {
+			if ctx.Err() != nil {
+				return runs, ctx.Err()
+			}
 			c.takeReport(root, r.Runner, report, texts)
 		}
 		if err != nil {
@@ -128,33 +132,41 @@ func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Rep
 func (c *collector) replaces(f Finding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name := fault(f.Rule)
-	var kept []Finding
-	for _, have := range c.byFile[f.File] {
+	line := c.byFile[f.File][f.Line]
+	for _, have := range line {
 		own := isOwn(have.Rule)
-		if have.Line == f.Line && have.Rule == f.Rule && own && have.Column == f.Column {
+		if have.Rule == f.Rule && own && have.Column == f.Column {
 			return false // the analyser that is linked said it
 		}
-		same := have.Line == f.Line && have.Rule != f.Rule && isSameFault(fault(have.Rule), name)
-		if same && (!own || have.Fixable() && !f.Fixable()) {
+		if isSameFault(have.Rule, f.Rule) && (!own || have.Fixable() && !f.Fixable()) {
 			return false
 		}
-		if !same {
-			kept = append(kept, have)
-		}
 	}
-	c.count -= len(c.byFile[f.File]) - len(kept)
-	c.byFile[f.File] = kept
+	left := slices.DeleteFunc(line, func(have Finding) bool { return isSameFault(have.Rule, f.Rule) })
+	if c.count -= len(line) - len(left); len(left) < len(line) {
+		c.byFile[f.File][f.Line] = left
+	}
 	return true
 }
 
-// isSameFault reports whether two names of faults stand for one.
+// isSameFault reports whether two rules find one fault. A rule and itself do not.
 func isSameFault(a, b string) bool {
-	return a == b || slices.ContainsFunc(sameFault, func(pair [2]string) bool {
-		first, second := fault(pair[0]), fault(pair[1])
-		return a == first && b == second || a == second && b == first
-	})
+	if a == b {
+		return false
+	}
+	first, second := fault(a), fault(b)
+	return first == second || sameFaults()[[2]string{first, second}]
 }
+
+// sameFaults are the pairs of sameFault, in both orders, by the names of their faults.
+var sameFaults = sync.OnceValue(func() map[[2]string]bool {
+	pairs := map[[2]string]bool{}
+	for _, pair := range sameFault {
+		first, second := fault(pair[0]), fault(pair[1])
+		pairs[[2]string{first, second}], pairs[[2]string{second, first}] = true, true
+	}
+	return pairs
+})
 
 // isOwn reports whether a rule is one of toolfold itself or of an analyser that is linked.
 func isOwn(rule string) bool {
@@ -171,10 +183,20 @@ func isOwn(rule string) bool {
 // what the tools write it with.
 func fault(rule string) string {
 	last := strings.ToLower(rule[strings.LastIndexByte(rule, '/')+1:])
-	for name, aliases := range others {
-		if name == last || slices.Contains(aliases, last) {
-			return name
-		}
+	if name, known := faults()[last]; known {
+		return name
 	}
 	return strings.ReplaceAll(last, "-", "")
 }
+
+// faults are the names that toolfold has for what rules find, by the names of the rules.
+var faults = sync.OnceValue(func() map[string]string {
+	names := map[string]string{}
+	for name, aliases := range others {
+		names[name] = name
+		for _, alias := range aliases {
+			names[alias] = name
+		}
+	}
+	return names
+})

@@ -21,6 +21,7 @@ const (
 	runFiles  = 200              // on one command line
 	runTime   = 10 * time.Minute // for all files
 	runOutput = 32 << 20         // bytes
+	runValues = 1 << 20          // values and lines of an output: each takes much more memory than its text may
 	cpuTime   = 5 * time.Minute  // of each process, times the processors that it may use
 	maxError  = 6000             // bytes of standard error that are read
 )
@@ -168,6 +169,9 @@ func output(ctx context.Context, c child.Command) ([]byte, error) {
 		return nil, fmt.Errorf("its output is longer than %d MB", runOutput>>20)
 	case err != nil:
 		return nil, fmt.Errorf("%w; it said: %s", err, brief(errs.Quote(maxError, redact.Text)))
+	}
+	if values := bytes.Count(out.Bytes(), []byte(",")) + bytes.Count(out.Bytes(), []byte("\n")); values > runValues {
+		return nil, fmt.Errorf("its output has more than %d values", runValues)
 	}
 	return out.Bytes(), nil
 }
