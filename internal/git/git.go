@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/outside"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -342,6 +343,10 @@ func (r *repository) add(ctx context.Context, base string, changes map[string]*C
 
 // run runs git in the folder and returns what it prints.
 func (r *repository) run(ctx context.Context, args ...string) (string, error) {
+	program := outside.Program(r.dir, "git")
+	if program == "" {
+		return "", none(withoutGit, "git cannot be started: there is none in $PATH outside of the workspace")
+	}
 	env := []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "GIT_") && !strings.HasPrefix(entry, "LC_ALL=") {
@@ -353,12 +358,12 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 			env = append(env, "GIT_INDEX_FILE="+absolute)
 		}
 	}
-	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(r.overrides)/2))
+	env = append(env, "PATH="+outside.Path(r.dir), fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(r.overrides)/2))
 	for i := 0; i < len(r.overrides); i += 2 {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.overrides[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.overrides[i+1]))
 	}
 	out, stderr := &limited{}, &limited{}
-	err := child.Run(ctx, child.Command{Argv: append([]string{"git", "--no-pager", "--literal-pathspecs"}, args...), Dir: r.dir, Env: env,
+	err := child.Run(ctx, child.Command{Argv: append([]string{program, "--no-pager", "--literal-pathspecs"}, args...), Dir: r.dir, Env: env,
 		Stdin: strings.NewReader(r.asks), Stdout: out, Stderr: stderr})
 	var start *child.StartError
 	var exit *child.ExitError

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/outside"
 )
 
 // What looks into the files of a workspace runs in a second process of this
@@ -51,6 +52,7 @@ type job struct {
 	Dir       string // absolute, of the workspace
 	Request   Request
 	Files     []string
+	GoWork    string // as of Scanner
 	Module    string // below the workspace
 	Folders   []goFolder
 	Wanted    map[string]bool   // files to report on; nil for the fast rules
@@ -161,6 +163,10 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	if err != nil {
 		return ending{err: fmt.Errorf("writing job: %w", err)}
 	}
+	env := os.Environ()
+	if s.distrusts(ctx) != "" { // it starts the go command
+		env = append(env, "PATH="+outside.Path(j.Dir))
+	}
 	limited, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if len(j.Folders) == 0 {
@@ -171,7 +177,8 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	errs := &child.Tail{Keep: apartTrace}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- child.Run(limited, child.Command{Argv: []string{self, apartArgument}, Stdin: bytes.NewReader(input), Stdout: in, Stderr: errs})
+		ended <- child.Run(limited, child.Command{Argv: []string{self, apartArgument}, Env: env,
+			Stdin: bytes.NewReader(input), Stdout: in, Stderr: errs})
 		in.Close()
 	}()
 	begun, timers := map[string]step{}, map[string]*time.Timer{}

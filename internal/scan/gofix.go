@@ -117,7 +117,7 @@ func (g *goScan) modern(ctx context.Context) ([]string, error) {
 func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, error) {
 	var out, errs bounded
 	command := exec.CommandContext(ctx, "go", arguments...)
-	command.Dir, command.Env, command.Stdout, command.Stderr = g.folder(), environment(g.Dir), &out, &errs
+	command.Dir, command.Env, command.Stdout, command.Stderr = g.folder(), environment(g.Dir, g.GoWork), &out, &errs
 	err := command.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if err = fmt.Errorf("%s", errs.String()); strings.HasPrefix(errs.String(), "# ") {

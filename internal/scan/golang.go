@@ -20,6 +20,8 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/toolfold/toolfold/internal/outside"
 )
 
 // batchFiles is the most Go files that are loaded at a time: what a load holds in
@@ -47,7 +49,7 @@ func (g *goScan) begin(s step) (ended func()) {
 
 // goPackages analyses the packages of the wanted files, in batches.
 func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error {
-	if _, err := exec.LookPath("go"); err != nil {
+	if !s.hasGo(ctx, dir) {
 		c.skip(".", "Go is not installed: of Go files only the fast rules ran")
 		return nil
 	}
@@ -64,7 +66,7 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 				files += module.folders[n].Files
 				n++
 			}
-			batch := job{Dir: dir, Request: c.request, Module: module.dir, Folders: module.folders[:n], Wanted: c.goFiles}
+			batch := job{Dir: dir, Request: c.request, GoWork: s.goWork, Module: module.dir, Folders: module.folders[:n], Wanted: c.goFiles}
 			module.folders = module.folders[n:]
 			done := c.repeat("loading and analysing Go packages")
 			err := run.batch(ctx, batch)
@@ -77,6 +79,15 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 		run.skipHindered()
 	}
 	return nil
+}
+
+// hasGo reports whether there is a go command to run: outside of a workspace that is not trusted.
+func (s Scanner) hasGo(ctx context.Context, dir string) bool {
+	if s.distrusts(ctx) != "" {
+		return outside.Program(dir, "go") != ""
+	}
+	_, err := exec.LookPath("go")
+	return err == nil
 }
 
 // goRun is the analysis of the Go packages of a scan.

@@ -24,14 +24,14 @@ import (
 
 // environment keeps the go command from running or fetching what a workspace
 // names: other toolchains, modules, C compilers, version control, workspaces
-// above this one. What go fix compiles is not run.
-func environment(dir string) []string {
-	work := "off"
-	if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-		work = filepath.Join(dir, "go.work")
+// above this one. What go fix compiles is not run. Work is as of goWork.
+func environment(dir, work string) []string {
+	flags := "-buildvcs=false"
+	if work == filepath.Join(dir, "go.work") { // else sums are written beside it
+		flags += " -mod=vendor"
 	}
 	return append(os.Environ(), "GOTOOLCHAIN=local", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0",
-		"GOFLAGS=-buildvcs=false", "GOPACKAGESDRIVER=off", "GOWORK="+work)
+		"GOFLAGS="+flags, "GOPACKAGESDRIVER=off", "GOWORK="+work)
 }
 
 // goProgram is the packages of a batch and what they import. All are read from source: no compiler
@@ -76,7 +76,7 @@ func (p *goProgram) list(ctx context.Context) (all []*packages.Package, err erro
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypesSizes |
 			packages.NeedModule | packages.NeedForTest,
-		Context: ctx, Dir: p.folder(), Env: environment(p.Dir), Tests: true, Fset: p.fset,
+		Context: ctx, Dir: p.folder(), Env: environment(p.Dir, p.GoWork), Tests: true, Fset: p.fset,
 	}, p.patterns()...)
 	if err != nil {
 		return nil, err

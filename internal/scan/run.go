@@ -57,6 +57,11 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	if err := s.fastRules(ctx, dir, w.files, c); err != nil {
 		return nil, err
 	}
+	var clean func()
+	if s.goWork, clean, err = goWork(root, dir); err != nil {
+		c.skip("go.work", "its modules were read one by one: "+err.Error())
+	}
+	defer clean()
 	analysers := []string{"toolfold"}
 	if !r.Fast && len(c.goFiles) > 0 {
 		if err := s.goPackages(ctx, dir, c); err != nil {

@@ -145,6 +145,8 @@ type Scanner struct {
 	// run, such as eslint and its plugins. Nil is false.
 	Trusted func() bool
 
+	goWork string // for the go command in a scan, as of the function goWork
+
 	limit time.Duration // of each step that is about one file or folder, where it is shorter; 0 = there is none
 }
 

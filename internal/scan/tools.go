@@ -27,16 +27,21 @@ const (
 	onlyReads  = "this server, or the caller, only reads (readOnly)"
 )
 
+// distrusts returns why nothing of the workspace may run; empty if it may.
+func (s Scanner) distrusts(ctx context.Context) string {
+	switch {
+	case toolfold.OriginOf(ctx).OnlyReads:
+		return onlyReads
+	case s.Trusted == nil || !s.Trusted():
+		return notTrusted
+	}
+	return ""
+}
+
 // runTools runs the tools that the project uses. Where the user has not trusted it, or the server or the
 // caller only reads, these are programs from outside of the workspace that load nothing of it.
 func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *walker, c *collector) (runs toolRuns, err error) {
-	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir)}
-	switch {
-	case toolfold.OriginOf(ctx).OnlyReads:
-		project.Apart = onlyReads
-	case s.Trusted == nil || !s.Trusted():
-		project.Apart = notTrusted
-	}
+	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir, s.goWork), Apart: s.distrusts(ctx)}
 	plan := project.Plan(slices.Concat(w.files, w.wanted))
 	c.refuse(plan.Refused)
 	runs.missing = plan.Missing

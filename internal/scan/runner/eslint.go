@@ -12,7 +12,7 @@ var eslint = Runner{
 	Args: []string{"--format", "json", "--no-error-on-unmatched-pattern", "--"},
 	Apart: &Apart{
 		Args: []string{"--config", "{config}", "--format", "json", "--no-error-on-unmatched-pattern", "--"},
-		File: "eslint.config.mjs", Config: eslintRules, InPlace: true, Env: []string{"ESLINT_USE_FLAT_CONFIG=true"},
+		File: "eslint.config.mjs", Config: eslintRules, AtRoot: true, Env: []string{"ESLINT_USE_FLAT_CONFIG=true"},
 	},
 	Install: "npm install --save-dev eslint",
 	Count:   Count{UTF16, 1, 1}, Read: readESLint,

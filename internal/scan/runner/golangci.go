@@ -17,7 +17,7 @@ var golangci = Runner{
 		"go.mod:/cmd/golangci-lint"},
 	Args: append([]string{"run"}, golangciForm...),
 	Apart: &Apart{
-		Args: append([]string{"run", "--no-config"}, golangciForm...), InPlace: true, Go: true,
+		Args: append([]string{"run", "--no-config"}, golangciForm...), Go: true,
 		Env: []string{"GOLANGCI_LINT_CACHE={config}.cache"},
 	},
 	Install: "go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@latest",

@@ -6,11 +6,11 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/toolfold/toolfold/internal/outside"
 	"github.com/toolfold/toolfold/internal/safefile"
 )
 
@@ -117,7 +117,9 @@ func (p Project) candidate(r Runner, files []string) candidate {
 	c.uses = c.found != "" || !r.Needs && (c.inside || leads != "")
 	switch {
 	case p.Apart != "":
-		c.argv = p.outside(r.Name)
+		if found := outside.Program(p.Dir, r.Name); found != "" {
+			c.argv = []string{found}
+		}
 	case c.inside:
 		c.argv = inside
 	default:
@@ -190,29 +192,6 @@ func (p Project) inside(name string) (argv []string, leads string) {
 		}
 	}
 	return nil, leads
-}
-
-// outside returns the program in $PATH that lies outside of the project, links resolved; nil
-// if there is none.
-func (p Project) outside(name string) []string {
-	for _, folder := range p.safePath() {
-		found, err := exec.LookPath(filepath.Join(folder, name))
-		if err != nil {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(found); err == nil && !p.holds(real) {
-			return []string{found}
-		}
-	}
-	return nil
-}
-
-// safePath returns the folders of $PATH outside of the project.
-func (p Project) safePath() []string {
-	return slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(folder string) bool {
-		real, err := filepath.EvalSymlinks(folder)
-		return err != nil || !filepath.IsAbs(folder) || p.holds(real) || p.holds(folder)
-	})
 }
 
 // holds reports whether a path is the project's folder or lies below it.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/outside"
 	"github.com/toolfold/toolfold/internal/redact"
 )
 
@@ -102,32 +104,30 @@ func listed(names []string) (file string, remove func(), err error) {
 // made for it.
 func (p Project) command(r Run) (c child.Command, names []string, clean func(), err error) {
 	args, config := r.Args, filepath.FromSlash(r.found)
-	c, names, clean = child.Command{Dir: p.Dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, r.files, func() {}
+	c, clean = child.Command{Dir: p.Dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, func() {}
+	folder := "./" // a name after it is no option, and no file of arguments, such as @x.py
 	if p.Apart != "" {
-		folder, err := os.MkdirTemp("", "toolfold-*")
-		if err == nil {
-			clean = func() { _ = os.RemoveAll(folder) }
-			folder, err = filepath.EvalSymlinks(folder)
-		}
-		config = filepath.Join(folder, "config")
-		if r.Apart.File != "" {
-			config = filepath.Join(folder, r.Apart.File)
-		}
-		if err == nil {
-			err = os.WriteFile(config, []byte(r.Apart.Config), 0o600)
-		}
+		temp, err := outside.Temp(p.Dir)
 		if err != nil {
+			return c, nil, nil, err
+		}
+		clean = func() { _ = os.RemoveAll(temp) }
+		config = filepath.Join(temp, cmp.Or(r.Apart.File, "config"))
+		if err := os.WriteFile(config, []byte(r.Apart.Config), 0o600); err != nil {
 			clean()
 			return c, nil, nil, fmt.Errorf("making its configuration: %w", err)
 		}
-		if !r.Apart.InPlace {
-			c.Dir, names = folder, nil
-			for _, name := range r.files {
-				names = append(names, filepath.Join(p.Dir, filepath.FromSlash(name)))
-			}
+		switch folder = p.Dir + string(filepath.Separator); {
+		case r.Apart.AtRoot:
+			c.Dir = filepath.VolumeName(p.Dir) + string(filepath.Separator)
+		case !r.Apart.Go:
+			c.Dir = temp
 		}
 		args = r.Apart.Args
 		c.Env = p.environment(r, config)
+	}
+	for _, name := range r.files {
+		names = append(names, folder+filepath.FromSlash(name))
 	}
 	c.Argv = slices.Clone(r.argv)
 	for _, argument := range args {
@@ -149,7 +149,7 @@ func (p Project) environment(r Run, config string) []string {
 	for _, variable := range r.Apart.Env {
 		env = append(env, strings.ReplaceAll(variable, "{config}", config))
 	}
-	return append(env, "PATH="+strings.Join(p.safePath(), string(filepath.ListSeparator)))
+	return append(env, "PATH="+outside.Path(p.Dir))
 }
 
 // loading are the environment variables that make interpreters load code, which may lie in the project.

@@ -42,12 +42,15 @@ type Runner struct {
 
 // Apart is how a tool runs where nothing of the project may run.
 type Apart struct {
-	Args    []string // {config} is the path of a file with Config in it
-	Config  string   // a configuration that loads nothing
-	File    string   // its name; empty = config
-	InPlace bool     // it runs in the project, not in an empty folder
-	Go      bool     // it starts the go command
-	Env     []string // NAME=value; {config} as in Args
+	Args   []string // {config} is the path of a file with Config in it
+	Config string   // a configuration that loads nothing
+	File   string   // its name; empty = config
+	Env    []string // NAME=value; {config} as in Args
+
+	// A tool runs in an empty folder: what starts it by name, such as a manager of versions, reads its settings from
+	// the folder that it runs in.
+	AtRoot bool // it runs in the root of the file system instead: it reads only files below the folder that it runs in
+	Go     bool // it runs in the project: it starts the go command, which has to
 }
 
 // Report is what a tool says about a place in a file.
