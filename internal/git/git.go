@@ -6,7 +6,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -362,7 +361,7 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 	for i := 0; i < len(r.overrides); i += 2 {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.overrides[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.overrides[i+1]))
 	}
-	out, stderr := &limited{}, &limited{}
+	out, stderr := &child.Bounded{Limit: gitOutput}, &child.Bounded{Limit: gitOutput}
 	err := child.Run(ctx, child.Command{Argv: append([]string{program, "--no-pager", "--literal-pathspecs"}, args...), Dir: r.dir, Env: env,
 		Stdin: strings.NewReader(r.asks), Stdout: out, Stderr: stderr})
 	var start *child.StartError
@@ -386,17 +385,6 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 		return "", errors.Join(none(withoutGit, "git did not read the repository: %s", exit.State), err)
 	}
 	return "", none(withoutGit, "git printed more than %d bytes", gitOutput)
-}
-
-// limited keeps what is written, and fails when it is too much.
-type limited struct{ bytes.Buffer }
-
-// Write implements [io.Writer].
-func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > gitOutput {
-		return 0, errors.New("too much")
-	}
-	return l.Buffer.Write(p)
 }
 
 // Hooks returns the folder in which git looks for the hooks of the working tree that a folder is

@@ -115,9 +115,9 @@ func (g *goScan) modern(ctx context.Context) ([]string, error) {
 // package that does not compile is no error: it is reported anyway. One that takes a compiler too
 // much is skipped.
 func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, error) {
-	var out, errs bounded
+	out, errs := &child.Bounded{Limit: maxGoOutput}, &child.Bounded{Limit: maxGoOutput}
 	command := exec.CommandContext(ctx, "go", arguments...)
-	command.Dir, command.Env, command.Stdout, command.Stderr = g.folder(), environment(g.Dir, g.GoWork), &out, &errs
+	command.Dir, command.Env, command.Stdout, command.Stderr = g.folder(), environment(g.Dir, g.GoWork), out, errs
 	err := command.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if err = fmt.Errorf("%s", errs.String()); strings.HasPrefix(errs.String(), "# ") {
@@ -208,14 +208,3 @@ func cutLast(place string) (rest string, n int, ok bool) {
 
 // maxGoOutput bounds the output of the go command, in bytes.
 const maxGoOutput = 32 << 20
-
-// bounded keeps what is written, and fails when it is too much.
-type bounded struct{ bytes.Buffer }
-
-// Write implements [io.Writer].
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxGoOutput {
-		return 0, errors.New("the output is too long")
-	}
-	return b.Buffer.Write(p)
-}

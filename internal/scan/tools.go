@@ -42,11 +42,14 @@ func (s Scanner) distrusts(ctx context.Context) string {
 // caller only reads, these are programs from outside of the workspace that load nothing of it.
 func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *walker, c *collector) (runs toolRuns, err error) {
 	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir, s.goWork), Apart: s.distrusts(ctx)}
-	plan := project.Plan(slices.Concat(w.files, w.wanted))
+	plan := project.Plan(slices.Concat(
+		slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return c.read[name].Unread }),
+		slices.DeleteFunc(slices.Clone(w.wanted), func(name string) bool { return !c.open(root, name) })))
 	c.refuse(plan.Refused)
 	runs.missing = plan.Missing
 	for _, name := range w.wanted {
-		if slices.ContainsFunc(plan.Runs, func(r runner.Run) bool { return r.Wants(name) }) && c.open(root, name) {
+		_, opened := c.read[name]
+		if opened && slices.ContainsFunc(plan.Runs, func(r runner.Run) bool { return r.Wants(name) }) {
 			runs.more++
 		}
 	}

@@ -36,68 +36,94 @@ func (p Project) Run(ctx context.Context, r Run) ([]Report, error) {
 		return nil, err
 	}
 	defer clean()
-	running, stop := context.WithTimeout(ctx, runTime)
+	running, stop := context.WithTimeoutCause(ctx, runTime, errSlow)
 	defer stop()
+	switch {
+	case r.Whole:
+		return p.over(running, r, command, nil)
+	case r.List != "":
+		file, err := listed(names)
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(file)
+		return p.over(running, r, command, []string{strings.ReplaceAll(r.List, "{file}", file)})
+	}
 	var list []Report
 	for chunk := range slices.Chunk(names, runFiles) {
-		if r.Whole {
-			chunk = nil
-		} else if r.List != "" {
-			file, remove, err := listed(names)
-			if err != nil {
-				return nil, err
-			}
-			defer remove()
-			chunk = []string{strings.ReplaceAll(r.List, "{file}", file)}
-		}
-		c := command
-		c.Argv = append(slices.Clone(command.Argv), chunk...)
-		output, err := output(running, c)
-		switch {
-		case ctx.Err() != nil:
-			return list, ctx.Err()
-		case err != nil && running.Err() != nil:
-			return list, fmt.Errorf("it took longer than %v", runTime)
-		}
-		var reports []Report
-		if err == nil {
-			if reports, err = r.Read(output); err != nil {
-				err = fmt.Errorf("it said: %s", shorten(strings.TrimSpace(string(output)), 200))
-			}
-		}
-		if err != nil {
-			return list, errors.New(strings.ReplaceAll(err.Error(), p.Dir, "."))
-		}
-		for _, report := range reports {
-			if name, ok := p.below(c.Dir, report.File); ok {
-				report.File = name
-				list = append(list, report)
-			}
-		}
-		if r.Whole || r.List != "" {
-			break
+		reports, err := p.without(running, r, command, chunk)
+		if list = append(list, reports...); err != nil {
+			return list, err
 		}
 	}
 	return list, nil
 }
 
 // listed writes names to a file, one a line, for a tool that reads them from one.
-func listed(names []string) (file string, remove func(), err error) {
+func listed(names []string) (file string, err error) {
 	for _, name := range names {
 		if strings.ContainsAny(name, "\r\n") {
-			return "", nil, fmt.Errorf("the name %q has a line break: rename the file, or leave it out with excludePatterns", name)
+			return "", fmt.Errorf("the name %q has a line break: rename the file, or leave it out with excludePatterns", name)
 		}
 	}
 	f, err := os.CreateTemp("", "toolfold-*")
+	if err != nil {
+		return "", fmt.Errorf("writing the list of its files: %w", err)
+	}
+	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("writing the list of its files: %w", err)
+	}
+	return f.Name(), nil
+}
+
+// without runs a tool over files. If it fails because of one of them, it runs over the others, and the file is one that
+// the tool could not read: halves of the files are tried until the file is alone. If it fails over both halves, it fails.
+func (p Project) without(ctx context.Context, r Run, c child.Command, names []string) ([]Report, error) {
+	list, err := p.over(ctx, r, c, names)
+	for len(names) > 1 && err != nil && ctx.Err() == nil {
+		half := len(names) / 2
+		first, firstErr := p.over(ctx, r, c, names[:half])
+		second, secondErr := p.over(ctx, r, c, names[half:])
+		list = slices.Concat(list, first, second)
+		switch {
+		case firstErr != nil && secondErr != nil:
+			return list, err
+		case firstErr != nil:
+			names, err = names[:half], firstErr
+		default:
+			names, err = names[half:], secondErr
+		}
+		if name, ok := p.below(c.Dir, names[0]); ok && err != nil && len(names) == 1 {
+			return append(list, Report{File: name, Message: err.Error()}), nil
+		}
+	}
+	return list, err
+}
+
+// over runs a tool once over files; nil = without any, as one that finds them.
+func (p Project) over(ctx context.Context, r Run, c child.Command, names []string) (list []Report, err error) {
+	c.Argv = slices.Concat(c.Argv, names)
+	output, err := output(ctx, c)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var reports []Report
 	if err == nil {
-		remove = func() { _ = os.Remove(f.Name()) }
-		_, err = f.WriteString("./" + strings.Join(names, "\n./") + "\n") // no name is an option
-		err = errors.Join(err, f.Close())
+		if reports, err = r.Read(output); err != nil {
+			err = fmt.Errorf("it said: %s", shorten(strings.TrimSpace(string(output)), 200))
+		}
+	}
+	for _, report := range reports {
+		if name, ok := p.below(c.Dir, report.File); ok && err == nil {
+			report.File = name
+			list = append(list, report)
+		}
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("writing the list of its files: %w", err)
+		err = errors.New(strings.ReplaceAll(err.Error(), p.Dir, "."))
 	}
-	return f.Name(), remove, nil
+	return list, err
 }
 
 // command returns the command of a run without its files, and how it names these. Clean removes what was
@@ -156,17 +182,20 @@ func (p Project) environment(r Run, config string) []string {
 var loading = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "MYPYPATH", "LD_PRELOAD", "BASH_ENV",
 	"ENV"}
 
+// errSlow is the error of a tool that took too long over all files.
+var errSlow = fmt.Errorf("it took longer than %v", runTime)
+
 // output runs a command and returns its standard output. Most tools end with status 1 if they
 // found something, tsc and mypy also with 2.
 func output(ctx context.Context, c child.Command) ([]byte, error) {
-	out, errs := &bounded{}, &child.Tail{Keep: 2 * maxError}
+	out, errs := &child.Bounded{Limit: runOutput}, &child.Tail{Keep: 2 * maxError}
 	c.Stdout, c.Stderr = out, errs
 	err := child.Run(ctx, c)
 	var exit *child.ExitError
 	switch {
-	case errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && out.Len() > 0:
-	case out.full:
+	case out.Full:
 		return nil, fmt.Errorf("its output is longer than %d MB", runOutput>>20)
+	case errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && len(out.Bytes()) > 0:
 	case err != nil:
 		return nil, fmt.Errorf("%w; it said: %s", err, brief(errs.Quote(maxError, redact.Text)))
 	}
@@ -193,20 +222,6 @@ func shorten(text string, n int) string {
 		return strings.ToValidUTF8(text[:n], "") + "…"
 	}
 	return text
-}
-
-// bounded keeps what is written, and fails if it is too much.
-type bounded struct {
-	bytes.Buffer
-	full bool
-}
-
-// Write implements [io.Writer].
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.full = b.full || b.Len()+len(p) > runOutput; b.full {
-		return 0, errors.New("the output is too long")
-	}
-	return b.Buffer.Write(p)
 }
 
 // below returns the name below the project of a file that a tool named in a folder.
