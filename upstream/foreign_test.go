@@ -370,7 +370,9 @@ func TestStreamOfTheSession(t *testing.T) {
 	changed := make(chan bool, 100)
 	client := upstream.Client{
 		Name: "t", Changed: func() { changed <- true }, Asks: []string{upstream.Roots},
-		Ask: func(context.Context, upstream.Question) (json.RawMessage, error) { return json.RawMessage(`{"roots":[]}`), nil },
+		Ask: func(context.Context, upstream.Question) (json.RawMessage, error) {
+			return json.RawMessage(`{"roots":[]}`), nil
+		},
 	}
 	session, err := upstream.Connect(t.Context(), upstream.Server{URL: at.URL, Legacy: true}, client)
 	if err != nil {
