@@ -115,7 +115,7 @@ func TestForeignAnalysers(t *testing.T) {
 		t.Error(diff)
 	}
 	if got, want := s.read(t, "node_modules/.bin/eslint.arguments"),
-		"--format json --no-error-on-unmatched-pattern --no-warn-ignored -- ./web/x.js ./web/y.ts "; got != want {
+		"--format json --no-error-on-unmatched-pattern -- ./web/x.js ./web/y.ts "; got != want {
 		t.Errorf("eslint was called with %q, want %q", got, want)
 	}
 	report := s.must(t, Request{Purpose: Bugs})
