@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import test from 'node:test';
 
@@ -15,8 +15,6 @@ import { startModel } from '../lib/model.js';
 
 if (!process.env.TOOLFOLD_BIN) throw new Error('TOOLFOLD_BIN must hold the path of a toolfold binary');
 const binary = resolve(process.env.TOOLFOLD_BIN);
-// Hooks do not name a binary in a temporary folder: they start the toolfold on PATH.
-process.env.PATH = `${dirname(binary)}${delimiter}${process.env.PATH}`;
 
 const secret = 'API_KEY = "kR4vXq9ZtW2mB7nJ5pL8sD1fG3hY6uC0eA1xQzMv"\n\n\ndef add(item, to=[]):\n    to.append(item)\n    return to\n';
 const mended = 'import os\n\nAPI_KEY = os.environ["API_KEY"]\n\n\ndef add(item, to=None):\n    return [*(to or []), item]\n';
@@ -34,7 +32,9 @@ function repository(hooks) {
   writeFileSync(join(dir, '.gitignore'), '*\n!app.py\n');
   git('add', '-f', '.gitignore');
   git('commit', '-qm', 'First');
-  for (const name of hooks) execFileSync(binary, ['setup', '--hooks', '--write', name], { cwd: dir, env, stdio: 'pipe' });
+  // Hooks name an installed toolfold by its path, as agents may have another PATH, and none in the folder of temporary files.
+  const setup = { cwd: dir, env: { ...env, TMPDIR: dir }, stdio: 'pipe' };
+  for (const name of hooks) execFileSync(binary, ['setup', '--hooks', '--write', name], setup);
   const server = [binary, 'serve', '--worker=false', '--workspace', dir, '--store', `sqlite://${join(dir, 't.db')}`];
   return { dir, git, server };
 }
