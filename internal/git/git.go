@@ -159,6 +159,8 @@ func Read(ctx context.Context, dir string, names []string) (map[string]string, e
 // repository is a folder of a working tree.
 type repository struct {
 	dir   string
+	git   string // the program; it and path lie outside of the folder
+	path  string // $PATH for what git starts
 	index bool   // what is staged counts, in the index that git has its hooks look at
 	asks  string // the input of a command
 
@@ -167,12 +169,17 @@ type repository struct {
 	overrides []string
 }
 
+func newRepository(dir string) *repository {
+	return &repository{dir: dir, git: outside.Program(dir, "git"), path: outside.Path(dir)}
+}
+
 // open finds the settings that make git run nothing, and that the folder is in a working tree.
 func open(ctx context.Context, dir string) (*repository, error) {
-	r := &repository{dir: dir, overrides: []string{
+	r := newRepository(dir)
+	r.overrides = []string{
 		"core.fsmonitor", "false", "core.hooksPath", os.DevNull, "core.untrackedCache", "false", "status.submoduleSummary", "false",
 		"protocol.allow", "never", "core.quotePath", "false", "diff.orderFile", os.DevNull,
-	}}
+	}
 	names, err := r.run(ctx, "config", "--list", "--name-only", "-z")
 	if err != nil {
 		return nil, err
@@ -342,8 +349,7 @@ func (r *repository) add(ctx context.Context, base string, changes map[string]*C
 
 // run runs git in the folder and returns what it prints.
 func (r *repository) run(ctx context.Context, args ...string) (string, error) {
-	program := outside.Program(r.dir, "git")
-	if program == "" {
+	if r.git == "" {
 		return "", none(withoutGit, "git cannot be started: there is none in $PATH outside of the workspace")
 	}
 	env := []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
@@ -357,12 +363,12 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 			env = append(env, "GIT_INDEX_FILE="+absolute)
 		}
 	}
-	env = append(env, "PATH="+outside.Path(r.dir), fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(r.overrides)/2))
+	env = append(env, "PATH="+r.path, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(r.overrides)/2))
 	for i := 0; i < len(r.overrides); i += 2 {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.overrides[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.overrides[i+1]))
 	}
 	out, stderr := &child.Bounded{Limit: gitOutput}, &child.Bounded{Limit: gitOutput}
-	err := child.Run(ctx, child.Command{Argv: append([]string{program, "--no-pager", "--literal-pathspecs"}, args...), Dir: r.dir, Env: env,
+	err := child.Run(ctx, child.Command{Argv: append([]string{r.git, "--no-pager", "--literal-pathspecs"}, args...), Dir: r.dir, Env: env,
 		Stdin: strings.NewReader(r.asks), Stdout: out, Stderr: stderr})
 	var start *child.StartError
 	var exit *child.ExitError
@@ -392,7 +398,7 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 func Hooks(dir string) (string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), gitTime)
 	defer stop()
-	r := &repository{dir: dir} // rev-parse runs nothing that settings name, and is asked for one
+	r := newRepository(dir) // rev-parse runs nothing that settings name, and is asked for one
 	var paths []string
 	for _, what := range [][]string{{"--git-path", "hooks"}, {"--show-toplevel"}, {"--git-common-dir"}} {
 		path, err := r.run(ctx, append([]string{"rev-parse", "--path-format=absolute"}, what...)...)
@@ -402,7 +408,7 @@ func Hooks(dir string) (string, error) {
 		paths = append(paths, filepath.Clean(strings.TrimSuffix(path, "\n")))
 	}
 	for _, own := range paths[1:] {
-		if below, err := filepath.Rel(own, paths[0]); err == nil && filepath.IsLocal(below) {
+		if outside.Holds(own, paths[0]) {
 			return paths[0], nil
 		}
 	}
@@ -423,7 +429,7 @@ func Private(dir, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if below, err := filepath.Rel(strings.TrimSuffix(own, "\n"), path); err == nil && filepath.IsLocal(below) {
+	if outside.Holds(strings.TrimSuffix(own, "\n"), path) {
 		return true, nil
 	}
 	_, err = r.run(ctx, "--no-literal-pathspecs", "check-ignore", "--quiet", "--", path) // which takes paths only

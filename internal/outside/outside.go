@@ -24,7 +24,7 @@ func folders(workspace string) []string {
 	workspace = resolved(workspace)
 	return slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(folder string) bool {
 		real, err := filepath.EvalSymlinks(folder)
-		return err != nil || !filepath.IsAbs(folder) || holds(workspace, real) || holds(workspace, folder) ||
+		return err != nil || !filepath.IsAbs(folder) || Holds(workspace, real) || Holds(workspace, folder) ||
 			slices.ContainsFunc(starters, func(name string) bool { return leadsInto(workspace, folder, name) })
 	})
 }
@@ -46,7 +46,7 @@ func Temp(workspace string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if holds(resolved(workspace), parent) {
+	if Holds(resolved(workspace), parent) {
 		return "", errors.New("the folder of temporary files is in the workspace: set TMPDIR to one outside of it")
 	}
 	return os.MkdirTemp(parent, "toolfold-*")
@@ -59,7 +59,7 @@ func leadsInto(workspace, folder, name string) bool {
 		return false
 	}
 	real, err := filepath.EvalSymlinks(found)
-	return err != nil || holds(workspace, real)
+	return err != nil || Holds(workspace, real)
 }
 
 // resolved returns a folder as an absolute path without links.
@@ -74,8 +74,8 @@ func resolved(folder string) string {
 	return absolute
 }
 
-// holds reports whether a path is a folder or lies below it.
-func holds(folder, name string) bool {
+// Holds reports whether a path is a folder or lies below it, by their names: links are not followed.
+func Holds(folder, name string) bool {
 	below, err := filepath.Rel(folder, name)
 	return err == nil && filepath.IsLocal(below)
 }

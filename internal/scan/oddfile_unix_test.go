@@ -41,6 +41,30 @@ func TestFileThatBreaksATool(t *testing.T) {
 	}
 }
 
+// The same holds for a tool that reads the names of its files from a file, as mypy does: it ends at two
+// modules of one name.
+func TestFilesThatBreakAToolTogether(t *testing.T) {
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
+	bin := t.TempDir()
+	onlyTools(t, bin)
+	s.write(t, "mypy.ini", "[mypy]\n")
+	for _, name := range []string{"a/setup.py", "b/setup.py"} {
+		s.write(t, name, "x = 1\n")
+	}
+	program := filepath.Join(bin, "mypy")
+	fakeTool(t, program, "", 0)
+	script := "#!/bin/sh\nfor file; do :; done\nfile=${file#@}; found=\n" +
+		"while read -r name; do [ -z \"$found\" ] || { echo 'Duplicate module'; exit 2; }; found=$name; done <\"$file\"\n" +
+		"echo \"$found:1:1: error: m  [misc]\"; exit 1\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	report := s.must(t, Request{Purpose: Bugs})
+	if got := places(report.Findings); !slices.Equal(got, []string{"a/setup.py:1 mypy/misc", "b/setup.py:1 mypy/misc"}) {
+		t.Errorf("found %q; skipped %v", got, report.Skipped)
+	}
+}
+
 // Output that is too long is said to be, also if the tool ends as one that found something.
 func TestToolReportsTooMuch(t *testing.T) {
 	report := flooded(t, func(string) string { return strings.Repeat(" ", 33<<20) })

@@ -193,9 +193,3 @@ func (p Project) inside(name string) (argv []string, leads string) {
 	}
 	return nil, leads
 }
-
-// holds reports whether a path is the project's folder or lies below it.
-func (p Project) holds(name string) bool {
-	below, err := filepath.Rel(p.Dir, name)
-	return err == nil && filepath.IsLocal(below)
-}

@@ -38,19 +38,15 @@ func (p Project) Run(ctx context.Context, r Run) ([]Report, error) {
 	defer clean()
 	running, stop := context.WithTimeoutCause(ctx, runTime, errSlow)
 	defer stop()
-	switch {
-	case r.Whole:
+	if r.Whole {
 		return p.over(running, r, command, nil)
-	case r.List != "":
-		file, err := listed(names)
-		if err != nil {
-			return nil, err
-		}
-		defer os.Remove(file)
-		return p.over(running, r, command, []string{strings.ReplaceAll(r.List, "{file}", file)})
+	}
+	most := runFiles
+	if r.List != "" {
+		most = max(len(names), 1)
 	}
 	var list []Report
-	for chunk := range slices.Chunk(names, runFiles) {
+	for chunk := range slices.Chunk(names, most) {
 		reports, err := p.without(running, r, command, chunk)
 		if list = append(list, reports...); err != nil {
 			return list, err
@@ -103,6 +99,14 @@ func (p Project) without(ctx context.Context, r Run, c child.Command, names []st
 
 // over runs a tool once over files; nil = without any, as one that finds them.
 func (p Project) over(ctx context.Context, r Run, c child.Command, names []string) (list []Report, err error) {
+	if r.List != "" {
+		file, err := listed(names)
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(file)
+		names = []string{strings.ReplaceAll(r.List, "{file}", file)}
+	}
 	c.Argv = slices.Concat(c.Argv, names)
 	output, err := output(ctx, c)
 	if ctx.Err() != nil {
@@ -230,7 +234,7 @@ func (p Project) below(dir, name string) (string, bool) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
 	}
-	if !p.holds(name) {
+	if !outside.Holds(p.Dir, name) {
 		folder, err := filepath.EvalSymlinks(filepath.Dir(name))
 		if err != nil {
 			return "", false
