@@ -160,7 +160,7 @@ func (s *Source) lexJavaScript(jsx *elements) {
 			kind, _ = lexer.RegExp()
 		}
 		end := min(input.Offset(), len(s.text))
-		if jsx.in() == inTag && s.text[start] == '>' && end > start+1 { // >= and >> are no operators there
+		if in := jsx.in(); (in == inTag || in == inEndTag) && s.text[start] == '>' && end > start+1 { // >= and >> are no operators there
 			kind, end = js.GtToken, start+1
 			move(end)
 		}
@@ -199,7 +199,7 @@ func (s *Source) lexJavaScript(jsx *elements) {
 // elements are the elements of JSX around a place in a source. Nil has none.
 type elements struct{ open []part }
 
-// part is what an element consists of.
+// part is a part of an element.
 type part struct {
 	kind  partKind
 	depth int // of braces, of inCode

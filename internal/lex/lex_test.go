@@ -18,8 +18,8 @@ func TestTokens(t *testing.T) {
 	}{
 		"go":         {lex.Go, "a := `x\r\ny` // why\nf(\"b\", 1.5)", "a|:=|`x\r\ny`|f|(|\"b\"|,|1.5|)"},
 		"javascript": {lex.JavaScript, "a = /b\"/ + `x ${c} y`; // why\n'd'", "a|=|/b\"/|+|`x ${|c|} y`|;|'d'"},
-		"elements": {lex.JSX, "f(<p a-b='c' {...d}>Don't #{e} <br/>it's {g ? <b>{`x${h}`}</b> : <></>}>=</p>, i < j) // why",
-			"f|(|<|p|a|-|b|=|'c'|{|...|d|}|>|{|e|}|<|br|/|>|{|g|?|<|b|>|{|`x${|h|}`|}|<|/|b|>|:|<|>|<|/|>|}|<|/|p|>|,|i|<|j|)"},
+		"elements": {lex.JSX, "f(<p a-b='c' {...d}>Don't #{e} <br/>it's {g ? <b>{`x${h}`}</b>=5 : <></>}>=</p>, i < j) // why",
+			"f|(|<|p|a|-|b|=|'c'|{|...|d|}|>|{|e|}|<|br|/|>|{|g|?|<|b|>|{|`x${|h|}`|}|<|/|b|>|=|5|:|<|>|<|/|>|}|<|/|p|>|,|i|<|j|)"},
 		"type parameters":  {lex.JSX, "f = <T,>(x: T) => g<T>(x) // why", "f|=|<|T|,|>|(|x|:|T|)|=>|g|<|T|>|(|x|)"},
 		"no element":       {lex.JSX, "a = (<b>c) // why", "a|=|(|<|b|>|c|)"},
 		"a mark in Python": {lex.Python, "\ufeffa = 1 # why\n", "a|=|1|\n|"},
