@@ -218,10 +218,12 @@ func (r *remote) listen() {
 		if last = e.id; silent < 0 {
 			pause = e.pause
 		}
-		if !r.wait(r.gate.life, pause) {
+		select {
+		case <-time.After(pause):
+		case <-r.gate.life.Done():
 			return
 		}
-		pause = min(2*pause, maxRetryAfter)
+		pause *= 2
 	}
 }
 
