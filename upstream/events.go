@@ -188,11 +188,11 @@ func (r *remote) stream(ctx context.Context, header http.Header, after string) (
 	return request, response, nil
 }
 
-// maxSilent is the number of streams of a session in a row that may end without an event.
+// maxSilent bounds the streams of a session in a row that end without a message.
 const maxSilent = 5
 
-// listen takes what a server of the older era sends outside of its answers: changes of its lists and
-// questions. It ends with the session, and if the server has no such stream.
+// listen reads the stream of notifications and questions that a server of the older era offers by GET. It
+// returns when the session ends, and if the server has no such stream.
 func (r *remote) listen() {
 	header := http.Header{}
 	r.mu.Lock()

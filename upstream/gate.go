@@ -37,7 +37,7 @@ type gate struct {
 	waiting map[jsonrpc.ID]*request
 	calls   map[string]*call                  // running calls, by their progress token
 	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
-	watches map[string]*watch                 // about to be asked for, by URI
+	watches map[string]*watch                 // whose requests are not sent yet, by URI
 	list    json.RawMessage                   // the last answer to tools/list
 	version string                            // that initialize agreed on
 	strays  int                               // texts that answer nothing
@@ -63,11 +63,11 @@ type request struct {
 	watch   *watch      // nil for other requests
 }
 
-// watch is a request for news of a resource, which has no result while they come.
+// watch is a subscription to a resource. Its request has no result while the subscription lasts.
 type watch struct {
 	asked   bool          // the request was sent
-	known   chan struct{} // closed once the server has agreed or refused
-	refused error         // why the server tells of nothing; not to be read before known is closed
+	known   chan struct{} // closed when the server has agreed or refused
+	refused error         // the refusal; nil if the server agreed. Not to be read before known is closed
 }
 
 // maxAsked bounds the requests of a server that run at a time. More are ignored.
@@ -172,8 +172,8 @@ func (g *gate) end(id jsonrpc.ID, refused error) *request {
 	return r
 }
 
-// settle tells those who wait for the answer of the server; nil = it has agreed. Only the first
-// answer counts. The gate's lock is held.
+// settle records the answer of the server; nil = it has agreed. Only the first answer counts. The gate's
+// lock is held.
 func (w *watch) settle(refused error) {
 	select {
 	case <-w.known:
@@ -183,7 +183,7 @@ func (w *watch) settle(refused error) {
 	}
 }
 
-// awaitAgreement notes that a resource will be watched, before the library asks for its news.
+// awaitAgreement returns the watch of a resource, to be called before the library subscribes to it.
 func (g *gate) awaitAgreement(uri string) *watch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -192,7 +192,7 @@ func (g *gate) awaitAgreement(uri string) *watch {
 	return w
 }
 
-// wasAsked reports whether the news of a resource were asked for since awaitAgreement.
+// wasAsked reports whether the library has sent a request for the watch. It ends awaitAgreement.
 func (g *gate) wasAsked(uri string, w *watch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -603,7 +603,7 @@ func (g *gate) question(q question) {
 // ofCalls are the notifications about calls and questions, which the library does not get.
 var ofCalls = []string{"notifications/progress", "notifications/message", "notifications/cancelled"}
 
-// agreedToTell is the notification that answers a request for notifications.
+// agreedToTell is the notification by which a server agrees to a subscription.
 const agreedToTell = "notifications/subscriptions/acknowledged"
 
 // notified passes on what a server reports about one of its calls; the library gets other
@@ -642,7 +642,7 @@ func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.
 	}
 }
 
-// acknowledged notes that the server has agreed to a request for notifications.
+// acknowledged records that the server has agreed to a subscription.
 func (g *gate) acknowledged(params json.RawMessage) {
 	var p struct {
 		Meta map[string]json.RawMessage `json:"_meta"`

@@ -168,8 +168,8 @@ func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
 	return err
 }
 
-// listens reports whether anything but answers of the server is of use. The older transport has them in
-// one stream with the answers.
+// listens reports whether the client takes notifications or questions. The older transport has them in one
+// stream with the answers.
 func (r *remote) listens() bool {
 	return !r.server.SSE && (r.gate.client.Changed != nil || r.gate.client.Ask != nil)
 }

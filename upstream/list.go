@@ -252,11 +252,11 @@ func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 	return nil
 }
 
-// agreeTime bounds the wait for a server's word that it tells of a resource. Some never give it.
+// agreeTime bounds the wait for the acknowledgement of a subscription. Some servers never send it.
 const agreeTime = 3 * time.Second
 
-// watch watches a resource. The library does not wait until a server of 2026-07-28 has agreed, nor
-// learns that it has refused.
+// watch subscribes to a resource. The library does not wait for the acknowledgement of a server of
+// 2026-07-28, and does not report its refusal.
 func (s *Session) watch(ctx context.Context, uri string) error {
 	w := s.gate.awaitAgreement(uri)
 	err := s.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})

@@ -234,7 +234,7 @@ type hook struct {
 	next string // what is left to do
 }
 
-// hookCall is how a hook runs toolfold hook.
+// hookCall is a call of toolfold hook by a hook.
 type hookCall struct {
 	binary string   // an absolute path; empty = the toolfold on PATH
 	args   []string // options and the name of the hook

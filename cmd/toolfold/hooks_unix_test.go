@@ -93,7 +93,7 @@ const (
 		"\t\t\t\t\t{\"type\": \"command\", \"command\": \"x\"}\n\t\t\t\t]\n\t\t\t},\n\t\t]\n\t},\n\t\"model\": \"y\"\n}\n"
 )
 
-// foreignEdit is what somebody else does to a file of hooks.
+// foreignEdit is an edit of a file of hooks by another program.
 func foreignEdit(t *testing.T, h *hook, text string, n int) string {
 	if !h.event {
 		line := fmt.Sprintf("echo %d\n", n)

@@ -381,7 +381,7 @@ type phrase struct {
 	score int   // of a family of them
 }
 
-// share is what one tool adds to the score of a phrase.
+// share is the part of one tool in the score of a phrase.
 type share struct{ phrase, score int }
 
 // phrasesOf returns the phrases of tools. One at the end of a subject counts more.

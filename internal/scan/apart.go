@@ -218,7 +218,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 		end.err = errors.New(brokeDown)
 	}
 	if end.late != nil && end.late.Name == "" {
-		end.late = nil // any of those that it was at may be why
+		end.late = nil // each of its running steps may be the cause
 	}
 	return end
 }

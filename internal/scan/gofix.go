@@ -29,8 +29,8 @@ var fixers = []string{"-buildtag=false", "-hostport=false", "-inline=false", "-f
 // fixerNames are the rules that are called otherwise than by go fix.
 var fixerNames = map[string]string{"waitgroup": "waitgroupgo"}
 
-// compileOnce is what to do about packages that take long to compile: go fix needs them compiled, as the
-// scan compiles them.
+// compileOnce is the advice for packages that take long to compile: the command compiles them as go fix
+// needs them.
 const compileOnce = "run go vet ./... with CGO_ENABLED=0 once, then scan again"
 
 // diagnostic is a finding of go fix -json at one place.

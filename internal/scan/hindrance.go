@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// goFaults are what the go command says of a module that cannot be loaded, and what it means for the
-// user, with what corrects it. The first that is said counts.
+// goFaults lists texts in errors of the go command for a module that cannot be loaded, with the meaning for
+// the user and the correction. The first text that an error has counts.
 var goFaults = []struct{ said, means string }{
 	{"requires go >= ", "go.mod asks for a later Go than the one that is installed: install that one"},
 	{"missing go.sum entry", "go.sum lacks modules that its packages need: run go mod tidy"},

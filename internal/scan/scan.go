@@ -2,12 +2,10 @@
 // applies their fixes where these are safe.
 //
 // Two kinds of rules run over a file. The fast ones, about thirty, look at its tokens, so that
-// comments and strings do not count: Go, JavaScript, TypeScript and Python. They need no types, and most
-// of what they find is true; what needs types is for the tools of the project. For
-// Go the analysers of go vet and staticcheck run besides, over the type-checked
-// packages, and the modernizers of the user's go fix; where the user trusts the
-// workspace, the linters and compilers that it uses run too, if they are installed: they run
-// code that it names.
+// comments and strings do not count: Go, JavaScript, TypeScript and Python. They need no types. For
+// Go the analysers of go vet and staticcheck run too, over the type-checked packages, and the modernizers
+// of the user's go fix. The linters and type checkers that the workspace uses run if they are installed,
+// see package runner: in a workspace that the user has not trusted, those that run no code of it.
 // The go command runs in any workspace, with cgo, downloads, other toolchains and
 // version control switched off, so that it runs nothing of the workspace's.
 //
@@ -15,11 +13,9 @@
 // which end with the scan. What a process is ended at is left out, with the
 // reason, and the rest goes on in another.
 //
-// Go packages of the workspace are read from source, in batches, so that no
-// compiler sees them but for go fix; what they import from elsewhere, the standard
-// library and the module cache, is compiled. Which functions of that do not return, as
-// analysers would learn from its source, is a table; deprecated API (SA1019) is
-// not reported.
+// Go packages are read from source, in batches: those of the workspace in full, imported ones in outline.
+// Only go fix compiles them. A table names the imported functions that do not return, as analysers would
+// learn from their bodies; deprecated API (SA1019) is not reported.
 //
 // A finding's id follows from its rule and its line, so that a new scan finds it
 // again; a fix is written only to a file with the hash of the one scanned.

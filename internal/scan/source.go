@@ -127,7 +127,7 @@ func newSource(name, content string) *source {
 	return s
 }
 
-// minified is why a file is not looked at whose lines only programs read.
+// minified is the reason for leaving out a file with very long lines.
 const minified = "it is minified: its lines are longer than 500 characters"
 
 // unusable returns why a text is not looked at; empty for one that is.

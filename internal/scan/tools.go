@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/scan/runner"
 )
 
-// toolRuns is what came of the tools of a project.
+// toolRuns holds the results of the tools of a project.
 type toolRuns struct {
 	ran     []string
 	missing []string

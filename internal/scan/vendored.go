@@ -49,8 +49,8 @@ func (s *source) isWritten() bool {
 	return last >= 0 && strings.Contains(s.comments[last].text, "# sourceMappingURL=")
 }
 
-// attributes are what .gitattributes files say of who wrote which paths, outermost first: the last that
-// matches decides.
+// attributes are the lines of .gitattributes files about vendored and generated paths, outermost first. The
+// last that matches decides.
 type attributes []attribute
 
 type attribute struct {

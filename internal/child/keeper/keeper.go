@@ -118,7 +118,8 @@ func Title(cpu time.Duration) string {
 	return Name + " " + strconv.FormatInt(int64(max(cpu/time.Second, 1)), 10)
 }
 
-// limit bounds the processor time of this process and those that it starts, by the end of a title.
+// limit bounds the processor time of this process and of the processes that it starts. Seconds is the end
+// of a title.
 func limit(seconds string) {
 	if n, err := strconv.ParseUint(strings.TrimSpace(seconds), 10, 32); err == nil {
 		_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: n, Max: n + 1})

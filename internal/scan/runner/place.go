@@ -13,7 +13,7 @@ type Place struct {
 	Whole        bool // Column counts from the start of the file, from 0; Line is not used
 }
 
-// Unit is what a tool counts columns in.
+// Unit is the unit of a tool's columns.
 type Unit int
 
 // The units.
@@ -23,7 +23,7 @@ const (
 	UTF16
 )
 
-// Count is how a tool counts.
+// Count describes the places of a tool.
 type Count struct {
 	Unit
 	Line, Column int // the number of the first

@@ -22,7 +22,7 @@ type Project struct {
 	GoEnv []string // the environment in which the go command runs nothing of the project
 }
 
-// Plan is what to do with the files of a project.
+// Plan lists the tools that run over the files of a project, and those that do not.
 type Plan struct {
 	Runs    []Run
 	Refused []Refusal
@@ -54,8 +54,8 @@ type candidate struct {
 	uses   bool   // the project uses it
 }
 
-// Plan chooses the tools for files. Those that the project uses run. One that is useful without
-// that runs if no other does its job.
+// Plan chooses the tools for files: those that the project uses, and others that need no configuration
+// for jobs that no chosen tool does.
 func (p Project) Plan(files []string) Plan {
 	var plan Plan
 	var all []candidate

@@ -40,7 +40,7 @@ type Runner struct {
 	Bugs, Refactorings map[string]string
 }
 
-// Apart is how a tool runs where nothing of the project may run.
+// Apart describes a run of a tool that uses no code and no configuration of the project.
 type Apart struct {
 	Args   []string // {config} is the path of a file with Config in it
 	Config string   // a configuration that loads nothing
@@ -53,7 +53,7 @@ type Apart struct {
 	Go     bool // it runs in the project: it starts the go command, which has to
 }
 
-// Report is what a tool says about a place in a file.
+// Report is a finding of a tool.
 type Report struct {
 	Rule       string // empty = the tool could not read the file, for the reason in Message
 	File       string // as the tool names it
@@ -72,7 +72,7 @@ type Edit struct {
 	Text     string
 }
 
-// All lists the runners. Of those with a job the first is the one to install.
+// All lists the runners. Among those with the same job the first is recommended for installation.
 //
 // go vet has none, as it has no configuration and its analysers are linked. Those of staticcheck are linked too:
 // its runner is for projects that pin or configure it.

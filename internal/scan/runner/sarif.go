@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// sarif is what is read of a log in SARIF 2.1.0.
+// sarif has the members of a log in SARIF 2.1.0 that are read.
 type sarif struct {
 	Runs []struct {
 		Results []struct {
