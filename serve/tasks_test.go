@@ -659,6 +659,7 @@ func TestFollowWhatTasksAsk(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
 	b.bake(askingToo, "oven", `{"action":"bake","cake":""}`)
+	b.asks("t1", "cake") // else "working" may be told first
 	in, write := io.Pipe()
 	read, out := io.Pipe()
 	done := make(chan error, 1)
