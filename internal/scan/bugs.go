@@ -1,24 +1,40 @@
 package scan
 
 import (
+	"context"
+	"iter"
 	"strings"
+	"unicode"
 
 	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/secrets"
 )
 
 // bugRules look for faults in all languages.
 var bugRules = []rule{{
 	name: "hard-coded-secret", kind: "security", level: "high", confidence: 0.8, languages: every,
 	message: "hard-coded secret", advice: "Read it from the environment or a secret store, and revoke this one.",
-	find: where(func(s *source, i int) bool {
-		return s.at(i).kind == word && secretName().MatchString(s.at(i).text) && s.oneOf(i+1, "=", ":", ":=") && secretValue(s, i+2)
+	find: each(func(s *source, i int) *hit {
+		if s.at(i).kind != word || !secretName().MatchString(s.at(i).text) || !s.oneOf(i+1, "=", ":", ":=") || !secretValue(s, i+2) {
+			return nil
+		}
+		if content, _ := s.quoted(i + 2); !isRandom(content) {
+			return &hit{level: "low"} // a password of a test database, a name
+		}
+		return &hit{}
 	}),
 }, {
 	name: "tls-not-verified", kind: "security", level: "high", confidence: 0.9, languages: every,
 	message: "TLS certificate not verified", advice: "Add its authority to the trusted ones instead.",
-	find: where(func(s *source, i int) bool {
-		return s.is(i, "InsecureSkipVerify", ":", "true") || s.is(i, "InsecureSkipVerify", "=", "true") ||
-			s.is(i, "rejectUnauthorized", ":", "false") || s.lang == python && s.is(i, "verify", "=", "False")
+	find: each(func(s *source, i int) *hit {
+		if !(s.is(i, "InsecureSkipVerify", ":", "true") || s.is(i, "InsecureSkipVerify", "=", "true") ||
+			s.is(i, "rejectUnauthorized", ":", "false") || s.lang == python && s.is(i, "verify", "=", "False")) {
+			return nil
+		}
+		if s.isMeant(i) {
+			return &hit{level: "low"}
+		}
+		return &hit{}
 	}),
 }}
 
@@ -37,6 +53,77 @@ func secretValue(s *source, i int) bool {
 	content, ok := s.quoted(i)
 	return ok && len(content) >= 8 && strings.ContainsAny(content, "0123456789") && !placeholder().MatchString(content) &&
 		!s.oneOf(i+1, "+", "%") && !calledDummy().MatchString(s.textOfLine(s.line(s.at(i).start)))
+}
+
+// isRandom reports whether a text looks as a generator of keys makes them: capitals, small letters and digits
+// without an order, or the beginning of a known kind of key.
+func isRandom(text string) bool {
+	if known, _ := secrets.Find(context.Background(), "", text); len(known) > 0 {
+		return true // no error without a limit
+	}
+	small, capitals, digits, changes, last := 0, 0, 0, 0, 0
+	for _, r := range text {
+		class := 0
+		switch {
+		case unicode.IsLower(r):
+			small++
+			class = 1
+		case unicode.IsUpper(r):
+			capitals++
+			class = 2
+		case unicode.IsDigit(r):
+			digits++
+			class = 3
+		}
+		if class != last {
+			changes++
+		}
+		last = class
+	}
+	return len(text) >= 16 && small > 0 && digits > 0 && changes*3 >= len(text) && (capitals > 0 || len(text) >= 32)
+}
+
+// thought matches what says that somebody knows that certificates are not verified, or verifies them another way.
+var thought = regex.Lazy(`(?i)\bnosec\b|\bnolint\b|\bnoqa\b|self.?signed|on purpose|intention|VerifyPeerCertificate|VerifyConnection|checkServerIdentity`)
+
+// isMeant reports whether the statement around a token depends on a condition, or its lines, or the
+// name of its function, say that what it does is wanted.
+func (s *source) isMeant(i int) bool {
+	line := s.line(s.at(i).start)
+	for n := max(1, line-2); n <= min(line+3, len(s.lines)); n++ {
+		if thought().MatchString(s.textOfLine(n)) {
+			return true
+		}
+	}
+	for header := range s.headers(i) {
+		if optional().MatchString(header) {
+			return true
+		}
+	}
+	return false
+}
+
+// optional matches the first line of a block that runs only under a condition, or of a function that is named
+// after what it leaves out.
+var optional = regex.Lazy(`(?i)\b(if|else|elif|switch|case|default|when)\b|\?\s*\{|(func|function|def)\b.*(insecure|unsafe|skip|without|no_?verify|mock|test)`)
+
+// headers yields the first lines of the blocks and functions around a token, from the inside.
+func (s *source) headers(i int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if s.lang == python {
+			for h := s.headerOf(s.statementStart(i)); h >= 0; h = s.headerOf(h) {
+				if !yield(s.textOfLine(s.line(s.at(h).start))) {
+					return
+				}
+			}
+			return
+		}
+		for open := range s.around(i) {
+			if s.is(open, "{") && !yield(s.textOfLine(s.line(s.at(open).start))) {
+				return
+			}
+		}
+	}
 }
 
 // textOfLine returns a line, from 1.

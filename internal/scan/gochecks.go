@@ -2,6 +2,7 @@ package scan
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,6 +50,8 @@ import (
 	"honnef.co/go/tools/simple"
 	"honnef.co/go/tools/staticcheck"
 	"honnef.co/go/tools/stylecheck"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 // goCheck is an analyser of Go, and what its findings are.
@@ -58,8 +61,9 @@ type goCheck struct {
 	kind       string
 	level      string
 	confidence float64
-	title      string // what it looks for or what to do about it; empty where the message says so
-	silent     string // begins messages that are a matter of taste
+	title      string                // what it looks for or what to do about it; empty where the message says so
+	silent     string                // begins messages that are a matter of taste
+	slight     func() *regexp.Regexp // matches messages that are low: what they say does no harm by itself; nil = none is
 }
 
 // goChecks returns the linked analysers for a purpose.
@@ -74,24 +78,31 @@ func vet(a *analysis.Analyzer, kind, level string, confidence float64) goCheck {
 	return goCheck{source: "vet", analyzer: a, kind: kind, level: level, confidence: confidence}
 }
 
+// slight returns a check whose messages that match an expression are low.
+func slight(c goCheck, messages string) goCheck {
+	c.slight = regex.Lazy(messages)
+	return c
+}
+
 // vetChecks are those of go vet, and of gopls, that find faults.
 var vetChecks = []goCheck{
 	vet(appends.Analyzer, "logic-error", "medium", 0.95), vet(assign.Analyzer, "logic-error", "medium", 0.95),
 	vet(atomic.Analyzer, "concurrency", "high", 0.95), vet(bools.Analyzer, "logic-error", "medium", 0.95),
 	vet(copylock.Analyzer, "concurrency", "high", 0.95),
 	vet(defers.Analyzer, "logic-error", "medium", 0.95), vet(directive.Analyzer, "other", "low", 0.95),
-	vet(errorsas.Analyzer, "type-error", "high", 0.95), vet(hostport.Analyzer, "logic-error", "medium", 0.9),
+	vet(errorsas.Analyzer, "type-error", "high", 0.95), vet(hostport.Analyzer, "logic-error", "low", 0.9),
 	vet(httpmux.Analyzer, "logic-error", "high", 0.9), vet(httpresponse.Analyzer, "null-reference", "high", 0.95),
 	vet(ifaceassert.Analyzer, "type-error", "high", 0.95), vet(loopclosure.Analyzer, "concurrency", "high", 0.9),
-	vet(lostcancel.Analyzer, "resource-leak", "high", 0.9), vet(nilfunc.Analyzer, "logic-error", "medium", 0.95),
-	vet(nilness.Analyzer, "null-reference", "high", 0.9), vet(printf.Analyzer, "type-error", "medium", 0.95),
+	vet(lostcancel.Analyzer, "resource-leak", "medium", 0.9), vet(nilfunc.Analyzer, "logic-error", "medium", 0.95),
+	slight(vet(nilness.Analyzer, "null-reference", "high", 0.9), "^(tautological|impossible) condition"),
+	slight(vet(printf.Analyzer, "type-error", "medium", 0.95), "non-constant format string|possible formatting directive|redundant newline"),
 	vet(reflectvaluecompare.Analyzer, "logic-error", "medium", 0.9), vet(shift.Analyzer, "logic-error", "medium", 0.95),
 	vet(sigchanyzer.Analyzer, "concurrency", "medium", 0.95), vet(slog.Analyzer, "type-error", "medium", 0.95),
-	vet(sortslice.Analyzer, "type-error", "high", 0.95), vet(stdmethods.Analyzer, "type-error", "medium", 0.9),
+	vet(sortslice.Analyzer, "type-error", "high", 0.95), vet(stdmethods.Analyzer, "type-error", "low", 0.9),
 	vet(stringintconv.Analyzer, "type-error", "medium", 0.95), vet(structtag.Analyzer, "logic-error", "medium", 0.95),
 	vet(testinggoroutine.Analyzer, "concurrency", "medium", 0.95), vet(tests.Analyzer, "logic-error", "medium", 0.95),
 	vet(timeformat.Analyzer, "logic-error", "medium", 0.95), vet(unmarshal.Analyzer, "type-error", "high", 0.95),
-	vet(unreachable.Analyzer, "logic-error", "low", 0.95), vet(unsafeptr.Analyzer, "security", "medium", 0.8),
+	vet(unreachable.Analyzer, "logic-error", "low", 0.95), vet(unsafeptr.Analyzer, "security", "low", 0.8),
 	vet(unusedresult.Analyzer, "logic-error", "medium", 0.95), vet(unusedwrite.Analyzer, "logic-error", "low", 0.8),
 	vet(waitgroup.Analyzer, "concurrency", "high", 0.95),
 }
@@ -99,7 +110,7 @@ var vetChecks = []goCheck{
 // closeChecks find values of the standard library that are never closed, or never asked
 // whether they failed.
 var closeChecks = []goCheck{{
-	source: "go", analyzer: bodyclose.Analyzer, kind: "resource-leak", level: "high", confidence: 0.85,
+	source: "go", analyzer: bodyclose.Analyzer, kind: "resource-leak", level: "medium", confidence: 0.85,
 	title: "Close the body, also where it is not read: else its connection is not used again.",
 }, {
 	source: "go", analyzer: analyzer.NewAnalyzer(), kind: "resource-leak", level: "high", confidence: 0.85,
@@ -152,6 +163,12 @@ var staticLevels = map[lint.Severity]string{
 	lint.SeverityHint: "info",
 }
 
+// harmless are staticcheck's checks whose findings say what is needless, slow or against a custom, and
+// seldom what goes wrong. They are low.
+var harmless = []string{"SA1006", "SA1008", "SA1012", "SA1015", "SA1016", "SA1025", "SA1029", "SA2001", "SA3000", "SA4003", "SA4006",
+	"SA4009", "SA4010", "SA4013", "SA4015", "SA4016", "SA4019", "SA4022", "SA4024", "SA4026", "SA4032", "SA6000", "SA6001", "SA6002",
+	"SA6003", "SA6005", "SA9001", "SA9004", "SA9009"}
+
 // leftOut are staticcheck's checks that find what one of go vet's does, and
 // SA1019, which needs the source of what is imported to know what is deprecated.
 var leftOut = []string{"SA1014", "SA1017", "SA1019", "SA1028", "SA2000", "SA4021", "SA4031", "SA5009", "SA5010", "SA9006"}
@@ -169,8 +186,12 @@ func staticChecks() []goCheck {
 		if name == "SA5011" || strings.HasPrefix(name, "SA9") || strings.HasPrefix(name, "SA6") {
 			confidence = 0.8
 		}
+		level := cmp.Or(staticLevels[a.Doc.Severity], "low")
+		if slices.Contains(harmless, name) {
+			level = "low"
+		}
 		list = append(list, goCheck{
-			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name), level: cmp.Or(staticLevels[a.Doc.Severity], "low"),
+			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name), level: level,
 			confidence: confidence, title: a.Doc.Compile().Title,
 		})
 	}

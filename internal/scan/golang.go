@@ -446,6 +446,9 @@ func (g *goPass) take(d analysis.Diagnostic) {
 		Rule: c.source + "/" + c.analyzer.Name, Kind: c.kind, Level: c.level, Confidence: c.confidence,
 		File: name, Line: at.Line, Column: at.Column, Message: cut(message, 300), Advice: c.title,
 	}
+	if c.slight != nil && c.slight().MatchString(message) || c.kind == "resource-leak" && g.endsSoon() {
+		f.Level = "low"
+	}
 	if len(d.SuggestedFixes) > 0 && !slices.Contains(unsafeFixes, c.analyzer.Name) {
 		if edits, err := g.edits(name, d.SuggestedFixes[0]); err == nil {
 			f.Edits = edits
@@ -455,6 +458,13 @@ func (g *goPass) take(d analysis.Diagnostic) {
 		}
 	}
 	g.found = append(g.found, f)
+}
+
+// endsSoon reports whether what a package leaves open mostly does no harm: a program ends and closes it,
+// and answers of httptest have no connection.
+func (g *goPass) endsSoon() bool {
+	return g.p.Types.Name() == "main" ||
+		slices.ContainsFunc(g.p.Types.Imports(), func(p *types.Package) bool { return p.Path() == "net/http/httptest" })
 }
 
 func (g *goPass) generated(at gotoken.Pos) bool {

@@ -9,8 +9,8 @@ import (
 
 // pythonRules look for faults in Python.
 var pythonRules = []rule{{
-	name: "unsafe-yaml", kind: "security", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
-	message: "yaml.load can construct any object", advice: "Use yaml.safe_load.",
+	name: "unsafe-yaml", kind: "security", level: "medium", confidence: 0.9, languages: onlyPython, tests: true,
+	message: "yaml.load without a loader: PyYAML 6 refuses the call, older ones construct any object", advice: "Use yaml.safe_load.",
 	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "yaml", ".", "load", "(") || len(s.arguments(i+3)) != 1 {
 			return nil
@@ -20,15 +20,25 @@ var pythonRules = []rule{{
 }, {
 	name: "mutable-default", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
 	message: "all calls share the default value", advice: "Default to None and make the value in the function.",
-	find: where(func(s *source, i int) bool {
+	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "=") || !s.oneOf(i+1, "[", "{") && !(s.oneOf(i+1, "list", "dict", "set") && s.is(i+2, "(")) {
-			return false
+			return nil
 		}
 		start, _ := s.statement(i)
 		if s.is(start, "async") {
 			start++
 		}
-		return s.is(start, "def") && s.parents[i] == start+2 && s.keepsParameter(start, i)
+		if !s.is(start, "def") || s.parents[i] != start+2 {
+			return nil
+		}
+		changes, keeps := s.keepsParameter(start, i)
+		switch {
+		case changes:
+			return &hit{}
+		case keeps:
+			return &hit{level: "low"}
+		}
+		return nil
 	}),
 }, {
 	name: "is-literal", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
@@ -44,7 +54,11 @@ var pythonRules = []rule{{
 		if s.at(last+1).kind != number && s.at(last+1).kind != text {
 			return nil
 		}
-		return &hit{edits: []Edit{s.replace(i, last, operator)}}
+		h := &hit{edits: []Edit{s.replace(i, last, operator)}}
+		if s.at(last+1).kind == number && len(s.at(last+1).text) < 3 {
+			h.level = "low" // small numbers are kept, so that they are one object
+		}
+		return h
 	}),
 }, {
 	name: "assert-tuple", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
@@ -70,7 +84,7 @@ var pythonRules = []rule{{
 }, {
 	name: "changed-while-iterated", kind: "logic-error", level: "high", confidence: 0.85, languages: onlyPython, tests: true,
 	message: "the dictionary or list changes while the loop goes over it", advice: "Loop over a copy: list(…).",
-	find: where(changedWhileIterated),
+	find: each(changedWhileIterated),
 }, {
 	name: "format-arguments", kind: "type-error", level: "high", confidence: 0.9, languages: onlyPython, tests: true,
 	message: "the format has another number of fields than there are values", advice: "Give each field a value.",
@@ -91,9 +105,9 @@ var pythonRules = []rule{{
 	}),
 }}
 
-// keepsParameter reports whether the function at def changes or stores the parameter
-// whose default begins behind the = at i. One whose name begins with _ is meant to be kept.
-func (s *source) keepsParameter(def, i int) bool {
+// keepsParameter reports whether the function at def changes the parameter whose default begins behind the = at
+// i, or else stores it. One whose name begins with _ is meant to be kept.
+func (s *source) keepsParameter(def, i int) (changes, keeps bool) {
 	name := i - 1 // before a type
 	for j := i - 1; j > def+2 && s.parents[j] == s.parents[i] && !s.is(j, ","); j-- {
 		if s.is(j, ":") {
@@ -102,7 +116,7 @@ func (s *source) keepsParameter(def, i int) bool {
 	}
 	parameter := s.at(name).text
 	if strings.HasPrefix(parameter, "_") {
-		return false
+		return false, false
 	}
 	for j := range s.body(def) {
 		if !s.is(j, parameter) || s.oneOf(j-1, ".", "def") {
@@ -110,14 +124,16 @@ func (s *source) keepsParameter(def, i int) bool {
 		}
 		switch {
 		case s.is(j+1, ".") && s.oneOf(j+2, "append", "extend", "insert", "update", "setdefault", "add", "pop", "remove", "clear", "sort"):
-			return true
+			return true, keeps
 		case s.is(j+1, "[") && (s.oneOf(s.partner(j+1)+1, "=", "+=") || s.is(j-1, "del")), s.oneOf(j+1, "+=", "|="):
-			return true
+			return true, keeps
+		case s.begins(j) && s.is(j+1, "="):
+			return false, keeps // what follows is of another value
 		case s.is(j-1, "=") && s.is(j-3, ".") && s.at(j+1).kind == newline:
-			return true
+			keeps = true
 		}
 	}
-	return false
+	return false, keeps
 }
 
 // unawaited: a statement that only calls an async function of the file. A decorator may make another function
@@ -149,33 +165,43 @@ func unawaited(s *source) []hit {
 	return hits
 }
 
-// changedWhileIterated: for k in d: … del d[k], where the loop goes on.
-func changedWhileIterated(s *source, i int) bool {
+// changedWhileIterated: for k in d: … del d[k], where the loop goes on. What is taken out by another key may be
+// no element that the loop comes to: it is low.
+func changedWhileIterated(s *source, i int) *hit {
 	if !s.is(i, "for") || !s.begins(i) {
-		return false
+		return nil
 	}
 	start, suite := s.statement(i)
 	in := s.find(start, suite, "in")
 	if in < 0 || !s.isName(in+1) {
-		return false
+		return nil
 	}
 	end := in + 1
 	for s.is(end+1, ".") && s.isName(end+2) && !s.oneOf(end+2, "items", "keys", "values") {
 		end += 2
 	}
 	if !s.is(end+1, ":") && !(s.is(end+1, ".") && s.oneOf(end+2, "items", "keys", "values") && s.is(end+3, "(", ")", ":")) {
-		return false
+		return nil
 	}
 	container := s.texts(in+1, end)
+	var found *hit
 	for j := range s.body(i) {
 		after := j + len(container)
 		changes := s.is(j, container...) && !s.is(j-1, ".") &&
 			(s.is(j-1, "del") && s.is(after, "[") || s.is(after, ".") && s.oneOf(after+1, "pop", "remove", "clear", "popitem") && s.is(after+2, "("))
-		if changes && !s.leaves(j) {
-			return true
+		if !changes || s.leaves(j) {
+			continue
 		}
+		open := after
+		if s.is(after, ".") {
+			open = after + 2
+		}
+		if s.is(open+1, s.at(i+1).text) && s.partner(open) == open+2 {
+			return &hit{}
+		}
+		found = &hit{level: "low"}
 	}
-	return false
+	return found
 }
 
 // leaves reports whether what follows a statement in its block ends the loop around it.

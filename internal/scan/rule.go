@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ type search func(s *source) []hit
 type hit struct {
 	at      int    // offset
 	message string // empty = the rule's
+	level   string // empty = the rule's
 	edits   []Edit // the fix; nil = none is safe
 }
 
@@ -82,7 +84,7 @@ func fast(s *source, purpose Purpose) []Finding {
 		}
 		for _, h := range r.find(s) {
 			f := Finding{
-				Rule: prefixes[s.lang] + "/" + r.name, Kind: r.kind, Level: r.level, Confidence: r.confidence,
+				Rule: prefixes[s.lang] + "/" + r.name, Kind: r.kind, Level: cmp.Or(h.level, r.level), Confidence: r.confidence,
 				File: s.name, Line: s.line(h.at), Message: r.message, Advice: r.advice, Edits: h.edits,
 			}
 			f.Column = 1 + h.at - s.lines[f.Line-1]

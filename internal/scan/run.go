@@ -169,6 +169,9 @@ func newCollector(r Request, w *walker, changed map[string]git.Change) *collecto
 }
 
 func (c *collector) take(f Finding) {
+	if c.request.Purpose == Bugs && isAside(f) && slices.Index(Levels[Bugs], f.Level) < slices.Index(Levels[Bugs], "low") {
+		f.Level = "low"
+	}
 	if !c.request.wants(f) {
 		return
 	}

@@ -17,9 +17,15 @@ var scriptRules = []rule{{
 }, {
 	name: "async-executor", kind: "concurrency", level: "high", confidence: 0.9, languages: scripts,
 	message: "what an async executor throws is lost, and the promise stays open", advice: "Await outside of new Promise, or call reject.",
-	find: where(func(s *source, i int) bool {
+	find: each(func(s *source, i int) *hit {
 		open := s.find(i, i+maxType, "(")
-		return s.is(i, "new", "Promise") && s.is(open+1, "async") && (open == i+2 || s.is(i+2, "<") && s.oneOf(open-1, ">", ">>"))
+		if !s.is(i, "new", "Promise") || !s.is(open+1, "async") || open != i+2 && !(s.is(i+2, "<") && s.oneOf(open-1, ">", ">>")) {
+			return nil
+		}
+		if body := s.find(open+1, s.partner(open), "{"); s.is(body+1, "try") || s.findWord(body, s.partner(body), "await") < 0 {
+			return &hit{level: "low"} // it catches what it throws, or waits for nothing
+		}
+		return &hit{}
 	}),
 }, {
 	name: "return-in-finally", kind: "logic-error", level: "high", confidence: 0.9, languages: scripts, tests: true,

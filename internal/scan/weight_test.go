@@ -1,0 +1,134 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What does harm by itself is of medium severity or above. The same text where it is meant, in a test, or
+// where it only may do harm is low. A line wants a rule in either case, and says low in the second.
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	s, heavy, all := Scanner{Dir: t.TempDir()}, []string{}, []string{}
+	for name, text := range map[string]string{
+		"go.mod": "module example.com/weight\n\ngo 1.24\n",
+		"client/client.go": `package client
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+)
+
+func always() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} // want go/tls-not-verified
+}
+
+func asked(skip bool) *tls.Config {
+	if skip {
+		return &tls.Config{InsecureSkipVerify: true} // low want go/tls-not-verified
+	}
+	return &tls.Config{}
+}
+
+func newInsecure() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} // low want go/tls-not-verified
+}
+
+func otherwise(check func(x509.Certificate) error) *tls.Config {
+	return &tls.Config{
+		InsecureSkipVerify: true, // low want go/tls-not-verified
+		VerifyConnection: func(s tls.ConnectionState) error { return check(*s.PeerCertificates[0]) },
+	}
+}
+
+func get(format string) (int, error) {
+	fmt.Printf(format) // low want vet/printf staticcheck/SA1006
+	answer, err := http.Get("https://a.invalid") // want go/bodyclose
+	if err != nil {
+		return 0, err
+	}
+	return answer.StatusCode, nil
+}
+`,
+		"cmd/get/main.go": `package main
+
+import "net/http"
+
+func main() {
+	answer, err := http.Get("https://a.invalid") // low want go/bodyclose
+	if err == nil {
+		println(answer.StatusCode)
+	}
+}
+`,
+		"keys.py": `
+SECRET_KEY = "b7Qx2LmPz91KdVh4sRt6"  # want python/hard-coded-secret
+API_KEY = "AKIA2OGYBAH6QLMNZ7PV"  # want python/hard-coded-secret
+db_password = "postgres12"  # low want python/hard-coded-secret
+access_key = "team-42-of-the-north"  # low want python/hard-coded-secret
+`,
+		"tests/conftest.py": "yaml.load(x)  # low want python/unsafe-yaml\nassert (a, b)  # want python/assert-tuple\n",
+		"items.py": `
+def collect(a, into=[]):  # want python/mutable-default
+    into.append(a)
+    return into
+
+
+class Box:
+    def __init__(self, items=[]):  # low want python/mutable-default
+        self.items = items
+
+    def add(self, more=[]):
+        more = list(more)
+        more.append(1)
+
+
+def forget(items, others):
+    for k in items:  # want python/changed-while-iterated
+        if items[k] is None:
+            del items[k]
+    for k in others:  # low want python/changed-while-iterated
+        others.pop("first")
+
+
+def kinds(x):
+    return x is "a", x is 1000  # want python/is-literal python/is-literal
+
+
+def small(x):
+    return x is 1  # low want python/is-literal
+`,
+		"wait.js": `
+export const lost = () => new Promise(async (resolve) => { // want js/async-executor
+  resolve(await fetch("/"));
+});
+export const caught = () => new Promise(async (resolve, reject) => { // low want js/async-executor
+  try { resolve(await fetch("/")); } catch (error) { reject(error); }
+});
+`,
+	} {
+		s.write(t, name, text)
+		all = append(all, wanted(name, text)...)
+		for line := range strings.SplitSeq(text, "\n") {
+			if strings.Contains(line, " low want ") {
+				text = strings.Replace(text, line, "", 1)
+			}
+		}
+		heavy = append(heavy, wanted(name, text)...)
+	}
+	for level, want := range map[string][]string{"medium": heavy, "low": all} {
+		slices.Sort(want)
+		report := s.must(t, Request{Purpose: Bugs, Level: level})
+		for _, skipped := range report.Skipped {
+			t.Errorf("%s was skipped: %s", skipped.Path, skipped.Reason)
+		}
+		if diff := cmp.Diff(want, places(report.Findings)); diff != "" {
+			t.Errorf("%s: %s", level, diff)
+		}
+	}
+}
