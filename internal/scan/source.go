@@ -56,9 +56,7 @@ func isTest(name string) bool {
 // leaves open counts and sends nothing that is secret. A slip of logic counts there too: the test
 // passes without a reason.
 func isAside(f Finding) bool {
-	source, _, _ := strings.Cut(f.Rule, "/")
-	own := slices.Contains([]string{"go", "js", "python", "vet", "staticcheck"}, source)
-	return own && f.Kind != "logic-error" && (isTest(f.File) || examples().MatchString(f.File))
+	return isOwn(f.Rule) && f.Kind != "logic-error" && (isTest(f.File) || examples().MatchString(f.File))
 }
 
 // examples matches paths of files that show or measure something.

@@ -130,14 +130,15 @@ func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Rep
 	for _, e := range report.Fix {
 		f.Edits = append(f.Edits, Edit{text.Offset(r.Count, e.From), text.Offset(r.Count, e.To), e.Text})
 	}
-	if c.replaces(f) {
+	if c.replaces(&f) {
 		c.take(f)
 	}
 }
 
 // replaces takes back what toolfold itself found of a fault that a tool of the project names too, and
 // reports whether the tool's finding counts: not where only ours has a fix, or another tool named it before.
-func (c *collector) replaces(f Finding) bool {
+// The finding has the higher severity of both: what a tool warns of is no less a fault for it.
+func (c *collector) replaces(f *Finding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	line := c.byFile[f.File][f.Line]
@@ -150,10 +151,22 @@ func (c *collector) replaces(f Finding) bool {
 			return false
 		}
 	}
-	left := slices.DeleteFunc(line, func(have Finding) bool { return isSameFault(have.Rule, f.Rule) })
-	if c.count -= len(line) - len(left); len(left) < len(line) {
-		c.byFile[f.File][f.Line] = left
+	if len(line) == 0 {
+		return true
 	}
+	levels := Levels[c.request.Purpose]
+	c.byFile[f.File][f.Line] = slices.DeleteFunc(line, func(have Finding) bool {
+		if !isSameFault(have.Rule, f.Rule) {
+			return false
+		}
+		if c.request.weighs(have) {
+			c.count--
+		} else {
+			c.light--
+		}
+		f.Level = levels[min(slices.Index(levels, have.Level), slices.Index(levels, f.Level))]
+		return true
+	})
 	return true
 }
 

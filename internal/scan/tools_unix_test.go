@@ -217,7 +217,7 @@ func TestToolsOfTheProject(t *testing.T) {
 	}
 	found, report := scan()
 	if diff := cmp.Diff([]string{
-		"src/a.ts:1 tsc/TS2322 high", "src/a.ts:3 biome/correctness/useValidForDirection medium", "src/a.ts:4 oxlint/no-unused-vars low",
+		"src/a.ts:1 tsc/TS2322 high", "src/a.ts:3 biome/correctness/useValidForDirection high", "src/a.ts:4 oxlint/no-unused-vars low",
 	}, found); diff != "" {
 		t.Error(diff)
 	}

@@ -3,6 +3,8 @@ package runner
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/regex"
 )
 
 var actionlint = Runner{
@@ -19,7 +21,11 @@ var actionlint = Runner{
 	Bugs: map[string]string{"": "logic-error", "credentials": "security"},
 }
 
-// readActionlint reads the errors as its template writes them in JSON. It has no severities.
+// checked matches what it says of a finding of shellcheck, which has severities of its own.
+var checked = regex.Lazy(`\bSC\d+:(error|warning|info|style):`)
+
+// readActionlint reads the errors as its template writes them in JSON. It has no severities but those of
+// shellcheck; what pyflakes says is a warning.
 func readActionlint(output []byte) ([]Report, error) {
 	var problems []struct {
 		Message, Filepath, Kind string
@@ -30,7 +36,13 @@ func readActionlint(output []byte) ([]Report, error) {
 	}
 	var list []Report
 	for _, p := range problems {
-		list = append(list, Report{Rule: p.Kind, File: p.Filepath, At: Place{Line: p.Line, Column: p.Column}, Message: p.Message,
+		word := ""
+		if m := checked().FindStringSubmatch(p.Message); m != nil {
+			word = m[1]
+		} else if p.Kind == "pyflakes" {
+			word = "warning"
+		}
+		list = append(list, Report{Rule: p.Kind, Word: word, File: p.Filepath, At: Place{Line: p.Line, Column: p.Column}, Message: p.Message,
 			Security: strings.Contains(p.Message, "potentially untrusted")})
 	}
 	return list, nil
