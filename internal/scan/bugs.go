@@ -84,7 +84,8 @@ func isRandom(text string) bool {
 }
 
 // thought matches what says that somebody knows that certificates are not verified, or verifies them another way.
-var thought = regex.Lazy(`(?i)\bnosec\b|\bnolint\b|\bnoqa\b|self.?signed|on purpose|intention|VerifyPeerCertificate|VerifyConnection|checkServerIdentity`)
+var thought = regex.Lazy(`(?i)\b(nosec|nolint|noqa)\b|self.?signed|on purpose|intention|` +
+	`VerifyPeerCertificate|VerifyConnection|checkServerIdentity`)
 
 // isMeant reports whether the statement around a token depends on a condition, or its lines, or the
 // name of its function, say that what it does is wanted.
@@ -105,7 +106,8 @@ func (s *source) isMeant(i int) bool {
 
 // optional matches the first line of a block that runs only under a condition, or of a function that is named
 // after what it leaves out.
-var optional = regex.Lazy(`(?i)\b(if|else|elif|switch|case|default|when)\b|\?\s*\{|(func|function|def)\b.*(insecure|unsafe|skip|without|no_?verify|mock|test)`)
+var optional = regex.Lazy(`(?i)\b(if|else|elif|switch|case|default|when)\b|\?\s*\{|` +
+	`(func|function|def)\b.*(insecure|unsafe|skip|without|no_?verify|mock|test)`)
 
 // headers yields the first lines of the blocks and functions around a token, from the inside.
 func (s *source) headers(i int) iter.Seq[string] {
