@@ -207,7 +207,7 @@ func TestProgressAndCancel(t *testing.T) {
 func TestRunMany(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	const text = "x = 1\nif x is 5: pass\nyaml.load(x)\nif x is 5: pass\n"
+	const text = "x = 1\nif x is 500: pass\nyaml.load(x)\nif x is 500: pass\n"
 	b.write("src/cart.ts", "export {};\n")
 	b.write("a.py", text)
 	b.write("b.py", text)
@@ -230,12 +230,12 @@ func TestRunMany(t *testing.T) {
 	const write = `"dryRun":false,"autoApply":true`
 	var out bugfix.RunOut
 	b.get("run", `{"rule":"is-literal"}`, &out)
-	if out.Written || out.Fixed != 4 || strings.Count(out.Diff, "+if x == 5") != 4 || out.Item != nil || b.read("a.py") != text {
+	if out.Written || out.Fixed != 4 || strings.Count(out.Diff, "+if x == 500") != 4 || out.Item != nil || b.read("a.py") != text {
 		t.Errorf("a dry run: %+v", out)
 	}
 	out = bugfix.RunOut{}
 	b.get("run", fmt.Sprintf(`{"bugIds":[%q,%q],%s}`, ids[0], ids[1], write), &out)
-	half := strings.ReplaceAll(text, "is 5", "== 5")
+	half := strings.ReplaceAll(text, "is 500", "== 500")
 	if !out.Written || out.Fixed != 2 || len(out.Left) > 0 || b.read("a.py") != half || b.read(out.Backup) != text || b.read("b.py") != text {
 		t.Errorf("two by their ids: %+v; a.py holds %s", out, b.read("a.py"))
 	}
