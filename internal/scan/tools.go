@@ -41,35 +41,46 @@ func (s Scanner) distrusts(ctx context.Context) string {
 // runTools runs the tools that the project uses. Where the user has not trusted it, or the server or the
 // caller only reads, these are programs from outside of the workspace that load nothing of it.
 func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *walker, c *collector) (runs toolRuns, err error) {
-	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir, s.goWork), Apart: s.distrusts(ctx)}
+	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir, s.goWork), Apart: s.distrusts(ctx), IsData: isTestData}
 	plan := project.Plan(slices.Concat(
 		slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return c.read[name].Unread }),
 		slices.DeleteFunc(slices.Clone(w.wanted), func(name string) bool { return !c.open(root, name) })))
 	c.refuse(plan.Refused)
+	for name, folders := range plan.Left {
+		c.skip(".", fmt.Sprintf("%s did not run in %d more folders with its configuration, scan them by paths: %s", name, len(folders),
+			cut(strings.Join(folders, ", "), 500)))
+	}
 	runs.missing = plan.Missing
 	for _, name := range w.wanted {
 		_, opened := c.read[name]
-		if opened && slices.ContainsFunc(plan.Runs, func(r runner.Run) bool { return r.Wants(name) }) {
+		if opened && slices.ContainsFunc(plan.Runs, func(r runner.Run) bool { return r.Reads(name) }) {
 			runs.more++
 		}
 	}
 	texts := map[string]*runner.Text{}
 	for _, r := range plan.Runs {
+		worked := false
 		done := c.repeat("running " + r.Name)
-		reports, err := project.Run(ctx, r)
+		for result := range project.Run(ctx, r) {
+			for _, report := range result.Reports {
+				if ctx.Err() != nil {
+					break
+				}
+				c.takeReport(root, r.Runner, report, texts)
+			}
+			switch {
+			case ctx.Err() != nil:
+			case result.Err != nil:
+				c.skip(result.Folder, fmt.Sprintf("%s did not work: %s", r.Name, cut(result.Err.Error(), 300)))
+			default:
+				worked = true
+			}
+		}
 		done()
 		if ctx.Err() != nil {
 			return runs, ctx.Err()
 		}
-		for _, report := range reports {
-			if ctx.Err() != nil {
-				return runs, ctx.Err()
-			}
-			c.takeReport(root, r.Runner, report, texts)
-		}
-		if err != nil {
-			c.skip(".", fmt.Sprintf("%s did not work: %s", r.Name, cut(err.Error(), 300)))
-		} else {
+		if worked {
 			runs.ran = append(runs.ran, r.Name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,25 +22,48 @@ import (
 // Limits of a tool.
 const (
 	runFiles  = 200              // on one command line
-	runTime   = 10 * time.Minute // for all files
+	runTime   = 10 * time.Minute // for all files in all folders
 	runOutput = 32 << 20         // bytes
 	runValues = 1 << 20          // values and lines of an output: each takes much more memory than its text may
 	cpuTime   = 5 * time.Minute  // of each process, times the processors that it may use
 	maxError  = 6000             // bytes of standard error that are read
 )
 
-// Run runs a tool and returns what it reports, with the files by their names below the project. What
-// was reported before an error is returned too.
-func (p Project) Run(ctx context.Context, r Run) ([]Report, error) {
-	command, names, clean, err := p.command(r)
+// Result is the result of a tool in a folder.
+type Result struct {
+	Folder  string   // below the project, with slashes
+	Reports []Report // with the files by their names below the project; what was reported before an error too
+	Err     error
+}
+
+// Run runs a tool in one folder after the other. It drops what the tool reports in one of them of files that it reads in
+// another, where their configuration is.
+func (p Project) Run(ctx context.Context, r Run) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		running, stop := context.WithTimeoutCause(ctx, runTime, errSlow)
+		defer stop()
+		for _, at := range r.places {
+			reports, err := p.in(running, r.Runner, at)
+			reports = slices.DeleteFunc(reports, func(report Report) bool {
+				home, known := r.home[report.File]
+				return known && home != at.folder
+			})
+			if !yield(Result{at.folder, reports, err}) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// in runs a tool in a folder.
+func (p Project) in(ctx context.Context, r Runner, at place) ([]Report, error) {
+	command, names, clean, err := p.command(r, at)
 	if err != nil {
 		return nil, err
 	}
 	defer clean()
-	running, stop := context.WithTimeoutCause(ctx, runTime, errSlow)
-	defer stop()
 	if r.Whole {
-		return p.over(running, r, command, nil)
+		return p.over(ctx, r, command, nil)
 	}
 	most := runFiles
 	if r.List != "" {
@@ -47,7 +71,7 @@ func (p Project) Run(ctx context.Context, r Run) ([]Report, error) {
 	}
 	var list []Report
 	for chunk := range slices.Chunk(names, most) {
-		reports, err := p.without(running, r, command, chunk)
+		reports, err := p.without(ctx, r, command, chunk)
 		if list = append(list, reports...); err != nil {
 			return list, err
 		}
@@ -75,7 +99,7 @@ func listed(names []string) (file string, err error) {
 
 // without runs a tool over files. If it fails because of one of them, it runs over the others, and the file is one that
 // the tool could not read: halves of the files are tried until the file is alone. If it fails over both halves, it fails.
-func (p Project) without(ctx context.Context, r Run, c child.Command, names []string) ([]Report, error) {
+func (p Project) without(ctx context.Context, r Runner, c child.Command, names []string) ([]Report, error) {
 	list, err := p.over(ctx, r, c, names)
 	for len(names) > 1 && err != nil && ctx.Err() == nil {
 		half := len(names) / 2
@@ -98,7 +122,7 @@ func (p Project) without(ctx context.Context, r Run, c child.Command, names []st
 }
 
 // over runs a tool once over files; nil = without any, as one that finds them.
-func (p Project) over(ctx context.Context, r Run, c child.Command, names []string) (list []Report, err error) {
+func (p Project) over(ctx context.Context, r Runner, c child.Command, names []string) (list []Report, err error) {
 	if r.List != "" {
 		file, err := listed(names)
 		if err != nil {
@@ -130,12 +154,13 @@ func (p Project) over(ctx context.Context, r Run, c child.Command, names []strin
 	return list, err
 }
 
-// command returns the command of a run without its files, and how it names these. Clean removes what was
+// command returns the command of a tool in a folder without its files, and how it names these. Clean removes what was
 // made for it.
-func (p Project) command(r Run) (c child.Command, names []string, clean func(), err error) {
-	args, config := r.Args, filepath.FromSlash(r.found)
-	c, clean = child.Command{Dir: p.Dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, func() {}
-	folder := "./" // a name after it is no option, and no file of arguments, such as @x.py
+func (p Project) command(r Runner, at place) (c child.Command, names []string, clean func(), err error) {
+	args, config := r.Args, filepath.FromSlash(at.found)
+	dir := filepath.Join(p.Dir, filepath.FromSlash(at.folder))
+	c, clean = child.Command{Dir: dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, func() {}
+	before := "./" // a name after it is no option, and no file of arguments, such as @x.py
 	if p.Apart != "" {
 		temp, err := outside.Temp(p.Dir)
 		if err != nil {
@@ -147,7 +172,7 @@ func (p Project) command(r Run) (c child.Command, names []string, clean func(), 
 			clean()
 			return c, nil, nil, fmt.Errorf("making its configuration: %w", err)
 		}
-		switch folder = p.Dir + string(filepath.Separator); {
+		switch before = dir + string(filepath.Separator); {
 		case r.Apart.AtRoot:
 			c.Dir = filepath.VolumeName(p.Dir) + string(filepath.Separator)
 		case !r.Apart.Go:
@@ -156,10 +181,10 @@ func (p Project) command(r Run) (c child.Command, names []string, clean func(), 
 		args = r.Apart.Args
 		c.Env = p.environment(r, config)
 	}
-	for _, name := range r.files {
-		names = append(names, folder+filepath.FromSlash(name))
+	for _, name := range at.files {
+		names = append(names, before+filepath.FromSlash(strings.TrimPrefix(name, at.folder+"/")))
 	}
-	c.Argv = slices.Clone(r.argv)
+	c.Argv = slices.Clone(at.argv)
 	for _, argument := range args {
 		c.Argv = append(c.Argv, strings.ReplaceAll(argument, "{config}", config))
 	}
@@ -167,7 +192,7 @@ func (p Project) command(r Run) (c child.Command, names []string, clean func(), 
 }
 
 // environment returns the environment of a tool that must run nothing of the project.
-func (p Project) environment(r Run, config string) []string {
+func (p Project) environment(r Runner, config string) []string {
 	env := os.Environ()
 	if r.Apart.Go {
 		env = slices.Clone(p.GoEnv)
