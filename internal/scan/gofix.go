@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,11 +81,11 @@ func (g *goScan) modernize(ctx context.Context) error {
 		}
 	}
 	if !errors.Is(err, io.EOF) && ctx.Err() == nil {
-		why := g.cleanError(err.Error())
+		why := cmp.Or(meaning(err.Error()), g.cleanError(err.Error()))
 		if strings.Contains(err.Error(), "signal: ") {
 			why = fmt.Sprintf("compiling what they import was cut after %v of processor time: %s", goTime, compileOnce)
 		}
-		g.skip(g.Module, "modernize did not look at all packages: "+why)
+		g.hinder(g.Module, notModern+why)
 	}
 	return nil
 }

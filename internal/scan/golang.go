@@ -109,9 +109,13 @@ func (r *goRun) hinder(name, why string) {
 	r.hindered[why][name] = true
 }
 
-// skipHindered names the first package that something kept from being analysed, and counts others.
+// skipHindered names the first package that something kept from being analysed, and counts others. What kept the
+// modernizers from packages is not said again if it kept other analysers too.
 func (r *goRun) skipHindered() {
 	for why, packages := range r.hindered {
+		if means, ok := strings.CutPrefix(why, notModern); ok && (r.hindered[noTypes+means] != nil || r.hindered[noPackage+means] != nil) {
+			continue
+		}
 		first := slices.Min(slices.Collect(maps.Keys(packages)))
 		switch n := len(packages) - 1; n {
 		case 0:

@@ -29,14 +29,29 @@ var goFaults = []struct{ said, means string }{
 // needsC is the reason for not analysing a package with files that call C.
 const needsC = "needs cgo, which a scan does not run"
 
+// What a reason for not analysing all of a package begins with; an error of the go command may follow.
+const (
+	noTypes   = "only what needs no types was analysed, as "
+	noPackage = "only the fast rules ran, as "
+	notModern = "modernize did not look at all packages: "
+)
+
 // goFault returns what an error of the go command means; its first line where that is not known.
 func (g *goScan) goFault(said string) string {
+	if means := meaning(said); means != "" {
+		return means
+	}
+	return "the go command failed: " + g.cleanError(said)
+}
+
+// meaning returns what an error of the go command means; empty where that is not known.
+func meaning(said string) string {
 	for _, f := range goFaults {
 		if strings.Contains(said, f.said) {
 			return f.means
 		}
 	}
-	return "the go command failed: " + g.cleanError(said)
+	return ""
 }
 
 // missing returns why a package cannot be read; empty if it can.
@@ -47,7 +62,7 @@ func (p *goProgram) missing(l *packages.Package) string {
 		}
 	}
 	switch {
-	case len(l.GoFiles) > 0:
+	case len(l.GoFiles) > 0 && l.Dir != "": // one without a folder may have the file that imports it
 		return ""
 	case usesC(l):
 		return l.PkgPath + " " + needsC

@@ -55,13 +55,13 @@ func (g *goScan) batch(ctx context.Context) error {
 	listed()
 	if err != nil {
 		if ctx.Err() == nil {
-			g.hinder(g.Module, "only the fast rules ran, as "+g.goFault(err.Error()))
+			g.hinder(g.Module, noPackage+g.goFault(err.Error()))
 		}
 		return nil
 	}
 	for _, l := range all {
 		if below, _ := g.name(filepath.Join(l.Dir, "go.mod")); len(l.GoFiles) == 0 && filepath.IsLocal(below) && usesC(l) {
-			g.hinder(path.Dir(below), "only the fast rules ran, as it "+needsC)
+			g.hinder(path.Dir(below), noPackage+"it "+needsC)
 		}
 		if (p.analysed(l) || p.Only != "" && strings.HasSuffix(p.Only, " "+l.ID)) && ctx.Err() == nil {
 			p.take(ctx, l)
@@ -317,13 +317,12 @@ func (p *goProgram) blame(l *packages.Package, err error) {
 
 // analyse runs the analysers over a package.
 func (p *goProgram) analyse(ctx context.Context, l *packages.Package) {
-	const only = "only what needs no types was analysed, as "
 	switch {
 	case p.causes[l] != "":
-		p.hinder(p.below(l), only+p.causes[l])
+		p.hinder(p.below(l), noTypes+p.causes[l])
 	case l.IllTyped:
 		fault := p.fault(l)
-		p.skip(p.below(l), only+"it "+fault)
+		p.skip(p.below(l), noTypes+"it "+fault)
 		p.causes[l] = l.PkgPath + " " + fault
 	}
 	pass := &goPass{goProgram: p, ctx: ctx, p: l, results: map[*analysis.Analyzer]any{}, failed: map[*analysis.Analyzer]bool{}}
