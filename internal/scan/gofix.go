@@ -10,10 +10,12 @@ import (
 	"go/version"
 	"io"
 	"os/exec"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/toolfold/toolfold/internal/child"
@@ -155,6 +157,9 @@ func (g *goScan) takeFixes(byPackage map[string]map[string]json.RawMessage) {
 			if own := fixerNames[name]; own != "" {
 				name = own
 			}
+			if name == "plusbuild" && !g.readsBuildLines() {
+				continue
+			}
 			kind := "modernize-syntax"
 			if name == "any" {
 				kind = "improve-types"
@@ -167,6 +172,20 @@ func (g *goScan) takeFixes(byPackage map[string]map[string]json.RawMessage) {
 			}
 		}
 	}
+}
+
+// buildLinesSince is the first Go that reads //go:build. Earlier ones read // +build, which plusbuild takes out of files with
+// constraints whatever go.mod says.
+const buildLinesSince = "go1.17"
+
+// readsBuildLines reports whether every Go for which the module is reads //go:build.
+func (g *goScan) readsBuildLines() bool {
+	content, ok := g.fileHolds(path.Join(g.Module, "go.mod"))
+	if !ok {
+		return false
+	}
+	module, err := modfile.ParseLax("go.mod", []byte(content), nil)
+	return err == nil && module.Go != nil && version.Compare("go"+module.Go.Version, buildLinesSince) >= 0
 }
 
 // fixFinding makes a finding of a diagnostic in a wanted file. Generated files are

@@ -95,3 +95,21 @@ import "./b";
 		t.Error(diff)
 	}
 }
+
+// Lines of // +build stay in modules for a Go that reads no others.
+func TestBuildLinesOfOldModules(t *testing.T) {
+	t.Parallel()
+	s := Scanner{Dir: t.TempDir()}
+	for folder, version := range map[string]string{"none": "", "last": "go 1.16\n", "first": "go 1.17\n", "newer": "go 1.24.1\n"} {
+		s.write(t, folder+"/go.mod", "module example.com/"+folder+"\n\n"+version)
+		s.write(t, folder+"/a.go", "//go:build never\n// +build never\n\npackage a\n")
+		s.write(t, folder+"/b.go", "//go:build go1.12\n// +build go1.12\n\npackage a\n")
+	}
+	report := s.must(t, Request{Purpose: Refactorings})
+	if diff := cmp.Diff([]string{
+		"first/a.go:2 modernize/plusbuild", "first/b.go:2 modernize/plusbuild", "newer/a.go:2 modernize/plusbuild",
+		"newer/b.go:2 modernize/plusbuild",
+	}, slices.Sorted(slices.Values(places(report.Findings)))); diff != "" {
+		t.Errorf("%s, skipped %v", diff, report.Skipped)
+	}
+}
