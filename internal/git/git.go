@@ -67,13 +67,20 @@ const (
 )
 
 // NoChanges says why the changes of a working tree cannot be told.
-type NoChanges struct{ Reason, Hint string }
+type NoChanges struct {
+	Reason, Hint string
+
+	cause error
+}
 
 // Error implements error.
 func (e *NoChanges) Error() string { return e.Reason }
 
+// Unwrap returns the error of git; nil if it did not end with one.
+func (e *NoChanges) Unwrap() error { return e.cause }
+
 func none(hint, format string, args ...any) error {
-	return &NoChanges{fmt.Sprintf(format, args...), hint}
+	return &NoChanges{Reason: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 const withoutGit = "name the files instead"
@@ -388,17 +395,23 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 	case strings.Contains(stderr.String(), "dubious ownership"):
 		return "", none(withoutGit, "the repository belongs to another user, and git's setting safe.directory does not name it")
 	case errors.As(err, &exit):
-		return "", errors.Join(none(withoutGit, "git did not read the repository: %s", exit.State), err)
+		return "", &NoChanges{"git did not read the repository: " + exit.State, withoutGit, err}
 	}
 	return "", none(withoutGit, "git printed more than %d bytes", gitOutput)
 }
 
 // Hooks returns the folder in which git looks for the hooks of the working tree that a folder is
-// in. It refuses one that is not of the repository, whose hooks run in others too.
+// in. It refuses one that is not of the repository, whose hooks run in others too, and a setting that switches hooks off.
 func Hooks(dir string) (string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), gitTime)
 	defer stop()
-	r := newRepository(dir) // rev-parse runs nothing that settings name, and is asked for one
+	r := newRepository(dir) // rev-parse and config run nothing that settings name, and are asked for one
+	switch set, err := r.run(ctx, "config", "--null", "--get", "core.hooksPath"); {
+	case err != nil: // it is not set, or what follows says why
+	case set == "\x00", set == os.DevNull+"\x00":
+		return "", none("", "core.hooksPath is %q, with which git runs no hooks: set it to a folder of this repository, or take it out of "+
+			"the file that git config --show-origin core.hooksPath names", strings.TrimSuffix(set, "\x00"))
+	}
 	var paths []string
 	for _, what := range [][]string{{"--git-path", "hooks"}, {"--show-toplevel"}, {"--git-common-dir"}} {
 		path, err := r.run(ctx, append([]string{"rev-parse", "--path-format=absolute"}, what...)...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -192,6 +193,32 @@ func TestPrivate(t *testing.T) {
 			if got, err := Private(filepath.Join(top, dir), filepath.Join(top, path)); err != nil || got != want {
 				t.Errorf("%s from %q: %v, %v", path, dir, got, err)
 			}
+		}
+	}
+}
+
+// A setting with which git runs no hooks is named, with what to do.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, nil)
+	top, err := filepath.EvalSymlinks(r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for set, want := range map[string]string{
+		"hooksPath = .githooks": ".githooks", "hooksPath =": "is \"\"", "hooksPath": "is \"\"",
+		"hooksPath = " + os.DevNull:                          "is " + strconv.Quote(os.DevNull),
+		"hooksPath = " + filepath.ToSlash(filepath.Dir(top)): "other repositories",
+		"[nonsense": "exit status 128",
+	} {
+		r.Write(".git/config", "[core]\n\trepositoryformatversion = 0\n\t"+set+"\n")
+		got, err := Hooks(r.Dir)
+		if strings.HasPrefix(want, ".") {
+			if err != nil || got != filepath.Join(top, want) {
+				t.Errorf("%q: %s, %v", set, got, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %s, %v; want %s", set, got, err, want)
 		}
 	}
 }
