@@ -120,7 +120,7 @@ func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Rep
 		return
 	}
 	if report.Rule == "" {
-		c.skip(report.File, r.Name+": "+cut(report.Message, 200))
+		c.skip(report.File, r.Name+": "+report.Message)
 		return
 	}
 	text := texts[report.File]
@@ -133,7 +133,7 @@ func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Rep
 		texts[report.File] = text
 	}
 	f := Finding{Rule: r.Name + "/" + report.Rule, Kind: kind, Level: runner.Level(report.Word, kind), File: report.File,
-		Confidence: cmp.Or(report.Confidence, 0.9), Message: cut(report.Message, 300), Advice: cut(report.Advice, 300)}
+		Confidence: cmp.Or(report.Confidence, 0.9), Message: report.Message, Advice: report.Advice}
 	if c.request.Purpose == Refactorings {
 		f.Level = "minor"
 	}

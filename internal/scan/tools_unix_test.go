@@ -483,3 +483,43 @@ func TestMissingTools(t *testing.T) {
 	trusted = false
 	missing()
 }
+
+// What a tool prints is shown as short lines that control no terminal: rules, messages, advice, and why it failed.
+func TestTextsOfToolsAreLines(t *testing.T) {
+	bin := t.TempDir()
+	onlyTools(t, bin)
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
+	s.write(t, ".oxlintrc.json", "{}")
+	s.write(t, "a.js", "f();\n")
+	s.write(t, "b.js", "f();\n")
+	s.write(t, "a.sh", "f\n")
+	long := strings.Repeat("é", 5000)
+	entry := func(code, message, file string) string {
+		return `{"code":` + code + `,"message":` + message + `,"help":` + message + `,"filename":"` + file + `"}`
+	}
+	fakeTool(t, filepath.Join(bin, "oxlint"), `{"diagnostics":[`+strings.Join([]string{
+		entry(`"x\u001b[31m\n(no\u0007-\u202ered\u001b]8;;http://a\u0007)"`,
+			`"one\r\n\ttwo\u001b[1;31m \u009b2Jthree\u0000\u001b]0;title\u001b\\"`, "a.js"),
+		entry(`"eslint(\u001b)"`, `"`+long+`"`, "a.js"), entry(`"p(`+long+`)"`, `"m"`, "a.js"), entry(`""`, `"\u001b[2Junread\nable"`, "b.js"),
+	}, ",")+`]}`, 1)
+	fakeTool(t, filepath.Join(bin, "shellcheck"), "", 0)
+	script := "#!/bin/sh\nprintf 'no\\033[31m such\\n\\007shell\\n' >&2\nexit 3\n"
+	if err := os.WriteFile(filepath.Join(bin, "shellcheck"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	report := s.must(t, Request{Purpose: Bugs})
+	var got []string
+	for _, f := range report.Findings {
+		got = append(got, f.Rule+": "+f.Message+": "+f.Advice)
+	}
+	slices.Sort(got)
+	cutAt := func(n int) string { return strings.Repeat("é", n) + "…" }
+	if diff := cmp.Diff([]string{"oxlint/p/" + cutAt(49) + ": m: m", "oxlint/unnamed: " + cutAt(150) + ": " + cutAt(150),
+		"oxlint/x /no - red: one two three: one two three"}, got); diff != "" {
+		t.Error(diff)
+	}
+	want := []Skipped{{".", "shellcheck did not work: exit status 3; it said: no such shell"}, {"b.js", "oxlint: unread able"}}
+	if diff := cmp.Diff(want, report.Skipped); diff != "" {
+		t.Error(diff)
+	}
+}

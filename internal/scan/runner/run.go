@@ -139,13 +139,13 @@ func (p Project) over(ctx context.Context, r Runner, c child.Command, names []st
 	var reports []Report
 	if err == nil {
 		if reports, err = r.Read(output); err != nil {
-			err = fmt.Errorf("it said: %s", shorten(strings.TrimSpace(string(output)), 200))
+			err = fmt.Errorf("it said: %s", line(string(output), 200))
 		}
 	}
 	for _, report := range reports {
 		if name, ok := p.below(c.Dir, report.File); ok && err == nil {
 			report.File = name
-			list = append(list, report)
+			list = append(list, report.clean())
 		}
 	}
 	if err != nil {
@@ -234,23 +234,15 @@ func output(ctx context.Context, c child.Command) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// brief returns the end of an error message, without what the go command was about to download.
+// brief returns an error message as a line, without what the go command was about to download.
 func brief(text string) string {
 	var lines []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "go: downloading ") {
-			lines = append(lines, line)
+	for said := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(said), "go: downloading ") {
+			lines = append(lines, said)
 		}
 	}
-	return shorten(strings.Join(lines, " "), 200)
-}
-
-// shorten returns the first n bytes of a text.
-func shorten(text string, n int) string {
-	if text = strings.ToValidUTF8(text, "?"); len(text) > n {
-		return strings.ToValidUTF8(text[:n], "") + "…"
-	}
-	return text
+	return line(strings.Join(lines, ""), 200)
 }
 
 // below returns the name below the project of a file that a tool named in a folder.
