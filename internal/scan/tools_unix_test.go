@@ -523,3 +523,32 @@ func TestTextsOfToolsAreLines(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A module of the project that takes the place of one of Python keeps mypy from working, which says so in one line. The
+// messages are those of mypy, and of Python if the folder is in its path.
+func TestShadowedStandardLibrary(t *testing.T) {
+	bin := t.TempDir()
+	onlyTools(t, bin)
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
+	s.write(t, "mypy.ini", "[mypy]\n")
+	s.write(t, "typing.py", "x = 1\n")
+	s.write(t, "a.py", "y = 1\n")
+	const notSupported = "mypy: \"typing.py\" shadows library module \"typing\"\n" +
+		"note: A user-defined top-level module with name \"typing\" is not supported\n"
+	calls := strings.Repeat("  File \"/usr/lib/python3/runpy.py\", line 1, in <module>\n    run()\n", 20)
+	for status, test := range map[int]struct{ said, want string }{
+		2: {notSupported, "exit status 2; it said: " + strings.ReplaceAll(strings.TrimSpace(notSupported), "\n", " ")},
+		1: {"Traceback (most recent call last):\n" + calls + "    ~~~^^\nImportError: cannot import name 'Any' from 'typing' (" + resolve(t, s.Dir) + "/typing.py)\n",
+			"exit status 1; it said: ImportError: cannot import name 'Any' from 'typing' (./typing.py)"},
+	} {
+		s.write(t, "mypy.said", test.said)
+		script := fmt.Sprintf("#!/bin/sh\ncat mypy.said >&2\nexit %d\n", status)
+		if err := os.WriteFile(filepath.Join(bin, "mypy"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		want := []Skipped{{".", "mypy did not work: " + test.want}}
+		if diff := cmp.Diff(want, s.must(t, Request{Purpose: Bugs}).Skipped); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

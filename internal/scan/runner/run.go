@@ -234,11 +234,18 @@ func output(ctx context.Context, c child.Command) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// brief returns an error message as a line, without what the go command was about to download.
+// brief returns an error message as a line, without the calls of a traceback of Python and without what the go command was
+// about to download.
 func brief(text string) string {
 	var lines []string
+	inCalls := false
 	for said := range strings.Lines(text) {
-		if !strings.HasPrefix(strings.TrimSpace(said), "go: downloading ") {
+		switch {
+		case strings.HasPrefix(said, "Traceback (most recent call last):"):
+			inCalls = true
+		case inCalls && strings.HasPrefix(said, " "), strings.HasPrefix(strings.TrimSpace(said), "go: downloading "):
+		default:
+			inCalls = false
 			lines = append(lines, said)
 		}
 	}
