@@ -259,7 +259,7 @@ func (f *goFunction) isCallOf(n ast.Node, method, of string) bool {
 }
 
 // keepsLocked matches names of functions that return with a lock held on purpose.
-var keepsLocked = regex.Lazy(`(?i)lock|acquire|begin|enter`)
+var keepsLocked = regex.Lazy(`(?i)lock|acquire|begin|enter|open|hold|handle`)
 
 // lockNotReleased finds returns between Lock and Unlock.
 func lockNotReleased(f *goFunction) {

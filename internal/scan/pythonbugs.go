@@ -165,8 +165,8 @@ func unawaited(s *source) []hit {
 	return hits
 }
 
-// changedWhileIterated: for k in d: … del d[k], where the loop goes on. What is taken out by another key may be
-// no element that the loop comes to: it is low.
+// changedWhileIterated: for k in d: … del d[k], where the loop goes on and fails. What is taken out by another key may
+// be no element that the loop comes to, and a list goes on behind the next element: these are low.
 func changedWhileIterated(s *source, i int) *hit {
 	if !s.is(i, "for") || !s.begins(i) {
 		return nil
@@ -196,7 +196,7 @@ func changedWhileIterated(s *source, i int) *hit {
 		if s.is(after, ".") {
 			open = after + 2
 		}
-		if s.is(open+1, s.at(i+1).text) && s.partner(open) == open+2 {
+		if s.is(open+1, s.at(i+1).text) && s.partner(open) == open+2 && !s.is(after+1, "remove") {
 			return &hit{}
 		}
 		found = &hit{level: "low"}
@@ -206,6 +206,9 @@ func changedWhileIterated(s *source, i int) *hit {
 
 // leaves reports whether what follows a statement in its block ends the loop around it.
 func (s *source) leaves(i int) bool {
+	if s.oneOf(s.statementStart(i), "break", "return", "raise") {
+		return true
+	}
 	indent := s.indent(i)
 	for j := i; j < min(len(s.tokens), i+maxAhead); j++ {
 		if s.at(j).kind == newline && j+1 < len(s.tokens) {

@@ -9,6 +9,7 @@ import (
 	"go/scanner"
 	gotoken "go/token"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -169,8 +170,8 @@ func newCollector(r Request, w *walker, changed map[string]git.Change) *collecto
 }
 
 func (c *collector) take(f Finding) {
-	if c.request.Purpose == Bugs && isAside(f) && slices.Index(Levels[Bugs], f.Level) < slices.Index(Levels[Bugs], "low") {
-		f.Level = "low"
+	if c.request.Purpose == Bugs && isOwn(f.Rule) && f.Kind != "logic-error" && isApart(f.File) {
+		f.Level = c.atMost("low", f.Level)
 	}
 	if !c.request.wants(f) {
 		return
@@ -466,7 +467,11 @@ func (c *collector) finish(root *os.Root) *Report {
 			findings = append(findings, c.asked(name, byLine[line])...)
 		}
 		finish(c.request.Purpose, content, findings)
-		for _, f := range together(findings, c.read[name].Spans) {
+		spans := c.read[name].Spans
+		if !Knows(name) {
+			spans = []span{{1, math.MaxInt}} // a script or a workflow, whose functions only its tool knows
+		}
+		for _, f := range together(findings, spans) {
 			if c.request.weighs(f) {
 				report.Findings = append(report.Findings, f)
 			} else {

@@ -49,18 +49,16 @@ func isTest(name string) bool {
 	base := path.Base(name)
 	return strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") ||
 		strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py") || strings.Contains(base, ".test-d.") ||
-		slices.ContainsFunc([]string{"/__tests__/", "/tests/", "/test/"}, func(folder string) bool { return strings.Contains("/"+name, folder) })
+		slices.ContainsFunc([]string{"/__tests__/", "/tests/", "/test/", "/unittests/", "/testing/"}, func(folder string) bool { return strings.Contains("/"+name, folder) })
 }
 
-// isAside reports whether a finding of toolfold's own checks is in a test or an example, which ends before what it
-// leaves open counts and sends nothing that is secret. A slip of logic counts there too: the test
-// passes without a reason.
-func isAside(f Finding) bool {
-	return isOwn(f.Rule) && f.Kind != "logic-error" && (isTest(f.File) || examples().MatchString(f.File))
-}
+// isApart reports whether a file is a test, an example or a script for those who work on the project. It ends before
+// what it leaves open counts, and sends nothing that is secret. A slip of logic counts there too: the
+// test passes without a reason.
+func isApart(name string) bool { return isTest(name) || isTestData(name) || apart().MatchString(name) }
 
-// examples matches paths of files that show or measure something.
-var examples = regex.Lazy(`(^|/)(_?examples?|demos?|samples?|benchmarks?|e2e)/`)
+// apart matches paths of files that show, measure or prepare something.
+var apart = regex.Lazy(`(^|/)(_?examples?|demos?|samples?|benchmarks?|e2e|docs?|hack)/`)
 
 // isTestData reports whether tests read a file: what is wrong with it is meant.
 func isTestData(name string) bool {

@@ -54,6 +54,7 @@ var others = map[string][]string{
 	"hard-coded-secret":       {"s105", "s106", "s107", "b105", "b106", "b107", "g101", "no-secrets", "no-hardcoded-credentials"},
 	"sql-injection":           {"s608", "b608", "g201", "g202"},
 	"shell-command":           {"s602", "s604", "s605", "s606", "b602", "b604", "b605", "g204", "detect-child-process"},
+	"dropped-error":           {"errcheck"},
 	"tls-not-verified":        {"s501", "b501", "g402"},
 	"unsafe-yaml":             {"s506", "b506"},
 	"mutable-default":         {"b006", "dangerous-default-value", "w0102"},

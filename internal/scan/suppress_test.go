@@ -155,6 +155,9 @@ func TestNamesAreOfRules(t *testing.T) {
 	for _, r := range slices.Concat(rules()[Bugs], rules()[Refactorings]) {
 		known[r.name] = true
 	}
+	for _, c := range goRules() {
+		known[c.analyzer.Name] = true
+	}
 	for name := range others {
 		if !known[name] {
 			t.Errorf("no rule is called %s", name)

@@ -82,5 +82,9 @@ func (f Finding) Says() string {
 	if len(f.Again) > maxAgain {
 		more = " …"
 	}
-	return fmt.Sprintf("%s (and %d more in this function, %s%s%s)", f.Message, len(f.Again), word, strings.Join(lines, ", "), more)
+	in := "function"
+	if !Knows(f.File) {
+		in = "file"
+	}
+	return fmt.Sprintf("%s (and %d more in this %s, %s%s%s)", f.Message, len(f.Again), in, word, strings.Join(lines, ", "), more)
 }

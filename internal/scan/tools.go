@@ -66,7 +66,7 @@ func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *wal
 				if ctx.Err() != nil {
 					break
 				}
-				c.takeReport(root, r.Runner, report, texts)
+				c.takeReport(root, r, report, texts)
 			}
 			switch {
 			case ctx.Err() != nil:
@@ -114,7 +114,7 @@ func (c *collector) open(root *os.Root, name string) bool {
 }
 
 // takeReport takes what a tool says of a file that the scan looks at.
-func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Report, texts map[string]*runner.Text) {
+func (c *collector) takeReport(root *os.Root, r runner.Run, report runner.Report, texts map[string]*runner.Text) {
 	kind := r.Kind(report, c.request.Purpose == Bugs)
 	if _, scanned := c.read[report.File]; !scanned || report.Rule != "" && kind == "" {
 		return
@@ -134,8 +134,11 @@ func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Rep
 	}
 	f := Finding{Rule: r.Name + "/" + report.Rule, Kind: kind, Level: runner.Level(report.Word, kind), File: report.File,
 		Confidence: cmp.Or(report.Confidence, 0.9), Message: report.Message, Advice: report.Advice}
-	if c.request.Purpose == Refactorings {
+	switch {
+	case c.request.Purpose == Refactorings:
 		f.Level = "minor"
+	case !r.Heavy(report.Rule, kind), !r.Asked && isApart(f.File):
+		f.Level = c.atMost("low", f.Level)
 	}
 	f.Line, f.Column = text.Position(text.Offset(r.Count, report.At))
 	for _, e := range report.Fix {
@@ -144,6 +147,12 @@ func (c *collector) takeReport(root *os.Root, r runner.Runner, report runner.Rep
 	if c.replaces(&f) {
 		c.take(f)
 	}
+}
+
+// atMost returns the lower of two severities.
+func (c *collector) atMost(level, have string) string {
+	levels := Levels[c.request.Purpose]
+	return levels[max(slices.Index(levels, level), slices.Index(levels, have))]
 }
 
 // replaces takes back what toolfold itself found of a fault that a tool of the project names too, and

@@ -105,9 +105,14 @@ func TestForeignAnalysers(t *testing.T) {
 	s := foreignBench(t, true)
 	if diff := cmp.Diff([]string{
 		"eslint/no-extra-semi logic-error medium: if (a === 2) f(\"x\");", "eslint/no-restricted-syntax logic-error medium",
-		"ruff/E711 logic-error medium:     if x is None: pass", "ruff/F841 logic-error medium", "ruff/S307 security high",
+		"ruff/E711 logic-error low:     if x is None: pass", "ruff/F841 logic-error low", "ruff/S307 security high",
 	}, foreignOf(t, s, Bugs)); diff != "" {
 		t.Error(diff)
+	}
+	// What the project asks a tool for has the severity that the tool gives it.
+	s.write(t, "ruff.toml", "")
+	if got := foreignOf(t, s, Bugs); !slices.Contains(got, "ruff/F841 logic-error medium") {
+		t.Errorf("with its configuration ruff finds %v", got)
 	}
 	if diff := cmp.Diff([]string{
 		"eslint/no-var modernize-syntax minor: var é = \"😀\"; let a = 1;", "ruff/UP034 modernize-syntax minor",
@@ -550,5 +555,21 @@ func TestShadowedStandardLibrary(t *testing.T) {
 		if diff := cmp.Diff(want, s.must(t, Request{Purpose: Bugs}).Skipped); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// What a tool says several times of one script is one finding.
+func TestTogetherInAScript(t *testing.T) {
+	bin := t.TempDir()
+	onlyTools(t, bin)
+	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
+	s.write(t, "a.sh", "echo $@\nls $@\n")
+	s.write(t, ".shellcheckrc", "")
+	fakeTool(t, filepath.Join(bin, "shellcheck"), `{"comments":[`+
+		`{"file":"./a.sh","line":1,"endLine":1,"column":6,"endColumn":8,"level":"error","code":2068,"message":"Quote it."},`+
+		`{"file":"./a.sh","line":2,"endLine":2,"column":4,"endColumn":6,"level":"error","code":2068,"message":"Quote it."}]}`, 1)
+	report := s.must(t, Request{Purpose: Bugs})
+	if len(report.Findings) != 1 || report.Findings[0].Says() != "Quote it. (and 1 more in this file, line 2)" {
+		t.Errorf("found %+v, skipped %v", report.Findings, report.Skipped)
 	}
 }

@@ -92,6 +92,11 @@ def forget(items, others):
     for k in items:  # want python/changed-while-iterated
         if items[k] is None:
             del items[k]
+    for x in items:  # low want python/changed-while-iterated
+        items.remove(x)
+    for k in items:
+        if k:
+            return items.pop(k)
     for k in others:  # low want python/changed-while-iterated
         others.pop("first")
 

@@ -36,6 +36,7 @@ type Plan struct {
 // Run is a tool with the folders that it runs in.
 type Run struct {
 	Runner
+	Asked  bool // the project uses it
 	places []place
 	home   map[string]string // the folder of each file that it looks at
 }
@@ -134,6 +135,7 @@ func (p *Plan) run(c candidate) {
 		p.Runs = append(p.Runs, Run{Runner: c.Runner, home: map[string]string{}})
 	}
 	r := &p.Runs[i]
+	r.Asked = r.Asked || c.uses
 	if len(r.places) == maxFolders {
 		p.Left[c.Name] = append(p.Left[c.Name], c.folder)
 		return
@@ -153,6 +155,13 @@ func (p *Plan) refuse(name, reason string) {
 
 // Reads reports whether the tool runs over a file, by its name.
 func (r Run) Reads(name string) bool { return r.home[name] != "" }
+
+// Heavy reports whether a finding keeps the severity that the tool gives it. A tool that the project does not use
+// tells of scripts and workflows that work as their authors mean them: only what is about security, or of a rule that
+// is sure, is more than low.
+func (r Run) Heavy(rule, kind string) bool {
+	return r.Asked || kind == "security" || slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(rule, beginning) })
+}
 
 // helps reports whether a tool would run once it is installed. npm installs into the project.
 func (p Project) helps(r Runner) bool {

@@ -3,7 +3,7 @@ package runner
 import "encoding/json"
 
 var ruff = Runner{
-	Name: "ruff", Job: "lint Python", Files: python, Bare: true,
+	Name: "ruff", Job: "lint Python", Files: python, Bare: true, Sure: []string{"E9", "F63", "F7", "F82"},
 	Config:  []string{"ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff", ".pre-commit-config.yaml:id: ruff"},
 	Args:    []string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"},
 	Apart:   &Apart{Args: []string{"check", "--isolated", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}},

@@ -23,6 +23,7 @@ type Runner struct {
 	Config  []string // what says that the project uses it: globs of files, or FILE:TEXT for a file with a text in it
 	Needs   bool     // it fails without one of Config, also if the project has the program
 	Bare    bool     // it is useful without Config
+	Sure    []string // beginnings of its rules that hold without Config too; see Heavy
 	Whole   bool     // it takes no files: it reads the project that its configuration describes
 	List    string   // argument that names a {file} with all files, one a line; empty = they are arguments, 200 a run
 	Args    []string // in a trusted project; {config} is the file of Config that was found
