@@ -543,7 +543,8 @@ func TestShadowedStandardLibrary(t *testing.T) {
 	calls := strings.Repeat("  File \"/usr/lib/python3/runpy.py\", line 1, in <module>\n    run()\n", 20)
 	for status, test := range map[int]struct{ said, want string }{
 		2: {notSupported, "exit status 2; it said: " + strings.ReplaceAll(strings.TrimSpace(notSupported), "\n", " ")},
-		1: {"Traceback (most recent call last):\n" + calls + "    ~~~^^\nImportError: cannot import name 'Any' from 'typing' (" + resolve(t, s.Dir) + "/typing.py)\n",
+		1: {"Traceback (most recent call last):\n" + calls + "    ~~~^^\n" +
+			"ImportError: cannot import name 'Any' from 'typing' (" + resolve(t, s.Dir) + "/typing.py)\n",
 			"exit status 1; it said: ImportError: cannot import name 'Any' from 'typing' (./typing.py)"},
 	} {
 		s.write(t, "mypy.said", test.said)
