@@ -659,7 +659,6 @@ func TestFollowWhatTasksAsk(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
 	b.bake(askingToo, "oven", `{"action":"bake","cake":""}`)
-	b.asks("t1", "cake") // else "working" may be told first
 	in, write := io.Pipe()
 	read, out := io.Pipe()
 	done := make(chan error, 1)
@@ -667,11 +666,13 @@ func TestFollowWhatTasksAsk(t *testing.T) {
 	fmt.Fprintln(write, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"taskIds":["t1"]},`+askingToo+`}}`)
 	var told []string
 	for lines := bufio.NewScanner(read); lines.Scan() && !strings.Contains(lines.Text(), `"id":1`); {
+		if strings.Contains(lines.Text(), `"status":"working"`) {
+			continue // it is told before and between the questions where the client looks then
+		}
 		told = append(told, lines.Text())
 		switch len(told) {
 		case 2:
 			b.ask(askingToo, "tasks/update", `"taskId":"t1","inputResponses":{"cake":{"action":"accept","content":{"x":"plum"}}}`, "t1")
-			b.asks("t1", "glaze")
 		case 3:
 			b.ask(askingToo, "tasks/cancel", `"taskId":"t1"`, "t1")
 		}
