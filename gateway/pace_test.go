@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -98,6 +99,54 @@ func TestStormOfChanges(t *testing.T) {
 			t.Errorf("after a quiet time: it was asked %d times", n)
 		}
 		time.Sleep(time.Hour)
+	})
+}
+
+// Of a server that has not listed its tools it is said why, and when it is asked again.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		answers := make(chan error)
+		g, err := gateway.New(gateway.Options{
+			Upstreams: []gateway.Upstream{{Name: "srv"}},
+			Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
+				return paced{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
+					if err := <-answers; err != nil {
+						return upstream.Answer{}, err
+					}
+					return listOf(1)
+				}}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		says := func(want string) {
+			t.Helper()
+			if got := g.Absent()["srv"]; got != want {
+				t.Errorf("it is said %q, want %q", got, want)
+			}
+		}
+		says("it has not listed its tools yet")
+		learnt := make(chan error, 1)
+		go func() { learnt <- g.Learn(t.Context()) }()
+		synctest.Wait()
+		says("it is still starting: call again in some seconds; its tools are offered as soon as it has listed them")
+		answers <- errors.New("no list")
+		if err := <-learnt; err == nil || err.Error() != "upstream srv: no list" {
+			t.Errorf("there is no list: %v", err)
+		}
+		time.Sleep(time.Millisecond)
+		says("no list; it is asked again in 2s")
+		time.Sleep(time.Second)
+		says("no list; it is asked again in 1s")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		says("no list")
+		answers <- nil
+		synctest.Wait()
+		says("")
 	})
 }
 
