@@ -123,9 +123,7 @@ func TestStepsUnderWay(t *testing.T) {
 				e.runs(test.input)
 				in.Input = json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"x"}}`)
 			}
-			// Long enough to record the end under the race detector too: what is not
-			// recorded waits for the end of the lease.
-			stop := e.work(queue.Options{Grace: 300 * time.Millisecond})
+			stop := e.work(queue.Options{Grace: 10 * time.Millisecond, Notice: patient})
 			id := e.submit("task", in)
 			<-block
 			stop()

@@ -35,9 +35,12 @@ type Options struct {
 	// tasks that are due; 500 ms.
 	Tick time.Duration
 
-	// Grace bounds how long running tasks may go on when the worker is to stop,
-	// and again how long they may take to notice; 10 s.
+	// Grace bounds how long running tasks may go on when the worker is to stop; 10 s.
 	Grace time.Duration
+
+	// Notice bounds how long they may then take to end, and the ledger to take that
+	// down; Grace.
+	Notice time.Duration
 
 	// Yield bounds how long a task may take to end after its time ran out before
 	// that is recorded all the same; 5 s. Its slot stays taken until it ends.
@@ -77,6 +80,7 @@ func New(open Opener, caller Caller, o Options) *Worker {
 	o.Lease = cmp.Or(o.Lease, 15*time.Second)
 	o.Tick = cmp.Or(o.Tick, 500*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
+	o.Notice = cmp.Or(o.Notice, o.Grace)
 	o.Yield = cmp.Or(o.Yield, 5*time.Second)
 	o.Again = cmp.Or(o.Again, 10*time.Second)
 	if o.Now == nil {
@@ -142,13 +146,16 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 		return errors.Join(err, s.leave())
 	}
 	defer func() { release() }()
-	stop := func(stop func(context.Context) error) bool {
-		limited, done := context.WithTimeout(context.WithoutCancel(ctx), w.options.Grace)
+	within := func(most time.Duration, stop func(context.Context) error) bool {
+		limited, done := context.WithTimeout(context.WithoutCancel(ctx), most)
 		defer done()
 		return stop(limited) == nil
 	}
+	stop := func() bool {
+		return within(w.options.Grace, client.Stop) || within(w.options.Notice, client.StopAndCancel)
+	}
 	restart := func() error {
-		_ = stop(client.Stop) || stop(client.StopAndCancel)
+		_ = stop()
 		next, releaseNext, err := jobs.start(ctx, s.id, w.options.Workspace, s.work)
 		if err != nil {
 			return err
@@ -167,7 +174,7 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 	ending, done := context.WithCancel(context.WithoutCancel(ctx))
 	loops.Go(func() { s.keepLease(ending) })
 	loops.Go(func() { s.each(ending, w.options.Tick, "comparing runs", s.compare) })
-	stopped := stop(client.Stop) || stop(client.StopAndCancel)
+	stopped := stop()
 	done()
 	loops.Wait()
 	if !stopped {

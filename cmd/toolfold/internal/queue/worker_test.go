@@ -230,7 +230,7 @@ func TestStop(t *testing.T) {
 			going <- struct{}{}
 			return untilStopped(ctx, nil)
 		})
-		stop := e.work(queue.Options{Grace: time.Second})
+		stop := e.work(queue.Options{Grace: 10 * time.Millisecond, Notice: patient})
 		long := e.submit("long", task.SubmitIn{})
 		<-going
 		stop()

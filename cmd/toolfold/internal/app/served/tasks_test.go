@@ -111,7 +111,7 @@ func newMachineWith(
 			}
 			return opened.Work()
 		}, s.Runner, queue.Options{
-			Workspace: "vm:/shop", Tick: 20 * time.Millisecond, Grace: 300 * time.Millisecond, Lease: 15 * time.Second,
+			Workspace: "vm:/shop", Tick: 20 * time.Millisecond, Grace: 10 * time.Millisecond, Notice: patient, Lease: 15 * time.Second,
 		}).Work(ctx)
 	}()
 	web := httptest.NewServer(server.Handler(""))
