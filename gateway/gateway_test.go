@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -571,11 +572,8 @@ func TestKeptFile(t *testing.T) {
 	dir := t.TempDir()
 	_, g := offering(t, dir, surface.Options{}, u)
 	g.Close()
-	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%q, %v", names, err)
-	}
-	text, err := os.ReadFile(names[0])
+	name := recordIn(t, dir, "*.json")
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -598,7 +596,7 @@ func TestKeptFile(t *testing.T) {
 		{"damaged", damaged, schema, 2},
 		{"cut", text[:len(text)-1], schema, 3},
 	} {
-		if err := os.WriteFile(names[0], test.file, 0o600); err != nil {
+		if err := os.WriteFile(name, test.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s, g := offering(t, dir, surface.Options{}, u)
@@ -610,6 +608,16 @@ func TestKeptFile(t *testing.T) {
 		}
 		g.Close()
 	}
+}
+
+// recordIn returns the only file of a folder whose name fits a pattern.
+func recordIn(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS(dir), pattern)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	return filepath.Join(dir, names[0])
 }
 
 func waitFor(t *testing.T, is func() bool) {

@@ -48,15 +48,12 @@ func TestBadRecord(t *testing.T) {
 			}
 			_, g := offering(t, dir, surface.Options{}, list...)
 			g.Close()
-			records, err := filepath.Glob(filepath.Join(dir, "two-*.json"))
-			if err != nil || len(records) != 1 {
-				t.Fatalf("%q, %v", records, err)
-			}
-			text, err := os.ReadFile(records[0])
+			record := recordIn(t, dir, "two-*.json")
+			text, err := os.ReadFile(record)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := spoil(records[0], text); err != nil {
+			if err := spoil(record, text); err != nil {
 				t.Fatal(err)
 			}
 			var log bytes.Buffer
@@ -67,7 +64,7 @@ func TestBadRecord(t *testing.T) {
 			if why := g.Absent()["two"]; !strings.Contains(why, "cannot be used") || len(g.Families()) != 2 {
 				t.Errorf("%d families, two: %q", len(g.Families()), why)
 			}
-			if !strings.Contains(log.String(), filepath.Base(records[0])) {
+			if !strings.Contains(log.String(), filepath.Base(record)) {
 				t.Errorf("the log names no file: %s", log.String())
 			}
 			g.Close()
