@@ -14,7 +14,7 @@ import (
 // one has the limits of memory and time.
 func TestHostilePackageEnds(t *testing.T) {
 	t.Parallel()
-	name := fmt.Sprintf("hostile%d", os.Getpid())
+	name := fmt.Sprintf("hostile%dend", os.Getpid()) // which is part of no name of another run
 	var large strings.Builder
 	large.WriteString("type A0 struct{ a int }\n")
 	for i := 1; i < 60; i++ {

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,12 +24,12 @@ func workspaceOf(t *testing.T, folder string) Scanner {
 	if err := os.CopyFS(dir, os.DirFS("testdata/"+folder)); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := filepath.Glob(filepath.Join(dir, "*.go.txt"))
+	kept, err := fs.Glob(os.DirFS(dir), "*.go.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range kept {
-		if err := os.Rename(name, strings.TrimSuffix(name, ".txt")); err != nil {
+		if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, strings.TrimSuffix(name, ".txt"))); err != nil {
 			t.Fatal(err)
 		}
 	}
