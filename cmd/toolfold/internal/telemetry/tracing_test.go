@@ -37,6 +37,16 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
+// TestMain unsets what would send the spans of the tests to a collector that the machine has set.
+func TestMain(m *testing.M) {
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
 // bench is a whole workbench whose calls are traced.
 type bench struct {
 	*surface.Surface
