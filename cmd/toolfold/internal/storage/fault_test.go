@@ -370,7 +370,7 @@ func TestAmbientCredentials(t *testing.T) {
 		{"", "postgres://u@h/d", false, ""},
 		{"secret", "postgres://u:own@h/d", false, "own"},
 		{"secret", "postgres://u@h/d?password=own", false, "own"},
-		{"secret", "postgres://h/d?passfile=" + file, false, ""},
+		{"secret", "postgres://h/d?passfile=" + url.QueryEscape(file), false, ""},
 	} {
 		t.Setenv("PGPASSWORD", test.environment)
 		t.Setenv("PGPASSFILE", file)
