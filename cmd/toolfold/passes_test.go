@@ -34,7 +34,7 @@ func TestJSONPassesOfACall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "counting")
-	build := exec.Command("go", "build", "-overlay", overlay(t, dir), "-o", binary, ".")
+	build := exec.Command("go", "build", "-buildvcs=false", "-overlay", overlay(t, dir), "-o", binary, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -184,7 +184,7 @@ func choose(only string) ([]measure, error) {
 // build builds the server, with the race detector if this command has it.
 func (a *attack) build(ctx context.Context) error {
 	a.binary = filepath.Join(a.dir, "toolfold")
-	args := []string{"build", "-o", a.binary}
+	args := []string{"build", "-buildvcs=false", "-o", a.binary}
 	if hasRaceDetector() {
 		args = append(args, "-race")
 	}
