@@ -23,11 +23,10 @@ require (
 	github.com/prometheus/client_golang v1.25.0 // /metrics
 	github.com/prometheus/client_model v0.6.3 // tests
 	github.com/prometheus/common v0.72.0 // tests
-	github.com/riverqueue/river v0.31.0 // jobs; the last release with a SQLite driver that can be had
-	github.com/riverqueue/river/riverdriver v0.31.0 // jobs
-	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.31.0 // jobs in transactions of the store on PostgreSQL
-	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.31.0 // jobs on PostgreSQL
-	github.com/riverqueue/river/riverdriver/riversqlite v0.31.0 // jobs on SQLite
+	github.com/riverqueue/river v0.51.2 // jobs
+	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.51.2 // jobs in transactions of the store on PostgreSQL
+	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.2 // jobs on PostgreSQL
+	github.com/riverqueue/river/riverdriver/riversqlite v0.51.2 // jobs on SQLite
 	github.com/rogpeppe/go-internal v1.16.0 // file locks, diffs, script tests
 	github.com/ryanrolds/sqlclosecheck v0.6.0 // analysis of Go: rows and statements that stay open
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // schemas that others wrote; mcp-go links it
@@ -77,28 +76,27 @@ require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
-	github.com/lib/pq v1.11.2 // indirect
+	github.com/lib/pq v1.12.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
-	github.com/riverqueue/river/rivershared v0.31.0 // indirect
-	github.com/riverqueue/river/rivertype v0.31.0 // indirect
+	github.com/riverqueue/river/riverdriver v0.51.2 // indirect
+	github.com/riverqueue/river/rivershared v0.51.2 // indirect
+	github.com/riverqueue/river/rivertype v0.51.2 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/segmentio/asm v1.2.1 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/tidwall/match v1.2.0 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/xrash/smetrics v0.0.0-20240521201337-686a1a2994c1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sys v0.49.0 // indirect

@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -21,12 +20,10 @@ import (
 
 // How River is set up.
 const (
-	slots        = 200                    // runs of a process at once
-	pollSQLite   = 250 * time.Millisecond // there are no notifications
-	pollPostgres = time.Second            // for notifications that were lost
-	jobsKept     = time.Minute            // after they were done
-	rescueAfter  = 10 * time.Minute       // jobs of processes that died
-	connections  = 4                      // of a worker to PostgreSQL: one listens
+	slots       = 200         // runs of a process at once
+	poll        = time.Second // for notifications that were lost
+	jobsKept    = time.Minute // after they were done
+	connections = 4           // of a worker to PostgreSQL: one listens
 )
 
 // Jobs is River on one database: it inserts jobs, and runs them.
@@ -60,7 +57,6 @@ func OnSQLite(pool *sql.DB) (*Jobs, error) {
 		return nil, err
 	}
 	return &Jobs{inserter, func(_ context.Context, c *river.Config) (client, func(), error) {
-		c.FetchPollInterval = pollSQLite
 		worker, err := river.NewClient(driver, c)
 		return worker, func() {}, err
 	}}, nil
@@ -83,7 +79,6 @@ func OnPostgres(pool *sql.DB, config *pgx.ConnConfig) (*Jobs, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		c.FetchPollInterval = pollPostgres
 		worker, err := river.NewClient(riverpgxv5.New(own), c)
 		if err != nil {
 			own.Close()
@@ -95,19 +90,23 @@ func OnPostgres(pool *sql.DB, config *pgx.ConnConfig) (*Jobs, error) {
 
 // MigrateSQLite brings River's tables in a SQLite database up to date.
 func MigrateSQLite(ctx context.Context, pool *sql.DB) error {
-	return migrate(ctx, riversqlite.New(pool))
+	migrator, err := rivermigrate.New(riversqlite.New(pool), &rivermigrate.Config{Logger: silent()})
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, migrator)
 }
 
 // MigratePostgres brings River's tables in a PostgreSQL database up to date.
 func MigratePostgres(ctx context.Context, pool *sql.DB) error {
-	return migrate(ctx, riverdatabasesql.New(pool))
-}
-
-func migrate(ctx context.Context, driver riverdriver.Driver[*sql.Tx]) error {
-	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: silent()})
+	migrator, err := rivermigrate.New(riverdatabasesql.New(pool), &rivermigrate.Config{Logger: silent()})
 	if err != nil {
 		return err
 	}
+	return migrate(ctx, migrator)
+}
+
+func migrate(ctx context.Context, migrator *rivermigrate.Migrator[*sql.Tx]) error {
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return fmt.Errorf("upgrading tables of the queue: %w", err)
 	}
@@ -145,7 +144,7 @@ func (j *Jobs) start(ctx context.Context, worker, workspace string, do func(cont
 	c, release, err = j.connect(ctx, &river.Config{
 		ID: worker, Logger: silent(), Workers: workers,
 		Queues:        map[string]river.QueueConfig{riverQueue(workspace): {MaxWorkers: slots}},
-		FetchCooldown: 5 * time.Millisecond, JobTimeout: -1, RescueStuckJobsAfter: rescueAfter,
+		FetchCooldown: 5 * time.Millisecond, FetchPollInterval: poll, JobTimeout: -1,
 		CompletedJobRetentionPeriod: jobsKept, CancelledJobRetentionPeriod: jobsKept, DiscardedJobRetentionPeriod: jobsKept,
 	})
 	if err != nil {

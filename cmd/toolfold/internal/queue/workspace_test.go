@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -237,6 +238,36 @@ func TestLostJobs(t *testing.T) {
 			for _, id := range ids {
 				e.await(id, task.Completed)
 			}
+		})
+	}
+}
+
+// Jobs that were taken by a process that died are removed with its lease.
+func TestJobsOfDeadProcesses(t *testing.T) {
+	t.Parallel()
+	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": sqliteURL, "pgx": storagetest.Postgres} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			address, log := fresh(t), filepath.Join(t.TempDir(), "log")
+			e := newEnv(t, address, &calls{})
+			held := e.submit("held", task.SubmitIn{Input: json.RawMessage(`{"tool":"t","arguments":{"task":"held","ms":-1}}`)})
+			dying := startWorker(t, address, log, time.Second)
+			e.await(held, task.Running)
+			pool := rawPool(t, address, driver)
+			running := func() (n int) {
+				t.Helper()
+				if err := pool.QueryRowContext(t.Context(), `SELECT count(*) FROM river_job WHERE state = 'running'`).Scan(&n); err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			if running() == 0 {
+				t.Fatal("no job is running")
+			}
+			dying.kill()
+			e.work(queue.Options{})
+			e.await(held, task.Completed)
+			e.until(func() bool { return running() == 0 }, func() string { return fmt.Sprintf("%d jobs are running for ever", running()) })
 		})
 	}
 }

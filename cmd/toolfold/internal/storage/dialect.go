@@ -43,6 +43,9 @@ type dialect struct {
 	// empty where a transaction that writes is alone.
 	keepKey, share, lockNoKey, lock string
 
+	// jobWorker is the worker that took a job of the durable queue last.
+	jobWorker string
+
 	// migrateQueue brings the tables of the durable queue up to date.
 	migrateQueue func(context.Context, *sql.DB) error
 }

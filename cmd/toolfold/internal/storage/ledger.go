@@ -347,6 +347,11 @@ func (l ledger) Rescue(ctx context.Context, now time.Time, longest time.Duration
 		if _, err := t.exec(ctx, `DELETE FROM task_workers WHERE expires_at < `+t.dialect.clock); err != nil {
 			return err
 		}
+		// River rescues no job that may take any time.
+		if _, err := t.exec(ctx, `DELETE FROM river_job WHERE state = 'running' AND NOT EXISTS
+			(SELECT 1 FROM task_workers WHERE task_workers.id = `+t.dialect.jobWorker+`)`); err != nil {
+			return err
+		}
 		n, err = t.requeue(ctx, sqlf(orphaned), now)
 		return err
 	})

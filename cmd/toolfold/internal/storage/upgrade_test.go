@@ -20,8 +20,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/cmd/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
@@ -55,10 +60,27 @@ var oldRows = []string{
 	`INSERT INTO task_tags (tag, task_id) VALUES ('x', 'done')`,
 }
 
-// makeOld makes a store as it was before.
+// makeOld makes a store of oldStep.
 func makeOld(t *testing.T, pool *sql.DB, d dialect) {
 	t.Helper()
-	if err := d.migrateQueue(t.Context(), pool); err != nil {
+	makeAt(t, pool, d, oldStep, oldRows)
+}
+
+// oldRiver is the version of River's tables up to schema step 24.
+const oldRiver = 6
+
+// makeAt makes a store as it was at an earlier schema step.
+func makeAt(t *testing.T, pool *sql.DB, d dialect, step int64, rows []string) {
+	t.Helper()
+	config := &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)}
+	migrator, err := rivermigrate.New(riversqlite.New(pool), config)
+	if d.name == goose.DialectPostgres {
+		migrator, err = rivermigrate.New(riverdatabasesql.New(pool), config)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := migrator.Migrate(t.Context(), rivermigrate.DirectionUp, &rivermigrate.MigrateOpts{TargetVersion: oldRiver}); err != nil {
 		t.Fatal(err)
 	}
 	steps, err := fs.Sub(schema, d.schema)
@@ -69,10 +91,10 @@ func makeOld(t *testing.T, pool *sql.DB, d dialect) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := provider.UpTo(t.Context(), oldStep); err != nil {
+	if _, err := provider.UpTo(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range oldRows {
+	for _, row := range rows {
 		if _, err := pool.ExecContext(t.Context(), row); err != nil {
 			t.Fatalf("%s: %v", row, err)
 		}
@@ -118,6 +140,11 @@ func TestStepsComeInOrder(t *testing.T) {
 
 // A store from before is upgraded, and all that it holds is read.
 func TestUpgrade(t *testing.T) {
+	eachOld(t, makeOld, checkOld)
+}
+
+// eachOld runs check on the store of each database that fill has filled.
+func eachOld(t *testing.T, fill func(*testing.T, *sql.DB, dialect), check func(t *testing.T, url string)) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -126,11 +153,11 @@ func TestUpgrade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		makeOld(t, pool, sqliteDialect)
+		fill(t, pool, sqliteDialect)
 		if err := pool.Close(); err != nil {
 			t.Fatal(err)
 		}
-		checkOld(t, (&url.URL{Scheme: "sqlite", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")}).String())
+		check(t, (&url.URL{Scheme: "sqlite", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")}).String())
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -150,10 +177,99 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer pool.ExecContext(context.WithoutCancel(t.Context()), `DROP SCHEMA `+name+` CASCADE`)
-		makeOld(t, pool, postgresDialect)
-		checkOld(t, base+map[bool]string{true: "&", false: "?"}[strings.Contains(base, "?")]+"search_path="+name)
+		fill(t, pool, postgresDialect)
+		check(t, base+map[bool]string{true: "&", false: "?"}[strings.Contains(base, "?")]+"search_path="+name)
 	})
 }
+
+// taskRows are the tasks and jobs of a store of schema step 24, as they were written then: one
+// task waits for a worker, the worker of one has died, and the time of two has come.
+var taskRows = []string{
+	openTask("waiting", `'queued', 0, 0, NULL, ''`),
+	openTask("running", `'running', 1, 0, 'dead', ''`),
+	openTask("scheduled", `'pending', 0, 1795802056677175, NULL, ''`),
+	openTask("repeated", `'pending', 0, 1795802056677175, NULL, '@every 1m'`),
+	`INSERT INTO task_workers (id, workspace, expires_at) VALUES ('dead', 'w', 1795802054788000)`,
+	`INSERT INTO river_job (args, attempt, kind, max_attempts, metadata, queue, state)
+		VALUES ('{}', 0, 'toolfold_work', 25, '{"river:unique_nonce":"4211e38bcbd02383"}', 'w50e721e49c013f00c62cf59f2163542a', 'available')`,
+	`INSERT INTO river_job (args, attempt, attempted_at, kind, max_attempts, metadata, queue, state)
+		VALUES ('{}', 1, '2026-11-27 17:54:00.781', 'toolfold_work', 25, '{"river:unique_nonce":"fc6668cc65b2635c"}',
+			'w50e721e49c013f00c62cf59f2163542a', 'running')`,
+}
+
+func openTask(id, rest string) string {
+	return `INSERT INTO tasks (id, queue_id, priority, waiting, attempt, max_attempts, timeout_ms, created_at, type, workspace,
+			agent_id, name, description, tags, dependencies, error, input, status, turn, due_at, worker_id, schedule)
+		VALUES ('` + id + `', 'default', 3, 0, 1, 1, 0, 1795802036677175, 'sequential', 'w', '', '` + id + `', '', '[]', '[]', '',
+			'{"tool":"memory.store","arguments":{"key":"k","value":{}}}', ` + rest + `)`
+}
+
+// The tasks of a store from before River's tables were changed run, and no job of its dead worker is left.
+func TestUpgradedTasksRun(t *testing.T) {
+	eachOld(t, func(t *testing.T, pool *sql.DB, d dialect) {
+		makeAt(t, pool, d, 24, taskRows)
+		for _, row := range map[goose.Dialect][]string{
+			goose.DialectSQLite3: {
+				`UPDATE river_job SET attempted_by = '["dead"]' WHERE state = 'running'`,
+				`UPDATE tasks SET workspace = CAST(workspace AS BLOB)`,
+				`UPDATE task_workers SET workspace = CAST(workspace AS BLOB)`,
+			},
+			goose.DialectPostgres: {`UPDATE river_job SET attempted_by = '{dead}' WHERE state = 'running'`},
+		}[d.name] {
+			if _, err := pool.ExecContext(t.Context(), row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, func(t *testing.T, url string) {
+		db, err := Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		ran := make(chan struct{}, 100)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		ended := make(chan error)
+		open := func(context.Context) (queue.Ledger, *queue.Jobs, error) { return db.Work() }
+		go func() {
+			ended <- queue.New(open, done(ran), queue.Options{Workspace: "w", Tick: 20 * time.Millisecond}).Work(ctx)
+		}()
+		for n := range 4 {
+			select {
+			case <-ran:
+			case <-ctx.Done():
+				t.Fatalf("%d tasks ran, want 4", n)
+			}
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"waiting", "running", "scheduled"} {
+			if got, _, err := db.Task().Get(t.Context(), id); err != nil || got.Status != task.Completed {
+				t.Errorf("%s is %s, %v", id, got.Status, err)
+			}
+		}
+		left, err := scalar[int](t.Context(), db.reader(), sqlf(`SELECT count(*) FROM river_job WHERE state = 'running'`))
+		if err != nil || left > 0 {
+			t.Errorf("%d jobs are running for ever, %v", left, err)
+		}
+	})
+}
+
+// done is a caller that reports each call.
+type done chan<- struct{}
+
+func (d done) Call(context.Context, string, json.RawMessage) toolfold.Answer {
+	d <- struct{}{}
+	return toolfold.Answer{Content: json.RawMessage(`{}`)}
+}
+
+func (done) Lookup(name string) []*entry.Entry {
+	return []*entry.Entry{{Tool: name, Action: &toolfold.Action{Name: name, Effect: toolfold.Sets, Family: &toolfold.Family{Name: "test"}}}}
+}
+
+func (done) Nearest(string) string { return "" }
 
 // A copy of an upgrade is reused where it has what the store has. Where the copy was put
 // back and the store went on from there, it is an old one: another is made, and named.
