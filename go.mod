@@ -6,12 +6,12 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // globs
 	github.com/expr-lang/expr v1.17.8 // conditions and placeholders
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: one strict pass over arguments
-	github.com/goccy/go-yaml v1.19.2 // definitions, with lines in errors
-	github.com/gofrs/flock v0.13.0 // one process changes the schema of a SQLite file; others wait with a deadline, which go-internal has not
+	github.com/goccy/go-yaml v1.19.2 // definitions, with lines in errors; --output yaml
+	github.com/gofrs/flock v0.13.2 // one process changes the schema of a SQLite file; others wait with a deadline, which go-internal has not
 	github.com/google/go-cmp v0.7.0 // tests
 	github.com/google/uuid v1.6.0 // ids
 	github.com/itchyny/gojq v0.12.20 // filters of results
-	github.com/jackc/pgx/v5 v5.12.0 // PostgreSQL
+	github.com/jackc/pgx/v5 v5.13.0 // PostgreSQL
 	github.com/jingyugao/rowserrcheck v1.1.1 // analysis of Go: rows that are not asked whether they failed
 	github.com/kljensen/snowball v0.10.0 // English stems
 	github.com/mark3labs/mcp-go v1.2.1 // the protocol, both eras and transports
@@ -29,12 +29,12 @@ require (
 	github.com/riverqueue/river/riverdriver/riversqlite v0.51.2 // jobs on SQLite
 	github.com/rogpeppe/go-internal v1.16.0 // file locks, diffs, script tests
 	github.com/ryanrolds/sqlclosecheck v0.6.0 // analysis of Go: rows and statements that stay open
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // schemas that others wrote; mcp-go links it
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // schemas that others wrote; mcp-go links it
 	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
 	github.com/tdewolff/parse/v2 v2.8.20 // tokens of JavaScript
-	github.com/tidwall/gjson v1.20.0 // settings, read in place
+	github.com/tidwall/gjson v1.20.2 // settings, read in place
 	github.com/tidwall/jsonc v0.3.3 // configuration with comments
-	github.com/tidwall/sjson v1.2.5 // settings, edited in place
+	github.com/tidwall/sjson v1.2.9 // settings, edited in place
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
 	github.com/timakin/bodyclose v0.0.0-20260723120731-857993a2939c // analysis of Go: bodies of responses that stay open
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
@@ -44,18 +44,18 @@ require (
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC
 	go.opentelemetry.io/otel/sdk v1.47.0 // spans
 	go.opentelemetry.io/otel/trace v1.47.0 // spans
-	go.opentelemetry.io/proto/otlp v1.11.0 // spans on the wire
-	go.yaml.in/yaml/v3 v3.0.5 // configuration that others wrote: refuses aliases that multiply, which goccy takes; river links it
-	golang.org/x/mod v0.42.0 // module paths
-	golang.org/x/net v0.61.0 // a listener with a limit
-	golang.org/x/oauth2 v0.37.0 // logins at upstream servers; go-sdk links it
-	golang.org/x/sync v0.24.0 // semaphores
-	golang.org/x/term v0.47.0 // size of a terminal
-	golang.org/x/text v0.43.0 // normal forms; words of what schemas lack
+	go.opentelemetry.io/proto/otlp v1.11.1 // spans on the wire
+	go.yaml.in/yaml/v3 v3.0.6 // configuration that others wrote: refuses aliases that multiply, which goccy takes
+	golang.org/x/mod v0.43.0 // go.mod and go.work of projects
+	golang.org/x/net v0.62.0 // a listener with a limit
+	golang.org/x/oauth2 v0.38.0 // logins at upstream servers; go-sdk links it
+	golang.org/x/sync v0.25.0 // semaphores
+	golang.org/x/term v0.48.0 // size of a terminal
+	golang.org/x/text v0.44.0 // normal forms; words of what schemas lack
 	golang.org/x/tools v0.52.0 // analysis of Go
 	google.golang.org/protobuf v1.36.12 // spans on the wire
 	honnef.co/go/tools v0.8.2 // analysis of Go
-	modernc.org/sqlite v1.60.1 // SQLite
+	modernc.org/sqlite v1.62.0 // SQLite
 	mvdan.cc/sh/v3 v3.14.1 // shell scripts, with places
 )
 
@@ -81,7 +81,7 @@ require (
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
-	github.com/prometheus/procfs v0.22.0 // indirect
+	github.com/prometheus/procfs v0.23.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/riverqueue/river/riverdriver v0.51.2 // indirect
 	github.com/riverqueue/river/rivershared v0.51.2 // indirect
@@ -92,17 +92,17 @@ require (
 	github.com/sethvargo/go-retry v0.5.0 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
 	github.com/tidwall/match v1.2.0 // indirect
-	github.com/tidwall/pretty v1.2.1 // indirect
+	github.com/tidwall/pretty v1.3.0 // indirect
 	github.com/xrash/smetrics v0.0.0-20240521201337-686a1a2994c1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	golang.org/x/tools/go/packages/packagestest v0.1.1-deprecated // indirect
-	modernc.org/libc v1.79.0 // indirect
+	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
