@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 

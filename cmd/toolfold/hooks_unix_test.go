@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/internal/jsonedit"
+	"github.com/toolfold/toolfold/internal/screen"
 )
 
 // The script of the git hook runs the binary that it names, else the one on PATH, and lets a commit

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/storage"
 )
 
 // maxLegacyRows is the most rows of calls by legacy names that are printed.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/docs"
+	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/migration"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/screen"
+	"github.com/toolfold/toolfold/internal/screen"
 )
 
 // What commands print to people and programs goes through these. The protocol

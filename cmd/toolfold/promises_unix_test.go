@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 )
 
 // client is what speaks to a server over its standard input.

@@ -18,9 +18,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/internal/storage"
 )
 
 // maxClientFile bounds the file of a client, in bytes.

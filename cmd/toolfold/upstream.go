@@ -19,12 +19,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/redact"
 	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"

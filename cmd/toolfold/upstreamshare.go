@@ -14,9 +14,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/upstream"
 	"github.com/toolfold/toolfold/upstream/pool"
 )

@@ -43,15 +43,33 @@ var mayImport = map[string][]string{
 	"cmd/": {".", "internal/", "tools/", "ask", "call", "consolidate", "content", "doctor", "entry", "lazy", "legacy", "migration",
 		"permission", "serve", "surface", "gateway", "gateway/fold", "upstream", "upstream/pool", "cmd/"},
 
+	// The rooms of the program itself, above the families, see [application].
+	"internal/app":       {".", "call", "internal/", "internal/storage", "lazy", "permission", "serve", "tools/"},
+	"internal/offer":     {".", "call", "content", "internal/", "lazy", "serve", "tools/"},
+	"internal/queue":     {".", "entry", "internal/", "permission", "serve", "tools/task"},
+	"internal/screen":    {"internal/ordered"},
+	"internal/storage":   {".", "internal/", "internal/queue", "tools/"},
+	"internal/storage/":  {".", "internal/", "internal/queue", "internal/storage", "tools/"},
+	"internal/telemetry": {".", "call", "entry", "internal/", "tools/queue", "tools/trace"},
+	"internal/trust":     {"internal/safefile"},
+
 	// Families call each other's actions by name.
 	"tools/design":  {".", "internal/", "tools/design/"},
 	"tools/design/": {".", "internal/", "tools/design/text"},
 }
 
+// application lists the rooms of the program that stand under internal so that tests of families, and modules
+// beside this one, can import them. A rule for all of internal does not allow them: only the command may
+// import each, and they what their own rules name.
+var application = []string{
+	"internal/app", "internal/offer", "internal/queue", "internal/screen", "internal/storage", "internal/storage/storagetest",
+	"internal/telemetry", "internal/trust",
+}
+
 // runsOn lists the families whose services, arguments and results have types of what
 // they run on, by the name of the package under internal. Such a family is the
 // command's own; others have plain data in all their signatures. The stores of both
-// are written by cmd/toolfold/internal/storage.
+// are written by internal/storage.
 var runsOn = map[string][]string{
 	"tools/ability":   {"workspace"},
 	"tools/agent":     {"engine", "workspace"},
@@ -71,8 +89,8 @@ const plain = "cmd/toolfold/internal/bench/plain"
 var onlyIn = map[string]string{
 	"github.com/mark3labs/mcp-go":        "serve",    // the protocol stays in one place
 	"github.com/modelcontextprotocol":    "upstream", // a client, which no server needs
-	"go.opentelemetry.io/otel/sdk":       "cmd/toolfold/internal/telemetry",
-	"go.opentelemetry.io/otel/exporters": "cmd/toolfold/internal/telemetry",
+	"go.opentelemetry.io/otel/sdk":       "internal/telemetry",
+	"go.opentelemetry.io/otel/exporters": "internal/telemetry",
 }
 
 // keptOut lists, for packages that others build on, what these must not depend
@@ -95,6 +113,7 @@ func allowed(from, to string) (ok, known bool) {
 		rules, known = mayImport[dir+"/"]
 	}
 	return slices.ContainsFunc(rules, func(rule string) bool {
-		return to == rule || strings.HasSuffix(rule, "/") && strings.HasPrefix(to, rule)
+		below := strings.HasSuffix(rule, "/") && strings.HasPrefix(to, rule)
+		return to == rule || below && (!slices.Contains(application, to) || strings.HasPrefix(from, "cmd/"))
 	}), known
 }

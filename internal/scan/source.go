@@ -49,8 +49,11 @@ func isTest(name string) bool {
 	base := path.Base(name)
 	return strings.HasSuffix(base, "_test.go") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") ||
 		strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py") || strings.Contains(base, ".test-d.") ||
-		slices.ContainsFunc([]string{"/__tests__/", "/tests/", "/test/", "/unittests/", "/testing/"}, func(folder string) bool { return strings.Contains("/"+name, folder) })
+		testFolders().MatchString(name)
 }
+
+// testFolders matches paths below a folder of tests.
+var testFolders = regex.Lazy(`(^|/)(__tests__|tests?|unittests|testing)/`)
 
 // isApart reports whether a file is a test, an example or a script for those who work on the project. It ends before
 // what it leaves open counts, and sends nothing that is secret. A slip of logic counts there too: the

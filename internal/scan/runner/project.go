@@ -160,7 +160,8 @@ func (r Run) Reads(name string) bool { return r.home[name] != "" }
 // tells of scripts and workflows that work as their authors mean them: only what is about security, or of a rule that
 // is sure, is more than low.
 func (r Run) Heavy(rule, kind string) bool {
-	return r.Asked || kind == "security" || slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(rule, beginning) })
+	sure := slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(rule, beginning) })
+	return r.Asked || sure || kind == "security"
 }
 
 // helps reports whether a tool would run once it is installed. npm installs into the project.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/app"
 )
 
 func newAttack(t *testing.T) *attack {

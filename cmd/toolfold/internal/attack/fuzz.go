@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/regex"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/task"
 	"github.com/toolfold/toolfold/tools/trace"

@@ -13,8 +13,8 @@ import (
 	"unicode"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/app"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/reserved"
 )

@@ -1,0 +1,268 @@
+// Package app puts the families, the store and the engine of the application
+// together.
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/embed"
+	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/tools/ability"
+	"github.com/toolfold/toolfold/tools/agent"
+	"github.com/toolfold/toolfold/tools/bugfix"
+	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/design"
+	"github.com/toolfold/toolfold/tools/guard"
+	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/metrics"
+	"github.com/toolfold/toolfold/tools/queue"
+	"github.com/toolfold/toolfold/tools/refactor"
+	"github.com/toolfold/toolfold/tools/session"
+	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/tools/telemetry"
+	"github.com/toolfold/toolfold/tools/timer"
+	"github.com/toolfold/toolfold/tools/trace"
+	"github.com/toolfold/toolfold/tools/workflow"
+)
+
+// Host holds the services that families run on.
+type Host struct {
+	// Open opens the store, or returns the one that is open. It is called by
+	// the first call of each family that keeps something.
+	Open func(context.Context) (*storage.DB, error)
+
+	// WorkspaceName names the workspace that submitted tasks belong to.
+	WorkspaceName string
+
+	// MaxInterruptions bounds how often a run of a task may be cut off.
+	MaxInterruptions int
+
+	// MemoryNamespace is the namespace of memory for calls that name none; empty
+	// leaves it to the family.
+	MemoryNamespace string
+
+	// Vectors makes vectors of notes, by which they are found in other words; nil: they
+	// are found by words only.
+	Vectors *embed.Client
+
+	Files config.Files
+
+	// Trusted reports whether the user trusts the workspace of Files: agents,
+	// abilities and workflows in files of it run only then. Nil is true.
+	Trusted func() bool
+
+	// Rights are those of the server, which all that is left to run later has at most; nil is all.
+	Rights *toolfold.Rights
+
+	// Tracer opens the spans of runs and steps; nil is the global one. Recorded
+	// stores the spans that this process has recorded so far; nil does nothing.
+	Tracer   oteltrace.TracerProvider
+	Recorded func(context.Context) error
+
+	Metrics metric.Retention // zero keeps all points
+
+	Caller    *call.Runner // runs the steps of tasks, agents and workflows
+	Discovery *lazy.Discovery
+	Log       *slog.Logger // of steps that break down
+	Now       func() time.Time
+	NewID     func() string // UUIDs
+}
+
+// Mount returns every family, bound to the host, in the order of listings. It
+// opens nothing.
+func Mount(h Host) ([]*toolfold.Family, error) {
+	runner := h.runner()
+	var m mounting
+	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {
+		service := memory.New(db.Memory(), h.Now)
+		service.Namespace, service.Workspace = h.MemoryNamespace, h.WorkspaceName
+		if h.Vectors != nil {
+			service.Vectors = h.Vectors
+		}
+		return service
+	}))
+	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {
+		return session.New(db.Session(), h.Now, h.NewID)
+	}))
+	mount(&m, task.Family, stored(h, h.tasks))
+	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
+	mount(&m, agent.Family, stored(h, func(db *storage.DB) *agent.Service {
+		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Rights: h.Rights,
+			Tools: h.Caller, Now: h.Now})
+	}))
+	mount(&m, ability.Family, stored(h, func(db *storage.DB) *ability.Service {
+		return ability.New(db.Ability(), h.folder())
+	}))
+	mount(&m, workflow.Family, opened(h.workflows(runner)))
+	mount(&m, design.Family, stored(h, func(db *storage.DB) *design.Service {
+		return design.New(db.Design(), h.Files.Workspace, h.Now)
+	}))
+	mount(&m, bugfix.Family, stored(h, func(db *storage.DB) *bugfix.Service { return bugfix.New(h.bench(db.Scan())) }))
+	mount(&m, refactor.Family, stored(h, func(db *storage.DB) *refactor.Service { return refactor.New(h.bench(db.Scan())) }))
+	mount(&m, guard.Family, stored(h, func(db *storage.DB) *guard.Service {
+		return guard.New(db.Guard(), h.folder(), h.testCommand, h.Now)
+	}))
+	mount(&m, trace.Family, stored(h, func(db *storage.DB) *trace.Service {
+		return trace.New(db.Trace(), h.Recorded, h.Now)
+	}))
+	mount(&m, metrics.Family, stored(h, func(db *storage.DB) *metrics.Service {
+		return metrics.New(db.Metrics(), h.Metrics, h.Now)
+	}))
+	mount(&m, timer.Family, stored(h, func(db *storage.DB) *timer.Service {
+		return timer.New(db.Metrics(), h.Metrics, h.Now, h.NewID)
+	}))
+	mount(&m, telemetry.Family, stored(h, func(db *storage.DB) *telemetry.Service {
+		return telemetry.New(db.Metrics(), h.Now)
+	}))
+	mount(&m, config.Family, opened(config.New(h.Files, tryProvider(runner.Providers))))
+	return append(m.families, lazy.Mount(h.Discovery)), m.err
+}
+
+// mounting gathers mounted families, and the first error.
+type mounting struct {
+	families []*toolfold.Family
+	err      error
+}
+
+func mount[S any](m *mounting, f toolfold.Family, open func(context.Context) (S, error)) {
+	mounted, err := toolfold.Mount(f, open)
+	if err != nil && m.err == nil {
+		m.err = err
+	}
+	m.families = append(m.families, mounted)
+}
+
+// Stored returns when an entry of memory was stored; zero where there is none.
+func (h Host) Stored(ctx context.Context, namespace, key string) (time.Time, error) {
+	db, err := h.Open(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	first := memory.Scope{Namespace: namespace, Prefix: key, Now: h.Now()}
+	found, err := db.Memory().Headings(ctx, first, memory.Page{Limit: 1})
+	if err != nil || len(found) == 0 || found[0].Key != key {
+		return time.Time{}, err
+	}
+	return found[0].StoredAt, nil
+}
+
+func (h Host) folder() workspace.Folder {
+	return workspace.Folder{Dir: h.Files.Workspace, Trusted: h.Trusted}
+}
+
+// Workflows returns what reads the workflows of the workspace.
+func (h Host) Workflows() *workflow.Service { return h.workflows(h.runner()) }
+
+// Abilities returns what reads the abilities, those of files alone where none are stored.
+func (h Host) Abilities(ctx context.Context, stored bool) (*ability.Service, error) {
+	if !stored {
+		return ability.New(nil, h.folder()), nil
+	}
+	db, err := h.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ability.New(db.Ability(), h.folder()), nil
+}
+
+func (h Host) workflows(runner *engine.Runner) *workflow.Service {
+	return workflow.New(h.folder(), runner, h.Caller)
+}
+
+// runner runs the steps of agents and workflows, by the settings of the
+// moment.
+func (h Host) runner() *engine.Runner {
+	settings := func() (map[string]any, error) {
+		layers, err := h.Files.Load()
+		if err != nil {
+			return nil, err
+		}
+		return layers.Merged(), nil
+	}
+	return &engine.Runner{
+		Caller: h.Caller, Names: h.Caller, Bounded: h.Caller.Bounded(call.Bound{Bytes: bounds.DefaultLimit}),
+		Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
+	}
+}
+
+// tasks returns the service of the task family.
+func (h Host) tasks(db *storage.DB) *task.Service {
+	return task.New(task.Options{Store: db.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
+		NoModel: h.runner().Providers.Refusal, Rights: h.Rights, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
+}
+
+// bench scans the workspace and keeps what it finds in a store.
+func (h Host) bench(store scan.Store) scan.Bench {
+	return scan.Bench{
+		Scanner: scan.Scanner{Dir: h.Files.Workspace, Trusted: h.folder().IsTrusted},
+		Store:   store, Workspace: h.WorkspaceName, Now: h.Now, NewID: h.NewID,
+		TestCommand: h.testCommand,
+	}
+}
+
+// testCommand returns the argument vector that the user has set to test the
+// workspace; nil where none is.
+func (h Host) testCommand() ([]string, error) {
+	layers, err := h.Files.Load()
+	if err != nil {
+		return nil, err
+	}
+	o, err := layers.Options()
+	return o.TestCommand, err
+}
+
+// stored opens the service of a family that keeps something.
+func stored[S any](h Host, build func(*storage.DB) S) func(context.Context) (S, error) {
+	return func(ctx context.Context) (service S, err error) {
+		db, err := h.Open(ctx)
+		if err != nil {
+			return service, err
+		}
+		return build(db), nil
+	}
+}
+
+// tryProvider returns what asks a provider for one word.
+func tryProvider(providers *engine.Providers) func(context.Context, string) config.TestOut {
+	return func(ctx context.Context, name string) config.TestOut {
+		trial := providers.Try(ctx, name)
+		out := config.TestOut{
+			Success: trial.Failure == nil, Provider: trial.Provider, Model: trial.Model, Answer: shorten.Quoted(trial.Answer),
+			DurationMs: trial.Duration.Milliseconds(),
+		}
+		if f := trial.Failure; f != nil {
+			out.Error = &config.ProviderError{Code: f.Code, Message: f.Message, Hint: f.Hint}
+		}
+		return out
+	}
+}
+
+// opened is the service of a family that keeps nothing.
+func opened[S any](service S) func(context.Context) (S, error) {
+	return func(context.Context) (S, error) { return service, nil }
+}
+
+// Families returns the declarations of all families, in the order of listings.
+// Their actions cannot be run.
+func Families() []*toolfold.Family {
+	nobody := call.New(func(*toolfold.Rights) *call.Resolver { return call.NewResolver(nil) }, nil)
+	families, err := Mount(Host{Caller: nobody})
+	if err != nil {
+		panic(err) // a family is mounted on another's service
+	}
+	return families
+}

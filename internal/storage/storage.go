@@ -1,0 +1,123 @@
+// Package storage keeps what toolfold must not lose, in SQLite or PostgreSQL.
+// It implements the Store interface of every family.
+//
+// The SQL is the same for both, with ? for parameters; where the two differ,
+// a [dialect] holds the difference. Texts that callers choose freely (keys,
+// namespaces) are kept as bytes, so that every character works and the order
+// is the same everywhere. Times are whole microseconds since 1970. Rows and
+// JSON in them have types of their own, so that results of actions can change
+// without what is stored.
+//
+// To add the store of another family: its tables in the next numbered file of
+// schema/sqlite and schema/postgres, a file of its own with a type like
+// memoryStore and a method like [DB.Memory], and a suite in storagetest with a
+// line in its table.
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/queue"
+)
+
+// DB is an open store. It is safe for concurrent use, and several processes
+// may have the same one open, unless it is in memory.
+type DB struct {
+	dialect dialect
+
+	// write and read are the same pool, but for SQLite files: there one
+	// connection writes and several read beside it. In memory there is a
+	// single connection altogether, so a query's rows must be closed before
+	// the next statement, or it waits for ever.
+	write, read *sql.DB
+
+	// writes and reads run single statements on them.
+	writes, reads executor
+
+	// river returns River on the database, which the first call sets up.
+	river func() (*queue.Jobs, error)
+
+	// release releases what belongs to the store besides its connections.
+	// Nil when there is nothing.
+	release func() error
+}
+
+// Option is a setting of a store that its URL does not hold.
+type Option func(*settings)
+
+type settings struct {
+	ambientCredentials bool
+	log                *slog.Logger
+}
+
+// Log makes the store report what its user should know, such as where a copy was made
+// before an upgrade. Without it nothing is said.
+func Log(to *slog.Logger) Option { return func(s *settings) { s.log = to } }
+
+// AmbientCredentials says whether a password that the URL lacks may be taken
+// from the environment and from the user's password file. It is for URLs that
+// the user of the machine named. Without it they stay unused, so that no URL
+// from elsewhere sends them to its own host.
+func AmbientCredentials(use bool) Option {
+	return func(s *settings) { s.ambientCredentials = use }
+}
+
+// Open opens the store at a URL and brings its schema up to date:
+// sqlite:///path, postgres://…, or memory: for one that ends with the process.
+// An empty URL is toolfold.db in the user's data directory, see [DefaultURL].
+// Errors name no part of a URL that may be a password.
+func Open(ctx context.Context, url string, options ...Option) (*DB, error) {
+	s := settings{log: slog.New(slog.DiscardHandler)}
+	for _, set := range options {
+		set(&s)
+	}
+	at, err := parseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	var db *DB
+	switch at.kind {
+	case kindSQLite:
+		db, err = openSQLite(ctx, at.path, s.log)
+	case kindPostgres:
+		db, err = openPostgres(ctx, url, s.ambientCredentials)
+	default:
+		db, err = openMemory(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	return db, nil
+}
+
+func newDB(d dialect, write, read *sql.DB) *DB {
+	db := &DB{dialect: d, write: write, read: read, writes: newExecutor(write, d), reads: newExecutor(read, d)}
+	db.reads.repeats = true
+	return db
+}
+
+// closeWithin bounds how long Close waits for statements that are under way.
+const closeWithin = 5 * time.Second
+
+// Close closes the store. Calls that are under way end with an error at their next
+// statement; after Close nothing uses the store, or its files, any more.
+func (db *DB) Close() error {
+	errs := []error{db.read.Close(), db.write.Close()}
+	began := time.Now()
+	for db.read.Stats().OpenConnections+db.write.Stats().OpenConnections > 0 { // closed when their users return them
+		if time.Since(began) > closeWithin {
+			errs = append(errs, errors.New("closing store: a call still uses it"))
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if db.release != nil {
+		errs = append(errs, db.release())
+	}
+	return errors.Join(errs...)
+}
