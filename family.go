@@ -41,6 +41,11 @@ type Family struct {
 	// tools; empty where they do not. Nil = never.
 	Trouble func() string
 
+	// Asks are requests for its actions, one a line, below a line "# NAME" with the
+	// name of the action. They become [Action.Asks] of actions without any in copies that
+	// [Mount] and Declared return. An author mostly embeds them from a file.
+	Asks string
+
 	Actions []*Action
 
 	// mixed says that the whole family both reads and does more, see
@@ -199,7 +204,14 @@ func (f Family) Declared() *Family {
 		more = more || !a.Apart && a.Effect != Reads
 	}
 	f.mixed = reads && more
-	return f.with(f.Actions)
+	declared := f.with(f.Actions)
+	asks, _ := readAsks(f.Asks) // Validate returns the error
+	for _, a := range declared.Actions {
+		if a.Asks == nil {
+			a.Asks = asks[a.Name]
+		}
+	}
+	return declared
 }
 
 // with returns a copy of the family that has copies of the given actions only.

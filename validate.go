@@ -88,6 +88,7 @@ func validateFamily(found *faults, s *Family) {
 	found.check(s.Category != "", s.Name, "has no category")
 	found.check(s.Tier.String() != "", s.Name, "has no tier")
 	found.check(len(s.Actions) > 0, s.Name, "has no actions")
+	validateAsked(found, s)
 	found.check(!s.Bare || len(s.Actions) == 1, s.Name, "is bare but has %d actions", len(s.Actions))
 	seen := map[string]bool{}
 	meaning := map[string]Param{}

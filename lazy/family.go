@@ -1,6 +1,7 @@
 package lazy
 
 import (
+	_ "embed"
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
@@ -20,15 +21,18 @@ var (
 	arguments = toolfold.Object{Name: reserved.CallArguments, Doc: "Action arguments, as in a direct call."}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the discovery tools.
 var Family = toolfold.Family{
 	Name: "tools", Summary: "Find and describe tools", Category: reserved.Discovery, Tier: toolfold.Core,
-	Doc: "Find says which action to call and how; describe gives the whole account of one.",
+	Doc:  "Find says which action to call and how; describe gives the whole account of one.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "find",
 		Legacy:   toolfold.Was("tool_find"),
 		Summary:  "Find actions by what they do, best first, with how to call them.",
-		Asks:     findAsks,
 		Words:    "search, discover, capability, command",
 		Required: toolfold.Fields{query},
 		Optional: toolfold.Fields{limit.With(toolfold.Default(5))},
@@ -41,7 +45,6 @@ var Family = toolfold.Family{
 		Legacy: toolfold.Was("tool_describe").
 			Or("get_tool_description", toolfold.Rename{Field: name, Was: "tool_name"}),
 		Summary:  "Full account of an action, or the actions of a tool.",
-		Asks:     describeAsks,
 		Words:    "documentation, help, explain, parameters, arguments, schema, manual page, man page",
 		Optional: toolfold.Fields{name, many, examples.With(toolfold.Default(true)), whole.With(toolfold.Default(false), toolfold.Added())},
 		Effect:   toolfold.Reads,
@@ -52,7 +55,6 @@ var Family = toolfold.Family{
 		Name:     "load",
 		Legacy:   toolfold.Was("tool_load"),
 		Summary:  "Get whole definitions, and list them for this session where it can.",
-		Asks:     loadAsks,
 		Words:    "activate, enable, make available, toolbox",
 		Required: toolfold.Fields{many},
 		Effect:   toolfold.Reads, // a list of this session is all that changes
@@ -63,7 +65,6 @@ var Family = toolfold.Family{
 		Name:    "active",
 		Legacy:  toolfold.Was("tool_active"),
 		Summary: "What this session is listed and has loaded.",
-		Asks:    activeAsks,
 		Words:   "loaded, current, enabled now",
 		Effect:  toolfold.Reads,
 		Example: `{}`,
@@ -73,7 +74,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("list_available_tools"),
 		Summary:  "All tools, a line each, by category.",
-		Asks:     listAsks,
 		Words:    "catalogue, overview, every, available, capabilities, inventory, by area",
 		Optional: toolfold.Fields{category, disabled.With(toolfold.Default(false))},
 		Effect:   toolfold.Reads,
@@ -84,7 +84,6 @@ var Family = toolfold.Family{
 		Name:     "rest",
 		Means:    "read-on",
 		Summary:  "Read on in an answer that was cut, by the id that it names.",
-		Asks:     restAsks,
 		Words:    "remainder, truncated, continue reading, clipped",
 		Doc:      "Name the part in include_fields: answer.output[2000:].",
 		Required: toolfold.Fields{id},
@@ -95,7 +94,6 @@ var Family = toolfold.Family{
 		Name:     "call",
 		Legacy:   toolfold.Was("tool_call"),
 		Summary:  "Run any action by name; the result is that action's.",
-		Asks:     callAsks,
 		Words:    "run, execute, invoke, dispatch, not listed",
 		Apart:    true,
 		Required: toolfold.Fields{name},

@@ -10,6 +10,7 @@
 package ability
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 )
 
@@ -48,6 +49,9 @@ var (
 	newID = abilityID.With(toolfold.MaxLen(maxID))
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the ability tool.
 var Family = toolfold.Family{
 	Name: "ability", Summary: "Knowledge texts for agents", Category: "agents", Tier: toolfold.Standard,
@@ -55,11 +59,11 @@ var Family = toolfold.Family{
 	Doc: "Abilities are registered, or are files " + Folder + "/*.md with register's parameters, version and author as YAML front matter, " +
 		"or folders there with a SKILL.md. " +
 		"A registered one goes before a file of its id.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "register",
 		Legacy:  toolfold.Was("ability_register"),
 		Summary: "Keep one ability, or replace it.",
-		Asks:    registerAsks,
 		Words:   "teach, add, save, write, new skill, guidelines, how-to, knowledge, publish, write down",
 		Doc:     "Ids are lower-case letters, digits, dashes; first a letter.",
 		Changed: "Abilities are kept across restarts; requires and conflicts can be given and count. " +
@@ -74,7 +78,6 @@ var Family = toolfold.Family{
 		Name:     "get",
 		Legacy:   toolfold.Was("ability_get"),
 		Summary:  "Read one ability with its text.",
-		Asks:     getAsks,
 		Words:    "show, open, read me, look into",
 		Changed:  "source tells where it is from: registered, or a file of the workspace.",
 		Required: toolfold.Fields{abilityID},
@@ -86,7 +89,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("ability_list"),
 		Summary:  "List abilities, highest priority first.",
-		Asks:     listAsks,
 		Words:    "browse, enumerate, catalogue",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken names files that could not be read.",
 		Optional: toolfold.Fields{category, tags, enabled, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
@@ -99,7 +101,6 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.Was("ability_inject"),
 		Means:   "join-texts",
 		Summary: "Join the texts that fit an agent's task.",
-		Asks:    injectAsks,
 		Words:   "select, gather, relevant knowledge, token limit, what fits, assemble, background reading",
 		Changed: "Unrelated texts stay out. requires and conflicts count. Tokens are counted, headings and rules included, " +
 			"and never exceed maxTokens; a text that is too long is passed over. injected and leftOut say why, with scores.",
@@ -115,7 +116,6 @@ var Family = toolfold.Family{
 		Name:     "remove",
 		Legacy:   toolfold.Was("ability_remove"),
 		Summary:  "Remove a registered ability.",
-		Asks:     removeAsks,
 		Words:    "delete, forget",
 		Changed:  "An ability that is a file of the workspace is refused.",
 		Required: toolfold.Fields{abilityID},

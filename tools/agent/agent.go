@@ -8,6 +8,7 @@
 package agent
 
 import (
+	_ "embed"
 	"slices"
 
 	"github.com/toolfold/toolfold"
@@ -43,6 +44,9 @@ var (
 	details    = append(slices.Clone(changeable[:len(changeable)-1]), enabled.With(toolfold.Default(true)))
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the agent tool.
 var Family = toolfold.Family{
 	Name: "agent", Summary: "Agents to run", Category: "agents", Tier: toolfold.Core,
@@ -51,11 +55,11 @@ var Family = toolfold.Family{
 		"Steps also take dependsOn, timeoutMs, retry {maxAttempts, backoffMs}, continueOnError. Texts take {{ expressions }} over input, " +
 		"steps.<id>, errors.<id>, agent, in loops item (or as), index, previous; ?? gives a default. " +
 		"tools are actions that the model may call, such as memory.*.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "register",
 		Legacy:   toolfold.Was("agent_register"),
 		Summary:  "Add an agent.",
-		Asks:     registerAsks,
 		Words:    "create, define, new, custom, set up, profile, prompt, own steps",
 		Doc:      "Steps: describe agent.",
 		Changed:  "Keeps systemPrompt and workflow, and refuses a workflow that cannot run. Agents are kept in the store, not in agents.json.",
@@ -70,7 +74,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "update",
 		Summary:  "Change the given fields of a registered agent.",
-		Asks:     updateAsks,
 		Words:    "edit, modify, rename, enable, disable, new prompt, correct",
 		Doc:      "What is not sent stays; a list replaces the whole list. Steps as in register.",
 		Required: toolfold.Fields{agentID},
@@ -83,7 +86,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("agent_list"),
 		Summary:  "List agents, registered ones and files.",
-		Asks:     listAsks,
 		Words:    "available, team, enumerate, roster",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. broken has the files that cannot be used.",
 		Optional: toolfold.Fields{team, enabled, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
@@ -95,7 +97,6 @@ var Family = toolfold.Family{
 		Name:    "run",
 		Legacy:  toolfold.Was("agent_run"),
 		Summary: "Run an agent's steps; answers when they are done.",
-		Asks:    runAsks,
 		Words:   "start, execute, delegate, invoke, ask",
 		Doc: "A run that fails answers its error, and the outputs so far. Abilities that fit join the system prompt. " +
 			"Agents delegate at most 5 deep.",
@@ -112,7 +113,6 @@ var Family = toolfold.Family{
 		Name:     "get",
 		Legacy:   toolfold.Was("agent_get"),
 		Summary:  "Read an agent.",
-		Asks:     getAsks,
 		Words:    "show, details, profile, instructions, persona sheet",
 		Changed:  "Shows systemPrompt and whole steps. orchestration has maxDelegationDepth only: there are no shared workspaces.",
 		Required: toolfold.Fields{agentID},
@@ -124,7 +124,6 @@ var Family = toolfold.Family{
 		Name:     "remove",
 		Legacy:   toolfold.Was("agent_remove"),
 		Summary:  "Remove a registered agent.",
-		Asks:     removeAsks,
 		Words:    "delete, fire, dismiss",
 		Doc:      "An agent that is a file goes when its file goes.",
 		Required: toolfold.Fields{agentID},

@@ -4,6 +4,7 @@
 package bugfix
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/scan"
@@ -22,6 +23,9 @@ var (
 	category  = toolfold.String{Name: "category", Doc: "Only this.", Enum: scan.Kinds[scan.Bugs]}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the bugfix tool.
 var Family = toolfold.Family{
 	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: toolfold.Extended,
@@ -30,11 +34,11 @@ var Family = toolfold.Family{
 		"with a few rules of its own that need no types; and with the linters and type checkers that the project uses, such as eslint, " +
 		"tsc, ruff, mypy and golangci-lint. " +
 		"A finding keeps its bugId while its line stays the same.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.OldNames{{Name: "bugfix_scan", Required: toolfold.Fields{scan.Paths}}},
 		Summary: "Look for faults in what changed since a commit, or in files.",
-		Asks:    scanAsks,
 		Covers:  func() []string { return scan.Covers(scan.Bugs) },
 		Words:   "lint, check, analyse, analyze, inspect, audit, review, vet, detect, vulnerabilities, sniff out",
 		Doc: "since: uncommitted tells what an edit broke. Looks for leaks, nil, types, logic, concurrency, security. Shows the five " +
@@ -56,7 +60,6 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.OldNames{{Name: "bugfix_run", Required: toolfold.Fields{bugID}}},
 		Means:   "fix",
 		Summary: "Show fixes of one or many faults as a diff, or write them.",
-		Asks:    runAsks,
 		Words:   "fix, repair, mend, patch, correct, apply, solve, heal, null dereference",
 		Doc: "Of bugId, of bugIds, or of a rule or file: all in the newest scan that have a safe fix, in one go. A file is written " +
 			"only if nobody else changed it since the scan; other findings stay valid where their lines did not change.",
@@ -74,7 +77,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("bugfix_list"),
 		Summary:  "List the faults that a scan found, the worst first.",
-		Asks:     listAsks,
 		Words:    "findings, results, which bugs, show all, overview, report, open findings",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed.",
 		Optional: toolfold.Fields{scan.ScanID, severity, category, scan.Limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},

@@ -7,6 +7,7 @@
 package config
 
 import (
+	_ "embed"
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
@@ -19,17 +20,20 @@ var (
 	scope = toolfold.String{Name: "scope", Doc: "User's file, the workspace's, or both.", Enum: []string{Global, Local, Merged}}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the config tool.
 var Family = toolfold.Family{
 	Name: "config", Summary: "toolfold's own settings", Category: "settings", Tier: toolfold.Core,
 	Words: "configuration, options, preferences, knobs",
 	Doc: "Flags go before the environment, local settings before global ones, these before defaults. " +
 		"A running server keeps the settings it started with.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "get",
 		Legacy:   toolfold.Was("config_get"),
 		Summary:  "Read one setting by dotted path.",
-		Asks:     getAsks,
 		Words:    "preference, configured, configuration value, look up, which value",
 		Changed:  "A path that is no setting is an error that names the nearest one, not found=false.",
 		Required: toolfold.Fields{path},
@@ -42,7 +46,6 @@ var Family = toolfold.Family{
 		Name:    "set",
 		Legacy:  toolfold.Was("config_set"),
 		Summary: "Write one setting to the user's or the workspace's file.",
-		Asks:    setAsks,
 		Words:   "change, modify, switch, turn on, turn off, configure, adjust, tweak, tune",
 		Doc:     "Takes effect when the server starts again. " + rights(),
 		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
@@ -59,7 +62,6 @@ var Family = toolfold.Family{
 		Name:     "show",
 		Legacy:   toolfold.Was("config_show"),
 		Summary:  "Read all settings of a scope.",
-		Asks:     showAsks,
 		Words:    "print, display, dump, view, all options, whole configuration, sheet",
 		Changed:  "The settings are in the member config, which was the whole result. A missing file has no settings and is no error.",
 		Optional: toolfold.Fields{scope.With(toolfold.Default(Merged))},
@@ -70,7 +72,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "unset",
 		Summary:  "Take one setting out of a file.",
-		Asks:     unsetAsks,
 		Words:    "remove, reset, clear",
 		Doc:      "Rights as for config.set.",
 		Required: toolfold.Fields{path},
@@ -84,7 +85,6 @@ var Family = toolfold.Family{
 		Name:     "test",
 		Means:    "ask-model",
 		Summary:  "Ask a model provider for one word.",
-		Asks:     testAsks,
 		Words:    "check, try, ping, latency, connection, provider works",
 		Doc:      "Says how long it took, or what is wrong and what to do.",
 		Optional: toolfold.Fields{model},

@@ -9,20 +9,24 @@
 package design
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 )
+
+//go:embed asks.txt
+var asksText string
 
 // Family declares the design tool.
 var Family = toolfold.Family{
 	Name: "design", Summary: "Specs and code skeletons", Category: "designs", Tier: toolfold.Extended,
 	Words: "scaffold, boilerplate, blueprint, generate, specification, template, draft, document",
 	Doc:   "outputPath writes the text to a file; one that toolfold did not write stays, unless overwrite is true.",
+	Asks:  asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "api",
 		Legacy:  toolfold.Was("design_api"),
 		Summary: "Write an OpenAPI 3.1 or AsyncAPI 3.0 document of endpoints.",
-		Asks:    apiAsks,
 		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels, draft, web service, broker, topics",
 		Doc: "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas; $ref is #/components/schemas/NAME of schemas. In asyncapi " +
 			"GET is what is sent, others what is received.",
@@ -45,7 +49,6 @@ var Family = toolfold.Family{
 		Name:    "component",
 		Legacy:  toolfold.Was("design_component"),
 		Summary: "Write an interface and the skeleton of its implementation.",
-		Asks:    componentAsks,
 		Words: "class, module, service, hook, source code, stub, scaffolding, typescript, python, go, rust, java, javascript, starting " +
 			"point, widget",
 		Doc: "Types: string, int, number, boolean, date, bytes, callback, any, User, list<T>, map<string, T>, T?. Other names become " +
@@ -70,7 +73,6 @@ var Family = toolfold.Family{
 		Name:     "schema",
 		Legacy:   toolfold.Was("design_schema"),
 		Summary:  "Write a record as Zod, JSON Schema, TypeScript, Prisma or Drizzle.",
-		Asks:     schemaAsks,
 		Words:    "data model, entity, table, type, validation, fields, database, orm, record",
 		Doc:      "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. Prisma and Drizzle add a missing id.",
 		Changed:  "Every format is written. " + writesFile + "Fields are optional unless required is true. Adds refSchema. " + sameDesign,
@@ -89,7 +91,6 @@ var Family = toolfold.Family{
 		Name:    "architecture",
 		Legacy:  toolfold.OldNames{{Name: "design_architecture", Required: toolfold.Fields{components}}},
 		Summary: "Draw components, or a folder's imports, and what breaks the pattern.",
-		Asks:    architectureAsks,
 		Words: "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map, document, depend, existing code, repository, " +
 			"packages, cycle, violation",
 		Doc: "c4 is C4-PlantUML, markdown the documentation. Arrows are held to hexagonal, clean, layered, ddd and " +
@@ -114,7 +115,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("design_list"),
 		Summary:  "List designs, newest first.",
-		Asks:     listAsks,
 		Words:    "which designs, history, past, drafted",
 		Changed:  "Pages: hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{designType, status, limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},
@@ -125,7 +125,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "get",
 		Summary:  "Read the text of a stored design.",
-		Asks:     getAsks,
 		Words:    "show, open, read back, content, retrieve, fetch, reprint, pull out",
 		Required: toolfold.Fields{designID},
 		Optional: toolfold.Fields{offset.With(toolfold.Min(0))},
@@ -136,7 +135,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "check",
 		Summary: "Lint an OpenAPI or AsyncAPI file; name what it breaks of an older one.",
-		Asks:    checkAsks,
 		Words: "validate, lint, verify, diff, compatible, backward compatibility, breaking change, regression, swagger, contract, " +
 			"newer, version",
 		Doc: "OpenAPI 3.0 and 3.1, AsyncAPI 2 and 3, JSON or YAML of at most 4 MB. against main: is the same path in that branch. " +

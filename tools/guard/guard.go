@@ -4,6 +4,7 @@
 package guard
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/policy"
@@ -20,17 +21,20 @@ var (
 	limit     = toolfold.Int{Name: "limit", Doc: "Most policies to return.", Min: 1, Max: policy.MaxPolicies}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the guard tool.
 var Family = toolfold.Family{
 	Name: "guard", Summary: "Rules for file changes", Category: "code", Tier: toolfold.Standard,
 	Words: "rules, gates, governance, compliance, restrictions, limits",
 	Doc: "Policies are built in, or files in .toolfold/policies. Gates: path_violation, change_radius, dependency, contract_tests, " +
 		"config_validation, sensitive_change.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "check",
 		Legacy:  toolfold.OldNames{{Name: "guard_check", Required: toolfold.Fields{changedPaths}}},
 		Summary: "Check what changed since a commit against a policy; PASS, WARN or FAIL.",
-		Asks:    checkAsks,
 		Covers:  policy.Covers,
 		Words:   "validate, verify, uncommitted, secrets, allowed, before merge",
 		Doc: "Of the uncommitted changes, or those since a commit, imports and secrets are judged on new lines only, and older ones " +
@@ -50,7 +54,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("guard_list"),
 		Summary:  "List policies, and files that cannot be used.",
-		Asks:     listAsks,
 		Words:    "which policies, rules, show, broken",
 		Changed:  "Lists those in files too.",
 		Optional: toolfold.Fields{limit.With(toolfold.Default(20))},
@@ -62,7 +65,6 @@ var Family = toolfold.Family{
 		Name:    "apply",
 		Legacy:  toolfold.Was("guard_apply"),
 		Summary: "Hold a session to a policy: its calls write no other files.",
-		Asks:    applyAsks,
 		Words:   "enforce, restrict, bind, lock down, attach",
 		Doc: "Holds for agents that run with the sessionId and for calls of connections that opened, joined or guarded the " +
 			"session, until it ends. Path gates only. The policy is kept as it is now; apply it again after a change.",

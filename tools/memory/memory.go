@@ -9,7 +9,14 @@
 // replaces theirs.
 package memory
 
-import "github.com/toolfold/toolfold"
+import (
+	_ "embed"
+
+	"github.com/toolfold/toolfold"
+)
+
+//go:embed asks.txt
+var asksText string
 
 // Family declares the memory tools.
 var Family = toolfold.Family{
@@ -20,11 +27,11 @@ var Family = toolfold.Family{
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
 	Tier:     toolfold.Core,
+	Asks:     asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "store",
 		Legacy:  toolfold.OldNames{{Name: "memory_store", Required: toolfold.Fields{object}}},
 		Summary: "Keep JSON under a key, replacing what is there.",
-		Asks:    storeAsks,
 		Words:   "save, write down, note, memo, record, persist, put, set, cache, update, overwrite, jot down, note down, learn, stash, bookmark",
 		Changed: "Entries survive a restart. replaced tells whether the key existed. Values over 256 KiB answer VALUE_TOO_LARGE. " +
 			"The value need not be an object.",
@@ -41,7 +48,6 @@ var Family = toolfold.Family{
 		Name:     "get",
 		Legacy:   toolfold.OldNames{{Name: "memory_retrieve", Required: toolfold.Fields{key}}},
 		Summary:  "Read the entry of a known key, or of several.",
-		Asks:     getAsks,
 		Words:    "recall, retrieve, read back, fetch, load, open",
 		Optional: toolfold.Fields{key, keys.With(toolfold.AtMost(maxKeysRead), toolfold.Added()), namespace},
 		Either:   toolfold.Fields{key, keys},
@@ -53,7 +59,6 @@ var Family = toolfold.Family{
 		Name:    "search",
 		Legacy:  toolfold.Was("memory_search"),
 		Summary: "Find entries by words in key or value, best first.",
-		Asks:    searchAsks,
 		Words:   "find, query, look for, locate, grep, mention, talk about, full text, content, scan",
 		Doc: `Ignores case, accents and English word forms. Rare words and words of the key count most; none must be there,` +
 			` but "words in quotes", side by side. ` +
@@ -74,7 +79,6 @@ var Family = toolfold.Family{
 		Name:    "list",
 		Legacy:  toolfold.Was("memory_list"),
 		Summary: "List keys, sorted or newest first.",
-		Asks:    listAsks,
 		Words:   "browse, enumerate, which keys, names, overview, starting with",
 		Changed: "Sorted. total counts all that match, not those on the page; hasMore is exact; cursor pages.",
 		Optional: toolfold.Fields{
@@ -89,7 +93,6 @@ var Family = toolfold.Family{
 		Name:     "delete",
 		Legacy:   toolfold.Was("memory_delete"),
 		Summary:  "Remove the entry of one key.",
-		Asks:     deleteAsks,
 		Words:    "forget, erase, drop, throw away, remove one, take back",
 		Required: toolfold.Fields{key},
 		Optional: toolfold.Fields{namespace, dryRun.With(toolfold.Default(false), toolfold.Added())},
@@ -101,7 +104,6 @@ var Family = toolfold.Family{
 		Name:    "export",
 		Legacy:  toolfold.Was("memory_export"),
 		Summary: "Return whole entries, for a backup or for import elsewhere.",
-		Asks:    exportAsks,
 		Words:   "dump, download, copy, move elsewhere, all values, archive",
 		Doc: "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have. What exceeds that " +
 			"comes as omitted; from the shell all is whole.",
@@ -119,7 +121,6 @@ var Family = toolfold.Family{
 		Name:    "import",
 		Legacy:  toolfold.OldNames{{Name: "memory_import", Required: toolfold.Fields{entriesWith(object).With(toolfold.AtMost(maxMany))}}},
 		Summary: "Store many entries, as export returned them.",
-		Asks:    importAsks,
 		Words:   "restore, load many, bulk insert, bring in, upload",
 		Doc:     "Keeps the good entries and reports bad ones. namespace replaces that of each entry.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
@@ -134,7 +135,6 @@ var Family = toolfold.Family{
 		Name:    "stats",
 		Legacy:  toolfold.Was("memory_stats"),
 		Summary: "Count entries and bytes per namespace.",
-		Asks:    statsAsks,
 		Words:   "statistics, how many, how big, size, usage, number of, which namespaces, bytes, space",
 		Changed: "Adds bytes, and pages of namespaces. detailed names the first 1,000 keys of a page; list has the rest.",
 		Optional: toolfold.Fields{
@@ -149,7 +149,6 @@ var Family = toolfold.Family{
 		Name:    "bulk_delete",
 		Legacy:  toolfold.Was("memory_bulk_delete"),
 		Summary: "Remove the entries of keys, or of a prefix.",
-		Asks:    bulkDeleteAsks,
 		Words:   "mass deletion, purge, clean up, erase many, sweep out, weed",
 		Changed: "Refuses a call with neither keys nor prefix, which did nothing, and one with both, which ignored prefix. " +
 			"notFound counts keys that did not exist. Takes 1,000 keys at once.",
@@ -165,7 +164,6 @@ var Family = toolfold.Family{
 		Name:     "clear",
 		Legacy:   toolfold.Was("memory_clear"),
 		Summary:  "Remove every entry of a namespace.",
-		Asks:     clearAsks,
 		Words:    "empty, wipe, reset, delete everything, start over, shred, erase all",
 		Required: toolfold.Fields{namespace.With(toolfold.MinLen(1)), confirm},
 		Effect:   toolfold.Deletes,

@@ -3,6 +3,7 @@
 package metrics
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/metric"
 )
@@ -25,16 +26,19 @@ var (
 	prefix = toolfold.String{Name: "prefix", Doc: "Beginning of the name."}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the metrics tool.
 var Family = toolfold.Family{
 	Name: "metrics", Summary: "Numbers over time", Category: "telemetry", Tier: toolfold.Extended,
 	Words: "measurements, statistics, counters, gauges, telemetry, monitoring, time series, KPI, data points, readings",
 	Doc:   "Each set of labels is a series. The first use of a metric declares its type; what contradicts it is refused.",
+	Asks:  asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "record",
 		Legacy:   toolfold.Was("metrics_record"),
 		Summary:  "Record a point of a metric.",
-		Asks:     recordAsks,
 		Words:    "measure, gauge reading, data point",
 		Doc:      "For a counter the value is its new total, and less than before means that it began again.",
 		Changed:  "Points survive a restart. Without type it is the metric's, and another type than the metric's is refused.",
@@ -48,7 +52,6 @@ var Family = toolfold.Family{
 		Name:     "increment",
 		Legacy:   toolfold.Was("metrics_increment"),
 		Summary:  "Add to a counter or gauge; a new one is a counter.",
-		Asks:     incrementAsks,
 		Words:    "count up, one more, add one, tally, bump, plus one, hit",
 		Changed:  "Each set of labels has a total of its own. A counter is not lowered.",
 		Required: toolfold.Fields{metric.Name},
@@ -61,7 +64,6 @@ var Family = toolfold.Family{
 		Name:    "query",
 		Legacy:  toolfold.Was("metrics_query"),
 		Summary: "Show the points of a metric, or a figure computed from them.",
-		Asks:    queryAsks,
 		Words:   "average, sum, maximum, percentile p95, hourly, mean, p99, chart",
 		Doc: "Picks the series that have at least the labels. limit cuts dataPoints only. For a counter, sum is how " +
 			"much it grew, over its resets, and rate that per second; for a gauge, rate is its change, else points, per second. percentile " +
@@ -81,7 +83,6 @@ var Family = toolfold.Family{
 		Name:    "list",
 		Legacy:  toolfold.Was("metrics_list"),
 		Summary: "List metrics with their newest values.",
-		Asks:    listAsks,
 		Words:   "available counters, catalogue",
 		Changed: "Pages: hasMore, and nextCursor for the next one. A category is one of the ten, custom for all other names.",
 		Optional: toolfold.Fields{

@@ -2,6 +2,7 @@
 package queue
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/work"
 )
@@ -16,15 +17,18 @@ var (
 	limit       = toolfold.Int{Name: "limit", Doc: "Most queues to return.", Min: 1, Max: 100}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the queue tool.
 var Family = toolfold.Family{
 	Name: "queue", Summary: "Limit and pause tasks", Category: "tasks", Tier: toolfold.Standard,
-	Doc: "Every task is in a queue; without another it is in the one called default.",
+	Doc:  "Every task is in a queue; without another it is in the one called default.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "create",
 		Legacy:   toolfold.Was("queue_create"),
 		Summary:  "Make a queue with a limit of tasks at once.",
-		Asks:     createAsks,
 		Words:    "new, separate line, concurrency, open, lane",
 		Changed:  "The limit holds, in each workspace, over all processes, and the default priority counts.",
 		Required: toolfold.Fields{name},
@@ -41,7 +45,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("queue_list"),
 		Summary:  "List queues with their tasks counted by state.",
-		Asks:     listAsks,
 		Words:    "how long, waiting jobs, lanes, congested, backlog, load",
 		Changed:  "Counts all states. Pages: hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{limit.With(toolfold.Default(20)), toolfold.Cursor.With(toolfold.Added())},
@@ -51,7 +54,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "update",
 		Summary:  "Change a queue; what is not given stays.",
-		Asks:     updateAsks,
 		Words:    "modify, edit concurrency",
 		Doc:      "Tasks that run go on, also above a new limit.",
 		Required: toolfold.Fields{queueID},
@@ -63,7 +65,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "pause",
 		Summary:  "Hold back the tasks of a queue.",
-		Asks:     pauseAsks,
 		Words:    "suspend, freeze, halt, lane",
 		Doc:      "Tasks that run go on; those that wait are shown as paused.",
 		Required: toolfold.Fields{queueID},
@@ -74,7 +75,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "resume",
 		Summary:  "Let the tasks of a paused queue run again.",
-		Asks:     resumeAsks,
 		Words:    "continue, unpause, held-back jobs, unfreeze, lane, go on",
 		Required: toolfold.Fields{queueID},
 		Effect:   toolfold.Sets,
@@ -84,7 +84,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "remove",
 		Summary:  "Remove a queue whose tasks have all ended.",
-		Asks:     removeAsks,
 		Words:    "delete, drop, tear down, lane, unused",
 		Doc:      "Its ended tasks stay; retried, they run in the default queue.",
 		Required: toolfold.Fields{queueID},

@@ -4,6 +4,7 @@
 package refactor
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/scan"
@@ -22,6 +23,9 @@ var (
 	impact    = toolfold.String{Name: "impact", Doc: "Only this.", Enum: scan.Levels[scan.Refactorings]}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the refactor tool.
 var Family = toolfold.Family{
 	Name: "refactor", Summary: "Improve code", Category: "code", Tier: toolfold.Extended,
@@ -29,11 +33,11 @@ var Family = toolfold.Family{
 	Doc: "Go with modernize and staticcheck; JavaScript, TypeScript and Python with a few rules of its own; and with " +
 		"the linters that the project uses, such as eslint, ruff and golangci-lint. " +
 		"A finding keeps its opportunityId while its line stays the same.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.OldNames{{Name: "refactor_scan", Required: toolfold.Fields{scan.Paths}}},
 		Summary: "Look for code to improve in what changed since a commit, or in files.",
-		Asks:    scanAsks,
 		Covers:  func() []string { return scan.Covers(scan.Refactorings) },
 		Words: "simplify, modernize, rename, extract, remove, clean up, code smell, duplication, long functions, unused imports, " +
 			"analyse, analyze, improve, getting messy",
@@ -58,7 +62,6 @@ var Family = toolfold.Family{
 		Name:    "apply",
 		Legacy:  toolfold.OldNames{{Name: "refactor_apply", Required: toolfold.Fields{opportunityID}}},
 		Summary: "Show one or many improvements as a diff, or write them, tested.",
-		Asks:    applyAsks,
 		Words:   "refactor, rewrite, change, do it, make, patch, clean up, carry out, proposed, tidy-up",
 		Doc: "Of opportunityId, of opportunityIds, or of a rule or file: all in the newest scan that have a safe change, in one go. A " +
 			"file is written only if nobody else changed it since the scan; other findings stay valid where their lines did not change.",
@@ -78,7 +81,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("refactor_list"),
 		Summary:  "List the improvements that a scan found, highest impact first.",
-		Asks:     listAsks,
 		Words:    "findings, results, opportunities, suggestions, show all, overview, proposals, came out",
 		Changed:  "Pages: hasMore, and nextCursor for the next one. Without scanId the newest scan is listed. An unknown type is refused.",
 		Optional: toolfold.Fields{scan.ScanID, kind, impact, scan.Limit.With(toolfold.Default(50)), toolfold.Cursor.With(toolfold.Added())},

@@ -7,6 +7,7 @@
 package session
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/sessions"
 )
@@ -37,16 +38,19 @@ var (
 	}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the session tool.
 var Family = toolfold.Family{
 	Name: "session", Summary: "Records of agents at work on one task", Category: "sessions", Tier: toolfold.Standard,
 	Words: "collaboration, team, case, engagement, war room, meeting",
 	Doc:   "A session is active until completed or failed, and both are final. It starts no agent.",
+	Asks:  asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "create",
 		Legacy:   toolfold.Was("session_create"),
 		Summary:  "Open a session; its initiator is the first participant.",
-		Asks:     createAsks,
 		Words:    "start, begin, new, set up, collaborate, team, joint work, launch",
 		Changed:  "Sessions are kept across restarts.",
 		Required: toolfold.Fields{initiator.With(toolfold.MinLen(1)), task},
@@ -59,7 +63,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "note",
 		Summary:  "Leave a note for who goes on.",
-		Asks:     noteAsks,
 		Words:    "hand over, handoff, tell the others, message, comment, progress so far, pass on, brief, log entry, write to colleagues",
 		Required: toolfold.Fields{sessionID, agentID, text},
 		Effect:   toolfold.Adds,
@@ -70,7 +73,6 @@ var Family = toolfold.Family{
 		Name:     "status",
 		Legacy:   toolfold.Was("session_status"),
 		Summary:  "Show a session, its notes and how it ended.",
-		Asks:     statusAsks,
 		Words:    "show, details, state, attendees",
 		Changed:  "Shows workspace, metadata, summary, error, failedAt and leftAt. Tasks were never counted per participant: taskCount is gone.",
 		Required: toolfold.Fields{sessionID},
@@ -85,7 +87,6 @@ var Family = toolfold.Family{
 		Name:     "complete",
 		Legacy:   toolfold.Was("session_complete"),
 		Summary:  "End an active session as done.",
-		Asks:     completeAsks,
 		Words:    "finish, done, close, wrap up, end successfully, goals met, sign off, success",
 		Changed:  "session.status shows the summary.",
 		Required: toolfold.Fields{sessionID},
@@ -98,7 +99,6 @@ var Family = toolfold.Family{
 		Name:    "list",
 		Legacy:  toolfold.Was("session_list"),
 		Summary: "List sessions, newest first.",
-		Asks:    listAsks,
 		Words:   "which sessions, running, history, past, started by, active sessions, latest, open cases",
 		Changed: "Pages: hasMore, and nextCursor for the next one. participantCount counts those present.",
 		Optional: toolfold.Fields{
@@ -112,7 +112,6 @@ var Family = toolfold.Family{
 		Name:    "join",
 		Legacy:  toolfold.Was("session_join"),
 		Summary: "Add an agent to an active session, or bring it back.",
-		Asks:    joinAsks,
 		Words:   "enter, take part, participate, invite, collaborate, sit in, let in, add",
 		Doc:     "At most 10 are present. One that is in already stays as it is.",
 		Changed: "Joining again after leaving takes up the same membership, with the role asked for now. Agents that left do " +
@@ -129,7 +128,6 @@ var Family = toolfold.Family{
 		Name:     "leave",
 		Legacy:   toolfold.Was("session_leave"),
 		Summary:  "Take an agent, not the initiator, out of an active session.",
-		Asks:     leaveAsks,
 		Words:    "quit, step out, drop out, sign out, pull off, take off",
 		Changed:  "remainingParticipants counts only those present. A finished session is refused with SESSION_INVALID_TRANSITION.",
 		Required: toolfold.Fields{sessionID, agentID},
@@ -141,7 +139,6 @@ var Family = toolfold.Family{
 		Name:     "fail",
 		Legacy:   toolfold.Was("session_fail"),
 		Summary:  "End an active session as failed, with the reason.",
-		Asks:     failAsks,
 		Words:    "abort, give up, broken, unsuccessful, lost, write off",
 		Changed:  "session.status shows the error. The answer has all of the error, taskId and details included.",
 		Required: toolfold.Fields{sessionID, failure},

@@ -3,6 +3,7 @@
 package task
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/work"
 )
@@ -39,17 +40,20 @@ var (
 // up after a minute.
 const maxWait = 50_000
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the task tool.
 var Family = toolfold.Family{
 	Name: "task", Summary: "Run work later, durably", Category: "tasks", Tier: toolfold.Core,
 	Doc: "Tasks run in a process that serves the workspace they were submitted in, as what they run was when they were submitted. " +
 		"A task whose process dies goes on after its finished steps; a step under way runs again where its action is idempotent or it says " +
 		"idempotent: true, else the task fails.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "submit",
 		Legacy:  toolfold.Was("task_submit"),
 		Summary: "Have an agent, workflow or action run later, durably.",
-		Asks:    submitAsks,
 		Words:   "background, defer, kick off, overnight, later, ticket, batch",
 		Doc: "With schedule, a task is made of it at each time (UTC without zone), unless the last still runs. " +
 			"{{ tasks.NAME.output }} in input: a dependency's. type retry tries 3 times; wait only waits.",
@@ -72,7 +76,6 @@ var Family = toolfold.Family{
 		Name:     "status",
 		Legacy:   toolfold.Was("task_status"),
 		Summary:  "Show a task, with its output or error.",
-		Asks:     statusAsks,
 		Words:    "job, progress, ticket, batch",
 		Doc:      "input only comes when include_fields names it.",
 		Changed:  "input is left out unless include_fields names it.",
@@ -84,7 +87,6 @@ var Family = toolfold.Family{
 		Name:    "list",
 		Legacy:  toolfold.Was("task_list"),
 		Summary: "List tasks, newest first.",
-		Asks:    listAsks,
 		Words:   "jobs, pending, waiting, failed, history, backlog, tickets, batches",
 		Doc: "Filters combine; of several values any will do. What is empty or by default, sizes, start, end, input and output only come " +
 			"when include_fields names them (tasks.completedAt); long texts are cut unless it does.",
@@ -101,7 +103,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "update",
 		Summary:  "Change or pause a schedule; what is not given stays.",
-		Asks:     updateAsks,
 		Words:    "reschedule, suspend, resume, edit, other time, modify",
 		Doc:      "It runs with no more rights than all have who changed it.",
 		Required: toolfold.Fields{taskID},
@@ -113,7 +114,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "trigger",
 		Summary:  "Run a schedule, or what waits for its time, now.",
-		Asks:     triggerAsks,
 		Words:    "ahead of time, off schedule, out of turn",
 		Doc:      "While a task of the schedule is open, that one is answered.",
 		Required: toolfold.Fields{taskID},
@@ -125,7 +125,6 @@ var Family = toolfold.Family{
 		Name:     "cancel",
 		Legacy:   toolfold.Was("task_cancel"),
 		Summary:  "Stop a task that has not ended.",
-		Asks:     cancelAsks,
 		Words:    "abort, kill, never mind, call off, ticket, batch",
 		Doc:      "Waits up to 20 s for it to stop. Tasks that depend on it fail.",
 		Changed:  "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
@@ -138,7 +137,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:       "wait",
 		Summary:    "Wait for a task to end, then show it like status does.",
-		Asks:       waitAsks,
 		Words:      "",
 		Doc:        "When the time is up it shows the task as it is: wait again. A schedule is shown at once.",
 		Required:   toolfold.Fields{taskID},
@@ -152,7 +150,6 @@ var Family = toolfold.Family{
 		Name:     "retry",
 		Legacy:   toolfold.Was("task_retry"),
 		Summary:  "Run a failed, cancelled or timed-out task again.",
-		Asks:     retryAsks,
 		Words:    "rerun, restart, another go, redo, ticket, batch, crashed",
 		Doc:      "Goes on after finished steps.",
 		Required: toolfold.Fields{taskID},

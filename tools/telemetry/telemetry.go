@@ -3,6 +3,7 @@ package telemetry
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,15 +14,18 @@ import (
 	"github.com/toolfold/toolfold/internal/metric"
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the tool telemetry_summary.
 var Family = toolfold.Family{
 	Name: "telemetry_summary", Summary: "Summarise metrics by category", Category: "telemetry", Tier: toolfold.Extended,
 	Bare: true,
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "summary",
 		Legacy:  toolfold.Was("telemetry_summary"),
 		Summary: "Sum up the recorded metrics by category.",
-		Asks:    summaryAsks,
 		Words:   "dashboard, health overview",
 		Changed: "A category is the one declared, else the first part of a name, if it is one of the ten, else custom. Details have statistics.",
 		Optional: toolfold.Fields{

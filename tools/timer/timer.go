@@ -4,6 +4,7 @@ package timer
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"time"
 
@@ -18,16 +19,19 @@ var (
 	limit   = toolfold.Int{Name: "limit", Doc: "Most timers to return.", Min: 1, Max: 100}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the timer tool.
 var Family = toolfold.Family{
 	Name: "timer", Summary: "Measure how long something takes", Category: "telemetry", Tier: toolfold.Extended,
 	Words: "stopwatch, duration, elapsed time, latency, clock, lap, chronometer",
 	Doc:   "A timer runs on when the server restarts. Its duration becomes a point of its metric, which has type timer.",
+	Asks:  asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "start",
 		Legacy:   toolfold.Was("timer_start"),
 		Summary:  "Start a timer.",
-		Asks:     startAsks,
 		Words:    "stopwatch on, clock on",
 		Changed:  "Timers survive a restart; at most 1,000 run at a time.",
 		Required: toolfold.Fields{metric.Name},
@@ -39,7 +43,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "list",
 		Summary: "List the timers that run.",
-		Asks:    listAsks,
 		Words:   "open stopwatches",
 		Optional: toolfold.Fields{
 			limit.With(toolfold.Default(20)), toolfold.Cursor,
@@ -52,7 +55,6 @@ var Family = toolfold.Family{
 		Name:     "stop",
 		Legacy:   toolfold.Was("timer_stop"),
 		Summary:  "Stop a timer and record its duration.",
-		Asks:     stopAsks,
 		Words:    "stopwatch off, clock off, halt",
 		Changed:  "The duration is recorded with the end of the timer, or neither is.",
 		Required: toolfold.Fields{timerID},

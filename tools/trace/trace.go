@@ -3,7 +3,11 @@
 // nothing of how that is done.
 package trace
 
-import "github.com/toolfold/toolfold"
+import (
+	_ "embed"
+
+	"github.com/toolfold/toolfold"
+)
 
 var (
 	traceID   = toolfold.String{Name: "traceId", Doc: "Trace ID.", MinLen: 1, MaxLen: 100}
@@ -12,17 +16,20 @@ var (
 	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the trace tool.
 var Family = toolfold.Family{
 	Name: "trace", Summary: "What calls and runs did, and how long", Category: "telemetry", Tier: toolfold.Standard,
 	Words: "spans, observability, debugging, profiling, activity log, replay, audit trail",
 	Doc: "Every call, and every run of an agent, workflow or task with its steps, is recorded, without values of arguments and results. " +
 		"Calls of this tool are not. What was recorded in the last second may be lost when the server is killed.",
+	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "list",
 		Legacy:  toolfold.Was("trace_list"),
 		Summary: "List recorded calls and runs, newest first.",
-		Asks:    listAsks,
 		Words:   "recent executions, what ran, execution history, activity, what happened",
 		Changed: "Lists what ran instead of samples: traces, and total. Pages: hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{
@@ -36,7 +43,6 @@ var Family = toolfold.Family{
 		Name:    "get",
 		Legacy:  toolfold.Was("trace_get"),
 		Summary: "Show a trace as a tree of spans, and what runs answered.",
-		Asks:    getAsks,
 		Words:   "lost answer, span tree, replay",
 		Doc: "Spans come in the order of the tree. The answer of a run that a caller asked for is kept: " +
 			`include_fields ["spans.answer"] shows it.`,
@@ -53,7 +59,6 @@ var Family = toolfold.Family{
 		Name:    "analyze",
 		Legacy:  toolfold.Was("trace_analyze"),
 		Summary: "Find why a run failed or was slow; compare two runs.",
-		Asks:    analyzeAsks,
 		Words:   "bottleneck, slowest step, critical path, retries, diagnose, compare, difference",
 		Doc: "A step's own time leaves out the steps within it; shares are of the whole time. Compared, it names steps that are slower, " +
 			"faster, new or gone.",

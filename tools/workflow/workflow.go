@@ -4,6 +4,7 @@
 package workflow
 
 import (
+	_ "embed"
 	"github.com/toolfold/toolfold"
 )
 
@@ -26,16 +27,19 @@ var (
 	inputSchema = toolfold.Object{Name: "inputSchema", Doc: "JSON Schema of input."}
 )
 
+//go:embed asks.txt
+var asksText string
+
 // Family declares the workflow tool.
 var Family = toolfold.Family{
 	Name: "workflow", Summary: "Workflows in files", Category: "tasks", Tier: toolfold.Standard,
 	Words: "pipelines, procedures, runbook, checklist, routine",
 	Doc:   "Workflows are files in .toolfold/workflows; changes count at once.",
+	Asks:  asksText,
 	Actions: []*toolfold.Action{{
 		Name:        "run",
 		Legacy:      toolfold.Was("workflow_run"),
 		Summary:     "Run a workflow's steps; answers when they are done.",
-		Asks:        runAsks,
 		Words:       "start, execute, procedure, predefined sequence, pipeline, carry out, perform",
 		Doc:         "A run that fails answers its error, and the outputs so far. Only active workflows run.",
 		Changed:     "Runs the file of that id, where any id ran the same three steps. An unknown id and an input that does not fit are errors.",
@@ -51,7 +55,6 @@ var Family = toolfold.Family{
 		Name:     "list",
 		Legacy:   toolfold.Was("workflow_list"),
 		Summary:  "List workflows, and files that cannot be used.",
-		Asks:     listAsks,
 		Words:    "pipelines, files, broken, which runbooks",
 		Changed:  "Lists the files there are, where it had four samples. Pages: total, hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{status, limit.With(toolfold.Default(10)), toolfold.Cursor.With(toolfold.Added())},
@@ -63,7 +66,6 @@ var Family = toolfold.Family{
 		Name:     "describe",
 		Legacy:   toolfold.Was("workflow_describe"),
 		Summary:  "Read a workflow's steps and input schema.",
-		Asks:     describeAsks,
 		Words:    "details, what steps",
 		Changed:  "Describes the file of that id. Steps have their config and dependsOn.",
 		Required: toolfold.Fields{workflowID},
@@ -74,7 +76,6 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "check",
 		Summary:  "Check a workflow before it is saved, without running it.",
-		Asks:     checkAsks,
 		Words:    "validate, verify, lint, mistakes",
 		Required: toolfold.Fields{definition},
 		Effect:   toolfold.Reads,
