@@ -36,7 +36,6 @@ require (
 	github.com/tidwall/jsonc v0.3.3 // configuration with comments
 	github.com/tidwall/sjson v1.2.9 // settings, edited in place
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
-	github.com/timakin/bodyclose v0.0.0-20260723120731-857993a2939c // analysis of Go: bodies of responses that stay open
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	github.com/yosida95/uritemplate/v3 v3.0.2 // URI templates of resources; mcp-go links it
 	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
@@ -70,8 +69,6 @@ require (
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
-	github.com/gostaticanalysis/analysisutil v0.7.1 // indirect
-	github.com/gostaticanalysis/comment v1.4.2 // indirect
 	github.com/itchyny/timefmt-go v0.1.9 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -101,7 +98,6 @@ require (
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
-	golang.org/x/tools/go/packages/packagestest v0.1.1-deprecated // indirect
 	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

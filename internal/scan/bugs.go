@@ -56,7 +56,7 @@ func secretValue(s *source, i int) bool {
 }
 
 // isRandom reports whether a text looks as a generator of keys makes them: capitals, small letters and digits
-// without an order, or the beginning of a known kind of key.
+// without an order, or a known kind of key. A number in hexadecimal is no more often a key than a hash or an address.
 func isRandom(text string) bool {
 	if known, _ := secrets.Find(context.Background(), "", text); len(known) > 0 {
 		return true // no error without a limit
@@ -80,7 +80,7 @@ func isRandom(text string) bool {
 		}
 		last = class
 	}
-	return len(text) >= 16 && small > 0 && digits > 0 && changes*3 >= len(text) && (capitals > 0 || len(text) >= 32)
+	return len(text) >= 16 && small > 0 && capitals > 0 && digits > 0 && changes*3 >= len(text)
 }
 
 // thought matches what says that somebody knows that certificates are not verified, or verifies them another way.

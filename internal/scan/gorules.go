@@ -17,9 +17,13 @@ import (
 // goRules returns rules for faults that no linked analyser finds. Each looks at one function at a
 // time, as far as its text shows the fault.
 func goRules() []goCheck {
+	dropped := goRule("go/dropped-error", "logic-error", "medium", 0.85,
+		"Return the error, or say with _ = that it does not matter.", droppedError)
+	body := goRule("go/bodyclose", "resource-leak", "medium", 0.9,
+		"Close the body, also where it is not read: else its connection is not used again.", bodyNotClosed)
+	dropped.brief, body.brief = true, true
 	return []goCheck{
-		goRule("go/dropped-error", "logic-error", "medium", 0.85,
-			"Return the error, or say with _ = that it does not matter.", droppedError),
+		dropped, body,
 		goRule("go/lock-not-released", "concurrency", "high", 0.9,
 			"Defer Unlock behind Lock, or unlock before each return.", lockNotReleased),
 		goRule("go/changed-while-ranged", "logic-error", "high", 0.9,
@@ -235,6 +239,65 @@ func droppedError(f *goFunction) {
 			f.Reportf(s.Pos(), "error dropped: that of %s", name)
 		}
 	})
+}
+
+// requesting are functions whose answers have a connection.
+var requesting = map[string]bool{
+	"net/http.Get": true, "net/http.Head": true, "net/http.Post": true, "net/http.PostForm": true,
+	"(*net/http.Client).Do": true, "(*net/http.Client).Get": true, "(*net/http.Client).Head": true, "(*net/http.Client).Post": true,
+	"(*net/http.Client).PostForm": true, "(net/http.RoundTripper).RoundTrip": true, "(*net/http.Transport).RoundTrip": true,
+}
+
+// reading are functions that read a body and do not close it.
+var reading = map[string]bool{
+	"io.ReadAll": true, "io/ioutil.ReadAll": true, "io.Copy": true, "io.LimitReader": true, "encoding/json.NewDecoder": true,
+	"encoding/xml.NewDecoder": true, "bufio.NewReader": true, "bufio.NewScanner": true,
+}
+
+// bodyNotClosed finds answers of HTTP whose function neither closes the body nor gives the answer or the body to
+// somebody who could.
+func bodyNotClosed(f *goFunction) {
+	visit(f.Body, func(a *ast.AssignStmt) {
+		if len(a.Rhs) != 1 || !requesting[f.callee(a.Rhs[0])] {
+			return
+		}
+		answer, local := f.object(a.Lhs[0]).(*types.Var)
+		if name, ok := a.Lhs[0].(*ast.Ident); ok && name.Name == "_" {
+			f.Reportf(a.Rhs[0].Pos(), "response body must be closed")
+			return
+		}
+		if !local || answer.Parent() == f.Pkg.Scope() {
+			return
+		}
+		if !slices.ContainsFunc(f.uses[answer], f.mayClose) {
+			f.Reportf(a.Rhs[0].Pos(), "response body must be closed")
+		}
+	})
+}
+
+// mayClose reports whether a use of an answer closes its body, or gives it to what may.
+func (f *goFunction) mayClose(answer *ast.Ident) bool {
+	field, ok := f.parents[answer].(*ast.SelectorExpr)
+	if !ok {
+		return !f.isCompared(answer) && !f.isAssigned(answer)
+	}
+	if field.Sel.Name != "Body" {
+		return false
+	}
+	call, ok := f.parents[field].(*ast.CallExpr)
+	return !f.isCompared(field) && !(ok && reading[f.callee(call)])
+}
+
+// isCompared reports whether an expression is an operand of a comparison.
+func (f *goFunction) isCompared(e ast.Expr) bool {
+	b, ok := f.parents[e].(*ast.BinaryExpr)
+	return ok && (b.Op == gotoken.EQL || b.Op == gotoken.NEQ)
+}
+
+// isAssigned reports whether an expression is given a value.
+func (f *goFunction) isAssigned(e ast.Expr) bool {
+	a, ok := f.parents[e].(*ast.AssignStmt)
+	return ok && slices.Contains(a.Lhs, e)
 }
 
 // selected returns the full name of a variable of another package; empty for what is none.

@@ -55,20 +55,88 @@ func get(format string) (int, error) {
 	return answer.StatusCode, nil
 }
 `,
+		"client/body.go": `package client
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+)
+
+func send(c *http.Client, r *http.Request, into any) error {
+	answer, err := c.Do(r) // want go/bodyclose
+	if err != nil {
+		return err
+	}
+	if answer.Body == nil || answer.StatusCode != 200 {
+		return io.EOF
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+func sendTo(c *http.Client, r *http.Request, read func(*http.Response) error) error {
+	answer, err := c.Do(r)
+	if err != nil {
+		return err
+	}
+	return read(answer)
+}
+
+func open(r *http.Request) (body io.ReadCloser, err error) {
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+func closed(c *http.Client, r *http.Request) (int, error) {
+	answer, err := c.Do(r)
+	if err == nil {
+		defer answer.Body.Close()
+		return answer.StatusCode, nil
+	}
+	_, err = c.Do(r) // want go/bodyclose
+	return 0, err
+}
+
+func save(name string) {
+	os.WriteFile(name, nil, 0o600) // want go/dropped-error
+}
+
+type store struct {
+	mu   sync.Mutex
+	name string
+}
+
+func (s *store) named(name string) *store {
+	built := *s // low want vet/copylocks
+	built.name = name
+	return &built
+}
+`,
 		"cmd/get/main.go": `package main
 
-import "net/http"
+import (
+	"net/http"
+	"os"
+)
 
 func main() {
 	answer, err := http.Get("https://a.invalid") // low want go/bodyclose
 	if err == nil {
 		println(answer.StatusCode)
 	}
+	os.WriteFile("status", nil, 0o600) // low want go/dropped-error
 }
 `,
 		"keys.py": `
 SECRET_KEY = "b7Qx2LmPz91KdVh4sRt6"  # want python/hard-coded-secret
 API_KEY = "AKIA2OGYBAH6QLMNZ7PV"  # want python/hard-coded-secret
+NODE_KEY = "8f2e55834c9f84b8ce1c8ab5d8f1d2a18d0a4c0aa5d3f0a4a2d1ccd4e5b6a7f8"
+PRIVATE_KEY = "8f2e55834c9f84b8ce1c8ab5d8f1d2a18d0a4c0aa5d3f0a4a2d1ccd4e5b6a7f8"  # low want python/hard-coded-secret
 db_password = "postgres12"  # low want python/hard-coded-secret
 access_key = "team-42-of-the-north"  # low want python/hard-coded-secret
 `,
