@@ -166,6 +166,10 @@ var harmless = []string{"SA1006", "SA1008", "SA1012", "SA1015", "SA1016", "SA102
 	"SA4006", "SA4009", "SA4010", "SA4013", "SA4015", "SA4016", "SA4019", "SA4020", "SA4022", "SA4024", "SA4026", "SA4032", "SA6000", "SA6001",
 	"SA6002", "SA6003", "SA6005", "SA9001", "SA9004", "SA9009"}
 
+// slightTexts match the messages of staticcheck's checks that are low: an option that encoding/json does not know is
+// one of another library that reads the tag.
+var slightTexts = map[string]func() *regexp.Regexp{"SA5008": regex.Lazy(`\boption\b`)}
+
 // leftOut are staticcheck's checks that find what one of go vet's does, and
 // SA1019, which needs the source of what is imported to know what is deprecated.
 var leftOut = []string{"SA1014", "SA1017", "SA1019", "SA1028", "SA2000", "SA4021", "SA4031", "SA5009", "SA5010", "SA9006"}
@@ -188,7 +192,7 @@ func staticChecks() []goCheck {
 			level = "low"
 		}
 		list = append(list, goCheck{
-			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name), level: level,
+			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name), level: level, slight: slightTexts[name],
 			confidence: confidence, title: a.Doc.Compile().Title,
 		})
 	}

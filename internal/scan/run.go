@@ -449,10 +449,39 @@ func (c *collector) asked(name string, findings []Finding) []Finding {
 	})
 }
 
+// maxPlaces bounds the functions of a project in which a rule counts as a fault. What holds in more of them
+// is what the project does, such as options in tags that a library of it reads.
+const maxPlaces = 20
+
+// lowerCustoms makes findings of toolfold's own rules low that hold in more than maxPlaces of the files that a scan
+// looks at, and says so where a request leaves these out. What is about security is left, and what is looked for in changes only.
+func (c *collector) lowerCustoms(findings []Finding) {
+	if c.request.Purpose != Bugs || c.changed != nil {
+		return
+	}
+	places := map[string]int{}
+	for _, f := range findings {
+		if isOwn(f.Rule) && f.Kind != "security" && c.atMost("low", f.Level) != f.Level {
+			places[f.Rule]++
+		}
+	}
+	for i, f := range findings {
+		if places[f.Rule] > maxPlaces {
+			findings[i].Level = c.atMost("low", f.Level)
+		}
+	}
+	for rule, n := range places {
+		if n > maxPlaces && !c.request.weighs(Finding{Rule: rule, Level: "low"}) {
+			c.skip(rule, fmt.Sprintf("it counts as low, as a custom of the project: it holds in %d functions; minSeverity low names them", n))
+		}
+	}
+}
+
 // finish identifies the findings and puts them in order. A file that changed
 // or went away meanwhile loses its own.
 func (c *collector) finish(root *os.Root) *Report {
 	report := &Report{}
+	var all []Finding
 	for name, byLine := range c.byFile {
 		if c.read[name].Theirs && !c.named[name] {
 			continue
@@ -471,12 +500,14 @@ func (c *collector) finish(root *os.Root) *Report {
 		if !Knows(name) {
 			spans = []span{{1, math.MaxInt}} // a script or a workflow, whose functions only its tool knows
 		}
-		for _, f := range together(findings, spans) {
-			if c.request.weighs(f) {
-				report.Findings = append(report.Findings, f)
-			} else {
-				report.Weaker++
-			}
+		all = append(all, together(findings, spans)...)
+	}
+	c.lowerCustoms(all)
+	for _, f := range all {
+		if c.request.weighs(f) {
+			report.Findings = append(report.Findings, f)
+		} else {
+			report.Weaker++
 		}
 	}
 	rank(c.request.Purpose, report.Findings)

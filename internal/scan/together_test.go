@@ -1,10 +1,14 @@
 package scan
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolfold/toolfold/internal/git/gittest"
 )
 
 // What a rule says several times of one function is one finding, whose fix mends all places, and the finding of the
@@ -68,5 +72,37 @@ func TestWeaker(t *testing.T) {
 	all, some := s.must(t, Request{Purpose: Bugs}), s.must(t, Request{Purpose: Bugs, Level: "medium"})
 	if some.Weaker == 0 || len(some.Findings)+some.Weaker != len(all.Findings) || all.Weaker != 0 {
 		t.Errorf("%d of medium or above and %d weaker of %d", len(some.Findings), some.Weaker, len(all.Findings))
+	}
+}
+
+// A rule that holds all over a project is a custom of it, and low. What changes are looked at for is not.
+func TestCustoms(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t, map[string]string{"README": ""})
+	s := Scanner{Dir: r.Dir}
+	few, many := "", ""
+	for i := range 30 {
+		if i < 20 {
+			few += fmt.Sprintf("def f%d(x):\n    return x is 'a'\n", i)
+		}
+		many += fmt.Sprintf("def f%d(x, y=[]):\n    y.append(x)\n", i)
+	}
+	s.write(t, "few.py", few)
+	s.write(t, "many.py", many+"def g(x):\n    assert (x, 1)\n")
+	report := s.must(t, Request{Purpose: Bugs, Level: "medium", Fast: true})
+	found := map[string]int{}
+	for _, f := range report.Findings {
+		found[f.Rule]++
+	}
+	if diff := cmp.Diff(map[string]int{"python/is-literal": 20, "python/assert-tuple": 1}, found); diff != "" || report.Weaker != 30 {
+		t.Errorf("%d are weaker: %s", report.Weaker, diff)
+	}
+	want := Skipped{"python/mutable-default",
+		"it counts as low, as a custom of the project: it holds in 30 functions; minSeverity low names them"}
+	if !slices.Contains(report.Skipped, want) {
+		t.Errorf("skipped %v", report.Skipped)
+	}
+	if changed := s.must(t, Request{Purpose: Bugs, Level: "medium", Fast: true, Since: "HEAD"}); len(changed.Findings) != 51 {
+		t.Errorf("%d findings in the change, skipped %v", len(changed.Findings), changed.Skipped)
 	}
 }

@@ -111,6 +111,10 @@ type store struct {
 	name string
 }
 
+type settings struct {
+	Port int ` + "`json:\"port,optional\"`" + ` // low want staticcheck/SA5008
+}
+
 func (s *store) named(name string) *store {
 	built := *s // low want vet/copylocks
 	built.name = name
