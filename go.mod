@@ -12,7 +12,6 @@ require (
 	github.com/google/uuid v1.6.0 // ids
 	github.com/itchyny/gojq v0.12.20 // filters of results
 	github.com/jackc/pgx/v5 v5.13.0 // PostgreSQL
-	github.com/jingyugao/rowserrcheck v1.1.1 // analysis of Go: rows that are not asked whether they failed
 	github.com/kljensen/snowball v0.10.0 // English stems
 	github.com/mark3labs/mcp-go v1.2.1 // the protocol, both eras and transports
 	github.com/mattn/go-runewidth v0.0.31 // columns of characters in a terminal

@@ -22,8 +22,11 @@ func goRules() []goCheck {
 	body := goRule("go/bodyclose", "resource-leak", "medium", 0.9,
 		"Close the body, also where it is not read: else its connection is not used again.", bodyNotClosed)
 	dropped.brief, body.brief = true, true
+	dropped.slight = regex.Lazy(`(Unmarshal|Decode)$`) // mostly of what the program itself has written
 	return []goCheck{
 		dropped, body,
+		goRule("go/rowserrcheck", "logic-error", "medium", 0.9,
+			"Return rows.Err() after the loop: it ends early where the database fails.", rowsErr),
 		goRule("go/lock-not-released", "concurrency", "high", 0.9,
 			"Defer Unlock behind Lock, or unlock before each return.", lockNotReleased),
 		goRule("go/changed-while-ranged", "logic-error", "high", 0.9,
@@ -257,6 +260,11 @@ var reading = map[string]bool{
 // bodyNotClosed finds answers of HTTP whose function neither closes the body nor gives the answer or the body to
 // somebody who could.
 func bodyNotClosed(f *goFunction) {
+	visit(f.Body, func(s *ast.ExprStmt) {
+		if requesting[f.callee(s)] {
+			f.Reportf(s.Pos(), "response body must be closed")
+		}
+	})
 	visit(f.Body, func(a *ast.AssignStmt) {
 		if len(a.Rhs) != 1 || !requesting[f.callee(a.Rhs[0])] {
 			return
@@ -286,6 +294,38 @@ func (f *goFunction) mayClose(answer *ast.Ident) bool {
 	}
 	call, ok := f.parents[field].(*ast.CallExpr)
 	return !f.isCompared(field) && !(ok && reading[f.callee(call)])
+}
+
+// rowsErr finds loops over rows of a database that nobody asks whether they failed.
+func rowsErr(f *goFunction) {
+	visit(f.Body, func(s *ast.ExprStmt) {
+		results, ok := f.TypesInfo.TypeOf(s.X).(*types.Tuple)
+		if ok && results.Len() > 0 && types.TypeString(results.At(0).Type(), nil) == "*database/sql.Rows" {
+			f.Reportf(s.Pos(), "rows.Err must be checked")
+		}
+	})
+	visit(f.Body, func(a *ast.AssignStmt) {
+		if len(a.Rhs) != 1 || len(a.Lhs) == 0 || !f.is(a.Lhs[0], "*database/sql.Rows") {
+			return
+		}
+		rows := f.object(a.Lhs[0])
+		if _, called := a.Rhs[0].(*ast.CallExpr); !called || rows == nil || rows.Parent() == f.Pkg.Scope() {
+			return
+		}
+		loops := false
+		for _, use := range f.uses[rows] {
+			method, ok := f.parents[use].(*ast.SelectorExpr)
+			switch {
+			case !ok && !f.isCompared(use) && !f.isAssigned(use), ok && method.Sel.Name == "Err":
+				return // it is asked, or given to what may ask
+			case ok && method.Sel.Name == "Next":
+				loops = loops || f.loop(use) != nil
+			}
+		}
+		if loops {
+			f.Reportf(a.Rhs[0].Pos(), "rows.Err must be checked")
+		}
+	})
 }
 
 // isCompared reports whether an expression is an operand of a comparison.
@@ -361,7 +401,9 @@ func lockNotReleased(f *goFunction) {
 					return
 				}
 				if ret, ok := n.(*ast.ReturnStmt); ok {
-					f.Reportf(ret.Pos(), "%s is still locked on return", of)
+					if !f.handsOver(ret, receiver(lock), of+"."+unlock[strings.LastIndexByte(unlock, '.')+1:]) {
+						f.Reportf(ret.Pos(), "%s is still locked on return", of)
+					}
 					return
 				}
 				if n == lock {
@@ -382,6 +424,25 @@ func lockNotReleased(f *goFunction) {
 			}
 		}
 	})
+}
+
+// handsOver reports whether a return gives the caller the method that unlocks, as it is written, or a value in
+// which what has the lock is: the caller unlocks it later, by the value.
+func (f *goFunction) handsOver(ret *ast.ReturnStmt, lock ast.Expr, unlock string) bool {
+	root := lock
+	for {
+		s, ok := ast.Unparen(root).(*ast.SelectorExpr)
+		if !ok {
+			break
+		}
+		root = s.X
+	}
+	holder := f.object(root)
+	return has(ret, func(s *ast.SelectorExpr) bool { return types.ExprString(s) == unlock }) ||
+		has(ret, func(name *ast.Ident) bool {
+			_, selects := f.parents[name].(*ast.SelectorExpr)
+			return holder != nil && !selects && f.TypesInfo.Uses[name] == holder
+		})
 }
 
 // leavesBehind reports whether the loop around a statement ends behind it, in its block or one around.

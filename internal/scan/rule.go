@@ -88,7 +88,7 @@ func fast(s *source, purpose Purpose) []Finding {
 				File: s.name, Line: s.line(h.at), Message: r.message, Advice: r.advice, Edits: h.edits,
 			}
 			f.Column = 1 + h.at - s.lines[f.Line-1]
-			if f.Line < len(s.lines) && s.lines[f.Line]-s.lines[f.Line-1] > 1000 {
+			if len(s.textOfLine(f.Line)) > 1000 {
 				continue // the line is generated
 			}
 			if h.message != "" {

@@ -68,7 +68,7 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 		if err := s.goPackages(ctx, dir, c); err != nil {
 			return nil, err
 		}
-		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck", "sqlclosecheck", "rowserrcheck"},
+		analysers = append(analysers, map[Purpose][]string{Bugs: {"go vet", "staticcheck", "sqlclosecheck"},
 			Refactorings: {"modernize", "staticcheck"}}[r.Purpose]...)
 	}
 	var tools toolRuns

@@ -22,7 +22,7 @@ var scriptRules = []rule{{
 		if !s.is(i, "new", "Promise") || !s.is(open+1, "async") || open != i+2 && !(s.is(i+2, "<") && s.oneOf(open-1, ">", ">>")) {
 			return nil
 		}
-		if body := s.find(open+1, s.partner(open), "{"); s.is(body+1, "try") || s.findWord(body, s.partner(body), "await") < 0 {
+		if !s.awaitsBare(s.find(open+1, s.partner(open), "{")) {
 			return &hit{level: "low"} // it catches what it throws, or waits for nothing
 		}
 		return &hit{}
@@ -30,19 +30,22 @@ var scriptRules = []rule{{
 }, {
 	name: "return-in-finally", kind: "logic-error", level: "high", confidence: 0.9, languages: scripts, tests: true,
 	message: "return in finally drops the error or the value that is on its way", advice: "Return behind the try statement.",
-	find: where(func(s *source, i int) bool {
+	find: each(func(s *source, i int) *hit {
 		if !s.is(i, "return") || !s.begins(i) {
-			return false
+			return nil
 		}
 		for open := range s.around(i) {
 			if _, ok := s.functionAt(open); ok {
-				return false
+				return nil
 			}
 			if s.is(open-1, "finally") {
-				return true
+				if before := s.partner(open - 2); s.is(before-1, ")") && s.is(s.partner(before-1)-1, "catch") || s.is(before-1, "catch") {
+					return &hit{level: "low"} // the error is dealt with
+				}
+				return &hit{}
 			}
 		}
-		return false
+		return nil
 	}),
 }, {
 	name: "unsafe-optional-chain", kind: "null-reference", level: "high", confidence: 0.9, languages: scripts,
@@ -65,6 +68,23 @@ var scriptRules = []rule{{
 	message: "the comparison does nothing", advice: "Write = to assign.",
 	find: where(comparisonStatement),
 }}
+
+// awaitsBare reports whether the body of a function at { waits outside of try.
+func (s *source) awaitsBare(body int) bool {
+	for i := body; i < min(s.partner(body), body+maxAhead); i++ {
+		if !s.is(i, "await") || s.functionAround(i) != body {
+			continue
+		}
+		caught := false
+		for open := range s.around(i) {
+			caught = caught || open > body && s.is(open-1, "try")
+		}
+		if !caught {
+			return true
+		}
+	}
+	return false
+}
 
 // maxType bounds the tokens of a type that stands between a name and its arguments.
 const maxType = 12

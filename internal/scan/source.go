@@ -61,7 +61,7 @@ var testFolders = regex.Lazy(`(^|/)(__tests__|tests?|unittests|testing)/`)
 func isApart(name string) bool { return isTest(name) || isTestData(name) || apart().MatchString(name) }
 
 // apart matches paths of files that show, measure or prepare something.
-var apart = regex.Lazy(`(^|/)(_?examples?|demos?|samples?|benchmarks?|e2e|docs?|hack)/`)
+var apart = regex.Lazy(`(^|/)(_?examples?|demos?|samples?|benchmarks?|e2e|docs?|hack|_?archived?)/`)
 
 // isTestData reports whether tests read a file: what is wrong with it is meant.
 func isTestData(name string) bool {

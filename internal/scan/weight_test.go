@@ -99,6 +99,7 @@ func closed(c *http.Client, r *http.Request) (int, error) {
 		return answer.StatusCode, nil
 	}
 	_, err = c.Do(r) // want go/bodyclose
+	c.Do(r)          // want go/bodyclose
 	return 0, err
 }
 
@@ -121,6 +122,93 @@ func (s *store) named(name string) *store {
 	return &built
 }
 `,
+		"client/rows.go": `package client
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"sync"
+)
+
+func names(db *sql.DB) (list []string, err error) {
+	rows, err := db.Query("select name from users") // want go/rowserrcheck
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		list = append(list, name)
+	}
+	return list, nil
+}
+
+func query(db *sql.DB) (*sql.Rows, error) {
+	rows, err := db.Query("select name from users")
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+func count(db *sql.DB) (n int, err error) {
+	rows, err := db.Query("select name from users")
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		n++
+	}
+	return n, rows.Err()
+}
+
+func settingsOf(text []byte) (s settings) {
+	json.Unmarshal(text, &s) // low want go/dropped-error
+	return s
+}
+
+type cursor struct{ of *index }
+
+type index struct {
+	mu   sync.RWMutex
+	size int
+}
+
+func (x *index) iterate() (*cursor, error) {
+	x.mu.RLock()
+	if x.size == 0 {
+		x.mu.RUnlock()
+		return nil, errors.New("empty")
+	}
+	return &cursor{of: x}, nil
+}
+
+func (x *index) freeze() func() {
+	x.mu.Lock()
+	if x.size == 0 {
+		x.mu.Unlock()
+		return nil
+	}
+	return x.mu.Unlock
+}
+
+func (x *index) grow(n int) (int, error) {
+	x.mu.Lock()
+	if n < 0 {
+		return x.size, errors.New("negative") // want go/lock-not-released
+	}
+	x.size += n
+	x.mu.Unlock()
+	return x.size, nil
+}
+`,
+		"client/name_test.go": "package client\n\nfunc ExampleNothing_here() {} // low want vet/tests\n",
+		"assets/all.js":       strings.Repeat("f(a,b);", 200) + "if(x===NaN)g()",
 		"cmd/get/main.go": `package main
 
 import (
@@ -187,6 +275,17 @@ export const lost = () => new Promise(async (resolve) => { // want js/async-exec
 export const caught = () => new Promise(async (resolve, reject) => { // low want js/async-executor
   try { resolve(await fetch("/")); } catch (error) { reject(error); }
 });
+export const later = () => new Promise(async (resolve, reject) => { // low want js/async-executor
+  const start = Date.now();
+  on("end", async () => { resolve(await fetch("/")); });
+  try { await fetch("/"); } catch (error) { reject(error); }
+});
+export function size(x) {
+  try { return x.read(); } catch { x = 0; } finally { return x; } // low want js/return-in-finally
+}
+export function last(x) {
+  try { x.read(); } finally { return x; } // want js/return-in-finally
+}
 `,
 	} {
 		s.write(t, name, text)

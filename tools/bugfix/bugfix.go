@@ -30,7 +30,7 @@ var asksText string
 var Family = toolfold.Family{
 	Name: "bugfix", Summary: "Find and fix bugs", Category: "code", Tier: toolfold.Extended,
 	Words: "bug, lint, linter, static analysis, vulnerability, defect, error, issue, problem, leak, crash, weakness",
-	Doc: "Go with go vet, staticcheck, sqlclosecheck and rowserrcheck; JavaScript, TypeScript and Python " +
+	Doc: "Go with go vet, staticcheck and sqlclosecheck; JavaScript, TypeScript and Python " +
 		"with a few rules of its own that need no types; and with the linters and type checkers that the project uses, such as eslint, " +
 		"tsc, ruff, mypy and golangci-lint. " +
 		"A finding keeps its bugId while its line stays the same.",
