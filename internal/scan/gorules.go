@@ -274,12 +274,19 @@ func bodyNotClosed(f *goFunction) {
 			f.Reportf(a.Rhs[0].Pos(), "response body must be closed")
 			return
 		}
-		if !local || answer.Parent() == f.Pkg.Scope() {
+		if !local || answer.Parent() == f.Pkg.Scope() || f.isParameter(answer) {
 			return
 		}
 		if !slices.ContainsFunc(f.uses[answer], f.mayClose) {
 			f.Reportf(a.Rhs[0].Pos(), "response body must be closed")
 		}
+	})
+}
+
+// isParameter reports whether a variable is a parameter or a named result, which the caller has too.
+func (f *goFunction) isParameter(v types.Object) bool {
+	return has(f.FuncDecl, func(field *ast.Field) bool {
+		return slices.ContainsFunc(field.Names, func(name *ast.Ident) bool { return f.TypesInfo.Defs[name] == v })
 	})
 }
 
@@ -309,7 +316,7 @@ func rowsErr(f *goFunction) {
 			return
 		}
 		rows := f.object(a.Lhs[0])
-		if _, called := a.Rhs[0].(*ast.CallExpr); !called || rows == nil || rows.Parent() == f.Pkg.Scope() {
+		if _, called := a.Rhs[0].(*ast.CallExpr); !called || rows == nil || rows.Parent() == f.Pkg.Scope() || f.isParameter(rows) {
 			return
 		}
 		loops := false

@@ -21,7 +21,8 @@ var pythonRules = []rule{{
 	name: "mutable-default", kind: "logic-error", level: "high", confidence: 0.95, languages: onlyPython, tests: true,
 	message: "all calls share the default value", advice: "Default to None and make the value in the function.",
 	find: each(func(s *source, i int) *hit {
-		if !s.is(i, "=") || !s.oneOf(i+1, "[", "{") && !(s.oneOf(i+1, "list", "dict", "set") && s.is(i+2, "(")) {
+		empty := s.is(i+1, "[", "]") || s.is(i+1, "{", "}") || s.oneOf(i+1, "list", "dict", "set") && s.is(i+2, "(", ")")
+		if !s.is(i, "=") || !empty { // what holds something is mostly meant to be kept
 			return nil
 		}
 		start, _ := s.statement(i)
@@ -159,7 +160,11 @@ func unawaited(s *source) []hit {
 			at = i + 2
 		}
 		if s.begins(i) && async[s.at(at).text] && !other[s.at(at).text] && s.is(at+1, "(") && s.at(s.partner(at+1)+1).kind == newline {
-			hits = append(hits, hit{at: s.at(i).start, message: "coroutine " + s.at(at).text + " never awaited"})
+			h := hit{at: s.at(i).start, message: "coroutine " + s.at(at).text + " never awaited"}
+			if header := s.headerOf(i); s.is(header, "if", "__name__") {
+				h.level = "low" // a demonstration
+			}
+			hits = append(hits, h)
 		}
 	}
 	return hits

@@ -137,7 +137,7 @@ func (c *collector) takeReport(root *os.Root, r runner.Run, report runner.Report
 	switch {
 	case c.request.Purpose == Refactorings:
 		f.Level = "minor"
-	case !r.Heavy(report.Rule, kind), !r.Asked && isApart(f.File):
+	case !r.Heavy(report), !r.Asked && isApart(f.File):
 		f.Level = c.atMost("low", f.Level)
 	}
 	f.Line, f.Column = text.Position(text.Offset(r.Count, report.At))

@@ -128,6 +128,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"sync"
 )
 
@@ -145,6 +146,13 @@ func names(db *sql.DB) (list []string, err error) {
 		list = append(list, name)
 	}
 	return list, nil
+}
+
+type limited struct{ next http.RoundTripper }
+
+func (l limited) RoundTrip(r *http.Request) (answer *http.Response, err error) {
+	answer, err = l.next.RoundTrip(r)
+	return
 }
 
 func query(db *sql.DB) (*sql.Rows, error) {
@@ -243,6 +251,9 @@ class Box:
     def __init__(self, items=[]):  # low want python/mutable-default
         self.items = items
 
+    def count(self, calls=[0]):
+        calls[0] += 1
+
     def add(self, more=[]):
         more = list(more)
         more.append(1)
@@ -265,6 +276,18 @@ def kinds(x):
     return x is "a", x is 1000  # want python/is-literal python/is-literal
 
 
+async def ping():
+    pass
+
+
+def start():
+    ping()  # want python/missing-await
+
+
+if __name__ == "__main__":
+    ping()  # low want python/missing-await
+
+
 def small(x):
     return x is 1  # low want python/is-literal
 `,
@@ -280,6 +303,8 @@ export const later = () => new Promise(async (resolve, reject) => { // low want 
   on("end", async () => { resolve(await fetch("/")); });
   try { await fetch("/"); } catch (error) { reject(error); }
 });
+export const real = (x, y) => x === x || // low want js/self-comparison
+  y.a === y.a; // want js/self-comparison
 export function size(x) {
   try { return x.read(); } catch { x = 0; } finally { return x; } // low want js/return-in-finally
 }

@@ -157,11 +157,11 @@ func (p *Plan) refuse(name, reason string) {
 func (r Run) Reads(name string) bool { return r.home[name] != "" }
 
 // Heavy reports whether a finding keeps the severity that the tool gives it. A tool that the project does not use
-// tells of scripts and workflows that work as their authors mean them: only what is about security, or of a rule that
-// is sure, is more than low.
-func (r Run) Heavy(rule, kind string) bool {
-	sure := slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(rule, beginning) })
-	return r.Asked || sure || kind == "security"
+// tells of scripts and workflows that work as their authors mean them: only what it calls a matter of security, or what
+// is of a rule that is sure, is more than low.
+func (r Run) Heavy(report Report) bool {
+	sure := slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(report.Rule, beginning) })
+	return r.Asked || sure || report.Security
 }
 
 // helps reports whether a tool would run once it is installed. npm installs into the project.

@@ -3,7 +3,7 @@ package runner
 import "encoding/json"
 
 var ruff = Runner{
-	Name: "ruff", Job: "lint Python", Files: python, Bare: true, Sure: []string{"E9", "F63", "F7", "F82"},
+	Name: "ruff", Job: "lint Python", Files: python, Bare: true, Sure: []string{"E9", "F63", "F7", "F82", "S1", "S2", "S3", "S5", "S6", "S7"},
 	Config:  []string{"ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff", ".pre-commit-config.yaml:id: ruff"},
 	Args:    []string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"},
 	Apart:   &Apart{Args: []string{"check", "--isolated", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}},
