@@ -55,8 +55,8 @@ func secretValue(s *source, i int) bool {
 		!s.oneOf(i+1, "+", "%") && !calledDummy().MatchString(s.textOfLine(s.line(s.at(i).start)))
 }
 
-// isRandom reports whether a text looks as a generator of keys makes them: capitals, small letters and digits
-// without an order, or a known kind of key. A number in hexadecimal is no more often a key than a hash or an address.
+// isRandom reports whether a text looks like a generated key: a known kind of key, or capitals, small letters and
+// digits in no order. A hexadecimal number is not one: it may as well be a hash or an address.
 func isRandom(text string) bool {
 	if known, _ := secrets.Find(context.Background(), "", text); len(known) > 0 {
 		return true // no error without a limit
@@ -83,12 +83,12 @@ func isRandom(text string) bool {
 	return len(text) >= 16 && small > 0 && capitals > 0 && digits > 0 && changes*3 >= len(text)
 }
 
-// thought matches what says that somebody knows that certificates are not verified, or verifies them another way.
+// thought matches comments of authors who mean it, and code that verifies certificates another way.
 var thought = regex.Lazy(`(?i)\b(nosec|nolint|noqa)\b|self.?signed|on purpose|intention|` +
 	`VerifyPeerCertificate|VerifyConnection|checkServerIdentity`)
 
-// isMeant reports whether the statement around a token depends on a condition, or its lines, or the
-// name of its function, say that what it does is wanted.
+// isMeant reports whether the author means the statement around a token: a condition decides over it, or a line
+// near it matches thought, or its function is named after it.
 func (s *source) isMeant(i int) bool {
 	line := s.line(s.at(i).start)
 	for n := max(1, line-2); n <= min(line+3, len(s.lines)); n++ {
@@ -104,10 +104,10 @@ func (s *source) isMeant(i int) bool {
 	return false
 }
 
-// optional matches the first line of a block that runs only under a condition, or of a function that is named
-// after what it leaves out.
-var optional = regex.Lazy(`(?i)\b(if|else|elif|switch|case|default|when)\b|\?\s*\{|` +
-	`(func|function|def)\b.*(insecure|unsafe|skip|without|no_?verify|mock|test)`)
+// optional matches the first line of a block under a condition, and of a function whose name says that it leaves out a
+// check.
+var optional = regex.Lazy(`\b(if|else|elif|switch|case)\b|\?\s*\{|` +
+	`\b(func|function|def)\b.*((?i:insecure|unsafe|skip|without|no_?verify|mock)|\btest|_test|Test)`)
 
 // headers yields the first lines of the blocks and functions around a token, from the inside.
 func (s *source) headers(i int) iter.Seq[string] {

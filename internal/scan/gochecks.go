@@ -62,7 +62,7 @@ type goCheck struct {
 	title      string                // what it looks for or what to do about it; empty where the message says so
 	brief      bool                  // low in programs and packages for tests, which end soon
 	silent     string                // begins messages that are a matter of taste
-	slight     func() *regexp.Regexp // matches messages that are low: what they say does no harm by itself; nil = none is
+	slight     func() *regexp.Regexp // matches messages with severity low; nil = no message
 }
 
 // goChecks returns the linked analysers for a purpose.
@@ -107,8 +107,7 @@ var vetChecks = []goCheck{
 	vet(waitgroup.Analyzer, "concurrency", "high", 0.95),
 }
 
-// closeChecks find values of the standard library that are never closed, or never asked
-// whether they failed.
+// closeChecks find statements and rows of a database that are never closed.
 var closeChecks = []goCheck{{
 	source: "go", analyzer: analyzer.NewAnalyzer(), kind: "resource-leak", brief: true, level: "high", confidence: 0.85,
 	title: "Defer Close once the error is checked: else a connection of the pool is gone.", silent: "Close should use defer",
@@ -157,14 +156,14 @@ var staticLevels = map[lint.Severity]string{
 	lint.SeverityHint: "info",
 }
 
-// harmless are staticcheck's checks whose findings say what is needless, slow or against a custom, and
-// seldom what goes wrong. They are low.
+// harmless lists checks of staticcheck with severity low: they find code that is needless, slow or unusual, and seldom
+// a failure.
 var harmless = []string{"SA1006", "SA1008", "SA1012", "SA1015", "SA1016", "SA1021", "SA1024", "SA1025", "SA1029", "SA2001", "SA3000",
 	"SA4001", "SA4003", "SA4004", "SA4006", "SA4009", "SA4010", "SA4013", "SA4015", "SA4016", "SA4019", "SA4020", "SA4022", "SA4023",
 	"SA4024", "SA4026", "SA4032", "SA5001", "SA6000", "SA6001", "SA6002", "SA6003", "SA6005", "SA9001", "SA9004", "SA9009"}
 
-// slightTexts match the messages of staticcheck's checks that are low: an option that encoding/json does not know is
-// one of another library that reads the tag.
+// slightTexts match messages of staticcheck with severity low, by check. Another library may read an option of a tag
+// that encoding/json does not know.
 var slightTexts = map[string]func() *regexp.Regexp{"SA5008": regex.Lazy(`\boption\b|name it "-"`)}
 
 // leftOut are staticcheck's checks that find what one of go vet's does, and

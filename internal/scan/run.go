@@ -449,12 +449,12 @@ func (c *collector) asked(name string, findings []Finding) []Finding {
 	})
 }
 
-// maxPlaces bounds the functions of a project in which a rule counts as a fault. What holds in more of them
-// is what the project does, such as options in tags that a library of it reads.
+// maxPlaces bounds the functions of a project in which a rule counts as a fault. If it holds in more of them, the project
+// means it: its own library may read the options in its tags.
 const maxPlaces = 20
 
-// lowerCustoms makes findings of toolfold's own rules low that hold in more than maxPlaces of the files that a scan
-// looks at, and says so where a request leaves these out. What is about security is left, and what is looked for in changes only.
+// lowerCustoms makes the findings of own rules low that hold in more than maxPlaces functions, and names these rules in
+// skipped if the request leaves their findings out. Security keeps its severity, and so does a scan of changes.
 func (c *collector) lowerCustoms(findings []Finding) {
 	if c.request.Purpose != Bugs || c.changed != nil {
 		return
@@ -472,7 +472,7 @@ func (c *collector) lowerCustoms(findings []Finding) {
 	}
 	for rule, n := range places {
 		if n > maxPlaces && !c.request.weighs(Finding{Rule: rule, Level: "low"}) {
-			c.skip(rule, fmt.Sprintf("it counts as low, as a custom of the project: it holds in %d functions; minSeverity low names them", n))
+			c.skip(".", fmt.Sprintf("%s counts as low, as a custom of the project: it holds in %d functions; minSeverity low names them", rule, n))
 		}
 	}
 }

@@ -39,6 +39,10 @@ func newInsecure() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} // low want go/tls-not-verified
 }
 
+func latest() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} // want go/tls-not-verified
+}
+
 func otherwise(check func(x509.Certificate) error) *tls.Config {
 	return &tls.Config{
 		InsecureSkipVerify: true, // low want go/tls-not-verified
@@ -291,6 +295,7 @@ if __name__ == "__main__":
 def small(x):
     return x is 1  # low want python/is-literal
 `,
+		"agent.js": "export default {\n  rejectUnauthorized: false, // want js/tls-not-verified\n};\n",
 		"wait.js": `
 export const lost = () => new Promise(async (resolve) => { // want js/async-executor
   resolve(await fetch("/"));

@@ -11,6 +11,7 @@ package ability
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 )
 

@@ -10,6 +10,7 @@ package design
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 )

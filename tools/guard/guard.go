@@ -5,6 +5,7 @@ package guard
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/policy"

@@ -4,6 +4,7 @@ package metrics
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/metric"
 )

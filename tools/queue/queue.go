@@ -3,6 +3,7 @@ package queue
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/work"
 )

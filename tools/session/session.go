@@ -8,6 +8,7 @@ package session
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/sessions"
 )

@@ -4,6 +4,7 @@ package task
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/work"
 )

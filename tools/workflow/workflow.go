@@ -5,6 +5,7 @@ package workflow
 
 import (
 	_ "embed"
+
 	"github.com/toolfold/toolfold"
 )
 

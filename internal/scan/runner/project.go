@@ -156,9 +156,9 @@ func (p *Plan) refuse(name, reason string) {
 // Reads reports whether the tool runs over a file, by its name.
 func (r Run) Reads(name string) bool { return r.home[name] != "" }
 
-// Heavy reports whether a finding keeps the severity that the tool gives it. A tool that the project does not use
-// tells of scripts and workflows that work as their authors mean them: only what it calls a matter of security, or what
-// is of a rule that is sure, is more than low.
+// Heavy reports whether a finding keeps the severity that the tool gives it. If the project does not use the tool, only
+// findings that the tool marks as security, and those of Sure rules, keep it: others mostly name code that works as
+// its author means it.
 func (r Run) Heavy(report Report) bool {
 	sure := slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(report.Rule, beginning) })
 	return r.Asked || sure || report.Security
