@@ -21,9 +21,9 @@ test: ## run the tests; nothing but Go is needed
 .PHONY: check
 check: ## format, vet, staticcheck, and all tests with the race detector
 	test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
-	go vet ./...
-	go run $(STATICCHECK) ./...
-	go test -race ./...
+	go vet ./... && go vet -C e2e ./...
+	go run $(STATICCHECK) ./... && go run -C e2e $(STATICCHECK) ./...
+	go test -race ./... && go test -C e2e -race ./...
 
 .PHONY: generate
 generate: ## write the golden files and the generated docs; read the difference
@@ -32,7 +32,7 @@ generate: ## write the golden files and the generated docs; read the difference
 
 .PHONY: bench
 bench: ## compare a server with plain ones and write docs/performance.md
-	go run ./cmd/toolfold/internal/bench -write docs/performance.md
+	go run -C e2e ./bench -write ../docs/performance.md
 
 .PHONY: benchmarks
 benchmarks: ## run the benchmarks of the packages
@@ -41,11 +41,11 @@ benchmarks: ## run the benchmarks of the packages
 LISTS ?= gateway/testdata
 .PHONY: gateway
 gateway: ## print what lists of tools cost, as they are and folded; LISTS names a folder of others
-	go run ./cmd/toolfold/internal/folds $(LISTS)
+	go run -C e2e ./folds $(abspath $(LISTS))
 
 .PHONY: planted
 planted: ## scan planted faults with toolfold, go vet, staticcheck, eslint and tsc, and write the table of docs/code.md
-	go run ./cmd/toolfold/internal/planted -write docs/code.md
+	go run -C e2e ./planted -write ../docs/code.md
 
 HOSTS ?=
 .PHONY: hosts
@@ -64,8 +64,8 @@ nightly: ## what takes too long for every change: full attacks, loads, fuzzing, 
 
 .PHONY: conformance
 conformance: build ## run the official conformance suite of MCP against a server of its fixtures, and by way of the gateway
-	go build -o e2e/conformance/fixtures ./e2e/conformance
-	go build -o e2e/conformance/sdk-fixtures $(SDK_FIXTURES)
+	go build -C e2e -o conformance/fixtures ./conformance
+	go build -C e2e -o conformance/sdk-fixtures $(SDK_FIXTURES)
 	cd e2e/conformance && npm ci --no-audit --no-fund && TOOLFOLD_BIN=$(CURDIR)/toolfold npm test
 
 .PHONY: e2e

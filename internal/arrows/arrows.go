@@ -1,5 +1,5 @@
 // Package arrows holds the rules of who may import whom, and the test that
-// keeps them.
+// keeps them. They hold for both modules, the product and e2e.
 package arrows
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// module is the path of this module.
+// module is the path of the product's module, with which that of e2e begins.
 const module = "github.com/toolfold/toolfold"
 
 // mayImport lists the packages of this module that a package may import. A name
@@ -39,9 +39,16 @@ var mayImport = map[string][]string{
 	"serve":         {".", "internal/", "call", "content", "lazy", "permission", "surface"},
 	"toolfoldtest":  {".", "entry", "internal/", "call", "consolidate", "lazy", "legacy", "migration", "surface"},
 	"examples/":     {".", "ask", "content", "gateway", "serve", "upstream"},
-	"e2e/":          {".", "ask", "content", "lazy", "serve", "surface"}, // as somebody else's server
 	"cmd/": {".", "internal/", "tools/", "ask", "call", "consolidate", "content", "doctor", "entry", "lazy", "legacy", "migration",
 		"permission", "serve", "surface", "gateway", "gateway/fold", "upstream", "upstream/pool", "cmd/"},
+
+	// A module of its own, which tests and measures.
+	"e2e/":            {"e2e/product"},
+	"e2e/attack":      {".", "e2e/product", "entry", "internal/", "internal/app", "internal/storage", "serve", "tools/"},
+	"e2e/bench":       {"e2e/bench/plain", "e2e/product", "internal/regex"},
+	"e2e/conformance": {".", "ask", "content", "lazy", "serve", "surface"}, // as somebody else's server
+	"e2e/folds":       {"doctor", "gateway", "lazy", "surface", "upstream"},
+	"e2e/planted":     {"e2e/product", "internal/scan"},
 
 	// The rooms of the program itself, above the families, see [application].
 	"internal/app":       {".", "call", "internal/", "internal/storage", "lazy", "permission", "serve", "tools/"},
@@ -83,7 +90,7 @@ var runsOn = map[string][]string{
 }
 
 // plain has the servers that benchmarks compare with; no server links it.
-const plain = "cmd/toolfold/internal/bench/plain"
+const plain = "e2e/bench/plain"
 
 // onlyIn names the one package that may import a library, beside [plain].
 var onlyIn = map[string]string{

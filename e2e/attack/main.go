@@ -2,7 +2,7 @@
 // for each measure what was tried and what must be zero. It exits 1 when
 // something that must be zero is not.
 //
-//	go run ./internal/attack -only fuzz,kill -full
+//	go run -C e2e ./attack -only fuzz,kill -full
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
@@ -21,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/toolfold/toolfold/e2e/product"
 )
 
 // measure is one kind of attack.
@@ -184,15 +185,11 @@ func choose(only string) ([]measure, error) {
 // build builds the server, with the race detector if this command has it.
 func (a *attack) build(ctx context.Context) error {
 	a.binary = filepath.Join(a.dir, "toolfold")
-	args := []string{"build", "-buildvcs=false", "-o", a.binary}
+	flags := []string{"-buildvcs=false"}
 	if hasRaceDetector() {
-		args = append(args, "-race")
+		flags = append(flags, "-race")
 	}
-	build := exec.CommandContext(ctx, "go", append(args, "github.com/toolfold/toolfold/cmd/toolfold")...)
-	if text, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the server: %w\n%s", err, text)
-	}
-	return nil
+	return product.Build(ctx, a.binary, flags...)
 }
 
 func hasRaceDetector() bool {

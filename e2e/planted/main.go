@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold/e2e/product"
 	"github.com/toolfold/toolfold/internal/scan"
 )
 
@@ -53,9 +54,17 @@ var tools = []tool{
 
 func main() {
 	page := flag.String("write", "", "page whose table is written; empty = print it")
-	planted := flag.String("planted", "internal/scan/testdata/planted", "folder with a folder for each language")
+	planted := flag.String("planted", "", "folder with a folder for each language; empty = internal/scan/testdata/planted of toolfold")
 	flag.Parse()
-	table, err := measure(context.Background(), *planted)
+	ctx := context.Background()
+	if *planted == "" {
+		dir, err := product.Dir(ctx)
+		if err != nil {
+			log.Fatal(err)
+		}
+		*planted = filepath.Join(dir, "internal/scan/testdata/planted")
+	}
+	table, err := measure(ctx, *planted)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,8 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -138,7 +137,7 @@ func notes(ctx context.Context, c *client, from, to int) error {
 		var data []map[string]any
 		for i := at; i < min(to, at+1000); i++ {
 			data = append(data, map[string]any{"key": fmt.Sprint("note/", i), "value": map[string]any{
-				"text": fmt.Sprintf("word%d word%d id%s", i%1000, i%97, uuid.NewString()[:8])}})
+				"text": fmt.Sprintf("word%d word%d id%08x", i%1000, i%97, rand.Uint32())}})
 		}
 		got, err := c.call(ctx, "memory", map[string]any{"action": "import", "data": data})
 		if err != nil || got.code != "" {

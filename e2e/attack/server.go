@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,7 +23,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
 	"github.com/toolfold/toolfold/internal/regex"
@@ -63,7 +63,7 @@ func (a *attack) newPlace(ctx context.Context, r *report) (p *place, close func(
 	if a.store == "sqlite" {
 		return p, func() { stop(); os.RemoveAll(dir) }, nil
 	}
-	p.name = "toolfold_attack_" + uuid.NewString()[:8]
+	p.name = "toolfold_attack_" + fmt.Sprintf("%08x", rand.Uint32())
 	address, err := url.Parse(a.postgres)
 	if err != nil {
 		return nil, nil, errors.New("TOOLFOLD_TEST_POSTGRES is not a URL")

@@ -3,7 +3,7 @@
 // for each that they answer, and how much processor time they use for each second
 // of ours. With -write it writes the figures to docs/performance.md.
 //
-//	go run ./cmd/toolfold/internal/bench -rounds 5 -write docs/performance.md
+//	go run -C e2e ./bench -rounds 5 -write ../docs/performance.md
 package main
 
 import (
@@ -26,7 +26,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver that toolfold uses
 
-	"github.com/toolfold/toolfold/cmd/toolfold/internal/bench/plain"
+	"github.com/toolfold/toolfold/e2e/bench/plain"
+	"github.com/toolfold/toolfold/e2e/product"
 )
 
 const (
@@ -87,9 +88,7 @@ func run(ctx context.Context) error {
 	defer os.RemoveAll(b.dir)
 	if b.binary == "" {
 		b.binary = filepath.Join(b.dir, "toolfold")
-		build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/toolfold")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
+		if err := product.Build(ctx, b.binary); err != nil {
 			return err
 		}
 	}
@@ -403,6 +402,6 @@ measures less. How costs grow with notes, tasks, traces, sessions and tools is s
 %s.
 `, b.each, inFlight, b.rounds, b.out.String(), strings.TrimSpace(string(commit)), runtime.Version(), processor, runtime.NumCPU(),
 		time.Now().UTC().Format(time.DateOnly), b.busy,
-		"`make bench`", "`go run ./cmd/toolfold/internal/bench -only memory.get -rounds 1`",
-		"`go run ./cmd/toolfold/internal/attack -only growth`")
+		"`make bench`", "`go run -C e2e ./bench -only memory.get -rounds 1`",
+		"`go run -C e2e ./attack -only growth`")
 }
