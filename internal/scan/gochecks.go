@@ -59,10 +59,9 @@ type goCheck struct {
 	kind       string
 	level      string
 	confidence float64
-	title      string                // what it looks for or what to do about it; empty where the message says so
-	brief      bool                  // low in programs and packages for tests, which end soon
-	silent     string                // begins messages that are a matter of taste
-	slight     func() *regexp.Regexp // matches messages with severity low; nil = no message
+	title      string // what it looks for or what to do about it; empty where the message says so
+	brief      bool   // low in programs and packages for tests, which end soon
+	silent     string // begins messages that are a matter of taste
 }
 
 // goChecks returns the linked analysers for a purpose.
@@ -77,30 +76,23 @@ func vet(a *analysis.Analyzer, kind, level string, confidence float64) goCheck {
 	return goCheck{source: "vet", analyzer: a, kind: kind, level: level, confidence: confidence}
 }
 
-// slight returns a check whose messages that match an expression are low.
-func slight(c goCheck, messages string) goCheck {
-	c.slight = regex.Lazy(messages)
-	return c
-}
-
 // vetChecks are those of go vet, and of gopls, that find faults.
 var vetChecks = []goCheck{
 	vet(appends.Analyzer, "logic-error", "medium", 0.95), vet(assign.Analyzer, "logic-error", "medium", 0.95),
 	vet(atomic.Analyzer, "concurrency", "high", 0.95), vet(bools.Analyzer, "logic-error", "medium", 0.95),
-	slight(vet(copylock.Analyzer, "concurrency", "high", 0.95), `^(assignment|call of) `), // of a value that is built, or read
+	vet(copylock.Analyzer, "concurrency", "high", 0.95),
 	vet(defers.Analyzer, "logic-error", "medium", 0.95), vet(directive.Analyzer, "other", "low", 0.95),
 	vet(errorsas.Analyzer, "type-error", "high", 0.95), vet(hostport.Analyzer, "logic-error", "low", 0.9),
 	vet(httpmux.Analyzer, "logic-error", "high", 0.9), vet(httpresponse.Analyzer, "null-reference", "high", 0.95),
 	vet(ifaceassert.Analyzer, "type-error", "high", 0.95), vet(loopclosure.Analyzer, "concurrency", "high", 0.9),
 	vet(lostcancel.Analyzer, "resource-leak", "medium", 0.9), vet(nilfunc.Analyzer, "logic-error", "medium", 0.95),
-	slight(vet(nilness.Analyzer, "null-reference", "high", 0.9), "^(tautological|impossible) condition"),
-	slight(vet(printf.Analyzer, "type-error", "medium", 0.95), "non-constant format string|possible formatting directive|redundant newline"),
+	vet(nilness.Analyzer, "null-reference", "high", 0.9), vet(printf.Analyzer, "type-error", "medium", 0.95),
 	vet(reflectvaluecompare.Analyzer, "logic-error", "medium", 0.9), vet(shift.Analyzer, "logic-error", "medium", 0.95),
 	vet(sigchanyzer.Analyzer, "concurrency", "medium", 0.95), vet(slog.Analyzer, "type-error", "medium", 0.95),
 	vet(sortslice.Analyzer, "type-error", "high", 0.95), vet(stdmethods.Analyzer, "type-error", "low", 0.9),
 	vet(stringintconv.Analyzer, "type-error", "medium", 0.95), vet(structtag.Analyzer, "logic-error", "medium", 0.95),
 	vet(testinggoroutine.Analyzer, "concurrency", "medium", 0.95),
-	slight(vet(tests.Analyzer, "logic-error", "medium", 0.95), "refers to unknown"),
+	vet(tests.Analyzer, "logic-error", "medium", 0.95),
 	vet(timeformat.Analyzer, "logic-error", "medium", 0.95), vet(unmarshal.Analyzer, "type-error", "high", 0.95),
 	vet(unreachable.Analyzer, "logic-error", "low", 0.95), vet(unsafeptr.Analyzer, "security", "low", 0.8),
 	vet(unusedresult.Analyzer, "logic-error", "medium", 0.95), vet(unusedwrite.Analyzer, "logic-error", "low", 0.8),
@@ -156,15 +148,39 @@ var staticLevels = map[lint.Severity]string{
 	lint.SeverityHint: "info",
 }
 
-// harmless lists checks of staticcheck with severity low: they find code that is needless, slow or unusual, and seldom
-// a failure.
-var harmless = []string{"SA1006", "SA1008", "SA1012", "SA1015", "SA1016", "SA1021", "SA1024", "SA1025", "SA1029", "SA2001", "SA3000",
-	"SA4001", "SA4003", "SA4004", "SA4006", "SA4009", "SA4010", "SA4013", "SA4015", "SA4016", "SA4019", "SA4020", "SA4022", "SA4023",
-	"SA4024", "SA4026", "SA4032", "SA5001", "SA6000", "SA6001", "SA6002", "SA6003", "SA6005", "SA9001", "SA9004", "SA9009"}
+// low lists the checks of Go that report with severity low, and the messages that do. They find code that is needless,
+// slow or unusual, or that the public repositories of docs/code.md mostly have on purpose: copies of a value before its
+// lock is used, an append of nothing, an option of a tag that another library reads, a breach of naming in tests.
+var low = map[string]func() *regexp.Regexp{
+	"staticcheck/SA1006": anyMessage, "staticcheck/SA1008": anyMessage, "staticcheck/SA1012": anyMessage,
+	"staticcheck/SA1015": anyMessage, "staticcheck/SA1016": anyMessage, "staticcheck/SA1021": anyMessage,
+	"staticcheck/SA1024": anyMessage, "staticcheck/SA1025": anyMessage, "staticcheck/SA1029": anyMessage,
+	"staticcheck/SA2001": anyMessage, "staticcheck/SA3000": anyMessage, "staticcheck/SA4001": anyMessage,
+	"staticcheck/SA4003": anyMessage, "staticcheck/SA4004": anyMessage, "staticcheck/SA4006": anyMessage,
+	"staticcheck/SA4009": anyMessage, "staticcheck/SA4010": anyMessage, "staticcheck/SA4011": anyMessage,
+	"staticcheck/SA4013": anyMessage, "staticcheck/SA4015": anyMessage, "staticcheck/SA4016": anyMessage,
+	"staticcheck/SA4019": anyMessage, "staticcheck/SA4020": anyMessage, "staticcheck/SA4022": anyMessage,
+	"staticcheck/SA4023": anyMessage, "staticcheck/SA4024": anyMessage, "staticcheck/SA4026": anyMessage,
+	"staticcheck/SA4032": anyMessage, "staticcheck/SA5001": anyMessage, "staticcheck/SA6000": anyMessage,
+	"staticcheck/SA6001": anyMessage, "staticcheck/SA6002": anyMessage, "staticcheck/SA6003": anyMessage,
+	"staticcheck/SA6005": anyMessage, "staticcheck/SA9001": anyMessage, "staticcheck/SA9004": anyMessage,
+	"staticcheck/SA9009": anyMessage,
+	"staticcheck/SA5008": regex.Lazy(`\boption\b|name it "-"`),
+	"vet/appends":        anyMessage, "vet/copylocks": anyMessage, "vet/sigchanyzer": anyMessage, "vet/tests": anyMessage,
+	"vet/nilness": regex.Lazy("^(tautological|impossible) condition"),
+	"vet/printf":  regex.Lazy("non-constant format string|possible formatting directive|redundant newline"),
+	// What a program has written itself can be read, and what needs a folder fails if it is missing.
+	"go/dropped-error": regex.Lazy(`(Unmarshal|Decode|Mkdir|MkdirAll|Chdir|Symlink|Sync|of a setting)$`),
+}
 
-// slightTexts match messages of staticcheck with severity low, by check. Another library may read an option of a tag
-// that encoding/json does not know.
-var slightTexts = map[string]func() *regexp.Regexp{"SA5008": regex.Lazy(`\boption\b|name it "-"`)}
+// anyMessage matches any message.
+var anyMessage = regex.Lazy("")
+
+// isLow reports whether a message of a rule has severity low.
+func isLow(rule, message string) bool {
+	messages := low[rule]
+	return messages != nil && messages().MatchString(message)
+}
 
 // leftOut are staticcheck's checks that find what one of go vet's does, and
 // SA1019, which needs the source of what is imported to know what is deprecated.
@@ -183,13 +199,9 @@ func staticChecks() []goCheck {
 		if name == "SA5011" || strings.HasPrefix(name, "SA9") || strings.HasPrefix(name, "SA6") {
 			confidence = 0.8
 		}
-		level := cmp.Or(staticLevels[a.Doc.Severity], "low")
-		if slices.Contains(harmless, name) {
-			level = "low"
-		}
 		list = append(list, goCheck{
-			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name), level: level, slight: slightTexts[name],
-			confidence: confidence, title: a.Doc.Compile().Title,
+			source: "staticcheck", analyzer: a.Analyzer, kind: longest(staticKinds, name),
+			level: cmp.Or(staticLevels[a.Doc.Severity], "low"), confidence: confidence, title: a.Doc.Compile().Title,
 		})
 	}
 	return list

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"go/ast"
+	"go/constant"
 	gotoken "go/token"
 	"go/types"
 	"slices"
@@ -22,7 +23,6 @@ func goRules() []goCheck {
 	body := goRule("go/bodyclose", "resource-leak", "medium", 0.9,
 		"Close the body, also where it is not read: else its connection is not used again.", bodyNotClosed)
 	dropped.brief, body.brief = true, true
-	dropped.slight = regex.Lazy(`(Unmarshal|Decode)$`) // mostly of what the program itself has written
 	return []goCheck{
 		dropped, body,
 		goRule("go/rowserrcheck", "logic-error", "medium", 0.9,
@@ -227,10 +227,13 @@ func droppedError(f *goFunction) {
 			if made, ok := receiver(call).(*ast.CallExpr); ok && len(made.Args) == 1 {
 				into = made.Args[0]
 			}
-		case name == "io.Copy":
+		case name == "io.Copy" && !f.isPipe(call.Args[0]):
 			into = call.Args[0]
 		case strings.HasPrefix(name, "(*os.File)") && mustCheck[name]:
 			into = receiver(call)
+		case mustCheck[name] && f.runsSetting(call):
+			f.Reportf(s.Pos(), "error dropped: that of %s of a setting", name)
+			return
 		case mustCheck[name]:
 			f.Reportf(s.Pos(), "error dropped: that of %s", name)
 			return
@@ -241,6 +244,25 @@ func droppedError(f *goFunction) {
 		if o := f.selected(into); o != "os.Stdout" && o != "os.Stderr" {
 			f.Reportf(s.Pos(), "error dropped: that of %s", name)
 		}
+	})
+}
+
+// isPipe reports whether a variable was assigned the result of os.Pipe: a copy into it ends when nobody reads it.
+func (f *goFunction) isPipe(e ast.Expr) bool {
+	return has(f.FuncDecl, func(a *ast.AssignStmt) bool {
+		return len(a.Rhs) == 1 && f.callee(a.Rhs[0]) == "os.Pipe" &&
+			slices.ContainsFunc(a.Lhs, func(to ast.Expr) bool { return f.object(to) == f.object(e) && f.object(e) != nil })
+	})
+}
+
+// setting matches statements that fail harmlessly: a table is there, a database has no such setting.
+var setting = regex.Lazy(`(?i)^\s*(alter|create|drop|pragma|set|vacuum|analyze)\b`)
+
+// runsSetting reports whether an argument of a call is the text of a [setting].
+func (f *goFunction) runsSetting(call *ast.CallExpr) bool {
+	return slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
+		value := f.TypesInfo.Types[arg].Value
+		return value != nil && value.Kind() == constant.String && setting().MatchString(constant.StringVal(value))
 	})
 }
 

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// Of the well-known faults that are planted in realistic code, and marked there with "bug:",
-// the share that is held is found without tools of the project's own; and nothing of weight
-// is said of a line that has none. The authors know these faults: the share says what is covered,
+// The share held of the well-known faults that are planted in realistic code, and marked there with
+// "bug:", is found without tools of the project's own, with whatever severity: a caller can ask for all.
+// A line without a fault has no finding of weight. The authors know these faults: the share says what is covered,
 // not how many faults of other code are found.
 func TestPlantedFaults(t *testing.T) {
 	t.Parallel()
-	for folder, percent := range map[string]int{"go": 34, "python": 34, "typescript": 18} {
+	for folder, percent := range map[string]int{"go": 36, "python": 34, "typescript": 18} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
 			s := workspaceOf(t, "planted/"+folder)
@@ -23,13 +23,17 @@ func TestPlantedFaults(t *testing.T) {
 				t.Errorf("%s was skipped: %s", skipped.Path, skipped.Reason)
 			}
 			planted := plantedIn(t, s)
-			found, weighty := map[string]string{}, Levels[Bugs][:slices.Index(Levels[Bugs], "medium")+1]
+			found, weighty, heavy := map[string]string{}, Levels[Bugs][:slices.Index(Levels[Bugs], "medium")+1], 0
 			for _, f := range report.Findings {
-				if !slices.Contains(weighty, f.Level) {
-					continue
-				}
+				isWeighty := slices.Contains(weighty, f.Level)
 				for _, line := range append([]int{f.Line}, f.Again...) {
 					place := fmt.Sprintf("%s:%d", f.File, line)
+					switch {
+					case planted[place] == "" && !isWeighty:
+						continue
+					case isWeighty:
+						heavy++
+					}
 					if planted[place] == "" {
 						t.Errorf("%s is right, and yet: %s: %s", place, f.Rule, f.Message)
 					}
@@ -42,6 +46,7 @@ func TestPlantedFaults(t *testing.T) {
 			for place, fault := range planted {
 				t.Logf("%-14s %-36s %s", place, fault, found[place])
 			}
+			t.Logf("%d of %d are found, %d with severity medium or above", len(found), len(planted), heavy)
 			if len(planted) < 20 {
 				t.Errorf("only %d faults are planted", len(planted))
 			}

@@ -109,6 +109,23 @@ func closed(c *http.Client, r *http.Request) (int, error) {
 
 func save(name string) {
 	os.WriteFile(name, nil, 0o600) // want go/dropped-error
+	os.MkdirAll(name, 0o700)       // low want go/dropped-error
+}
+
+func feed(from io.Reader) (*os.File, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		io.Copy(write, from)
+		write.Close()
+	}()
+	return read, nil
+}
+
+func spill(from io.Reader, into *os.File) {
+	io.Copy(into, from) // want go/dropped-error
 }
 
 type store struct {
@@ -179,6 +196,12 @@ func count(db *sql.DB) (n int, err error) {
 	return n, rows.Err()
 }
 
+func prepare(db *sql.DB) {
+	db.Exec("PRAGMA journal_mode = WAL")       // low want go/dropped-error
+	db.Exec("alter table users add nick text") // low want go/dropped-error
+	db.Exec("delete from users")               // want go/dropped-error
+}
+
 func settingsOf(text []byte) (s settings) {
 	json.Unmarshal(text, &s) // low want go/dropped-error
 	return s
@@ -235,6 +258,23 @@ func main() {
 	}
 	os.WriteFile("status", nil, 0o600) // low want go/dropped-error
 }
+`,
+		"fetch.py": `
+def fetch(url):
+    return requests.get(url, verify=False)  # want python/tls-not-verified
+
+def opened(session):
+    session.verify = False  # want python/tls-not-verified
+
+class Wheel:
+    def __init__(self, name, verify=False):  # low want python/tls-not-verified
+        self.name = name
+
+class InsecureAdapter(Adapter):
+    def get(self, url):
+        return super().get(url, verify=False)  # low want python/tls-not-verified
+
+jwt.decode(text, verify=False)  # low want python/tls-not-verified
 `,
 		"keys.py": `
 SECRET_KEY = "b7Qx2LmPz91KdVh4sRt6"  # want python/hard-coded-secret
