@@ -209,7 +209,8 @@ func run(ctx context.Context, dir string, argv []string) (string, error) {
 // linesIn returns the places that the output of a tool names.
 func linesIn(output, dir string) map[string]bool {
 	lines := map[string]bool{}
-	place := regexp.MustCompile(`(?m)^(?:vet: )?(?:\S*/)?([\w.]+\.(?:go|tsx?))[:(](\d+)[:,]`) // of compilers; a cached answer of go vet has another folder
+	// Of compilers. A cached answer of go vet has another folder.
+	place := regexp.MustCompile(`(?m)^(?:vet: )?(?:\S*/)?([\w.]+\.(?:go|tsx?))[:(](\d+)[:,]`)
 	for _, m := range place.FindAllStringSubmatch(output, -1) {
 		lines[m[1]+":"+m[2]] = true
 	}
