@@ -33,14 +33,14 @@ type Call struct {
 // Rewriter turns legacy calls into consolidated ones.
 type Rewriter struct {
 	resolver *call.Resolver
-	legacy   map[string]*oldTool // by legacy name
-	sorted   []string            // legacy names
+	legacy   map[string]*Tool // by legacy name
+	sorted   []string         // legacy names
 }
 
-// oldTool is a legacy tool and the action that stands for it.
-type oldTool struct {
-	old    toolfold.OldName
-	action *toolfold.Action
+// Tool is a legacy tool and the action that stands for it.
+type Tool struct {
+	Old    toolfold.OldName
+	Action *toolfold.Action
 }
 
 // NewRewriter returns a rewriter that knows every name of the families.
@@ -49,12 +49,12 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, consolidate.ByFamily)...)
 	}
-	r := &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families))), map[string]*oldTool{}, nil}
+	r := &Rewriter{call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families))), map[string]*Tool{}, nil}
 	for _, f := range families {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
 				if old.Name != entry.Select(a).Tool { // some are called as they were
-					r.legacy[old.Name] = &oldTool{old, a}
+					r.legacy[old.Name] = &Tool{old, a}
 				}
 			}
 		}
@@ -62,6 +62,12 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 	r.sorted = slices.Sorted(maps.Keys(r.legacy))
 	return r
 }
+
+// Names returns the legacy names in order.
+func (r *Rewriter) Names() []string { return r.sorted }
+
+// Tool returns the tool of a legacy name; nil if there is no such name.
+func (r *Rewriter) Tool(name string) *Tool { return r.legacy[name] }
 
 // Rewrite returns the call under its consolidated name, in the form that the default
 // list teaches, and the paths of the arguments that it leaves out because the legacy

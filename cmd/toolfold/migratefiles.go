@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/migration/files"
 )
 
 // maxMigrated bounds a file that is looked through, in bytes.
@@ -30,7 +31,7 @@ var notMigrated = []string{".git", "node_modules", "vendor", "dist", "build", "t
 
 // repository holds the files that migrate looks through.
 type repository struct {
-	search migration.Search
+	search files.Search
 	files  []migrated // that name legacy tools, in the order of paths
 	read   int        // files that were looked through
 	others map[string][]string
@@ -48,7 +49,7 @@ type migrated struct {
 	name    string // below root
 	display string
 	before  []byte
-	found   migration.Found
+	found   files.Found
 }
 
 const (
@@ -74,7 +75,7 @@ func openRepository(c *cli.Context) (*repository, error) {
 	if fold != consolidate.ByFamily && fold != consolidate.None {
 		return nil, usageError("--fold is family, or none where the server runs with --fold=none, not %q", fold)
 	}
-	r := &repository{others: map[string][]string{}, unread: map[string]string{}, search: migration.Search{
+	r := &repository{others: map[string][]string{}, unread: map[string]string{}, search: files.Search{
 		Rewriter: migration.NewRewriter(app.Families()), Servers: c.StringSlice("server"), Own: map[string]bool{},
 		Widen: c.Bool("widen"), Exact: fold == consolidate.None,
 	}}
@@ -124,7 +125,7 @@ func (r *repository) leaveToOthers(all []migrated) {
 }
 
 // collect reads the files below a path.
-func (r *repository) collect(path string) (files []migrated, err error) {
+func (r *repository) collect(path string) (found []migrated, err error) {
 	dir, first := path, "."
 	if info, err := os.Stat(path); err != nil {
 		return nil, usageError("%v", err)
@@ -160,15 +161,15 @@ func (r *repository) collect(path string) (files []migrated, err error) {
 		case bytes.IndexByte(text[:min(len(text), 8<<10)], 0) >= 0:
 			r.leave(display, binaryFile)
 			return nil
-		case !migration.Reads(name):
+		case !files.Reads(name):
 			r.leave(display, unknownKind)
 		default:
 			r.read++
 		}
-		files = append(files, migrated{root: root, name: name, display: display, before: text})
+		found = append(found, migrated{root: root, name: name, display: display, before: text})
 		return nil
 	})
-	return files, err
+	return found, err
 }
 
 // userServers takes the names that the user's clients have for this server.
@@ -295,7 +296,7 @@ func (r *repository) printUnread(all bool) {
 // migratedUse is a use as check --json prints it.
 type migratedUse struct {
 	File string `json:"file"`
-	migration.Use
+	files.Use
 }
 
 type unreadFile struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/internal/sarif"
-	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/migration/files"
 )
 
 // rewrite shows how a file changes, or writes it.
@@ -28,13 +28,13 @@ func (f migrated) rewrite(c *cli.Context) error {
 
 // useRules are the kinds of uses as findings.
 var useRules = []sarif.Rule{
-	{ID: string(migration.Calls), Text: "a call by the name of a legacy tool"},
-	{ID: string(migration.Text), Text: "a text that names a legacy tool"},
-	{ID: string(migration.Permits), Text: "a rule that permits a legacy tool"},
-	{ID: string(migration.Asks), Text: "a rule that asks before a legacy tool is called"},
-	{ID: string(migration.Forbids), Text: "a rule that forbids a legacy tool"},
-	{ID: string(migration.Compares), Text: "a comparison with the name of a legacy tool"},
-	{ID: string(migration.Mentions), Text: "the name of a legacy tool in code or settings"},
+	{ID: string(files.Calls), Text: "a call by the name of a legacy tool"},
+	{ID: string(files.Text), Text: "a text that names a legacy tool"},
+	{ID: string(files.Permits), Text: "a rule that permits a legacy tool"},
+	{ID: string(files.Asks), Text: "a rule that asks before a legacy tool is called"},
+	{ID: string(files.Forbids), Text: "a rule that forbids a legacy tool"},
+	{ID: string(files.Compares), Text: "a comparison with the name of a legacy tool"},
+	{ID: string(files.Mentions), Text: "the name of a legacy tool in code or settings"},
 }
 
 // sarif returns the uses as findings: what forbids or compares protects nothing any
@@ -44,7 +44,7 @@ func (r *repository) sarif() []byte {
 	for _, f := range r.files {
 		for _, u := range f.found.Uses {
 			level := "warning"
-			if u.Kind == migration.Forbids || u.Kind == migration.Compares {
+			if u.Kind == files.Forbids || u.Kind == files.Compares {
 				level = "error"
 			}
 			message := u.Name + " → " + u.Now

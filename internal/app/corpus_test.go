@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/golden"
 	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/migration/files"
 )
 
 // mark is a marked stretch of a file.
@@ -84,11 +85,11 @@ func legacyWord() *regexp.Regexp {
 // second search changes nothing, and what could be read can be read afterwards.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	search := migration.Search{Rewriter: migration.NewRewriter(app.Families()), Servers: []string{"my_server"}}
+	search := files.Search{Rewriter: migration.NewRewriter(app.Families()), Servers: []string{"my_server"}}
 	open, held := map[string]*finds{}, map[string]*finds{}
 	var report strings.Builder
 	word := legacyWord()
-	paths, _ := filepath.Glob("../../migration/testdata/corpus/*.txtar")
+	paths, _ := filepath.Glob("../../migration/files/testdata/corpus/*.txtar")
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
@@ -130,11 +131,11 @@ func TestCorpus(t *testing.T) {
 	if os.Getenv("CORPUS_REPORT") != "" {
 		t.Log("\n" + report.String())
 	}
-	golden.Compare(t, "../../migration/testdata/corpus.txt", report.String())
+	golden.Compare(t, "../../migration/files/testdata/corpus.txt", report.String())
 }
 
 // judgeFile searches a file and counts.
-func judgeFile(t *testing.T, s migration.Search, word *regexp.Regexp, name, marked string, report *strings.Builder) (f finds) {
+func judgeFile(t *testing.T, s files.Search, word *regexp.Regexp, name, marked string, report *strings.Builder) (f finds) {
 	t.Helper()
 	text, places := marks(t, name, marked)
 	for _, at := range word.FindAllStringIndex(text, -1) {
@@ -182,7 +183,7 @@ func judgeFile(t *testing.T, s migration.Search, word *regexp.Regexp, name, mark
 
 // unharmed fails the test where more than uses changed, or a second search changes the
 // file again.
-func unharmed(t *testing.T, s migration.Search, name, file, text string, found migration.Found) {
+func unharmed(t *testing.T, s files.Search, name, file, text string, found files.Found) {
 	t.Helper()
 	again := s.File(file, found.Now)
 	if string(again.Now) != string(found.Now) {
@@ -200,7 +201,7 @@ func unharmed(t *testing.T, s migration.Search, name, file, text string, found m
 	}
 	for i := range before {
 		line := i + 1
-		if before[i] != after[i] && !slices.ContainsFunc(found.Uses, func(u migration.Use) bool { return !u.ByHand && abs(u.Line-line) <= 4 }) {
+		if before[i] != after[i] && !slices.ContainsFunc(found.Uses, func(u files.Use) bool { return !u.ByHand && abs(u.Line-line) <= 4 }) {
 			t.Errorf("%s:%d changed without a use: %q became %q", name, line, before[i], after[i])
 		}
 		if strings.HasSuffix(before[i], "\r\n") != strings.HasSuffix(after[i], "\r\n") {

@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/golden"
 	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/migration/files"
 	"github.com/toolfold/toolfold/permission"
 )
 
@@ -264,7 +265,7 @@ func TestRulesAreKept(t *testing.T) {
 	t.Parallel()
 	tools := legacyTools(t)
 	page := rulesPage{tools: tools}
-	search := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
+	search := files.Search{Rewriter: migration.NewRewriter(app.Families())}
 	for _, h := range ruleHosts() {
 		var r ruleSet
 		rules := 0
@@ -398,7 +399,7 @@ func whatBecame(before, after []effect) string {
 }
 
 // serverDenials lists what the answer says the server has to deny.
-func serverDenials(uses []migration.Use) (list []string) {
+func serverDenials(uses []files.Use) (list []string) {
 	for _, u := range uses {
 		if u.Rule.Deny != "" {
 			list = append(list, strings.Split(u.Rule.Deny, ",")...)
@@ -410,18 +411,18 @@ func serverDenials(uses []migration.Use) (list []string) {
 // answered returns the rules as the answer says they are to be written for a fold, and
 // what the server has to deny beside so that they permit no more. Rules that forbid stay:
 // the server's denials are in their place.
-func answered(text string, uses []migration.Use, fold consolidate.Fold) (follow string, deny []string) {
+func answered(text string, uses []files.Use, fold consolidate.Fold) (follow string, deny []string) {
 	permitted := map[string]bool{} // by full name
 	for _, u := range uses {
 		for _, a := range u.Rule.Actions {
-			permitted[a] = permitted[a] || u.Kind == migration.Permits
+			permitted[a] = permitted[a] || u.Kind == files.Permits
 		}
 	}
 	last := 0
 	for _, u := range uses {
 		now, also := u.Rule.Exact[0], []string(nil)
 		switch {
-		case u.Kind == migration.Forbids && fold != consolidate.None:
+		case u.Kind == files.Forbids && fold != consolidate.None:
 			now = u.Name
 		case fold == consolidate.ByEffect:
 			now, also = u.Rule.ByEffect, u.Rule.AlsoByEffect
@@ -429,7 +430,7 @@ func answered(text string, uses []migration.Use, fold consolidate.Fold) (follow 
 			now, also = u.Rule.Tool, u.Rule.Also
 		}
 		for _, a := range also {
-			if u.Kind == migration.Permits && !permitted[a] {
+			if u.Kind == files.Permits && !permitted[a] {
 				deny = append(deny, a)
 			}
 		}

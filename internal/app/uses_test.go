@@ -11,13 +11,14 @@ import (
 
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/migration/files"
 )
 
 // Every legacy tool is found as a rule, a call and a word; a rewritten call is
 // the one that Rewrite makes of it.
 func TestEveryLegacyTool(t *testing.T) {
 	t.Parallel()
-	s := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
 	for _, f := range app.Families() {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
@@ -35,7 +36,7 @@ func TestEveryLegacyTool(t *testing.T) {
 					t.Errorf("%s became %s (%v, %v), want %s", old.Name, found.Now, found.Uses, err, want.Arguments)
 				}
 				found = s.File("a.json", fmt.Appendf(nil, `{"deny": ["mcp__toolfold__%s"]}`, old.Name))
-				if len(found.Uses) != 1 || !found.Uses[0].ByHand || found.Uses[0].Kind != migration.Forbids {
+				if len(found.Uses) != 1 || !found.Uses[0].ByHand || found.Uses[0].Kind != files.Forbids {
 					t.Errorf("a rule that forbids %s: %v", old.Name, found.Uses)
 				}
 				if found := s.File("a.md", fmt.Appendf(nil, "Call %s.", old.Name)); len(found.Uses) != 1 {
@@ -49,7 +50,7 @@ func TestEveryLegacyTool(t *testing.T) {
 // What stands in front of a name says whose tool it is.
 func TestServersOfRules(t *testing.T) {
 	t.Parallel()
-	s := migration.Search{Rewriter: migration.NewRewriter(app.Families()), Servers: []string{"my server", "work-*"}}
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families()), Servers: []string{"my server", "work-*"}}
 	for text, others := range map[string]string{
 		"mcp__toolfold__memory_store": "", "mcp__toolfold-old__memory_store": "", "mcp__tool_fold__memory_store": "",
 		"mcp__my_server__memory_store": "", "mcp__work_bench__memory_store": "", "mcp_toolfold_memory_store": "",
@@ -72,7 +73,7 @@ func TestServersOfRules(t *testing.T) {
 // what they are.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
-	s := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
 	for path, text := range map[string]string{
 		"a.json": `{"deny": ["mcp__toolfold__memory_clear"`, "a.yaml": "a: [\ndeny: [mcp__toolfold__memory_clear\n",
 		"a.toml": "[a\ndisabled_tools = [\"mcp__toolfold__memory_clear\"]\n", "a.lua": "deny = {'mcp__toolfold__memory_clear'}\n",
@@ -87,7 +88,7 @@ func TestUnreadable(t *testing.T) {
 // With Widen a rule that permits, and nothing else, becomes one for the whole tool.
 func TestWiden(t *testing.T) {
 	t.Parallel()
-	s := migration.Search{Rewriter: migration.NewRewriter(app.Families()), Widen: true}
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families()), Widen: true}
 	const before = `{"allow": ["mcp__toolfold__memory_retrieve"], "ask": ["mcp__toolfold__task_submit"],
 		"deny": ["mcp__toolfold__memory_clear"]}`
 	want := strings.Replace(before, "memory_retrieve", "memory", 1)
@@ -99,7 +100,7 @@ func TestWiden(t *testing.T) {
 // Where the server lists one tool per action, rules that hold there are no uses.
 func TestExact(t *testing.T) {
 	t.Parallel()
-	s := migration.Search{Rewriter: migration.NewRewriter(app.Families()), Exact: true}
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families()), Exact: true}
 	const before = `{"allow": ["mcp__toolfold__memory_retrieve", "mcp__toolfold__task_list"],
 		"deny": ["mcp__toolfold__memory_clear", "mcp__toolfold__memory_*"]}`
 	found := s.File("a.json", []byte(before))
@@ -112,7 +113,7 @@ func TestExact(t *testing.T) {
 // is read once.
 func TestDeepNesting(t *testing.T) {
 	t.Parallel()
-	s := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
 	for _, path := range []string{"a.json", "a.ts", "a.py"} {
 		text := "x = " + strings.Repeat(`{"a":`, 200) + `"mcp__toolfold__memory_clear"` + strings.Repeat(`;}`, 200)
 		if found := s.File(path, []byte(text)); len(found.Uses) != 1 {
@@ -123,8 +124,8 @@ func TestDeepNesting(t *testing.T) {
 
 // Whatever a file has, it is no worse afterwards, and a second search changes nothing.
 func FuzzUses(f *testing.F) {
-	s := migration.Search{Rewriter: migration.NewRewriter(app.Families())}
-	paths, _ := filepath.Glob("../../migration/testdata/corpus/*.txtar")
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
+	paths, _ := filepath.Glob("../../migration/files/testdata/corpus/*.txtar")
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {

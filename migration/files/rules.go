@@ -1,4 +1,4 @@
-package migration
+package files
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ type Rule struct {
 // actions lists the actions that a name or pattern stands for.
 func (n name) actions() (list []*toolfold.Action) {
 	for _, tool := range n.matched {
-		list = append(list, tool.action)
+		list = append(list, tool.Action)
 	}
 	if n.matched == nil {
 		list = append(list, n.action)
@@ -94,10 +94,10 @@ func (s Search) rule(n name, kind Kind) *Rule {
 // the same actions.
 func (s Search) keeps(n name) bool {
 	before := n.actions()
-	for _, old := range s.sorted {
-		tool := s.legacy[old]
-		now := globbed(n.word, exact(tool.action))
-		if now != slices.Contains(before, tool.action) {
+	for _, old := range s.Names() {
+		tool := s.Tool(old)
+		now := globbed(n.word, exact(tool.Action))
+		if now != slices.Contains(before, tool.Action) {
 			return false
 		}
 	}

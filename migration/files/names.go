@@ -1,4 +1,4 @@
-package migration
+package files
 
 import (
 	"path"
@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/migration"
 )
 
 // name is a legacy name found in a text, or a pattern that matches some.
@@ -20,7 +21,7 @@ type name struct {
 	word       string // the name itself, or the pattern
 	old        toolfold.OldName
 	action     *toolfold.Action
-	matched    []*oldTool // by a pattern; else nil
+	matched    []*migration.Tool // by a pattern; else nil
 }
 
 // as returns what a host makes of another name of a tool.
@@ -38,9 +39,6 @@ func indexOf(a *toolfold.Action) int { return slices.Index(a.Family.Actions, a) 
 // common reports whether a name is one that others use too, in what has nothing to do
 // with this server: it counts only with a server's name in front.
 func (n name) common() bool { return n.action.Family.Category == reserved.Discovery && n.prefix == "" }
-
-// Names lists the legacy names in order.
-func (r *Rewriter) Names() []string { return r.sorted }
 
 // word is a run of characters that a tool's name or a pattern of names may have.
 var word = regex.Lazy(`[A-Za-z0-9_*][A-Za-z0-9_*-]*`)
@@ -67,7 +65,7 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 	}
 	for i := range found {
 		rest := found[i:]
-		tool := p.legacy[rest]
+		tool := p.Tool(rest)
 		if tool == nil && (!strings.Contains(rest, "*") || !strings.Contains(rest, "_")) {
 			continue
 		}
@@ -82,13 +80,13 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 			return name{}, false
 		}
 		if tool != nil {
-			n.old, n.action = tool.old, tool.action
+			n.old, n.action = tool.Old, tool.Action
 			return n, !n.common()
 		}
 		if n.matched = p.match(rest); n.prefix == "" || len(n.matched) == 0 || strings.HasPrefix(rest, "*") || strings.HasPrefix(rest, "_") {
 			continue
 		}
-		n.old, n.action = n.matched[0].old, n.matched[0].action
+		n.old, n.action = n.matched[0].Old, n.matched[0].Action
 		return n, true
 	}
 	return name{}, false
@@ -184,10 +182,10 @@ func plainServer(server string) string {
 }
 
 // match lists the legacy tools that a pattern stands for, in the order of names.
-func (s Search) match(pattern string) (list []*oldTool) {
-	for _, old := range s.sorted {
+func (s Search) match(pattern string) (list []*migration.Tool) {
+	for _, old := range s.Names() {
 		if globbed(pattern, old) {
-			list = append(list, s.legacy[old])
+			list = append(list, s.Tool(old))
 		}
 	}
 	return list

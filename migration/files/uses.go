@@ -1,4 +1,7 @@
-package migration
+// Package files finds where the files of a repository name legacy tools, and
+// rewrites them. It has the readers of formats, which the rewriting of calls in
+// package migration does without.
+package files
 
 import (
 	"cmp"
@@ -8,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/migration"
 )
 
 // Kind says what a use of a legacy name is.
@@ -38,7 +42,7 @@ type Use struct {
 
 // Search looks for legacy names in the files of a repository.
 type Search struct {
-	*Rewriter
+	*migration.Rewriter
 
 	// Servers are the names under which hosts know the server, as patterns in which *
 	// stands for any characters. Names that begin with toolfold always count.

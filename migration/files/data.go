@@ -1,4 +1,4 @@
-package migration
+package files
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/migration"
 )
 
 // data is a value of a settings file, a log or a definition on its way through.
@@ -217,7 +218,7 @@ func (p part) refused(n name, arguments node) string {
 	if arguments.loose {
 		return "what ... stands for is not known: change the call by hand"
 	}
-	_, dropped, err := p.Rewrite(Call{Name: n.old.Name, Arguments: p.asJSON(arguments)})
+	_, dropped, err := p.Rewrite(migration.Call{Name: n.old.Name, Arguments: p.asJSON(arguments)})
 	switch {
 	case err != nil:
 		return "it cannot be taken over: " + err.Error()
