@@ -20,8 +20,6 @@ require (
 	github.com/pelletier/go-toml/v2 v2.4.3 // configuration of clients and others
 	github.com/pressly/goose/v3 v3.29.0 // schema steps
 	github.com/prometheus/client_golang v1.25.0 // /metrics
-	github.com/prometheus/client_model v0.6.3 // tests
-	github.com/prometheus/common v0.72.0 // tests
 	github.com/riverqueue/river v0.51.2 // jobs
 	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.51.2 // jobs in transactions of the store on PostgreSQL
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.2 // jobs on PostgreSQL
@@ -36,7 +34,6 @@ require (
 	github.com/tidwall/sjson v1.2.9 // settings, edited in place
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
-	github.com/yosida95/uritemplate/v3 v3.0.2 // URI templates of resources; mcp-go links it
 	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
 	go.opentelemetry.io/otel v1.47.0 // spans
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC
@@ -72,11 +69,14 @@ require (
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/lib/pq v1.12.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.23.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/riverqueue/river/riverdriver v0.51.2 // indirect
@@ -90,6 +90,7 @@ require (
 	github.com/tidwall/match v1.2.0 // indirect
 	github.com/tidwall/pretty v1.3.0 // indirect
 	github.com/xrash/smetrics v0.0.0-20240521201337-686a1a2994c1 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/content"
@@ -75,15 +74,15 @@ func (r *request) appendFresh(out []byte, members ordered.Map) []byte {
 }
 
 // templates has what URIs were parsed to: they are those of declarations.
-var templates sync.Map // of *uritemplate.Template
+var templates sync.Map // of *mcp.URITemplate
 
-// template returns the URI of a resource parsed, nil where it is none.
-func (x *Resource) template() *uritemplate.Template {
+// template returns the URI of a resource parsed, nil if it is not a template.
+func (x *Resource) template() *mcp.URITemplate {
 	if parsed, ok := templates.Load(x.URI); ok {
-		return parsed.(*uritemplate.Template)
+		return parsed.(*mcp.URITemplate)
 	}
-	parsed, err := uritemplate.New(x.URI)
-	if err != nil {
+	parsed := &mcp.URITemplate{}
+	if parsed.UnmarshalJSON(ordered.MustJSON(x.URI)) != nil {
 		return nil
 	}
 	templates.Store(x.URI, parsed)
