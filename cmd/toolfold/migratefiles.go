@@ -37,10 +37,10 @@ type repository struct {
 	others map[string][]string
 	theirs bool // names without a server in front are taken for those of other servers
 
-	// Unread has the files and folders that were not looked through, or only for names
+	// unread has the files and folders that were not looked through, or only for names
 	// with a server's in front, by path, with why.
 	unread map[string]string
-	order  []string // of Unread
+	order  []string // of unread
 }
 
 // migrated is a file that names legacy tools.
@@ -65,7 +65,7 @@ func (r *repository) leave(path, why string) {
 	}
 }
 
-// open looks through the paths of a command: first for servers and for tools that the
+// openRepository looks through the paths of a command: first for servers and for tools that the
 // repository defines itself, then for uses. Close the roots of its files.
 func openRepository(c *cli.Context) (*repository, error) {
 	if c.NArg() == 0 {

@@ -274,7 +274,6 @@ var badNotes = []string{
 	`{"jsonrpc":"2.0","method":7}`, `{"jsonrpc":"2.0"}`, `{}`, `null`,
 }
 
-// forgedLines are messages that toolfold must never send.
 // hidesLines puts messages into results, on lines of their own. On standard output such a line is a
 // message of the server's.
 func hidesLines(end string) func(*foreigner) {
@@ -294,6 +293,7 @@ func hidesLines(end string) func(*foreigner) {
 	}
 }
 
+// forgedLines returns messages that toolfold must never send.
 func forgedLines(secret string) []string {
 	lines := []string{
 		fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":`+
@@ -430,7 +430,7 @@ func opening(texts ...string) func(*foreigner) {
 			if !r.opens() {
 				return messages
 			}
-			return append(append([]string(nil), texts...), messages...)
+			return slices.Concat(texts, messages)
 		})
 	}
 }

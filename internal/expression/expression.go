@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -162,7 +163,7 @@ func plain(value any) any {
 	case []any:
 		for i, item := range v {
 			if p := plain(item); !same(p, item) {
-				list := append([]any(nil), v...)
+				list := slices.Clone(v)
 				list[i] = p
 				for j := i + 1; j < len(list); j++ {
 					list[j] = plain(list[j])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -254,7 +255,7 @@ func bombInput() any {
 	}
 	return map[string]any{
 		"text": strings.Repeat("x", 3_000_000), "other": strings.Repeat("x", 3_000_000-1) + "y",
-		"list": list, "list2": append([]any(nil), list...), "object": object, "bools": bools,
+		"list": list, "list2": slices.Clone(list), "object": object, "bools": bools,
 		"json": string(ordered.MustJSON(list)), "pattern": strings.Repeat("(x?){300}", 3),
 	}
 }

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -68,7 +69,7 @@ func (c *calls) Call(ctx context.Context, name string, args json.RawMessage) too
 func (c *calls) names() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]string(nil), c.began...)
+	return slices.Clone(c.began)
 }
 
 // Lookup knows agent.run and workflow.run as what they are. The name once is an

@@ -352,7 +352,7 @@ func (c *code) writing(arguments *node, quote string) literalStyle {
 	return s
 }
 
-// governor returns the names under which a text stands: keys, variables, options, the
+// governors returns the names under which a text stands: keys, variables, options, the
 // nearest first.
 func (c *code) governors(i int) (list []string) {
 	for at := i; at >= 0 && len(list) < 6; at = c.parent[at] {

@@ -1,5 +1,7 @@
 package task
 
+import "slices"
+
 // Progress says how far the run of a task is.
 type Progress struct {
 	Done  float64 // steps; a running one counts in part
@@ -20,6 +22,6 @@ func (p *Progress) Say(line string) {
 	}
 	p.Lines = append(p.Lines, line)
 	if more := len(p.Lines) - MaxLines; more > 0 {
-		p.Lines = append([]string(nil), p.Lines[more:]...)
+		p.Lines = slices.Clone(p.Lines[more:])
 	}
 }

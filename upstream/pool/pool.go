@@ -86,7 +86,7 @@ func settled(s upstream.Server) (upstream.Server, error) {
 	if s.Dir, err = filepath.Abs(s.Dir); err != nil {
 		return s, err
 	}
-	argv := append([]string(nil), s.Argv...)
+	argv := slices.Clone(s.Argv)
 	if strings.ContainsRune(argv[0], filepath.Separator) {
 		argv[0], err = filepath.Abs(argv[0])
 	} else if found, missing := exec.LookPath(argv[0]); missing == nil {
