@@ -208,6 +208,12 @@ func checkWorkflowRun(t *testing.T) {
 	if string(got.Spans[0].Answer) != string(ran) || got.Spans[0].AnswerBytes != len(ran) {
 		t.Errorf("the run answered %s, %d bytes of %s are kept", ran, got.Spans[0].AnswerBytes, got.Spans[0].Answer)
 	}
+	for _, part := range []string{"spans[0:1].answer", "spans.answer.workflowId"} {
+		of := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+id+`", "include_fields": ["`+part+`"]}`)
+		if len(of.Spans) == 0 || !strings.Contains(string(of.Spans[0].Answer), "release") {
+			t.Errorf("%s is %+v", part, of.Spans)
+		}
+	}
 	steps := 0.0
 	for _, s := range got.Spans {
 		if s.Kind == trace.Step {

@@ -85,7 +85,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		TraceID: in.TraceID, Label: t.label, Status: t.status, StartedAt: t.start, DurationMs: millis(t.duration()),
 		Spans: []SpanItem{}, SpanCount: len(t.spans),
 	}
-	withAnswers := slices.Contains(fields.Wanted(ctx), "spans.answer")
+	withAnswers := fields.Wants(ctx, "spans.answer")
 	var answered []string
 	bytes := 0
 	for i, n := range t.spans[start:] {
