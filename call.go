@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -99,4 +99,4 @@ type Origin struct {
 }
 
 // OriginOf returns where the call comes from that ctx belongs to.
-func OriginOf(ctx context.Context) Origin { return carried.Of[Origin](ctx) }
+func OriginOf(ctx context.Context) Origin { return callctx.Of[Origin](ctx) }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // Family declares one noun, which becomes one consolidated tool.
@@ -343,7 +343,7 @@ func (a *Action) Forwards() bool { return a.Run.out == forwardType }
 
 // Pages reports whether the action reads a list that goes on at a cursor.
 func (a *Action) Pages() bool {
-	_, limits := find(a.Params(), reserved.Limit)
+	_, limits := find(a.Params(), callctx.ArgLimit)
 	_, goesOn := find(a.Params(), Cursor.Name)
 	return a.Run.pages && a.Effect == Reads && limits && goesOn
 }

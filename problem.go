@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -36,7 +36,7 @@ func (p Problem) Text() string {
 		}
 		return fmt.Sprintf("%s must be %s long, got %v", name, p.bounds(), p.Got)
 	case ProblemTwice:
-		return name + " is also given beside " + reserved.Params + ", with another value"
+		return name + " is also given beside " + callctx.ArgParams + ", with another value"
 	case ProblemFormat:
 		return fmt.Sprintf("%s must be a %s", name, p.Want)
 	}

@@ -3,7 +3,7 @@ package toolfold
 import (
 	"context"
 
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // Progress is the state of long work. Done grows with every report and reaches
@@ -17,7 +17,7 @@ type Progress struct {
 // Report reports progress to the client that made the call, if it asked for it.
 // Reports of one call must not be sent at the same time.
 func Report(ctx context.Context, p Progress) {
-	if report := carried.Of[func(Progress)](ctx); report != nil {
+	if report := callctx.Of[func(Progress)](ctx); report != nil {
 		report(p)
 	}
 }

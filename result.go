@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/forward"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 var (
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	timeType    = reflect.TypeFor[time.Time]()
-	forwardType = reflect.TypeFor[forward.Call]()
+	forwardType = reflect.TypeFor[callctx.Forward]()
 )
 
 // Results lists the members of the action's result object. Those of an action

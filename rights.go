@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // Rights decide which actions a caller may see and call. Nil Rights allow
@@ -36,7 +36,7 @@ func (r *Rights) Restrain(ctx context.Context) context.Context {
 	}
 	from := OriginOf(ctx)
 	from.OnlyReads = true
-	return carried.With(ctx, from)
+	return callctx.With(ctx, from)
 }
 
 // Allow reports whether the rights include an action.

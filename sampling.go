@@ -4,8 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // Prompt is a request to the model of the client that made a call.
@@ -31,14 +30,14 @@ type Completion struct {
 // is an [*Error] with the code PROVIDER_NOT_CONFIGURED; other errors may reach the
 // caller too.
 func Sample(ctx context.Context, p Prompt) (Completion, error) {
-	sampler := carried.Of[sampling.Sampler](ctx)
+	sampler := callctx.SamplerOf(ctx)
 	if sampler == nil {
 		lacking := Errorf("PROVIDER_NOT_CONFIGURED", "the connected client lends no model: it does not declare sampling").
 			WithHint("call from a client that supports sampling")
 		lacking.Lacking = "sampling"
 		return Completion{}, lacking
 	}
-	done, err := sampler.Sample(ctx, sampling.Prompt{
+	done, err := sampler.Sample(ctx, callctx.Prompt{
 		Text: p.Text, System: p.System, Model: p.Model, MaxTokens: p.MaxTokens, Schema: p.Schema,
 	})
 	return Completion{Text: done.Text, Model: done.Model, Truncated: done.Truncated}, err

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // Limits of the texts that every listing shows.
@@ -177,7 +177,7 @@ func validateParams(found *faults, where string, params []Param) {
 		found.check(!seen[p.Name], name, "is declared twice")
 		seen[p.Name] = true
 		found.check(fieldName().MatchString(p.Name), name, "the name is not a plain identifier")
-		own := p.Name != reserved.Fields && p.Name != reserved.JQ && p.Name != reserved.Action
+		own := p.Name != callctx.ArgFields && p.Name != callctx.ArgJQ && p.Name != callctx.ArgAction
 		found.check(own, name, "the name is reserved")
 		found.check(p.Doc != "", name, "has no text")
 		found.check(p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)

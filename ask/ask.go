@@ -8,8 +8,7 @@ import (
 	"fmt"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/judge"
 )
@@ -36,15 +35,15 @@ func (f Filled) Accepted() bool { return f.Action == "accept" }
 // User asks the user of the client that made the call. A client that cannot ask is a
 // [*toolfold.Error] with the code CLIENT_LACKS; other errors may reach the caller too.
 func User(ctx context.Context, f Form) (Filled, error) {
-	asked := carried.Of[client.Client](ctx)
-	if asked == nil || !asked.Offers(client.Elicit) {
+	asked := callctx.ClientOf(ctx)
+	if asked == nil || !asked.Offers(callctx.MethodElicit) {
 		return Filled{}, lacking("elicitation", "cannot ask its user")
 	}
 	schema, err := judge.Compile("form "+f.Name, f.Schema)
 	if err != nil {
 		return Filled{}, err
 	}
-	raw, err := asked.Ask(ctx, client.Question{Key: f.Name, Method: client.Elicit, Params: map[string]any{
+	raw, err := asked.Ask(ctx, callctx.Question{Key: f.Name, Method: callctx.MethodElicit, Params: map[string]any{
 		"message": f.Text, "requestedSchema": f.Schema,
 	}})
 	if err != nil {
@@ -76,11 +75,11 @@ type Root struct {
 // Roots asks the client of a call for what it works in. One that does not say is a
 // [*toolfold.Error] with the code CLIENT_LACKS; other errors may reach the caller too.
 func Roots(ctx context.Context) ([]Root, error) {
-	asked := carried.Of[client.Client](ctx)
-	if asked == nil || !asked.Offers(client.Roots) {
+	asked := callctx.ClientOf(ctx)
+	if asked == nil || !asked.Offers(callctx.MethodRoots) {
 		return nil, lacking("roots", "does not say what it works in")
 	}
-	raw, err := asked.Ask(ctx, client.Question{Key: "roots", Method: client.Roots})
+	raw, err := asked.Ask(ctx, callctx.Question{Key: "roots", Method: callctx.MethodRoots})
 	if err != nil {
 		return nil, err
 	}

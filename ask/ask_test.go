@@ -10,18 +10,17 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/ask"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // person answers every question with the same.
 type person json.RawMessage
 
-func (p person) Offers(method string) bool { return method == client.Elicit }
+func (p person) Offers(method string) bool { return method == callctx.MethodElicit }
 
 func (p person) Declared() json.RawMessage { return json.RawMessage(`{"elicitation":{}}`) }
 
-func (p person) Ask(context.Context, client.Question) (json.RawMessage, error) {
+func (p person) Ask(context.Context, callctx.Question) (json.RawMessage, error) {
 	return json.RawMessage(p), nil
 }
 
@@ -36,7 +35,7 @@ func TestUser(t *testing.T) {
 		`{"action":"accept"}`:                     {},
 		`[]`:                                      {},
 	} {
-		got, err := ask.User(carried.With[client.Client](t.Context(), person(answer)), form)
+		got, err := ask.User(callctx.WithClient(t.Context(), person(answer)), form)
 		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want.Action != "") {
 			t.Errorf("%s: %v %s", answer, err, diff)
 		}
@@ -46,7 +45,7 @@ func TestUser(t *testing.T) {
 func TestLacking(t *testing.T) {
 	t.Parallel()
 	_, user := ask.User(t.Context(), ask.Form{Schema: json.RawMessage(`{}`)})
-	_, roots := ask.Roots(carried.With[client.Client](t.Context(), person(`{}`)))
+	_, roots := ask.Roots(callctx.WithClient(t.Context(), person(`{}`)))
 	for capability, err := range map[string]error{"elicitation": user, "roots": roots} {
 		var e *toolfold.Error
 		if !errors.As(err, &e) || e.Code != toolfold.ClientLacks || e.Lacking != capability {

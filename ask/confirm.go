@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // Declined is the code of a call whose user did not agree.
@@ -15,8 +14,8 @@ const Declined = "USER_DECLINED"
 // CanAsk reports whether [User] and [Confirm] reach a user. They do not in the steps of
 // agents and workflows, nor in tasks but calls that their client took one for.
 func CanAsk(ctx context.Context) bool {
-	asked := carried.Of[client.Client](ctx)
-	return asked != nil && asked.Offers(client.Elicit)
+	asked := callctx.ClientOf(ctx)
+	return asked != nil && asked.Offers(callctx.MethodElicit)
 }
 
 // Confirm asks the user whether to go on with what the text says. A user who declines,

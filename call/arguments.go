@@ -15,10 +15,10 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -113,7 +113,7 @@ func (a *arguments) read(dec *jsontext.Decoder) error {
 		}
 		start := dec.InputOffset()
 		var value any
-		if name == reserved.Params && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
+		if name == callctx.ArgParams && dec.PeekKind() == '{' && dec.StackDepth() == 1 {
 			a.params = &arguments{raw: a.raw, values: map[string]any{}, count: a.count}
 			err = a.params.read(dec)
 			value, a.count = a.params.values, a.params.count
@@ -202,11 +202,11 @@ func kindName(kind jsontext.Kind) string {
 // others. A member that stands there already must say the same. Null, an empty
 // text and an empty object are no params.
 func (a *arguments) unfold() {
-	value, present := a.values[reserved.Params]
+	value, present := a.values[callctx.ArgParams]
 	if !present {
 		return
 	}
-	problem := toolfold.Problem{Path: "/" + reserved.Params, Kind: toolfold.ProblemType, Want: "object", Got: jsonx.TypeName(value)}
+	problem := toolfold.Problem{Path: "/" + callctx.ArgParams, Kind: toolfold.ProblemType, Want: "object", Got: jsonx.TypeName(value)}
 	inner := a.params
 	switch text, isText := value.(string); {
 	case value == nil, isText && strings.TrimSpace(text) == "":
@@ -218,7 +218,7 @@ func (a *arguments) unfold() {
 			inner = nil
 		}
 	}
-	a.drop(reserved.Params)
+	a.drop(callctx.ArgParams)
 	if inner == nil {
 		a.problems = append(a.problems, problem)
 		return
@@ -233,7 +233,7 @@ func (a *arguments) unfold() {
 			continue
 		case twice && before != nil && !reflect.DeepEqual(before, value):
 			if len(a.problems) < judge.MaxProblems {
-				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("/"+reserved.Params, name), Kind: toolfold.ProblemTwice})
+				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("/"+callctx.ArgParams, name), Kind: toolfold.ProblemTwice})
 			}
 			continue
 		}
@@ -250,7 +250,7 @@ func (a *arguments) pointer(p toolfold.Problem, e *entry.Entry) string {
 	name = e.Spelling(jsonx.UnescapePointer(name))
 	missing := p.Kind == toolfold.ProblemMissing && !deeper && e.Nested(name) && !a.flat()
 	if missing || a.moved[name] && p.Kind != toolfold.ProblemTwice {
-		return "/" + reserved.Params + p.Path
+		return "/" + callctx.ArgParams + p.Path
 	}
 	return p.Path
 }
@@ -259,7 +259,7 @@ func (a *arguments) pointer(p toolfold.Problem, e *entry.Entry) string {
 // it.
 func (a *arguments) flat() bool {
 	beside := func(name string) bool {
-		return name != reserved.Action && name != reserved.Params && name != reserved.Fields && name != reserved.JQ
+		return name != callctx.ArgAction && name != callctx.ArgParams && name != callctx.ArgFields && name != callctx.ArgJQ
 	}
 	return len(a.moved) == 0 && slices.ContainsFunc(a.names, beside)
 }

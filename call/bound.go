@@ -15,9 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/bounds"
-	"github.com/toolfold/toolfold/internal/fields"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -105,7 +103,7 @@ func (c *Call) tooLong(ctx context.Context, whole json.RawMessage) *toolfold.Err
 	err := toolfold.Errorf(codeTooLong, "%s: the answer has %d bytes, of at most %d", c.Entry.Title(), len(whole), c.bound.Bytes)
 	if c.Entry.Action.Effect == toolfold.Reads {
 		return err.WithHint("call %s by its full name or through tool_call, which answer parts of it, with %s",
-			c.Entry.Action.FullName(), reserved.Fields)
+			c.Entry.Action.FullName(), callctx.ArgFields)
 	}
 	if c.bound.Keep != nil {
 		if _, usage := c.bound.Keep(ctx, whole, false); usage != "" {
@@ -124,9 +122,9 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 	if c.Entry.Action.Effect == toolfold.Reads && c.reply == nil { // another server may say something else the next time
 		k := cutter{}
 		content := k.fit(whole, room, "", treeOf(c.input.fields))
-		how := "; ask for it with " + reserved.Fields
+		how := "; ask for it with " + callctx.ArgFields
 		if c.input.filter != "" {
-			how = "; have " + reserved.JQ + " make less"
+			how = "; have " + callctx.ArgJQ + " make less"
 		}
 		c.input.warnings = append(c.input.warnings, warning+k.found()+how)
 		if c.bound.Keep != nil {
@@ -143,7 +141,7 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 		k.prefix = ""
 		warning += k.found() + "; the rest is not kept"
 	} else {
-		warning += k.found() + "; " + usage + " has it for a while, ask with " + reserved.Fields
+		warning += k.found() + "; " + usage + " has it for a while, ask with " + callctx.ArgFields
 	}
 	c.input.warnings = append(c.input.warnings, warning)
 	return content
@@ -173,7 +171,7 @@ func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room i
 			break
 		}
 		fitting = max(1, min(fitting-1, int(int64(fitting)*int64(room)/int64(size)*9/10)))
-		c.args.set(reserved.Limit, json.Number(strconv.Itoa(fitting)), nil)
+		c.args.set(callctx.ArgLimit, json.Number(strconv.Itoa(fitting)), nil)
 		var err error
 		if raw, _, err = c.invoke(ctx); err != nil {
 			return nil, err
@@ -273,7 +271,7 @@ func (k *cutter) text(raw json.RawMessage, room int, path string, parts *tree) j
 	// Escapes take more room than characters do: what fits is found by halving.
 	limit := min(len(text), room)
 	fitting := func(n int) json.RawMessage {
-		quoted, _ := jsontext.AppendQuote(nil, bounds.CutText(fields.Range{To: n}.Of(text), chars-n))
+		quoted, _ := jsontext.AppendQuote(nil, shorten.Cut(extent{to: n}.of(text), chars-n))
 		return quoted
 	}
 	low, high := 0, min(chars, limit)

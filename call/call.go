@@ -13,9 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/bounds"
-	"github.com/toolfold/toolfold/internal/fields"
-	"github.com/toolfold/toolfold/internal/forward"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
@@ -243,14 +241,14 @@ type pager interface {
 }
 
 // invoke runs the action and returns its result, or the call that stands for it.
-func (c *Call) invoke(ctx context.Context) (json.RawMessage, *forward.Call, error) {
-	ctx = fields.With(ctx, c.input.fields)
+func (c *Call) invoke(ctx context.Context) (json.RawMessage, *callctx.Forward, error) {
+	ctx = callctx.WithFields(ctx, plainPaths(c.input.fields))
 	if c.target.pages {
 		room := max(0, c.bound.Bytes-forWarnings)
 		if c.input.filter != "" {
 			room = maxFiltered
 		}
-		ctx = bounds.With(ctx, room)
+		ctx = callctx.WithRoom(ctx, room)
 	}
 	args := c.completed
 	if args == nil {
@@ -260,7 +258,7 @@ func (c *Call) invoke(ctx context.Context) (json.RawMessage, *forward.Call, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	if forward, ok := result.(forward.Call); ok {
+	if forward, ok := result.(callctx.Forward); ok {
 		return nil, &forward, nil
 	}
 	if came, ok := result.(toolfold.Reply); ok {

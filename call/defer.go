@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -17,11 +17,11 @@ type Deferral func(ctx context.Context, c *Call) (answer toolfold.Answer, deferr
 // WithDeferral returns a context whose calls may become tasks, as the fields of
 // [toolfold.Action] say. What a call runs in its turn does not.
 func WithDeferral(ctx context.Context, d Deferral) context.Context {
-	return carried.With(ctx, d)
+	return callctx.With(ctx, d)
 }
 
 func withoutDeferral(ctx context.Context) context.Context {
-	if carried.Of[Deferral](ctx) == nil {
+	if callctx.Of[Deferral](ctx) == nil {
 		return ctx
 	}
 	return WithDeferral(ctx, nil)
@@ -29,7 +29,7 @@ func withoutDeferral(ctx context.Context) context.Context {
 
 // deferred answers a call by a task, where its context and its action allow that.
 func (c *Call) deferred(ctx context.Context) (toolfold.Answer, bool) {
-	d := carried.Of[Deferral](ctx)
+	d := callctx.Of[Deferral](ctx)
 	// A task that is awaited does not know how its answer is asked for.
 	asIs := !c.Entry.Typed && c.input.chooses() == ""
 	if a := c.Entry.Action; d == nil || !a.BecomesTask && !(a.AwaitsTask && asIs) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // listed returns the result field with the list of an action that reads pages; it is
@@ -45,7 +45,7 @@ func (c *Call) warnEmpty(result json.RawMessage) {
 	var filters []string
 	for _, name := range slices.Sorted(maps.Keys(c.args.values)) {
 		value := ordered.MustJSON(c.args.values[name])
-		if name != reserved.Limit && !bytes.Equal(value, c.target.defaults[name]) {
+		if name != callctx.ArgLimit && !bytes.Equal(value, c.target.defaults[name]) {
 			filters = append(filters, c.Entry.Spelling(name))
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -81,7 +81,7 @@ func (t *target) explain(err *toolfold.Error) (encoded json.RawMessage) {
 		},
 		func() {
 			for i, p := range err.Problems {
-				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+reserved.Fields) {
+				if p.Suggest != "" || strings.HasPrefix(p.Path, "/"+callctx.ArgFields) {
 					err.Problems[i].Allowed = nil
 				}
 			}

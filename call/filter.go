@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jq"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // maxFiltered is about the most bytes of a result that a filter is run over.
@@ -19,7 +19,7 @@ const maxFiltered = 8 << 20
 
 // takeFilter takes jq out of args and checks it, before anything is done.
 func (p *normalised) takeFilter(args *arguments) {
-	value, ok := args.take(reserved.JQ)
+	value, ok := args.take(callctx.ArgJQ)
 	if !ok {
 		return
 	}
@@ -27,7 +27,7 @@ func (p *normalised) takeFilter(args *arguments) {
 	if filter = strings.TrimSpace(filter); ok && filter == "" {
 		return
 	}
-	problem := toolfold.Problem{Path: "/" + reserved.JQ}
+	problem := toolfold.Problem{Path: "/" + callctx.ArgJQ}
 	switch {
 	case !ok:
 		problem.Kind, problem.Want, problem.Got = toolfold.ProblemType, "string", jsonx.TypeName(value)
@@ -68,10 +68,10 @@ func (c *Call) filter(ctx context.Context, raw, content json.RawMessage) (json.R
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s: %v; %s", c.Entry.Title(), reserved.JQ, err, has).
-			About(toolfold.ProblemRefused, reserved.JQ).WithHint("mend %s, or leave it out to see the result", reserved.JQ)
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s: %v; %s", c.Entry.Title(), callctx.ArgJQ, err, has).
+			About(toolfold.ProblemRefused, callctx.ArgJQ).WithHint("mend %s, or leave it out to see the result", callctx.ArgJQ)
 	case err != nil:
-		c.input.warn("it was done, and this is the whole result: %s failed: %v", reserved.JQ, err)
+		c.input.warn("it was done, and this is the whole result: %s failed: %v", callctx.ArgJQ, err)
 		return content, nil
 	}
 	nothing := true
@@ -79,11 +79,11 @@ func (c *Call) filter(ctx context.Context, raw, content json.RawMessage) (json.R
 		nothing = nothing && string(value) == "null"
 	}
 	if nothing {
-		c.input.warn("%s made nothing of it: %s", reserved.JQ, has)
+		c.input.warn("%s made nothing of it: %s", callctx.ArgJQ, has)
 	}
 	var page struct{ NextCursor string }
 	if c.target.pages && json.Unmarshal(raw, &page) == nil && page.NextCursor != "" {
-		c.input.warn("%s read one page; %s %q has the next", reserved.JQ, toolfold.Cursor.Name, page.NextCursor)
+		c.input.warn("%s read one page; %s %q has the next", callctx.ArgJQ, toolfold.Cursor.Name, page.NextCursor)
 	}
 	switch {
 	case len(values) != 1:

@@ -1,7 +1,7 @@
 package call
 
 import (
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // addedByHosts are parameters that hosts add to every call of every tool, for
@@ -16,7 +16,7 @@ var addedByHosts = map[string]bool{
 // that pass declared parameters only drop the others in silence.
 func (a *arguments) lostHint() string {
 	if a.emptied {
-		return "if you sent more, your host emptied " + reserved.Params + ": send it as JSON text"
+		return "if you sent more, your host emptied " + callctx.ArgParams + ": send it as JSON text"
 	}
-	return "if you sent more, your host dropped it: put it into " + reserved.Params
+	return "if you sent more, your host dropped it: put it into " + callctx.ArgParams
 }

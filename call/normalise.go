@@ -12,12 +12,11 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/fields"
-	"github.com/toolfold/toolfold/internal/forward"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/schema"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
@@ -75,7 +74,7 @@ type normalised struct {
 	problems []toolfold.Problem
 	dropped  []toolfold.Problem // names that no action has: warnings if the call runs
 	lost     bool               // nothing but the action came, though more is required
-	forward  *forward.Call      // the call that stands in for this one, once it ran
+	forward  *callctx.Forward   // the call that stands in for this one, once it ran
 }
 
 // chooses returns the reserved name by which the call asks for a part of its result;
@@ -83,9 +82,9 @@ type normalised struct {
 func (in *normalised) chooses() string {
 	switch {
 	case len(in.fields) > 0:
-		return reserved.Fields
+		return callctx.ArgFields
 	case in.filter != "":
-		return reserved.JQ
+		return callctx.ArgJQ
 	}
 	return ""
 }
@@ -107,10 +106,10 @@ func (t *target) normalise(args *arguments) normalised {
 			}
 		}
 	}
-	if !t.Takes(reserved.Fields) {
+	if !t.Takes(callctx.ArgFields) {
 		p.takeFields(t.Action, args)
 	}
-	if !t.Takes(reserved.JQ) {
+	if !t.Takes(callctx.ArgJQ) {
 		p.takeFilter(args)
 	}
 	p.judgeNames(t, args, filled)
@@ -200,7 +199,7 @@ func (p *normalised) unbindCursor(t *target, args *arguments) {
 func listOf(a *toolfold.Action, args *arguments) string {
 	filters := maps.Clone(args.values)
 	delete(filters, toolfold.Cursor.Name)
-	delete(filters, reserved.Limit)
+	delete(filters, callctx.ArgLimit)
 	return a.FullName() + string(ordered.MustJSON(filters))
 }
 
@@ -209,7 +208,7 @@ const maxFields = 100
 
 // takeFields takes include_fields out of args and checks it.
 func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
-	value, ok := args.take(reserved.Fields)
+	value, ok := args.take(callctx.ArgFields)
 	if !ok {
 		return
 	}
@@ -217,7 +216,7 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 		value, _, _ = convert(single, "array")
 	}
 	list, ok := value.([]any)
-	path := "/" + reserved.Fields
+	path := "/" + callctx.ArgFields
 	switch {
 	case !ok:
 		p.problems = append(p.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "array", Got: jsonx.TypeName(value)})
@@ -238,7 +237,7 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 			p.fields = append(p.fields, name)
 		default:
 			if allowed == nil {
-				allowed = fields.Paths(results)
+				allowed = schema.Paths(results)
 			}
 			p.problems = append(p.problems, toolfold.Problem{
 				Path: at, Kind: toolfold.ProblemEnum, Got: shorten.Quoted(name), Allowed: allowed, Suggest: suggest.Nearest(name, allowed),
@@ -252,8 +251,8 @@ func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
 
 // declares reports whether a field, without its ranges, is one of the results.
 func declares(a *toolfold.Action, results []toolfold.Param, field string) bool {
-	path, ok := fields.Plain(field)
-	return ok && (a.OpenResult() || fields.Declares(results, path))
+	path, ok := plain(field)
+	return ok && (a.OpenResult() || schema.Declares(results, path))
 }
 
 // filled reports whether a call holds every parameter that its tool declares: a
@@ -290,7 +289,7 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 			absent = append(absent, param.Name)
 		}
 	}
-	absent = append(absent, reserved.Fields, reserved.JQ)
+	absent = append(absent, callctx.ArgFields, callctx.ArgJQ)
 	for _, name := range slices.Sorted(maps.Keys(args.values)) {
 		if slices.ContainsFunc(t.params, func(p toolfold.Param) bool { return p.Name == name }) {
 			continue

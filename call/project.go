@@ -6,10 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/toolfold/toolfold/internal/fields"
-	"github.com/toolfold/toolfold/internal/forward"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // tree says what to keep of a value; nil keeps all of it. Of an object it keeps
@@ -21,7 +19,7 @@ type tree struct {
 }
 
 type part struct {
-	fields.Range
+	extent
 	inside *tree
 }
 
@@ -47,16 +45,16 @@ func treeOf(named []string) *tree {
 	}
 	root := &tree{}
 	for _, field := range named {
-		steps, ok := fields.Parse(field)
+		steps, ok := parseField(field)
 		if !ok {
 			continue // normalising has refused it
 		}
 		path := (*tree)(nil)
 		for i := len(steps) - 1; i >= 0; i-- {
-			if steps[i].Range != nil {
-				path = &tree{parts: []part{{*steps[i].Range, path}}}
+			if steps[i].part != nil {
+				path = &tree{parts: []part{{*steps[i].part, path}}}
 			} else {
-				path = &tree{names: map[string]*tree{steps[i].Name: path}}
+				path = &tree{names: map[string]*tree{steps[i].name: path}}
 			}
 		}
 		root = union(root, path)
@@ -97,7 +95,7 @@ func (t *tree) child(name string, isItem bool, i int) (inside *tree, selected bo
 		inside, selected = named, true
 	}
 	for _, p := range t.parts {
-		if !p.Has(i) {
+		if !p.has(i) {
 			continue
 		}
 		if selected {
@@ -130,7 +128,7 @@ func (t *tree) origin(i int) int {
 		return i
 	}
 	if len(t.parts) == 1 {
-		return t.parts[0].From + i
+		return t.parts[0].from + i
 	}
 	for at := 0; ; at++ {
 		if _, selected := t.child("", true, at); selected {
@@ -155,7 +153,7 @@ func (t *tree) keep(out []byte, dec *jsontext.Decoder) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return jsontext.AppendQuote(out, t.parts[0].Of(string(text)))
+		return jsontext.AppendQuote(out, t.parts[0].of(string(text)))
 	case t == nil || kind != '{' && kind != '[':
 		value, err := dec.ReadValue()
 		return append(out, value...), err
@@ -215,16 +213,16 @@ func unquote(quoted []byte) (string, error) {
 
 // keeping adds what is wanted of the result to the call to which another is
 // forwarded, unless that says it itself.
-func keeping(f forward.Call, input *normalised) *forward.Call {
+func keeping(f callctx.Forward, input *normalised) *callctx.Forward {
 	var args ordered.Map
 	if len(input.fields) == 0 && input.filter == "" || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {
 		return &f
 	}
-	if _, own := args.Get(reserved.Fields); !own && len(input.fields) > 0 {
-		args.Set(reserved.Fields, input.fields)
+	if _, own := args.Get(callctx.ArgFields); !own && len(input.fields) > 0 {
+		args.Set(callctx.ArgFields, input.fields)
 	}
-	if _, own := args.Get(reserved.JQ); !own && input.filter != "" {
-		args.Set(reserved.JQ, input.filter)
+	if _, own := args.Get(callctx.ArgJQ); !own && input.filter != "" {
+		args.Set(callctx.ArgJQ, input.filter)
 	}
 	f.Arguments = ordered.MustJSON(args)
 	return &f

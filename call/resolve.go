@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
@@ -144,7 +144,7 @@ func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
 	if f == nil {
 		f, verb = r.family(name)
 	} else {
-		verb, _ = args.values[reserved.Action].(string)
+		verb, _ = args.values[callctx.ArgAction].(string)
 	}
 	if f == nil {
 		return nil
@@ -261,7 +261,7 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		return r.pick(f, args)
 	}
 	if t, ok := r.single[name]; ok {
-		if !t.Takes(reserved.Params) {
+		if !t.Takes(callctx.ArgParams) {
 			args.unfold()
 		}
 		return t, nil
@@ -275,7 +275,7 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 	}
 	if f, verb := r.family(name); f != nil {
 		args.unfold()
-		if action, _ := args.values[reserved.Action].(string); r.target(f, action) != nil {
+		if action, _ := args.values[callctx.ArgAction].(string); r.target(f, action) != nil {
 			verb = action // which the caller knows better than the tool
 		}
 		err := r.noAction(name, f, verb, args)
@@ -329,7 +329,7 @@ func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments
 	if err := r.notPermitted(name, args); err != nil {
 		return err
 	}
-	problem := toolfold.Problem{Path: "/" + reserved.Action, Kind: toolfold.ProblemEnum, Got: shorten.Quoted(verb), Allowed: f.actions,
+	problem := toolfold.Problem{Path: "/" + callctx.ArgAction, Kind: toolfold.ProblemEnum, Got: shorten.Quoted(verb), Allowed: f.actions,
 		Suggest: f.nearest(verb, args)}
 	err := &toolfold.Error{Code: toolfold.UnknownTool}
 	if verb != problem.Suggest {
@@ -409,18 +409,18 @@ func (r *Resolver) apart(f *folded, action string) *target {
 // more than read takes the actions of its family that read too; one that only
 // reads does not do more, because hosts let it pass for that.
 func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
-	name, isText := args.values[reserved.Action].(string)
+	name, isText := args.values[callctx.ArgAction].(string)
 	t := r.target(f, name)
 	var value any
 	found := false
-	if t != nil && t.Takes(reserved.Action) { // what params has of that name is a parameter
-		value, found = args.take(reserved.Action)
+	if t != nil && t.Takes(callctx.ArgAction) { // what params has of that name is a parameter
+		value, found = args.take(callctx.ArgAction)
 	}
-	if t == nil || !t.Takes(reserved.Params) {
+	if t == nil || !t.Takes(callctx.ArgParams) {
 		args.unfold()
 	}
 	if !found {
-		value, found = args.take(reserved.Action)
+		value, found = args.take(callctx.ArgAction)
 		name, isText = value.(string)
 		t = r.target(f, name)
 	}
@@ -430,7 +430,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	if apart := r.apart(f, name); apart != nil {
 		err := &toolfold.Error{
 			Code: toolfold.InvalidAction, Message: fmt.Sprintf("%s only reads: %s is the tool %s", f.tool, name, apart.Tool),
-			Problems: []toolfold.Problem{{Path: "/" + reserved.Action, Kind: toolfold.ProblemStray, BelongsTo: []string{apart.Tool}}},
+			Problems: []toolfold.Problem{{Path: "/" + callctx.ArgAction, Kind: toolfold.ProblemStray, BelongsTo: []string{apart.Tool}}},
 		}
 		apart.explain(err)
 		return nil, err
@@ -445,7 +445,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 			}
 		}
 	}
-	problem := toolfold.Problem{Path: "/" + reserved.Action, Allowed: f.actions}
+	problem := toolfold.Problem{Path: "/" + callctx.ArgAction, Allowed: f.actions}
 	switch {
 	case t != nil:
 		problem.Kind, problem.Allowed, problem.BelongsTo = toolfold.ProblemStray, nil, []string{t.Tool}
@@ -470,8 +470,8 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 		problem.Kind, problem.Got = toolfold.ProblemEnum, shorten.Quoted(name)
 		problem.Suggest = f.nearest(name, args)
 	}
-	if args.moved[reserved.Action] {
-		problem.Path = "/" + reserved.Params + problem.Path
+	if args.moved[callctx.ArgAction] {
+		problem.Path = "/" + callctx.ArgParams + problem.Path
 	}
 	err := &toolfold.Error{
 		Code:     toolfold.InvalidAction,
@@ -511,7 +511,9 @@ func (f *folded) guess(args *arguments) string {
 			continue
 		}
 		known := 0
-		params := slices.DeleteFunc(a.Params(), func(p toolfold.Param) bool { return p.Name == reserved.Limit || p.Name == toolfold.Cursor.Name })
+		params := slices.DeleteFunc(a.Params(), func(p toolfold.Param) bool {
+			return p.Name == callctx.ArgLimit || p.Name == toolfold.Cursor.Name
+		})
 		for _, p := range params {
 			if _, present := args.values[p.Name]; present {
 				known++

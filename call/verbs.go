@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -218,7 +218,7 @@ func fits(a *toolfold.Action, args map[string]any) bool {
 // given counts the arguments that are an action's own.
 func given(args map[string]any) (n int) {
 	for name := range args {
-		if name != reserved.Action && name != reserved.Fields && name != reserved.JQ {
+		if name != callctx.ArgAction && name != callctx.ArgFields && name != callctx.ArgJQ {
 			n++
 		}
 	}

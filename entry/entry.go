@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -264,7 +264,7 @@ func (e *Entry) Parameters(d Detail, printed map[string]bool) string {
 		}
 	case DetailNames:
 		optional = slices.DeleteFunc(slices.Clone(optional), func(p toolfold.Param) bool {
-			return p.Name == reserved.Limit || p.Name == toolfold.Cursor.Name
+			return p.Name == callctx.ArgLimit || p.Name == toolfold.Cursor.Name
 		})
 	default:
 		show = func(name string, p toolfold.Param) string {
@@ -355,7 +355,7 @@ func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
 	}
 	canonical := ordered.Map{}
 	for _, m := range members {
-		if e.Selector == "" || m.Key != reserved.Action {
+		if e.Selector == "" || m.Key != callctx.ArgAction {
 			canonical.Set(e.Canonical(m.Key), m.Value)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/schema"
 	"github.com/toolfold/toolfold/internal/validate"
 )
@@ -27,15 +27,15 @@ func (e *Entry) layout() layout {
 	l := layout{tool: e.Tool, text: e.Form == FormText}
 	switch {
 	case e.through != "":
-		l.tool, l.fixed, l.value, l.nest = e.through, reserved.CallName, e.Title(), reserved.CallArguments
+		l.tool, l.fixed, l.value, l.nest = e.through, callctx.ForwardName, e.Title(), callctx.ForwardArguments
 		return l
 	case e.Selector != "":
-		l.fixed, l.value = reserved.Action, e.Selector
+		l.fixed, l.value = callctx.ArgAction, e.Selector
 	default:
 		l.besides = true
 	}
 	if e.Nests() {
-		l.nest = reserved.Params
+		l.nest = callctx.ArgParams
 	}
 	return l
 }
@@ -43,7 +43,7 @@ func (e *Entry) layout() layout {
 // Nests reports whether calls of the entry are shown with the member params.
 // They are not where the action has a parameter of that name.
 func (e *Entry) Nests() bool {
-	return e.Form != "" && e.Form != FormFlat && !e.Takes(reserved.Params)
+	return e.Form != "" && e.Form != FormFlat && !e.Takes(callctx.ArgParams)
 }
 
 // Nested reports whether calls of the entry are shown with the parameter in the
@@ -51,7 +51,7 @@ func (e *Entry) Nests() bool {
 func (e *Entry) Nested(name string) bool {
 	is := func(p toolfold.Param) bool { return p.Name == name }
 	inside := e.Selector != "" || !slices.ContainsFunc(e.Required(), is)
-	return e.layout().nest == reserved.Params && inside && (name != reserved.Action || e.Takes(reserved.Action))
+	return e.layout().nest == callctx.ArgParams && inside && (name != callctx.ArgAction || e.Takes(callctx.ArgAction))
 }
 
 // Takes reports whether the entry has a parameter, as it is spelt here.
@@ -72,7 +72,7 @@ func (e *Entry) In(form Form) *Entry {
 }
 
 // Through returns the entry as it is called by way of a tool that runs others
-// by name, with [reserved.CallName] and [reserved.CallArguments].
+// by name, with [callctx.ForwardName] and [callctx.ForwardArguments].
 func (e *Entry) Through(tool string) *Entry {
 	other := *e
 	other.through = tool

@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
@@ -63,11 +62,11 @@ func TestCapabilitiesOfCalls(t *testing.T) {
 			return "nothing was called"
 		}
 	}
-	with := carried.With[client.Client](t.Context(), person{})
+	with := callctx.WithClient(t.Context(), person{})
 	for want, ctx := range map[string]context.Context{
 		`{}`: t.Context(),
 		`{"sampling":{"tools":{}},"elicitation":{"form":{}}}`: with,
-		`{"sampling":{"tools":{}}}`:                           client.WithoutUser(with),
+		`{"sampling":{"tools":{}}}`:                           callctx.WithoutUser(with),
 	} {
 		answer := s.Client.Call(ctx, "srv.do", nil)
 		if got := told(); got != want {

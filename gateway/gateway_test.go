@@ -23,8 +23,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
@@ -463,7 +462,7 @@ func TestProgress(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var heard []float64
-	ctx := carried.With(t.Context(), func(p toolfold.Progress) {
+	ctx := callctx.With(t.Context(), func(p toolfold.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		heard = append(heard, p.Done)
@@ -736,7 +735,7 @@ func TestRights(t *testing.T) {
 		{permission.Rules{Named: true, Allow: []string{"other.*"}}, false},
 		{permission.Rules{Named: true, Allow: []string{"srv.*"}}, true},
 	} {
-		ctx := carried.With(t.Context(), toolfold.Origin{Rights: test.rules.Rights()})
+		ctx := callctx.With(t.Context(), toolfold.Origin{Rights: test.rules.Rights()})
 		for _, name := range []string{"srv.do-it", "do-it", "srv_do_it", "srv.do_it"} {
 			if answer := s.Client.Call(ctx, name, nil); (answer.Err == nil) != test.ok {
 				t.Errorf("%+v: %s is answered with %s", test.rules, name, answer.Content)
@@ -748,13 +747,13 @@ func TestRights(t *testing.T) {
 // person is a client that answers every question with what it was asked.
 type person struct{ after time.Duration }
 
-func (person) Offers(method string) bool { return method != client.Roots }
+func (person) Offers(method string) bool { return method != callctx.MethodRoots }
 
 func (person) Declared() json.RawMessage {
 	return json.RawMessage(`{"sampling":{"tools":{}},"elicitation":{"form":{}}}`)
 }
 
-func (p person) Ask(ctx context.Context, q client.Question) (json.RawMessage, error) {
+func (p person) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
 	select {
 	case <-time.After(p.after):
 		return ordered.MustJSON(map[string]any{"method": q.Method, "params": q.Params}), nil
@@ -782,7 +781,7 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	s, g := offering(t, t.TempDir(), surface.Options{}, u)
-	with := carried.With[client.Client](t.Context(), person{})
+	with := callctx.WithClient(t.Context(), person{})
 	for _, method := range []string{"sampling/createMessage", "elicitation/create"} {
 		answer := s.Client.Call(with, "ask", json.RawMessage(`{"method":"`+method+`"}`))
 		if want := `"said":{"method":"` + method + `","params":{"a":[1.50]}}`; !strings.Contains(string(answer.Reply), want) {
@@ -818,7 +817,7 @@ func TestLogsAndCancellation(t *testing.T) {
 	u, file := playing(t, "srv", `{"tools":[{"name":"log","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
 	var told []string
-	ctx := carried.With(t.Context(), client.Log{Level: "info", Tell: func(params json.RawMessage) { told = append(told, string(params)) }})
+	ctx := callctx.With(t.Context(), callctx.Log{Level: "info", Tell: func(params json.RawMessage) { told = append(told, string(params)) }})
 	if answer := s.Client.Call(ctx, "log", nil); answer.Err != nil {
 		t.Errorf("%s", answer.Content)
 	}

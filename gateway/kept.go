@@ -21,9 +21,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/safefile"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/upstream"
@@ -717,10 +717,10 @@ func (l *link) offers(tool, digest string) bool {
 
 // category is the server's name, by which lists of tools are filtered.
 func (l *link) category() toolfold.Category {
-	if name := toolfold.Category(l.Name); name != reserved.Discovery {
+	if name := toolfold.Category(l.Name); name != callctx.Discovery {
 		return name
 	}
-	return reserved.Discovery + "_mcp"
+	return callctx.Discovery + "_mcp"
 }
 
 // action returns a tool as an action. A tool that asks its client does not become a task.

@@ -17,8 +17,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway/fold"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/upstream"
@@ -436,10 +435,10 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		return l.askOf(taken, open, q)
 	}
 	c.Capabilities = json.RawMessage(`{}`)
-	if asked := carried.Of[client.Client](ctx); asked != nil {
+	if asked := callctx.ClientOf(ctx); asked != nil {
 		c.Capabilities = asked.Declared()
 	}
-	log := carried.Of[client.Log](ctx)
+	log := callctx.Of[callctx.Log](ctx)
 	if c.LogLevel = log.Level; log.Tell != nil {
 		c.Log = func(params json.RawMessage) {
 			if params, err := l.taken("notifications/message", params); err == nil {
@@ -570,7 +569,7 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 // askOf asks the client of a call for the server. The call may take as long as the client
 // does. Taken ends where the server takes the question back.
 func (l *link) askOf(taken context.Context, asking *openCall, q upstream.Question) (json.RawMessage, error) {
-	asked := carried.Of[client.Client](asking.ctx)
+	asked := callctx.ClientOf(asking.ctx)
 	offered := asked != nil && asked.Offers(q.Method)
 	switch {
 	case asking.tool != "":
@@ -592,7 +591,7 @@ func (l *link) askOf(taken context.Context, asking *openCall, q upstream.Questio
 	ctx, cancel := context.WithCancel(asking.ctx)
 	defer cancel()
 	defer context.AfterFunc(taken, cancel)()
-	question := client.Question{Key: q.Key, Method: q.Method}
+	question := callctx.Question{Key: q.Key, Method: q.Method}
 	if len(q.Params) > 0 { // clients take none for null
 		params, err := l.taken(q.Method, q.Params)
 		if err != nil {

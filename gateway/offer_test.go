@@ -15,7 +15,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
@@ -176,7 +176,7 @@ func TestOfferRights(t *testing.T) {
 			u, _ := playing(t, "s", beside)
 			u.Include, u.Exclude = test.include, test.exclude
 			_, g := offering(t, "", surface.Options{}, u)
-			ctx := carried.With(t.Context(), toolfold.Origin{Rights: test.rules.Rights()})
+			ctx := callctx.With(t.Context(), toolfold.Origin{Rights: test.rules.Rights()})
 			if got := keys(g.Prompts(ctx), "name"); got != test.prompts {
 				t.Errorf("prompts %s", got)
 			}
@@ -260,7 +260,7 @@ func TestWatch(t *testing.T) {
 			return "nothing"
 		}
 	}
-	denied := carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: []string{"s.resources"}}.Rights()})
+	denied := callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: []string{"s.resources"}}.Rights()})
 	const uri = "toolfold://upstream/s/note://1"
 	g.Watch(denied, uri, true)
 	g.Watch(t.Context(), "toolfold://upstream/s/ui://w", false)

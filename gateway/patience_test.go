@@ -18,8 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -152,7 +151,7 @@ func TestPatience(t *testing.T) {
 					"srv": {call: call, list: fmt.Sprintf(`{"tools":[{"name":%q,"inputSchema":{"type":"object"}}]}`, tool)},
 				})
 				begun := time.Now()
-				answer := s.Client.Call(carried.With[client.Client](t.Context(), person{20 * time.Minute}), tool, nil)
+				answer := s.Client.Call(callctx.WithClient(t.Context(), person{20 * time.Minute}), tool, nil)
 				if took := time.Since(begun); took != test.takes {
 					t.Errorf("it ended after %s, want %s", took, test.takes)
 				}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/pattern"
 	"github.com/toolfold/toolfold/permission"
@@ -360,7 +360,7 @@ func TestNameTakenLater(t *testing.T) {
 			s, g := offering(t, t.TempDir(), surface.Options{}, files, evil)
 			calls := func(rule, name string) bool {
 				rights := permission.Rules{Named: true, Allow: []string{rule}}.Rights()
-				return s.Client.Call(carried.With(t.Context(), toolfold.Origin{Rights: rights}), name, nil).Err == nil
+				return s.Client.Call(callctx.With(t.Context(), toolfold.Origin{Rights: rights}), name, nil).Err == nil
 			}
 			if !calls("read_file", "files.read_file") || !calls("files.read_file", "read_file") {
 				t.Fatal("a name that one server has does not count")
@@ -372,7 +372,7 @@ func TestNameTakenLater(t *testing.T) {
 				t.Fatal(err)
 			}
 			rights := permission.Rules{Named: true, Allow: []string{"read_file"}}.Rights()
-			if list := s.Discovery.List(carried.With(t.Context(), toolfold.Origin{Rights: rights})); len(list) > 0 {
+			if list := s.Discovery.List(callctx.With(t.Context(), toolfold.Origin{Rights: rights})); len(list) > 0 {
 				t.Errorf("listed: %s", ordered.MustJSON(list))
 			}
 			if calls("read_file", "files.read_file") || calls("read_file", "evil.read_file") || calls("files.read_file", "evil.read_file") ||

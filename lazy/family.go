@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 var (
 	query     = toolfold.String{Name: "query", Doc: "What you want to do, in words.", MaxLen: 20_000}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
-	name      = toolfold.String{Name: reserved.CallName, Doc: "Tool, action or legacy name, such as memory.store."}
+	name      = toolfold.String{Name: callctx.ForwardName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = toolfold.Strings("names", "Several such names.")
 	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call, where usage leaves its form open."}
 	whole     = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = toolfold.String{Name: "category", Doc: "Only tools of this category."}
 	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also what may not be called, with the reason."}
 	id        = toolfold.UUID("id", "Id of the answer.")
-	arguments = toolfold.Object{Name: reserved.CallArguments, Doc: "Action arguments, as in a direct call."}
+	arguments = toolfold.Object{Name: callctx.ForwardArguments, Doc: "Action arguments, as in a direct call."}
 )
 
 //go:embed asks.txt
@@ -26,7 +26,7 @@ var asksText string
 
 // Family declares the discovery tools.
 var Family = toolfold.Family{
-	Name: "tools", Summary: "Find and describe tools", Category: reserved.Discovery, Tier: toolfold.Core,
+	Name: "tools", Summary: "Find and describe tools", Category: callctx.Discovery, Tier: toolfold.Core,
 	Doc:  "Find says which action to call and how; describe gives the whole account of one.",
 	Asks: asksText,
 	Actions: []*toolfold.Action{{

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -91,7 +91,7 @@ func TestAbsent(t *testing.T) {
 	if got := list(t.Context()); !strings.Contains(got, `"name":"gone"`) || !strings.Contains(got, want) {
 		t.Errorf("listed: %s", got)
 	}
-	limited := carried.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
+	limited := callctx.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
 	if got := list(limited); strings.Contains(got, "gone") {
 		t.Errorf("listed to a caller with few rights: %s", got)
 	}
@@ -129,7 +129,7 @@ func TestNamedWhileAbsent(t *testing.T) {
 			t.Errorf("%s is described: %s, want %s", test.name, described.Content, test.want)
 		}
 	}
-	limited := carried.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
+	limited := callctx.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
 	if got := string(s.Client.Call(limited, "late.tools", nil).Content); strings.Contains(got, "starting") {
 		t.Errorf("a caller with few rights is told %s", got)
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/schema"
 )
 
@@ -66,7 +66,7 @@ type Listed struct {
 func List(surface []entry.Tool, level Level) []Listed {
 	list := make([]Listed, 0, len(surface))
 	for _, t := range surface {
-		if level != Search || t.Tier == toolfold.Core || t.Category == reserved.Discovery {
+		if level != Search || t.Tier == toolfold.Core || t.Category == callctx.Discovery {
 			list = append(list, show(t, level))
 		}
 	}
@@ -80,7 +80,7 @@ const NoTier toolfold.Tier = -1
 // show. Discovery and the tools of other servers are in every tier.
 func Within(surface []entry.Tool, tier toolfold.Tier) []entry.Tool {
 	return slices.DeleteFunc(slices.Clone(surface), func(t entry.Tool) bool {
-		return t.Tier > tier && t.Category != reserved.Discovery && !external(t)
+		return t.Tier > tier && t.Category != callctx.Discovery && !external(t)
 	})
 }
 
@@ -93,7 +93,7 @@ func Stubs(surface []entry.Tool) []Listed {
 	for i, t := range surface {
 		list[i] = Listed{
 			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
-			Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t), Words: wordsOf(t),
+			Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t), Words: wordsOf(t),
 		}
 	}
 	return list
@@ -107,7 +107,7 @@ func Stubs(surface []entry.Tool) []Listed {
 // checks arguments lets through what it does not declare.
 func show(t entry.Tool, level Level) Listed {
 	l := Listed{
-		Name: t.Name, Description: described(t), Hints: t.Hints, Discovery: t.Category == reserved.Discovery, Tier: t.Tier, External: external(t),
+		Name: t.Name, Description: described(t), Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t),
 		Words: wordsOf(t),
 	}
 	switch {
@@ -205,8 +205,8 @@ func schemaAt(t entry.Tool, level Level) ordered.Map {
 		whole := level == Signature && !nests(t)
 		var params []toolfold.Param
 		if t.Dispatches() {
-			properties.Set(reserved.Action, ordered.Map{{Key: "type", Value: "string"}})
-			required = append(required, reserved.Action)
+			properties.Set(callctx.ArgAction, ordered.Map{{Key: "type", Value: "string"}})
+			required = append(required, callctx.ArgAction)
 			if whole {
 				params = consolidate.Union(actionsOf(t.Entries))
 			}
@@ -234,7 +234,7 @@ func schemaAt(t entry.Tool, level Level) ordered.Map {
 			}
 		}
 	case !t.Whole && nests(t):
-		properties.Set(reserved.Params, ordered.Map{{Key: "type", Value: kind}})
+		properties.Set(callctx.ArgParams, ordered.Map{{Key: "type", Value: kind}})
 	}
 	return object(properties, required)
 }

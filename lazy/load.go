@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // Discovery answers what sessions see of a surface that may change, and keeps
@@ -103,7 +103,7 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 	if tool := view.byName[name]; tool.Dispatches() {
 		name = tool.Entries[0].Action.Family.Name + ".ACTION"
 	}
-	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, reserved.CallName, name, reserved.CallArguments)
+	form := fmt.Sprintf(`%s {"%s":"%s","%s":{…}}`, view.caller, callctx.ForwardName, name, callctx.ForwardArguments)
 	if d.Grows(ctx) {
 		return "they are listed from now on; if your host does not show them, call " + form
 	}

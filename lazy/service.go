@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/forward"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
@@ -183,6 +183,6 @@ func (s *Service) Rest(_ context.Context, in RestIn) (RestOut, error) {
 }
 
 // call stands for another call.
-func (s *Service) call(_ context.Context, in CallIn) (forward.Call, error) {
-	return forward.Call{Name: in.Name, Arguments: in.Arguments}, nil
+func (s *Service) call(_ context.Context, in CallIn) (callctx.Forward, error) {
+	return callctx.Forward{Name: in.Name, Arguments: in.Arguments}, nil
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/legacy"
 )
 
@@ -97,7 +97,7 @@ func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 		return Call{}, nil, fmt.Errorf("arguments of %s: %w", c.Name, err)
 	}
 	if e.Legacy {
-		fields := toolfold.Param{Name: reserved.Fields, Kind: toolfold.KindAny}
+		fields := toolfold.Param{Name: callctx.ArgFields, Kind: toolfold.KindAny}
 		args, dropped = prune("", args, append(e.Action.Params(), fields))
 	}
 	selected := entry.Select(e.Action).In(entry.FormObject)
@@ -119,10 +119,10 @@ func (r *Rewriter) rewriteInner(c Call) (now Call, dropped []string, err error) 
 	if err != nil {
 		return Call{}, nil, err
 	}
-	outer.Set(reserved.CallName, rewritten.Name)
-	outer.Set(reserved.CallArguments, rewritten.Arguments)
+	outer.Set(callctx.ForwardName, rewritten.Name)
+	outer.Set(callctx.ForwardArguments, rewritten.Arguments)
 	for i, path := range dropped {
-		dropped[i] = "/" + reserved.CallArguments + path
+		dropped[i] = "/" + callctx.ForwardArguments + path
 	}
 	return Call{Name: c.Name, Arguments: ordered.MustJSON(outer)}, dropped, nil
 }
@@ -140,7 +140,7 @@ func unfold(raw json.RawMessage) (json.RawMessage, error) {
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return nil, err
 	}
-	params, ok := members.Get(reserved.Params)
+	params, ok := members.Get(callctx.ArgParams)
 	if !ok {
 		return raw, nil
 	}
@@ -153,7 +153,7 @@ func unfold(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	flat := ordered.Map{}
 	for _, m := range members {
-		if m.Key != reserved.Params {
+		if m.Key != callctx.ArgParams {
 			flat.Set(m.Key, m.Value)
 		}
 	}

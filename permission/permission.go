@@ -15,8 +15,8 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
@@ -83,7 +83,7 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	if i := slices.IndexFunc(r.Deny, a.Matches); i >= 0 {
 		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}
-	discovery := a.Family.Category == reserved.Discovery
+	discovery := a.Family.Category == callctx.Discovery
 	switch {
 	case r.ReadOnly && a.Effect != toolfold.Reads && !a.Restrains && !discovery:
 		return "readOnly", fmt.Sprintf("the server only reads (readOnly), it %s", a.Effect)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // sameOrigin refuses requests under a name that is not the server's, and those
@@ -82,12 +84,10 @@ func isServed(host, scheme string, own net.Addr, hosts []string) bool {
 	return err == nil && ip.Unmap() == at.Addr().Unmap()
 }
 
-type callerKey struct{}
-
 // callerOf returns the caller that bearer let through: where no token is asked
 // for, one without an id that has all rights.
 func callerOf(ctx context.Context) *caller {
-	if c, ok := ctx.Value(callerKey{}).(*caller); ok {
+	if c := callctx.Of[*caller](ctx); c != nil {
 		return c
 	}
 	return &caller{}
@@ -110,7 +110,7 @@ func bearer(token tokens, next http.Handler) http.Handler {
 			refuse(w, r, "a bearer token is required", http.StatusUnauthorized)
 			return
 		}
-		ctx := context.WithValue(r.Context(), callerKey{}, from)
+		ctx := callctx.With(r.Context(), from)
 		if r.Method == http.MethodGet || r.Header.Get(mcp.HeaderMethod) == string(mcp.MethodSubscriptionsListen) {
 			var end context.CancelFunc
 			ctx, end = context.WithCancel(ctx)

@@ -7,10 +7,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // capabilities list what a client says that it can do.
@@ -19,28 +17,28 @@ type capabilities struct{ mcp.ClientCapabilities }
 // Offers reports whether the client says that it answers a method.
 func (c capabilities) Offers(method string) bool {
 	switch method {
-	case client.Elicit:
+	case callctx.MethodElicit:
 		return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
-	case client.Sample:
+	case callctx.MethodSample:
 		return c.Sampling != nil
 	}
-	return method == client.Roots && c.Roots != nil
+	return method == callctx.MethodRoots && c.Roots != nil
 }
 
 // answers returns what of the capabilities says which questions the client answers; nil
 // where it answers none.
 func (c capabilities) answers() json.RawMessage {
-	if !c.Offers(client.Elicit) && !c.Offers(client.Sample) && !c.Offers(client.Roots) {
+	if !c.Offers(callctx.MethodElicit) && !c.Offers(callctx.MethodSample) && !c.Offers(callctx.MethodRoots) {
 		return nil
 	}
 	return c.Declared()
 }
 
-// Declared implements [client.Client]. It leaves out that the client tells of changed roots, which
+// Declared implements [callctx.Client]. It leaves out that the client tells of changed roots, which
 // are not passed on.
 func (c capabilities) Declared() json.RawMessage {
 	answers := mcp.ClientCapabilities{Sampling: c.Sampling}
-	if c.Offers(client.Elicit) {
+	if c.Offers(callctx.MethodElicit) {
 		answers.Elicitation = c.Elicitation
 	}
 	if c.Roots != nil {
@@ -52,10 +50,10 @@ func (c capabilities) Declared() json.RawMessage {
 }
 
 // in returns a context in which a call may ask its client what that offers.
-func (c capabilities) in(ctx context.Context, asked client.Client) context.Context {
-	ctx = carried.With(ctx, asked)
+func (c capabilities) in(ctx context.Context, asked callctx.Client) context.Context {
+	ctx = callctx.WithClient(ctx, asked)
 	if c.Sampling != nil {
-		ctx = carried.With[sampling.Sampler](ctx, lent{asked, c.Sampling})
+		ctx = callctx.WithSampler(ctx, lent{asked, c.Sampling})
 	}
 	return ctx
 }
@@ -67,14 +65,14 @@ type asking struct {
 	request *request
 }
 
-// Offers implements [client.Client].
+// Offers implements [callctx.Client].
 func (a asking) Offers(method string) bool { return a.request.Offers(method) }
 
-// Declared implements [client.Client].
+// Declared implements [callctx.Client].
 func (a asking) Declared() json.RawMessage { return a.request.declared().Declared() }
 
-// Ask implements [client.Client].
-func (a asking) Ask(ctx context.Context, q client.Question) (json.RawMessage, error) {
+// Ask implements [callctx.Client].
+func (a asking) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
 	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
 	if err != nil {
 		return nil, err
@@ -113,8 +111,8 @@ type remote struct {
 	ask func(ctx context.Context, q Asked) (json.RawMessage, error)
 }
 
-// Ask implements [client.Client].
-func (r remote) Ask(ctx context.Context, q client.Question) (json.RawMessage, error) {
+// Ask implements [callctx.Client].
+func (r remote) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
 	asked := Asked{Key: q.Key, Method: q.Method, Params: json.RawMessage(`{}`)}
 	if q.Params != nil {
 		var err error

@@ -16,8 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/content"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/foreign"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
@@ -32,7 +31,7 @@ const structuredMeta = "toolfold/structured"
 
 // answer answers a request that is in order.
 func (s *Server) answer(ctx context.Context, r *request) {
-	ctx = carried.With(ctx, r.origin())
+	ctx = callctx.With(ctx, r.origin())
 	buffer := answers.Get().(*[]byte)
 	out := append(append((*buffer)[:0], answerStart...), r.id...)
 	var failed *protocolError
@@ -157,7 +156,7 @@ func (s *Server) inTurn(
 		return do(ctx)
 	}
 	switch {
-	case !r.Offers(client.Sample) && !r.Offers(client.Elicit) && !r.Offers(client.Roots):
+	case !r.Offers(callctx.MethodSample) && !r.Offers(callctx.MethodElicit) && !r.Offers(callctx.MethodRoots):
 		return run(ctx), nil, nil
 	case !r.modern():
 		return run(r.declared().in(ctx, asking{s, r})), nil, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // codeBusy is the code of a call that found no free place in time.
@@ -26,8 +27,6 @@ type turn struct {
 	waits int // prompts of this call that wait for the client
 }
 
-type turnKey struct{}
-
 // enter waits until a call may run, and refuses it when that takes longer than
 // most.
 // Leave ends the call's turn.
@@ -47,7 +46,7 @@ func (c *calls) enter(ctx context.Context, limit time.Duration) (_ context.Conte
 				WithHint("nothing was done: call again in a moment")
 		}
 	}
-	return context.WithValue(ctx, turnKey{}, t), t.release, nil
+	return callctx.With(ctx, t), t.release, nil
 }
 
 func (t *turn) release() {
@@ -63,8 +62,8 @@ func (t *turn) release() {
 // resume is called. Resume waits for a turn, unless ctx is done. Without a turn
 // in ctx pause does nothing.
 func pause(ctx context.Context) (resume func()) {
-	t, ok := ctx.Value(turnKey{}).(*turn)
-	if !ok {
+	t := callctx.Of[*turn](ctx)
+	if t == nil {
 		return func() {}
 	}
 	t.mu.Lock()

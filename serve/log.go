@@ -11,8 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -62,7 +61,7 @@ func (r *request) withLog(ctx context.Context) context.Context {
 	if wanted == "" {
 		return ctx
 	}
-	return carried.With(ctx, client.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
+	return callctx.With(ctx, callctx.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
 		var said struct{ Level mcp.LoggingLevel }
 		if json.Unmarshal(params, &said) == nil && said.Level.ShouldSendTo(wanted) {
 			r.notify(string(mcp.MethodNotificationMessage), params)

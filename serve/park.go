@@ -14,7 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
@@ -117,7 +117,7 @@ type parked struct {
 
 // question is on its way to the client and back.
 type question struct {
-	client.Question
+	callctx.Question
 	answer chan json.RawMessage
 }
 
@@ -128,9 +128,9 @@ func fits(method string, answer json.RawMessage) bool {
 		return false
 	}
 	switch method {
-	case client.Elicit:
+	case callctx.MethodElicit:
 		return members.Action != nil
-	case client.Sample:
+	case callctx.MethodSample:
 		return members.Role != nil
 	}
 	return members.Roots != nil
@@ -223,14 +223,14 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordere
 	}
 }
 
-// Offers implements [client.Client].
+// Offers implements [callctx.Client].
 func (p *parked) Offers(method string) bool { return p.request.Offers(method) }
 
-// Declared implements [client.Client].
+// Declared implements [callctx.Client].
 func (p *parked) Declared() json.RawMessage { return p.request.declared().Declared() }
 
-// Ask implements [client.Client].
-func (p *parked) Ask(ctx context.Context, asked client.Question) (json.RawMessage, error) {
+// Ask implements [callctx.Client].
+func (p *parked) Ask(ctx context.Context, asked callctx.Question) (json.RawMessage, error) {
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
@@ -60,16 +59,13 @@ type outlet interface {
 	answer(message []byte, status int)
 }
 
-type requestKey struct{}
-
 func (r *request) in(ctx context.Context) context.Context {
-	return context.WithValue(ctx, requestKey{}, r)
+	return callctx.With(ctx, r)
 }
 
 // requestOf returns the request that ctx runs for, nil where it runs for none.
 func requestOf(ctx context.Context) *request {
-	r, _ := ctx.Value(requestKey{}).(*request)
-	return r
+	return callctx.Of[*request](ctx)
 }
 
 // send writes a message before the answer of the request. It reports false when the answer is out, or
@@ -146,7 +142,7 @@ func (r *request) withProgress(ctx context.Context) context.Context {
 	if token == nil || string(token) == "null" {
 		return ctx
 	}
-	return carried.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
+	return callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
 		params := ordered.Map{{Key: "progressToken", Value: token}, {Key: "progress", Value: p.Done}}
 		if p.Total != 0 {
 			params.Set("total", p.Total)
@@ -242,7 +238,7 @@ type questions struct {
 }
 
 // ask asks the client in the course of a request.
-func (q *questions) ask(ctx context.Context, r *request, asked client.Question) (json.RawMessage, error) {
+func (q *questions) ask(ctx context.Context, r *request, asked callctx.Question) (json.RawMessage, error) {
 	answer := make(chan *message, 1)
 	q.mu.Lock()
 	if q.open == nil {

@@ -9,9 +9,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // defaultSampleTokens is the most tokens of an answer when a prompt does not
@@ -20,36 +19,36 @@ const defaultSampleTokens = 4096
 
 // checkTools refuses a prompt with tools to a client that takes none: it would
 // have to answer with an error.
-func checkTools(client *mcp.SamplingCapability, p sampling.Prompt) error {
+func checkTools(client *mcp.SamplingCapability, p callctx.Prompt) error {
 	if len(p.Tools) == 0 || client.Tools != nil {
 		return nil
 	}
-	return sampling.ErrNoTools
+	return callctx.ErrNoTools
 }
 
 // lent is the model that a client lends to a call.
 type lent struct {
-	client client.Client
+	client callctx.Client
 	offers *mcp.SamplingCapability
 }
 
-// Sample implements [sampling.Sampler].
-func (l lent) Sample(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
+// Sample implements [callctx.Sampler].
+func (l lent) Sample(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	if err := checkTools(l.offers, p); err != nil {
-		return sampling.Completion{}, err
+		return callctx.Completion{}, err
 	}
-	raw, err := l.client.Ask(ctx, client.Question{Method: client.Sample, Params: sampleParams(p)})
+	raw, err := l.client.Ask(ctx, callctx.Question{Method: callctx.MethodSample, Params: sampleParams(p)})
 	if err != nil {
-		return sampling.Completion{}, err
+		return callctx.Completion{}, err
 	}
 	var result *mcp.CreateMessageResult
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return sampling.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
+		return callctx.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
 	}
 	return completion(result)
 }
 
-func sampleParams(p sampling.Prompt) mcp.CreateMessageParams {
+func sampleParams(p callctx.Prompt) mcp.CreateMessageParams {
 	params := mcp.CreateMessageParams{
 		Messages:     []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent(p.Text)}},
 		SystemPrompt: p.System,
@@ -88,15 +87,15 @@ func sampleParams(p sampling.Prompt) mcp.CreateMessageParams {
 }
 
 // completion takes the text and the calls out of a client's answer.
-func completion(result *mcp.CreateMessageResult) (sampling.Completion, error) {
+func completion(result *mcp.CreateMessageResult) (callctx.Completion, error) {
 	if result == nil {
-		return sampling.Completion{}, errors.New("the client's model gave no answer")
+		return callctx.Completion{}, errors.New("the client's model gave no answer")
 	}
 	content, err := mcp.ParseSamplingContent(result.Content)
 	if err != nil {
-		return sampling.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
+		return callctx.Completion{}, fmt.Errorf("reading the client's answer: %w", err)
 	}
-	done := sampling.Completion{Text: textOf(content), Model: result.Model, Truncated: result.StopReason == "maxTokens"}
+	done := callctx.Completion{Text: textOf(content), Model: result.Model, Truncated: result.StopReason == "maxTokens"}
 	blocks, several := content.([]mcp.Content)
 	if single, ok := content.(mcp.Content); ok && !several {
 		blocks = []mcp.Content{single}
@@ -105,13 +104,13 @@ func completion(result *mcp.CreateMessageResult) (sampling.Completion, error) {
 		if use, ok := block.(mcp.ToolUseContent); ok {
 			arguments, err := ordered.JSON(use.Input)
 			if err != nil {
-				return sampling.Completion{}, fmt.Errorf("reading the client's call of %s: %w", use.Name, err)
+				return callctx.Completion{}, fmt.Errorf("reading the client's call of %s: %w", use.Name, err)
 			}
-			done.Calls = append(done.Calls, sampling.UsedOffer{ID: use.ID, Name: use.Name, Arguments: arguments})
+			done.Calls = append(done.Calls, callctx.UsedOffer{ID: use.ID, Name: use.Name, Arguments: arguments})
 		}
 	}
 	if done.Text == "" && done.Calls == nil {
-		return sampling.Completion{}, errors.New("the client's model answered without text")
+		return callctx.Completion{}, errors.New("the client's model answered without text")
 	}
 	return done, nil
 }

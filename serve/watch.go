@@ -13,7 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // maxWatched bounds the URIs that one client watches.
@@ -32,7 +32,7 @@ type watches struct {
 // does any more. The lock is held, so that what is told last is true.
 func (w *watches) told(from toolfold.Origin, uri string, watch bool) {
 	if w.tell != nil {
-		w.tell(carried.With(context.Background(), from), uri, watch)
+		w.tell(callctx.With(context.Background(), from), uri, watch)
 	}
 }
 
@@ -266,7 +266,7 @@ func (s *Server) Updated(uri string) {
 func (s *Server) look(one *watch, uris []string, updated bool) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	ctx := carried.With(context.Background(), one.from)
+	ctx := callctx.With(context.Background(), one.from)
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("looking for changed resources", "panic", p, "stack", string(debug.Stack()))

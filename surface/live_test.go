@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -87,7 +87,7 @@ func comeAndGo(t *testing.T, s *surface.Surface, stop chan struct{}) {
 }
 
 func useTools(t *testing.T, s *surface.Surface, session string) {
-	ctx := carried.With(t.Context(), toolfold.Origin{Session: session, ListGrows: true})
+	ctx := callctx.With(t.Context(), toolfold.Origin{Session: session, ListGrows: true})
 	callBy := func(tool, args string) (string, bool) {
 		answer := s.Runner.Call(ctx, tool, json.RawMessage(args))
 		if answer.Err != nil && answer.Err.Code == toolfold.Internal {

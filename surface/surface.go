@@ -15,8 +15,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/bounds"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/legacy"
 )
@@ -51,7 +50,7 @@ func Tools(families []*toolfold.Family, o Options) []entry.Tool {
 	case o.Mode == Consolidated:
 		list = consolidate.Tools(families, o.Fold)
 	case o.Level == lazy.Full && o.Tier == toolfold.Extended:
-		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Category == reserved.Discovery }))
+		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Category == callctx.Discovery }))
 	default:
 		list = legacy.Tools(families)
 	}
@@ -83,7 +82,7 @@ type Options struct {
 	Structured bool
 
 	// ResultLimit is the most bytes of an answer to a client; 0 is
-	// [bounds.DefaultLimit], negative is no limit.
+	// [callctx.DefaultRoom], negative is no limit.
 	ResultLimit int
 
 	// Meaning finds actions by what texts mean, beside their words; nil does not.
@@ -101,7 +100,7 @@ func (o Options) complete() Options {
 	o.Tier = cmp.Or(o.Tier, toolfold.Extended)
 	o.Fold = cmp.Or(o.Fold, consolidate.ByFamily)
 	o.Params = cmp.Or(o.Params, entry.FormObject)
-	o.ResultLimit = cmp.Or(o.ResultLimit, bounds.DefaultLimit)
+	o.ResultLimit = cmp.Or(o.ResultLimit, callctx.DefaultRoom)
 	o.Params = o.form(o.Mode == Consolidated)
 	return o
 }
@@ -193,7 +192,7 @@ func New(o Options) *Surface {
 // listed everywhere.
 func (s *Surface) lists(ctx context.Context, name string) bool {
 	for _, e := range s.view(toolfold.OriginOf(ctx).Rights).resolvers().client.Lookup(name) {
-		if e.Action.Family.Category == reserved.Discovery {
+		if e.Action.Family.Category == callctx.Discovery {
 			return true
 		}
 	}

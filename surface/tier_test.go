@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -55,7 +55,7 @@ func TestTier(t *testing.T) {
 func TestLoadBeyondTheTier(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Tier: toolfold.Core})
-	ctx := carried.With(t.Context(), toolfold.Origin{Session: "one", ListGrows: true})
+	ctx := callctx.With(t.Context(), toolfold.Origin{Session: "one", ListGrows: true})
 	answer := s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"load","names":["weather_report"]}`))
 	if !strings.Contains(string(answer.Content), `"listed":true`) {
 		t.Errorf("load answered %s", answer.Content)

@@ -9,8 +9,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/legacy"
 )
 
@@ -27,15 +26,15 @@ func Mount[S any](t testing.TB, family toolfold.Family, service S) *toolfold.Fam
 // WithModel returns a context under which actions that ask [toolfold.Sample] are
 // answered by answer, as by the model of a client.
 func WithModel(ctx context.Context, answer func(toolfold.Prompt) (toolfold.Completion, error)) context.Context {
-	return carried.With[sampling.Sampler](ctx, model(answer))
+	return callctx.WithSampler(ctx, model(answer))
 }
 
 type model func(toolfold.Prompt) (toolfold.Completion, error)
 
-// Sample implements [sampling.Sampler].
-func (m model) Sample(_ context.Context, p sampling.Prompt) (sampling.Completion, error) {
+// Sample implements [callctx.Sampler].
+func (m model) Sample(_ context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	done, err := m(toolfold.Prompt{Text: p.Text, System: p.System, Model: p.Model, MaxTokens: p.MaxTokens, Schema: p.Schema})
-	return sampling.Completion{Text: done.Text, Model: done.Model, Truncated: done.Truncated}, err
+	return callctx.Completion{Text: done.Text, Model: done.Model, Truncated: done.Truncated}, err
 }
 
 // Runner calls the actions of families under every name, as a server does.

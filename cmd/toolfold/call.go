@@ -16,7 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -109,7 +109,7 @@ func callAction(c *cli.Context) error {
 		return usageError("store: %v", err)
 	}
 	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
-	ctx = carried.With(ctx, toolfold.Origin{Client: "the shell"})
+	ctx = callctx.With(ctx, toolfold.Origin{Client: "the shell"})
 	if c.Bool("watch") {
 		if len(entries) != 1 || entries[0].Action.Effect != toolfold.Reads {
 			return usageError("--watch repeats the call: name one action that only reads")

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/policy"
@@ -93,7 +93,7 @@ func hookAction(c *cli.Context) error {
 	defer b.close()
 	ctx, done := untilSignal(c.Context)
 	defer done()
-	answer := b.Runner.Call(carried.With(ctx, toolfold.Origin{Client: "the " + h.name + " hook"}), "guard.check", ordered.MustJSON(args))
+	answer := b.Runner.Call(callctx.With(ctx, toolfold.Origin{Client: "the " + h.name + " hook"}), "guard.check", ordered.MustJSON(args))
 	if answer.Err != nil {
 		return fmt.Errorf("guard.check: %s; %s", answer.Err.Message, cmp.Or(answer.Err.Hint, "nothing was judged"))
 	}

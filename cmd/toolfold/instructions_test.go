@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/hosts"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
@@ -59,7 +59,7 @@ func TestInstructionsNameFamilies(t *testing.T) {
 				t.Errorf("%s %s: %d characters: %s", name, fold, n, text)
 			}
 			for _, f := range app.Families() {
-				if f.Category != reserved.Discovery && test.all && !strings.Contains(text, " "+f.Name) {
+				if f.Category != callctx.Discovery && test.all && !strings.Contains(text, " "+f.Name) {
 					t.Errorf("%s %s: no %s in %s", name, fold, f.Name, text)
 				}
 			}

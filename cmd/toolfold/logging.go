@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // logLevel is the least level of what is logged. Flags set it before anything is.
@@ -58,7 +58,7 @@ func reportingProgress(ctx context.Context, c *cli.Context) context.Context {
 		return ctx
 	}
 	next := time.Now().Add(longCall)
-	return carried.With(ctx, func(p toolfold.Progress) {
+	return callctx.With(ctx, func(p toolfold.Progress) {
 		now := time.Now()
 		if now.Before(next) {
 			return

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
 )
@@ -259,7 +259,7 @@ var promises = []struct {
 			{"task.list", `{}`}, {"memory.search", `{"namespace":"big","query":"words of a note"}`}, {"memory.export", `{"namespace":"big"}`},
 			{"memory.get", `{"namespace":"big","key":"big1"}`},
 		} {
-			if answer := c.expect(t, call[0], call[1]); len(answer) > bounds.DefaultLimit {
+			if answer := c.expect(t, call[0], call[1]); len(answer) > callctx.DefaultRoom {
 				t.Errorf("%s %s answered %d bytes", call[0], call[1], len(answer))
 			}
 		}

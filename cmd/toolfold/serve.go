@@ -19,11 +19,11 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/estimate"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/offer"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -33,7 +33,7 @@ import (
 // that looks for tools are told which families there are; empty is no kind.
 func instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Family) string {
 	if kind == hosts.Deferring || kind == hosts.Code {
-		how := "Call a tool with action and " + reserved.Params + "."
+		how := "Call a tool with action and " + callctx.ArgParams + "."
 		if s.Fold == consolidate.None || s.Mode == surface.Legacy {
 			how = "A tool is a family and an action: memory_get."
 		}
@@ -85,7 +85,7 @@ func subjects(families []*toolfold.Family, room int) string {
 		return list + "."
 	}
 	for _, f := range families {
-		if f.Category == reserved.Discovery {
+		if f.Category == callctx.Discovery {
 			continue
 		}
 		if names = append(names, f.Name); estimate.Tokens([]byte(text())) > room {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // told holds the parts of an error by which a call is mended.
@@ -40,7 +40,7 @@ func (m mistake) mend(ctx context.Context, c *client, got *reply) (why string) {
 		return why
 	}
 	right := entry.Select(m.action)
-	if action := call.arguments[reserved.Action]; action != nil && (action != right.Selector || call.tool != right.Tool) {
+	if action := call.arguments[callctx.ArgAction]; action != nil && (action != right.Selector || call.tool != right.Tool) {
 		return fmt.Sprintf("it leads to %v of %s", action, call.tool)
 	}
 	second, err := c.call(ctx, call.tool, call.arguments)
@@ -115,15 +115,15 @@ func (a *again) mend(m mistake) (why string) {
 		return "it names no problem"
 	}
 	for _, p := range a.told.Problems {
-		path := strings.TrimPrefix(p.Path, "/"+reserved.Params)
+		path := strings.TrimPrefix(p.Path, "/"+callctx.ArgParams)
 		holder, _ := jsonx.Lookup(a.arguments, path[:strings.LastIndex(path, "/")])
 		last := jsonx.UnescapePointer(path[strings.LastIndex(path, "/")+1:])
 		object, isObject := holder.(map[string]any)
 		value, drop := a.value(p, path)
 		switch {
-		case path == "/"+reserved.Action && p.Kind == toolfold.ProblemMissing && slices.Contains(p.Allowed, m.action.Name):
+		case path == "/"+callctx.ArgAction && p.Kind == toolfold.ProblemMissing && slices.Contains(p.Allowed, m.action.Name):
 			a.arguments[last] = m.action.Name
-		case path == "/"+reserved.Action:
+		case path == "/"+callctx.ArgAction:
 			if p.Suggest == "" {
 				return "it suggests no action"
 			}
@@ -155,8 +155,8 @@ func (a *again) mend(m mistake) (why string) {
 			list[i] = value
 		}
 	}
-	if list, ok := a.arguments[reserved.Fields].([]any); ok && slices.Contains(list, any(nil)) {
-		delete(a.arguments, reserved.Fields)
+	if list, ok := a.arguments[callctx.ArgFields].([]any); ok && slices.Contains(list, any(nil)) {
+		delete(a.arguments, callctx.ArgFields)
 	}
 	return ""
 }
@@ -165,7 +165,7 @@ func (a *again) mend(m mistake) (why string) {
 // parameter is better left out.
 func (a *again) value(p toolfold.Problem, path string) (value any, drop bool) {
 	example := a.told.Example
-	if params, ok := example[reserved.Params].(map[string]any); ok {
+	if params, ok := example[callctx.ArgParams].(map[string]any); ok {
 		example = params
 	}
 	if value, ok := jsonx.Lookup(example, path); ok && p.Kind != toolfold.ProblemEnum {

@@ -15,8 +15,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // mistake is a call with one thing wrong in it.
@@ -114,7 +114,7 @@ func wrong(ctx context.Context, p *place) error {
 // strange is the name in the call that no parameter of the action has.
 func (m mistake) strange() string {
 	for name := range m.arguments {
-		if name != reserved.Action && !slices.ContainsFunc(m.action.Params(), func(p toolfold.Param) bool { return p.Name == name }) {
+		if name != callctx.ArgAction && !slices.ContainsFunc(m.action.Params(), func(p toolfold.Param) bool { return p.Name == name }) {
 			return name
 		}
 	}
@@ -217,7 +217,7 @@ func (g *mistakes) call(a *toolfold.Action) (tool string, arguments map[string]a
 	arguments = maps.Clone(g.examples[a])
 	e := entry.Select(a)
 	if e.Selector != "" {
-		arguments[reserved.Action] = e.Selector
+		arguments[callctx.ArgAction] = e.Selector
 	}
 	return e.Tool, arguments
 }
@@ -231,12 +231,12 @@ func (g *mistakes) names(a *toolfold.Action) (list []mistake) {
 		change(arguments)
 		list = append(list, mistake{kind: kind, action: a, tool: tool, arguments: arguments})
 	}
-	without := func(arguments map[string]any) { delete(arguments, reserved.Action) }
-	if right[reserved.Action] == nil {
+	without := func(arguments map[string]any) { delete(arguments, callctx.ArgAction) }
+	if right[callctx.ArgAction] == nil {
 		return nil
 	}
 	add("action missing", tool, without)
-	add("action of another type", tool, func(arguments map[string]any) { arguments[reserved.Action] = []any{a.Name} })
+	add("action of another type", tool, func(arguments map[string]any) { arguments[callctx.ArgAction] = []any{a.Name} })
 	verbs := []string{g.misspelt(a.Name)}
 	for word := range strings.SplitSeq(a.Words, ", ") {
 		if word != "" && !strings.Contains(word, " ") && !g.othersSay(a, word) && a.Effect != toolfold.Deletes {
@@ -248,7 +248,7 @@ func (g *mistakes) names(a *toolfold.Action) (list []mistake) {
 		if i == 0 {
 			kind = "misspelt"
 		}
-		add("name of "+kind+" action", tool, func(arguments map[string]any) { arguments[reserved.Action] = verb })
+		add("name of "+kind+" action", tool, func(arguments map[string]any) { arguments[callctx.ArgAction] = verb })
 		add("name tool_"+kind, tool+"_"+verb, without)
 		add("name tool."+kind, tool+"."+verb, without)
 		add("name "+kind+"_tool", verb+"_"+tool, without)
@@ -278,7 +278,7 @@ func (g *mistakes) params(a *toolfold.Action) (list []mistake) {
 		list = append(list, mistake{kind: "parameter missing", action: a, tool: tool, arguments: arguments})
 	}
 	for name, value := range right {
-		if name == reserved.Action {
+		if name == callctx.ArgAction {
 			continue
 		}
 		for kind, other := range map[string]string{
@@ -303,7 +303,7 @@ func (g *mistakes) params(a *toolfold.Action) (list []mistake) {
 		}
 	}
 	arguments := maps.Clone(right)
-	arguments[reserved.Fields] = []any{"qqqq"}
+	arguments[callctx.ArgFields] = []any{"qqqq"}
 	return append(list, mistake{kind: "field that the result has not", action: a, tool: tool, arguments: arguments})
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/embed"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/metric"
@@ -194,7 +194,7 @@ func (h Host) runner() *engine.Runner {
 		return layers.Merged(), nil
 	}
 	return &engine.Runner{
-		Caller: h.Caller, Names: h.Caller, Bounded: h.Caller.Bounded(call.Bound{Bytes: bounds.DefaultLimit}),
+		Caller: h.Caller, Names: h.Caller, Bounded: h.Caller.Bounded(call.Bound{Bytes: callctx.DefaultRoom}),
 		Providers: engine.NewProviders(settings, h.Files.Workspace), Tracer: h.Tracer, Now: h.Now, Log: h.Log,
 	}
 }

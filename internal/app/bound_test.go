@@ -9,9 +9,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -81,7 +81,7 @@ func demanding(a *toolfold.Action) map[string]json.RawMessage {
 	}
 	calls := map[string]json.RawMessage{"as declared": json.RawMessage(a.Example)}
 	for _, p := range a.Params() {
-		if p.Name == reserved.Limit {
+		if p.Name == callctx.ArgLimit {
 			args.Set(p.Name, 50)
 			if p.Max != nil {
 				args.Set(p.Name, *p.Max)
@@ -102,7 +102,7 @@ func demanding(a *toolfold.Action) map[string]json.RawMessage {
 				fields = append(fields, p.Name+"."+inner.Name)
 			}
 		}
-		args.Set(reserved.Fields, fields)
+		args.Set(callctx.ArgFields, fields)
 		calls["with all fields"] = ordered.MustJSON(args)
 	}
 	return calls
@@ -210,7 +210,7 @@ func textsReadOn(t *testing.T, b *bench) {
 // beforeCut returns what stands before the mark of a text that was cut.
 func beforeCut(t *testing.T, text string) string {
 	t.Helper()
-	if !bounds.IsCut(text) {
+	if !shorten.IsCut(text) {
 		t.Errorf("a text that was cut ends with %q", text[max(0, len(text)-40):])
 	}
 	return text[:strings.LastIndex(text, "… [cut: ")]
@@ -251,7 +251,7 @@ func runsReadOn(t *testing.T, b *bench) {
 		t.Fatalf("%s", answer.Content)
 	}
 	first := b.Client.Call(t.Context(), "agent", json.RawMessage(`{"action":"run","params":{"agentId":"reader"}}`))
-	if len(first.Content) > bounds.DefaultLimit {
+	if len(first.Content) > callctx.DefaultRoom {
 		t.Errorf("an answer of %d bytes", len(first.Content))
 	}
 	var told struct {

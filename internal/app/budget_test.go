@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/golden"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -87,7 +87,7 @@ func TestCeilings(t *testing.T) {
 // parts are the families proper, and discovery.
 func parts() (families, discovery []*toolfold.Family) {
 	for _, s := range app.Families() {
-		if s.Category == reserved.Discovery {
+		if s.Category == callctx.Discovery {
 			discovery = append(discovery, s)
 			continue
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -75,14 +75,14 @@ func TestCursorsBelongToTheirList(t *testing.T) {
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
 			e := entry.New(a, a.FullName())
-			if !e.Takes(toolfold.Cursor.Name) || !e.Takes(reserved.Limit) {
+			if !e.Takes(toolfold.Cursor.Name) || !e.Takes(callctx.ArgLimit) {
 				continue
 			}
 			l := list{name: a.FullName(), action: a, args: ordered.Map{}}
 			for _, p := range a.Required.Params() {
 				l.args.Set(p.Name, map[string]string{"uuid": "00000000-0000-4000-8000-00000000000f", "": "entry"}[p.Format])
 			}
-			l.args.Set(reserved.Limit, 1)
+			l.args.Set(callctx.ArgLimit, 1)
 			var page struct{ NextCursor string }
 			answer := call(l, "")
 			if err := json.Unmarshal(answer.Content, &page); err != nil {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -27,7 +27,7 @@ func TestDescribeIsShort(t *testing.T) {
 			for _, a := range s.Actions {
 				cost := describeCost(t, b, a.FullName())
 				t.Logf("%s %s: %d tokens", mode, a.FullName(), cost)
-				if s.Category != reserved.Discovery {
+				if s.Category != callctx.Discovery {
 					costs = append(costs, cost)
 				}
 			}

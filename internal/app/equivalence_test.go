@@ -11,9 +11,9 @@ import (
 
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/schema"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/migration"
@@ -94,7 +94,7 @@ func (w world) run(t *testing.T, mode surface.Mode) toolResult {
 // mode is the mode to serve in. What discovery answers is about the surface
 // itself, so for its names to be comparable the surface has to be one.
 func (w world) mode(m surface.Mode) surface.Mode {
-	if w.action.Family.Category == reserved.Discovery {
+	if w.action.Family.Category == callctx.Discovery {
 		return surface.Consolidated
 	}
 	return m
@@ -180,7 +180,7 @@ func TestProjection(t *testing.T) {
 				t.Parallel()
 				whole := worldOf(t, spec, i).run(t, surface.Consolidated).content(t)
 				checkDeclared(t, a, whole)
-				for _, path := range fields.Paths(a.Results()) {
+				for _, path := range schema.Paths(a.Results()) {
 					kept := paths("", decode(t, call.Project(whole, []string{path})))
 					for _, got := range kept {
 						if !isPrefix(got, path) && !isPrefix(path, got) {
@@ -195,9 +195,9 @@ func TestProjection(t *testing.T) {
 
 func checkDeclared(t *testing.T, a *toolfold.Action, whole json.RawMessage) {
 	t.Helper()
-	declared := fields.Paths(a.Results())
+	declared := schema.Paths(a.Results())
 	for _, path := range paths("", decode(t, whole)) {
-		if path != "warnings" && !fields.Declares(a.Results(), path) { // any answer may have warnings
+		if path != "warnings" && !schema.Declares(a.Results(), path) { // any answer may have warnings
 			t.Errorf("the result has %s, which is not among the declared fields %v", path, declared)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -27,7 +27,7 @@ func TestEveryActionTakesAFilter(t *testing.T) {
 				if err := json.Unmarshal([]byte(a.Example), &args); err != nil {
 					t.Fatal(err)
 				}
-				args.Set(reserved.JQ, filter)
+				args.Set(callctx.ArgJQ, filter)
 				return ordered.MustJSON(args)
 			}
 			if a.WritesFiles() || f.Name == "telemetry" || f.Name == "metrics" { // the other bench has files and counts of its own

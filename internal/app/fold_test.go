@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -226,7 +226,7 @@ func TestEveryActionAlone(t *testing.T) {
 					name = a.Legacy[0].Name
 				}
 				l, ok := listed[name]
-				if shown := level != lazy.Search || f.Tier == toolfold.Core || f.Category == reserved.Discovery; ok != shown {
+				if shown := level != lazy.Search || f.Tier == toolfold.Core || f.Category == callctx.Discovery; ok != shown {
 					t.Errorf("%s: %s is listed: %v", level, name, ok)
 				}
 				delete(listed, name)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/guard"
@@ -146,7 +146,7 @@ func TestSessionPolicy(t *testing.T) {
 	t.Parallel()
 	b := benchOf(t, surface.Options{})
 	over := func(connection string) context.Context {
-		return carried.With(t.Context(), toolfold.Origin{Session: connection})
+		return callctx.With(t.Context(), toolfold.Origin{Session: connection})
 	}
 	must := func(ctx context.Context, name, args string) string {
 		t.Helper()

@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -61,7 +61,7 @@ func readEverything(t *testing.T, b *bench) string {
 	var all strings.Builder
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
-			if a.Effect != toolfold.Reads || f.Category == reserved.Discovery {
+			if a.Effect != toolfold.Reads || f.Category == callctx.Discovery {
 				continue
 			}
 			calls := demanding(a)
@@ -94,7 +94,7 @@ func TestToolsThatReadOnlyRead(t *testing.T) {
 						}
 						args := example(entry.New(a, a.FullName()))
 						for _, name := range []string{a.Name, a.FullName(), f.Name + "_" + a.Name} {
-							args[reserved.Action] = name
+							args[callctx.ArgAction] = name
 							tried++
 							target := b.Client.Refusal(t.Context(), tool.Name, ordered.MustJSON(args), "", func(string) bool { return false })
 							if target == nil && !readsAs(b, tool, args) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 const hostileSize = 1 << 20 // bytes of a hostile body
@@ -92,7 +92,7 @@ func hostile(e *entry.Entry) map[string]json.RawMessage {
 			with(p.Name, kinds[(i+len(e.Title()))%len(kinds)])
 		}
 	}
-	with(reserved.Fields, "a list of texts")
+	with(callctx.ArgFields, "a list of texts")
 	example, members := e.Example(), hostileValues["an object"]
 	bodies["unknown names"] = append(append(example[:len(example)-1:len(example)-1], ','), members[1:]...)
 	return bodies

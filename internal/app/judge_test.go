@@ -12,8 +12,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -41,7 +41,7 @@ func TestFieldsAgreeWithSchemas(t *testing.T) {
 				mutate(random, e.Params(), args)
 			}
 			refused := schema.Validate(args)
-			delete(args, reserved.Action)
+			delete(args, callctx.ArgAction)
 			problems := problemsOf(args)
 			said := slices.ContainsFunc(problems, func(p toolfold.Problem) bool {
 				return p.Kind != toolfold.ProblemUnknown && !(p.Kind == toolfold.ProblemLength && p.Got == 0)

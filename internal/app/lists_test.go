@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -73,7 +73,7 @@ func TestGrowingAnswersHaveCursors(t *testing.T) {
 			takes := func(name string) bool {
 				return slices.ContainsFunc(a.Params(), func(p toolfold.Param) bool { return p.Name == name })
 			}
-			paged := takes(reserved.Limit) && takes(toolfold.Cursor.Name)
+			paged := takes(callctx.ArgLimit) && takes(toolfold.Cursor.Name)
 			for _, field := range a.Results() {
 				name := a.FullName() + "." + field.Name
 				if a.Effect != toolfold.Reads || field.Kind != toolfold.KindArray && field.Values == nil || paged {

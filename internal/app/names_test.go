@@ -8,9 +8,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -56,7 +55,7 @@ func TestOtherNamesLeadToTheAction(t *testing.T) {
 				}
 				args := example(entry.New(a, a.FullName()))
 				through := map[string]any{"name": f.Name + "." + verb, "arguments": args}
-				action := map[string]any{reserved.Action: verb}
+				action := map[string]any{callctx.ArgAction: verb}
 				for name, value := range args {
 					action[name] = value
 				}
@@ -144,7 +143,7 @@ func TestNotPermittedIsSaid(t *testing.T) {
 					}
 				}
 				if !f.Bare {
-					flat[reserved.Action] = a.Name
+					flat[callctx.ArgAction] = a.Name
 					checkRefusal(t, "action", b.Client.Call(t.Context(), f.Name, ordered.MustJSON(flat)), a, test.why)
 				}
 			}
@@ -169,7 +168,7 @@ func checkRefusal(t *testing.T, how string, answer toolfold.Answer, a *toolfold.
 func TestCallersLearnNothingOfNames(t *testing.T) {
 	t.Parallel()
 	b := benchOf(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
-	ctx := carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"task.list"}}.Rights()})
+	ctx := callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"task.list"}}.Rights()})
 	for _, args := range []string{`{}`, `{"key":"a","value":1}`} {
 		for _, pair := range [][2]string{{"memory", "mammoth"}, {"task.cancel", "task.frobnicate"}, {"task_cancel", "task_frobnicate"}} {
 			there := b.Client.Call(ctx, pair[0], []byte(args))
@@ -235,7 +234,7 @@ func TestStrictNamesAreTheListed(t *testing.T) {
 		}
 		refused := 0
 		for _, f := range b.Families() {
-			if f.Category == reserved.Discovery {
+			if f.Category == callctx.Discovery {
 				continue
 			}
 			e := entry.Select(f.Actions[0])

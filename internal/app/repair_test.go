@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -54,15 +54,15 @@ func nest(e *entry.Entry, args map[string]any) map[string]any {
 	}
 	call, params := map[string]any{}, map[string]any{}
 	for name, value := range args {
-		if name != reserved.Action && (e.Selector != "" || e.Nested(name)) {
+		if name != callctx.ArgAction && (e.Selector != "" || e.Nested(name)) {
 			params[name] = value
 		} else {
 			call[name] = value
 		}
 	}
-	call[reserved.Params] = params
+	call[callctx.ArgParams] = params
 	if e.Form == entry.FormText {
-		call[reserved.Params] = string(ordered.MustJSON(params))
+		call[callctx.ArgParams] = string(ordered.MustJSON(params))
 	}
 	return call
 }
@@ -119,7 +119,7 @@ func breakages(e *entry.Entry) []breakage {
 	}
 	if !e.Legacy {
 		for name, value := range example(e) {
-			if name != reserved.Action {
+			if name != callctx.ArgAction {
 				add("misspelt "+name, func(args map[string]any) { delete(args, name); args[name+"x"] = value })
 			}
 		}
@@ -131,7 +131,7 @@ func breakages(e *entry.Entry) []breakage {
 		}
 	}
 	if !e.Action.Forwards() {
-		add("with a field that the result has not", func(args map[string]any) { args[reserved.Fields] = []any{"qqqq"} })
+		add("with a field that the result has not", func(args map[string]any) { args[callctx.ArgFields] = []any{"qqqq"} })
 	}
 	if e.Selector != "" {
 		list = append(list, withoutAction(e)...)
@@ -141,8 +141,8 @@ func breakages(e *entry.Entry) []breakage {
 
 func withoutAction(e *entry.Entry) []breakage {
 	missing, unknown := example(e), example(e)
-	delete(missing, reserved.Action)
-	unknown[reserved.Action] = e.Selector + "x"
+	delete(missing, callctx.ArgAction)
+	unknown[callctx.ArgAction] = e.Selector + "x"
 	return []breakage{{"without the action", missing}, {"misspelt action", unknown}}
 }
 
@@ -221,7 +221,7 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 	examples = maps.Clone(examples)
 	maps.Copy(examples, told.Error.Example)
 	for _, p := range told.Error.Problems {
-		path, inside := strings.CutPrefix(strings.TrimPrefix(p.Path, "/"), reserved.Params+"/")
+		path, inside := strings.CutPrefix(strings.TrimPrefix(p.Path, "/"), callctx.ArgParams+"/")
 		name := strings.Split(path, "/")[0]
 		if inside {
 			mendOne(params, name, p, examples)
@@ -230,9 +230,9 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 		}
 	}
 	if isText {
-		mended[reserved.Params] = string(ordered.MustJSON(params))
-	} else if _, had := mended[reserved.Params]; had || len(params) > 0 {
-		mended[reserved.Params] = params
+		mended[callctx.ArgParams] = string(ordered.MustJSON(params))
+	} else if _, had := mended[callctx.ArgParams]; had || len(params) > 0 {
+		mended[callctx.ArgParams] = params
 	}
 	return mended
 }
@@ -241,7 +241,7 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 // text.
 func paramsOf(args map[string]any) (params map[string]any, isText bool) {
 	params = map[string]any{}
-	switch value := args[reserved.Params].(type) {
+	switch value := args[callctx.ArgParams].(type) {
 	case map[string]any:
 		params = maps.Clone(value)
 	case string:
@@ -259,7 +259,7 @@ func mendOne(args map[string]any, name string, p toolfold.Problem, example map[s
 	case p.Kind == toolfold.ProblemUnknown && p.Suggest != "":
 		args[p.Suggest] = args[name]
 		delete(args, name)
-	case name == reserved.Action:
+	case name == callctx.ArgAction:
 		args[name] = p.Suggest
 	case known:
 		args[name] = value

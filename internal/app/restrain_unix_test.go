@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -46,7 +46,7 @@ func TestRestrainedActions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ctx := carried.With(t.Context(), toolfold.Origin{Session: "s", Rights: test.caller})
+			ctx := callctx.With(t.Context(), toolfold.Origin{Session: "s", Rights: test.caller})
 			calls := map[string]string{
 				"guard.check":   `{"policyId":"touches","changedPaths":["a.js"]}`,
 				"bugfix.scan":   `{"paths":["a.js"]}`,

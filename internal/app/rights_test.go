@@ -15,10 +15,9 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/queue"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -71,7 +70,7 @@ func shows(list []lazy.Listed, e *entry.Entry) bool {
 		var schema struct {
 			Properties map[string]struct{ Enum []string }
 		}
-		return json.Unmarshal(l.InputSchema, &schema) == nil && slices.Contains(schema.Properties[reserved.Action].Enum, e.Action.Name)
+		return json.Unmarshal(l.InputSchema, &schema) == nil && slices.Contains(schema.Properties[callctx.ArgAction].Enum, e.Action.Name)
 	}
 	return false
 }
@@ -140,7 +139,7 @@ func TestPermissionsAreASecondLine(t *testing.T) {
 	b := newBench(t)
 	names := call.NewResolver(b.entries())
 	runner := call.New(func(*toolfold.Rights) *call.Resolver { return names }, nil, call.Permissions)
-	nothing := carried.With(t.Context(),
+	nothing := callctx.With(t.Context(),
 		toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return false }}})
 	for _, e := range b.entries() {
 		for _, args := range []json.RawMessage{e.Example(), json.RawMessage(`{"action":` + quoted(e.Selector) + `,"qqqq":1}`)} {
@@ -202,7 +201,7 @@ func TestRightsOfCallers(t *testing.T) {
 			}
 			t.Run(a.FullName(), func(t *testing.T) {
 				t.Parallel()
-				ctx := carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: []string{a.FullName()}}.Rights()})
+				ctx := callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: []string{a.FullName()}}.Rights()})
 				for n, e := range entries {
 					if e.Action.FullName() != a.FullName() {
 						continue
@@ -229,7 +228,7 @@ func TestSchedulesHaveNoMoreRights(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.work(t)
-	limited := carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"agent", "workflow", "task"}}.Rights()})
+	limited := callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"agent", "workflow", "task"}}.Rights()})
 	call := func(ctx context.Context, name, args string) string {
 		t.Helper()
 		answer := b.Runner.Call(ctx, name, json.RawMessage(args))

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/bounds"
 	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -143,7 +143,7 @@ func TestCutListsHaveWholeItems(t *testing.T) {
 	}
 	for i, item := range got.Value {
 		labels, _ := item["labels"].(map[string]any)
-		if host, _ := labels["host"].(string); len(item) != 3 || len(host) != 120 || bounds.IsCut(host) {
+		if host, _ := labels["host"].(string); len(item) != 3 || len(host) != 120 || shorten.IsCut(host) {
 			t.Errorf("item %d is %v", i, item)
 		}
 	}

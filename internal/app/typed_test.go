@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
-	"github.com/toolfold/toolfold/internal/reserved"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -175,7 +175,7 @@ func TestTypedAnswersAreWhole(t *testing.T) {
 				continue
 			}
 			answer := b.Client.Call(t.Context(), f.Name+"_"+a.Name, json.RawMessage(a.Example))
-			cut := answer.Err == nil && strings.Contains(string(answer.Content), "ask for it with "+reserved.Fields)
+			cut := answer.Err == nil && strings.Contains(string(answer.Content), "ask for it with "+callctx.ArgFields)
 			if cut || len(answer.Content) > o.ResultLimit {
 				t.Errorf("%s answers %d bytes: %.200s", a.FullName(), len(answer.Content), answer.Content)
 			}

@@ -16,8 +16,8 @@ const module = "github.com/toolfold/toolfold"
 // the root, the language. Rules of a package win over those of its folder.
 var mayImport = map[string][]string{
 	".": {
-		"internal/carried", "internal/forward", "internal/jsonx", "internal/judge", "internal/ordered", "internal/pattern", "internal/reserved",
-		"internal/regex", "internal/sampling", "internal/shorten", "internal/suggest",
+		"internal/callctx", "internal/jsonx", "internal/judge", "internal/ordered", "internal/pattern", "internal/regex",
+		"internal/shorten", "internal/suggest",
 	},
 	"entry":           {".", "internal/"},
 	"internal/":       {".", "entry", "internal/"}, // no family, and no room above

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/validate"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
@@ -75,7 +75,7 @@ func askFor(schema json.RawMessage) string {
 
 // inWords returns a prompt that says in its system prompt what the answer has to
 // be, for models that can be told no other way.
-func inWords(p sampling.Prompt) sampling.Prompt {
+func inWords(p callctx.Prompt) callctx.Prompt {
 	if p.Schema != nil {
 		p.System = strings.TrimSpace(p.System + "\n\n" + askFor(p.Schema))
 	}
@@ -83,7 +83,7 @@ func inWords(p sampling.Prompt) sampling.Prompt {
 }
 
 // said is a prompt as one text, for what takes no messages.
-func said(p sampling.Prompt) string {
+func said(p callctx.Prompt) string {
 	texts := []string{p.Text}
 	for _, turn := range p.Turns {
 		texts = append(texts, "You answered:\n"+turn.Text, turn.Reply)

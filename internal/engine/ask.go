@@ -11,9 +11,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/provider"
-	"github.com/toolfold/toolfold/internal/reserved"
-	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
@@ -62,7 +61,7 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 				return nil, failf(StepFailed, "provider %q: the model called tools where it had to answer, after %d turns", p.name, len(prompt.Turns)).
 					hint("raise maxTurns of the step, or ask for less")
 			}
-			turn := sampling.Turn{Text: done.Text}
+			turn := callctx.Turn{Text: done.Text}
 			for _, c := range done.Calls {
 				calls++
 				used, err := f.call(ctx, offered, c, calls)
@@ -88,28 +87,28 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 				hint("make outputSchema simpler, say in the prompt what is meant, or take another model")
 		}
 		mended = true
-		prompt.Turns = append(prompt.Turns, sampling.Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
+		prompt.Turns = append(prompt.Turns, callctx.Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
 	}
 }
 
 // ask sends a prompt and charges for the answer.
-func (r *run) ask(ctx context.Context, p picked, prompt sampling.Prompt) (sampling.Completion, error) {
+func (r *run) ask(ctx context.Context, p picked, prompt callctx.Prompt) (callctx.Completion, error) {
 	ctx, end := r.startChat(ctx, p, prompt)
 	done, err := p.complete(ctx, prompt)
 	end(done, err)
 	if err != nil {
-		return sampling.Completion{}, err
+		return callctx.Completion{}, err
 	}
 	if tooMuch := r.chargeOutput(len(done.Text)); tooMuch != nil {
-		return sampling.Completion{}, tooMuch
+		return callctx.Completion{}, tooMuch
 	}
 	return done, nil
 }
 
-func (a promptAction) render(ctx context.Context, f *frame) (sampling.Prompt, error) {
+func (a promptAction) render(ctx context.Context, f *frame) (callctx.Prompt, error) {
 	filled, err := a.prompt.fill(ctx, f)
 	if err != nil {
-		return sampling.Prompt{}, expressionFailure("prompt", err)
+		return callctx.Prompt{}, expressionFailure("prompt", err)
 	}
 	own := f.run.system
 	if a.system != nil {
@@ -117,16 +116,16 @@ func (a promptAction) render(ctx context.Context, f *frame) (sampling.Prompt, er
 	}
 	system, err := own.fill(ctx, f)
 	if err != nil {
-		return sampling.Prompt{}, expressionFailure("system prompt", err)
+		return callctx.Prompt{}, expressionFailure("system prompt", err)
 	}
 	if f.run.job.Inject != nil {
 		more, err := f.run.job.Inject(ctx, filled)
 		if err != nil {
-			return sampling.Prompt{}, err
+			return callctx.Prompt{}, err
 		}
 		system = strings.TrimSpace(system + "\n\n" + more)
 	}
-	prompt := sampling.Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}
+	prompt := callctx.Prompt{Text: filled, System: system, Model: a.model, MaxTokens: a.maxTokens}
 	if a.answer != nil {
 		prompt.Schema = a.answer.schema.Text
 	}
@@ -135,7 +134,7 @@ func (a promptAction) render(ctx context.Context, f *frame) (sampling.Prompt, er
 
 // offered is an action that a prompt offers, under the name that it has there.
 type offered struct {
-	sampling.Offer
+	callctx.Offer
 	action *toolfold.Action
 }
 
@@ -158,7 +157,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 		if slices.ContainsFunc(list, func(o offered) bool { return o.Name == name }) {
 			return nil, fatal(ToolConfigError, "two of the tools are called %s", name).hint("name one of them only in tools")
 		}
-		list = append(list, offered{sampling.Offer{
+		list = append(list, offered{callctx.Offer{
 			Name: name, Description: strings.TrimSpace(a.Summary + " " + a.Doc),
 			Schema: entry.New(a, a.FullName()).InputSchema(),
 		}, a})
@@ -180,12 +179,12 @@ func offerable(names Names) []*toolfold.Action {
 	if names == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(names.Actions()), func(a *toolfold.Action) bool { return a.Family.Category == reserved.Discovery })
+	return slices.DeleteFunc(slices.Clone(names.Actions()), func(a *toolfold.Action) bool { return a.Family.Category == callctx.Discovery })
 }
 
 // call runs the nth call of a prompt's model as a step of the run. What the
 // action refuses is for the model to mend; an error ends the prompt.
-func (f *frame) call(ctx context.Context, list []offered, c sampling.UsedOffer, nth int) (sampling.UsedOffer, error) {
+func (f *frame) call(ctx context.Context, list []offered, c callctx.UsedOffer, nth int) (callctx.UsedOffer, error) {
 	if f.run.steps.Add(1) > maxExecutions {
 		return c, over("the run took %d steps, which is the most", maxExecutions)
 	}
@@ -249,8 +248,8 @@ func (ps *Providers) Try(ctx context.Context, name string) Trial {
 		limited, cancel := context.WithTimeoutCause(ctx, defaultTimeout, errTimeout)
 		defer cancel()
 		start := time.Now()
-		var done sampling.Completion
-		done, err = p.complete(limited, sampling.Prompt{Text: "Answer with the one word: ready"})
+		var done callctx.Completion
+		done, err = p.complete(limited, callctx.Prompt{Text: "Answer with the one word: ready"})
 		trial.Duration, trial.Model, trial.Answer = time.Since(start), done.Model, strings.TrimSpace(done.Text)
 		ctx = limited
 	}

@@ -13,9 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // script makes an endpoint answer with messages one after the other, the last of
@@ -163,7 +162,7 @@ func TestToolsWithinRights(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
 	e.script(calling("memory_delete", `{"key":"x"}`), says("done"))
-	ctx := carried.With(t.Context(),
+	ctx := callctx.With(t.Context(),
 		toolfold.Origin{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.Effect == toolfold.Reads }}})
 	caller := newMemory()
 	succeed(t, e.run(t, ctx, caller, `{prompt: "when?", tools: [memory]}`))
@@ -267,7 +266,7 @@ func TestOutputSchemaInWords(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	sampler := &fakeSampler{}
-	r := (&Runner{}).Run(carried.With[sampling.Sampler](t.Context(), sampler),
+	r := (&Runner{}).Run(callctx.WithSampler(t.Context(), sampler),
 		Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: ask, type: prompt, config: `+step+`}]`)})
 	expectFailure(t, r, "ask", StepFailed, "it is not one JSON object")
 	if len(sampler.asked) != 2 || !strings.Contains(sampler.asked[0].System, `"score"`) ||

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -109,7 +109,7 @@ func (b body) tool(config map[string]any) action {
 	}
 	use := toolUse{step: b.step, at: b.at, name: name, open: config["arguments"] != nil}
 	if arguments, ok := config["arguments"].(map[string]any); ok {
-		use.action, use.hasAction = arguments[reserved.Action].(string)
+		use.action, use.hasAction = arguments[callctx.ArgAction].(string)
 		use.open = false
 	}
 	b.uses = append(b.uses, use)

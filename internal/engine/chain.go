@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // MaxDepth is the most runs that may be nested in the outermost one.
@@ -17,17 +18,15 @@ type chain struct {
 	left int      // how many more may stand below the innermost
 }
 
-type chainKey struct{}
-
 // Enter returns the context of a run that begins, and refuses a run that
 // would be too deep or that is part of itself. Below is the most runs that may
 // be nested in this one; a negative number sets no limit but that of the runs
 // around it. A task that a run submits is not nested in it: task.MaxDepth
 // bounds how many tasks may submit each other.
 func Enter(ctx context.Context, kind Kind, id string, below int) (context.Context, *toolfold.Error) {
-	around, nested := ctx.Value(chainKey{}).(chain)
+	around := callctx.Of[chain](ctx)
 	run, left := string(kind)+" "+id, MaxDepth
-	if nested {
+	if around.runs != nil {
 		left = around.left - 1
 	}
 	runs := append(slices.Clone(around.runs), run)
@@ -42,11 +41,10 @@ func Enter(ctx context.Context, kind Kind, id string, below int) (context.Contex
 	if below >= 0 {
 		left = min(left, below)
 	}
-	return context.WithValue(ctx, chainKey{}, chain{runs, left}), nil
+	return callctx.With(ctx, chain{runs, left}), nil
 }
 
 // Nested reports whether a call is part of a run.
 func Nested(ctx context.Context) bool {
-	_, nested := ctx.Value(chainKey{}).(chain)
-	return nested
+	return callctx.Of[chain](ctx).runs != nil
 }

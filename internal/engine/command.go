@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/provider"
-	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // Limits of a command's outputs, in bytes.
@@ -32,12 +32,12 @@ type command struct {
 }
 
 // Complete implements [Provider].
-func (c command) Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
+func (c command) Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	p = inWords(p)
 	p.Text = said(p)
 	argv, input, err := c.arguments(p)
 	if err != nil {
-		return sampling.Completion{}, err
+		return callctx.Completion{}, err
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -48,16 +48,16 @@ func (c command) Complete(ctx context.Context, p sampling.Prompt) (sampling.Comp
 	secrets := environmentSecrets(os.Environ())
 	errs := &child.Tail{Keep: 16 << 10}
 	run := child.Command{Argv: argv, Dir: c.dir, Stdin: strings.NewReader(input), Stdout: out, Stderr: errs}
-	if report, ok := ctx.Value(linesKey{}).(func(string)); ok {
+	if report := callctx.Of[lineReport](ctx); report != nil {
 		run.Stdout = io.MultiWriter(out, &lines{to: report, secrets: secrets})
 		run.Stderr = io.MultiWriter(errs, &lines{to: report, secrets: secrets})
 	}
 	err = child.Run(running, run)
 	if err != nil {
 		complaint := errs.Quote(tailOfErrors, func(s string) string { return scrub(s, secrets) })
-		return sampling.Completion{}, c.failure(context.Cause(running), err, complaint)
+		return callctx.Completion{}, c.failure(context.Cause(running), err, complaint)
 	}
-	return sampling.Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
+	return callctx.Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
 }
 
 var errTooLong = errors.New("the answer is too long")
@@ -93,7 +93,7 @@ func (c command) failure(cause, err error, complaint string) error {
 
 // arguments fills in the argument vector and says what goes to standard
 // input. A prompt that asks for what the command has no place for is refused.
-func (c command) arguments(p sampling.Prompt) (argv []string, input string, err error) {
+func (c command) arguments(p callctx.Prompt) (argv []string, input string, err error) {
 	input = p.Text
 	placeholders := []struct{ name, value string }{{"{system}", p.System}, {"{model}", p.Model}, {"{maxTokens}", ""}}
 	if p.MaxTokens > 0 {

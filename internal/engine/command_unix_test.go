@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // TestMain also is the program that command providers run in these tests.
@@ -90,10 +90,10 @@ func fixed(settings map[string]any) func() (map[string]any, error) {
 	return func() (map[string]any, error) { return settings, nil }
 }
 
-func ask(ctx context.Context, ps *Providers, name string, p sampling.Prompt) (sampling.Completion, error) {
+func ask(ctx context.Context, ps *Providers, name string, p callctx.Prompt) (callctx.Completion, error) {
 	provider, err := ps.pick(ctx, name)
 	if err != nil {
-		return sampling.Completion{}, err
+		return callctx.Completion{}, err
 	}
 	return provider.complete(ctx, p)
 }
@@ -103,14 +103,14 @@ func TestCommand(t *testing.T) {
 	for name, test := range map[string]struct {
 		args   []string
 		config map[string]any
-		prompt sampling.Prompt
+		prompt callctx.Prompt
 		want   string
 	}{
-		"prompt": {nil, nil, sampling.Prompt{Text: "hello $HOME `id` \"x\"\n"}, "[] in DIR: hello $HOME `id` \"x\""},
-		"system": {nil, nil, sampling.Prompt{Text: "hello", System: "be kind"}, "[] in DIR: be kind\n\nhello"},
+		"prompt": {nil, nil, callctx.Prompt{Text: "hello $HOME `id` \"x\"\n"}, "[] in DIR: hello $HOME `id` \"x\""},
+		"system": {nil, nil, callctx.Prompt{Text: "hello", System: "be kind"}, "[] in DIR: be kind\n\nhello"},
 		"filled": {[]string{"-m={model}", "{system}", "{maxTokens}"}, map[string]any{"model": "m1", "maxTokens": 5},
-			sampling.Prompt{Text: "hi", System: "be kind; rm -rf"}, `["-m=m1" "be kind; rm -rf" "5"] in DIR: hi`},
-		"by step": {[]string{"-m={model}"}, map[string]any{"model": "m1"}, sampling.Prompt{Text: "hi", Model: "m2"}, `["-m=m2"] in DIR: hi`},
+			callctx.Prompt{Text: "hi", System: "be kind; rm -rf"}, `["-m=m1" "be kind; rm -rf" "5"] in DIR: hi`},
+		"by step": {[]string{"-m={model}"}, map[string]any{"model": "m1"}, callctx.Prompt{Text: "hi", Model: "m2"}, `["-m=m2"] in DIR: hi`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,27 +132,27 @@ func TestCommandThatFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		config map[string]any
-		prompt sampling.Prompt
+		prompt callctx.Prompt
 		code   string
 		want   string
 	}{
-		"exit": {map[string]any{"command": childCommand("child:fail")}, sampling.Prompt{Text: "x"}, StepFailed,
+		"exit": {map[string]any{"command": childCommand("child:fail")}, callctx.Prompt{Text: "x"}, StepFailed,
 			"ended with exit status 3; it said: …xxx"},
-		"tail":  {map[string]any{"command": childCommand("child:fail")}, sampling.Prompt{Text: "x"}, StepFailed, "bad luck"},
-		"flood": {map[string]any{"command": childCommand("child:flood")}, sampling.Prompt{Text: "x"}, StepFailed, "the answer is too long"},
-		"small flood": {map[string]any{"command": childCommand("child:echo"), "maxOutputBytes": 3}, sampling.Prompt{Text: "x"}, StepFailed,
+		"tail":  {map[string]any{"command": childCommand("child:fail")}, callctx.Prompt{Text: "x"}, StepFailed, "bad luck"},
+		"flood": {map[string]any{"command": childCommand("child:flood")}, callctx.Prompt{Text: "x"}, StepFailed, "the answer is too long"},
+		"small flood": {map[string]any{"command": childCommand("child:echo"), "maxOutputBytes": 3}, callctx.Prompt{Text: "x"}, StepFailed,
 			"the answer is too long"},
-		"missing": {map[string]any{"command": []any{"/nowhere/toolfold-no-such-program"}}, sampling.Prompt{Text: "x"}, ProviderUnavailable,
+		"missing": {map[string]any{"command": []any{"/nowhere/toolfold-no-such-program"}}, callctx.Prompt{Text: "x"}, ProviderUnavailable,
 			"toolfold-no-such-program cannot be started"},
-		"time": {map[string]any{"command": childCommand("child:sleep"), "timeoutMs": 50}, sampling.Prompt{Text: "x"}, TimedOut,
+		"time": {map[string]any{"command": childCommand("child:sleep"), "timeoutMs": 50}, callctx.Prompt{Text: "x"}, TimedOut,
 			"took longer than it may"},
-		"no model": {map[string]any{"command": childCommand("child:echo", "{model}")}, sampling.Prompt{Text: "x"}, ProviderUnavailable,
+		"no model": {map[string]any{"command": childCommand("child:echo", "{model}")}, callctx.Prompt{Text: "x"}, ProviderUnavailable,
 			"nothing says what {model} is"},
-		"no place": {map[string]any{"command": childCommand("child:echo")}, sampling.Prompt{Text: "x", Model: "m"}, StepFailed,
+		"no place": {map[string]any{"command": childCommand("child:echo")}, callctx.Prompt{Text: "x", Model: "m"}, StepFailed,
 			"its command takes no model"},
-		"no limit": {map[string]any{"command": childCommand("child:echo")}, sampling.Prompt{Text: "x", MaxTokens: 9}, StepFailed,
+		"no limit": {map[string]any{"command": childCommand("child:echo")}, callctx.Prompt{Text: "x", MaxTokens: 9}, StepFailed,
 			"its command takes no maxTokens"},
-		"option": {map[string]any{"command": childCommand("child:echo", "{model}")}, sampling.Prompt{Text: "x", Model: "--danger"}, StepFailed,
+		"option": {map[string]any{"command": childCommand("child:echo", "{model}")}, callctx.Prompt{Text: "x", Model: "--danger"}, StepFailed,
 			"begins with a dash"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestCommandThatLeavesSomething(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
 	done, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:leave", file)}), "",
-		sampling.Prompt{Text: "x"})
+		callctx.Prompt{Text: "x"})
 	if err != nil || done.Text != "done" {
 		t.Errorf("%q, %v", done.Text, err)
 	}
@@ -252,7 +252,7 @@ func TestCommandThatLeavesSomething(t *testing.T) {
 func TestCommandThatLeaksSecrets(t *testing.T) {
 	const secret = "sk-0123456789-0123456789-0123456789"
 	t.Setenv("TOOLFOLD_TEST_API_KEY", secret)
-	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:leak")}), "", sampling.Prompt{Text: "x"})
+	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:leak")}), "", callctx.Prompt{Text: "x"})
 	if err == nil || strings.Contains(err.Error(), "0123456789") || !strings.Contains(err.Error(), "secret]yyy") ||
 		len(err.Error()) > tailOfErrors+200 {
 		t.Error(err)
@@ -261,7 +261,7 @@ func TestCommandThatLeaksSecrets(t *testing.T) {
 
 func TestCommandWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
-	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:silent")}), "", sampling.Prompt{Text: "x"})
+	_, err := ask(t.Context(), commandProviders(t, map[string]any{"command": childCommand("child:silent")}), "", callctx.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), `provider "cli": the answer is empty`) {
 		t.Error(err)
 	}
@@ -271,13 +271,13 @@ func TestCommandWithoutAnAnswer(t *testing.T) {
 func TestCommandWithNUL(t *testing.T) {
 	t.Parallel()
 	ps := commandProviders(t, map[string]any{"command": childCommand("child:echo", "{system}")})
-	_, err := ask(t.Context(), ps, "", sampling.Prompt{Text: "x", System: "a\x00b"})
+	_, err := ask(t.Context(), ps, "", callctx.Prompt{Text: "x", System: "a\x00b"})
 	var f *Failure
 	if !errors.As(err, &f) || !f.final || !strings.Contains(f.Message, "the system prompt has a NUL character") ||
 		strings.Contains(f.Message, "/") {
 		t.Errorf("%+v", f)
 	}
-	if done, err := ask(t.Context(), ps, "", sampling.Prompt{Text: "a\x00b", System: "s"}); err != nil ||
+	if done, err := ask(t.Context(), ps, "", callctx.Prompt{Text: "a\x00b", System: "s"}); err != nil ||
 		!strings.Contains(done.Text, "a\x00b") {
 		t.Errorf("in the prompt, which is input: %q, %v", done.Text, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 func TestDelegation(t *testing.T) {
@@ -81,7 +81,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []toolfold.Progress
-	ctx := carried.With[func(toolfold.Progress)](t.Context(), func(p toolfold.Progress) {
+	ctx := callctx.With[func(toolfold.Progress)](t.Context(), func(p toolfold.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, p)

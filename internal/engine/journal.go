@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
@@ -38,11 +39,9 @@ type recorder struct {
 	path string
 }
 
-type journalKey struct{}
-
 // WithJournal makes a run that is called under the context record its steps.
 func WithJournal(ctx context.Context, j Journal) context.Context {
-	return context.WithValue(ctx, journalKey{}, &recorder{j, ""})
+	return callctx.With(ctx, &recorder{j, ""})
 }
 
 // forCall returns the context of the call that a step makes: the progress of a
@@ -52,13 +51,13 @@ func (f *frame) forCall(ctx context.Context) context.Context {
 	if f.run.journal == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, journalKey{}, &recorder{f.run.journal, f.path})
+	return callctx.With(ctx, &recorder{f.run.journal, f.path})
 }
 
 // unrecorded returns the context of a call that a model makes: when the prompt
 // is run again, the model may call something else.
 func unrecorded(ctx context.Context) context.Context {
-	return context.WithValue(ctx, journalKey{}, (*recorder)(nil))
+	return callctx.With[*recorder](ctx, nil)
 }
 
 // begin is called before a step does something that may not be done twice.

@@ -13,9 +13,9 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/endpoint"
 	"github.com/toolfold/toolfold/internal/provider"
-	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // maxReply bounds the bytes of an endpoint's reply.
@@ -36,14 +36,14 @@ type openAI struct {
 }
 
 // Complete implements [Provider].
-func (o openAI) Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
+func (o openAI) Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	if p.Model == "" {
-		return sampling.Completion{}, fatal(ProviderUnavailable, "provider %q has no model", o.name).hint("set providers.%s.model", o.name)
+		return callctx.Completion{}, fatal(ProviderUnavailable, "provider %q has no model", o.name).hint("set providers.%s.model", o.name)
 	}
 	key := ""
 	if o.config.APIKeyEnv != "" {
 		if key = os.Getenv(o.config.APIKeyEnv); key == "" {
-			return sampling.Completion{}, fatal(ProviderUnavailable, "provider %q: the environment variable %s is not set", o.name,
+			return callctx.Completion{}, fatal(ProviderUnavailable, "provider %q: the environment variable %s is not set", o.name,
 				o.config.APIKeyEnv).
 				hint("start the server with it")
 		}
@@ -58,7 +58,7 @@ func (o openAI) Complete(ctx context.Context, p sampling.Prompt) (sampling.Compl
 		select {
 		case <-time.After(line.wait):
 		case <-ctx.Done():
-			return sampling.Completion{}, o.failure(ctx, err, key)
+			return callctx.Completion{}, o.failure(ctx, err, key)
 		}
 		reply, err = client.CreateChatCompletion(ctx, o.request(p))
 	}
@@ -75,30 +75,30 @@ func (o openAI) Complete(ctx context.Context, p sampling.Prompt) (sampling.Compl
 		if line.wait > 0 && errors.As(failed, &f) {
 			f.hint("it asks for a pause of %s; try again later", line.wait.Round(time.Second))
 		}
-		return sampling.Completion{}, failed
+		return callctx.Completion{}, failed
 	}
 	if len(reply.Choices) == 0 {
-		return sampling.Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
+		return callctx.Completion{}, failf(StepFailed, "provider %q answered without a choice", o.name)
 	}
 	message, reason := reply.Choices[0].Message, reply.Choices[0].FinishReason
 	switch {
 	case message.Refusal != "":
-		return sampling.Completion{}, failf(StepFailed, "provider %q refused: %s", o.name, short(withoutKey(message.Refusal, key)))
+		return callctx.Completion{}, failf(StepFailed, "provider %q refused: %s", o.name, short(withoutKey(message.Refusal, key)))
 	case reason == openai.FinishReasonContentFilter:
-		return sampling.Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
+		return callctx.Completion{}, failf(StepFailed, "provider %q: its content filter stopped the answer", o.name)
 	}
-	var calls []sampling.UsedOffer
+	var calls []callctx.UsedOffer
 	for _, c := range message.ToolCalls {
-		calls = append(calls, sampling.UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+		calls = append(calls, callctx.UsedOffer{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
 	}
-	return sampling.Completion{
+	return callctx.Completion{
 		Text: message.Content, Calls: calls, Model: reply.Model,
 		InputTokens: reply.Usage.PromptTokens, OutputTokens: reply.Usage.CompletionTokens,
 		Truncated: reason == openai.FinishReasonLength,
 	}, nil
 }
 
-func (o openAI) request(p sampling.Prompt) openai.ChatCompletionRequest {
+func (o openAI) request(p callctx.Prompt) openai.ChatCompletionRequest {
 	r := openai.ChatCompletionRequest{Model: p.Model}
 	if p.System != "" {
 		r.Messages = append(r.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: p.System})

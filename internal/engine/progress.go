@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // startShare is the part of a step that counts as done when it starts.
@@ -63,7 +63,7 @@ func (m *meter) advance(to float64, message string) {
 // forCall returns the context of a call that the step makes: the progress of a
 // run that the call starts counts as the step's.
 func (m *meter) forCall(ctx context.Context) context.Context {
-	return carried.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
+	return callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if p.Total > 0 {
@@ -72,13 +72,14 @@ func (m *meter) forCall(ctx context.Context) context.Context {
 	})
 }
 
-type linesKey struct{}
+// lineReport is called with the lines of commands.
+type lineReport func(line string)
 
 // WithLines has f called with each line that a command writes in runs under the
 // context, without values of the environment that look like secrets. Calls may
 // come at the same time.
 func WithLines(ctx context.Context, f func(line string)) context.Context {
-	return context.WithValue(ctx, linesKey{}, f)
+	return callctx.With[lineReport](ctx, f)
 }
 
 // lines passes whole lines on.

@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/provider"
-	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
@@ -17,7 +16,7 @@ import (
 // with the context, and leave nothing running. Their errors reach the caller:
 // they hold no key.
 type Provider interface {
-	Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error)
+	Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error)
 }
 
 // Providers finds the provider of a prompt step by the present settings.
@@ -89,7 +88,7 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	case len(names) > 0:
 		return picked{}, fatal(ProviderUnavailable, "several providers are configured and none is the default").
 			hint(`name one in the step's config, or ask the user to run: toolfold call config.set '{"path":"defaultProvider","value":%q}'`, names[0])
-	case carried.Of[sampling.Sampler](ctx) == nil:
+	case callctx.SamplerOf(ctx) == nil:
 		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and no client lends one").hint("%s", howToConfigure)
 	default:
 		name, config = "client", provider.Config{Type: provider.Sampling}
@@ -101,7 +100,7 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	case provider.OpenAI:
 		p.Provider = openAI{name: name, config: config}
 	default:
-		sampler := carried.Of[sampling.Sampler](ctx)
+		sampler := callctx.SamplerOf(ctx)
 		if sampler == nil {
 			return picked{}, fatal(ProviderUnavailable, "provider %q is the client's own model, and no client that offers it is connected", name).
 				hint("%s", howToConfigure)
@@ -126,7 +125,7 @@ func (ps *Providers) Refusal(name string) *toolfold.Error {
 
 // complete asks the provider, within its timeoutMs. An answer that is empty
 // or cut off is a failure: what follows would go on with less than was asked.
-func (p picked) complete(ctx context.Context, prompt sampling.Prompt) (sampling.Completion, error) {
+func (p picked) complete(ctx context.Context, prompt callctx.Prompt) (callctx.Completion, error) {
 	if p.config.TimeoutMs > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(p.config.TimeoutMs)*time.Millisecond, errTimeout)
 		defer cancel()
@@ -134,7 +133,7 @@ func (p picked) complete(ctx context.Context, prompt sampling.Prompt) (sampling.
 	}
 	prompt = p.fill(prompt)
 	if err := p.calls(prompt); err != nil {
-		return sampling.Completion{}, err
+		return callctx.Completion{}, err
 	}
 	done, err := p.Complete(ctx, prompt)
 	switch {
@@ -150,7 +149,7 @@ func (p picked) complete(ctx context.Context, prompt sampling.Prompt) (sampling.
 }
 
 // calls refuses a prompt with tools for a provider whose model cannot call any.
-func (p picked) calls(prompt sampling.Prompt) error {
+func (p picked) calls(prompt callctx.Prompt) error {
 	if len(prompt.Tools) == 0 || p.config.Type != provider.Command {
 		return nil
 	}
@@ -162,7 +161,7 @@ func (p picked) calls(prompt sampling.Prompt) error {
 const noCalls = "a command has no way to call tools"
 
 // fill puts the provider's model and limit into a prompt that has none.
-func (p picked) fill(prompt sampling.Prompt) sampling.Prompt {
+func (p picked) fill(prompt callctx.Prompt) callctx.Prompt {
 	if prompt.Model == "" {
 		prompt.Model = p.config.Model
 	}
@@ -176,14 +175,14 @@ func (p picked) fill(prompt sampling.Prompt) sampling.Prompt {
 type lentModel struct {
 	name    string
 	config  provider.Config
-	sampler sampling.Sampler
+	sampler callctx.Sampler
 }
 
 // Complete implements [Provider].
-func (s lentModel) Complete(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
+func (s lentModel) Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	done, err := s.sampler.Sample(ctx, inWords(p))
-	if errors.Is(err, sampling.ErrNoTools) {
-		return sampling.Completion{}, fatal(ProviderUnavailable, "%v", err).
+	if errors.Is(err, callctx.ErrNoTools) {
+		return callctx.Completion{}, fatal(ProviderUnavailable, "%v", err).
 			hint("name a provider of type %s in the step, or leave tools out", provider.OpenAI)
 	}
 	return done, err

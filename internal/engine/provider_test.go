@@ -15,8 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolfold/toolfold/internal/carried"
-	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // chatServer is a server that speaks the OpenAI chat API.
@@ -69,10 +68,10 @@ func fixedSettings(settings map[string]any) func() (map[string]any, error) {
 	return func() (map[string]any, error) { return settings, nil }
 }
 
-func askProvider(ctx context.Context, ps *Providers, name string, p sampling.Prompt) (sampling.Completion, error) {
+func askProvider(ctx context.Context, ps *Providers, name string, p callctx.Prompt) (callctx.Completion, error) {
 	provider, err := ps.pick(ctx, name)
 	if err != nil {
-		return sampling.Completion{}, err
+		return callctx.Completion{}, err
 	}
 	return provider.complete(ctx, p)
 }
@@ -81,12 +80,12 @@ func TestOpenAI(t *testing.T) {
 	t.Setenv("TOOLFOLD_TEST_KEY", "sk-secret")
 	t.Setenv("OPENAI_API_KEY", "sk-of-somebody-else")
 	e := newEndpoint(t)
-	done, err := askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "two and two?"})
-	if diff := cmp.Diff(sampling.Completion{Text: "four", Model: "m-2026", InputTokens: 7, OutputTokens: 1}, done); diff != "" || err != nil {
+	done, err := askProvider(t.Context(), e.providers(nil), "", callctx.Prompt{Text: "two and two?"})
+	if diff := cmp.Diff(callctx.Completion{Text: "four", Model: "m-2026", InputTokens: 7, OutputTokens: 1}, done); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY", "maxTokens": json.Number("9")}), "api",
-		sampling.Prompt{Text: "again?", System: "be short", Model: "n"})
+		callctx.Prompt{Text: "again?", System: "be short", Model: "n"})
 	if err != nil {
 		t.Error(err)
 	}
@@ -140,7 +139,7 @@ func TestOpenAIThatFails(t *testing.T) {
 				w.WriteHeader(test.status)
 				io.WriteString(w, test.body)
 			}
-			_, err := askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY"}), "", sampling.Prompt{Text: "x"})
+			_, err := askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY"}), "", callctx.Prompt{Text: "x"})
 			var f *Failure
 			if !errors.As(err, &f) || f.Code != test.code || !strings.Contains(f.Message, test.want) || f.final != test.final {
 				t.Fatalf("%+v, want %s %q", f, test.code, test.want)
@@ -166,7 +165,7 @@ func TestRetryAfter(t *testing.T) {
 		io.WriteString(w, answered)
 	}
 	start := time.Now()
-	done, err := askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "x"})
+	done, err := askProvider(t.Context(), e.providers(nil), "", callctx.Prompt{Text: "x"})
 	if err != nil || done.Text != "four" || len(e.requests) != 2 || time.Since(start) < time.Second {
 		t.Errorf("%+v, %v after %s and %d requests", done, err, time.Since(start), len(e.requests))
 	}
@@ -174,7 +173,7 @@ func TestRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "3600")
 		http.Error(w, `{"error":{"message":"slow down","type":"t"}}`, http.StatusTooManyRequests)
 	}
-	_, err = askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "x"})
+	_, err = askProvider(t.Context(), e.providers(nil), "", callctx.Prompt{Text: "x"})
 	var f *Failure
 	if !errors.As(err, &f) || f.Hint != "it asks for a pause of 1h0m0s; try again later" || f.final || len(e.requests) != 3 {
 		t.Errorf("%+v after %d requests", f, len(e.requests))
@@ -194,12 +193,12 @@ func TestOpenAIGone(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
 	e.Close()
-	_, err := askProvider(t.Context(), e.providers(nil), "", sampling.Prompt{Text: "x"})
+	_, err := askProvider(t.Context(), e.providers(nil), "", callctx.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Error(err)
 	}
 	_, err = askProvider(t.Context(), e.providers(map[string]any{"apiKeyEnv": "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET"}), "",
-		sampling.Prompt{Text: "x"})
+		callctx.Prompt{Text: "x"})
 	if err == nil || !strings.Contains(err.Error(), "TOOLFOLD_TEST_KEY_THAT_IS_NOT_SET is not set") {
 		t.Error(err)
 	}
@@ -233,7 +232,7 @@ func TestOpenAIHangsUp(t *testing.T) {
 	}
 	if _, err := askProvider(t.Context(), NewProviders(fixedSettings(map[string]any{"providers": map[string]any{
 		"slow": map[string]any{"type": "openai", "baseURL": slowEndpoint(t), "model": "m", "timeoutMs": 30}}}), ""), "",
-		sampling.Prompt{Text: "x"}); err == nil || !strings.Contains(err.Error(), TimedOut) {
+		callctx.Prompt{Text: "x"}); err == nil || !strings.Contains(err.Error(), TimedOut) {
 		t.Error(err)
 	}
 }
@@ -245,17 +244,17 @@ func slowEndpoint(t *testing.T) string {
 }
 
 // fakeSampler is the model of a client.
-type fakeSampler struct{ asked []sampling.Prompt }
+type fakeSampler struct{ asked []callctx.Prompt }
 
-func (f *fakeSampler) Sample(_ context.Context, p sampling.Prompt) (sampling.Completion, error) {
+func (f *fakeSampler) Sample(_ context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	f.asked = append(f.asked, p)
-	return sampling.Completion{Text: "sampled"}, nil
+	return callctx.Completion{Text: "sampled"}, nil
 }
 
 func TestWhichProvider(t *testing.T) {
 	t.Parallel()
 	sampler := &fakeSampler{}
-	offering := carried.With[sampling.Sampler](t.Context(), sampler)
+	offering := callctx.WithSampler(t.Context(), sampler)
 	one := map[string]any{"a": map[string]any{"type": "sampling", "model": "big"}}
 	two := map[string]any{"a": map[string]any{"type": "sampling"}, "b": map[string]any{"type": "sampling", "maxTokens": 5}}
 	for name, test := range map[string]struct {
@@ -311,12 +310,12 @@ func TestSampling(t *testing.T) {
 	sampler := &fakeSampler{}
 	r := &Runner{Providers: NewProviders(fixedSettings(
 		map[string]any{"providers": map[string]any{"a": map[string]any{"type": "sampling", "model": "big", "maxTokens": 5}}}), "")}
-	result := r.Run(carried.With[sampling.Sampler](t.Context(), sampler), Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
+	result := r.Run(callctx.WithSampler(t.Context(), sampler), Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
 - {stepId: a, type: prompt, config: {prompt: "say {{ input.x ?? 1 }}"}}
 - {stepId: b, type: prompt, config: {prompt: "{{ steps.a }}?", system: s, model: small, maxTokens: 2}}
 `)})
 	expect(t, result, `{"a":"sampled","b":"sampled"}`)
-	want := []sampling.Prompt{{Text: "say 1", Model: "big", MaxTokens: 5}, {Text: "sampled?", System: "s", Model: "small", MaxTokens: 2}}
+	want := []callctx.Prompt{{Text: "say 1", Model: "big", MaxTokens: 5}, {Text: "sampled?", System: "s", Model: "small", MaxTokens: 2}}
 	if diff := cmp.Diff(want, sampler.asked); diff != "" {
 		t.Error(diff)
 	}
@@ -334,7 +333,7 @@ func TestSystemPrompts(t *testing.T) {
 	if faults != nil {
 		t.Fatal(faults)
 	}
-	r := (&Runner{}).Run(carried.With[sampling.Sampler](t.Context(), sampler), Job{
+	r := (&Runner{}).Run(callctx.WithSampler(t.Context(), sampler), Job{
 		Kind: AgentJob, ID: "x", Program: program, Agent: map[string]any{"name": "X"},
 		Inject: func(_ context.Context, prompt string) (string, error) {
 			if prompt == "broken" {
@@ -344,7 +343,7 @@ func TestSystemPrompts(t *testing.T) {
 		},
 	})
 	expectFailure(t, r, "c", StepFailed, "no luck")
-	want := []sampling.Prompt{{Text: "one", System: "I am X.\n\nknow one"}, {Text: "two", System: "other\n\nknow two"}}
+	want := []callctx.Prompt{{Text: "one", System: "I am X.\n\nknow one"}, {Text: "two", System: "other\n\nknow two"}}
 	if diff := cmp.Diff(want, sampler.asked); diff != "" {
 		t.Error(diff)
 	}

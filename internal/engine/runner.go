@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/client"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/expression"
 )
 
@@ -95,12 +95,12 @@ var StepResultFields = toolfold.Fields{
 // When it returns, nothing of the run is left running.
 func (r *Runner) Run(ctx context.Context, job Job) Result {
 	start := r.now()
-	ctx, end := r.startRun(client.WithoutUser(ctx), job)
+	ctx, end := r.startRun(callctx.WithoutUser(ctx), job)
 	state := &run{Runner: r, job: job, system: job.Program.system}
 	report := func(p toolfold.Progress) { toolfold.Report(ctx, p) }
 	progress := &meter{root: &root{total: float64(len(job.Program.steps.nodes)), report: report}}
 	f := &frame{run: state, vars: job.vars(), steps: map[string]any{}, progress: progress}
-	if r, _ := ctx.Value(journalKey{}).(*recorder); r != nil { // nil records nothing
+	if r := callctx.Of[*recorder](ctx); r != nil { // nil records nothing
 		state.journal, f.path = r.Journal, r.path
 	}
 	out := job.Program.steps.run(ctx, f)

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolfold/toolfold/internal/sampling"
+	"github.com/toolfold/toolfold/internal/callctx"
 )
 
 // scopeName is the instrumentation scope of the engine's spans.
@@ -81,7 +81,7 @@ func (r *Runner) startCall(ctx context.Context, c StepResult) (context.Context, 
 }
 
 // startChat opens the span of one request to a model.
-func (r *Runner) startChat(ctx context.Context, p picked, prompt sampling.Prompt) (context.Context, func(sampling.Completion, error)) {
+func (r *Runner) startChat(ctx context.Context, p picked, prompt callctx.Prompt) (context.Context, func(callctx.Completion, error)) {
 	name := "chat"
 	attributes := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", p.config.Type),
@@ -92,7 +92,7 @@ func (r *Runner) startChat(ctx context.Context, p picked, prompt sampling.Prompt
 		attributes = append(attributes, attribute.String("gen_ai.request.model", model))
 	}
 	ctx, span := r.tracer().Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
-	return ctx, func(done sampling.Completion, err error) {
+	return ctx, func(done callctx.Completion, err error) {
 		span.SetAttributes(answerAttributes(done)...)
 		var f *Failure
 		if err != nil && !errors.As(err, &f) {
@@ -102,7 +102,7 @@ func (r *Runner) startChat(ctx context.Context, p picked, prompt sampling.Prompt
 	}
 }
 
-func answerAttributes(c sampling.Completion) []attribute.KeyValue {
+func answerAttributes(c callctx.Completion) []attribute.KeyValue {
 	var list []attribute.KeyValue
 	if c.Model != "" {
 		list = append(list, attribute.String("gen_ai.response.model", c.Model))

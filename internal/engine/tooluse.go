@@ -6,9 +6,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 )
@@ -54,7 +54,7 @@ func (u toolUse) toolPointer() string {
 	return jsonx.Pointer(u.at, "tool")
 }
 func (u toolUse) actionPointer() string {
-	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), reserved.Action)
+	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), callctx.ArgAction)
 }
 
 // Check returns the tools that do not exist, and the actions that their tool

@@ -18,7 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/internal/offer"
 	"github.com/toolfold/toolfold/internal/queue"
@@ -117,7 +117,7 @@ func (b *bench) call(name, args string) toolfold.Answer {
 // under returns the context of a caller with rights.
 func under(t *testing.T, deny ...string) context.Context {
 	t.Helper()
-	return carried.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: deny}.Rights()})
+	return callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: deny}.Rights()})
 }
 
 // Every workflow that runs is a prompt whose name works as a command, and what it says

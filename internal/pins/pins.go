@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/expression"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // The kinds of references.
@@ -76,7 +76,7 @@ func Called(names entry.Names, tool string, arguments json.RawMessage) (r Refere
 			continue
 		}
 		if slices.ContainsFunc(names.Lookup(tool), func(e *entry.Entry) bool {
-			return e.Action != nil && e.Action.FullName() == action && (e.Selector == "" || e.Selector == text(reserved.Action))
+			return e.Action != nil && e.Action.FullName() == action && (e.Selector == "" || e.Selector == text(callctx.ArgAction))
 		}) {
 			return r, true
 		}
@@ -138,7 +138,7 @@ func Repeatable(names entry.Names, tool string, arguments json.RawMessage) bool 
 	}
 	args := membersOf(arguments)
 	var selector string
-	_ = json.Unmarshal(args[reserved.Action], &selector)
+	_ = json.Unmarshal(args[callctx.ArgAction], &selector)
 	entries := names.Lookup(tool)
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *entry.Entry) bool {
 		return e.Action == nil || (e.Selector == "" || e.Selector == selector) && !e.Action.Once && !e.Action.Hints().Idempotent

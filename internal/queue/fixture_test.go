@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
@@ -183,7 +183,7 @@ func (e env) submit(name string, in task.SubmitIn) (id string) {
 
 func (e env) status(id string) task.Record {
 	e.Helper()
-	record, err := e.tasks.Status(fields.With(e.Context(), []string{"input"}), task.StatusIn{TaskID: id})
+	record, err := e.tasks.Status(callctx.WithFields(e.Context(), []string{"input"}), task.StatusIn{TaskID: id})
 	if err != nil {
 		e.Fatal(err)
 	}

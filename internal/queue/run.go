@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/sessions"
@@ -52,7 +52,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		}
 	})
 	run := Run{t.ID, t.Turn}
-	reporting := carried.With[func(toolfold.Progress)](within, func(p toolfold.Progress) {
+	reporting := callctx.With[func(toolfold.Progress)](within, func(p toolfold.Progress) {
 		s.runs.note(run, func(progress *task.Progress) {
 			progress.Done, progress.Total = p.Done, p.Total
 			if p.Message != "" {
@@ -151,7 +151,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 				"the rights of who submitted the task cannot be read: a later toolfold wrote them").Answer()
 		}
 	}
-	ctx = carried.With(ctx, from)
+	ctx = callctx.With(ctx, from)
 	if t.Refers() {
 		outcomes, err := s.ledger.Outcomes(ctx, t.Dependencies)
 		if err == nil {

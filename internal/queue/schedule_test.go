@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/tools/task"
@@ -118,7 +118,7 @@ func TestUpdateSchedule(t *testing.T) {
 			e.Errorf("resumed, it is %+v", out)
 		}
 		ann, bob := permission.Rules{Deny: []string{"memory.*"}}.Rights(), permission.Rules{Deny: []string{"agent.*"}}.Rights()
-		as := func(r *toolfold.Rights) context.Context { return carried.With(e.Context(), toolfold.Origin{Rights: r}) }
+		as := func(r *toolfold.Rights) context.Context { return callctx.With(e.Context(), toolfold.Origin{Rights: r}) }
 		update(as(ann), task.UpdateIn{Input: json.RawMessage(`{"tool":"n","arguments":{"a":1}}`), Name: new("other")})
 		run(`{"a":1} ` + ann.Text)
 		update(as(bob), task.UpdateIn{Description: new("d")})

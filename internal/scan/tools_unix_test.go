@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/scan/runner"
 )
 
@@ -394,7 +394,7 @@ func TestToolsApart(t *testing.T) {
 		reason  string
 	}{
 		{false, t.Context(), "the user has not trusted this workspace"},
-		{true, carried.With(t.Context(), toolfold.Origin{OnlyReads: true}), "only reads (readOnly)"},
+		{true, callctx.With(t.Context(), toolfold.Origin{OnlyReads: true}), "only reads (readOnly)"},
 	} {
 		s.Trusted = func() bool { return test.trusted }
 		report, err := s.Scan(test.ctx, Request{Purpose: Bugs, Paths: []string{"."}, MaxFiles: 100})

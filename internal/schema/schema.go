@@ -1,4 +1,4 @@
-// Package schema writes declared parameters as JSON Schema.
+// Package schema writes declared parameters as JSON Schema, and names the paths in results.
 package schema
 
 import (
@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/reserved"
 )
 
 // Style decides what a JSON Schema says beside types, enums and bounds. The
@@ -45,7 +45,7 @@ func Object(required, optional []toolfold.Param, style Style) json.RawMessage {
 	schema := Members(required, optional, style)
 	if style.Actions != nil {
 		action := ordered.Map{{Key: "type", Value: string(toolfold.KindString)}, {Key: "enum", Value: style.Actions}}
-		schema = InFront(schema, reserved.Action, action)
+		schema = InFront(schema, callctx.ArgAction, action)
 	}
 	return ordered.MustJSON(schema)
 }

@@ -1,5 +1,10 @@
-// Package shorten cuts texts to a number of characters.
+// Package shorten cuts texts to a number of characters, and marks the cut.
 package shorten
+
+import (
+	"strconv"
+	"strings"
+)
 
 // Quoted cuts a text of the caller's to the 40 characters that an error quotes.
 func Quoted(s string) string { return To(s, 40) }
@@ -13,4 +18,27 @@ func To(s string, n int) string {
 		n--
 	}
 	return s
+}
+
+// What stands at the end of a text that was cut, around a number.
+const (
+	cutMark    = "… [cut: "
+	cutMarkEnd = " more characters]"
+)
+
+// Cut returns the beginning of a text that was cut, marked so that no one
+// takes it for the whole; left is the number of characters that are missing.
+func Cut(beginning string, left int) string {
+	return beginning + cutMark + strconv.Itoa(left) + cutMarkEnd
+}
+
+// IsCut reports whether a text ends with the mark of [Cut].
+func IsCut(text string) bool {
+	text, marked := strings.CutSuffix(text, cutMarkEnd)
+	at := strings.LastIndex(text, cutMark)
+	if !marked || at < 0 {
+		return false
+	}
+	left, err := strconv.Atoi(text[at+len(cutMark):])
+	return err == nil && left > 0
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/redact"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/secrets"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
@@ -20,7 +20,7 @@ func argumentNames(c *call.Call) []string {
 	if c.Entry == nil || len(c.Raw) > 1<<20 || json.Unmarshal(c.Raw, &given) != nil {
 		return nil
 	}
-	_ = json.Unmarshal(given[reserved.Params], &within) // no object holds no names
+	_ = json.Unmarshal(given[callctx.ArgParams], &within) // no object holds no names
 	var names []string
 	for _, p := range c.Entry.Params() {
 		_, outside := given[p.Name]
@@ -37,7 +37,7 @@ func capturedArguments(c *call.Call) string {
 		return captured(c.Raw, nil)
 	}
 	declared := c.Entry.Params()
-	return captured(c.Raw, append(declared, toolfold.Param{Name: reserved.Params, Kind: toolfold.KindObject, Optional: declared}))
+	return captured(c.Raw, append(declared, toolfold.Param{Name: callctx.ArgParams, Kind: toolfold.KindObject, Optional: declared}))
 }
 
 // capturedResult returns the answer of a call as it may be kept.

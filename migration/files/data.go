@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/migration"
 )
 
@@ -148,7 +148,7 @@ func (d data) call(n node) {
 		return
 	}
 	found, ok := d.nameIn(*called)
-	request := d.near != nil && d.near.has("method") && d.key(0) == reserved.Params
+	request := d.near != nil && d.near.has("method") && d.key(0) == callctx.ArgParams
 	arguments := n.get("arguments", "input", "args")
 	if !ok || arguments == nil && !request {
 		return
@@ -253,7 +253,7 @@ func (p part) asJSON(n node) json.RawMessage {
 
 // wrap puts the arguments of a call into params, beside the action.
 func (p part) wrap(n name, arguments node, s literalStyle) {
-	action := s.member(reserved.Action, s.quote+n.selected().Selector+s.quote)
+	action := s.member(callctx.ArgAction, s.quote+n.selected().Selector+s.quote)
 	switch {
 	case arguments.kind == nullNode:
 		p.edit(arguments.start, arguments.end, s.open+action+"}")
@@ -261,10 +261,10 @@ func (p part) wrap(n name, arguments node, s literalStyle) {
 	case len(arguments.members) == 0:
 		p.edit(arguments.end-1, arguments.end-1, action)
 		return
-	case arguments.has(reserved.Params):
+	case arguments.has(callctx.ArgParams):
 		p.edit(arguments.members[0].key.start, arguments.members[0].key.start, action+", ")
 	default:
-		p.edit(arguments.start, arguments.start, s.open+action+", "+s.member(reserved.Params, ""))
+		p.edit(arguments.start, arguments.start, s.open+action+", "+s.member(callctx.ArgParams, ""))
 		p.edit(arguments.end, arguments.end, "}")
 	}
 	for _, m := range arguments.members {

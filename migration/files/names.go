@@ -8,8 +8,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/migration"
 )
 
@@ -38,7 +38,7 @@ func indexOf(a *toolfold.Action) int { return slices.Index(a.Family.Actions, a) 
 
 // common reports whether a name is one that others use too, in what has nothing to do
 // with this server: it counts only with a server's name in front.
-func (n name) common() bool { return n.action.Family.Category == reserved.Discovery && n.prefix == "" }
+func (n name) common() bool { return n.action.Family.Category == callctx.Discovery && n.prefix == "" }
 
 // word is a run of characters that a tool's name or a pattern of names may have.
 var word = regex.Lazy(`[A-Za-z0-9_*][A-Za-z0-9_*-]*`)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -37,7 +37,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	})
 	for _, a := range list {
 		out.Abilities = append(out.Abilities, Item{
-			AbilityID: a.ID, DisplayName: a.DisplayName, Description: fields.Brief(ctx, "abilities.description", a.Description),
+			AbilityID: a.ID, DisplayName: a.DisplayName, Description: callctx.Brief(ctx, "abilities.description", a.Description),
 			Category: a.Category, Tags: a.Tags, Priority: a.Priority, Enabled: a.Enabled, Trusted: s.workspace.Mark(a.Source),
 		})
 	}

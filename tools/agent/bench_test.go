@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/surface"
@@ -68,14 +67,14 @@ func newBench(t *testing.T) *bench {
 // model answers prompts with what it was asked.
 type model struct {
 	mu    sync.Mutex
-	asked []sampling.Prompt
+	asked []callctx.Prompt
 }
 
-func (m *model) Sample(_ context.Context, p sampling.Prompt) (sampling.Completion, error) {
+func (m *model) Sample(_ context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, p)
-	return sampling.Completion{Text: "re: " + p.Text}, nil
+	return callctx.Completion{Text: "re: " + p.Text}, nil
 }
 
 // abilities stands for the service of that family.
@@ -132,7 +131,7 @@ func (b *bench) withAbilities() {
 // call answers with the content of the answer.
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
-	ctx := carried.With[sampling.Sampler](b.t.Context(), b.model)
+	ctx := callctx.WithSampler(b.t.Context(), b.model)
 	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 

@@ -10,11 +10,10 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/pins"
-	"github.com/toolfold/toolfold/internal/reserved"
 	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -147,7 +146,7 @@ func (s *Service) withinRights(ctx context.Context, p Profile) (context.Context,
 	}
 	origin := toolfold.OriginOf(ctx)
 	origin.Rights = origin.Rights.And(limits)
-	return carried.With(ctx, origin), nil
+	return callctx.With(ctx, origin), nil
 }
 
 // job makes a profile ready to run. The run notes in used which abilities its
@@ -243,7 +242,7 @@ func (s *Service) inject(agent string, used *injected) func(context.Context, str
 			Injected        []Ability
 		}](ctx, s.Runner.Caller, "ability.inject", map[string]any{
 			"agentId": agent, "task": string(task[:min(len(task), maxTask)]), "maxTokens": abilityTokens,
-			reserved.Fields: []string{"combinedContent", "injected.abilityId", "injected.tokens"},
+			callctx.ArgFields: []string{"combinedContent", "injected.abilityId", "injected.tokens"},
 		})
 		var refused *toolfold.Error
 		switch {

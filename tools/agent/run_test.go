@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/tools/agent"
 )
 
@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 	b.Expect("agent.run", `{"agentId":"writer","input":{"key":"k"}}`, `{"success":true,"agentId":"writer","source":"registered",`+
 		`"output":{"ask":"re: kept k","keep":{"key":"k","message":"stored","namespace":"default","replaced":false,"success":true}},`+
 		`"stepResults":[{"stepId":"keep","success":true,"durationMs":0},{"stepId":"ask","success":true,"durationMs":0}],"totalDurationMs":0}`)
-	if diff := cmp.Diff([]sampling.Prompt{{Text: "kept k", System: "You are of team red."}}, b.model.asked); diff != "" {
+	if diff := cmp.Diff([]callctx.Prompt{{Text: "kept k", System: "You are of team red."}}, b.model.asked); diff != "" {
 		t.Error(diff)
 	}
 	b.Expect("memory.get", `{"key":"k","include_fields":["value"]}`, `{"value":{"by":"writer"}}`)
@@ -39,7 +39,7 @@ func TestRunWithoutSteps(t *testing.T) {
 	b.Expect("agent.run", `{"agentId":"plain","input":{"task":"say {{ agent }}"},"include_fields":["success","output","stepResults.stepId"]}`,
 		`{"success":true,"output":{"answer":"re: say {{ agent }}"},"stepResults":[{"stepId":"answer"}]}`)
 	b.call("agent.run", `{"agentId":"bare","input":{"a":1,"b":["x"]}}`)
-	want := []sampling.Prompt{{Text: "say {{ agent }}", System: "Be brief."}, {Text: `{"a":1,"b":["x"]}`, System: "About bare."}}
+	want := []callctx.Prompt{{Text: "say {{ agent }}", System: "Be brief."}, {Text: `{"a":1,"b":["x"]}`, System: "About bare."}}
 	if diff := cmp.Diff(want, b.model.asked); diff != "" {
 		t.Error(diff)
 	}

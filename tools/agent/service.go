@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/shorten"
@@ -267,7 +267,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	all, out.Paged = toolfold.CutPage(all, in.Limit, func(last Profile) string { return toolfold.CursorOf(last.AgentID) })
 	for _, p := range all {
 		out.Agents = append(out.Agents, Item{
-			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: fields.Brief(ctx, "agents.description", p.Description),
+			AgentID: p.AgentID, DisplayName: p.DisplayName, Description: callctx.Brief(ctx, "agents.description", p.Description),
 			Team: p.Team, Enabled: p.Enabled, Capabilities: p.Capabilities, Trusted: s.Folder.Mark(p.Source),
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -187,13 +187,13 @@ func TestProgressAndCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var heard []toolfold.Progress
-	b.ctx = carried.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) { heard = append(heard, p) })
+	b.ctx = callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) { heard = append(heard, p) })
 	b.get("scan", `{"paths":["src"],"maxFiles":200}`, &bugfix.ScanOut{})
 	if len(heard) < 2 || heard[len(heard)-1].Done != 200 || heard[0].Total != 200 || heard[0].Message == "" {
 		t.Errorf("heard %v", heard)
 	}
 	before := b.Call("list", `{"limit":1}`)
-	b.ctx = carried.With[func(toolfold.Progress)](ctx, func(toolfold.Progress) { cancel() })
+	b.ctx = callctx.With[func(toolfold.Progress)](ctx, func(toolfold.Progress) { cancel() })
 	if got := b.Call("scan", `{"paths":["src"],"maxFiles":200}`); !strings.Contains(got, `"CANCELLED"`) {
 		t.Errorf("a cancelled scan answered %.200s", got)
 	}

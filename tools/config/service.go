@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/sjson"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/redact"
@@ -121,13 +122,14 @@ func (s *Service) Unset(ctx context.Context, in UnsetIn) (out UnsetOut, err erro
 	return out, err
 }
 
-type userKey struct{}
+// byUser reports whether this machine's user makes a call.
+type byUser bool
 
 // ByUser marks a context as that of config.set called by this machine's user,
 // from the shell. Do not mark calls that run others in their turn, such as
 // workflow.run: agents and workflows do not act for the user.
 func ByUser(ctx context.Context) context.Context {
-	return context.WithValue(ctx, userKey{}, true)
+	return callctx.With[byUser](ctx, true)
 }
 
 // Set writes one setting. Other values in the file, invalid ones included, stay
@@ -211,7 +213,7 @@ func (s *Service) Writes(_ context.Context, in struct {
 
 // permit refuses a setting that a scope or the caller may not make.
 func (s *Service) permit(ctx context.Context, action, name, scope string) error {
-	user, _ := ctx.Value(userKey{}).(bool)
+	user := bool(callctx.Of[byUser](ctx))
 	needed := Client
 	switch {
 	case scope == Local && user:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/hosts"
 	"github.com/toolfold/toolfold/internal/provider"
 )
@@ -82,7 +82,7 @@ var Settings = append([]Setting{
 		Enum: []string{"none", "work", "all"},
 	}.With(toolfold.Default("work")), User},
 	{toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.
-		With(toolfold.Default(bounds.DefaultLimit)), User},
+		With(toolfold.Default(callctx.DefaultRoom)), User},
 	{toolfold.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(toolfold.Default(false)), Workspace},
 	{toolfold.Bool{Name: "readOnly", Doc: "Offer only what merely reads."}.With(toolfold.Default(false)), Narrowing},
 	{toolfold.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/bounds"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/shorten"
 )
 
 // Bounds of a page of export without a limit.
@@ -30,7 +31,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	if err != nil {
 		return ExportOut{}, err
 	}
-	largest := bounds.Room(ctx) - pageFrame
+	largest := callctx.Room(ctx) - pageFrame
 	limit, room := in.Limit, maxAnswer
 	switch {
 	case largest > maxAnswer: // a caller who wants it whole
@@ -173,7 +174,7 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 func isCut(value any) bool {
 	switch v := value.(type) {
 	case string:
-		return bounds.IsCut(v)
+		return shorten.IsCut(v)
 	case []any:
 		return slices.ContainsFunc(v, isCut)
 	case map[string]any:

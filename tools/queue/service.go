@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/work"
 )
@@ -77,7 +77,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Queues: []Item{}, Total: page.Total, Paged: paged}
 	for _, q := range queues {
 		n := q.Counts
-		q.Description = fields.Brief(ctx, "queues.description", q.Description)
+		q.Description = callctx.Brief(ctx, "queues.description", q.Description)
 		out.Queues = append(out.Queues, Item{Queue: q.Queue, Stats: Stats{
 			Pending: n[work.Pending], Queued: n[work.Queued], Running: n[work.Running], Paused: n[work.Paused],
 			Completed: n[work.Completed], Failed: n[work.Failed], Cancelled: n[work.Cancelled], Timeout: n[work.TimedOut],

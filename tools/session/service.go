@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/sessions"
 )
 
@@ -208,7 +208,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	}
 	for i := range out.Sessions {
 		l := &out.Sessions[i]
-		l.Task, l.Stale = fields.Brief(ctx, "sessions.task", l.Task), s.isStale(l.Status, l.UpdatedAt)
+		l.Task, l.Stale = callctx.Brief(ctx, "sessions.task", l.Task), s.isStale(l.Status, l.UpdatedAt)
 	}
 	return out, nil
 }

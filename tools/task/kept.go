@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/pins"
-	"github.com/toolfold/toolfold/internal/sampling"
 )
 
 // CallsQueue is the id and the name of the queue of kept calls. It is made by the first
@@ -92,7 +91,7 @@ func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMe
 // refuseLent refuses a task that may ask the model that its caller lends, and that a
 // worker has not: the call itself can.
 func (s *Service) refuseLent(ctx context.Context, t Task) error {
-	if carried.Of[sampling.Sampler](ctx) == nil || s.NoModel == nil {
+	if callctx.SamplerOf(ctx) == nil || s.NoModel == nil {
 		return nil
 	}
 	set, err := Pins(t.Definition)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/work"
 )
@@ -84,7 +84,7 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 		return Record{}, err
 	}
 	record := Record{Item: s.item(t)}
-	if !fields.Wants(ctx, "input") {
+	if !callctx.Wants(ctx, "input") {
 		record.Input = nil
 	}
 	switch t.Status {
@@ -216,7 +216,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	}
 	query := Query{
 		AgentID: in.AgentID, ScheduleID: strings.ToLower(in.ScheduleID), Statuses: in.Status, Priorities: in.Priority, Tags: in.Tags,
-		Limit: in.Limit + 1, After: after, Input: fields.Wants(ctx, "tasks.input"), Output: fields.Wants(ctx, "tasks.output"),
+		Limit: in.Limit + 1, After: after, Input: callctx.Wants(ctx, "tasks.input"), Output: callctx.Wants(ctx, "tasks.output"),
 	}
 	if in.QueueID != "" {
 		id, found, err := s.Store.QueueID(ctx, in.QueueID)

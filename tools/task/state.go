@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/work"
 )
 
@@ -114,12 +115,13 @@ type Task struct {
 // task at this depth may submit none.
 const MaxDepth = 5
 
-type depthKey struct{}
+// below is the depth of tasks that a call submits.
+type below int
 
 // WithDepth returns the context of a run of a task of the given depth. Tasks
 // submitted in it are one deeper.
 func WithDepth(ctx context.Context, depth int) context.Context {
-	return context.WithValue(ctx, depthKey{}, depth)
+	return callctx.With(ctx, below(depth+1))
 }
 
 // Call is a call of an action, as the input of a task names it.

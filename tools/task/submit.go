@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/sessions"
 )
 
@@ -106,10 +107,7 @@ func (s *Service) begin(ctx context.Context) (Task, error) {
 	if t.Rights, err = s.rights(ctx).Narrow(""); err != nil {
 		return Task{}, err
 	}
-	if depth, within := ctx.Value(depthKey{}).(int); within {
-		t.Depth = depth + 1
-	}
-	if t.Depth > MaxDepth {
+	if t.Depth = int(callctx.Of[below](ctx)); t.Depth > MaxDepth {
 		return Task{}, toolfold.Errorf(TooDeep, "tasks that submit tasks may lead to each other %d times at most", MaxDepth).
 			WithHint("do the work in the task that runs, or submit it from outside of a task")
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/tokens"
@@ -190,7 +190,7 @@ func TestSubmitKeepsEverything(t *testing.T) {
 	if diff := cmp.Diff(want, b.submit(full)); diff != "" {
 		t.Errorf("answer (-want +got)\n%s", diff)
 	}
-	got, err := b.Status(fields.With(t.Context(), []string{"input"}), task.StatusIn{TaskID: id(2)})
+	got, err := b.Status(callctx.WithFields(t.Context(), []string{"input"}), task.StatusIn{TaskID: id(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func TestListLeavesOut(t *testing.T) {
 		want   bool
 	}{{nil, false}, {[]string{"tasks.taskId", "total"}, false}, {[]string{"tasks.input"}, true}, {[]string{"tasks.input.tool"}, true}} {
 		test.fields = append(test.fields, "tasks.inputBytes")
-		out, err := b.List(fields.With(t.Context(), test.fields), task.ListIn{Page: toolfold.Page{Limit: 5}})
+		out, err := b.List(callctx.WithFields(t.Context(), test.fields), task.ListIn{Page: toolfold.Page{Limit: 5}})
 		if err != nil || (out.Tasks[0].Input != nil) != test.want || out.Tasks[0].InputBytes != len(storing().Input) {
 			t.Errorf("%v: %v (%v)", test.fields, out, err)
 		}
@@ -378,7 +378,7 @@ func TestBriefly(t *testing.T) {
 	}
 	list := func(named ...string) (task.Item, string) {
 		t.Helper()
-		out, err := b.List(fields.With(t.Context(), named), task.ListIn{Page: toolfold.Page{Limit: 5}})
+		out, err := b.List(callctx.WithFields(t.Context(), named), task.ListIn{Page: toolfold.Page{Limit: 5}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +419,7 @@ func TestBriefly(t *testing.T) {
 		fields []string
 		want   bool
 	}{{nil, false}, {[]string{"input"}, true}} {
-		record, err := b.Status(fields.With(t.Context(), test.fields), task.StatusIn{TaskID: item.TaskID})
+		record, err := b.Status(callctx.WithFields(t.Context(), test.fields), task.StatusIn{TaskID: item.TaskID})
 		if err != nil || (record.Input != nil) != test.want || record.InputBytes == 0 || record.Tags == nil || record.Priority == "" ||
 			record.Attempt != 1 {
 			t.Errorf("%v: %+v (%v)", test.fields, record, err)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/fields"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/work"
 )
 
@@ -131,8 +131,8 @@ func (s *Service) item(t Task) Item {
 // brief leaves out of a task in a list what it is by default, and sizes and
 // times that its status says, but for members that the call names.
 func (i *Item) brief(ctx context.Context) {
-	i.Description = fields.Brief(ctx, "tasks.description", i.Description)
-	i.Error = fields.Brief(ctx, "tasks.error", i.Error)
+	i.Description = callctx.Brief(ctx, "tasks.description", i.Description)
+	i.Error = callctx.Brief(ctx, "tasks.error", i.Error)
 	leaveOut(ctx, "queueId", &i.QueueID, i.QueueID == DefaultQueue)
 	leaveOut(ctx, "type", &i.Type, i.Type == Sequential)
 	leaveOut(ctx, "priority", &i.Priority, i.Priority == work.Medium)
@@ -144,7 +144,7 @@ func (i *Item) brief(ctx context.Context) {
 	leaveOut(ctx, "outputBytes", &i.OutputBytes, true)
 	leaveOut(ctx, "startedAt", &i.StartedAt, true)
 	leaveOut(ctx, "completedAt", &i.CompletedAt, true)
-	if !fields.Wants(ctx, "tasks.createdAt") {
+	if !callctx.Wants(ctx, "tasks.createdAt") {
 		i.CreatedAt = i.CreatedAt.Truncate(time.Second)
 	}
 }
@@ -152,7 +152,7 @@ func (i *Item) brief(ctx context.Context) {
 // leaveOut empties a member of a task in a list that is silent, that is says
 // nothing worth its tokens, unless the call names it.
 func leaveOut[T any](ctx context.Context, member string, value *T, silent bool) {
-	if silent && !fields.Wants(ctx, "tasks."+member) {
+	if silent && !callctx.Wants(ctx, "tasks."+member) {
 		var zero T
 		*value = zero
 	}

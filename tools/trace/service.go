@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/fields"
 	"github.com/toolfold/toolfold/internal/shorten"
 )
 
@@ -85,7 +85,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		TraceID: in.TraceID, Label: t.label, Status: t.status, StartedAt: t.start, DurationMs: millis(t.duration()),
 		Spans: []SpanItem{}, SpanCount: len(t.spans),
 	}
-	withAnswers := fields.Wants(ctx, "spans.answer")
+	withAnswers := callctx.Wants(ctx, "spans.answer")
 	var answered []string
 	bytes := 0
 	for i, n := range t.spans[start:] {

@@ -16,10 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/carried"
+	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/sampling"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/workspace"
 	"github.com/toolfold/toolfold/surface"
@@ -67,16 +66,16 @@ type model struct {
 	wait  chan struct{} // nil = at once
 }
 
-func (m *model) Sample(ctx context.Context, p sampling.Prompt) (sampling.Completion, error) {
+func (m *model) Sample(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	m.asked.Add(1)
 	if m.wait != nil {
 		select {
 		case <-m.wait:
 		case <-ctx.Done():
-			return sampling.Completion{}, ctx.Err()
+			return callctx.Completion{}, ctx.Err()
 		}
 	}
-	return sampling.Completion{Text: "later"}, nil
+	return callctx.Completion{Text: "later"}, nil
 }
 
 func (b *bench) file(name, text string) {
@@ -92,7 +91,7 @@ func (b *bench) file(name, text string) {
 
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
-	ctx := carried.With[sampling.Sampler](b.t.Context(), b.model)
+	ctx := callctx.WithSampler(b.t.Context(), b.model)
 	return string(b.Runner.Call(ctx, action, json.RawMessage(args)).Content)
 }
 
@@ -140,7 +139,7 @@ func TestCancelledHalfWay(t *testing.T) {
 	b.model.wait = make(chan struct{})
 	b.file("triage.yaml", documented(t))
 	b.call("memory.store", `{"key":"team/a","value":{"n":1}}`)
-	ctx, cancel := context.WithCancel(carried.With[sampling.Sampler](t.Context(), b.model))
+	ctx, cancel := context.WithCancel(callctx.WithSampler(t.Context(), b.model))
 	done := make(chan toolfold.Answer)
 	go func() {
 		done <- b.Runner.Call(ctx, "workflow_run", json.RawMessage(`{"workflowId":"triage","input":{"prefix":"team/"}}`))

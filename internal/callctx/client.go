@@ -1,15 +1,13 @@
-// Package client has what a call may ask of the client that made it.
-package client
+package callctx
 
 import (
 	"context"
 	"encoding/json"
 
-	"github.com/toolfold/toolfold/internal/carried"
 	"github.com/toolfold/toolfold/internal/ordered"
 )
 
-// Client is the client of a call.
+// Client is the client that made a call, and what the call may ask of it.
 type Client interface {
 	// Offers reports whether the client declares that it answers a method.
 	Offers(method string) bool
@@ -36,26 +34,34 @@ type Log struct {
 
 // The methods.
 const (
-	Elicit = "elicitation/create"
-	Sample = "sampling/createMessage"
-	Roots  = "roots/list"
+	MethodElicit = "elicitation/create"
+	MethodSample = "sampling/createMessage"
+	MethodRoots  = "roots/list"
 )
+
+// WithClient returns a context whose calls are those of a client.
+func WithClient(ctx context.Context, c Client) context.Context { return With(ctx, c) }
+
+// ClientOf returns the client that made a call; nil if it can be asked nothing.
+func ClientOf(ctx context.Context) Client { return Of[Client](ctx) }
 
 // WithoutUser returns a context whose calls cannot ask the client's user: what a run does
 // step by step was asked for when it was called.
 func WithoutUser(ctx context.Context) context.Context {
-	asked := carried.Of[Client](ctx)
-	if asked == nil {
+	c := ClientOf(ctx)
+	if c == nil {
 		return ctx
 	}
-	return carried.With[Client](ctx, unattended{asked})
+	return WithClient(ctx, unattended{c})
 }
 
 // unattended is a client whose user is not asked.
 type unattended struct{ Client }
 
 // Offers implements [Client].
-func (u unattended) Offers(method string) bool { return method != Elicit && u.Client.Offers(method) }
+func (u unattended) Offers(method string) bool {
+	return method != MethodElicit && u.Client.Offers(method)
+}
 
 // Declared implements [Client].
 func (u unattended) Declared() json.RawMessage {

@@ -1,6 +1,4 @@
-// Package sampling has conversations with models, and the model that a connected
-// client lends to what it calls.
-package sampling
+package callctx
 
 import (
 	"context"
@@ -67,3 +65,10 @@ var ErrNoTools = errors.New("the connected client's model cannot call tools: it 
 type Sampler interface {
 	Sample(ctx context.Context, p Prompt) (Completion, error)
 }
+
+// WithSampler returns a context whose calls may ask the model of their client.
+func WithSampler(ctx context.Context, s Sampler) context.Context { return With(ctx, s) }
+
+// SamplerOf returns what asks the model of the client that made a call; nil if the client
+// lends none.
+func SamplerOf(ctx context.Context) Sampler { return Of[Sampler](ctx) }
