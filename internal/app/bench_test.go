@@ -18,8 +18,8 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
@@ -105,7 +105,7 @@ func openExample(store *storage.LazyDB) error {
 		return err
 	}
 	return db.Session().Create(context.Background(), session.Session{
-		ID: exampleSession, Initiator: "planner", Task: "Example", Status: sessions.Active, CreatedAt: at, UpdatedAt: at,
+		ID: exampleSession, Initiator: "planner", Task: "Example", Status: work.SessionActive, CreatedAt: at, UpdatedAt: at,
 		Participants: []session.Participant{{AgentID: "planner", Role: session.Initiator, JoinedAt: at}},
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/guard"
 )
@@ -120,7 +120,7 @@ func TestActionsThatWriteFiles(t *testing.T) {
 				t.Fatal(out.Err)
 			}
 			had = filesOf(t, b.workspace)
-			answer = b.Runner.Call(sessions.In(t.Context(), exampleSession), a.FullName(), args)
+			answer = b.Runner.Call(work.InSessions(t.Context(), exampleSession), a.FullName(), args)
 			if answer.Err == nil || answer.Err.Code != guard.Violation || len(answer.Content) > 640 ||
 				!strings.Contains(answer.Err.Message, "policy nothing of session "+exampleSession) {
 				t.Errorf("%s in a session that may write nothing: %s", a.FullName(), answer.Content)

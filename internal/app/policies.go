@@ -9,8 +9,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
@@ -91,12 +91,12 @@ func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, e
 		return slices.Contains(ids, id) && !slices.Contains(active, id)
 	})
 	e.mu.Unlock()
-	return sessions.In(ctx, active...), nil
+	return work.InSessions(ctx, active...), nil
 }
 
 // claim asks whether a call may write the files that it would.
 func (e *enforcer) claim(ctx context.Context, c *call.Call) error {
-	sessions := sessions.Of(ctx)
+	sessions := work.Sessions(ctx)
 	if len(sessions) == 0 {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/expression"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/pins"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // toolAction calls an action. Its output is the result.
@@ -22,7 +22,7 @@ func (a toolAction) run(ctx context.Context, f *frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.run.Names == nil || !pins.Repeatable(f.run.Names, a.name, arguments) {
+	if f.run.Names == nil || !work.Repeatable(f.run.Names, a.name, arguments) {
 		if err := f.begin(ctx); err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(urlVariable); url != "" {
-		if err := work(url); err != nil {
+		if err := workForever(url); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func work(url string) error {
+func workForever(url string) error {
 	lease, err := time.ParseDuration(os.Getenv(leaseVariable))
 	if err != nil {
 		return err

@@ -18,8 +18,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/internal/pins"
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/task"
@@ -68,7 +67,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 	}
 	answered := make(chan toolfold.Answer, 1)
 	go func() {
-		answered <- s.traced(sessions.In(task.WithDepth(engine.WithJournal(reporting, steps), t.Depth), t.Sessions...), t, steps)
+		answered <- s.traced(work.InSessions(task.WithDepth(engine.WithJournal(reporting, steps), t.Depth), t.Sessions...), t, steps)
 	}()
 	select {
 	case answer := <-answered:
@@ -180,7 +179,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 		return toolfold.Errorf(toolfold.Internal,
 			"the agent or workflow could not be read; the worker's log has it under task %s", t.ID).Answer()
 	}
-	ctx = pins.With(ctx, set)
+	ctx = work.WithPins(ctx, set)
 	if declared := task.ClientOf(t.Input); declared != nil {
 		if ctx, err = serve.WithClient(ctx, declared, s.asking(ctx, t).ask); err != nil {
 			s.options.Log.Error("preparing a kept call", "task", t.ID, "err", err)
@@ -203,7 +202,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 
 // define returns the definitions that a run uses: those of the submission, else
 // the present ones, which later runs of the task use too.
-func (s *working) define(ctx context.Context, t task.Task) (pins.Set, error) {
+func (s *working) define(ctx context.Context, t task.Task) (work.Pins, error) {
 	if t.Definition == "" {
 		var err error
 		if t.Definition, err = t.Define(ctx, s.caller, s.caller); err != nil || t.Definition == "" {
@@ -223,7 +222,7 @@ func (s *working) callAction(ctx context.Context, t task.Task, steps *journal) t
 	if !ok {
 		return toolfold.Answer{}
 	}
-	if pins.Repeatable(s.caller, call.Tool, call.Arguments) {
+	if work.Repeatable(s.caller, call.Tool, call.Arguments) {
 		return s.caller.Call(ctx, call.Tool, call.Arguments)
 	}
 	const whole = "" // the path of the task itself

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/work"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -85,7 +85,7 @@ func TestChangedAgent(t *testing.T) {
 			return answer(`{"agentId":"planner","systemPrompt":"` + prompt.Load().(string) + `"}`)
 		})
 		e.on("agent.run", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {
-			definition, _ := pins.Of(ctx, pins.Reference{Kind: pins.Agent, ID: "planner"})
+			definition, _ := work.Pinned(ctx, work.Reference{Kind: work.Agent, ID: "planner"})
 			return answer(`{"success":false,"error":{"code":"RAN","message":` + strconv.Quote(string(definition)) + `}}`)
 		})
 		ran := func(id, prompt string) {
@@ -125,7 +125,7 @@ func TestWorkflow(t *testing.T) {
 			return answer(`{"id":"deploy","status":"active","inputSchema":{"type":"object"},"steps":[{"stepId":"` + steps.Load().(string) + `"}]}`)
 		})
 		e.on("workflow.run", func(ctx context.Context, args json.RawMessage) toolfold.Answer {
-			if pinned, _ := pins.Of(ctx, pins.Reference{Kind: pins.Workflow, ID: "deploy"}); !strings.Contains(string(pinned), "before") {
+			if pinned, _ := work.Pinned(ctx, work.Reference{Kind: work.Workflow, ID: "deploy"}); !strings.Contains(string(pinned), "before") {
 				return toolfold.Errorf("UNEXPECTED", "it runs as %s", pinned).Answer()
 			}
 			switch string(args) {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
@@ -43,7 +43,7 @@ func (s guardStore) Bind(ctx context.Context, b guard.Binding, limit int) (ids [
 		ids = nil
 		now, found, err := first(ctx, e, sqlf(`SELECT status FROM sessions WHERE id = ?`, b.SessionID).and(e.dialect.lock), only[string])
 		status = now
-		if err != nil || !found || status != sessions.Active {
+		if err != nil || !found || status != work.SessionActive {
 			return err
 		}
 		bound, err := all(ctx, e, sqlf(selectPolicies, b.SessionID), scanBinding)

@@ -13,9 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/pins"
-	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -88,7 +87,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		if _, err := toolfold.Do[json.RawMessage](ctx, s.Runner.Caller, "session.join", joins); err != nil {
 			return RunOut{}, err
 		}
-		ctx = sessions.In(ctx, strings.ToLower(in.SessionID))
+		ctx = work.InSessions(ctx, strings.ToLower(in.SessionID))
 	}
 	r := s.Runner.Run(ctx, job)
 	out := RunOut{
@@ -109,7 +108,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 // meanwhile; whether it may run, and with which rights, is that one's.
 func (s *Service) findToRun(ctx context.Context, id string) (Profile, error) {
 	present, err := s.find(ctx, id)
-	definition, pinned := pins.Of(ctx, pins.Reference{Kind: pins.Agent, ID: id})
+	definition, pinned := work.Pinned(ctx, work.Reference{Kind: work.Agent, ID: id})
 	if !pinned {
 		return present, err
 	}

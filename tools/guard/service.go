@@ -13,9 +13,9 @@ import (
 	"github.com/toolfold/toolfold/internal/clock"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/policy"
-	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -254,9 +254,9 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	case err != nil:
 		return ApplyOut{}, fmt.Errorf("applying policy: %w", err)
 	case status == "":
-		return ApplyOut{}, sessions.Missing(in.SessionID)
-	case status != sessions.Active:
-		return ApplyOut{}, sessions.Ended(status)
+		return ApplyOut{}, work.MissingSession(in.SessionID)
+	case status != work.SessionActive:
+		return ApplyOut{}, work.EndedSession(status)
 	case !slices.Contains(ids, p.ID):
 		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "the session has %d policies, the maximum", maxPolicies).
 			WithHint("put rules together in one policy")

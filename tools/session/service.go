@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // attempts bounds the attempts at a change that others get ahead of. Each time
@@ -41,7 +41,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 	}
 	now := s.now()
 	session := Session{
-		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: sessions.Active,
+		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: work.SessionActive,
 		Workspace: in.Workspace, Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
 		Participants: []Participant{{AgentID: in.Initiator, Role: Initiator, JoinedAt: now}},
 	}
@@ -86,9 +86,9 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 		Workspace: session.Workspace, Metadata: session.Metadata,
 	}
 	switch session.Status {
-	case sessions.Completed:
+	case work.SessionCompleted:
 		out.CompletedAt = &session.EndedAt
-	case sessions.Failed:
+	case work.SessionFailed:
 		out.FailedAt = &session.EndedAt
 	}
 	out.Notes, paged = toolfold.CutPage(notes, in.Limit, func(last Note) string { return toolfold.CursorOf(strconv.Itoa(last.Number)) })
@@ -116,7 +116,7 @@ func noteCursor(cursor string) (number int, err error) {
 const staleAfter = 24 * time.Hour
 
 func (s *Service) isStale(status string, updatedAt time.Time) bool {
-	return status == sessions.Active && s.now().Sub(updatedAt) >= staleAfter
+	return status == work.SessionActive && s.now().Sub(updatedAt) >= staleAfter
 }
 
 // Note adds a note of a participant.
@@ -141,7 +141,7 @@ func (s *Service) Note(ctx context.Context, in NoteIn) (NoteOut, error) {
 
 // Complete ends a session as done.
 func (s *Service) Complete(ctx context.Context, in CompleteIn) (CompleteOut, error) {
-	session, err := s.change(ctx, in.SessionID, completeFailed, end(sessions.Completed, in.Summary, nil))
+	session, err := s.change(ctx, in.SessionID, completeFailed, end(work.SessionCompleted, in.Summary, nil))
 	if err != nil {
 		return CompleteOut{}, err
 	}
@@ -155,7 +155,7 @@ func (s *Service) Fail(ctx context.Context, in FailIn) (FailOut, error) {
 	if err := checkSize("error", len(in.Error.Code)+len(in.Error.Message)+len(in.Error.TaskID)+len(in.Error.Details)); err != nil {
 		return FailOut{}, err
 	}
-	session, err := s.change(ctx, in.SessionID, failFailed, end(sessions.Failed, "", &in.Error))
+	session, err := s.change(ctx, in.SessionID, failFailed, end(work.SessionFailed, "", &in.Error))
 	if err != nil {
 		return FailOut{}, err
 	}
@@ -219,7 +219,7 @@ func (s *Service) find(ctx context.Context, id string) (Session, error) {
 		return Session{}, fmt.Errorf("reading session: %w", err)
 	}
 	if !found {
-		return Session{}, sessions.Missing(id)
+		return Session{}, work.MissingSession(id)
 	}
 	return session, nil
 }

@@ -10,7 +10,7 @@ import (
 	_ "embed"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 var (
@@ -21,7 +21,7 @@ var (
 	metadata  = toolfold.Object{Name: "metadata", Doc: "Anything to keep with the session."}
 	summary   = toolfold.String{Name: "summary", Doc: "What was achieved.", MaxLen: 5000}
 	status    = toolfold.String{Name: "status", Doc: "State of the session.",
-		Enum: []string{sessions.Active, sessions.Completed, sessions.Failed}}
+		Enum: []string{work.SessionActive, work.SessionCompleted, work.SessionFailed}}
 	limit   = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 100}
 	agentID = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
 	role    = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}

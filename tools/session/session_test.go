@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
@@ -93,12 +93,12 @@ func TestFinalStates(t *testing.T) {
 	b.call("create", `{"initiator":"ann","task":"two"}`)
 	b.call("complete", `{"sessionId":"$1"}`)
 	b.call("fail", `{"sessionId":"$2","error":{"code":"E","message":"m"}}`)
-	for session, state := range map[string]string{"$1": sessions.Completed, "$2": sessions.Failed} {
+	for session, state := range map[string]string{"$1": work.SessionCompleted, "$2": work.SessionFailed} {
 		for action, more := range map[string]string{
 			"complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
 			"join": `,"agentId":"bob"`, "leave": `,"agentId":"ann"`,
 		} {
-			b.Refuse(action, `{"sessionId":"`+session+`"`+more+`}`, sessions.InvalidTransition, "is "+state+", which is final", "session.create")
+			b.Refuse(action, `{"sessionId":"`+session+`"`+more+`}`, work.SessionInvalidTransition, "is "+state+", which is final", "session.create")
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestNotFound(t *testing.T) {
 		"status": "", "complete": "", "fail": `,"error":{"code":"E","message":"m"}`,
 		"join": `,"agentId":"bob"`, "leave": `,"agentId":"bob"`,
 	} {
-		b.Refuse(action, `{"sessionId":"`+absent+`"`+more+`}`, sessions.NotFound, absent, "session.list")
+		b.Refuse(action, `{"sessionId":"`+absent+`"`+more+`}`, work.SessionNotFound, absent, "session.list")
 	}
 }
 
@@ -348,7 +348,7 @@ func TestHandOver(t *testing.T) {
 		t.Errorf("got %s after a note", answer)
 	}
 	b.call("complete", `{"sessionId":"$1"}`)
-	b.Refuse("note", `{"sessionId":"$1","agentId":"ann","note":"late"}`, sessions.InvalidTransition, "final", "session.create")
+	b.Refuse("note", `{"sessionId":"$1","agentId":"ann","note":"late"}`, work.SessionInvalidTransition, "final", "session.create")
 	b.calls += 24 * 3600
 	if answer := b.call("list", `{}`); strings.Contains(answer, "stale") {
 		t.Errorf("got %s, want no end of a completed session", answer)

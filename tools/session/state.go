@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // Bounds of a session.
@@ -105,10 +105,10 @@ func stay(agent string) edit {
 }
 
 func (s *Session) mustBeActive() error {
-	if s.Status == sessions.Active {
+	if s.Status == work.SessionActive {
 		return nil
 	}
-	return sessions.Ended(s.Status)
+	return work.EndedSession(s.Status)
 }
 
 // member returns an agent's membership for change, nil when it never joined.

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/pins"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // CallsQueue is the id and the name of the queue of kept calls. It is made by the first
@@ -102,7 +102,7 @@ func (s *Service) refuseLent(ctx context.Context, t Task) error {
 		kind, _, _ := strings.Cut(name, " ")
 		steps := stepsOf(described)
 		providers := anyPrompts(described)
-		if kind == pins.Agent && len(steps) == 0 {
+		if kind == work.Agent && len(steps) == 0 {
 			providers = append(providers, "")
 		}
 		for _, provider := range providers {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/toolfold/toolfold/internal/pins"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // defined is [Task.Define] for a task that is submitted: it refuses a definition
@@ -32,23 +32,23 @@ func (s *Service) defined(ctx context.Context, t Task) (definition string, err e
 // asks lists the providers that a run asks whatever its input is: not those of
 // conditional steps and loops, of steps whose failure lets others go on, and of
 // agents that an expression names. Empty is the default one.
-func asks(set pins.Set, r pins.Reference, within []pins.Reference) (providers []string) {
+func asks(set work.Pins, r work.Reference, within []work.Reference) (providers []string) {
 	described, found := set[r.String()]
 	if !found || slices.Contains(within, r) {
 		return nil
 	}
 	steps := stepsOf(described)
-	if len(steps) == 0 && r.Kind == pins.Agent {
+	if len(steps) == 0 && r.Kind == work.Agent {
 		return []string{""} // it is one prompt
 	}
 	return asked(set, steps, append(within, r))
 }
 
-func asked(set pins.Set, steps []pins.Step, within []pins.Reference) (providers []string) {
+func asked(set work.Pins, steps []work.Step, within []work.Reference) (providers []string) {
 	for _, s := range steps {
 		var config struct {
 			Provider string      `json:"provider"`
-			Steps    []pins.Step `json:"steps"`
+			Steps    []work.Step `json:"steps"`
 		}
 		_ = json.Unmarshal(s.Config, &config) // what has another form is refused when it runs
 		switch {
@@ -58,7 +58,7 @@ func asked(set pins.Set, steps []pins.Step, within []pins.Reference) (providers 
 		case s.Type == "parallel":
 			providers = append(providers, asked(set, config.Steps, within)...)
 		case s.Type == "delegate":
-			for _, inner := range pins.Named(nil, []pins.Step{s}) {
+			for _, inner := range work.Named(nil, []work.Step{s}) {
 				providers = append(providers, asks(set, inner, within)...)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -23,18 +23,18 @@ const maxDefinition = 1 << 20
 
 // reference returns the agent or workflow that a task runs; false for none,
 // and where its input names it by an expression.
-func (t Task) reference(names entry.Names) (r pins.Reference, found bool) {
+func (t Task) reference(names entry.Names) (r work.Reference, found bool) {
 	switch {
 	case t.AgentID != "":
-		return pins.Reference{Kind: pins.Agent, ID: t.AgentID}, true
+		return work.Reference{Kind: work.Agent, ID: t.AgentID}, true
 	case t.WorkflowID != "":
-		return pins.Reference{Kind: pins.Workflow, ID: t.WorkflowID}, true
+		return work.Reference{Kind: work.Workflow, ID: t.WorkflowID}, true
 	}
 	call, ok := ParseCall(t.Input)
 	if !ok {
 		return r, false
 	}
-	return pins.Called(names, call.Tool, call.Arguments)
+	return work.Called(names, call.Tool, call.Arguments)
 }
 
 // Define returns the definitions of the agent or workflow that a task runs, and
@@ -47,8 +47,8 @@ func (t Task) Define(ctx context.Context, caller toolfold.Caller, names entry.Na
 	if !found {
 		return "", nil
 	}
-	set := pins.Set{}
-	for left := []pins.Reference{root}; len(left) > 0; left = left[1:] {
+	set := work.Pins{}
+	for left := []work.Reference{root}; len(left) > 0; left = left[1:] {
 		r := left[0]
 		if set[r.String()] != nil {
 			continue
@@ -61,7 +61,7 @@ func (t Task) Define(ctx context.Context, caller toolfold.Caller, names entry.Na
 			return "", err
 		}
 		set[r.String()] = described
-		left = append(left, pins.Named(names, stepsOf(described))...)
+		left = append(left, work.Named(names, stepsOf(described))...)
 	}
 	text := ordered.MustJSON(set)
 	if len(text) > maxDefinition {
@@ -96,10 +96,10 @@ func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.Ra
 			Source string `json:"source"`
 		}
 		_ = json.Unmarshal(set[name], &then) // workflows are all files
-		if kind == pins.Agent && then.Source != workspace.InFile {
+		if kind == work.Agent && then.Source != workspace.InFile {
 			continue
 		}
-		_, err := describe(ctx, caller, pins.Reference{Kind: kind, ID: id})
+		_, err := describe(ctx, caller, work.Reference{Kind: kind, ID: id})
 		if refused, ok := absent(err); ok {
 			return refused.Message, nil
 		}
@@ -117,10 +117,10 @@ func absent(err error) (*toolfold.Error, bool) {
 }
 
 // stepsOf returns the steps of the result of agent.get or workflow.describe.
-func stepsOf(described json.RawMessage) []pins.Step {
+func stepsOf(described json.RawMessage) []work.Step {
 	var holder struct {
-		Workflow []pins.Step `json:"workflow"`
-		Steps    []pins.Step `json:"steps"`
+		Workflow []work.Step `json:"workflow"`
+		Steps    []work.Step `json:"steps"`
 	}
 	_ = json.Unmarshal(described, &holder) // steps of another form name nothing
 	return slices.Concat(holder.Workflow, holder.Steps)
@@ -128,10 +128,10 @@ func stepsOf(described json.RawMessage) []pins.Step {
 
 // describe returns the result of agent.get or workflow.describe. It refuses what
 // must not run or is not trusted.
-func describe(ctx context.Context, caller toolfold.Caller, r pins.Reference) (json.RawMessage, error) {
+func describe(ctx context.Context, caller toolfold.Caller, r work.Reference) (json.RawMessage, error) {
 	_, param := r.Action()
 	action := "agent.get"
-	if r.Kind == pins.Workflow {
+	if r.Kind == work.Workflow {
 		action = "workflow.describe"
 	}
 	raw, err := toolfold.Do[json.RawMessage](ctx, caller, action, map[string]string{param: r.ID})
@@ -150,7 +150,7 @@ func describe(ctx context.Context, caller toolfold.Caller, r pins.Reference) (js
 	switch {
 	case state.Enabled != nil && !*state.Enabled:
 		return nil, toolfold.Errorf("AGENT_PERMISSION_DENIED", "agent %q is disabled", short).WithHint("choose another of agent.list")
-	case r.Kind == pins.Workflow && state.Status != "active":
+	case r.Kind == work.Workflow && state.Status != "active":
 		return nil, toolfold.Errorf("WORKFLOW_NOT_ACTIVE", "workflow %q is not active", short).
 			WithHint("set status: active in its file, or choose another of workflow.list")
 	case state.Trusted != nil && !*state.Trusted:

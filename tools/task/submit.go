@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/sessions"
+	"github.com/toolfold/toolfold/internal/work"
 )
 
 // Bounds of a task that its recorded legacy declaration does not have.
@@ -101,7 +101,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 func (s *Service) begin(ctx context.Context) (Task, error) {
 	t := Task{
 		ID: s.NewID(), Type: Sequential, Attempt: 1, MaxAttempts: 1, CreatedAt: s.now(), Workspace: s.Workspace,
-		MaxInterruptions: s.MaxInterruptions, Sessions: sessions.Of(ctx), Tags: []string{}, Dependencies: []string{},
+		MaxInterruptions: s.MaxInterruptions, Sessions: work.Sessions(ctx), Tags: []string{}, Dependencies: []string{},
 	}
 	var err error
 	if t.Rights, err = s.rights(ctx).Narrow(""); err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/toolfold/toolfold/internal/engine"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/pins"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/suggest"
 	"github.com/toolfold/toolfold/internal/validate"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -348,7 +348,7 @@ func (s *Service) begin(ctx context.Context, in RunIn) (w workflow, input json.R
 // is asked of the present one, unless its file cannot be used at the moment.
 func (s *Service) findToRun(ctx context.Context, id string) (workflow, error) {
 	present, err := s.find(ctx, id)
-	definition, pinned := pins.Of(ctx, pins.Reference{Kind: pins.Workflow, ID: id})
+	definition, pinned := work.Pinned(ctx, work.Reference{Kind: work.Workflow, ID: id})
 	if !pinned {
 		return present, err
 	}

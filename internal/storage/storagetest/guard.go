@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/session"
 )
@@ -45,7 +45,7 @@ func newBinding(n int, id string) guard.Binding {
 func openSession(t *testing.T, db *storage.DB, n int) session.Session {
 	t.Helper()
 	s := session.Session{
-		ID: sessionID(n), Initiator: "ann", Task: "ship", Status: sessions.Active, CreatedAt: noon, UpdatedAt: noon,
+		ID: sessionID(n), Initiator: "ann", Task: "ship", Status: work.SessionActive, CreatedAt: noon, UpdatedAt: noon,
 		Participants: []session.Participant{{AgentID: "ann", Role: session.Initiator, JoinedAt: noon}},
 	}
 	noError(t, db.Session().Create(t.Context(), s))
@@ -62,7 +62,7 @@ func bindingsOf(t *testing.T, db *storage.DB, n int) (list []guard.Binding) {
 func bindPolicies(t *testing.T, db *storage.DB) {
 	openSession(t, db, 1)
 	ended := openSession(t, db, 2)
-	ended.Status = sessions.Completed
+	ended.Status = work.SessionCompleted
 	saved, err := db.Session().Save(t.Context(), ended)
 	if err != nil || !saved {
 		t.Fatal(saved, err)
@@ -72,11 +72,11 @@ func bindPolicies(t *testing.T, db *storage.DB) {
 		ids     string
 		status  string
 	}{
-		{newBinding(1, "b"), "[b]", sessions.Active},
-		{newBinding(1, "a"), "[a b]", sessions.Active},
-		{newBinding(1, "b"), "[a b]", sessions.Active},
-		{newBinding(1, "c"), "[a b]", sessions.Active}, // two are the most
-		{newBinding(2, "a"), "[]", sessions.Completed},
+		{newBinding(1, "b"), "[b]", work.SessionActive},
+		{newBinding(1, "a"), "[a b]", work.SessionActive},
+		{newBinding(1, "b"), "[a b]", work.SessionActive},
+		{newBinding(1, "c"), "[a b]", work.SessionActive}, // two are the most
+		{newBinding(2, "a"), "[]", work.SessionCompleted},
 		{newBinding(3, "a"), "[]", ""},
 	} {
 		ids, status, err := db.Guard().Bind(t.Context(), test.binding, 2)
@@ -149,7 +149,7 @@ func claimAreasAtOnce(t *testing.T, db *storage.DB) {
 func activeSessions(t *testing.T, db *storage.DB) {
 	openSession(t, db, 1)
 	ended := openSession(t, db, 2)
-	ended.Status = sessions.Failed
+	ended.Status = work.SessionFailed
 	_, err := db.Session().Save(t.Context(), ended)
 	noError(t, err)
 	for want, ids := range map[string][]string{

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/sessions"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/session"
 )
 
@@ -48,7 +48,7 @@ func sessionID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d
 func newSession(n int) session.Session {
 	at := noon.Add(time.Duration(n) * time.Second)
 	return session.Session{
-		ID: sessionID(n), Initiator: "ann", Task: "ship", Status: sessions.Active, CreatedAt: at, UpdatedAt: at,
+		ID: sessionID(n), Initiator: "ann", Task: "ship", Status: work.SessionActive, CreatedAt: at, UpdatedAt: at,
 		Participants: []session.Participant{{AgentID: "ann", Role: session.Initiator, JoinedAt: at}},
 	}
 }
@@ -92,11 +92,11 @@ func saveSession(t *testing.T, db *storage.DB) {
 	equal(t, stored(t, s.Get, changed.ID), changed)
 
 	stale := changed
-	stale.Version, stale.Status, stale.Participants = 0, sessions.Completed, changed.Participants[:1]
+	stale.Version, stale.Status, stale.Participants = 0, work.SessionCompleted, changed.Participants[:1]
 	save(t, s, stale, false)
 	equal(t, stored(t, s.Get, changed.ID), changed)
 
-	changed.Status, changed.EndedAt, changed.Summary = sessions.Failed, later, "over"
+	changed.Status, changed.EndedAt, changed.Summary = work.SessionFailed, later, "over"
 	changed.Failure = &session.Failure{Code: "E", Message: "m", TaskID: "t", Details: json.RawMessage(`{"n":1.0}`)}
 	changed.Participants[2].LeftAt, changed.Participants[2].Role = time.Time{}, session.Delegate
 	save(t, s, changed, true)
@@ -139,7 +139,7 @@ func saveAtOnce(t *testing.T, db *storage.DB) {
 func listSessions(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	second, third := newSession(2), newSession(3)
-	second.Initiator, second.Status = "bob", sessions.Completed
+	second.Initiator, second.Status = "bob", work.SessionCompleted
 	third.Participants = append(third.Participants,
 		session.Participant{AgentID: "bob", Role: session.Delegate, JoinedAt: noon},
 		session.Participant{AgentID: "eve", Role: session.Delegate, JoinedAt: noon, LeftAt: noon})
@@ -150,11 +150,11 @@ func listSessions(t *testing.T, db *storage.DB) {
 		total int
 	}{
 		{session.Query{Limit: 10}, []string{"3: ann active 2", "2: bob completed 1", "1: ann active 1"}, 3},
-		{session.Query{Limit: 1, Status: sessions.Active}, []string{"3: ann active 2"}, 2},
+		{session.Query{Limit: 1, Status: work.SessionActive}, []string{"3: ann active 2"}, 2},
 		{session.Query{Limit: 10, Initiator: "bob"}, []string{"2: bob completed 1"}, 1},
-		{session.Query{Limit: 10, Initiator: "ann", Status: sessions.Failed}, []string{}, 0},
+		{session.Query{Limit: 10, Initiator: "ann", Status: work.SessionFailed}, []string{}, 0},
 		{session.Query{Limit: 10, AgentID: "bob"}, []string{"3: ann active 2"}, 1},
-		{session.Query{Limit: 10, AgentID: "ann", Status: sessions.Active}, []string{"3: ann active 2", "1: ann active 1"}, 2},
+		{session.Query{Limit: 10, AgentID: "ann", Status: work.SessionActive}, []string{"3: ann active 2", "1: ann active 1"}, 2},
 		{session.Query{Limit: 10, AgentID: "eve"}, []string{}, 0}, // left
 	} {
 		page, err := s.List(t.Context(), test.query)

@@ -1,4 +1,6 @@
-// Package work holds what the tools task and queue share.
+// Package work has what the families of work share, none of which imports another: the states
+// of sessions and tasks, and what the runs of agents, workflows and tasks carry in their
+// context.
 package work
 
 // The states of a task. The last four are final: only a retry leaves them.

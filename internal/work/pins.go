@@ -1,7 +1,4 @@
-// Package pins hands the definitions of agents and workflows that a task was
-// submitted with to the runs of the task, and finds which ones calls and steps
-// name.
-package pins
+package work
 
 import (
 	"context"
@@ -35,24 +32,22 @@ func (r Reference) Action() (name, param string) {
 	return r.Kind + ".run", r.Kind + "Id"
 }
 
-// Set has definitions of agents and workflows as they were at some moment, by
-// [Reference.String]: the results of agent.get and workflow.describe.
-type Set map[string]json.RawMessage
+// Pins has definitions of agents and workflows as they were at some moment, by
+// [Reference.String]: the results of agent.get and workflow.describe. A task has those that
+// it was submitted with, for its runs.
+type Pins map[string]json.RawMessage
 
-type setKey struct{}
-
-// With makes runs under the context use these definitions in place of the
+// WithPins makes runs under the context use these definitions in place of the
 // present ones. Whether an agent or workflow exists, may run and is trusted is
 // still asked of the present one.
-func With(ctx context.Context, pins Set) context.Context {
-	return context.WithValue(ctx, setKey{}, pins)
+func WithPins(ctx context.Context, pins Pins) context.Context {
+	return callctx.With(ctx, pins)
 }
 
-// Of returns the definition that runs under the context use; false where
+// Pinned returns the definition that runs under the context use; false where
 // they use the present one.
-func Of(ctx context.Context, r Reference) (definition json.RawMessage, pinned bool) {
-	pins, _ := ctx.Value(setKey{}).(Set)
-	definition, pinned = pins[r.String()]
+func Pinned(ctx context.Context, r Reference) (definition json.RawMessage, pinned bool) {
+	definition, pinned = callctx.Of[Pins](ctx)[r.String()]
 	return definition, pinned
 }
 
