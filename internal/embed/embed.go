@@ -21,7 +21,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/toolfold/toolfold/internal/endpoint"
+	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/redact"
 )
 
@@ -204,7 +204,7 @@ func (c *Client) request(ctx context.Context, texts []string) ([]Vector, error) 
 	}
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(c.settings.BaseURL, "/")
-	config.HTTPClient = endpoint.Client{MaxReply: maxReply}
+	config.HTTPClient = provider.Client{MaxReply: maxReply}
 	input := make([]string, len(texts))
 	for i, text := range texts {
 		if input[i] = prepare(text); input[i] == "" {

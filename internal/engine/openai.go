@@ -14,7 +14,6 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/endpoint"
 	"github.com/toolfold/toolfold/internal/provider"
 )
 
@@ -163,7 +162,7 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 		return failf(TimedOut, "provider %q took longer than it may", o.name).hint("raise timeoutMs of the provider or the step")
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, endpoint.ErrTooLong):
+	case errors.Is(err, provider.ErrTooLong):
 		return fatal(StepFailed, "provider %q: the reply has more than %d bytes", o.name, maxReply)
 	case errors.As(err, &api):
 		code, reason = api.HTTPStatusCode, api.Message
@@ -193,7 +192,7 @@ type waiting struct {
 // Do implements [openai.HTTPDoer].
 func (w *waiting) Do(r *http.Request) (*http.Response, error) {
 	w.wait = 0
-	reply, err := endpoint.Client{MaxReply: maxReply}.Do(r)
+	reply, err := provider.Client{MaxReply: maxReply}.Do(r)
 	if err != nil {
 		return nil, err
 	}

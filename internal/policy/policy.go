@@ -15,7 +15,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/toolfold/toolfold/internal/glob"
+	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/workspace"
 )
 
@@ -135,7 +135,7 @@ func (p Policy) For(target string) Policy {
 // checkPattern refuses what is no glob over paths in the workspace.
 func checkPattern(pattern string) error {
 	filled := strings.ReplaceAll(pattern, Target, "x")
-	fault := glob.Check(filled)
+	fault := scan.CheckGlob(filled)
 	switch {
 	case strings.Contains(filled, "{{"):
 		return fmt.Errorf("%q has a placeholder other than %s", pattern, Target)

@@ -1,6 +1,7 @@
 // Package provider holds the settings of model providers: what can be set,
 // and what a set value means. The engine asks models by them; tools/config
-// shows and changes them. It opens, starts and calls nothing.
+// shows and changes them. Settings open, start and call nothing; [Client] sends
+// requests to endpoints.
 package provider
 
 import (

@@ -7,7 +7,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/toolfold/toolfold/internal/glob"
 	"github.com/toolfold/toolfold/internal/safefile"
 )
 
@@ -63,7 +62,7 @@ func parseIgnore(folder, line string) (p ignorePattern, ok bool) {
 		line = quoteGlob.Replace(folder) + "/" + line
 	}
 	p.glob = line
-	return p, glob.Check(p.glob) == nil
+	return p, CheckGlob(p.glob) == nil
 }
 
 // quoteGlob takes the meaning of globs from a path.

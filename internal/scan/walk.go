@@ -17,7 +17,6 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/git"
-	"github.com/toolfold/toolfold/internal/glob"
 	"github.com/toolfold/toolfold/internal/scan/runner"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/workspace"
@@ -71,10 +70,10 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map
 		unknown: map[string]int{}}
 	for i, pattern := range r.Exclude {
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
-		if len(pattern) > maxGlob || glob.Check(pattern) != nil {
+		if len(pattern) > maxGlob || CheckGlob(pattern) != nil {
 			return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
 				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: toolfold.ProblemFormat,
-				Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", glob.MaxAlternatives),
+				Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", MaxAlternatives),
 			}}}
 		}
 		w.exclude = append(w.exclude, pattern)

@@ -1,4 +1,4 @@
-package glob_test
+package scan_test
 
 import (
 	"strings"
@@ -6,10 +6,10 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/toolfold/toolfold/internal/glob"
+	"github.com/toolfold/toolfold/internal/scan"
 )
 
-func TestCheck(t *testing.T) {
+func TestCheckGlob(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
 		"**/*.go":                              "",
@@ -21,7 +21,7 @@ func TestCheck(t *testing.T) {
 		"{{a,a},{a,a}}" + strings.Repeat("{{a,a},{a,a}}", 3): "has more than 256 combinations of alternatives",
 		strings.Repeat("{a,a}", 64) + "b":                    "has more than 256 combinations of alternatives",
 	} {
-		err := glob.Check(pattern)
+		err := scan.CheckGlob(pattern)
 		if got := ""; err != nil && err.Error() != want || err == nil && got != want {
 			t.Errorf("%s: %v, want %s", pattern, err, want)
 		}

@@ -1,6 +1,4 @@
-// Package glob checks the patterns of doublestar, which tries every combination
-// of the alternatives in braces: thirty of two take for ever.
-package glob
+package scan
 
 import (
 	"errors"
@@ -9,12 +7,13 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// MaxAlternatives is the most combinations of the alternatives of a pattern.
+// MaxAlternatives is the most combinations of the alternatives of a glob.
 const MaxAlternatives = 256
 
-// Check refuses a pattern that is none, or takes too long to match. The error
+// CheckGlob refuses a pattern that is not a glob, or takes too long to match: doublestar tries
+// every combination of the alternatives in braces, and thirty of two take for ever. The error
 // goes on a sentence that names the pattern.
-func Check(pattern string) error {
+func CheckGlob(pattern string) error {
 	if !doublestar.ValidatePattern(pattern) {
 		return errors.New("is not a glob")
 	}

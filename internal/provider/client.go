@@ -1,5 +1,4 @@
-// Package endpoint sends requests to the HTTP endpoints of models that a user names.
-package endpoint
+package provider
 
 import (
 	"errors"
@@ -12,8 +11,8 @@ import (
 // ErrTooLong is the error of reading a reply beyond its bound.
 var ErrTooLong = errors.New("the reply is too long")
 
-// Client reads replies up to a length, and does not follow an endpoint elsewhere: what
-// is sent is for the address that the user named.
+// Client sends requests to the endpoints of models that a user names. It reads replies up
+// to a length, and does not follow redirects: what is sent is for the named address.
 type Client struct {
 	MaxReply int // bytes
 }
