@@ -7,25 +7,24 @@ require (
 	github.com/expr-lang/expr v1.17.8 // conditions and placeholders
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: one strict pass over arguments
 	github.com/goccy/go-yaml v1.19.2 // definitions, with lines in errors; --output yaml
-	github.com/gofrs/flock v0.13.2 // one process changes the schema of a SQLite file; others wait with a deadline, which go-internal has not
-	github.com/google/go-cmp v0.7.0 // tests
-	github.com/google/uuid v1.6.0 // ids
+	github.com/google/go-cmp v0.7.0 // differences, in tests and toolfoldtest
+	github.com/google/uuid v1.6.0 // random ids, and ids that follow from content
 	github.com/itchyny/gojq v0.12.20 // filters of results
 	github.com/jackc/pgx/v5 v5.13.0 // PostgreSQL
 	github.com/kljensen/snowball v0.10.0 // English stems
 	github.com/mark3labs/mcp-go v1.2.1 // the protocol, both eras and transports
-	github.com/mattn/go-runewidth v0.0.31 // columns of characters in a terminal
+	github.com/mattn/go-runewidth v0.0.31 // columns of characters in a terminal, emoji and combining ones too, which x/text/width does not count
 	github.com/modelcontextprotocol/go-sdk v1.8.0 // the client in upstream
 	github.com/netresearch/go-cron v0.9.1 // times of schedules; the maintained fork of robfig/cron
-	github.com/pelletier/go-toml/v2 v2.4.3 // configuration of clients and others
+	github.com/pelletier/go-toml/v2 v2.4.3 // configuration of clients and of others, with places
 	github.com/pressly/goose/v3 v3.29.0 // schema steps
 	github.com/prometheus/client_golang v1.25.0 // /metrics
 	github.com/riverqueue/river v0.51.2 // jobs
 	github.com/riverqueue/river/riverdriver/riverdatabasesql v0.51.2 // jobs in transactions of the store on PostgreSQL
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.2 // jobs on PostgreSQL
 	github.com/riverqueue/river/riverdriver/riversqlite v0.51.2 // jobs on SQLite
-	github.com/rogpeppe/go-internal v1.16.0 // file locks, diffs, script tests
-	github.com/ryanrolds/sqlclosecheck v0.6.0 // analysis of Go: rows and statements that stay open
+	github.com/rogpeppe/go-internal v1.16.0 // locks between processes, differences of texts; tests: scripts
+	github.com/ryanrolds/sqlclosecheck v0.6.0 // analysis of Go: rows and statements that stay open, which staticcheck has no check for
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // schemas that others wrote; mcp-go links it
 	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
 	github.com/tdewolff/parse/v2 v2.8.20 // tokens of JavaScript
@@ -35,20 +34,20 @@ require (
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
-	go.opentelemetry.io/otel v1.47.0 // spans
-	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC
-	go.opentelemetry.io/otel/sdk v1.47.0 // spans
-	go.opentelemetry.io/otel/trace v1.47.0 // spans
-	go.opentelemetry.io/proto/otlp v1.11.1 // spans on the wire
+	go.opentelemetry.io/otel v1.47.0 // attributes and codes of spans, contexts of traces on the wire
+	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC, 5 MB
+	go.opentelemetry.io/otel/sdk v1.47.0 // spans that are recorded
+	go.opentelemetry.io/otel/trace v1.47.0 // spans as engine and queue start them
+	go.opentelemetry.io/proto/otlp v1.11.1 // types of spans on the wire
 	go.yaml.in/yaml/v3 v3.0.6 // configuration that others wrote: refuses aliases that multiply, which goccy takes
 	golang.org/x/mod v0.43.0 // go.mod and go.work of projects
-	golang.org/x/net v0.62.0 // a listener with a limit
+	golang.org/x/net v0.62.0 // a listener with a limit; tests: tokens of HTML
 	golang.org/x/oauth2 v0.38.0 // logins at upstream servers; go-sdk links it
-	golang.org/x/sync v0.25.0 // semaphores
-	golang.org/x/term v0.48.0 // size of a terminal
+	golang.org/x/sync v0.25.0 // semaphores, one of which waits for all calls with a deadline
+	golang.org/x/term v0.48.0 // whether output is a terminal, and its size
 	golang.org/x/text v0.44.0 // normal forms; words of what schemas lack
-	golang.org/x/tools v0.52.0 // analysis of Go
-	google.golang.org/protobuf v1.36.12 // spans on the wire
+	golang.org/x/tools v0.52.0 // analysis of Go; tests: archives of files
+	google.golang.org/protobuf v1.36.12 // spans on the wire, and the answer to them
 	honnef.co/go/tools v0.8.2 // analysis of Go
 	modernc.org/sqlite v1.62.0 // SQLite
 	mvdan.cc/sh/v3 v3.14.1 // shell scripts, with places

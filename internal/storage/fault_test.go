@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/memory"
@@ -254,11 +254,11 @@ func TestLockFile(t *testing.T) {
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode != 0o600 {
 		t.Errorf("the lock file has mode %o, want 600", mode)
 	}
-	lock := flock.New(path + ".lock")
-	if err := lock.Lock(); err != nil {
+	held, err := lockedfile.OpenFile(path+".lock", os.O_RDWR, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Unlock()
+	defer held.Close()
 	ctx, done := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer done()
 	if _, err := Open(ctx, fileURL(path)); !errors.Is(err, context.DeadlineExceeded) {

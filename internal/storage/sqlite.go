@@ -18,13 +18,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite" // and the driver "sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/internal/safefile"
 )
 
 var sqliteDialect = dialect{
@@ -214,12 +214,16 @@ const lockWithin = 30 * time.Second
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	limited, done := context.WithTimeout(ctx, lockWithin)
 	defer done()
-	lock := flock.New(path, flock.SetPermissions(0o600))
-	locked, err := lock.TryLockContext(limited, 20*time.Millisecond)
-	if ctx.Err() != nil {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, unwritable(err)
+	}
+	_ = file.Close()
+	unlock, err = safefile.Lock(limited, path)
+	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if limited.Err() != nil && !locked {
+	if err != nil {
 		holder := "another toolfold"
 		if raw, err := os.ReadFile(path); err == nil {
 			if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
@@ -229,13 +233,10 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, &fault{unavailable("%s is opening or upgrading the store", holder).
 			WithHint("wait until it is done, or end it, then call again"), err}
 	}
-	if err != nil {
-		return nil, unwritable(err)
-	}
 	// Others only read the number to name the process.
 	_ = os.WriteFile(path, strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o600)
 	_ = os.Chmod(path, 0o600)
-	return func() { _ = lock.Unlock() }, nil
+	return unlock, nil
 }
 
 func sqlitePool(path string, settings url.Values, size int) (*sql.DB, error) {

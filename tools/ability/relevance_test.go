@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/tools/txtar"
 
 	"github.com/toolfold/toolfold/internal/rank/ranktest"
 	"github.com/toolfold/toolfold/internal/workspace"
