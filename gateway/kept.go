@@ -33,15 +33,16 @@ import (
 // behind it are the tools, byte for byte as they were sent: a start does not parse them as a whole.
 type kept struct {
 	Source       string            `json:"source"`            // digest of how it is started or reached
+	Title        string            `json:"title,omitempty"`   // of the server
 	Instructions string            `json:"instructions"`      // of the server, for who asks
 	Version      string            `json:"version,omitempty"` // of the server
 	Legacy       bool              `json:"legacy,omitempty"`  // as of [upstream.Server]
 	Tools        []json.RawMessage `json:"tools,omitempty"`   // as they were sent last; nil = never. In files of older versions it is in the line
 	Sizes        []int             `json:"sizes,omitempty"`   // in bytes, of the tools behind the line
 	Sum          string            `json:"sum,omitempty"`     // digest of what is behind the line, empty for a file of an older version
-	Accepted     digests           `json:"accepted"`          // digests of the tools that may be offered, by name
+	Accepted     digests           `json:"accepted"`          // digests of what the user has accepted, see [kept.pinned]
 
-	// Differing has the digests of the tools that are listed otherwise than accepted, so that a
+	// Differing has the digests of what is listed otherwise than accepted, so that a
 	// start needs to digest none; nil in files of versions that did not keep it.
 	Differing digests `json:"differing"`
 
@@ -50,7 +51,7 @@ type kept struct {
 	Resources []json.RawMessage `json:"resources,omitempty"`
 	Templates []json.RawMessage `json:"templates,omitempty"`
 
-	// Before has the definitions that were accepted of tools that changed since, by name.
+	// Before has the definitions that were accepted of what changed since, by name.
 	Before map[string]json.RawMessage `json:"before,omitempty"`
 
 	// Asking names the tools that have asked something of a client, which only the client's
@@ -65,9 +66,12 @@ type kept struct {
 	// What stands in Tools, see [kept.hold].
 	definitions []definition
 	odd         []string // what is wrong with the list
+
+	own    string // digest of the server's title and instructions
+	former bool   // the record was read from the file of an older version
 }
 
-// digests are those of tools, by name.
+// digests are those of tools, by name. That of the server's title and instructions has no name.
 type digests map[string]string
 
 // UnmarshalJSON implements [json.Unmarshaler]: a start reads thousands of them.
@@ -119,10 +123,24 @@ func (d definition) hints() toolfold.Hints {
 	}
 }
 
-// identity returns the digest of what identifies the definition.
+// digestMark begins a digest of a whole definition. Digests of older versions are plain hex.
+const digestMark = "2-"
+
+// identity returns the digest of the whole definition. The order of its members does not count.
 func (d definition) identity() string {
-	said := []any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}
-	return sumOf(ordered.MustJSON(said))
+	type member struct {
+		Name  string
+		Value json.RawMessage
+	}
+	var members []member
+	ordered.Scan(d.raw, func(name []byte, start, end int) { members = append(members, member{string(name), d.raw[start:end]}) })
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.Name, b.Name) })
+	return digestMark + sumOf(ordered.MustJSON(members))
+}
+
+// formerIdentity returns the digest by which older versions accepted a definition. It covers less.
+func (d definition) formerIdentity() string {
+	return sumOf(ordered.MustJSON([]any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}))
 }
 
 func (d definition) effect() toolfold.Effect {
@@ -193,6 +211,40 @@ func readDefinition(tool json.RawMessage) (d definition, ok bool) {
 // no tool is left out.
 func (k *kept) hold(tools []json.RawMessage) {
 	k.read(tools, definition.identity)
+	k.own = k.texts().identity()
+}
+
+// texts returns the title and the instructions of the server as a definition without a name.
+func (k kept) texts() definition {
+	raw := ordered.MustJSON(ordered.Map{{Key: "title", Value: k.Title}, {Key: "instructions", Value: k.Instructions}})
+	return definition{raw: raw, digest: k.own}
+}
+
+// pinned returns all that a user accepts of the server: its tools, and its title and instructions.
+func (k kept) pinned() []definition {
+	if k.Tools == nil {
+		return nil
+	}
+	return append(slices.Clip(k.definitions), k.texts())
+}
+
+// renew replaces digests of older versions, for what is listed as it was accepted then, or was
+// accepted before it changed.
+func (k *kept) renew() {
+	for _, d := range k.definitions {
+		was := k.Accepted[d.Name]
+		if was == "" || strings.HasPrefix(was, digestMark) {
+			continue
+		}
+		if d.formerIdentity() == was {
+			k.Accepted[d.Name] = d.digest
+		} else if before, ok := readDefinition(k.Before[d.Name]); ok && before.formerIdentity() == was {
+			k.Accepted[d.Name] = before.identity()
+		}
+	}
+	if k.Accepted[""] == sumOf([]byte(k.Instructions)) {
+		k.Accepted[""] = k.own
+	}
 }
 
 // read takes over tools with their digests.
@@ -219,12 +271,16 @@ type heldTool struct{ Name, why string }
 // held lists the tools that wait for approval.
 func (k kept) held() []heldTool {
 	var list []heldTool
-	for _, d := range k.definitions {
+	for _, d := range k.pinned() {
+		name := shorten.Quoted(d.Name)
+		if d.Name == "" {
+			name = "its title and instructions"
+		}
 		switch accepted, ok := k.Accepted[d.Name]; {
 		case !ok:
-			list = append(list, heldTool{shorten.Quoted(d.Name), "new"})
+			list = append(list, heldTool{name, "new"})
 		case accepted != d.digest:
-			list = append(list, heldTool{shorten.Quoted(d.Name), "changed since it was accepted"})
+			list = append(list, heldTool{name, "changed since it was accepted"})
 		}
 	}
 	return list
@@ -241,8 +297,15 @@ var unsafeName = regex.Lazy(`[^A-Za-z0-9_-]+`)
 // file is the name of the file that keeps what is known of the server.
 func (l *link) file() string {
 	sum := sha256.Sum256([]byte(l.Name))
-	return strings.Trim(shorten.To(unsafeName().ReplaceAllString(l.Name, "_"), 40), "…") + "-" + hex.EncodeToString(sum[:4]) + ".json"
+	return strings.Trim(shorten.To(unsafeName().ReplaceAllString(l.Name, "_"), 40), "…") + "-" + hex.EncodeToString(sum[:4]) + recordSuffix
 }
+
+// Files of records end in recordSuffix. Those of versions whose digests covered less end in formerSuffix; they are
+// left as they are for sessions of these versions that still run.
+const (
+	recordSuffix = ".v2.json"
+	formerSuffix = ".json"
+)
 
 // restore takes over the record of the server.
 func (l *link) restore(k kept) error {
@@ -276,12 +339,16 @@ func (l *link) read() (k kept, found bool, err error) {
 		return k, false, err
 	}
 	defer root.Close()
-	if info, err := root.Stat(l.file()); err == nil { // before it is read: a change while that goes on is seen later
+	file := l.file()
+	if _, err := root.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		file = strings.TrimSuffix(file, recordSuffix) + formerSuffix
+	}
+	if info, err := root.Stat(file); err == nil { // before it is read: a change while that goes on is seen later
 		l.mu.Lock()
 		l.readOf = info.ModTime()
 		l.mu.Unlock()
 	}
-	text, err := safefile.Read(root, l.file(), maxKept)
+	text, err := safefile.Read(root, file, maxKept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, false, nil
 	} else if err != nil {
@@ -293,10 +360,18 @@ func (l *link) read() (k kept, found bool, err error) {
 	if k.Source != l.source() {
 		return kept{}, false, nil // it is asked again
 	}
-	if k.Differing == nil {
+	if file != l.file() {
+		k.former = true
+		if k.Accepted == nil {
+			k.Accepted = digests{}
+		}
 		k.hold(k.Tools)
+		k.Accepted[""] = sumOf([]byte(k.Instructions)) // their title is not known
+		k.own = k.Accepted[""]
+		k.renew()
 		return k, true, nil
 	}
+	k.own = cmp.Or(k.Differing[""], k.Accepted[""])
 	k.read(k.Tools, func(d definition) string {
 		if known := cmp.Or(k.Differing[d.Name], k.Accepted[d.Name]); known != "" {
 			return known
@@ -433,7 +508,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	k.Source, k.Instructions, k.Accepted = l.source(), answer.Instructions, accepted
+	k.Source, k.Title, k.Instructions, k.Accepted = l.source(), answer.Title, answer.Instructions, accepted
 	k.Legacy = answer.Legacy && (first || k.Version == answer.Version) // one that changed may know the newer era
 	k.Version = answer.Version
 	k.Left = slices.Clone(answer.Left)
@@ -442,6 +517,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 		k.Tools = []json.RawMessage{}
 	}
 	k.limitTools(l.Limits)
+	k.renew()
 	k.Prompts, k.Resources, k.Templates = answer.Prompts, answer.Resources, answer.Templates
 	for _, list := range []*[]json.RawMessage{&k.Prompts, &k.Resources, &k.Templates} {
 		if size := sizeOf(*list); size > maxOffered {
@@ -455,10 +531,14 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	for _, text := range k.odd {
 		l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "left out", text)
 	}
-	for _, d := range k.definitions {
+	for _, d := range k.pinned() {
 		if first || l.Changes != Hold {
 			if before, ok := accepted[d.Name]; !first && (!ok || before != d.digest) && l.Changes == Warn {
-				l.gateway.options.Log.Warn("a tool of an upstream has changed", "upstream", l.Name, "tool", d.Name)
+				what := "a tool"
+				if d.Name == "" {
+					what = "the title or the instructions"
+				}
+				l.gateway.options.Log.Warn(what+" of an upstream has changed", "upstream", l.Name, "tool", d.Name)
 			}
 			accepted[d.Name] = d.digest
 		}
@@ -500,7 +580,7 @@ func (k kept) acceptedTools() map[string]json.RawMessage {
 	if tools == nil {
 		tools = map[string]json.RawMessage{}
 	}
-	for _, d := range k.definitions {
+	for _, d := range k.pinned() {
 		if k.Accepted[d.Name] == d.digest {
 			tools[d.Name] = d.raw
 		}
@@ -508,10 +588,10 @@ func (k kept) acceptedTools() map[string]json.RawMessage {
 	return tools
 }
 
-// remember keeps the definitions that were accepted of the tools that are held back.
+// remember keeps the definitions that were accepted of what is held back.
 func (k *kept) remember(accepted map[string]json.RawMessage) {
 	k.Before = map[string]json.RawMessage{}
-	for _, d := range k.definitions {
+	for _, d := range k.pinned() {
 		if was := accepted[d.Name]; was != nil && k.Accepted[d.Name] != d.digest {
 			k.Before[d.Name] = was
 		}
@@ -563,8 +643,8 @@ func (l *link) adopt(ctx context.Context, k kept) error {
 // record returns the record of the server as it is written, without what makes it too large; nil
 // where it is the one that is there.
 func (l *link) record(k *kept) ([]byte, error) {
-	k.Differing = map[string]string{}
-	for _, d := range k.definitions {
+	k.former, k.Differing = false, map[string]string{}
+	for _, d := range k.pinned() {
 		if k.Accepted[d.Name] != d.digest {
 			k.Differing[d.Name] = d.digest
 		}
@@ -649,7 +729,7 @@ func (l *link) accept(names []string) (taken []string, err error) {
 			return nil, fmt.Errorf("the server %s lists no tool %q", l.Name, name)
 		}
 	}
-	for _, d := range k.definitions {
+	for _, d := range k.pinned() {
 		if accepted[d.Name] != d.digest && (len(names) == 0 || slices.Contains(names, d.Name)) {
 			accepted[d.Name] = d.digest
 			taken = append(taken, d.Name)

@@ -20,7 +20,8 @@ import (
 // errUnknown is returned for a server that has not listed its tools yet.
 var errUnknown = errors.New("it has not listed its tools yet")
 
-// HeldTool is a tool that is not offered until it is approved.
+// HeldTool is a tool that is not offered until it is approved. The one without a name stands for
+// the title and the instructions of the server.
 type HeldTool struct {
 	Name string
 	Now  json.RawMessage // its definition, as the server sends it
@@ -36,7 +37,7 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var list []HeldTool
-	for _, d := range l.kept.definitions {
+	for _, d := range l.kept.pinned() {
 		if l.kept.Accepted[d.Name] != d.digest {
 			list = append(list, HeldTool{Name: d.Name, Now: d.raw, Was: l.kept.Before[d.Name]})
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -238,9 +239,9 @@ func approveUpstream(c *cli.Context) error {
 			continue
 		}
 		if h.Was == nil {
-			fmt.Fprintf(c.App.Writer, "new      %s\n", h.Name)
+			fmt.Fprintf(c.App.Writer, "new      %s\n", pinName(h.Name))
 		} else {
-			fmt.Fprintf(c.App.Writer, "changed  %s\n", h.Name)
+			fmt.Fprintf(c.App.Writer, "changed  %s\n", pinName(h.Name))
 		}
 		if err := printChange(c.App.Writer, h.Was, h.Now); err != nil {
 			return err
@@ -254,9 +255,15 @@ func approveUpstream(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	for i, name := range taken {
+		taken[i] = pinName(name)
+	}
 	_, err = fmt.Fprintf(c.App.Writer, "approved %s; servers that run offer it within a few seconds\n", strings.Join(taken, ", "))
 	return err
 }
+
+// pinName returns the name of a tool; that of the title and instructions of a server is empty.
+func pinName(name string) string { return cmp.Or(name, "title and instructions") }
 
 // printChange prints what differs between two definitions, line by line.
 func printChange(out io.Writer, was, now json.RawMessage) error {

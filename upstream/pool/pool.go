@@ -435,7 +435,7 @@ type opening struct {
 
 // listed carries an [upstream.Answer] with its lists byte by byte.
 type listed struct {
-	Name, Version, Instructions          string
+	Name, Title, Version, Instructions   string
 	Legacy                               bool
 	Tools, Prompts, Resources, Templates [][]byte
 	Left, Problems                       []string
@@ -449,7 +449,7 @@ func listedOf(a upstream.Answer) listed {
 		return all
 	}
 	return listed{
-		a.Name, a.Version, a.Instructions, a.Legacy, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates),
+		a.Name, a.Title, a.Version, a.Instructions, a.Legacy, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates),
 		a.Left, a.Problems,
 	}
 }
@@ -463,7 +463,7 @@ func (l listed) answer() upstream.Answer {
 		return all
 	}
 	return upstream.Answer{
-		Name: l.Name, Version: l.Version, Instructions: l.Instructions, Legacy: l.Legacy, Tools: raw(l.Tools), Prompts: raw(l.Prompts),
-		Resources: raw(l.Resources), Templates: raw(l.Templates), Left: l.Left, Problems: l.Problems,
+		Name: l.Name, Title: l.Title, Version: l.Version, Instructions: l.Instructions, Legacy: l.Legacy, Tools: raw(l.Tools),
+		Prompts: raw(l.Prompts), Resources: raw(l.Resources), Templates: raw(l.Templates), Left: l.Left, Problems: l.Problems,
 	}
 }

@@ -1,0 +1,164 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// listing is a session with a server that only lists.
+type listing struct {
+	gateway.Session
+	answer func() upstream.Answer
+}
+
+func (l listing) List(context.Context) (upstream.Answer, error) { return l.answer(), nil }
+func (l listing) Gone() <-chan struct{}                         { return nil }
+func (l listing) Close()                                        {}
+
+// lister returns a gateway to servers that list what answers has by name, and its folder of records.
+func lister(t *testing.T, dir string, answers map[string]*upstream.Answer, list ...gateway.Upstream) *gateway.Gateway {
+	t.Helper()
+	g, err := gateway.New(gateway.Options{Upstreams: list, Dir: dir,
+		Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
+			return listing{answer: func() upstream.Answer { return *answers[u.Name] }}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	return g
+}
+
+func refresh(t *testing.T, g *gateway.Gateway, server string) {
+	t.Helper()
+	if err := g.Refresh(t.Context(), server); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heldBack returns the names of what a server has held back; ~ stands for its title and instructions.
+func heldBack(t *testing.T, g *gateway.Gateway, server string) string {
+	t.Helper()
+	list, err := g.Held(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for _, h := range list {
+		if h.Name == "" {
+			h.Name = "~"
+		}
+		names = append(names, h.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// What was accepted in files of commit 4f8cc35 stays accepted: the folder holds what its binary wrote of ten
+// servers, which were listed twice. Server 4 had changed a tool, 5 had taken one away, and 6 had added one.
+func TestFormerRecords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "former"))); err != nil {
+		t.Fatal(err)
+	}
+	var list []gateway.Upstream
+	answers := map[string]*upstream.Answer{}
+	for n := range 10 {
+		name := fmt.Sprintf("server%d", n+1)
+		list = append(list, gateway.Upstream{Name: name, Server: upstream.Server{Argv: []string{"python3", "server.py", fmt.Sprint(n + 1)}}})
+		text, err := os.ReadFile(recordIn(t, dir, name+"-????????.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, tools, _ := bytes.Cut(text, []byte("\n"))
+		var record struct {
+			Instructions string
+			Sizes        []int
+		}
+		if err := json.Unmarshal(line, &record); err != nil {
+			t.Fatal(err)
+		}
+		answers[name] = &upstream.Answer{Title: "Server", Instructions: record.Instructions}
+		for _, size := range record.Sizes {
+			answers[name].Tools, tools = append(answers[name].Tools, tools[:size:size]), tools[size:]
+		}
+	}
+	wants := map[string]string{"server4": "set_thing_4", "server6": "added_6"}
+	for _, asked := range []bool{false, true, false} { // as it is read, asked again, and read as it was written
+		g := lister(t, dir, answers, list...)
+		for _, u := range list {
+			if len(g.Families()) == 0 || slices.Contains(g.Unknown(), u.Name) {
+				t.Fatalf("%s is not known", u.Name)
+			}
+			if asked {
+				refresh(t, g, u.Name)
+			}
+			if got := heldBack(t, g, u.Name); got != wants[u.Name] {
+				t.Errorf("%s (asked: %v) has held back %q, want %q", u.Name, asked, got, wants[u.Name])
+			}
+		}
+		g.Close()
+	}
+	g := lister(t, dir, answers, list...)
+	answers["server4"].Tools[1] = bytes.Replace(answers["server4"].Tools[1], []byte("Sets another."), []byte("Sets thing 4."), 1)
+	answers["server5"].Tools = append(answers["server5"].Tools,
+		json.RawMessage(`{"name":"leaves_5","description":"Comes and goes.","inputSchema":{"type":"object"}}`))
+	for _, name := range []string{"server4", "server5"} {
+		if refresh(t, g, name); heldBack(t, g, name) != "" {
+			t.Errorf("%s, as it was accepted, has held back %s", name, heldBack(t, g, name))
+		}
+	}
+}
+
+// Every part of a definition is pinned, and so are the title and the instructions of the server; the
+// order of members is not.
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	const tool = `{"name":"a","title":"A","description":"D.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},` +
+		`"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"optional"},"icons":[{"src":"x:y"}],` +
+		`"_meta":{"ui/resourceUri":"ui://a/b"}}`
+	answer := &upstream.Answer{}
+	g := lister(t, t.TempDir(), map[string]*upstream.Answer{"s": answer}, gateway.Upstream{Name: "s"})
+	list := func(title, instructions, tool string) {
+		*answer = upstream.Answer{Title: title, Instructions: instructions, Tools: []json.RawMessage{json.RawMessage(tool)}}
+		refresh(t, g, "s")
+	}
+	list("T", "I", tool)
+	for _, part := range [][2]string{
+		{`"title":"A"`, `"title":"B"`}, {`"D."`, `"E."`}, {`"readOnlyHint":true`, `"readOnlyHint":true,"x":1`},
+		{`optional`, `required`}, {`x:y`, `x:z`},
+		{`ui://a/b`, `ui://a/c`}, {`"outputSchema":{"type":"object"}`, `"outputSchema":{}`}, {`"name":"a"`, `"name":"a","more":1`},
+		{`"title":"A"`, `"title":"B","title":"A"`},
+	} {
+		if list("T", "I", strings.Replace(tool, part[0], part[1], 1)); heldBack(t, g, "s") != "a" {
+			t.Errorf("%s for %s: held back %q", part[1], part[0], heldBack(t, g, "s"))
+		}
+	}
+	list("T", "I", `{"title":"A", "name":"a",`+strings.TrimPrefix(tool, `{"name":"a","title":"A",`))
+	if got := heldBack(t, g, "s"); got != "" {
+		t.Errorf("in another order: held back %q", got)
+	}
+	for _, texts := range [][2]string{{"T", "J"}, {"U", "I"}, {"", ""}} {
+		if list(texts[0], texts[1], tool); heldBack(t, g, "s") != "~" ||
+			!strings.Contains(g.Trouble()["s"], "its title and instructions (changed since it was accepted)") || len(g.Families()) != 1 {
+			t.Errorf("%q: held back %q, trouble %q", texts, heldBack(t, g, "s"), g.Trouble()["s"])
+		}
+	}
+	held, err := g.Held("s")
+	if err != nil || string(held[0].Was) != `{"title":"T","instructions":"I"}` || string(held[0].Now) != `{"title":"","instructions":""}` {
+		t.Errorf("%s, %v", held, err)
+	}
+	if _, err := g.Approve("s"); err != nil || heldBack(t, g, "s") != "" {
+		t.Errorf("approved: held back %q, %v", heldBack(t, g, "s"), err)
+	}
+}
