@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/unseen"
 )
 
 // orders matches texts that speak to a model about other things than the tool itself.
@@ -26,6 +27,11 @@ func flags(d definition, others map[string]bool) []string {
 	var schema any
 	_ = json.Unmarshal(d.InputSchema, &schema) // nil where it is none
 	text := strings.Join(append(texts(schema), d.Name, d.Title, d.Description, d.Annotations.Title), "\n")
+	if d.Name == "" { // the texts of the server itself
+		var own any
+		_ = json.Unmarshal(d.raw, &own) // it was encoded here
+		text = strings.Join(texts(own), "\n")
+	}
 	found := flagsOf(text)
 	named := ""
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
@@ -45,13 +51,10 @@ func flags(d definition, others map[string]bool) []string {
 
 // flagsOf lists what in a text of a server is unusual whatever it is about.
 func flagsOf(text string) (found []string) {
-	unseen := func(r rune) bool {
-		control := unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r)
-		return control || unicode.In(r, unicode.Cf, unicode.Co) && r != '\u200d' // which joins emoji
-	}
-	if i := strings.IndexFunc(text, unseen); i >= 0 {
-		r := []rune(text[i:])[0]
+	if r, hides := unseen.First(text); hides {
 		found = append(found, fmt.Sprintf("characters that are not seen, such as U+%04X", r))
+	} else if i := strings.IndexFunc(text, func(r rune) bool { return unicode.Is(unicode.Co, r) }); i >= 0 {
+		found = append(found, fmt.Sprintf("characters without a meaning, such as U+%04X", []rune(text[i:])[0]))
 	}
 	if orders().MatchString(text) {
 		found = append(found, "instructions to the model")

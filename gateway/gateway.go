@@ -387,14 +387,14 @@ func (g *Gateway) link(server string) (*link, error) {
 	return nil, fmt.Errorf("there is no upstream %q", server)
 }
 
-// Approve takes what a server has changed: the named tools, without names all. It
-// returns the ones that it took.
-func (g *Gateway) Approve(server string, tools ...string) ([]string, error) {
+// Approve accepts tools of a server that are held back, as they were shown: see [Gateway.Held]. It fails, and
+// accepts nothing, if one has changed since. It returns the names of those that it accepted.
+func (g *Gateway) Approve(server string, shown ...HeldTool) ([]string, error) {
 	l, err := g.link(server)
 	if err != nil {
 		return nil, err
 	}
-	return l.approve(tools)
+	return l.approve(shown)
 }
 
 // Plan returns how the tools of a server are folded; false for a server that is not

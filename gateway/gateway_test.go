@@ -548,7 +548,11 @@ func TestKeptLists(t *testing.T) {
 	if answer := again.Client.Call(t.Context(), "srv.get_a", nil); answer.Err == nil {
 		t.Errorf("after a start a tool that changed is called: %s", answer.Content)
 	}
-	taken, err := g.Approve("srv")
+	held, err := g.Held("srv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := g.Approve("srv", held...)
 	if err != nil || !slices.Equal(taken, []string{"get_a", "new"}) {
 		t.Errorf("approved %q, %v", taken, err)
 	}

@@ -705,17 +705,17 @@ func (l *link) noteUnkept(err error) {
 	}
 }
 
-// approve accepts tools as they are listed now.
-func (l *link) approve(names []string) ([]string, error) {
-	taken, err := l.accept(names)
+// approve accepts tools as they were shown.
+func (l *link) approve(shown []HeldTool) ([]string, error) {
+	taken, err := l.accept(shown)
 	if err == nil {
 		l.gateway.tell()
 	}
 	return taken, err
 }
 
-// accept accepts tools as they are listed now, without names all, and returns them.
-func (l *link) accept(names []string) (taken []string, err error) {
+// accept accepts tools as they were shown, and returns their names.
+func (l *link) accept(shown []HeldTool) (taken []string, err error) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	k := l.latest()
@@ -724,15 +724,14 @@ func (l *link) accept(names []string) (taken []string, err error) {
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	for _, name := range names {
-		if !slices.ContainsFunc(k.definitions, func(d definition) bool { return d.Name == name }) {
-			return nil, fmt.Errorf("the server %s lists no tool %q", l.Name, name)
+	listed := k.pinned()
+	for _, h := range shown {
+		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
+			return nil, fmt.Errorf("the server %s has changed %q since it was shown: look at it again", l.Name, h.Name)
 		}
-	}
-	for _, d := range k.pinned() {
-		if accepted[d.Name] != d.digest && (len(names) == 0 || slices.Contains(names, d.Name)) {
-			accepted[d.Name] = d.digest
-			taken = append(taken, d.Name)
+		if accepted[h.Name] != h.digest {
+			accepted[h.Name] = h.digest
+			taken = append(taken, h.Name)
 		}
 	}
 	k.Accepted = accepted

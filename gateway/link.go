@@ -388,22 +388,30 @@ func (g *Gateway) lookAgain() {
 	}
 }
 
-// flagged lists what in the texts of the tools that are offered its user should look at.
-func (l *link) flagged() []string {
-	others := map[string]bool{}
+// others returns the names of the tools that other servers offer and this one does not: two may be of one kind.
+func (l *link) others() map[string]bool {
+	names := map[string]bool{}
 	for _, other := range l.gateway.links {
 		if other != l {
 			other.mu.Lock()
 			for name := range other.live {
-				others[name] = true
+				names[name] = true
 			}
 			other.mu.Unlock()
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	maps.DeleteFunc(names, func(name string, _ bool) bool { return l.live[name] != "" })
+	return names
+}
+
+// flagged lists what in the texts of the tools of the server its user should look at.
+func (l *link) flagged() []string {
+	others := l.others()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.flags == nil {
-		maps.DeleteFunc(others, func(name string, _ bool) bool { return l.live[name] != "" }) // two may be of one kind
 		l.flags = []string{}
 		for _, d := range l.kept.definitions {
 			for _, flag := range flags(d, others) {

@@ -158,7 +158,15 @@ func TestPinned(t *testing.T) {
 	if err != nil || string(held[0].Was) != `{"title":"T","instructions":"I"}` || string(held[0].Now) != `{"title":"","instructions":""}` {
 		t.Errorf("%s, %v", held, err)
 	}
-	if _, err := g.Approve("s"); err != nil || heldBack(t, g, "s") != "" {
+	list("again", "I", tool)
+	if taken, err := g.Approve("s", held...); err == nil || len(taken) > 0 || heldBack(t, g, "s") != "~" {
+		t.Errorf("approved %q, which has changed since it was shown: %v", taken, err)
+	}
+	now, err := g.Held("s")
+	if err != nil || gateway.DigestOf(now) == gateway.DigestOf(held) {
+		t.Errorf("two definitions have one digest, %v", err)
+	}
+	if _, err := g.Approve("s", now...); err != nil || heldBack(t, g, "s") != "" {
 		t.Errorf("approved: held back %q, %v", heldBack(t, g, "s"), err)
 	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -23,9 +24,22 @@ var errUnknown = errors.New("it has not listed its tools yet")
 // HeldTool is a tool that is not offered until it is approved. The one without a name stands for
 // the title and the instructions of the server.
 type HeldTool struct {
-	Name string
-	Now  json.RawMessage // its definition, as the server sends it
-	Was  json.RawMessage // as it was accepted; nil for a new tool
+	Name  string
+	Now   json.RawMessage // its definition, as the server sends it
+	Was   json.RawMessage // as it was accepted; nil for a new tool
+	Flags []string        // what in its texts its user should look at
+
+	digest string // of Now
+}
+
+// DigestOf identifies what is shown of tools that wait for approval: their definitions, as the server sends them.
+func DigestOf(held []HeldTool) string {
+	var shown [][2]string
+	for _, h := range held {
+		shown = append(shown, [2]string{h.Name, h.digest})
+	}
+	slices.SortFunc(shown, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
+	return sumOf(ordered.MustJSON(shown))[:32]
 }
 
 // Held lists the tools of a server that wait for approval.
@@ -34,12 +48,16 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 	if err != nil {
 		return nil, err
 	}
+	others := l.others()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.kept.Tools == nil {
+		return nil, errUnknown
+	}
 	var list []HeldTool
 	for _, d := range l.kept.pinned() {
 		if l.kept.Accepted[d.Name] != d.digest {
-			list = append(list, HeldTool{Name: d.Name, Now: d.raw, Was: l.kept.Before[d.Name]})
+			list = append(list, HeldTool{d.Name, d.raw, l.kept.Before[d.Name], flags(d, others), d.digest})
 		}
 	}
 	return list, nil

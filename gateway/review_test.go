@@ -150,7 +150,7 @@ func TestReviewedElsewhere(t *testing.T) {
 	if answer := s.Client.Call(t.Context(), "srv.get_a", nil); answer.Err == nil {
 		t.Errorf("a tool that changed is called: %s", answer.Content)
 	}
-	if _, err := other.Approve("srv", "get_a"); err != nil {
+	if _, err := other.Approve("srv", held...); err != nil {
 		t.Fatal(err)
 	}
 	if held, err := other.Held("srv"); len(held) > 0 || err != nil {

@@ -76,8 +76,12 @@ func upstreamCommand() *cli.Command {
 			},
 			{
 				Name: "approve", Usage: "accept the tools of a server that are new or have changed", ArgsUsage: "NAME [TOOL…]",
+				Description: "It shows what is held back, with its flags and how it differs from what was accepted, and asks.\n" +
+					"Tools that are flagged are accepted by name only. The title and instructions of the server\n" +
+					"are named server:. Without a terminal nothing is accepted, and the exit code is 1.",
 				Flags: append(settingFlags(),
-					&cli.BoolFlag{Name: "dry-run", Usage: "show what would be accepted"},
+					&cli.BoolFlag{Name: "dry-run", Usage: "show what would be accepted, and its digest"},
+					&cli.StringFlag{Name: "digest", Usage: "accept without asking, if this is the digest of what is shown"},
 				),
 				OnUsageError: onUsageError, Action: approveUpstream,
 			},

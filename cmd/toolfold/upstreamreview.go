@@ -1,25 +1,32 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/unseen"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -214,7 +221,8 @@ func renames(before, after fold.Plan) (lines []string) {
 	return lines
 }
 
-// approveUpstream shows the tools of a server that are held back, and accepts them.
+// approveUpstream shows the tools of a server that are held back, and accepts what it showed: where a person on a
+// terminal says so, or --digest names it.
 func approveUpstream(c *cli.Context) error {
 	o, g, err := settingsGateway(c)
 	if err != nil {
@@ -227,68 +235,119 @@ func approveUpstream(c *cli.Context) error {
 	}
 	held, err := g.Held(name)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w: toolfold upstream check %s asks it", name, err, name)
 	}
-	tools := c.Args().Tail()
 	if len(held) == 0 {
 		_, err := fmt.Fprintf(c.App.Writer, "nothing of %s is held back\n", name)
 		return err
 	}
+	tools := c.Args().Tail()
+	for _, tool := range tools {
+		if !slices.ContainsFunc(held, func(h gateway.HeldTool) bool { return pinName(h) == tool }) {
+			return fmt.Errorf("no tool %q of %s is held back: toolfold upstream approve %s --dry-run lists what is", tool, name, name)
+		}
+	}
+	var shown []gateway.HeldTool
+	var flagged []string
 	for _, h := range held {
-		if len(tools) > 0 && !slices.Contains(tools, h.Name) {
+		switch {
+		case len(tools) > 0 && !slices.Contains(tools, pinName(h)):
 			continue
+		case len(tools) == 0 && len(h.Flags) > 0:
+			flagged = append(flagged, pinName(h))
+		default:
+			shown = append(shown, h)
 		}
-		if h.Was == nil {
-			fmt.Fprintf(c.App.Writer, "new      %s\n", pinName(h.Name))
-		} else {
-			fmt.Fprintf(c.App.Writer, "changed  %s\n", pinName(h.Name))
-		}
-		if err := printChange(c.App.Writer, h.Was, h.Now); err != nil {
+		if err := printHeld(c.App.Writer, h); err != nil {
 			return err
 		}
 	}
-	if c.Bool("dry-run") {
-		_, err := fmt.Fprintln(c.App.Writer, "nothing is approved; without --dry-run these are")
+	if len(flagged) > 0 {
+		fmt.Fprintf(c.App.Writer, "flagged, so accepted only by name: toolfold upstream approve %s %s\n",
+			name, unseen.Escaped(strings.Join(quotedForShell(flagged), " ")))
+	}
+	digest := gateway.DigestOf(shown)
+	again := strings.Join(append([]string{"toolfold upstream approve", name}, quotedForShell(tools)...), " ") + " --digest " + digest
+	switch given := c.String("digest"); {
+	case len(shown) == 0:
+		return errors.New("nothing is approved")
+	case given != "" && given != digest:
+		return fmt.Errorf("nothing is approved: what is shown now has the digest %s, not %s", digest, given)
+	case given != "":
+	case c.Bool("dry-run"):
+		_, err := fmt.Fprintf(c.App.Writer, "nothing is approved; to accept what is shown: %s\n", again)
+		return err
+	case !term.IsTerminal(int(os.Stdin.Fd())):
+		return fmt.Errorf("nothing is approved, as nobody can be asked without a terminal; to accept what is shown: %s", again)
+	default:
+		fmt.Fprintf(stderr, "accept %s? [y/N] ", unseen.Escaped(strings.Join(pinNames(shown), ", ")))
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no line is no
+		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+			return errors.New("nothing is approved")
+		}
+	}
+	if _, err := g.Approve(name, shown...); err != nil {
 		return err
 	}
-	taken, err := g.Approve(name, tools...)
-	if err != nil {
-		return err
-	}
-	for i, name := range taken {
-		taken[i] = pinName(name)
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "approved %s; servers that run offer it within a few seconds\n", strings.Join(taken, ", "))
+	_, err = fmt.Fprintf(c.App.Writer, "approved %s; servers that run offer it within a few seconds\n",
+		unseen.Escaped(strings.Join(pinNames(shown), ", ")))
 	return err
 }
 
-// pinName returns the name of a tool; that of the title and instructions of a server is empty.
-func pinName(name string) string { return cmp.Or(name, "title and instructions") }
+// ownTexts is the name by which a user approves the title and the instructions of a server.
+const ownTexts = "server:"
 
-// printChange prints what differs between two definitions, line by line.
+// pinName returns the name by which a user approves what is held back.
+func pinName(h gateway.HeldTool) string { return cmp.Or(h.Name, ownTexts) }
+
+func pinNames(held []gateway.HeldTool) (names []string) {
+	for _, h := range held {
+		names = append(names, pinName(h))
+	}
+	return names
+}
+
+// quotedForShell quotes words for a POSIX shell that need it.
+func quotedForShell(words []string) []string {
+	quoted := slices.Clone(words)
+	for i, word := range words {
+		if strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.:/", r)
+		}) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return quoted
+}
+
+// printHeld prints the flags of what is held back, and how it differs from what was accepted.
+func printHeld(out io.Writer, h gateway.HeldTool) error {
+	title := unseen.Escaped(pinName(h))
+	if h.Name == "" {
+		title += " its title and instructions"
+	}
+	state := "changed"
+	if h.Was == nil {
+		state = "new"
+	}
+	fmt.Fprintf(out, "%-8s %s\n", state, title)
+	for _, flag := range h.Flags {
+		fmt.Fprintf(out, "flagged  %s has %s\n", unseen.Escaped(pinName(h)), flag)
+	}
+	return printChange(out, h.Was, h.Now)
+}
+
+// printChange prints what differs between two definitions, line by line, with characters that are not seen escaped.
 func printChange(out io.Writer, was, now json.RawMessage) error {
-	lines := func(definition json.RawMessage) []string {
-		if definition == nil {
-			return nil
-		}
+	lines := func(definition json.RawMessage) []byte {
 		var text bytes.Buffer
-		if json.Indent(&text, definition, "", "  ") != nil {
-			return []string{string(definition)}
+		if definition != nil && json.Indent(&text, definition, "", "  ") == nil {
+			text.WriteByte('\n')
 		}
-		return strings.Split(text.String(), "\n")
+		return text.Bytes()
 	}
-	before, after := lines(was), lines(now)
-	for _, side := range []struct {
-		mark        string
-		lines, less []string
-	}{{"- ", before, after}, {"+ ", after, before}} {
-		for _, line := range side.lines {
-			if !slices.Contains(side.less, line) {
-				if _, err := fmt.Fprintln(out, side.mark+line); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
+	_, changes, _ := strings.Cut(string(diff.Diff("was", lines(was), "now", lines(now))), "\n@@")
+	_, changes, _ = strings.Cut(changes, "\n")
+	_, err := io.WriteString(out, unseen.Escaped(changes))
+	return err
 }
