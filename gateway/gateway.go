@@ -46,6 +46,7 @@ type Upstream struct {
 	ResultLimit    int     // bytes of an answer to a client; 0 = that of the server
 	Limits         Limits  // of what it lists
 	Changes        Changes // empty = Hold
+	FirstList      Changes // Hold: nothing of it is offered before its user has accepted something of its first list
 	Apart          bool    // its process is not shared with other sessions, where others are
 	Alone          bool    // its tools are not folded: each is listed by itself
 }
@@ -191,7 +192,7 @@ func (g *Gateway) restore() {
 			r.err = l.restore(r.kept)
 		}
 		if r.err != nil {
-			l.forget(r.err)
+			l.forget(r.kept, r.err)
 		}
 	}
 }

@@ -567,7 +567,7 @@ func TestKeptLists(t *testing.T) {
 }
 
 // What is kept comes back byte for byte, also of a file that an older version wrote; of one that
-// is damaged nothing is taken.
+// is damaged nothing is taken, and what the server lists is held back.
 func TestKeptFile(t *testing.T) {
 	t.Parallel()
 	schema := `{ "type":"object", "properties":{ "a":{"type" : "string"} } }`
@@ -593,16 +593,24 @@ func TestKeptFile(t *testing.T) {
 		file   []byte
 		schema string
 		starts int
+		held   bool
 	}{
-		{"as it was written", text, schema, 1},
-		{"by an older version", ordered.MustJSON(before), compacted(t, schema), 1},
-		{"damaged", damaged, schema, 2},
-		{"cut", text[:len(text)-1], schema, 3},
+		{"as it was written", text, schema, 1, false},
+		{"by an older version", ordered.MustJSON(before), compacted(t, schema), 1, false},
+		{"damaged", damaged, schema, 2, true},
+		{"cut", text[:len(text)-1], schema, 3, true},
 	} {
 		if err := os.WriteFile(name, test.file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s, g := offering(t, dir, surface.Options{}, u)
+		held, err := g.Held("srv")
+		if err != nil || (len(held) > 0) != test.held || test.held && len(s.Families()) > 0 {
+			t.Errorf("%s: %d are held back, %d families are offered, %v", test.why, len(held), len(s.Families()), err)
+		}
+		if _, err := g.Approve("srv", held...); err != nil {
+			t.Error(err)
+		}
 		if got := string(s.Families()[0].Actions[0].Input); got != test.schema {
 			t.Errorf("%s: %s", test.why, got)
 		}

@@ -54,6 +54,9 @@ type kept struct {
 	// Before has the definitions that were accepted of what changed since, by name.
 	Before map[string]json.RawMessage `json:"before,omitempty"`
 
+	// New says that nothing of the server is offered before its user has accepted something, see [Upstream.FirstList].
+	New bool `json:"new,omitempty"`
+
 	// Asking names the tools that have asked something of a client, which only the client's
 	// own request can answer.
 	Asking []string `json:"asking,omitempty"`
@@ -314,17 +317,25 @@ func (l *link) restore(k kept) error {
 	l.mu.Lock()
 	l.kept = k
 	l.mu.Unlock()
+	if k.Tools == nil { // of another command or URL
+		return nil
+	}
 	return l.adopt(l.gateway.life, k)
 }
 
-// forget drops the record of the server, which cannot be used: it is asked again.
-func (l *link) forget(err error) {
+// forget drops the record of the server, which cannot be used: it is asked again. What it lists is held back but for
+// what is known to be accepted.
+func (l *link) forget(k kept, err error) {
 	file := filepath.Join(l.gateway.options.Dir, l.file())
-	l.gateway.options.Log.Warn("the record of an upstream cannot be used: it is asked again", "upstream", l.Name, "file", file, "err", err)
+	l.gateway.options.Log.Warn("the record of an upstream cannot be used: it is asked again, and what it lists waits for approval",
+		"upstream", l.Name, "file", file, "err", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unusable = true
-	l.kept, l.trouble = kept{}, fmt.Sprintf("its record %s cannot be used: %s", l.file(), err)
+	if k.Accepted == nil {
+		k.Accepted = digests{}
+	}
+	l.kept, l.trouble = kept{Accepted: k.Accepted, Before: k.acceptedTools()}, fmt.Sprintf("its record %s cannot be used: %s", l.file(), err)
 }
 
 // read reads what is kept of the server; false for nothing.
@@ -357,9 +368,6 @@ func (l *link) read() (k kept, found bool, err error) {
 	if k, found = decode(text); !found {
 		return kept{}, false, errors.New("it is damaged")
 	}
-	if k.Source != l.source() {
-		return kept{}, false, nil // it is asked again
-	}
 	if file != l.file() {
 		k.former = true
 		if k.Accepted == nil {
@@ -369,7 +377,7 @@ func (l *link) read() (k kept, found bool, err error) {
 		k.Accepted[""] = sumOf([]byte(k.Instructions)) // their title is not known
 		k.own = k.Accepted[""]
 		k.renew()
-		return k, true, nil
+		return k.of(l.source()), true, nil
 	}
 	k.own = cmp.Or(k.Differing[""], k.Accepted[""])
 	k.read(k.Tools, func(d definition) string {
@@ -378,7 +386,16 @@ func (l *link) read() (k kept, found bool, err error) {
 		}
 		return d.identity()
 	})
-	return k, true, nil
+	return k.of(l.source()), true, nil
+}
+
+// of returns the record of the server as it is started or reached now. That of another one has no lists, so that
+// the server is asked again: what is accepted counts, and the plan.
+func (k kept) of(source string) kept {
+	if k.Source == source {
+		return k
+	}
+	return kept{Source: source, Accepted: k.Accepted, Before: k.acceptedTools(), Plan: k.Plan, New: k.New}
 }
 
 // encode returns the content of the file that keeps a record.
@@ -487,8 +504,8 @@ func (l *link) save(text []byte) error {
 	return safefile.Replace(root, l.file(), text)
 }
 
-// take accepts a list that the server sent: all of the first one, later what has not
-// changed.
+// take accepts a list that the server sent: all of the first one, unless it has to be looked at, later what has
+// not changed.
 func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -503,13 +520,13 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 		}
 	}
 	k := l.latest()
-	first, before := k.Tools == nil, k.acceptedTools()
+	first, unlisted, before := k.Accepted == nil, k.Tools == nil, k.acceptedTools()
 	accepted := map[string]string{}
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
 	k.Source, k.Title, k.Instructions, k.Accepted = l.source(), answer.Title, answer.Instructions, accepted
-	k.Legacy = answer.Legacy && (first || k.Version == answer.Version) // one that changed may know the newer era
+	k.Legacy = answer.Legacy && (unlisted || k.Version == answer.Version) // one that changed may know the newer era
 	k.Version = answer.Version
 	k.Left = slices.Clone(answer.Left)
 	k.limitInstructions(l.Limits.Instructions)
@@ -531,8 +548,9 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	for _, text := range k.odd {
 		l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "left out", text)
 	}
+	k.New = k.New || first && l.FirstList == Hold
 	for _, d := range k.pinned() {
-		if first || l.Changes != Hold {
+		if !k.New && (first || l.Changes != Hold) {
 			if before, ok := accepted[d.Name]; !first && (!ok || before != d.digest) && l.Changes == Warn {
 				what := "a tool"
 				if d.Name == "" {
@@ -568,7 +586,7 @@ func (l *link) latest() kept {
 	if unusable {
 		return k
 	}
-	if others, found, err := l.read(); err == nil && found {
+	if others, found, err := l.read(); err == nil && found && (others.Tools != nil || k.Accepted == nil) {
 		return others
 	}
 	return k
@@ -734,7 +752,7 @@ func (l *link) accept(shown []HeldTool) (taken []string, err error) {
 			taken = append(taken, h.Name)
 		}
 	}
-	k.Accepted = accepted
+	k.Accepted, k.New = accepted, k.New && len(taken) == 0
 	k.remember(before)
 	if err := l.adopt(l.gateway.life, k); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A record that cannot be used costs its own server: it is asked again, and the others are
-// offered from theirs.
+// A record that cannot be used costs its own server: it is asked again, what is not known to be accepted is held
+// back, and the others are offered from theirs.
 func TestBadRecord(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string, text []byte) error{
@@ -73,6 +73,16 @@ func TestBadRecord(t *testing.T) {
 				if n := starts(t, files[i]); n != want {
 					t.Errorf("server %d was started %d times, want %d", i, n, want)
 				}
+			}
+			held, err := g.Held("two")
+			if err != nil || (len(held) == 0) != (name == "no plan fits") {
+				t.Errorf("%d are held back, %v", len(held), err)
+			}
+			if answer := s.Client.Call(t.Context(), "two.get_two", nil); answer.IsError() != (len(held) > 0) {
+				t.Errorf("two, before it is approved: %s", answer.Content)
+			}
+			if _, err := g.Approve("two", held...); err != nil {
+				t.Error(err)
 			}
 			for _, server := range []string{"one", "two", "three"} {
 				if answer := s.Client.Call(t.Context(), server+".get_"+server, nil); answer.IsError() {

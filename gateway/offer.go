@@ -52,6 +52,9 @@ func (l *link) offerOf(k kept) offer {
 		}
 		return all
 	}
+	if k.New {
+		return offer{}
+	}
 	return offer{
 		prompts:   entries(promptKind, "name", k.Prompts),
 		resources: entries(resourceKind, "uri", k.Resources),

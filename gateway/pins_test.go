@@ -170,3 +170,73 @@ func TestPinned(t *testing.T) {
 		t.Errorf("approved: held back %q, %v", heldBack(t, g, "s"), err)
 	}
 }
+
+// What was accepted under other arguments or another URL counts, and what differs is shown.
+func TestOtherArguments(t *testing.T) {
+	t.Parallel()
+	tool := func(name, text string) json.RawMessage {
+		return json.RawMessage(`{"name":"` + name + `","description":"` + text + `","inputSchema":{"type":"object"}}`)
+	}
+	dir := t.TempDir()
+	answers := map[string]*upstream.Answer{"s": {Instructions: "I", Tools: []json.RawMessage{tool("get", "A."), tool("set", "A.")}}}
+	u := gateway.Upstream{Name: "s", Server: upstream.Server{Argv: []string{"npx", "x@1.2"}}}
+	g := lister(t, dir, answers, u)
+	refresh(t, g, "s")
+	before, _ := g.Plan("s")
+	g.Close()
+	answers["s"].Tools = []json.RawMessage{tool("get", "A."), tool("set", "B."), tool("new", "C.")}
+	for _, server := range []upstream.Server{{Argv: []string{"npx", "x@1.3"}}, {URL: "http://127.0.0.1:1/mcp"}, u.Server} {
+		u.Server = server
+		for range 2 { // a start that never asks forgets nothing
+			g = lister(t, dir, answers, u)
+			if !slices.Equal(g.Unknown(), []string{"s"}) && server.URL != "" {
+				t.Error("the list of another server is taken for its")
+			}
+			g.Close()
+		}
+		g = lister(t, dir, answers, u)
+		refresh(t, g, "s")
+		held, err := g.Held("s")
+		if heldBack(t, g, "s") != "set new" || err != nil || string(held[0].Was) != string(tool("set", "A.")) || held[1].Was != nil {
+			t.Errorf("%+v has held back %s, %v", server, held, err)
+		}
+		if now, _ := g.Plan("s"); len(before.Families) == 0 || now.Families[0].Name != before.Families[0].Name {
+			t.Errorf("%+v is folded as %v", server, now)
+		}
+		g.Close()
+	}
+}
+
+// With firstList hold nothing of a new server is offered before something of it was accepted.
+func TestFirstListHeld(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	raw := func(text string) []json.RawMessage { return []json.RawMessage{json.RawMessage(text)} }
+	answers := map[string]*upstream.Answer{
+		"s":      {Tools: raw(`{"name":"get","inputSchema":{"type":"object"}}`), Prompts: raw(`{"name":"p"}`), Resources: raw(`{"uri":"a:b"}`)},
+		"beside": {Prompts: raw(`{"name":"p"}`)}, // it has no tools
+	}
+	for name, want := range map[string]string{"s": "get ~", "beside": "~"} {
+		u := gateway.Upstream{Name: name, FirstList: gateway.Hold, Changes: gateway.Accept}
+		for range 2 {
+			g := lister(t, dir, answers, u)
+			refresh(t, g, name)
+			if n := len(g.Families()) + len(g.Prompts(t.Context())) + len(g.Resources(t.Context())); n > 0 || heldBack(t, g, name) != want {
+				t.Errorf("%s: %d are offered, held back are %q", name, n, heldBack(t, g, name))
+			}
+			g.Close()
+		}
+		g := lister(t, dir, answers, u)
+		held, err := g.Held(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Approve(name, held...); err != nil || heldBack(t, g, name) != "" || len(g.Prompts(t.Context())) != 1 {
+			t.Errorf("%s: approved: held back %q, %v", name, heldBack(t, g, name), err)
+		}
+		g.Close()
+		if g = lister(t, dir, answers, u); len(g.Prompts(t.Context())) != 1 {
+			t.Errorf("%s, started again, offers nothing", name)
+		}
+	}
+}

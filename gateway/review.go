@@ -73,7 +73,7 @@ func (g *Gateway) Withheld(name string) *toolfold.Error {
 		tool := k.Plan.Tool(l.Name, name)
 		at := slices.IndexFunc(k.definitions, func(d definition) bool { return d.Name == tool })
 		switch {
-		case tool == "":
+		case tool == "" || k.Tools == nil:
 			continue
 		case at < 0:
 			return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s does not list it any more", shorten.Quoted(name), l.Name).
@@ -254,7 +254,7 @@ func (l *link) takeOver() bool {
 	}
 	defer l.changing.Unlock()
 	k, found, err := l.read()
-	if err != nil || !found {
+	if err != nil || !found || k.Tools == nil { // that of another command or URL says nothing of this one
 		return false
 	}
 	l.mu.Lock()

@@ -125,7 +125,8 @@ func gatewayTo(name string, u config.Upstream, server upstream.Server) gateway.U
 		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
 		Timeout:        time.Duration(u.TimeoutMs) * time.Millisecond,
 		MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
-		Apart: u.Isolate == "session", Limits: gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
+		Apart: u.Isolate == "session", FirstList: gateway.Changes(u.FirstList),
+		Limits: gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
 	}
 }
 

@@ -178,6 +178,11 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		Enum: []string{"hold", "warn", "accept"},
 	},
 	toolfold.String{
+		Name: "firstList", Doc: "What becomes of the first list of a new server: offered unless set. With hold nothing of it is offered before " +
+			"you approve.",
+		Enum: []string{"hold", "accept"},
+	},
+	toolfold.String{
 		Name: "isolate", Doc: "session starts the program for each session anew; else your sessions share one process of it.",
 		Enum: []string{"session"},
 	},
@@ -289,8 +294,9 @@ type Upstream struct {
 	MessageLimit      int `json:"messageLimit,omitempty"`
 	ProbeTimeoutMs    int `json:"probeTimeoutMs,omitempty"`
 
-	Changes string `json:"changes,omitempty"` // empty = hold
-	Isolate string `json:"isolate,omitempty"` // empty = one process for all sessions
+	Changes   string `json:"changes,omitempty"`   // empty = hold
+	FirstList string `json:"firstList,omitempty"` // empty = accept
+	Isolate   string `json:"isolate,omitempty"`   // empty = one process for all sessions
 }
 
 // Params returns settings as plain data, in order.
