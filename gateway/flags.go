@@ -21,32 +21,71 @@ var orders = regex.Lazy("(?i)" + strings.Join([]string{
 		`\b(must|always|first)\b`,
 }, "|"))
 
+// steers matches a word by which a sentence tells a model to use a tool, or not to.
+var steers = regex.Lazy(`(?i)\b(use|using|call(ed|ing)?|invok(e|ed|ing)|run|running|prefer|avoid|instead of|rather than|in place of|` +
+	`must|should|always|never|don't|do not)\b`)
+
 // flags lists what in the texts of a tool is unusual enough for its user to look at. Others
-// are the names of the tools of other servers.
+// are the names of the tools of other servers: a text may name one, and is flagged if it tells the model to use or
+// avoid it.
 func flags(d definition, others map[string]bool) []string {
 	var schema any
 	_ = json.Unmarshal(d.InputSchema, &schema) // nil where it is none
-	text := strings.Join(append(texts(schema), d.Name, d.Title, d.Description, d.Annotations.Title), "\n")
-	if d.Name == "" { // the texts of the server itself
-		var own any
-		_ = json.Unmarshal(d.raw, &own) // it was encoded here
-		text = strings.Join(texts(own), "\n")
+	if d.Name == "" {                          // the texts of the server itself
+		_ = json.Unmarshal(d.raw, &schema) // it was encoded here
 	}
+	text := strings.Join(append(texts(schema), d.Name, d.Title, d.Description, d.Annotations.Title), "\n")
 	found := flagsOf(text)
 	named := ""
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
-	}) {
-		word = strings.Trim(word, ".-") // as at the end of a sentence
-		// A plain word says nothing: the name of a tool has several parts.
-		if strings.ContainsAny(word, "_-.") && word != d.Name && others[word] && (named == "" || word < named) {
-			named = word
+	foreign := func(text string) (names []string) {
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
+		}) {
+			word = strings.Trim(word, ".-") // as at the end of a sentence
+			// A plain word says nothing: the name of a tool has several parts.
+			if strings.ContainsAny(word, "_-.") && word != d.Name && others[word] {
+				names = append(names, word)
+			}
+		}
+		return names
+	}
+	for _, said := range append(described(schema), d.Description) {
+		if len(foreign(said)) == 0 {
+			continue
+		}
+		for _, sentence := range sentences().Split(said, -1) {
+			for _, name := range foreign(sentence) {
+				if (named == "" || name < named) && steers().MatchString(strings.ReplaceAll(sentence, name, " ")) {
+					named = name
+				}
+			}
 		}
 	}
 	if named != "" {
-		found = append(found, fmt.Sprintf("the name of another server's tool, %s", named))
+		found = append(found, fmt.Sprintf("what to do with another server's tool, %s", named))
 	}
 	return found
+}
+
+// sentences matches what ends a sentence.
+var sentences = regex.Lazy(`[.!?;]\s|\n\s*\n`)
+
+// described lists the descriptions in a schema, and the texts of a server, in no order.
+func described(schema any) (list []string) {
+	switch v := schema.(type) {
+	case []any:
+		for _, inner := range v {
+			list = append(list, described(inner)...)
+		}
+	case map[string]any:
+		for name, inner := range v {
+			if text, is := inner.(string); is && (name == "description" || name == "instructions" || name == "title") {
+				list = append(list, text)
+			}
+			list = append(list, described(inner)...)
+		}
+	}
+	return list
 }
 
 // flagsOf lists what in a text of a server is unusual whatever it is about.
