@@ -77,10 +77,11 @@ const (
 	ProblemStray   = "stray"   // other actions have it, see BelongsTo; Suggest, if one of this action stands for it
 	ProblemType    = "type"    // Want, Got
 	ProblemEnum    = "enum"    // Allowed, Suggest
-	ProblemRange   = "range"   // Min, Max
+	ProblemRange   = "range"   // Min, Max; Want where a bound is exclusive
 	ProblemLength  = "length"  // Min, Max and Got in characters, items or bytes
 	ProblemFormat  = "format"  // Want
-	ProblemRefused = "refused" // by the action; its message says why
+	ProblemPattern = "pattern" // Want, a regular expression
+	ProblemRefused = "refused" // by the action, whose message says why, or by the tool's schema, which allows no value
 	ProblemTwice   = "twice"   // in params and beside it, with different values
 )
 

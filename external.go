@@ -95,16 +95,19 @@ func (x External) Action() (*Action, error) {
 		object, whole, ok := judge.Object(input)
 		return read{readMembers(judge.Plain(object)), whole, ok}
 	})
-	unfit := sync.OnceValue(func() error {
-		_, err := judge.Compile(x.Name, input)
-		if err == nil && !members().ok {
-			err = fmt.Errorf("the schema of %s is not one of an object", x.Name)
+	compiled := sync.OnceValues(func() (patterns []string, err error) {
+		schema, err := judge.CompileTool(x.Name, input)
+		switch {
+		case err != nil:
+			return nil, err
+		case !members().ok:
+			return nil, fmt.Errorf("the schema of %s is not one of an object", x.Name)
 		}
-		return err
+		return schema.Patterns, nil
 	})
 	switch {
 	case !x.Lenient:
-		if err := unfit(); err != nil {
+		if _, err := compiled(); err != nil {
 			return nil, err
 		}
 	case x.Definition == nil && !json.Valid(input): // what a server has defined was decoded with its list
@@ -118,7 +121,7 @@ func (x External) Action() (*Action, error) {
 	a := &Action{
 		Name: x.Name, Summary: brief, Doc: rest, Input: input, Effect: x.Effect, Run: foreign(x.Run),
 		Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases, BecomesTask: x.BecomesTask,
-		unchecked: func() bool { return unfit() != nil },
+		unchecked: compiled,
 		inputs:    func() (required, optional []Param) { return members().Required, members().Optional },
 		names:     sync.OnceValues(func() (required, optional []string) { return namesOf(input) }),
 		partial:   func() bool { return members().ok && !members().whole },
@@ -241,7 +244,14 @@ func readSchema(name string, raw any) Param {
 	if !ok {
 		return Param{Name: name, Kind: KindAny} // a boolean schema
 	}
-	p := Param{Name: name, Kind: readKind(schema)}
+	p := Param{Name: name, Kind: KindAny}
+	switch kinds := readKinds(schema); len(kinds) {
+	case 0:
+	case 1:
+		p.Kind = kinds[0]
+	default:
+		p.Kinds = kinds
+	}
 	get(schema, "description", &p.Doc)
 	get(schema, "format", &p.Format)
 	get(schema, "enum", &p.Enum)
@@ -256,8 +266,8 @@ func readSchema(name string, raw any) Param {
 	return p
 }
 
-// readKind takes the first type of several, null left out.
-func readKind(schema ordered.Map) Kind {
+// readKinds returns the types that a schema allows, null left out.
+func readKinds(schema ordered.Map) (kinds []Kind) {
 	var one string
 	var several []string
 	get(schema, "type", &one)
@@ -265,10 +275,10 @@ func readKind(schema ordered.Map) Kind {
 	for _, word := range append(several, one) {
 		switch kind := Kind(word); kind {
 		case KindString, KindInteger, KindNumber, KindBoolean, KindObject, KindArray:
-			return kind
+			kinds = append(kinds, kind)
 		}
 	}
-	return KindAny
+	return kinds
 }
 
 // get reads a keyword into v, and leaves v alone when it is of another shape.

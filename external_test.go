@@ -15,7 +15,7 @@ func TestExternalRefuses(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
 		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`: "not followed",
-		`{"type":"object","properties":{"a":{"pattern":"("}}}`:               "compiling schema",
+		`{"type":"object","properties":{"a":{"minLength":"1"}}}`:             "compiling schema",
 		`{"type":"nothing"}`: "compiling schema",
 		`[]`:                 "schema of x",
 	} {

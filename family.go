@@ -163,7 +163,7 @@ type Action struct {
 	// names, unchecked compiles it, each once. Nil else.
 	inputs    func() (required, optional []Param)
 	names     func() (required, optional []string)
-	unchecked func() bool
+	unchecked func() (patterns []string, err error)
 	partial   func() bool
 }
 
@@ -172,7 +172,23 @@ func (a *Action) Relays() bool { return a.relays }
 
 // Unchecked reports whether Input is no schema that arguments can be checked with: they
 // pass as they are. The first call compiles it, which is most of what a large tool costs.
-func (a *Action) Unchecked() bool { return a.unchecked != nil && a.unchecked() }
+func (a *Action) Unchecked() bool {
+	if a.unchecked == nil {
+		return false
+	}
+	_, err := a.unchecked()
+	return err != nil
+}
+
+// UncheckedPatterns lists the patterns of Input that arguments are not checked with, since Go's
+// regular expressions cannot express them.
+func (a *Action) UncheckedPatterns() []string {
+	if a.unchecked == nil {
+		return nil
+	}
+	patterns, _ := a.unchecked()
+	return patterns
+}
 
 // Partial reports whether Input has more parts than its parameters were read of.
 func (a *Action) Partial() bool { return a.partial != nil && a.partial() }

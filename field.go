@@ -24,6 +24,8 @@ type Param struct {
 	Doc  string // one sentence for people and models
 	Kind Kind
 
+	Kinds []Kind // several types of a parameter that was declared elsewhere, whose Kind is any; nil = Kind
+
 	Format             string // of a text: date, date-time, email, ipv4, ipv6, uri or uuid; empty = any
 	Enum               []string
 	MinLen, MaxLen     int // characters

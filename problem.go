@@ -1,6 +1,7 @@
 package toolfold
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func (p Problem) Text() string {
 		return fmt.Sprintf("%s must be one of its allowed values, got %s%s", name, strconv.Quote(shorten.Quoted(fmt.Sprint(p.Got))),
 			didYouMean(p.Suggest))
 	case ProblemRange:
-		return fmt.Sprintf("%s must be %s, got %v", name, p.bounds(), p.Got)
+		return fmt.Sprintf("%s must be %s, got %v", name, cmp.Or(p.Want, p.bounds()), p.Got)
 	case ProblemLength:
 		if p.Path == "" {
 			return fmt.Sprintf("%s parameters must be given, got %v", p.bounds(), p.Got)
@@ -39,6 +40,13 @@ func (p Problem) Text() string {
 		return name + " is also given beside " + callctx.ArgParams + ", with another value"
 	case ProblemFormat:
 		return fmt.Sprintf("%s must be a %s", name, p.Want)
+	case ProblemPattern:
+		return fmt.Sprintf("%s must match %s", name, p.Want)
+	case ProblemRefused:
+		if p.Path == "" {
+			return "no arguments are allowed"
+		}
+		return name + " is not allowed"
 	}
 	return name + " is wrong"
 }

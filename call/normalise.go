@@ -30,7 +30,7 @@ type target struct {
 	compile  sync.Once
 	params   []toolfold.Param // as spelt
 	today    []toolfold.Param // as the action spells them
-	problems func(args map[string]any) []toolfold.Problem
+	check    entry.Checker
 	defaults map[string]json.RawMessage // by today's name
 	pages    bool                       // it reads a list that goes on at a cursor
 	list     string                     // the result field with it, where no other hint says what to do when it is empty
@@ -57,11 +57,11 @@ func (t *target) compiled() *target {
 				t.defaults[p.Name] = ordered.MustJSON(p.Default)
 			}
 		}
-		problems, err := t.Checker()
+		check, err := t.Checker()
 		if err != nil {
 			panic(err) // a broken declaration, which Validate refuses at start-up
 		}
-		t.problems, t.pages, t.list = problems, t.Action.Pages(), listed(t.Action)
+		t.check, t.pages, t.list = check, t.Action.Pages(), listed(t.Action)
 	})
 	return t
 }
@@ -118,13 +118,13 @@ func (t *target) normalise(args *arguments) normalised {
 			args.values[param.Name] = p.shorten(jsonx.Pointer("", param.Name), value, param)
 		}
 	}
-	found := t.problems(args.values)
+	found := t.check.Problems(args.values)
 	// A single text may become a list, and then a list of numbers.
 	for range 2 {
 		if !p.mend(t, args, found) {
 			break
 		}
-		found = t.problems(args.values)
+		found = t.check.Problems(args.values)
 	}
 	p.problems = append(p.problems, found...)
 	if len(p.problems) > 0 {
@@ -132,6 +132,9 @@ func (t *target) normalise(args *arguments) normalised {
 	} else {
 		for _, dropped := range p.dropped {
 			p.warn("%s has no parameter %q: ignored%s", t.Title(), shorten.Quoted(dropped.Name()), didYouMean(dropped.Suggest))
+		}
+		for _, text := range t.check.Warnings(args.values) {
+			p.warn("%s", text)
 		}
 		p.dropObsolete(t, args)
 		args.complete(t)
@@ -144,13 +147,15 @@ func (t *target) normalise(args *arguments) normalised {
 // dropNulls takes out nulls that the schema of a tool declared elsewhere refuses: there a
 // null may also mean something.
 func (t *target) dropNulls(args *arguments) {
-	if !slices.ContainsFunc(args.names, func(name string) bool { value, ok := args.values[name]; return ok && value == nil }) {
-		return
-	}
-	for _, problem := range t.problems(args.values) {
-		for _, name := range slices.Clone(args.names) {
-			if value, ok := args.values[name]; ok && value == nil && jsonx.Pointer("", name) == problem.Path {
-				args.drop(name)
+	isNull := func(name string) bool { value, ok := args.values[name]; return ok && value == nil }
+	for dropped := slices.ContainsFunc(args.names, isNull); dropped; { // each time the first problems are known
+		dropped = false
+		for _, problem := range t.check.Problems(args.values) {
+			for _, name := range slices.Clone(args.names) {
+				if isNull(name) && jsonx.Pointer("", name) == problem.Path {
+					args.drop(name)
+					dropped = true
+				}
 			}
 		}
 	}

@@ -340,6 +340,12 @@ func TypeWord(p toolfold.Param) string {
 		return strings.Join(p.Enum, "|")
 	case p.Format != "":
 		return p.Format
+	case len(p.Kinds) > 0:
+		words := make([]string, len(p.Kinds))
+		for i, kind := range p.Kinds {
+			words[i] = string(kind)
+		}
+		return strings.Join(words, "|")
 	}
 	return string(p.Kind)
 }

@@ -239,16 +239,25 @@ func (l layout) withFixed(object ordered.Map) ordered.Map {
 	return schema.InFront(object, l.fixed, ordered.Map{{Key: "const", Value: l.value}})
 }
 
-// Checker returns what lists the problems of the arguments of a call of this entry,
-// the action argument left out. Which names a call may have is judged before: it
-// takes others. A schema written elsewhere is compiled.
-func (e *Entry) Checker() (func(object map[string]any) []toolfold.Problem, error) {
-	if e.Action.Input != nil {
-		check, err := validate.Compile(e.Title(), e.Action.Input)
-		if err != nil && e.Action.Unchecked() {
-			return func(map[string]any) []toolfold.Problem { return nil }, nil
-		}
-		return check, err
+// Checker checks the arguments of a call, the action argument left out.
+type Checker struct {
+	Problems func(object map[string]any) []toolfold.Problem
+	Warnings func(object map[string]any) []string // about arguments without problems
+}
+
+// Checker returns what checks the arguments of a call of this entry. Which names a call may have is
+// judged before: it takes others. A schema written elsewhere is compiled.
+func (e *Entry) Checker() (Checker, error) {
+	silent := func(map[string]any) []string { return nil }
+	if e.Action.Input == nil {
+		return Checker{toolfold.Param{Kind: toolfold.KindObject, Required: e.Required(), Optional: e.Optional()}.CheckMembers, silent}, nil
 	}
-	return toolfold.Param{Kind: toolfold.KindObject, Required: e.Required(), Optional: e.Optional()}.CheckMembers, nil
+	tool, err := validate.Compile(e.Title(), e.Action.Input)
+	switch {
+	case err == nil:
+		return Checker{tool.Problems, tool.Warnings}, nil
+	case e.Action.Unchecked():
+		return Checker{func(map[string]any) []toolfold.Problem { return nil }, silent}, nil
+	}
+	return Checker{}, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/judge"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/schema"
+	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/legacy"
 )
 
@@ -138,9 +139,19 @@ func combines(input json.RawMessage) bool {
 	return slices.ContainsFunc(combining, func(keyword string) bool { return bytes.Contains(input, []byte(`"`+keyword+`":`)) })
 }
 
+// maxPatterns bounds the patterns that a description names, in characters.
+const maxPatterns = 120
+
 // account returns what an action does, and whether its arguments are checked.
 func account(a *toolfold.Action) string {
 	text := join(a.Summary, a.Doc)
+	patterns := a.UncheckedPatterns()
+	if text != "" && (a.Unchecked() || a.Partial() || len(patterns) > 0) && !strings.ContainsAny(text[len(text)-1:], ".!?:") {
+		text += "."
+	}
+	if len(patterns) > 0 {
+		text = join(text, "Not checked here: the pattern "+shorten.To(strings.Join(patterns, " , "), maxPatterns)+".")
+	}
 	if a.Unchecked() {
 		text = join(text, "Its schema does not compile, so arguments are passed on unchecked.")
 	}

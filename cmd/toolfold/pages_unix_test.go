@@ -331,11 +331,11 @@ func (r *pageReader) arguments(t *testing.T, tool, text string) error {
 	if err := json.Unmarshal(result, &described); err != nil {
 		return err
 	}
-	problemsOf, err := validate.Compile(name, described.Schema.InputSchema)
+	checked, err := validate.Compile(name, described.Schema.InputSchema)
 	if err != nil {
 		return err
 	}
-	if problems := problemsOf(given); len(problems) > 0 {
+	if problems := checked.Problems(given); len(problems) > 0 {
 		return fmt.Errorf("%s: %+v", name, problems)
 	}
 	return nil

@@ -30,7 +30,7 @@ func TestFieldsAgreeWithSchemas(t *testing.T) {
 		}
 		e = e.In(entry.FormFlat)
 		schema := compile(t, e)
-		problemsOf, err := e.Checker()
+		check, err := e.Checker()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestFieldsAgreeWithSchemas(t *testing.T) {
 			}
 			refused := schema.Validate(args)
 			delete(args, callctx.ArgAction)
-			problems := problemsOf(args)
+			problems := check.Problems(args)
 			said := slices.ContainsFunc(problems, func(p toolfold.Problem) bool {
 				return p.Kind != toolfold.ProblemUnknown && !(p.Kind == toolfold.ProblemLength && p.Got == 0)
 			})

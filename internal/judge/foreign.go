@@ -18,32 +18,54 @@ import (
 type Foreign struct {
 	Schema *jsonschema.Schema
 	Doc    any // the schema as JSON, to look up what a keyword demands
+
+	// Of [CompileTool]: Formats returns the schema with formats asserted, or nil if it has none;
+	// Patterns lists the patterns that are not enforced.
+	Formats  func() *jsonschema.Schema
+	Patterns []string
 }
 
 // Compile compiles a schema of objects under a name that errors mention. Without $schema it is
 // one of 2020-12, as MCP has it, unless it is written as those of draft-07 are. References to
 // other documents are refused, and schemas that no object can be held to.
 func Compile(name string, schema json.RawMessage) (*Foreign, error) {
-	var f Foreign
-	if err := jsonx.Decode(schema, &f.Doc); err != nil {
+	doc, err := decoded(name, schema)
+	if err != nil {
+		return nil, err
+	}
+	s, err := compile(name, doc)
+	if err != nil {
+		return nil, err
+	}
+	return &Foreign{Schema: s, Doc: doc}, nil
+}
+
+// decoded returns a schema as JSON.
+func decoded(name string, schema json.RawMessage) (doc any, err error) {
+	if err := jsonx.Decode(schema, &doc); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
 	}
+	return doc, nil
+}
+
+// compile compiles a schema, whose formats are asserted.
+func compile(name string, doc any) (*jsonschema.Schema, error) {
 	address := "mem://toolfold/" + url.PathEscape(name)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	compiler.DefaultDraft(draftOf(f.Doc))
+	compiler.DefaultDraft(draftOf(doc))
 	compiler.UseLoader(noLoader{})
-	err := compiler.AddResource(address, f.Doc)
-	if err != nil {
+	if err := compiler.AddResource(address, doc); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
 	}
-	if f.Schema, err = compiler.Compile(address); err != nil {
+	s, err := compiler.Compile(address)
+	if err != nil {
 		return nil, fmt.Errorf("compiling schema of %s: %s", name, fault(err, address))
 	}
-	if why := unfit(f.Schema, address); why != "" {
+	if why := unfit(s, address); why != "" {
 		return nil, fmt.Errorf("compiling schema of %s: %s", name, why)
 	}
-	return &f, nil
+	return s, nil
 }
 
 // fault says in a line what is wrong with the schema at an address, without that address, which only
@@ -66,50 +88,28 @@ func fault(err error, address string) string {
 // draft-07 mean nothing there, or, as what stands beside a $ref, something else: they decide
 // where no word is of a later draft.
 func draftOf(schema any) *jsonschema.Draft {
-	var used vocabulary
-	used.of(schema)
-	if used.only7 || used.old && !used.later {
+	var only7, old, later bool
+	eachSchema(schema, func(s map[string]any) {
+		for word, value := range s {
+			switch word {
+			case "items":
+				_, tuple := value.([]any)
+				only7 = only7 || tuple
+			case "$id":
+				id, _ := value.(string)
+				only7 = only7 || strings.HasPrefix(id, "#")
+			case "definitions", "dependencies", "additionalItems":
+				old = true
+			case "$defs", "$anchor", "$dynamicAnchor", "$dynamicRef", "prefixItems", "unevaluatedItems", "unevaluatedProperties",
+				"dependentRequired", "dependentSchemas", "minContains", "maxContains":
+				later = true
+			}
+		}
+	})
+	if only7 || old && !later {
 		return jsonschema.Draft7
 	}
 	return jsonschema.Draft2020
-}
-
-// vocabulary says which words a schema has.
-type vocabulary struct{ only7, old, later bool }
-
-// of adds those of a schema, or of several.
-func (w *vocabulary) of(schema any) {
-	list, _ := schema.([]any)
-	for _, entry := range list {
-		w.of(entry)
-	}
-	object, _ := schema.(map[string]any)
-	for word, value := range object {
-		switch word {
-		case "const", "enum", "default", "examples":
-			continue
-		case "items":
-			_, tuple := value.([]any)
-			w.only7 = w.only7 || tuple
-		case "$id":
-			id, _ := value.(string)
-			w.only7 = w.only7 || strings.HasPrefix(id, "#")
-		case "definitions", "dependencies", "additionalItems":
-			w.old = true
-		case "$defs", "$anchor", "$dynamicAnchor", "$dynamicRef", "prefixItems", "unevaluatedItems", "unevaluatedProperties", "dependentRequired",
-			"dependentSchemas", "minContains", "maxContains":
-			w.later = true
-		}
-		switch word {
-		case "properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas": // schemas by names
-			named, _ := value.(map[string]any)
-			for _, schema := range named {
-				w.of(schema)
-			}
-		default:
-			w.of(value)
-		}
-	}
 }
 
 // noLoader refuses references to other documents: following them would read

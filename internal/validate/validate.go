@@ -31,15 +31,54 @@ func Fields(params []toolfold.Param, object map[string]any) []toolfold.Problem {
 	return toolfold.Param{Kind: toolfold.KindObject, Optional: params}.Check(object)
 }
 
-// Compile returns what lists the problems of an object that should satisfy a
-// schema: in the order of paths, at most [judge.MaxProblems], safe for concurrent
-// use. Errors mention name. References to other documents are refused.
-func Compile(name string, schema json.RawMessage) (func(object map[string]any) []toolfold.Problem, error) {
-	compiled, err := judge.Compile(name, schema)
-	if err != nil {
-		return nil, err
+// A Tool checks the arguments of another server's tool by the tool's schema. It is safe for concurrent use.
+type Tool struct{ *judge.Foreign }
+
+// Compile compiles the schema of a tool. Errors mention name. References to other documents are refused.
+func Compile(name string, schema json.RawMessage) (Tool, error) {
+	compiled, err := judge.CompileTool(name, schema)
+	return Tool{compiled}, err
+}
+
+// Problems lists the problems of an object in the order of paths, at most [judge.MaxProblems].
+func (t Tool) Problems(object map[string]any) []toolfold.Problem {
+	return foreign(t).problems(object)
+}
+
+// Warnings says which values of an object are not of the format that the schema names.
+func (t Tool) Warnings(object map[string]any) []string {
+	asserting := t.Formats()
+	if asserting == nil {
+		return nil
 	}
-	return foreign{compiled}.problems, nil
+	var invalid *jsonschema.ValidationError
+	if !errors.As(asserting.Validate(object), &invalid) {
+		return nil
+	}
+	var found []string
+	var collect func(*jsonschema.ValidationError)
+	collect = func(err *jsonschema.ValidationError) {
+		if failed, is := err.ErrorKind.(*kind.Format); is && failed.Want != "regex" { // Go knows fewer than servers do
+			name := toolfold.Problem{Path: pathOf(err)}.Name()
+			if text := fmt.Sprintf("%s is not of format %s: passed on unchanged", name, failed.Want); !slices.Contains(found, text) {
+				found = append(found, text)
+			}
+		}
+		for _, cause := range err.Causes {
+			collect(cause)
+		}
+	}
+	collect(invalid)
+	slices.Sort(found)
+	return found
+}
+
+// pathOf returns where a value is that failed.
+func pathOf(failed *jsonschema.ValidationError) (path string) {
+	for _, step := range failed.InstanceLocation {
+		path = jsonx.Pointer(path, step)
+	}
+	return path
 }
 
 type foreign struct{ *judge.Foreign }
@@ -56,12 +95,12 @@ func Schema(schema json.RawMessage, value map[string]any, at string) ([]toolfold
 	if err := closedSchema(doc); err != nil {
 		return nil, err
 	}
-	problems, err := Compile("value", schema)
+	compiled, err := judge.Compile("value", schema)
 	if err != nil {
 		line, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, errors.New(line)
 	}
-	found := problems(value)
+	found := foreign{compiled}.problems(value)
 	for i := range found {
 		found[i].Path = at + found[i].Path
 	}
@@ -127,10 +166,7 @@ func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]an
 	fragment, _ = url.PathUnescape(fragment)
 	part, _ := jsonx.Lookup(f.Doc, fragment)
 	demand, _ := part.(map[string]any)
-	path := ""
-	for _, step := range cause.InstanceLocation {
-		path = jsonx.Pointer(path, step)
-	}
+	path := pathOf(cause)
 	value, _ := jsonx.Lookup(object, path)
 	switch failed := cause.ErrorKind.(type) {
 	case *kind.Required:
@@ -191,17 +227,20 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		p.Kind, p.Min, p.Max = toolfold.ProblemRange, demanded(demand["minimum"]), demanded(demand["maximum"])
+		p.Want = open(demand)
 	case "minLength", "maxLength":
 		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minLength"]), demanded(demand["maxLength"]), length(value)
 	case "minItems", "maxItems":
 		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minItems"]), demanded(demand["maxItems"]), length(value)
 	case "minProperties", "maxProperties":
 		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minProperties"]), demanded(demand["maxProperties"]), length(value)
-	case "format", "pattern":
+	case "format":
 		text, _ := value.(string)
 		p.Kind, p.Want = toolfold.ProblemFormat, judge.WantedFormat(fmt.Sprint(demand[keyword]), text)
+	case "pattern":
+		p.Kind, p.Want = toolfold.ProblemPattern, shorten.To(fmt.Sprint(demand[keyword]), maxWritten)
 	case "": // false in place of a schema
-		p.Kind, p.Want = toolfold.ProblemFormat, "value, but its schema allows none"
+		p.Kind = toolfold.ProblemRefused
 	default:
 		p.Kind, p.Want = toolfold.ProblemFormat, "value that satisfies "+keyword
 		if part, has := demand[keyword]; has {
@@ -209,6 +248,29 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 		}
 	}
 	return p
+}
+
+// open says what a number must be where one of its bounds is exclusive, as a number or, in draft-04,
+// beside the bound; it is empty for inclusive bounds.
+func open(demand map[string]any) string {
+	bound := func(inclusive, exclusive, within, beyond string) string {
+		limit, more := demand[inclusive], demand[exclusive]
+		switch n, ok := judge.Float(more); {
+		case ok:
+			return beyond + " " + strconv.FormatFloat(n, 'f', -1, 64)
+		case limit != nil && more == true:
+			return fmt.Sprint(beyond, " ", limit)
+		case limit != nil:
+			return fmt.Sprint(within, " ", limit)
+		}
+		return ""
+	}
+	least := bound("minimum", "exclusiveMinimum", "at least", "more than")
+	most := bound("maximum", "exclusiveMaximum", "at most", "less than")
+	if !strings.HasPrefix(least, "more") && !strings.HasPrefix(most, "less") {
+		return ""
+	}
+	return strings.Join(slices.DeleteFunc([]string{least, most}, func(text string) bool { return text == "" }), " and ")
 }
 
 func length(v any) any {

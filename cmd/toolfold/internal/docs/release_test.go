@@ -35,7 +35,7 @@ func TestServerJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problemsOf, err := validate.Compile("server.json", json.RawMessage(serverSchema))
+	tool, err := validate.Compile("server.json", json.RawMessage(serverSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestServerJSON(t *testing.T) {
 	if err := yaml.Unmarshal(text, &server); err != nil {
 		t.Fatal(err)
 	}
-	if problems := problemsOf(server); len(problems) > 0 {
+	if problems := tool.Problems(server); len(problems) > 0 {
 		t.Errorf("%+v", problems)
 	}
 }

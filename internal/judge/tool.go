@@ -1,0 +1,147 @@
+package judge
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// CompileTool compiles the schema of another server's tool as [Compile] does, but refuses no more
+// than that server does: formats are annotations, as in 2020-12, null is allowed where nullable
+// or an enum allows it, and patterns that Go cannot express are not enforced.
+func CompileTool(name string, schema json.RawMessage) (*Foreign, error) {
+	doc, err := decoded(name, schema)
+	if err != nil {
+		return nil, err
+	}
+	var patterns []string
+	formats := false
+	eachSchema(doc, func(s map[string]any) {
+		patterns = append(patterns, takePatterns(s)...)
+		allowNull(s)
+		_, has := s["format"]
+		formats = formats || has
+	})
+	asserting := func() *jsonschema.Schema { return nil }
+	if formats {
+		text, err := json.Marshal(doc)
+		if err != nil {
+			return nil, err
+		}
+		asserting = sync.OnceValue(func() *jsonschema.Schema {
+			var s *jsonschema.Schema
+			if doc, err := decoded(name, text); err == nil {
+				s, _ = compile(name, doc) // without formats it compiles
+			}
+			return s
+		})
+		eachSchema(doc, func(s map[string]any) { delete(s, "format") })
+	}
+	s, err := compile(name, doc)
+	if err != nil {
+		return nil, err
+	}
+	return &Foreign{Schema: s, Doc: doc, Formats: asserting, Patterns: patterns}, nil
+}
+
+// eachSchema calls visit for a schema, or each of several, and all schemas within.
+func eachSchema(part any, visit func(schema map[string]any)) {
+	list, _ := part.([]any)
+	for _, entry := range list {
+		eachSchema(entry, visit)
+	}
+	object, is := part.(map[string]any)
+	if !is {
+		return
+	}
+	visit(object)
+	for word, value := range object {
+		switch word {
+		case "const", "enum", "default", "examples":
+		case "properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas": // schemas by names
+			named, _ := value.(map[string]any)
+			for _, schema := range named {
+				eachSchema(schema, visit)
+			}
+		default:
+			eachSchema(value, visit)
+		}
+	}
+}
+
+// takePatterns removes the patterns that Go cannot express from a schema and returns them. Members
+// whose names one of them would match are then not judged.
+func takePatterns(s map[string]any) (taken []string) {
+	unknown := func(pattern string) bool {
+		_, err := regexp.Compile(pattern)
+		if err != nil && !slices.Contains(taken, pattern) {
+			taken = append(taken, pattern)
+		}
+		return err != nil
+	}
+	if pattern, is := s["pattern"].(string); is && unknown(pattern) {
+		delete(s, "pattern")
+	}
+	named, _ := s["patternProperties"].(map[string]any)
+	for pattern := range named {
+		if unknown(pattern) {
+			delete(named, pattern)
+			delete(s, "additionalProperties")
+			delete(s, "unevaluatedProperties")
+		}
+	}
+	return taken
+}
+
+// allowNull makes a schema allow null where it is nullable, as OpenAPI has it, or where null is in
+// its enum.
+func allowNull(s map[string]any) {
+	values, enumerates := s["enum"].([]any)
+	listed := slices.Contains(values, nil)
+	nullable := s["nullable"] == true
+	if !nullable && !listed {
+		return
+	}
+	switch kind := s["type"].(type) {
+	case string:
+		if kind != "null" {
+			s["type"] = []any{kind, "null"}
+		}
+	case []any:
+		if !slices.Contains(kind, any("null")) {
+			s["type"] = append(kind, "null")
+		}
+	}
+	if !nullable {
+		return
+	}
+	if enumerates && !listed {
+		s["enum"] = append(values, nil)
+	}
+	null := map[string]any{"type": "null"}
+	for _, word := range []string{"anyOf", "oneOf"} {
+		if parts, is := s[word].([]any); is && !slices.ContainsFunc(parts, allowsNull) {
+			s[word] = append(parts, null)
+		}
+	}
+	if _, taken := s["anyOf"]; taken {
+		return
+	}
+	for _, word := range []string{"$ref", "allOf"} {
+		if part, has := s[word]; has {
+			s["anyOf"] = []any{map[string]any{word: part}, null}
+			delete(s, word)
+			return
+		}
+	}
+}
+
+// allowsNull reports whether null is the type of a part, or one of its types.
+func allowsNull(part any) bool {
+	s, _ := part.(map[string]any)
+	kinds, _ := s["type"].([]any)
+	return s["type"] == "null" || slices.Contains(kinds, any("null"))
+}
