@@ -33,6 +33,9 @@ type Error struct {
 	Usage    string          `json:"usage,omitempty"`
 	Example  json.RawMessage `json:"example,omitempty"`
 
+	// Data is what another server said of its refusal, as JSON; nil for all other errors.
+	Data json.RawMessage `json:"data,omitempty"`
+
 	// Lacking is the capability that the client would have to declare, such as sampling, or
 	// extensions/NAME; empty for all other errors. Clients of 2026-07-28 are told by a protocol error.
 	Lacking string `json:"-"`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
 	"reflect"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/callctx"
 	"github.com/toolfold/toolfold/internal/foreign"
+	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -424,7 +426,6 @@ func (l *link) flagged() []string {
 
 // call calls a tool, or makes another request, for the caller of the context.
 func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
-	what := cmp.Or(c.Tool, c.Method)
 	patience, gaveUp := context.WithCancelCause(ctx)
 	defer gaveUp(nil)
 	alive := time.AfterFunc(l.Timeout, func() { gaveUp(context.DeadlineExceeded) })
@@ -434,7 +435,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	select {
 	case l.slots <- struct{}{}:
 	case <-patience.Done():
-		return nil, l.failure(ctx, patience, what, fmt.Errorf("%d calls of it run already", cap(l.slots)))
+		return nil, l.failure(ctx, patience, c, fmt.Errorf("%d calls of it run already", cap(l.slots)))
 	}
 	defer func() { <-l.slots }()
 	open := &openCall{ctx: ctx, alive: alive, tool: c.Tool}
@@ -461,14 +462,14 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	for attempt := 0; ; attempt++ {
 		session, err := l.connected(patience)
 		if err != nil {
-			return nil, l.failure(ctx, patience, what, err)
+			return nil, l.failure(ctx, patience, c, err)
 		}
 		result, err := session.Call(patience, c)
 		switch {
 		case err == nil:
 			l.note("")
 			if result, err = l.taken(cmp.Or(c.Method, callTool), result); err != nil {
-				return nil, l.failure(ctx, patience, what, err)
+				return nil, l.failure(ctx, patience, c, err)
 			}
 			return result, nil
 		case errors.Is(err, upstream.ErrGone) && attempt == 0: // it was not taken, so it can be made again
@@ -485,7 +486,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 			l.drop(session)
 			l.note(err.Error())
 		}
-		return nil, l.failure(ctx, patience, what, err)
+		return nil, l.failure(ctx, patience, c, err)
 	}
 }
 
@@ -643,8 +644,27 @@ func (l *link) drop(session Session) {
 	l.gateway.work.Go(session.Close)
 }
 
+// maxData bounds the data of a refused call, in bytes, that a model gets.
+const maxData = 2000
+
+// pagesOf lists the pages that the user has to open before a call, as the error of a server names them.
+func pagesOf(refused *toolfold.Error) (pages []string) {
+	const required = -32042 // URL elicitation
+	var data struct{ Elicitations []struct{ URL string } }
+	if refused.Protocol != required || json.Unmarshal(refused.Data, &data) != nil {
+		return nil
+	}
+	for _, e := range data.Elicitations {
+		if at, err := url.Parse(e.URL); err == nil && at.Scheme != "" && len(e.URL) <= maxData {
+			pages = append(pages, at.String())
+		}
+	}
+	return pages
+}
+
 // failure words the error of a call that got no answer.
-func (l *link) failure(ctx, patience context.Context, what string, err error) error {
+func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error) error {
+	what := cmp.Or(c.Tool, c.Method)
 	var refused *upstream.Refused
 	switch {
 	case ctx.Err() != nil:
@@ -655,9 +675,16 @@ func (l *link) failure(ctx, patience context.Context, what string, err error) er
 	case errors.As(err, &refused):
 		failed := toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s refused the call: %s", what, l.Name,
 			shorten.To(refused.Error(), 500))
-		if failed.Protocol = refused.Code; refused.Lacking != "" {
+		failed.Protocol = refused.Code
+		failed.Data, _ = foreign.JSON(refused.Data) // without data it stays nil
+		switch pages := pagesOf(failed); {
+		case refused.Lacking != "":
 			failed.Code, failed.Lacking = toolfold.ClientLacks, refused.Lacking
 			return failed.WithHint("call from a client that supports %s", refused.Lacking)
+		case len(pages) > 0:
+			return failed.WithHint("the user opens %s, and then the call is made again", strings.Join(pages, ", "))
+		case c.Tool != "" && len(failed.Data) > maxData: // a model reads it
+			failed.Data = ordered.MustJSON(shorten.To(string(failed.Data), maxData))
 		}
 		return failed
 	}

@@ -319,6 +319,7 @@ type exchange struct {
 	failed *struct {
 		Code    int
 		Message string
+		Data    json.RawMessage
 	}
 	err      error // where there is no answer of the protocol
 	progress []string
@@ -377,6 +378,7 @@ type message struct {
 	Error  *struct {
 		Code    int
 		Message string
+		Data    json.RawMessage
 	}
 }
 

@@ -116,6 +116,8 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 		return r.appendAsks(out, asks)
 	case r.modern() && answer.Err != nil && answer.Err.Lacking != "":
 		return nil, lacks(answer.Err)
+	case answer.Err != nil && answer.Err.Protocol == mcp.URL_ELICITATION_REQUIRED:
+		return nil, s.failed(r, answer.Err)
 	}
 	return s.appendAnswer(ctx, r, out, answer, structured)
 }

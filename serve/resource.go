@@ -252,5 +252,8 @@ func (s *Server) failed(r *request, err error) *protocolError {
 	if known.Protocol != 0 {
 		code = passedCode(known.Protocol)
 	}
+	if known.Protocol != 0 && known.Data != nil {
+		return &protocolError{code: code, message: text, data: known.Data}
+	}
 	return &protocolError{code: code, message: text, data: map[string]string{"code": known.Code}}
 }

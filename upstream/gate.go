@@ -79,6 +79,9 @@ const (
 	codeGone = -32096 // the server did not take the request: it does not know the session
 )
 
+// codeRejected is the code with which the library says that it could not send a request.
+const codeRejected = -32005
+
 const (
 	discover   = "server/discover"
 	initialize = "initialize"

@@ -9,14 +9,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/toolfold/toolfold/internal/regex"
 )
@@ -241,10 +244,10 @@ func (r *remote) send(request *http.Request) (*http.Response, error) {
 	if agreed := r.gate.agreed(); agreed != "" && request.Header.Get(version) == "" {
 		request.Header.Set(version, agreed)
 	}
-	send := http.DefaultTransport.RoundTrip
+	send := r.deliver
 	if r.server.Account != nil {
 		send = func(request *http.Request) (*http.Response, error) {
-			return r.server.Account.authorize(request, http.DefaultTransport.RoundTrip)
+			return r.server.Account.authorize(request, r.deliver)
 		}
 	}
 	r.mu.Lock()
@@ -283,6 +286,31 @@ func (r *remote) send(request *http.Request) (*http.Response, error) {
 		}
 	}
 	return response, nil
+}
+
+// unsentPause is the pause before a request is sent again that did not reach the server.
+const unsentPause = 200 * time.Millisecond
+
+// deliver sends a request, and once more where the first attempt ended before the server had its headers.
+func (r *remote) deliver(request *http.Request) (*http.Response, error) {
+	for first := true; ; first = false {
+		var reached atomic.Bool
+		traced := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{WroteHeaders: func() { reached.Store(true) }})
+		response, err := http.DefaultTransport.RoundTrip(request.WithContext(traced))
+		if err == nil {
+			response.Request = request // its context is of the caller alone
+			return response, nil
+		}
+		again := first && !reached.Load() && request.Method == http.MethodPost && (request.Body == nil || request.GetBody != nil)
+		if !again || !r.wait(request.Context(), unsentPause) {
+			return nil, err
+		}
+		if request.GetBody != nil {
+			if request.Body, err = request.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
 }
 
 const sessionID = "Mcp-Session-Id"
@@ -351,6 +379,10 @@ func (r *remote) settle(request *http.Request, response *http.Response, call *js
 		return settled
 	}
 	defer response.Body.Close()
+	if why := r.lacksScope(response); why != "" {
+		r.gate.fail(call.ID, codeLost, why, response.StatusCode, r.sink(&out))
+		return settled
+	}
 	u := &unit{memory: r.memory, limit: r.gate.limit()}
 	_, broke := io.Copy(u, response.Body)
 	sink := r.sink(&out)
@@ -421,6 +453,27 @@ func refusesSession(request *http.Request, status int, text string) bool {
 		return false
 	}
 	return len(text) <= longest && lostSession().MatchString(text)
+}
+
+// lacksScope says of a response that refuses a login without a scope how to get that; empty for others.
+func (r *remote) lacksScope(response *http.Response) string {
+	if response.StatusCode != http.StatusForbidden {
+		return ""
+	}
+	challenges, _ := oauthex.ParseWWWAuthenticate(response.Header.Values("WWW-Authenticate"))
+	for _, c := range challenges {
+		switch scope := c.Params["scope"]; {
+		case c.Params["error"] != "insufficient_scope":
+		case scope == "":
+			return "it answered 403 Forbidden: the login lacks a scope, which it does not name"
+		case r.server.Account == nil || r.server.Header.Get("Authorization") != "":
+			return fmt.Sprintf("it answered 403 Forbidden: its header Authorization needs the scope %q", scope)
+		default:
+			return fmt.Sprintf("it answered 403 Forbidden: the login lacks a scope: toolfold upstream login %s --scope %q",
+				r.server.Account.name, scope)
+		}
+	}
+	return ""
 }
 
 // notMessage says of a response with a body that is no message of the protocol what came in its

@@ -30,6 +30,9 @@ type Login struct {
 	// ClientID and ClientSecret are of a client that the authorization server knows
 	// already. Empty registers one.
 	ClientID, ClientSecret string
+
+	// Scopes are asked for in place of the scopes that the server names. Nil = these.
+	Scopes []string
 }
 
 // LogIn lets a user log in at the server of an account, and keeps the login. It
@@ -77,6 +80,9 @@ func (a *Account) LogIn(ctx context.Context, l Login) error {
 			return oauth2.StaticTokenSource(token), err
 		},
 	}
+	if len(l.Scopes) > 0 {
+		config.ScopeFilter = func([]string) []string { return l.Scopes }
+	}
 	if l.ClientID != "" {
 		config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: l.ClientID}
 		if l.ClientSecret != "" {
@@ -92,10 +98,17 @@ func (a *Account) LogIn(ctx context.Context, l Login) error {
 	if err != nil {
 		return fmt.Errorf("logging in: %w", err)
 	}
-	if err := handler.Authorize(ctx, request, response); err != nil {
-		return fmt.Errorf("logging in: %w", err)
+	err = handler.Authorize(ctx, request, response)
+	switch {
+	case err == nil:
+		return nil
+	case l.ClientID == "" && strings.Contains(err.Error(), "client registration methods"): // of the library
+		return errors.New("logging in: the authorization server registers no clients by itself: " +
+			"register toolfold there by hand, and name the client with --client-id ID")
+	case l.ClientID == "" && strings.Contains(err.Error(), "failed to register client"):
+		return fmt.Errorf("logging in: %w; if the server takes known clients only, name one with --client-id ID", err)
 	}
-	return nil
+	return fmt.Errorf("logging in: %w", err)
 }
 
 // ErrNoLogin is returned where a server answers without a login.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -302,7 +303,8 @@ const maxEvents = 1000
 type Refused struct {
 	Code    int64
 	Message string
-	Lacking string // the capability that the client of the call would have to declare; empty = it is about another thing
+	Data    json.RawMessage // of the error, on one line; nil for none
+	Lacking string          // the capability that the client of the call would have to declare; empty = it is about another thing
 }
 
 // Error implements error.
@@ -430,11 +432,14 @@ func (s *Session) failed(ctx context.Context, err error) error {
 		return &Lost{s.server.reason(err, "").Error()}
 	case errors.As(err, &refused) && refused.Code == codeGone:
 		return ErrGone
+	case errors.As(err, &refused) && refused.Code == codeRejected:
+		_, cause, _ := strings.Cut(err.Error(), refused.Message+": ")
+		return &Lost{s.server.reason(errors.New(cmp.Or(cause, "the request could not be sent")), "").Error()}
 	case errors.As(err, &refused) && refused.Code == codeLost:
 		return &Lost{s.server.reason(errors.New(refused.Message), "").Error()}
 	case errors.As(err, &refused) && !errors.Is(err, mcp.ErrConnectionClosed):
 		why := s.server.reason(errors.New(refused.Message), "").Error()
-		return &Refused{Code: refused.Code, Message: why, Lacking: lacking(refused)}
+		return &Refused{Code: refused.Code, Message: why, Data: compact(refused.Data), Lacking: lacking(refused)}
 	}
 	return s.fail(ctx, err)
 }

@@ -95,6 +95,7 @@ func upstreamCommand() *cli.Command {
 				Flags: append(settingFlags(),
 					&cli.BoolFlag{Name: "paste", Usage: "read the address that the browser was led to from standard input"},
 					&cli.StringFlag{Name: "client-id", Usage: "id of a client that the authorization server knows; else one is registered"},
+					&cli.StringFlag{Name: "scope", Usage: "ask for these scopes, separated by blanks, in place of the ones that the server names"},
 					&cli.StringFlag{Name: "client-secret-env", Usage: "environment variable with the secret of that client"},
 					&cli.DurationFlag{Name: "timeout", Usage: "how long the browser may take", Value: 5 * time.Minute},
 				),
@@ -258,7 +259,7 @@ func loginUpstream(c *cli.Context) error {
 	if s.Header.Get("Authorization") != "" {
 		return usageError("%s is sent the header Authorization of the settings: take that out first", name)
 	}
-	login := upstream.Login{Server: s, ClientID: c.String("client-id"), Show: func(address string) {
+	login := upstream.Login{Server: s, ClientID: c.String("client-id"), Scopes: strings.Fields(c.String("scope")), Show: func(address string) {
 		fmt.Fprintf(stderr, "toolfold: open this address in a browser:\n%s\n", address)
 		if !c.Bool("paste") {
 			browse(address)

@@ -262,7 +262,7 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	case errors.As(err, &lost):
 		return frame{Kind: kindLost, Text: lost.Why}
 	case errors.As(err, &refused):
-		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code, Lacking: refused.Lacking}
+		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code, Lacking: refused.Lacking, Body: refused.Data}
 	case errors.Is(err, upstream.ErrGone):
 		return frame{Kind: kindGone}
 	}

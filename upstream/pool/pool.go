@@ -371,7 +371,7 @@ func taken(c upstream.Call, r *request, f frame) (frame, error) {
 	case kindLost:
 		return f, &upstream.Lost{Why: f.Text}
 	case kindRefused:
-		return f, &upstream.Refused{Code: f.Code, Message: f.Text, Lacking: f.Lacking}
+		return f, &upstream.Refused{Code: f.Code, Message: f.Text, Lacking: f.Lacking, Data: f.Body}
 	case kindFailed:
 		return f, errors.New(f.Text)
 	}
