@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolfold/toolfold/internal/callctx"
@@ -340,6 +342,20 @@ func (a *Action) FullName() string {
 		return a.Family.Name
 	}
 	return a.Family.Name + "." + a.Name
+}
+
+// maxJoined is the greatest length of the name of a tool that clients take.
+const maxJoined = 64
+
+// Joined returns the name of the action as a tool of its own, family_action: a name that is too
+// long ends in a digest of the whole.
+func (a *Action) Joined() string {
+	name := a.Family.Name + "_" + a.Name
+	if len(name) <= maxJoined {
+		return name
+	}
+	digest := fmt.Sprintf("_%08x", crc32.ChecksumIEEE([]byte(name)))
+	return strings.TrimRight(name[:maxJoined-len(digest)], "_") + digest
 }
 
 // ToolByEffect returns the tool that takes the action where families are split

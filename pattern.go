@@ -24,6 +24,9 @@ func (a *Action) AllowedBy(text string) bool {
 // to. An action goes before a tool of the same name.
 func (a *Action) Names() []string {
 	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
+	if joined := a.Joined(); joined != list[1] {
+		list = append(list, joined)
+	}
 	tool := a.ToolByEffect()
 	if !slices.ContainsFunc(a.Family.Actions, func(other *Action) bool { return a.Family.Name+"_"+other.Name == tool }) {
 		list = append(list, tool)

@@ -34,7 +34,7 @@ func (f Fold) toolOf(a *toolfold.Action) string {
 	case f == ByEffect:
 		return a.ToolByEffect()
 	case f == None && !a.Family.Bare:
-		return a.Family.Name + "_" + a.Name
+		return a.Joined()
 	}
 	return a.Family.Name
 }

@@ -196,7 +196,7 @@ func (e *Entry) inputSchema() ordered.Map {
 	l := e.layout()
 	foreign, _, ok := judge.Object(e.Action.Input)
 	if ok && l.nest == "" {
-		return slices.DeleteFunc(foreign, func(m ordered.Member) bool { return m.Key == "$schema" }) // some hosts refuse dialects
+		return judge.Listed(foreign)
 	}
 	beside, inside := e.Required(), []toolfold.Param(nil)
 	if l.nest != "" && !l.besides {
@@ -212,7 +212,7 @@ func (e *Entry) inputSchema() ordered.Map {
 		if l.text {
 			below += "/contentSchema"
 		}
-		nested = judge.Nested(foreign, below)
+		nested = judge.Nested(judge.Listed(foreign), below)
 	}
 	if l.text {
 		// The words of JSON Schema for a text that holds JSON.

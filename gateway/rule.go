@@ -81,7 +81,7 @@ func (l *link) grants(tool string) func(*toolfold.Action, string) bool {
 		var named, folded bool
 		if !a.Family.Bare || l.gateway.owner(family) == l { // else the server has chosen the name
 			named = p.Match(a.FullName()) || p.Match(family) || p.Match(a.ToolByEffect())
-			folded = p.Match(joined)
+			folded = p.Match(joined) || p.Match(a.Joined())
 		}
 		switch {
 		case named, (folded || l.titled(p, written)) && !l.folds(p, tool):

@@ -37,7 +37,7 @@ func Entries(families []*toolfold.Family) []*entry.Entry {
 			case f.Bare: // it was a tool of its own, and is one
 				list = append(list, entry.New(a, f.Name))
 			default:
-				list = append(list, entry.New(a, f.Name+"_"+a.Name))
+				list = append(list, entry.New(a, a.Joined()))
 			}
 		}
 	}

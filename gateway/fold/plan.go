@@ -523,7 +523,8 @@ func (b *builder) add(f *Family, t subjected) {
 		}
 		n = max(n, b.counts[tried])
 		b.counts[tried] = n // those before stay in use
-		name = fmt.Sprintf("%s_%d", cmp.Or(long, "tool"), n)
+		count := fmt.Sprintf("_%d", n)
+		name = strings.TrimRight(cut(cmp.Or(long, "tool"), maxAction-len(count)), "_") + count
 	}
 	b.paths[f.Name+"_"+name] = true
 	f.Actions = append(f.Actions, Action{name, t.Name})

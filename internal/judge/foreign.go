@@ -50,10 +50,15 @@ func decoded(name string, schema json.RawMessage) (doc any, err error) {
 
 // compile compiles a schema, whose formats are asserted.
 func compile(name string, doc any) (*jsonschema.Schema, error) {
+	return compileAs(name, doc, draftOf(doc))
+}
+
+// compileAs compiles a schema that is one of a draft unless it says so.
+func compileAs(name string, doc any, draft *jsonschema.Draft) (*jsonschema.Schema, error) {
 	address := "mem://toolfold/" + url.PathEscape(name)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	compiler.DefaultDraft(draftOf(doc))
+	compiler.DefaultDraft(draft)
 	compiler.UseLoader(noLoader{})
 	if err := compiler.AddResource(address, doc); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
