@@ -6,7 +6,6 @@ require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // globs
 	github.com/expr-lang/expr v1.17.8 // conditions and placeholders
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: one strict pass over arguments
-	github.com/goccy/go-yaml v1.19.2 // definitions, with lines in errors; --output yaml
 	github.com/google/go-cmp v0.7.0 // differences, in tests and toolfoldtest
 	github.com/google/uuid v1.6.0 // random ids, and ids that follow from content
 	github.com/itchyny/gojq v0.12.20 // filters of results
@@ -39,7 +38,6 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0 // spans that are recorded
 	go.opentelemetry.io/otel/trace v1.47.0 // spans as engine and queue start them
 	go.opentelemetry.io/proto/otlp v1.11.1 // types of spans on the wire
-	go.yaml.in/yaml/v3 v3.0.6 // configuration that others wrote: refuses aliases that multiply, which goccy takes
 	golang.org/x/mod v0.43.0 // go.mod and go.work of projects
 	golang.org/x/net v0.62.0 // a listener with a limit; tests: tokens of HTML
 	golang.org/x/oauth2 v0.38.0 // logins at upstream servers; go-sdk links it
@@ -52,6 +50,8 @@ require (
 	modernc.org/sqlite v1.62.0 // SQLite
 	mvdan.cc/sh/v3 v3.14.1 // shell scripts, with places
 )
+
+require go.yaml.in/yaml/v3 v3.0.5
 
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect

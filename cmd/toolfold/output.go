@@ -6,11 +6,11 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/goccy/go-yaml"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"github.com/toolfold/toolfold/internal/screen"
+	"github.com/toolfold/toolfold/internal/yamlx"
 )
 
 // What commands print to people and programs goes through these. The protocol
@@ -66,10 +66,7 @@ func printAs(c *cli.Context, form string, v any, table func(screen.Screen) error
 	}
 	switch {
 	case form == asYAML:
-		text, err := yaml.JSONToYAML(whole.Bytes())
-		if err == nil {
-			_, err = c.App.Writer.Write(text)
-		}
+		_, err := c.App.Writer.Write(yamlx.FromJSON(whole.Bytes()))
 		return err
 	case table != nil:
 		return table(terminal())

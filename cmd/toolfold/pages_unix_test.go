@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
 	"github.com/toolfold/toolfold/internal/hosts"

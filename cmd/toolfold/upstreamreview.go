@@ -17,9 +17,9 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
 	"github.com/toolfold/toolfold"
@@ -27,6 +27,7 @@ import (
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/unseen"
+	"github.com/toolfold/toolfold/internal/yamlx"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -176,7 +177,7 @@ func foldUpstream(c *cli.Context) error {
 			return fmt.Errorf("reading %s: %w", c.String("use"), err)
 		}
 		var plan fold.Plan
-		if err := yaml.UnmarshalWithOptions(text, &plan, yaml.Strict()); err != nil {
+		if err := yamlx.Decode(text, &plan); err != nil {
 			return fmt.Errorf("reading %s: %w", c.String("use"), err)
 		}
 		err = g.UsePlan(name, plan)
@@ -195,12 +196,13 @@ func foldUpstream(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "# %s: %d tools, %d tokens; folded %d tools, %d tokens at listing %s\n",
 		name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, o.surfaceOptions().Level)
-	text, err := yaml.Marshal(after)
-	if err != nil {
+	encoder := yaml.NewEncoder(c.App.Writer)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(after); err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
-	_, err = c.App.Writer.Write(text)
-	return err
+	return encoder.Close()
 }
 
 // renames says which tools of a server are called otherwise by another plan.

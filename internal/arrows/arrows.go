@@ -104,7 +104,7 @@ var onlyIn = map[string]string{
 // keptOut lists, for packages that others build on, what these must not depend
 // on, be it by way of others: it would be part of every program that uses them.
 var keptOut = map[string][]string{
-	"serve":        {engine, "github.com/expr-lang/expr", "github.com/goccy/go-yaml", "go.yaml.in/yaml", "github.com/sashabaranov/go-openai"},
+	"serve":        {engine, "github.com/expr-lang/expr", "go.yaml.in/yaml", "github.com/sashabaranov/go-openai"},
 	"tools/config": {engine},
 	"tools/queue":  {engine},
 	"tools/task":   {engine},

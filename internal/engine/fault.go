@@ -82,13 +82,6 @@ func CheckDocument(d workspace.Document, required, optional []toolfold.Param) Fa
 	return faults
 }
 
-// BrokenFields declares the members of a broken file.
-var BrokenFields = toolfold.Fields{
-	toolfold.String{Name: "file", Doc: "Path in the workspace."},
-	toolfold.Int{Name: "line", Doc: "Line."},
-	toolfold.String{Name: "reason", Doc: "What is wrong."},
-}
-
 // An error is paid for by the model that made the mistake: it costs at most
 // 200 tokens.
 const (

@@ -18,19 +18,18 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tidwall/jsonc"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/git"
 	"github.com/toolfold/toolfold/internal/jsonx"
 	"github.com/toolfold/toolfold/internal/redact"
-	"github.com/toolfold/toolfold/internal/regex"
 	"github.com/toolfold/toolfold/internal/scan"
 	"github.com/toolfold/toolfold/internal/secrets"
 	"github.com/toolfold/toolfold/internal/shorten"
 	"github.com/toolfold/toolfold/internal/validate"
 	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/yamlx"
 )
 
 // unread are endings of sources whose imports nothing here reads.
@@ -374,21 +373,19 @@ func twice(text []byte) string {
 // parseJSONC parses JSON with comments and with commas before brackets.
 func parseJSONC(text []byte) ([]any, error) { return parseJSON(jsonc.ToJSON(text)) }
 
-// yamlVersion is a line that says the version of YAML. The parser reads the later one and refuses its number.
-var yamlVersion = regex.Lazy(`(?m)^%YAML 1\.2\b`)
-
 func parseYAML(text []byte) (values []any, err error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(yamlVersion().ReplaceAll(text, []byte("%YAML 1.1"))))
-	for {
+	roots, err := yamlx.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range roots {
 		var value any
-		switch err := decoder.Decode(&value); {
-		case errors.Is(err, io.EOF):
-			return values, nil
-		case err != nil:
+		if err := root.Decode(&value); err != nil {
 			return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 		}
 		values = append(values, value)
 	}
+	return values, nil
 }
 
 func parseTOML(text []byte) ([]any, error) {

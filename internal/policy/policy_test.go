@@ -119,7 +119,7 @@ func TestGates(t *testing.T) {
 			"src/a/templates/x/a.yaml": "{{- if .Values.a }}\na: 1\n{{- end }}\n"},
 			says: []string{"1 configuration file valid, and 1 template of a Helm chart"}},
 		"templates of no chart": {files: map[string]string{"conf/templates/a.yaml": "{{- if .Values.a }}\na: 1\n{{- end }}\n"},
-			want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/templates/a.yaml: did not find"}},
+			want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/templates/a.yaml: line 1, column 3: did not find"}},
 		"yaml": {files: map[string]string{"conf/b.yml": "a: 1\n b: 2\n"}, want: map[string]string{ConfigValidation: Fail},
 			says: []string{"conf/b.yml: line"}},
 		"toml": {files: map[string]string{"conf/c.toml": "a = 1\nb = \n"}, want: map[string]string{ConfigValidation: Fail},
@@ -301,9 +301,9 @@ func TestFiles(t *testing.T) {
 		t.Errorf("policies %+v", list)
 	}
 	want := map[string]string{
-		"K.yaml": "lower-case", "bugfix.yaml": "built-in", "c.yaml": "line 3: forbiddenImports does nothing: gates lacks dependency",
-		"d.yaml": "line 1: path_violation needs",
-		"e.json": `line 2: "[" is not a glob`, "f.yaml": "line 1", "g.yaml": "line 2: \"../x\" is not below",
+		"K.yaml": "lower-case", "bugfix.yaml": "built-in", "c.yaml": "line 3, column 1: forbiddenImports does nothing: gates lacks dependency",
+		"d.yaml": "line 1, column 1: path_violation needs",
+		"e.json": `line 2, column 20: "[" is not a glob`, "f.yaml": "line 1", "g.yaml": "line 2, column 16: \"../x\" is not below",
 		"h.yaml": "that of .toolfold/policies/a-good.yaml",
 		"i.yaml": "placeholder other than", "j.yaml": "line 2",
 	}

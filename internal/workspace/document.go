@@ -13,26 +13,30 @@ import (
 // near them.
 const (
 	MaxNesting = 100     // objects and lists within each other
-	MaxValues  = 10_000  // members and items; tokens, in YAML
+	MaxValues  = 10_000  // members and items
 	maxPaths   = 4 << 20 // bytes of the JSON pointers of all values
 )
 
 // Broken is a file that cannot be used, and why.
 type Broken struct {
 	File   string `json:"file" doc:"Path in the workspace."`
-	Line   int    `json:"line,omitempty" doc:"Line."` // zero = the file as a whole
+	Line   int    `json:"line,omitempty" doc:"Line."`                    // zero = the file as a whole
+	Column int    `json:"column,omitempty" doc:"Character in the line."` // zero = the line as a whole
 	Reason string `json:"reason" doc:"What is wrong."`
 }
 
 // Error implements error.
 func (b *Broken) Error() string { return b.Text() }
 
-// Text names the file, the line and the reason.
+// Text names the file, the place and the reason.
 func (b Broken) Text() string {
-	if b.Line == 0 {
+	switch {
+	case b.Line == 0:
 		return b.File + ": " + b.Reason
+	case b.Column == 0:
+		return fmt.Sprintf("%s, line %d: %s", b.File, b.Line, b.Reason)
 	}
-	return fmt.Sprintf("%s, line %d: %s", b.File, b.Line, b.Reason)
+	return fmt.Sprintf("%s, line %d, column %d: %s", b.File, b.Line, b.Column, b.Reason)
 }
 
 // Stem is the file's name without folder and ending.
@@ -51,19 +55,22 @@ type Document struct {
 	File  string         // path in the workspace; Broken quotes it
 	Value map[string]any // numbers are json.Number; nil where the text has no value
 
-	lines map[string]int // of each value, by its JSON pointer
+	places map[string]place // of each value, by its JSON pointer
 }
 
-// Line returns the line of the value at a JSON pointer, or of the nearest
+// place is a line and a character in it, both from 1.
+type place struct{ line, column int }
+
+// place returns the place of the value at a JSON pointer, or of the nearest
 // value around it; zero for an empty document.
-func (d Document) Line(pointer string) int {
+func (d Document) place(pointer string) place {
 	for {
-		if line, ok := d.lines[pointer]; ok {
-			return line
+		if p, ok := d.places[pointer]; ok {
+			return p
 		}
 		cut := strings.LastIndex(pointer, "/")
 		if cut < 0 {
-			return 0
+			return place{}
 		}
 		pointer = pointer[:cut]
 	}
@@ -71,17 +78,18 @@ func (d Document) Line(pointer string) int {
 
 // Broken reports the file as broken by what is wrong at a JSON pointer.
 func (d Document) Broken(pointer, format string, args ...any) *Broken {
-	return &Broken{File: d.File, Line: d.Line(pointer), Reason: fmt.Sprintf(format, args...)}
+	at := d.place(pointer)
+	return &Broken{File: d.File, Line: at.line, Column: at.column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Places returns a document without a value that knows the lines of some
+// Places returns a document without a value that knows the places of some
 // pointers: what is left to report faults by when the value is not kept.
 func (d Document) Places(pointers ...string) Document {
-	places := Document{File: d.File, lines: map[string]int{"": d.Line("")}}
+	some := Document{File: d.File, places: map[string]place{"": d.place("")}}
 	for _, p := range pointers {
-		places.lines[p] = d.Line(p)
+		some.places[p] = d.place(p)
 	}
-	return places
+	return some
 }
 
 // Unquoted makes a text of a member that was written as a number, as it was
@@ -132,19 +140,19 @@ func Brief(folder string, broken []Broken) []Broken {
 	return append(broken[:maxBrief:maxBrief], rest)
 }
 
-// positions notes the lines of values while a text is read.
+// positions notes the places of values while a text is read.
 type positions struct {
-	lines map[string]int
-	bytes int // of the pointers
+	places map[string]place
+	bytes  int // of the pointers
 }
 
-// note notes the line of a value unless it is known. It is false where the
+// note notes the place of a value unless it is known. It is false where the
 // pointers of the document are too long together.
-func (p *positions) note(pointer string, line int) bool {
-	if _, known := p.lines[pointer]; known {
+func (p *positions) note(pointer string, at place) bool {
+	if _, known := p.places[pointer]; known {
 		return true
 	}
-	p.lines[pointer] = line
+	p.places[pointer] = at
 	p.bytes += len(pointer)
 	return p.bytes <= maxPaths
 }

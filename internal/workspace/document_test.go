@@ -52,9 +52,9 @@ func TestYAMLThatIsWrong(t *testing.T) {
 		"a: 1\n---\nb: 2\n":        "3: it has more than one document",
 		"a: &x [1]\nb: *x\n":       "1: anchors and aliases are not taken",
 		"a: 1\nb:\n  <<: {c: 1}\n": "3: anchors and aliases are not taken",
-		"a: .inf\n":                "1: infinity has no meaning in JSON",
+		"a: .inf\n":                "1: .inf has no meaning in JSON",
 		"a: !!binary aGk=\n":       "1: tags are not taken",
-		"a: 1\n? b\n: c\n":         "2: keys with a question mark are not taken",
+		"a: 1\n? [b]\n: c\n":       "2: keys must be plain texts",
 		"a: \xff\n":                "0: it is not UTF-8",
 		"a: " + strings.Repeat("[", 200) + strings.Repeat("]", 200): "1: " + tooDeep,
 	} {
@@ -111,23 +111,29 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Both forms know the line of each value.
-func TestLines(t *testing.T) {
+// Both forms know the place of each value; that of a member is its name's.
+func TestPlaces(t *testing.T) {
 	t.Parallel()
-	for file, text := range map[string]string{
-		"f.yaml": "name: b\nlist:\n  - x: 1\n  -\n    y: 2\n",
-		"f.json": "{\"name\": \"b\",\n\"list\": [\n  {\"x\": 1},\n\n  {\"y\": 2}]}",
+	for file, test := range map[string]struct {
+		text   string
+		places map[string]place
+	}{
+		"f.yaml": {"näme: b\nlist:\n  - x: 1\n  -\n    y: 2\n", map[string]place{
+			"": {1, 1}, "/näme": {1, 1}, "/list": {2, 1}, "/list/0": {3, 5}, "/list/0/x": {3, 5}, "/list/1": {5, 5},
+			"/list/1/y/z": {5, 5}, "/other": {1, 1},
+		}},
+		"f.json": {"{\"näme\": \"b\", \"v\": [2,\n 3],\n\"list\": [\n  {\"x\": 1},\n\n  {\"y\": 2}]}", map[string]place{
+			"": {1, 1}, "/näme": {1, 2}, "/v": {1, 15}, "/v/0": {1, 21}, "/v/1": {2, 2}, "/list": {3, 1}, "/list/0": {4, 3},
+			"/list/0/x": {4, 4}, "/list/1": {6, 3}, "/list/1/y/z": {6, 4}, "/other": {1, 1},
+		}},
 	} {
-		d, broken := Parse(file, []byte(text))
+		d, broken := Parse(file, []byte(test.text))
 		if broken != nil {
 			t.Fatal(broken)
 		}
-		for pointer, line := range map[string]int{"": 1, "/name": 1, "/list": 2, "/list/0/x": 3, "/list/1": 5, "/list/1/y/z": 5, "/other": 1} {
-			if file == "f.json" && pointer == "/list/1" {
-				line = 3 // the decoder has come to the comma before it
-			}
-			if got := d.Line(pointer); got != line {
-				t.Errorf("%s: %s is in line %d, want %d", file, pointer, got, line)
+		for pointer, want := range test.places {
+			if got := d.place(pointer); got != want {
+				t.Errorf("%s: %s is at %v, want %v", file, pointer, got, want)
 			}
 		}
 	}

@@ -20,14 +20,15 @@ func parseJSON(file string, text []byte) (Document, *Broken) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return Document{File: file}, nil
 	}
-	r := jsonReader{text: text, dec: json.NewDecoder(bytes.NewReader(text)), positions: positions{lines: map[string]int{}}}
+	r := jsonReader{text: text, dec: json.NewDecoder(bytes.NewReader(text)), positions: positions{places: map[string]place{}},
+		at: place{line: 1, column: 1}}
 	r.dec.UseNumber()
 	if open, err := r.dec.Token(); err == nil && open != json.Delim('{') {
-		return Document{}, &Broken{File: file, Line: 1, Reason: notPairs}
+		return Document{}, &Broken{File: file, Line: 1, Column: 1, Reason: notPairs}
 	} else if err != nil {
 		return Document{}, r.broken(file, err)
 	}
-	r.note("", r.line())
+	r.note("", r.at)
 	value, err := r.object("")
 	if err == nil {
 		if _, end := r.dec.Token(); end != io.EOF {
@@ -37,53 +38,75 @@ func parseJSON(file string, text []byte) (Document, *Broken) {
 	if err != nil {
 		return Document{}, r.broken(file, err)
 	}
-	return Document{File: file, Value: value, lines: r.lines}, nil
+	return Document{File: file, Value: value, places: r.places}, nil
 }
 
-// jsonReader reads values token by token, so that each has a line.
+// jsonReader reads values token by token, so that each has a place.
 type jsonReader struct {
 	positions
 	text          []byte
 	dec           *json.Decoder
 	values, depth int
 
-	counted int64 // where line counting has come to
-	newline int   // line breaks before counted
+	offset int   // where the reader has come to
+	at     place // of the offset
 }
 
-// line is the line that the decoder has come to.
-func (r *jsonReader) line() int {
-	offset := r.dec.InputOffset()
-	r.newline += bytes.Count(r.text[r.counted:offset], []byte("\n"))
-	r.counted = offset
-	return r.newline + 1
+// next returns the place of the next name or value.
+func (r *jsonReader) next() place {
+	offset := int(r.dec.InputOffset())
+	return r.placeOf(offset + len(r.text[offset:]) - len(bytes.TrimLeft(r.text[offset:], " \t\r\n,:")))
+}
+
+// placeOf returns the place of an offset that is not before the last.
+func (r *jsonReader) placeOf(offset int) place {
+	more := r.text[r.offset:offset]
+	if lines := bytes.Count(more, []byte("\n")); lines > 0 {
+		r.at = place{r.at.line + lines, 1}
+		more = more[bytes.LastIndexByte(more, '\n')+1:]
+	}
+	r.at.column += utf8.RuneCount(more)
+	r.offset = offset
+	return r.at
 }
 
 func (r *jsonReader) broken(file string, err error) *Broken {
-	line := r.line()
+	var at place
+	var known *Broken
 	var syntax *json.SyntaxError
 	switch {
+	case errors.As(err, &known):
+		known.File = file
+		return known
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("it ends too early")
+		at = r.placeOf(len(r.text))
 	case errors.As(err, &syntax):
-		at := min(max(0, syntax.Offset-1), int64(len(r.text))) // the offset counts the offending byte
-		line = 1 + bytes.Count(r.text[:at], []byte("\n"))
+		at = r.placeOf(max(r.offset, min(int(syntax.Offset)-1, len(r.text)))) // the offset counts the offending byte
+	default:
+		at = r.next()
 	}
-	return &Broken{File: file, Line: line, Reason: err.Error()}
+	return &Broken{File: file, Line: at.line, Column: at.column, Reason: err.Error()}
 }
 
 func (r *jsonReader) object(at string) (map[string]any, error) {
 	object := map[string]any{}
 	for r.dec.More() {
+		begins := r.next()
 		token, err := r.dec.Token()
 		if err != nil {
 			return nil, err
 		}
 		name := token.(string) // the decoder refuses other names
+		pointer := jsonx.Pointer(at, name)
 		if _, twice := object[name]; twice {
-			return nil, fmt.Errorf("%q stands there twice", shorten(name))
+			return nil, &Broken{Line: begins.line, Column: begins.column,
+				Reason: fmt.Sprintf("%q stands there twice: first in line %d", shorten(name), r.places[pointer].line)}
 		}
-		if object[name], err = r.value(jsonx.Pointer(at, name)); err != nil {
+		if !r.note(pointer, begins) {
+			return nil, errors.New(tooLong)
+		}
+		if object[name], err = r.value(pointer); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +119,7 @@ func (r *jsonReader) value(at string) (any, error) {
 	if r.values++; r.values > MaxValues {
 		return nil, errors.New(tooMany)
 	}
-	if !r.note(at, r.line()) {
+	if !r.note(at, r.next()) {
 		return nil, errors.New(tooLong)
 	}
 	token, err := r.dec.Token()

@@ -80,7 +80,7 @@ func TestParseFaults(t *testing.T) {
 		{"two faults", "---\npriority: 0\nenabled: 1\n---\n", 3, "enabled must be boolean, got number; priority must be 1 to 100, got 0"},
 		{"id", "---\nabilityId: Not_An_Id\n---\n", 2, `abilityId "Not_An_Id" is not lower-case letters, digits and dashes with a letter first`},
 		{"own id", "---\ncategory: a\nrequires: [name]\n---\n", 3, "requires/0 must be a valid id of another ability"},
-		{"twice", "---\ncategory: a\ncategory: b\n---\n", 3, `mapping key "category" already defined at [2:1]`},
+		{"twice", "---\ncategory: a\ncategory: b\n---\n", 3, `"category" stands there twice: first in line 2`},
 		{"no mapping", "---\n- a\n---\n", 2, "it must be names with values"},
 		{"no end", "---\ncategory: a\n", 1, "the front matter has no closing ---"},
 		{"endless", "---\n" + strings.Repeat("# comment\n", 4000) + "---\n", 1, "the front matter has no closing --- in its first 16384 bytes"},
@@ -90,7 +90,7 @@ func TestParseFaults(t *testing.T) {
 		{"long", strings.Repeat("é", maxContent+1), 0, "the content has 50001 characters, more than 50000"},
 		{"many faults", "---\na: 1\nb: 1\nc: 1\nd: 1\ne: 1\nf: 1\n---\n", 2,
 			`"a" is unknown; "b" is unknown; "c" is unknown; "d" is unknown; "e" is unknown; and 1 more`},
-		{"not a number", "---\npriority: .nan\n---\n", 2, "nan has no meaning in JSON"},
+		{"not a number", "---\npriority: .nan\n---\n", 2, ".nan has no meaning in JSON"},
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			t.Parallel()

@@ -83,7 +83,8 @@ func (s *Service) Get(ctx context.Context, in GetIn) (Ability, error) {
 			missing := toolfold.Errorf(NotFound, "there is no ability %q", shorten.Quoted(in.AbilityID)).
 				WithHint("ability.list shows those there are")
 			if fault, ok := files.faultOf(in.AbilityID); ok {
-				missing.Message += fmt.Sprintf("; %s line %d: %s", fault.File, fault.Line, shorten.Quoted(fault.Reason))
+				fault.Reason = shorten.Quoted(fault.Reason)
+				missing.Message += "; " + fault.Text()
 				missing.Hint = "mend the file; ability.list has the whole reason"
 			}
 			return Ability{}, missing

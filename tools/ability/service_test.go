@@ -175,7 +175,7 @@ func TestGetRefuses(t *testing.T) {
 	s, dir := newService(t)
 	writeFile(t, dir, "bad.md", "---\nnope: 3\n---\n")
 	for id, want := range map[string]string{
-		"other": "ability.list", "no\x00id": `"no\x00id"`, "bad": `.toolfold/abilities/bad.md line 2: "nope" is unknown`,
+		"other": "ability.list", "no\x00id": `"no\x00id"`, "bad": `.toolfold/abilities/bad.md, line 2, column 1: "nope" is unknown`,
 	} {
 		_, err := s.Get(t.Context(), GetIn{id})
 		if code, text := codeOf(t, err); code != NotFound || !strings.Contains(text, want) {
@@ -214,7 +214,7 @@ func TestList(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil || out.Total != len(test.want) || out.HasMore || out.NextCursor != "" {
 			t.Errorf("%+v: %+v, %v\n%s", test.in, out, err, diff)
 		}
-		broken := []workspace.Broken{{File: ".toolfold/abilities/bad.md", Line: 2, Reason: `"nope" is unknown`}}
+		broken := []workspace.Broken{{File: ".toolfold/abilities/bad.md", Line: 2, Column: 1, Reason: `"nope" is unknown`}}
 		if diff := cmp.Diff(broken, out.Broken); diff != "" {
 			t.Errorf("broken (-want +got)\n%s", diff)
 		}

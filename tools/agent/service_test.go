@@ -176,23 +176,24 @@ func TestBrokenFiles(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"total":2`, `{"agentId":"clash","description":"About clash.","enabled":true}`, `{"agentId":"good","description":"d","enabled":true}`,
-		`{"file":".toolfold/agents/good.yaml","line":1,"reason":"agentId \"good\" is that of .toolfold/agents/again.yaml"}`,
+		`{"file":".toolfold/agents/good.yaml","line":1,"column":1,"reason":"agentId \"good\" is that of .toolfold/agents/again.yaml"}`,
 		`{"file":".toolfold/agents/clash.yaml","reason":"an agent of this id is registered and counts; agent.remove it to use the file"}`,
-		`{"file":".toolfold/agents/id.yaml","line":1,"reason":"agentId must be string, got number"}`,
-		`{"file":".toolfold/agents/none.yaml","line":1,"reason":"description is missing"}`,
-		`{"file":".toolfold/agents/name me.yaml","line":1,"reason":"agentId \"name me\" must be a letter`,
-		`{"file":".toolfold/agents/step.yaml","line":9,"reason":"step \"b\": tool must be one of its allowed values, got \"memory.lst\",` +
+		`{"file":".toolfold/agents/id.yaml","line":1,"column":1,"reason":"agentId must be string, got number"}`,
+		`{"file":".toolfold/agents/none.yaml","line":1,"column":1,"reason":"description is missing"}`,
+		`{"file":".toolfold/agents/name me.yaml","line":1,"column":1,"reason":"agentId \"name me\" must be a letter`,
+		`{"file":".toolfold/agents/step.yaml","line":9,"column":7,` +
+			`"reason":"step \"b\": tool must be one of its allowed values, got \"memory.lst\",` +
 			` did you mean \"memory.list\"?"}`,
-		`{"file":".toolfold/agents/shape.yaml","line":4,"reason":"step \"a\": \"tpye\" is unknown, did you mean \"type\"?"}`,
-		`{"file":".toolfold/agents/syntax.yaml","line":2,"reason":"`,
-		`{"file":".toolfold/agents/tags.yaml","line":2,"reason":"tags must be at most 20 long, got 21"}`,
+		`{"file":".toolfold/agents/shape.yaml","line":4,"column":5,"reason":"step \"a\": \"tpye\" is unknown, did you mean \"type\"?"}`,
+		`{"file":".toolfold/agents/syntax.yaml","line":2,"column":7,"reason":"did not find expected node content while`,
+		`{"file":".toolfold/agents/tags.yaml","line":2,"column":1,"reason":"tags must be at most 20 long, got 21"}`,
 	} {
 		if !strings.Contains(answer, want) {
 			t.Errorf("the list lacks %s:\n%s", want, answer)
 		}
 	}
 	b.Refuse("agent.run", `{"agentId":"step"}`, agent.ValidationError,
-		`the file of agent "step" cannot be used: .toolfold/agents/step.yaml, line 9`, "mend the file")
+		`the file of agent "step" cannot be used: .toolfold/agents/step.yaml, line 9, column 7`, "mend the file")
 }
 
 func TestUnknownAgents(t *testing.T) {

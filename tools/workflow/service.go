@@ -271,7 +271,7 @@ func (s *Service) Check(_ context.Context, in CheckIn) (CheckOut, error) {
 	if broken != nil {
 		out := CheckOut{Reason: broken.Reason, Message: "mend it and check it again"}
 		if isText {
-			out.Line = broken.Line
+			out.Line, out.Column = broken.Line, broken.Column
 		}
 		return out, nil
 	}

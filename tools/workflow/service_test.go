@@ -301,7 +301,7 @@ func TestBrokenFiles(t *testing.T) {
 		t.Errorf("also broken: %v", got)
 	}
 	b.Refuse("workflow.run", `{"workflowId":"tool"}`, workspace.FileBroken,
-		`workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10: step "b"`, "mend the file")
+		`workflow "tool" cannot be used: .toolfold/workflows/tool.yaml, line 10, column 13: step "b"`, "mend the file")
 }
 
 func TestRunRefuses(t *testing.T) {
@@ -360,7 +360,7 @@ func TestSchemaThatMultiplies(t *testing.T) {
 	b.file("bomb.yaml", text+"    l60: {type: 'null'}\n")
 	b.file("good.yaml", one)
 	b.Expect("workflow.list", `{"include_fields":["total","broken"]}`,
-		`{"total":1,"broken":[{"file":".toolfold/workflows/bomb.yaml","line":3,`+
+		`{"total":1,"broken":[{"file":".toolfold/workflows/bomb.yaml","line":3,"column":1,`+
 			`"reason":"inputSchema: it has more than 5000 values or 2000 steps of patterns with its references written out"}]}`)
 	b.Refuse("workflow.run", `{"workflowId":"bomb"}`, workspace.FileBroken, "inputSchema: it has more than 5000 values", "mend the file")
 }

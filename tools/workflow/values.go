@@ -62,6 +62,7 @@ type CheckOut struct {
 	Valid   bool   `json:"valid" doc:"Whether it would run as a file."`
 	Reason  string `json:"reason,omitempty" doc:"What is wrong."`
 	Line    int    `json:"line,omitempty" doc:"Line of the text."`
+	Column  int    `json:"column,omitempty" doc:"Character in the line."`
 	Message string `json:"message" doc:"What to do next."`
 }
 

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/toolfold/toolfold/internal/jsonx"
+	"github.com/toolfold/toolfold/internal/yamlx"
 )
 
 // Limits of a document.
@@ -198,18 +198,16 @@ func (r *reader) json(dec *jsontext.Decoder, at string, depth int) (any, error) 
 }
 
 func (r *reader) readYAML(text []byte) (any, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var document, more yaml.Node
-	if err := dec.Decode(&document); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, errors.New("it is empty")
-		}
-		return nil, fmt.Errorf("it is not valid YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	roots, err := yamlx.Read(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it is not valid YAML: %w", err)
+	case len(roots) == 0:
+		return nil, errors.New("it is empty")
+	case len(roots) > 1:
+		return nil, errors.New("it has more than one YAML document")
 	}
-	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it has more than one YAML document, or something that is no YAML after the first")
-	}
-	return r.yaml(document.Content[0], "", 0)
+	return r.yaml(roots[0], "", 0)
 }
 
 func (r *reader) yaml(n *yaml.Node, at string, depth int) (any, error) {
@@ -233,10 +231,10 @@ func (r *reader) yaml(n *yaml.Node, at string, depth int) (any, error) {
 		for i := 0; i < len(n.Content); i += 2 {
 			key, pointer := n.Content[i], jsonx.Pointer(at, n.Content[i].Value)
 			if key.Kind != yaml.ScalarNode {
-				return nil, fmt.Errorf("line %d: a key must be a plain text", key.Line)
+				return nil, yamlx.At(key, "a key must be a plain text")
 			}
 			if _, twice := object[key.Value]; twice {
-				return nil, fmt.Errorf("line %d: %.40q stands there twice", key.Line, key.Value)
+				return nil, yamlx.At(key, "%.40q stands there twice", key.Value)
 			}
 			if key.ShortTag() != "!!merge" {
 				r.lines[pointer] = key.Line
@@ -268,33 +266,7 @@ func (r *reader) yaml(n *yaml.Node, at string, depth int) (any, error) {
 		}
 		return object, nil
 	}
-	return scalar(n)
-}
-
-// scalar returns a plain value as JSON has it. A time is a text.
-func scalar(n *yaml.Node) (any, error) {
-	switch n.ShortTag() {
-	case "!!null":
-		return nil, nil
-	case "!!bool":
-		var b bool
-		err := n.Decode(&b)
-		return b, err
-	case "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			return json.Number(n.Value), nil
-		}
-		var f float64
-		if err := n.Decode(&f); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n.Line, err)
-		}
-		number := strconv.FormatFloat(f, 'g', -1, 64)
-		if !json.Valid([]byte(number)) {
-			return nil, fmt.Errorf("line %d: %s is no number of JSON", n.Line, n.Value)
-		}
-		return json.Number(number), nil
-	}
-	return n.Value, nil
+	return yamlx.Scalar(n)
 }
 
 // members returns the members of an object, nil of anything else.
