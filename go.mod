@@ -27,9 +27,7 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // schemas that others wrote; mcp-go links it
 	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
 	github.com/tdewolff/parse/v2 v2.8.20 // tokens of JavaScript
-	github.com/tidwall/gjson v1.20.2 // settings, read in place
 	github.com/tidwall/jsonc v0.3.3 // configuration with comments
-	github.com/tidwall/sjson v1.2.9 // settings, edited in place
 	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
@@ -86,8 +84,10 @@ require (
 	github.com/segmentio/encoding v0.5.4 // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect
 	github.com/spf13/cast v1.7.1 // indirect
+	github.com/tidwall/gjson v1.20.0 // indirect
 	github.com/tidwall/match v1.2.0 // indirect
 	github.com/tidwall/pretty v1.3.0 // indirect
+	github.com/tidwall/sjson v1.2.5 // indirect
 	github.com/xrash/smetrics v0.0.0-20240521201337-686a1a2994c1 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect

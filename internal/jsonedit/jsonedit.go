@@ -210,6 +210,9 @@ type member struct {
 	value span
 }
 
+// ErrTwice is the error of an edit of a key that an object has twice.
+var ErrTwice = errors.New("twice: take one out")
+
 // find returns the place of a member; -1 where there is none. It refuses a key that the
 // object has twice: programs differ in which one counts.
 func (o object) find(key string) (int, error) {
@@ -219,7 +222,7 @@ func (o object) find(key string) (int, error) {
 			continue
 		}
 		if found >= 0 {
-			return -1, fmt.Errorf("it has %q twice: take one out", key)
+			return -1, fmt.Errorf("it has %q %w", key, ErrTwice)
 		}
 		found = i
 	}

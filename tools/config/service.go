@@ -12,11 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
-
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/jsonedit"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/provider"
 	"github.com/toolfold/toolfold/internal/redact"
@@ -50,9 +48,13 @@ func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
 	if err != nil {
 		return GetOut{}, err
 	}
+	var plain any // settings that apply unset have types of Go
+	if err := unmarshal(ordered.MustJSON(redact.Value(values)), &plain); err != nil {
+		return GetOut{}, fmt.Errorf("reading the settings: %w", err)
+	}
 	out := GetOut{Path: in.Path, Scope: in.Scope}
-	if value := gjson.GetBytes(ordered.MustJSON(redact.Value(values)), query(split(in.Path))); value.Exists() && value.Type != gjson.Null {
-		out.Found, out.Value = true, json.RawMessage(value.Raw)
+	if value, found := valueAt(plain, split(in.Path)); found && value != nil {
+		out.Found, out.Value = true, ordered.MustJSON(value)
 		if layers != nil {
 			out.Source = layers.From(split(in.Path)[0])
 		}
@@ -173,14 +175,19 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 		if err != nil {
 			return nil, fail(scope, err)
 		}
-		held := gjson.GetBytes(text, query(steps))
-		if found = held.Exists(); found && unmarshal([]byte(held.Raw), &old) == nil {
+		var held any // null included, which before lacks; an empty file has nothing
+		_ = unmarshal(text, &held)
+		if old, found = valueAt(held, steps); found {
 			old = redact.Value(old)
 		}
 		if !found && value == nil {
 			return text, nil
 		}
 		edited, err := s.put(text, steps, value)
+		if errors.Is(err, jsonedit.ErrTwice) {
+			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: the %s settings file has %s twice", action, scope, steps[0]).
+				WithHint("ask the user to take one of them out")
+		}
 		if err != nil {
 			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s cannot be reached: %v", action, path, err).
 				About(toolfold.ProblemRefused, "path").WithHint("set %s as a whole", steps[0])
@@ -188,12 +195,6 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 		after, err := parse(edited)
 		if err != nil {
 			return nil, fail(scope, err)
-		}
-		list, _ := declared(object(s.files.declared()), steps[:len(steps)-1])
-		moved := value == nil && list.Kind == toolfold.KindArray // another item has its place
-		if now := gjson.GetBytes(ordered.MustJSON(after), query(steps)); now.Raw != string(value) && !moved {
-			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: the %s settings file has %s twice", action, scope, steps[0]).
-				WithHint("ask the user to take one of them out")
 		}
 		return edited, s.compare(action, scope, steps[0], before, after)
 	})
@@ -309,28 +310,65 @@ func (s *Service) put(text []byte, steps []string, value []byte) (edited []byte,
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
-	if value == nil {
-		edited, err = sjson.DeleteBytes(text, s.pathOf(steps))
-	} else {
-		edited, err = sjson.SetRawBytes(text, s.pathOf(steps), value)
-	}
+	edited, err = putMember(text, object(s.files.declared()), steps, value)
 	if err != nil || string(text) != "{}" && !bytes.Equal(text, laidOut(text)) {
 		return edited, err
 	}
 	return laidOut(edited), nil
 }
 
-// pathOf returns the path for sjson.
-func (s *Service) pathOf(steps []string) string {
-	var path []string
-	for i, step := range steps {
-		if at, _ := declared(object(s.files.declared()), steps[:i]); at.Kind == toolfold.KindArray {
-			path = append(path, step)
-		} else {
-			path = append(path, ":"+gjson.Escape(step)) // the colon makes a name of a number
+// putMember returns the text of an object with the value at the steps below it, or without what is there
+// where value is nil. A list on the way is written as a whole.
+func putMember(text []byte, at toolfold.Param, steps []string, value []byte) ([]byte, error) {
+	for i := 1; i < len(steps); i++ {
+		held, err := jsonedit.Get(text, steps[:i]...)
+		if err != nil {
+			return nil, err
+		}
+		if inner, _ := declared(at, steps[:i]); inner.Kind == toolfold.KindArray {
+			if value, err = putItem(held, *inner.Items, steps[i:], value); err != nil {
+				return nil, err
+			}
+			steps = steps[:i]
+		} else if string(held) == "null" {
+			if text, err = jsonedit.Set(text, []byte("{}"), steps[:i]...); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return strings.Join(path, ".")
+	if value == nil {
+		return jsonedit.Remove(text, steps...)
+	}
+	return jsonedit.Set(text, value, steps...)
+}
+
+// putItem does for a list, which may be missing, what putMember does for an object. Items in front that are
+// missing are null.
+func putItem(text []byte, at toolfold.Param, steps []string, value []byte) ([]byte, error) {
+	var items []json.RawMessage
+	if text != nil && json.Unmarshal(text, &items) != nil {
+		return nil, errors.New("it is not a list")
+	}
+	i, _ := strconv.Atoi(steps[0]) // as the declaration has it
+	for len(items) <= i {
+		items = append(items, json.RawMessage("null"))
+	}
+	var err error
+	switch isNull := string(items[i]) == "null"; {
+	case len(steps) == 1 && value == nil:
+		items = slices.Delete(items, i, i+1)
+	case len(steps) == 1:
+		items[i] = value
+	case at.Kind == toolfold.KindArray && isNull:
+		items[i], err = putItem(nil, *at.Items, steps[1:], value)
+	case at.Kind == toolfold.KindArray:
+		items[i], err = putItem(items[i], *at.Items, steps[1:], value)
+	case isNull:
+		items[i], err = putMember([]byte("{}"), at, steps[1:], value)
+	default:
+		items[i], err = putMember(items[i], at, steps[1:], value)
+	}
+	return ordered.MustJSON(items), err
 }
 
 // laidOut indents valid JSON as toolfold writes it.
@@ -345,13 +383,27 @@ func laidOut(text []byte) []byte {
 // reached: set the object that holds it.
 func split(path string) []string { return strings.Split(path, ".") }
 
-// query returns the path for gjson, with everything escaped but the dots.
-func query(steps []string) string {
-	escaped := make([]string, len(steps))
-	for i, step := range steps {
-		escaped[i] = gjson.Escape(step)
+// valueAt returns what a value has at the steps below it.
+func valueAt(value any, steps []string) (any, bool) {
+	for _, step := range steps {
+		switch holder := value.(type) {
+		case map[string]any:
+			inner, found := holder[step]
+			if !found {
+				return nil, false
+			}
+			value = inner
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(holder) {
+				return nil, false
+			}
+			value = holder[i]
+		default:
+			return nil, false
+		}
 	}
-	return strings.Join(escaped, ".")
+	return value, true
 }
 
 // declared follows steps through a declaration, and reports whether a value
@@ -375,7 +427,7 @@ func declared(at toolfold.Param, steps []string) (p toolfold.Param, ok bool) {
 	return at, true
 }
 
-// maxIndex bounds the indexes of lists: sjson fills a list up with nulls.
+// maxIndex bounds the indexes of lists: a list is filled up with nulls.
 const maxIndex = 1000
 
 // Parse reads the text of a flag or an environment variable as the value of a

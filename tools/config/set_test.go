@@ -44,6 +44,9 @@ func TestSet(t *testing.T) {
 			`{"success":true,"path":"policy.deep.leaf","newValue":"x","scope":"global"}`, `{"policy":{"deep":{"leaf":"x"}}}`},
 		{"missing list", "", `{"path":"servers.0","value":{"host":"h","port":1}}`,
 			`{"success":true,"path":"servers.0","newValue":{"host":"h","port":1},"scope":"global"}`, `{"servers":[{"host":"h","port":1}]}`},
+		{"a member of an item", `{"servers":[{"host":"g","port":1e0},{"host":"h","x":0.10}],"count":1}`, `{"path":"servers.1.port","value":2}`,
+			`{"success":true,"path":"servers.1.port","newValue":2,"scope":"global"}`,
+			`{"servers":[{"host":"g","port":1e0},{"host":"h","x":0.10,"port":2}],"count":1}`},
 		{"a map's entry", `{"engines":{"a":{"n":1}}}`, `{"path":"engines.b.url","value":"http://b?x=<1>&y"}`,
 			`{"success":true,"path":"engines.b.url","newValue":"http://b?x=<1>&y","scope":"global"}`,
 			`{"engines":{"a":{"n":1},"b":{"url":"http://b?x=<1>&y"}}}`},
@@ -115,7 +118,7 @@ func TestSetRefuses(t *testing.T) {
 			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		}, {
 			"list where an object is due", `{"path":"policy.parallel","value":true}`,
-			`config.set: policy.parallel cannot be reached: cannot set array element for non-numeric key 'parallel'`,
+			`config.set: policy.parallel cannot be reached: policy: it is not an object`,
 			problem(toolfold.Problem{Path: "/path", Kind: toolfold.ProblemRefused}),
 		},
 	} {
@@ -209,7 +212,7 @@ func TestSetKeepsLayout(t *testing.T) {
 	t.Parallel()
 	for before, after := range map[string]string{
 		"{ \"level\": \"low\",\n\t\"allow\": [\"a\", \"b\"] }\n": "{ \"level\": \"high\",\n\t\"allow\": [\"a\", \"b\"] }\n",
-		"{\"allow\": [\"a\", \"b\"]}":                            "{\"allow\": [\"a\", \"b\"],\"level\":\"high\"}",
+		"{\"allow\": [\"a\", \"b\"]}":                            "{\"allow\": [\"a\", \"b\"], \"level\": \"high\"}",
 		"{\n  \"on\": true\n}\n":                                 "{\n  \"on\": true,\n  \"level\": \"high\"\n}\n",
 		"{}":                                                     "{\n  \"level\": \"high\"\n}\n",
 	} {

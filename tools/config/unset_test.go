@@ -21,6 +21,7 @@ func TestUnset(t *testing.T) {
 		{"an invalid value", `{"count":"many"}`, `{"path":"count"}`, `{"path":"count","removed":true,"oldValue":"many","scope":"global"}`, `{}`},
 		{"there twice", `{"count":1,"count":2}`, `{"path":"count"}`, `{"error":{"code":"INVALID_INPUT","message":"config.unset: the global ` +
 			`settings file has count twice","hint":"ask the user to take one of them out"`, `{"count":1,"count":2}`},
+		{"null", `{"count":null}`, `{"path":"count"}`, `{"path":"count","removed":true,"scope":"global"}`, `{}`},
 		{"unknown", `{"count":1}`, `{"path":"cont"}`, `{"error":`, `{"count":1}`},
 		{"required inside", `{"servers":[{"host":"h"}]}`, `{"path":"servers.0.host"}`, `{"error":{"code":"INVALID_INPUT",` +
 			`"message":"config.unset: servers.0.host is missing","hint":"set servers as a whole"`, `{"servers":[{"host":"h"}]}`},
