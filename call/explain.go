@@ -108,7 +108,12 @@ type shownInErrors struct {
 // shownInErrors renders the texts for the first error of the target.
 func (t *target) shownInErrors() *shownInErrors {
 	t.render.Do(func() {
-		t.shown = &shownInErrors{t.Usage(entry.DetailTypes), t.Usage(entry.DetailNames), t.Example()}
+		shown := t.Entry
+		// Their place tells parameters from the form's own names.
+		if shown.Selector != "" && shown.Form == "" && (t.Takes(callctx.ArgAction) || t.Takes(callctx.ArgParams)) {
+			shown = shown.In(entry.FormObject)
+		}
+		t.shown = &shownInErrors{shown.Usage(entry.DetailTypes), shown.Usage(entry.DetailNames), shown.Example()}
 	})
 	return t.shown
 }

@@ -416,7 +416,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	if t != nil && t.Takes(callctx.ArgAction) { // what params has of that name is a parameter
 		value, found = args.take(callctx.ArgAction)
 	}
-	if t == nil || !t.Takes(callctx.ArgParams) {
+	if t == nil || t.wraps(args) {
 		args.unfold()
 	}
 	if !found {
@@ -485,6 +485,35 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 		t.explain(err)
 	}
 	return nil, err
+}
+
+// wraps reports whether params holds the parameters of a call, and is none of them. Of an action that has a
+// parameter of that name it does so where it is alone, and holds nothing but parameters of the action.
+func (t *target) wraps(args *arguments) bool {
+	if !t.Takes(callctx.ArgParams) {
+		return true
+	}
+	inner := args.params
+	if text, is := args.values[callctx.ArgParams].(string); is {
+		inner, _ = parseArguments([]byte(text))
+	}
+	if inner == nil || len(inner.values) == 0 {
+		return false
+	}
+	for name := range args.values {
+		if name != callctx.ArgAction && name != callctx.ArgParams && name != callctx.ArgFields && name != callctx.ArgJQ {
+			return false
+		}
+	}
+	if _, has := inner.values[callctx.ArgParams]; has {
+		return true
+	}
+	for name := range inner.values {
+		if name != callctx.ArgFields && name != callctx.ArgJQ && !t.Takes(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // nearest returns the action that a name means, or else the one that the arguments

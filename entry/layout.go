@@ -41,9 +41,10 @@ func (e *Entry) layout() layout {
 }
 
 // Nests reports whether calls of the entry are shown with the member params.
-// They are not where the action has a parameter of that name.
+// They are not where an action of a tool of its own has a parameter of that name, or one of ours.
 func (e *Entry) Nests() bool {
-	return e.Form != "" && e.Form != FormFlat && !e.Takes(callctx.ArgParams)
+	own := e.Selector == "" || e.Action.Input == nil
+	return e.Form != "" && e.Form != FormFlat && !(own && e.Takes(callctx.ArgParams))
 }
 
 // Nested reports whether calls of the entry are shown with the parameter in the

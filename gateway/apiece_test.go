@@ -19,11 +19,12 @@ func TestListedByThemselves(t *testing.T) {
 	var tools []json.RawMessage
 	for _, end := range []string{"one", "two"} {
 		for _, verb := range []string{"get", "create"} {
-			tools = append(tools, json.RawMessage(fmt.Sprintf(`{"name":"%s_%s%s","inputSchema":%s}`, verb,
-				strings.Repeat("thing_of_a_kind_", 6), end, schema)))
+			tools = append(tools, fmt.Appendf(nil, `{"name":"%s_%s%s","inputSchema":%s}`, verb,
+				strings.Repeat("thing_of_a_kind_", 6), end, schema))
 		}
 	}
-	for name, o := range map[string]surface.Options{"fold none": {Fold: consolidate.None, Level: lazy.Full}, "legacy": {Mode: surface.Legacy}} {
+	modes := map[string]surface.Options{"fold none": {Fold: consolidate.None, Level: lazy.Full}, "legacy": {Mode: surface.Legacy}}
+	for name, o := range modes {
 		s := surface.New(o)
 		if err := s.Put(folded(t, "server_of_many", tools)...); err != nil {
 			t.Fatal(err)

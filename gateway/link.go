@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
+
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/callctx"
@@ -447,6 +449,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	if asked := callctx.ClientOf(ctx); asked != nil {
 		c.Capabilities = asked.Declared()
 	}
+	c.Meta = metaOf(ctx)
 	log := callctx.Of[callctx.Log](ctx)
 	if c.LogLevel = log.Level; log.Tell != nil {
 		c.Log = func(params json.RawMessage) {
@@ -488,6 +491,21 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		}
 		return nil, l.failure(ctx, patience, c, err)
 	}
+}
+
+// metaOf returns the _meta that a call goes on with: what its client said for other servers, and the
+// span of the call as its trace context; nil for none.
+func metaOf(ctx context.Context) json.RawMessage {
+	members, _ := ordered.Read(callctx.Of[callctx.Meta](ctx))
+	trace := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, trace)
+	for _, name := range slices.Sorted(maps.Keys(trace)) {
+		members.Set(name, ordered.MustJSON(trace[name]))
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	return ordered.MustJSON(members)
 }
 
 // callTool is the method of calls of tools.

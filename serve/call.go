@@ -104,7 +104,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	if refused != nil {
 		return r.appendResult(out, refused.Answer(), structured)
 	}
-	ctx = s.withTasks(r.withLog(r.withProgress(r.withCaller(ctx))), r)
+	ctx = s.withTasks(r.withMeta(r.withLog(r.withProgress(r.withCaller(ctx)))), r)
 	name := r.tool
 	answer, asks, failed := s.inTurn(ctx, r, name, func(ctx context.Context) toolfold.Answer {
 		return s.surface.Client.Call(ctx, name, r.params.arguments)
@@ -282,6 +282,32 @@ func (r *request) appendAsks(out []byte, asks *ordered.Map) ([]byte, *protocolEr
 	}
 	t := terms{meta: r.terms.meta} // it has a result type of its own
 	return t.append(append(out, text[1:len(text)-1]...), nil), nil
+}
+
+// maxMeta bounds the _meta that is passed on to other servers, in bytes.
+const maxMeta = 64 << 10
+
+// withMeta returns a context with the _meta of the request for other servers. Tokens of progress and names
+// that the protocol or toolfold reserves are of this connection.
+func (r *request) withMeta(ctx context.Context) context.Context {
+	raw := r.params.rawMeta
+	if len(raw) > maxMeta {
+		return ctx
+	}
+	var meta ordered.Map
+	ordered.Scan(raw, func(name []byte, start, end int) {
+		if word := string(name); word != "progressToken" && !strings.HasPrefix(word, protocolMeta) && !foreign.Reserved(word) {
+			meta.Set(word, raw[start:end:end])
+		}
+	})
+	if len(meta) == 0 {
+		return ctx
+	}
+	object, err := foreign.JSON(ordered.MustJSON(meta))
+	if err != nil {
+		return ctx
+	}
+	return callctx.With(ctx, callctx.Meta(object))
 }
 
 // withCaller returns a context for spans within the caller's trace, where its

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -240,6 +241,9 @@ func (r *remote) send(request *http.Request) (*http.Response, error) {
 	for name, values := range r.server.Header {
 		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
+	if name := request.Header.Get(nameHeader); name != "" {
+		request.Header.Set(nameHeader, headerText(name))
+	}
 	const version = "Mcp-Protocol-Version"
 	if agreed := r.gate.agreed(); agreed != "" && request.Header.Get(version) == "" {
 		request.Header.Set(version, agreed)
@@ -286,6 +290,21 @@ func (r *remote) send(request *http.Request) (*http.Response, error) {
 		}
 	}
 	return response, nil
+}
+
+// nameHeader has what a request of 2026-07-28 is about.
+const nameHeader = "Mcp-Name"
+
+// headerText returns a text as the revision has it in a header: as base64 where it is no plain ASCII, begins
+// or ends with space, or looks like base64 itself.
+func headerText(text string) string {
+	const begin, end = "=?base64?", "?="
+	odd := strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) || strings.TrimSpace(text) != text ||
+		strings.HasPrefix(text, begin) && strings.HasSuffix(text, end)
+	if !odd {
+		return text
+	}
+	return begin + base64.StdEncoding.EncodeToString([]byte(text)) + end
 }
 
 // unsentPause is the pause before a request is sent again that did not reach the server.

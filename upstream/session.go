@@ -245,6 +245,10 @@ type Call struct {
 	Method string
 	Params json.RawMessage
 
+	// Meta has members of the _meta of the request, a JSON object; nil for none. The members that the
+	// protocol needs go before them.
+	Meta json.RawMessage
+
 	// LogLevel is the least level of the log messages that the caller wants; empty is none.
 	// A server of an older protocol than 2026-07-28 may send others.
 	LogLevel string
@@ -406,7 +410,9 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 			c.Log(e.log)
 		}
 	}})
-	meta := mcp.Meta{"progressToken": token}
+	meta := mcp.Meta{}
+	ordered.Scan(c.Meta, func(name []byte, start, end int) { meta[string(name)] = c.Meta[start:end:end] })
+	meta["progressToken"] = token
 	if c.Capabilities != nil && s.modern() {
 		meta[mcp.MetaKeyClientCapabilities] = c.Capabilities // the library says those of the session else
 	}

@@ -32,6 +32,10 @@ type Log struct {
 	Tell  func(params json.RawMessage) // takes the params of a notification; nil where none is wanted
 }
 
+// Meta is the _meta of a call for other servers, an object without the names that are the protocol's or
+// toolfold's; nil for none.
+type Meta json.RawMessage
+
 // The methods.
 const (
 	MethodElicit = "elicitation/create"

@@ -244,7 +244,7 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	default:
 		defer s.enter(v, f.ID)()
 		c := upstream.Call{
-			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level, Capabilities: f.Can,
+			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level, Capabilities: f.Can, Meta: f.Meta,
 			Progress: func(p upstream.Progress) { _ = v.line.write(frame{Kind: kindProgress, ID: f.ID, Progress: &p}) },
 			Log:      func(params json.RawMessage) { _ = v.line.write(frame{Kind: kindLog, ID: f.ID, Body: params}) },
 			Ask:      func(ctx context.Context, q upstream.Question) (json.RawMessage, error) { return v.ask(ctx, f.ID, q) },

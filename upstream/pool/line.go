@@ -25,6 +25,7 @@ type frame struct {
 	Method   string             `json:",omitempty"` // of a call that is none of a tool
 	Level    string             `json:",omitempty"` // of the log messages of a call
 	Can      json.RawMessage    `json:",omitempty"` // what the client of a call can be asked; nil = not said
+	Meta     json.RawMessage    `json:",omitempty"` // of a call
 	Code     int64              `json:",omitempty"` // of an error of the server
 	Lacking  string             `json:",omitempty"` // of such an error, as of [upstream.Refused]
 	Progress *upstream.Progress `json:",omitempty"`

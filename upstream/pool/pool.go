@@ -398,7 +398,7 @@ func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, e
 		return nil, upstream.ErrGone
 	default:
 	}
-	call := frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Can: c.Capabilities, Body: c.Arguments}
+	call := frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Can: c.Capabilities, Meta: c.Meta, Body: c.Arguments}
 	if c.Method != "" {
 		call.Method, call.Body = c.Method, c.Params
 	}
