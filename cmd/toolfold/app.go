@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/suggest"
 )
 
-func newApp() *cli.App {
+func newApp(env *Env) *cli.App {
 	app := &cli.App{
 		Name:  "toolfold",
 		Usage: "an agent's workbench over MCP, at a fraction of the tokens",
@@ -28,8 +28,9 @@ func newApp() *cli.App {
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true, // values of --header may have commas
-		Writer:                    stdout,
-		ErrWriter:                 stderr,
+		Writer:                    env.Out,
+		ErrWriter:                 env.Err,
+		Metadata:                  map[string]any{envMember: env},
 		OnUsageError:              onUsageError,
 		Action:                    unknownCommand,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run reports errors

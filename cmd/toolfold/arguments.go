@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/ordered"
 	"github.com/toolfold/toolfold/internal/regex"
@@ -60,7 +62,7 @@ func readArguments(values []string) (json.RawMessage, error) {
 
 // readPiped adds what is piped into a call that lacks a required argument: all of its
 // arguments as an object where it was given none, else the text of the one that lacks.
-func readPiped(e *entry.Entry, args json.RawMessage) (json.RawMessage, error) {
+func readPiped(c *cli.Context, e *entry.Entry, args json.RawMessage) (json.RawMessage, error) {
 	var given ordered.Map
 	if len(args) > 0 && json.Unmarshal(args, &given) != nil || len(e.Params()) == 0 {
 		return args, nil
@@ -75,7 +77,7 @@ func readPiped(e *entry.Entry, args json.RawMessage) (json.RawMessage, error) {
 		return args, nil
 	}
 	waiting := time.AfterFunc(time.Second, func() {
-		fmt.Fprintf(stderr, "toolfold: waiting for %s on standard input\n", strings.Join(lacking, ", "))
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: waiting for %s on standard input\n", strings.Join(lacking, ", "))
 	})
 	text, err := readAll(os.Stdin)
 	waiting.Stop()

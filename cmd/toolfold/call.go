@@ -95,11 +95,11 @@ func callAction(c *cli.Context) error {
 	defer b.close()
 	entries := b.Runner.Lookup(name)
 	if len(entries) == 1 {
-		if args, err = readPiped(entries[0], args); err != nil {
+		if args, err = readPiped(c, entries[0], args); err != nil {
 			return err
 		}
 	}
-	ctx, done := untilSignal(c.Context)
+	ctx, done := untilSignal(c)
 	defer done()
 	if ofSettings {
 		// The mark covers this call only: agents and workflows that are started
@@ -130,7 +130,7 @@ func callAction(c *cli.Context) error {
 	}
 	if answer.Deprecated != nil {
 		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
-		fmt.Fprintf(stderr, "toolfold: called by a legacy name, now %s\n", now)
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: called by a legacy name, now %s\n", now)
 	}
 	if err := failure(name, answer); err != nil {
 		return err
@@ -164,7 +164,7 @@ func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) e
 	if err != nil {
 		return err
 	}
-	if !c.IsSet("output") && onTerminal() {
+	if !c.IsSet("output") && EnvOf(c).OnTerminal() {
 		form = asTable
 	}
 	var last json.RawMessage
@@ -178,8 +178,8 @@ func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) e
 		}
 		if !bytes.Equal(last, answer.Content) {
 			last = answer.Content
-			if onTerminal() {
-				fmt.Fprint(stdout.Writer, "\x1b[H\x1b[2J") // from the top of an empty screen
+			if EnvOf(c).OnTerminal() {
+				fmt.Fprint(EnvOf(c).Out.Writer, "\x1b[H\x1b[2J") // from the top of an empty screen
 			}
 			if err := printAs(c, form, answer.Content, nil); err != nil {
 				return err

@@ -96,7 +96,7 @@ func doctorAction(c *cli.Context) error {
 		}
 		report.Surfaces, report.Choices = own.Surfaces, own.Choices
 		if report.LegacyCalls, err = legacyCalls(c.Context, o); err != nil {
-			fmt.Fprintf(stderr, "toolfold: calls by legacy names: %v\n", err)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: calls by legacy names: %v\n", err)
 		}
 	}
 	if source == upstreamsSource {
@@ -106,7 +106,7 @@ func doctorAction(c *cli.Context) error {
 	}
 	if source == ownSurfaces || source == upstreamsSource {
 		if report.Rules, err = lapsedRules(c); err != nil {
-			fmt.Fprintf(stderr, "toolfold: rules: %v\n", err)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: rules: %v\n", err)
 		}
 	}
 	if c.Bool("calls") {
@@ -152,7 +152,7 @@ func doctorAction(c *cli.Context) error {
 	case c.String("format") == "markdown":
 		err = report.WriteMarkdown(c.App.Writer)
 	default:
-		p := doctorPrinter{w: c.App.Writer, bars: onTerminal()}
+		p := doctorPrinter{w: c.App.Writer, bars: EnvOf(c).OnTerminal()}
 		err = p.print(report)
 	}
 	if err != nil {

@@ -59,7 +59,7 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 	}
 	path := c.String(upstreamsFlag.Name)
 	if path == "" {
-		sayProblems(list)
+		sayProblems(c, list)
 		return list, nil
 	}
 	if err := trustsFile(path, o); err != nil {
@@ -83,25 +83,25 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 		case isOwn(e):
 			continue
 		case names[e.Name]:
-			fmt.Fprintf(stderr, "toolfold: upstream %s is left out: the settings have one of that name\n", e.Name)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s is left out: the settings have one of that name\n", e.Name)
 		default:
 			names[e.Name] = true
 			u := gatewayTo(e.Name, upstreamOf(e), serverAt(filled))
 			if u.Problem = filled.Problem; u.Problem == "" && len(e.Unread) > 0 {
-				fmt.Fprintf(stderr, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(e.Unread, ", "))
+				fmt.Fprintf(c.App.ErrWriter, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(e.Unread, ", "))
 			}
 			list = append(list, u)
 		}
 	}
-	sayProblems(list)
+	sayProblems(c, list)
 	return list, nil
 }
 
 // sayProblems says on standard error which upstreams cannot be started or reached.
-func sayProblems(list []gateway.Upstream) {
+func sayProblems(c *cli.Context, list []gateway.Upstream) {
 	for _, u := range list {
 		if u.Problem != "" {
-			fmt.Fprintf(stderr, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (b *workbench) learn(ctx context.Context, wait time.Duration) {
 	if len(unknown) == 0 {
 		return
 	}
-	fmt.Fprintf(stderr, "toolfold: asking for the first list of tools: upstream %s\n", strings.Join(unknown, ", "))
+	fmt.Fprintf(b.env.Err, "toolfold: asking for the first list of tools: upstream %s\n", strings.Join(unknown, ", "))
 	if b.Level == lazy.Search || len(b.gateway.Families()) > 0 {
 		wait = 0
 	}
@@ -275,7 +275,7 @@ func (b *workbench) checkRules(r permission.Rules) error {
 	if b.gateway != nil {
 		for _, pattern := range slices.Concat(r.Allow, r.Deny) {
 			if slices.ContainsFunc(b.gateway.Unknown(), func(name string) bool { return strings.HasPrefix(pattern, name) }) {
-				fmt.Fprintf(stderr, "toolfold: what %q matches is not known before the server lists its tools\n", pattern)
+				fmt.Fprintf(b.env.Err, "toolfold: what %q matches is not known before the server lists its tools\n", pattern)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func hookAction(c *cli.Context) error {
 			return err
 		}
 		if len(edited) == 0 {
-			fmt.Fprintln(stderr, "toolfold: what the client told names no file that was written: nothing is judged")
+			fmt.Fprintln(c.App.ErrWriter, "toolfold: what the client told names no file that was written: nothing is judged")
 			return nil
 		}
 		if folder != "" && !c.IsSet(workspaceFlag) {
@@ -91,7 +91,7 @@ func hookAction(c *cli.Context) error {
 		return err
 	}
 	defer b.close()
-	ctx, done := untilSignal(c.Context)
+	ctx, done := untilSignal(c)
 	defer done()
 	answer := b.Runner.Call(callctx.With(ctx, toolfold.Origin{Client: "the " + h.name + " hook"}), "guard.check", ordered.MustJSON(args))
 	if answer.Err != nil {
@@ -109,7 +109,7 @@ func hookAction(c *cli.Context) error {
 		text = "the edit is written; mend it. " + text
 	}
 	if check.Status != policy.Fail && failOn != "warn" {
-		fmt.Fprintln(stderr, "toolfold:", text)
+		fmt.Fprintln(c.App.ErrWriter, "toolfold:", text)
 		return nil
 	}
 	return cli.Exit(text, stop)

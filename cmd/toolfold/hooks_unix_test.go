@@ -17,7 +17,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/jsonedit"
-	"github.com/toolfold/toolfold/internal/screen"
 )
 
 // The script of the git hook runs the binary that it names, else the one on PATH, and lets a commit
@@ -128,9 +127,7 @@ func TestUndoLeavesWhatOthersWrote(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	defer func(w screen.Writer) { stderr = w }(stderr)
-	stderr = screen.Writer{Writer: io.Discard}
-	c := cli.NewContext(&cli.App{Writer: io.Discard}, nil, nil)
+	c := cli.NewContext(&cli.App{Writer: io.Discard, ErrWriter: io.Discard}, nil, nil)
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		for _, h := range knownHooks() {

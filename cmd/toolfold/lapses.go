@@ -50,7 +50,7 @@ func (b *workbench) sayLapses(o *options) {
 	for _, line := range lines {
 		if !b.lapses.said[line] {
 			b.lapses.said[line] = true
-			fmt.Fprintf(stderr, "toolfold: %s\n", line)
+			fmt.Fprintf(b.env.Err, "toolfold: %s\n", line)
 		}
 	}
 }

@@ -12,37 +12,27 @@ import (
 	"github.com/toolfold/toolfold/internal/callctx"
 )
 
-// logLevel is the least level of what is logged. Flags set it before anything is.
-var logLevel slog.LevelVar
-
-func init() { logLevel.Set(slog.LevelWarn) }
-
 var logLevelFlag = &cli.StringFlag{
 	Name: "log-level", Usage: "least level of what is logged on standard error: debug, info, warn or error", DefaultText: "warn",
 	EnvVars: []string{"TOOLFOLD_LOG_LEVEL"},
-	Action: func(_ *cli.Context, name string) error {
+	Action: func(c *cli.Context, name string) error {
 		var level slog.Level
 		if level.UnmarshalText([]byte(name)) != nil {
 			return usageError("--log-level must be debug, info, warn or error, got %q", name)
 		}
-		logLevel.Set(level)
+		EnvOf(c).Level.Set(level)
 		return nil
 	},
 }
 
 var verboseFlag = &cli.BoolFlag{
 	Name: "verbose", Usage: "log from info on, and report progress where standard error is no terminal too",
-	Action: func(_ *cli.Context, verbose bool) error {
-		if verbose {
-			logLevel.Set(min(logLevel.Level(), slog.LevelInfo))
+	Action: func(c *cli.Context, verbose bool) error {
+		if level := &EnvOf(c).Level; verbose {
+			level.Set(min(level.Level(), slog.LevelInfo))
 		}
 		return nil
 	},
-}
-
-// newLog returns a log on standard error: standard output belongs to the protocol.
-func newLog() *slog.Logger {
-	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: &logLevel}))
 }
 
 // A call is long after longCall, and then reports at most once in progressEvery.
@@ -54,7 +44,7 @@ const (
 // reportingProgress returns a context whose call reports progress on standard error once it
 // takes long, where a person reads that or --verbose asks for it.
 func reportingProgress(ctx context.Context, c *cli.Context) context.Context {
-	if !c.Bool(verboseFlag.Name) && !watched() {
+	if !c.Bool(verboseFlag.Name) && !EnvOf(c).Watched() {
 		return ctx
 	}
 	next := time.Now().Add(longCall)
@@ -66,11 +56,11 @@ func reportingProgress(ctx context.Context, c *cli.Context) context.Context {
 		next = now.Add(progressEvery)
 		switch {
 		case p.Total > 0:
-			fmt.Fprintf(stderr, "toolfold: %g of %g %s\n", p.Done, p.Total, p.Message)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %g of %g %s\n", p.Done, p.Total, p.Message)
 		case p.Message != "":
-			fmt.Fprintf(stderr, "toolfold: %s\n", p.Message)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s\n", p.Message)
 		default:
-			fmt.Fprintf(stderr, "toolfold: %g\n", p.Done)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %g\n", p.Done)
 		}
 	})
 }

@@ -19,20 +19,21 @@ const (
 )
 
 func main() {
-	settle()
-	os.Exit(run(context.Background(), os.Args))
+	env := NewEnv()
+	env.Garbage = settle()
+	os.Exit(run(context.Background(), env, os.Args))
 }
 
 // run is main without the process: testscript runs it too.
-func run(ctx context.Context, args []string) int {
+func run(ctx context.Context, env *Env, args []string) int {
 	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "toolfold", c.App.Version) }
-	app := newApp()
+	app := newApp(env)
 	err := app.RunContext(ctx, arrange(app, args))
 	if err == nil {
 		return 0
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(stderr, "toolfold:", text)
+		fmt.Fprintln(env.Err, "toolfold:", text)
 	}
 	var exit cli.ExitCoder
 	if errors.As(err, &exit) {

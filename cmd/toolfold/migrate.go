@@ -90,11 +90,11 @@ func rewriteAction(c *cli.Context) error {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			now, dropped, err := rewriter.RewriteLine(line)
 			if len(dropped) > 0 {
-				fmt.Fprintf(stderr, "line %d: left out %s: the legacy name ignored it\n", n, strings.Join(dropped, ", "))
+				fmt.Fprintf(c.App.ErrWriter, "line %d: left out %s: the legacy name ignored it\n", n, strings.Join(dropped, ", "))
 			}
 			if err != nil {
 				failed++
-				fmt.Fprintf(stderr, "line %d: %v\n", n, err)
+				fmt.Fprintf(c.App.ErrWriter, "line %d: %v\n", n, err)
 			} else if _, err := fmt.Fprintf(c.App.Writer, "%s\n", now); err != nil {
 				return err
 			}

@@ -224,12 +224,12 @@ func checkAction(c *cli.Context) error {
 	switch format {
 	case "text":
 		r.print(c)
-		r.printUnread(false)
+		r.printUnread(c, false)
 	case "json":
 		err = r.printJSON(c)
 	case "sarif":
 		_, err = fmt.Fprintf(c.App.Writer, "%s\n", r.sarif())
-		r.printUnread(false)
+		r.printUnread(c, false)
 	default:
 		return usageError("--format is text, json or sarif, not %q", format)
 	}
@@ -267,28 +267,28 @@ func (r *repository) print(c *cli.Context) {
 const maxNamed = 20
 
 // printUnread says what was not looked through, and which servers may be this one.
-func (r *repository) printUnread(all bool) {
+func (r *repository) printUnread(c *cli.Context, all bool) {
 	if n := len(r.order); n > 0 {
-		fmt.Fprintf(stderr, "%s read, %d not:\n", counted(r.read, "file", "files"), n)
+		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", counted(r.read, "file", "files"), n)
 		for i, path := range r.order {
 			if i == maxNamed && !all {
-				fmt.Fprintf(stderr, "  and %d more: check --json names all\n", n-i)
+				fmt.Fprintf(c.App.ErrWriter, "  and %d more: check --json names all\n", n-i)
 				break
 			}
-			fmt.Fprintf(stderr, "  %s: %s\n", path, r.unread[path])
+			fmt.Fprintf(c.App.ErrWriter, "  %s: %s\n", path, r.unread[path])
 		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(r.others)) {
-		fmt.Fprintf(stderr, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
+		fmt.Fprintf(c.App.ErrWriter, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
 			counted(len(r.others[server]), "name", "names"), server, server)
 	}
 	if r.theirs {
-		fmt.Fprintln(stderr, "nothing here speaks of toolfold, and other servers do: names without a server in front are taken for theirs; "+
-			"if hosts know toolfold by another name, add --server NAME")
+		fmt.Fprintln(c.App.ErrWriter, "nothing here speaks of toolfold, and other servers do: names without a server in front are taken for "+
+			"theirs; if hosts know toolfold by another name, add --server NAME")
 		return
 	}
 	if own := slices.Sorted(maps.Keys(r.search.Own)); len(own) > 0 {
-		fmt.Fprintf(stderr, "defined in these files, so taken for names of their own tools: %s\n",
+		fmt.Fprintf(c.App.ErrWriter, "defined in these files, so taken for names of their own tools: %s\n",
 			strings.Join(own, ", "))
 	}
 }
@@ -333,9 +333,9 @@ func rewriteFilesAction(c *cli.Context) error {
 		for _, u := range f.found.Uses {
 			if u.ByHand {
 				left++
-				fmt.Fprintf(stderr, "%s:%d: %s: by hand: %s (%s)\n", f.display, u.Line, u.Name, u.Now, u.Note)
+				fmt.Fprintf(c.App.ErrWriter, "%s:%d: %s: by hand: %s (%s)\n", f.display, u.Line, u.Name, u.Now, u.Note)
 			} else if u.Note != "" {
-				fmt.Fprintf(stderr, "%s:%d: %s: %s\n", f.display, u.Line, u.Name, u.Note)
+				fmt.Fprintf(c.App.ErrWriter, "%s:%d: %s: %s\n", f.display, u.Line, u.Name, u.Note)
 			}
 		}
 		if string(f.before) == string(f.found.Now) {
@@ -346,12 +346,12 @@ func rewriteFilesAction(c *cli.Context) error {
 			return err
 		}
 	}
-	r.printUnread(false)
+	r.printUnread(c, false)
 	if left > 0 {
 		return errors.New(counted(left, "use is", "uses are") + " left to be changed by hand")
 	}
 	if changed > 0 && !c.Bool("write") {
-		fmt.Fprintln(stderr, "nothing is written yet: add --write")
+		fmt.Fprintln(c.App.ErrWriter, "nothing is written yet: add --write")
 	}
 	return nil
 }

@@ -120,6 +120,7 @@ func envName(setting string) string {
 // options are the settings that apply to one command.
 type options struct {
 	config.Options
+	env     *Env
 	files   config.Files
 	layers  *config.Layers
 	trusted func() bool // whether the user trusts the workspace, now
@@ -134,7 +135,7 @@ func loadOptions(c *cli.Context) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &options{files: files, trusted: files.Trusted}
+	o := &options{env: EnvOf(c), files: files, trusted: files.Trusted}
 	if o.layers, err = files.Load(); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", files.Global, err)
 	}
@@ -146,19 +147,19 @@ func loadOptions(c *cli.Context) (*options, error) {
 	}
 	o.narrowAllow()
 	if c.IsSet("read-only") && !c.Bool("read-only") && o.ReadOnly {
-		fmt.Fprintf(stderr, "toolfold: --read-only=false lifts nothing: readOnly is set by %s\n", o.layers.From("readOnly"))
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: --read-only=false lifts nothing: readOnly is set by %s\n", o.layers.From("readOnly"))
 	}
 	var local []string
 	for _, entry := range o.layers.Ignored {
 		if entry.Scope == config.Local {
 			local = append(local, entry.Text())
 		} else {
-			fmt.Fprintf(stderr, "toolfold: %s: left out %s\n", files.Global, entry.Text())
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: left out %s\n", files.Global, entry.Text())
 		}
 	}
 	if local != nil {
 		path := filepath.Join(files.Workspace, config.LocalFile)
-		fmt.Fprintf(stderr, "toolfold: %s: left out %s\n", path, strings.Join(local, ", "))
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: left out %s\n", path, strings.Join(local, ", "))
 	}
 	return o, nil
 }

@@ -3,21 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"strconv"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"github.com/toolfold/toolfold/internal/screen"
 	"github.com/toolfold/toolfold/internal/yamlx"
-)
-
-// What commands print to people and programs goes through these. The protocol
-// of serve is the exception: its clients read it whole.
-var (
-	stdout = screen.Writer{Writer: os.Stdout}
-	stderr = screen.Writer{Writer: os.Stderr}
 )
 
 // Forms in which a result is printed.
@@ -69,37 +59,17 @@ func printAs(c *cli.Context, form string, v any, table func(screen.Screen) error
 		_, err := c.App.Writer.Write(yamlx.FromJSON(whole.Bytes()))
 		return err
 	case table != nil:
-		return table(terminal())
+		return table(EnvOf(c).Terminal())
 	}
-	return terminal().Result(bytes.TrimSpace(whole.Bytes()))
+	return EnvOf(c).Terminal().Result(bytes.TrimSpace(whole.Bytes()))
 }
 
 // printJSON prints v for programs: one line in a pipe, indented on a terminal.
 func printJSON(c *cli.Context, v any) error {
 	enc := json.NewEncoder(c.App.Writer)
 	enc.SetEscapeHTML(false)
-	if onTerminal() {
+	if EnvOf(c).OnTerminal() {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
 }
-
-// terminal returns the screen of standard output. COLUMNS and NO_COLOR have the last
-// word; a pipe has no width and no colours.
-func terminal() screen.Screen {
-	s := screen.Screen{Out: stdout.Writer}
-	if onTerminal() {
-		s.Width, _, _ = term.GetSize(int(os.Stdout.Fd()))
-		s.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	}
-	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
-		s.Width = columns
-	}
-	return s
-}
-
-// onTerminal reports whether a person reads standard output.
-func onTerminal() bool { return term.IsTerminal(int(os.Stdout.Fd())) }
-
-// watched reports whether a person reads standard error.
-func watched() bool { return term.IsTerminal(int(os.Stderr.Fd())) }

@@ -229,7 +229,7 @@ func connects(h *hosts.Host, text string) error {
 	case len(words) < 2 || words[0] != "toolfold" || words[1] != "serve":
 		return fmt.Errorf("%s reads the command %q", h.Title, words)
 	default:
-		return refusedByServe(words[2:])
+		return refusedByServe(NewEnv(), words[2:])
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"toolfold": func() { os.Exit(run(context.Background(), os.Args)) },
+		"toolfold": func() { os.Exit(run(context.Background(), NewEnv(), os.Args)) },
 		"slow-mcp": slowServer,
 	})
 }

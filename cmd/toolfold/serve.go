@@ -139,23 +139,23 @@ func serveAction(c *cli.Context) error {
 		return usageError("%v", err)
 	}
 	if b.Mode == surface.Legacy {
-		fmt.Fprintln(stderr, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, toolfold "+
-			"doctor who still calls old names")
+		fmt.Fprintln(c.App.ErrWriter, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, "+
+			"toolfold doctor who still calls old names")
 	}
 	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
 		dir, _ := filepath.Abs(o.files.Workspace)
-		fmt.Fprintf(stderr, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
 	}
 	tellReplaced(c, o.files.Workspace)
 	path, from, err := workspaceOf(c)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
+	fmt.Fprintf(c.App.ErrWriter, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
 		version(), path, from, storeOf(o.layers), o.layers.From("store"), o.files.Global)
-	ctx, done := untilSignal(c.Context)
+	ctx, done := untilSignal(c)
 	defer done()
-	defer runtime.KeepAlive(reserve())
+	defer runtime.KeepAlive(reserve(EnvOf(c).Garbage))
 	b.learn(ctx, time.Duration(o.UpstreamWaitMs)*time.Millisecond)
 	if o.Worker {
 		working, stop := context.WithCancel(ctx)
@@ -193,12 +193,12 @@ func serveAction(c *cli.Context) error {
 		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: ready})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		fmt.Fprintln(stderr, "waiting for an MCP client on standard input: clients start this command themselves; --http 127.0.0.1:8137 "+
-			"serves a port; Ctrl-C ends")
+		fmt.Fprintln(c.App.ErrWriter, "waiting for an MCP client on standard input: clients start this command themselves; "+
+			"--http 127.0.0.1:8137 serves a port; Ctrl-C ends")
 	}
 	in, restore := polledStdin()
 	defer restore()
-	return server.Stdio(ctx, in, os.Stdout)
+	return server.Stdio(ctx, in, EnvOf(c).Out.Writer)
 }
 
 // instructions returns those for what the options permit.
@@ -209,9 +209,9 @@ func (b *workbench) instructions(o *options) string {
 // announce prints where the server is and what its list costs a model. An empty tokenFile
 // asks callers for no token.
 func (b *workbench) announce(addr net.Addr, tokenFile string) {
-	fmt.Fprintf(stderr, "serving MCP at http://%s/mcp\n", addr)
+	fmt.Fprintf(b.env.Err, "serving MCP at http://%s/mcp\n", addr)
 	if tokenFile != "" {
-		fmt.Fprintf(stderr, "callers need a token of %s\n", tokenFile)
+		fmt.Fprintf(b.env.Err, "callers need a token of %s\n", tokenFile)
 	}
 	tools := b.Discovery.List(context.Background())
 	tokens := 0
@@ -219,5 +219,5 @@ func (b *workbench) announce(addr net.Addr, tokenFile string) {
 		tokens += estimate.Tokens(ordered.MustJSON(l))
 	}
 	// To count them would load a vocabulary, which is most of the memory of a server at rest.
-	fmt.Fprintf(stderr, "%s tools, %s listing: %d tools, about %d tokens; toolfold doctor counts\n", b.Mode, b.Level, len(tools), tokens)
+	fmt.Fprintf(b.env.Err, "%s tools, %s listing: %d tools, about %d tokens; toolfold doctor counts\n", b.Mode, b.Level, len(tools), tokens)
 }

@@ -22,13 +22,9 @@ const (
 // 15 MB or so instead of every 4 MB, which is a sixth of the work of a call.
 const heapReserve = 4 << 20
 
-// usual is the percentage of garbage after the start; zero in tests, which do not
-// begin with settle.
-var usual int
-
 // reserve returns the block of a server, to be kept while it serves. With it a start
-// needs no other percentage.
-func reserve() []byte {
+// needs no other percentage of garbage than the usual one; zero where settle was not called.
+func reserve(usual int) []byte {
 	if usual != 0 {
 		debug.SetGCPercent(usual)
 	}
@@ -39,14 +35,15 @@ func reserve() []byte {
 
 // settle lets the start run with few garbage collections, and afterwards gives what
 // only the start needed back to the system. Whenever the process has worked and rests
-// again it gives back what the work needed.
-func settle() {
+// again it gives back what the work needed. It returns the percentage of garbage after the start.
+func settle() (usual int) {
 	usual = debug.SetGCPercent(400)
 	time.AfterFunc(settleAfter, func() {
 		debug.SetGCPercent(usual)
 		giveBack()
 		rest()
 	})
+	return usual
 }
 
 // giveBack gives back what is not used. Buffers in pools survive the first collection.

@@ -75,7 +75,7 @@ func setupAction(c *cli.Context) error {
 	if c.Bool("hooks") {
 		return setupHooks(c, name, options)
 	}
-	if err := refusedByServe(options); err != nil {
+	if err := refusedByServe(EnvOf(c), options); err != nil {
 		return err
 	}
 	if name == "" {
@@ -98,7 +98,7 @@ func setupAction(c *cli.Context) error {
 	}
 	args, target := entryArgs(c, h)
 	fmt.Fprint(c.App.Writer, h.Snippet(binary, append(args, options...)))
-	return explain(h, target, "")
+	return explain(c, h, target, "")
 }
 
 // setupWithoutClient lists the clients. With --write it asks on a terminal which of those
@@ -129,9 +129,9 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stderr, "put toolfold into %s (%s)? [y/N] ", h.Title, path)
+		fmt.Fprintf(c.App.ErrWriter, "put toolfold into %s (%s)? [y/N] ", h.Title, path)
 		if !answers.Scan() {
-			fmt.Fprintln(stderr)
+			fmt.Fprintln(c.App.ErrWriter)
 			break
 		}
 		if answer := strings.ToLower(strings.TrimSpace(answers.Text())); answer != "y" && answer != "yes" {
@@ -143,7 +143,7 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 		}
 	}
 	if chosen == 0 {
-		fmt.Fprintln(stderr, "nothing is written")
+		fmt.Fprintln(c.App.ErrWriter, "nothing is written")
 	}
 	return answers.Err()
 }
@@ -167,13 +167,13 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 		had, words := h.Options(text), options
 		if words == nil {
 			words = had
-			if err := refusedByServe(words); err != nil {
+			if err := refusedByServe(EnvOf(c), words); err != nil {
 				return nil, fmt.Errorf("its entry has options that serve refuses (%w): give those that it should have after --", err)
 			}
 		}
 		for _, option := range had {
 			if !slices.Contains(words, option) {
-				fmt.Fprintf(stderr, "left out %s, which the entry had\n", option)
+				fmt.Fprintf(c.App.ErrWriter, "left out %s, which the entry had\n", option)
 			}
 		}
 		return h.Put(text, binary, slices.Concat(args, words))
@@ -181,8 +181,8 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 }
 
 // refusedByServe returns the error of serve for options that it would refuse.
-func refusedByServe(options []string) error {
-	return refusedBy(serveCommand(), func(c *cli.Context) error {
+func refusedByServe(env *Env, options []string) error {
+	return refusedBy(env, serveCommand(), func(c *cli.Context) error {
 		_, err := settingFiles(c)
 		return err
 	}, options)
@@ -190,9 +190,9 @@ func refusedByServe(options []string) error {
 
 // refusedBy returns the error of a command for words that it would refuse, by its flags or by what
 // reads them.
-func refusedBy(command *cli.Command, read cli.ActionFunc, words []string) error {
+func refusedBy(env *Env, command *cli.Command, read cli.ActionFunc, words []string) error {
 	command.Action = read
-	app := newApp()
+	app := newApp(env)
 	app.Commands = []*cli.Command{command}
 	refuseWrong(app.Commands)
 	return app.Run(append([]string{"toolfold", command.Name}, words...))
@@ -200,8 +200,8 @@ func refusedBy(command *cli.Command, read cli.ActionFunc, words []string) error 
 
 // explain prints what the user has to know and do beside the entry: once it is written
 // what is left.
-func explain(h *hosts.Host, target *hosts.Target, written string) error {
-	w := tabwriter.NewWriter(stderr, 0, 0, 2, ' ', 0)
+func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, written string) error {
+	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
 	where, add, next := h.Manual, h.Add, ""
 	if written != "" {
 		where, add, next = "", "", "start "+h.Title+" again, and approve what it asks for"
@@ -406,7 +406,7 @@ func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func(
 	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err != nil {
 		return err
 	}
-	return explain(h, target, done.path)
+	return explain(c, h, target, done.path)
 }
 
 // isMadeBySetup reports whether a client's file holds what setup writes where there was

@@ -33,7 +33,7 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 	case c.IsSet("for"):
 		return usageError("--for and --hooks exclude each other: a hook serves no list")
 	}
-	if err := refusedBy(hookCommand(), func(*cli.Context) error { return nil }, append(slices.Clone(options), h.name)); err != nil {
+	if err := refusedBy(EnvOf(c), hookCommand(), func(*cli.Context) error { return nil }, append(slices.Clone(options), h.name)); err != nil {
 		return err
 	}
 	folder, err := os.Getwd()
@@ -60,7 +60,7 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 		err = showHook(c, h, path, call)
 	}
 	if err == nil && note != "" {
-		fmt.Fprintf(stderr, "note  %s\n", note)
+		fmt.Fprintf(c.App.ErrWriter, "note  %s\n", note)
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func showHook(c *cli.Context, h *hook, path string, call hookCall) error {
 	if _, err := c.App.Writer.Write(after); err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "goes into  %s, or: toolfold setup --hooks --write %s\n", path, h.name)
+	fmt.Fprintf(c.App.ErrWriter, "goes into  %s, or: toolfold setup --hooks --write %s\n", path, h.name)
 	return nil
 }
 
@@ -157,7 +157,7 @@ func writeHook(c *cli.Context, h *hook, path string, call hookCall) error {
 		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
 	}
 	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err == nil {
-		fmt.Fprintf(stderr, "next  %s\n", next)
+		fmt.Fprintf(c.App.ErrWriter, "next  %s\n", next)
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/urfave/cli/v2"
 )
 
 // exitWithin bounds the time from a signal to the end of the process, whatever
@@ -16,8 +18,8 @@ const exitWithin = 9 * time.Second
 // untilSignal returns a context that is done at the first SIGINT or SIGTERM.
 // The process then ends within exitWithin, and at once at a second signal.
 // Commands that have nothing to finish do without: a signal ends them.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+func untilSignal(c *cli.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c.Context)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -29,7 +31,7 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 		}
 		signal.Stop(signals) // the next signal does what it does by default
 		time.AfterFunc(exitWithin, func() {
-			go fmt.Fprintln(stderr, "toolfold: ended before everything was finished") // standard error may block too
+			go fmt.Fprintln(c.App.ErrWriter, "toolfold: ended before everything was finished") // standard error may block too
 			time.Sleep(100 * time.Millisecond)
 			os.Exit(exitFailed)
 		})

@@ -157,7 +157,7 @@ const lookWithin = 5 * time.Second
 
 // inForce adds what the settings come to: the list and its cost, the rights, the store.
 func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Files) error {
-	o := &options{files: files, layers: layers, trusted: files.Trusted}
+	o := &options{env: EnvOf(c), files: files, layers: layers, trusted: files.Trusted}
 	var err error
 	if o.Options, err = layers.Options(); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	s.Store = &storeStatus{URL: fmt.Sprint(storeOf(layers))}
 	ctx, cancel := context.WithTimeout(c.Context, lookWithin)
 	defer cancel()
-	if s.Store.State, err = storage.Look(ctx, o.Store, storeOptions()...); err != nil {
+	if s.Store.State, err = storage.Look(ctx, o.Store, o.env.storeOptions()...); err != nil {
 		lines := strings.Split(err.Error(), "\n") // one for each address tried
 		for i := range lines {
 			lines[i] = strings.TrimSpace(lines[i])
@@ -267,7 +267,7 @@ func (s status) print(c *cli.Context) error {
 	if err := w.Flush(); err != nil || all {
 		return err
 	}
-	_, err := fmt.Fprintln(stderr, "toolfold status --all shows the files and every setting, with what decided it")
+	_, err := fmt.Fprintln(c.App.ErrWriter, "toolfold status --all shows the files and every setting, with what decided it")
 	return err
 }
 

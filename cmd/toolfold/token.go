@@ -142,7 +142,7 @@ func addToken(c *cli.Context) error {
 		return usageError("%v", err)
 	}
 	for _, l := range rules.Lapses(families) {
-		fmt.Fprintf(stderr, "toolfold: rule %q does not allow %s\n", l.Rule, l.Advice())
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: rule %q does not allow %s\n", l.Rule, l.Advice())
 	}
 	path, err := tokenFile(c)
 	if err != nil {
@@ -165,7 +165,7 @@ func addToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN.\n"+
+	fmt.Fprintf(c.App.ErrWriter, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN.\n"+
 		"Servers over HTTP read its hash in %s\n", name, path)
 	_, err = fmt.Fprintln(c.App.Writer, token)
 	return err

@@ -127,7 +127,7 @@ func replaced(c *cli.Context, workspace string) string {
 // tellReplaced says on standard error that the trusted folder is another one now.
 func tellReplaced(c *cli.Context, workspace string) {
 	if dir := replaced(c, workspace); dir != "" {
-		fmt.Fprintf(stderr, "toolfold: another folder stands at %s than the one that was trusted: look at it, "+
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: another folder stands at %s than the one that was trusted: look at it, "+
 			"then toolfold trust %s, or toolfold untrust %s\n", dir, dir, dir)
 	}
 }

@@ -86,7 +86,7 @@ func upstreamCommand() *cli.Command {
 				OnUsageError: onUsageError, Action: approveUpstream,
 			},
 			upstreamImportCommand(),
-			shareCommand,
+			shareCommand(),
 			{
 				Name: "login", Usage: "log in at a server that wants it, in a browser", ArgsUsage: "NAME",
 				Description: "The login is kept in a file that only you can read, and renewed before it ends. With\n" +
@@ -190,7 +190,7 @@ func putUpstreams(c *cli.Context, files config.Files, upstreams map[string]confi
 		if err := os.Chmod(files.Global, 0o600); err != nil {
 			return fmt.Errorf("hiding the secrets in %s from other users: %w", files.Global, err)
 		}
-		fmt.Fprintf(stderr, "toolfold: %s holds secrets now and is readable for you alone\n", files.Global)
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s holds secrets now and is readable for you alone\n", files.Global)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func loginUpstream(c *cli.Context) error {
 		return usageError("%s is sent the header Authorization of the settings: take that out first", name)
 	}
 	login := upstream.Login{Server: s, ClientID: c.String("client-id"), Scopes: strings.Fields(c.String("scope")), Show: func(address string) {
-		fmt.Fprintf(stderr, "toolfold: open this address in a browser:\n%s\n", address)
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: open this address in a browser:\n%s\n", address)
 		if !c.Bool("paste") {
 			browse(address)
 		}
@@ -272,7 +272,7 @@ func loginUpstream(c *cli.Context) error {
 	}
 	if c.Bool("paste") {
 		login.Paste = func(context.Context) (string, error) {
-			fmt.Fprintln(stderr, "toolfold: paste the address that it ended at:")
+			fmt.Fprintln(c.App.ErrWriter, "toolfold: paste the address that it ended at:")
 			line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 			if strings.TrimSpace(line) == "" && err != nil {
 				return "", fmt.Errorf("reading the address: %w", err)

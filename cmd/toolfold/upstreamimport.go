@@ -426,7 +426,7 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 	}
 	fmt.Fprintf(c.App.Writer, "written  %s\n", o.files.Global)
 	if err := keepTakings(c, found); err != nil {
-		fmt.Fprintf(stderr, "toolfold: %v; the first start asks the servers again\n", err)
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %v; the first start asks the servers again\n", err)
 	}
 	keep := func() error {
 		root, err := os.OpenRoot(filepath.Dir(o.files.Global))
@@ -527,7 +527,7 @@ func undoImport(c *cli.Context, o *options) error {
 		sum := sha256.Sum256(now)
 		if err != nil || hex.EncodeToString(sum[:]) != f.SHA256 {
 			stays = true
-			fmt.Fprintf(stderr, "toolfold: %s was changed since: put back by hand what you want of %s\n", f.Path, f.Backup)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s was changed since: put back by hand what you want of %s\n", f.Path, f.Backup)
 			continue
 		}
 		before, err := readClient(f.Backup)

@@ -117,7 +117,7 @@ func settingsGateway(c *cli.Context) (*options, *gateway.Gateway, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		list = append(list, upstreamFrom(name, o.Upstreams[name], o.files.Workspace))
 	}
-	g, err := newGateway(gateway.Options{Upstreams: list, Log: newLog(), OneClient: true, Connect: asServed})
+	g, err := newGateway(gateway.Options{Upstreams: list, Log: EnvOf(c).Log(), OneClient: true, Connect: asServed})
 	return o, g, err
 }
 
@@ -187,7 +187,7 @@ func foldUpstream(c *cli.Context) error {
 	}
 	after, _ := g.Plan(name)
 	for _, line := range renames(before, after) {
-		fmt.Fprintln(stderr, "toolfold: "+line)
+		fmt.Fprintln(c.App.ErrWriter, "toolfold: "+line)
 	}
 	answer, families, _ := g.Listed(name)
 	raw, folded, err := costs(answer, families, o)
@@ -282,7 +282,7 @@ func approveUpstream(c *cli.Context) error {
 	case !term.IsTerminal(int(os.Stdin.Fd())):
 		return fmt.Errorf("nothing is approved, as nobody can be asked without a terminal; to accept what is shown: %s", again)
 	default:
-		fmt.Fprintf(stderr, "accept %s? [y/N] ", unseen.Escaped(strings.Join(pinNames(shown), ", ")))
+		fmt.Fprintf(c.App.ErrWriter, "accept %s? [y/N] ", unseen.Escaped(strings.Join(pinNames(shown), ", ")))
 		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no line is no
 		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
 			return errors.New("nothing is approved")

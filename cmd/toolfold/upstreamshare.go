@@ -23,16 +23,18 @@ import (
 
 // shareCommand is the process that all sessions of a user reach their upstreams by. It is
 // started where it is needed.
-var shareCommand = &cli.Command{
-	Name: "share", Usage: "start programs for the sessions of this user, at a socket", ArgsUsage: "SOCKET", Hidden: true,
-	OnUsageError: onUsageError,
-	Action: func(c *cli.Context) error {
-		if c.NArg() != 1 {
-			return usageError("share takes the path of a socket")
-		}
-		defer runtime.KeepAlive(reserve())
-		return pool.Serve(c.Args().First(), thisBinary())
-	},
+func shareCommand() *cli.Command {
+	return &cli.Command{
+		Name: "share", Usage: "start programs for the sessions of this user, at a socket", ArgsUsage: "SOCKET", Hidden: true,
+		OnUsageError: onUsageError,
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usageError("share takes the path of a socket")
+			}
+			defer runtime.KeepAlive(reserve(EnvOf(c).Garbage))
+			return pool.Serve(c.Args().First(), thisBinary())
+		},
+	}
 }
 
 // thisBinary tells builds apart, also of one version.

@@ -30,6 +30,7 @@ import (
 // workbench is everything that runs calls, put together from the options.
 type workbench struct {
 	*surface.Surface
+	env       *Env
 	store     *storage.LazyDB
 	workspace string        // name of the workspace that tasks belong to
 	retention time.Duration // of ended tasks
@@ -60,19 +61,20 @@ func openWorkbench(c *cli.Context) (*workbench, error) {
 }
 
 // storeOptions are those of every store: only the user names one.
-func storeOptions() []storage.Option {
-	return []storage.Option{storage.AmbientCredentials(true), storage.Log(newLog())}
+func (e *Env) storeOptions() []storage.Option {
+	return []storage.Option{storage.AmbientCredentials(true), storage.Log(e.Log())}
 }
 
 // newWorkbench opens nothing: the store is opened by the first call that needs
 // it.
 func newWorkbench(o *options) (*workbench, error) {
 	b := &workbench{
-		store:     storage.Lazy(o.Store, storeOptions()...),
+		env:       o.env,
+		store:     storage.Lazy(o.Store, o.env.storeOptions()...),
 		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName, o.trusted()),
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
-		log:       newLog(),
+		log:       o.env.Log(),
 	}
 	var err error
 	b.tracing, err = telemetry.New(telemetry.Options{

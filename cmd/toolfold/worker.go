@@ -41,7 +41,7 @@ func workerCommand() *cli.Command {
 			}
 			o.HTTP = "" // a worker does not listen
 			if !c.IsSet(logLevelFlag.Name) {
-				logLevel.Set(slog.LevelInfo)
+				EnvOf(c).Level.Set(slog.LevelInfo)
 			}
 			if o.upstreams, err = upstreams(c, o); err != nil {
 				return err
@@ -55,9 +55,9 @@ func workerCommand() *cli.Command {
 				return usageError("%v", err)
 			}
 			tellReplaced(c, o.files.Workspace)
-			ctx, done := untilSignal(c.Context)
+			ctx, done := untilSignal(c)
 			defer done()
-			fmt.Fprintf(stderr, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
 			return b.work(ctx, workGrace)
 		},
 	}
